@@ -123,6 +123,7 @@ class Hover {
     return text;
   }
 
+  /// The name of an import: what the module declares.
   std::string describe(const load::Module& module) {
     // The prefix of a built-in module is its name with a dot.
     std::string name = module.is_stdlib
@@ -220,6 +221,7 @@ class Hover {
     return page.text();
   }
 
+  /// A workload's use in a study.
   std::string describe(const ast::WorkloadUse& use) {
     Page page(written(analysis_, use.range));
     const source::Range name = use.name.parts.back().range;

@@ -75,6 +75,7 @@ struct Writer {
     return {param.name.name, typeName(param.type), text(param.type.refinement), text(param.default_value),
             text(param.when)};
   }
+  /// A metric that stands for all of a module (`NAME.*`) has no columns; finish() says what it is.
   std::vector<std::string> cells(const ast::MetricDecl& metric) const {
     if (metric.all) return {metric.name.name + ".*", "", "", "", "", ""};
     // Metrics come from timed trials unless they say otherwise; a derived one has no trials of its own.
@@ -147,6 +148,7 @@ struct Writer {
     row.after = " { " + llvm::join(levels, ", ") + " }";
   }
 
+  /// The head of a rule, as it is written in front of its condition.
   static std::string word(const ast::RuleDecl& rule) {
     return rule.kind == ast::RuleKind::Exclude ? "exclude " : "require ";
   }
@@ -176,6 +178,7 @@ struct Writer {
     add("", columns, all);
   }
 
+  /// Adds a workload with its parts. A workload without `version` has version 1.
   void workload(const ast::WorkloadDecl& decl) {
     Section& section = begin("workload", prefix, decl);
     section.version = decl.version.value_or(1);
@@ -262,6 +265,7 @@ Table tableOf(const source::SourceManager& sources, const ast::MetricDecl& metri
   return Writer{sources}.table("", kMetrics, std::span(&metric, 1));
 }
 
+// Two passes: sections first, then the enums that the kept workload's parameters need.
 void keepWorkload(ModulePage& page, std::string_view name) {
   std::erase_if(page.sections, [&](const Section& section) {
     return section.kind.empty() ? section.name != "Enums" : section.kind != "workload" || section.name != name;
@@ -336,6 +340,7 @@ std::string wrapped(const std::string& text, unsigned indent, const editor::Text
 
 }  // namespace
 
+// Headings: one for each section, with the module's prefix as a study would write it, and one for each table.
 std::string renderMarkdown(const ModulePage& page) {
   std::string out = "# " + page.title + "\n\n";
   const auto add = [&](const std::string& text) {
@@ -357,6 +362,7 @@ std::string renderMarkdown(const ModulePage& page) {
   return out;
 }
 
+// Each row is written as its declaration: head, name in colour, then the columns that finish() and table() joined.
 std::string renderText(const ModulePage& page, const editor::TextStyle& style) {
   std::string out = style.paint("1", page.title) + "\n\n";
   const auto comment = [&](const std::string& text, unsigned indent) {

@@ -49,6 +49,7 @@ Object region(const source::SourceManager& sources, source::Range range) {
                 {"endColumn", end.column}, {"byteOffset", range.begin},   {"byteLength", range.end - range.begin}};
 }
 
+/// A file, and a place in one, as SARIF refers to them.
 Object artifact(const source::SourceManager& sources, source::FileId file) {
   return Object{{"uri", uri(sources.name(file))}};
 }
@@ -110,6 +111,7 @@ Object result(const source::SourceManager& sources, const diag::Diagnostic& diag
       text += "\n" + note.message;
     }
   }
+  // `ruleIndex` refers to the list of rules in the same log.
   Object out{{"ruleId", jsonText(diag::code(diagnostic.kind))},
              {"ruleIndex", static_cast<int64_t>(rule_index)},
              {"level", jsonText(diag::word(diagnostic.severity))},

@@ -95,6 +95,7 @@ class Server {
 
   /// Checks that a JSON value is a message, and puts it into the queue.
   void take(llvm::json::Value value);
+  /// Answers one request, or carries out one notification.
   void request(const Message& message);
   void notification(const Message& message);
   /// Sends the result of a request, or its error.
@@ -115,7 +116,9 @@ class Server {
   void didChange(const llvm::json::Object& params);
   void didSave(const llvm::json::Object& params);
   void didClose(const llvm::json::Object& params);
+  /// The open document that a message names, or null.
   Document* named(const llvm::json::Object& params);
+  /// Marks the document at a path, and those that import it, for publishing.
   void markStale(const std::string& path);
   /// Answers a question about a document.
   Result ask(const std::string& method, const llvm::json::Object& params);

@@ -118,12 +118,14 @@ struct Transform : Declarations {
 
   void read(uint32_t index, ast::MeasureDecl& out) { out.metrics = identifiers(child(index, Rule::Words)); }
 
+  /// `table SUBJECT [of METRICS | by FACTORS]`.
   void read(uint32_t index, ast::TableDecl& out) {
     out.subject = identifier(child(index, Rule::Word));
     if (const uint32_t metrics = child(index, Rule::Words); metrics != kNone) out.of = identifiers(metrics);
     out.by = factorNames(index);
   }
 
+  /// `plot SUBJECT over X [by FACTORS]`.
   void read(uint32_t index, ast::PlotDecl& out) {
     out.subject = identifier(child(index, Rule::Word));
     out.over = factorName(child(index, Rule::FactorName));
@@ -181,6 +183,7 @@ struct Transform : Declarations {
     if (has(index, Token::Allow)) out.allowed = identifier(children(index, Rule::Word).back());
   }
 
+  /// `control NAME = [FACTOR = LEVEL, …]`: the point runs twice in every block, which shows the noise.
   void read(uint32_t index, ast::ControlDecl& out) {
     int depth = 0;
     for (ast::CallArgument& selector : arguments(child(index, Rule::Selectors), depth)) {
@@ -228,6 +231,7 @@ struct Transform : Declarations {
 
   void read(uint32_t index, ast::ConfidenceDecl& out) { out.value = expressionIn(index, Rule::Sum); }
 
+  /// `forall FACTORS [where CONDITION]`, or `exists` likewise.
   void read(uint32_t index, ast::Quantifier& out) {
     out.kind = has(index, Token::ForAll) ? ast::QuantifierKind::ForAll : ast::QuantifierKind::Exists;
     out.factors = factorNames(index);
@@ -262,6 +266,7 @@ struct Transform : Declarations {
 
   // ---- presets
 
+  /// A preset changes the study around it: levels, criteria, the design, and arguments of the workload.
   void read(uint32_t index, ast::PresetDecl& out) {
     for (uint32_t item : statements(child(index, Rule::PresetBody), Rule::PresetItem)) {
       take(*this, item, Rule::OnlyClause, out.only);

@@ -286,8 +286,7 @@ struct Expressions : TreeReader {
     return out;
   }
 
-  /// Splits a number into its digits and its unit. The digits are kept as text: the checker reads them exactly, with
-  /// units and as fractions.
+  /// Splits a number into its digits and its unit. The digits stay text, so that the checker reads the exact value.
   ast::NumberLiteral number(uint32_t index) const {
     const std::string_view written = text(index);
     // from_chars only tells where the digits end.

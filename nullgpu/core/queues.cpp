@@ -231,7 +231,7 @@ bool Queues::move(std::unique_lock<std::mutex>& lock) {
   if (done) entry.operation.reset();
   lock.lock();
   // abandon() took the placeholder: an error has stuck, or the process ends.
-  if (stream->queue.empty() || stream->queue.front().sequence != entry.sequence) {  // abandoned meanwhile
+  if (stream->queue.empty() || stream->queue.front().sequence != entry.sequence) {
     // Destroy the operation without the lock: it may own what needs it.
     lock.unlock();
     entry.operation.reset();

@@ -31,6 +31,9 @@ Process processOf(int64_t pid, const std::string& proc = "/proc");
 /// The folder of this program's file, wherever it was moved to; "" if unknown.
 std::filesystem::path programFolder();
 
+/// The name of this machine; "" if it has none.
+std::string hostName();
+
 /// The kernel's identifier of this boot; "" if unknown.
 std::string bootId();
 

@@ -21,9 +21,10 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/base/files/files.h"
+#include "runtime/base/json.h"
+#include "runtime/base/process.h"
 #include "runtime/bundle/archive.h"
-#include "runtime/files/files.h"
-#include "runtime/plan/json.h"
 
 namespace expc::bundle {
 namespace {
@@ -138,7 +139,7 @@ size_t listSize(std::string_view text) {
 
 /// The JSON value of a text from a record; null if it is not JSON.
 Value parsed(const std::string& text) {
-  auto value = plan::parseJson(text);
+  auto value = base::parseJson(text);
   if (value) return std::move(*value);
   llvm::consumeError(value.takeError());
   return nullptr;
@@ -237,8 +238,7 @@ void Anonymous::addOwn() {
     if (name) add(name, "someone", kUser);
   for (const char* home : Texts{user ? user->pw_dir : nullptr, std::getenv("HOME")})
     if (home) add(StringRef(home).rtrim('/'), kHome, kFolder);
-  char host[256] = {};
-  if (gethostname(host, sizeof host - 1) == 0) addHost(host);
+  addHost(base::hostName());
 }
 
 void Anonymous::addHomes(StringRef text) {
@@ -344,13 +344,13 @@ void Anonymous::hide(Value& value, StringRef key) const {
   else if (key == "uuid")
     value = standIn(*text, "GPU");
   else
-    value = plan::jsonText(hidden(*text));
+    value = base::jsonText(hidden(*text));
 }
 
 std::string Anonymous::hiddenJson(const std::string& text) const {
   Value value = parsed(text);
   hide(value, "");
-  return plan::canonicalJson(value);
+  return base::canonicalJson(value);
 }
 
 /// Session and trial: the fields that are names are replaced as a whole, so an unknown name there cannot slip

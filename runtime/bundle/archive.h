@@ -1,17 +1,12 @@
 #pragma once
 
-// Archives of files: tar, compressed with zstd. Taking one out of a stranger's archive touches nothing else. And the
-// store that a bundle's archive holds, with exactly what one plan's report rests on.
+// Archives of files: tar, compressed with zstd. Taking one out of a stranger's archive touches nothing else.
 
 #include <llvm/Support/Error.h>
 
 #include <cstdint>
 #include <set>
 #include <string>
-
-#include "runtime/bundle/anonymous.h"
-#include "runtime/plan/plan.h"
-#include "runtime/store/store.h"
 
 namespace expc::bundle {
 
@@ -32,11 +27,5 @@ llvm::Error unpack(const std::string& path, const std::string& folder);
 
 /// The BLAKE3 digest of a file, as 64 hex digits.
 llvm::Expected<std::string> digestOf(const std::string& path);
-
-/// Writes sessions, the run, blocks and trials that count for `plan` into a new results folder, under new numbers.
-/// `hidden`: what stands in for names; null: nothing does. Error: nothing of the plan was measured, or the folder
-/// cannot be written.
-llvm::Error writeExcerpt(const store::Store& from, const plan::Plan& plan, const store::Run& run,
-                         const store::Results& results, const std::string& folder, const Anonymous* hidden);
 
 }  // namespace expc::bundle

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/plan/trial.h"
+#include "runtime/plan/plan.h"
 
 namespace expc::plan {
 
@@ -40,10 +40,6 @@ llvm::Expected<std::set<std::string>> namesIn(const std::string& text);
 /// Errors: an argument that is not well formed, or has a null character.
 llvm::Expected<std::vector<std::string>> expandArguments(const std::vector<std::string>& arguments,
                                                          const std::map<std::string, std::string>& values);
-
-/// The values of a trial: `seed`, `trial`, `trial_folder`, `prepared`, `steps`, `warmup`, `epochs`, then the
-/// parameters, which hide these where they share a name.
-std::map<std::string, std::string> argumentValues(const TrialSpec& spec);
 
 /// The program to start for a name: a name with a slash is a path from `root`, any other is looked up in PATH.
 std::string programPath(const std::string& name, const std::string& root);

@@ -1,4 +1,4 @@
-// Describes the file once for reading and writing (plan::JsonRecord), and computes the least time of a step from
+// Describes the file once for reading and writing (base::JsonRecord), and computes the least time of a step from
 // what a rehearsal counted (a roofline: each resource alone, the largest wins).
 
 #include "runtime/rehearsal/rehearsal.h"
@@ -9,14 +9,14 @@
 #include <filesystem>
 #include <set>
 
-#include "runtime/files/files.h"
-#include "runtime/plan/json_record.h"
+#include "runtime/base/files/files.h"
+#include "runtime/base/json_record.h"
 
 namespace expc::rehearsal {
 namespace {
 
+using base::JsonRecord;
 using llvm::json::Value;
-using plan::JsonRecord;
 
 constexpr llvm::StringLiteral kSchema = "expc.rehearsal/1";
 constexpr llvm::StringLiteral kOutcomes[] = {"runs", "lacks data", "failed", "does not fit", "not rehearsed"};
@@ -39,7 +39,7 @@ void describePoint(JsonRecord& io, Point& point) {
   io.field("at", point.at);
   io.field("seconds", point.seconds);
   io.field("notes", point.notes);
-  io.optionalObject("rehearsed", point.rehearsed, plan::kDescribed);
+  io.optionalObject("rehearsed", point.rehearsed, base::kDescribed);
   // Readers use `rehearsed` of such points without asking, so a file without it must not pass.
   const bool counted = point.outcome == Outcome::Runs || point.outcome == Outcome::LacksData;
   if (io.reads() && point.rehearsed.has_value() != counted)
@@ -68,7 +68,7 @@ llvm::Error unreadable(const std::string& path, std::string why) {
 constexpr std::string_view kLimits[] = {"products", "memory", "link", "host link"};
 
 /// Seconds of the operations whose type has a rate; nothing if none has. Types run one after another on a device.
-std::optional<double> productSeconds(const plan::RehearsedRank& rank, double devices, const plan::Rates& rates) {
+std::optional<double> productSeconds(const protocol::RehearsedRank& rank, double devices, const plan::Rates& rates) {
   std::optional<double> seconds;
   for (const auto& [type, operations] : rank.operations)
     if (const auto rate = rates.products.find(type); rate != rates.products.end())
@@ -77,7 +77,7 @@ std::optional<double> productSeconds(const plan::RehearsedRank& rank, double dev
 }
 
 /// Least number of bytes that cross a rank's link in one direction.
-double linkBytes(const plan::RehearsedRank& rank, double ranks) {
+double linkBytes(const protocol::RehearsedRank& rank, double ranks) {
   double bytes = 0;
   for (const auto& [name, traffic] : rank.collectives) {
     // With N ranks, a rank already has 1/N of what these collectives distribute.
@@ -117,7 +117,7 @@ void Study::put(Point point) {
 Value toJson(const Study& study) { return JsonRecord::written(study, describeStudy); }
 
 llvm::Expected<Study> studyFromJson(const Value& value) {
-  return plan::readRecord<Study>(value, "the rehearsal", describeStudy);
+  return base::readRecord<Study>(value, "the rehearsal", describeStudy);
 }
 
 std::string folderOf(const std::string& results) { return (std::filesystem::path(results) / "rehearsals").string(); }
@@ -135,7 +135,7 @@ llvm::Expected<Study> read(const std::string& results, const std::string& study)
   if (!files::isThere(*path)) return Study{study, {}};
   auto buffer = files::read(*path, kMostBytes);
   if (!buffer) return unreadable(*path, llvm::toString(buffer.takeError()));
-  llvm::Expected<Value> json = plan::parseJson((*buffer)->getBuffer());
+  llvm::Expected<Value> json = base::parseJson((*buffer)->getBuffer());
   if (!json) return unreadable(*path, llvm::toString(json.takeError()));
   llvm::Expected<Study> found = studyFromJson(*json);
   if (!found) return unreadable(*path, llvm::toString(found.takeError()));
@@ -147,7 +147,7 @@ llvm::Expected<Study> read(const std::string& results, const std::string& study)
 llvm::Error write(const std::string& results, const Study& study) {
   llvm::Expected<std::string> path = pathOf(results, study.study);
   if (!path) return path.takeError();
-  llvm::Error error = files::write(*path, plan::prettyJson(toJson(study)) + "\n", files::Links::Refused);
+  llvm::Error error = files::write(*path, base::prettyJson(toJson(study)) + "\n", files::Links::Refused);
   if (!error) return error;
   return llvm::createStringError(fmt::format("{}; make the folder writable, or choose another with --results DIR",
                                              llvm::toString(std::move(error))));
@@ -155,11 +155,11 @@ llvm::Error write(const std::string& results, const Study& study) {
 
 std::string_view toString(Limit limit) { return kLimits[static_cast<size_t>(limit)]; }
 
-std::optional<LeastTime> leastStep(const plan::Rehearsed& rehearsed, unsigned devices, const plan::Rates& rates) {
+std::optional<LeastTime> leastStep(const protocol::Rehearsed& rehearsed, unsigned devices, const plan::Rates& rates) {
   const auto ranks = static_cast<double>(rehearsed.ranks.size());
   const double own = std::max(1.0, devices / ranks);  // devices of a rank: dp drives all of them from one
   LeastTime least;
-  for (const plan::RehearsedRank& rank : rehearsed.ranks) {
+  for (const protocol::RehearsedRank& rank : rehearsed.ranks) {
     least = larger(least, productSeconds(rank, own, rates), Limit::Products);
     least = larger(least, over(rank.memory_bytes / own, rates.memory), Limit::Memory);
     if (ranks > 1) least = larger(least, over(linkBytes(rank, ranks), rates.link), Limit::Link);

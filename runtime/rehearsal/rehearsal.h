@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "runtime/plan/plan.h"
-#include "runtime/plan/trial.h"
+#include "runtime/protocol/trial.h"
 
 namespace expc::rehearsal {
 
@@ -37,14 +37,14 @@ struct Point {
   std::string point;  // its id
   std::string label;  // "precision=fp32 gpus=2"
   Outcome outcome = Outcome::NotRehearsed;
-  std::string reason;                        // one line; "" if the point runs
-  std::optional<plan::Rehearsed> rehearsed;  // set if the point runs or lacks data, and only then
-  std::map<std::string, double> estimates;   // predicted bytes, by the metric's name, as the plan states them
-  Cards cards;                               // those that were there; the point may use fewer
-  std::string worker_build;                  // "" if no worker was asked
-  double at = 0;                             // Unix time
-  double seconds = 0;                        // from the launch to the end
-  std::vector<std::string> notes;            // messages of the worker
+  std::string reason;                            // one line; "" if the point runs
+  std::optional<protocol::Rehearsed> rehearsed;  // set if the point runs or lacks data, and only then
+  std::map<std::string, double> estimates;       // predicted bytes, by the metric's name, as the plan states them
+  Cards cards;                                   // those that were there; the point may use fewer
+  std::string worker_build;                      // "" if no worker was asked
+  double at = 0;                                 // Unix time
+  double seconds = 0;                            // from the launch to the end
+  std::vector<std::string> notes;                // messages of the worker
 };
 
 /// All rehearsals of a study.
@@ -93,7 +93,7 @@ struct LeastTime {
 /// sends or receives (N-1)/N of what an all-gather, reduce-scatter or all-to-all of N ranks ends or begins with,
 /// and all of what it reduces or broadcasts, whatever the algorithm, in-network reduction included (the bounds of
 /// Chan et al., Collective communication: theory, practice, and experience, 2007).
-std::optional<LeastTime> leastStep(const plan::Rehearsed& rehearsed, unsigned devices, const plan::Rates& rates);
+std::optional<LeastTime> leastStep(const protocol::Rehearsed& rehearsed, unsigned devices, const plan::Rates& rates);
 
 /// The least time of all steps of a plan, in seconds of one device: of the points that were rehearsed, in trials
 /// with a stated number of steps. Nothing if no point has a bound.

@@ -11,9 +11,9 @@
 #include <variant>
 
 #include "runtime/analysis/readings.h"
+#include "runtime/base/find.h"
 #include "runtime/base/parallel.h"
 #include "runtime/plan/evaluate.h"
-#include "runtime/plan/find.h"
 #include "runtime/simulate/study.h"
 
 namespace expc::simulate {
@@ -37,7 +37,7 @@ plan::Reading centreOf(const plan::Plan& plan, const Model& model, const plan::M
         *declared->derived,
         [&](const plan::MetricTerm& part) { return centreOf(plan, model, {part.metric, term.place}); },
         point ? &point->parameters : nullptr);
-  if (const MetricModel* metric = plan::named(model.metrics, term.metric); point && metric)
+  if (const MetricModel* metric = base::named(model.metrics, term.metric); point && metric)
     return {metric->centres[static_cast<size_t>(point - plan.points.data())]};
   return {std::nullopt, {}, plan::because({.code = plan::Reason::NotInTrials, .name = term.metric})};
 }
@@ -69,7 +69,7 @@ bool isMeasured(const plan::Plan& plan, const Model& model, const plan::Term& te
   const std::vector<plan::MetricTerm> read = plan::measuredTerms(plan, term);
   return !read.empty() && std::ranges::all_of(read, [&](const plan::MetricTerm& part) {
     const plan::Point* point = plan.findPoint(part.place.point);
-    const MetricModel* metric = plan::named(model.metrics, part.metric);
+    const MetricModel* metric = base::named(model.metrics, part.metric);
     return point && metric && metric->known[static_cast<size_t>(point - plan.points.data())];
   });
 }

@@ -14,9 +14,10 @@
 
 #include "runtime/analysis/criteria.h"
 #include "runtime/analysis/description.h"
+#include "runtime/analysis/judge.h"
 #include "runtime/analysis/needs.h"
+#include "runtime/base/find.h"
 #include "runtime/plan/evaluate.h"
-#include "runtime/plan/find.h"
 #include "runtime/simulate/diagnosis.h"
 #include "runtime/stats/design.h"
 #include "runtime/stats/distributions.h"

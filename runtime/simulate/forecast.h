@@ -4,7 +4,7 @@
 // decides them as stored ones are. Plan and results come in, a judgement with its next steps goes out; verdicts on what
 // is stored are left to analysis.
 
-#include "runtime/analysis/judgement.h"
+#include "runtime/analysis/results.h"
 #include "runtime/plan/plan.h"
 #include "runtime/store/records.h"
 

@@ -14,8 +14,8 @@
 
 #include "runtime/analysis/cells.h"
 #include "runtime/analysis/index.h"
+#include "runtime/base/find.h"
 #include "runtime/plan/evaluate.h"
-#include "runtime/plan/find.h"
 #include "runtime/stats/estimators.h"
 #include "runtime/stats/procedures.h"
 
@@ -263,7 +263,7 @@ plan::Plan pilotOf(plan::Plan plan) {
 std::optional<double> noiseOf(const Model& model, const plan::Criterion& criterion) {
   if (criterion.cells.empty() || !criterion.cells.front().term) return std::nullopt;
   for (const plan::MetricTerm& term : plan::metricTerms(*criterion.cells.front().term))
-    if (const MetricModel* metric = plan::named(model.metrics, term.metric); metric && metric->multiplies)
+    if (const MetricModel* metric = base::named(model.metrics, term.metric); metric && metric->multiplies)
       return metric->noise;
   return std::nullopt;
 }

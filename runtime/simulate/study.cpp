@@ -13,8 +13,8 @@
 
 #include "runtime/analysis/criteria.h"
 #include "runtime/analysis/needs.h"
+#include "runtime/base/find.h"
 #include "runtime/plan/evaluate.h"
-#include "runtime/plan/find.h"
 
 namespace expc::simulate {
 namespace {
@@ -61,7 +61,7 @@ bool multiplies(const plan::Plan& plan, const Model& model, const plan::Term& te
 /// finer grid: 0.
 double stepOf(const Model& model, const plan::Cell& cell) {
   const auto* term = std::get_if<plan::MetricTerm>(&cell.term->node);
-  const MetricModel* metric = term ? plan::named(model.metrics, term->metric) : nullptr;
+  const MetricModel* metric = term ? base::named(model.metrics, term->metric) : nullptr;
   return metric ? metric->resolution.step() : 0;
 }
 

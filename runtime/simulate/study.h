@@ -7,7 +7,7 @@
 #include <map>
 #include <vector>
 
-#include "runtime/analysis/judgement.h"
+#include "runtime/analysis/results.h"
 #include "runtime/plan/plan.h"
 #include "runtime/simulate/model.h"
 

@@ -9,7 +9,7 @@
 #include <utility>
 #include <variant>
 
-#include "runtime/plan/json.h"
+#include "runtime/base/json.h"
 #include "runtime/store/store.h"
 
 namespace expc::store {
@@ -126,7 +126,7 @@ bool add(Contents& in, Adopted&& entry) { return in.adopted.try_emplace(std::mov
 unsigned Trial::nodes() const {
   if (devices.find("\"node\":") == std::string::npos) return 1;  // most do not name any, and there are many
   // Devices come from a journal and may be any JSON; slots without a node are on one node.
-  const auto slots = llvm::expectedToOptional(plan::parseJson(devices));
+  const auto slots = llvm::expectedToOptional(base::parseJson(devices));
   std::set<llvm::StringRef> names;
   if (slots && slots->getAsArray())
     for (const llvm::json::Value& slot : *slots->getAsArray())

@@ -1,4 +1,4 @@
-// Describes the fields of each entry once, for reading and writing (plan::JsonRecord), and the line around them:
+// Describes the fields of each entry once, for reading and writing (base::JsonRecord), and the line around them:
 // canonical JSON, closed by a checksum. A line may come from a stranger, so reading checks every member and never
 // crashes. New fields are optional, since older journals lack them.
 
@@ -15,20 +15,21 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/plan/json_record.h"
+#include "runtime/base/hash.h"
+#include "runtime/base/json_record.h"
 #include "runtime/plan/plan.h"
 #include "runtime/plan/plan_words.h"
 
 namespace expc::store {
 namespace {
 
+using base::JsonErrors;
+using base::JsonPath;
+using base::JsonRecord;
+using base::jsonText;
 using llvm::json::Array;
 using llvm::json::Object;
 using llvm::json::Value;
-using plan::JsonErrors;
-using plan::JsonPath;
-using plan::JsonRecord;
-using plan::jsonText;
 
 /// The words in a line's member "entry"; journals of all versions have them, so a word never changes.
 /// In the order of Entry's alternatives.
@@ -41,9 +42,9 @@ static_assert(kNames.size() == std::variant_size_v<Entry>);
 void embedded(JsonRecord& io, JsonRecord::Key key, std::string& text) {
   if (io.reads()) {
     const Value* value = io.in(key);
-    text = value ? plan::canonicalJson(*value) : "";
+    text = value ? base::canonicalJson(*value) : "";
   } else {
-    auto value = llvm::expectedToOptional(plan::parseJson(text));
+    auto value = llvm::expectedToOptional(base::parseJson(text));
     io.out()[key] = value ? std::move(*value) : jsonText(text);
   }
 }
@@ -97,7 +98,7 @@ void describe(JsonRecord& io, Session& session) {
     io.field("boot", boots);
     session.where = sessionPlaceFromText(host, boots);
   }
-  if (io.has("workers", true)) io.list("workers", session.workers, plan::kDescribed);
+  if (io.has("workers", true)) io.list("workers", session.workers, base::kDescribed);
   embedded(io, "environment", session.environment_json);
   describeMoment(io, "opened", session.opened);
   describeMoment(io, "seen", session.last_seen);
@@ -120,7 +121,7 @@ void describe(JsonRecord& io, RunBegan& entry) {
   io.field("digest", entry.run.plan_digest);
   io.field("plan", entry.plan);
   io.field("session", entry.run.session);
-  if (io.has("match", true)) io.object("match", entry.run.match, plan::kDescribed);
+  if (io.has("match", true)) io.object("match", entry.run.match, base::kDescribed);
   describeMoment(io, "at", entry.run.started);
 }
 
@@ -130,7 +131,7 @@ void describe(JsonRecord& io, RunEnded& entry) {
   io.field("outcome", entry.outcome);
   if (!io.has("judged", entry.judged != nullptr)) return;
   Judged judged = entry.judged ? *entry.judged : Judged();
-  io.object("judged", judged, plan::kDescribed);
+  io.object("judged", judged, base::kDescribed);
   entry.judged = std::make_shared<const Judged>(std::move(judged));
 }
 
@@ -245,7 +246,7 @@ std::string sumOf(std::string_view text) {
 std::optional<PlanText> planFromLine(llvm::StringRef text) {
   if (!text.consume_front("{\"entry\":\"plan\",\"hash\":\"")) return std::nullopt;
   auto [hash, rest] = text.split('"');
-  if (!rest.consume_front(",\"text\":") || plan::shortHash(rest) != hash) return std::nullopt;
+  if (!rest.consume_front(",\"text\":") || base::shortHash(rest) != hash) return std::nullopt;
   return PlanText{hash.str(), rest.str()};
 }
 
@@ -253,7 +254,7 @@ std::optional<PlanText> planFromLine(llvm::StringRef text) {
 
 std::string toLine(const Entry& entry) {
   // The checksum is spliced in as the last member, so that the line stays one JSON object.
-  std::string text = plan::canonicalJson(written(entry));
+  std::string text = base::canonicalJson(written(entry));
   text.pop_back();
   return fmt::format("{}{}{}\"}}", text, kSum, sumOf(text));
 }
@@ -270,11 +271,11 @@ llvm::Expected<Entry> entryFromLine(std::string_view line) {
   if (const std::string_view damage = damageOf(line); !damage.empty()) return llvm::createStringError(damage);
   if (auto plan = planFromLine(llvm::StringRef(line.data(), line.size() - kSumSize))) return std::move(*plan);
   // From here on the text may be anything with a right checksum, also a stranger's: reading must not trust it.
-  auto value = plan::parseJson(line);
+  auto value = base::parseJson(line);
   if (!value) return value.takeError();
-  plan::JsonErrors errors;
-  const plan::JsonPath root;
-  plan::JsonRecord io(errors, *value, root);
+  base::JsonErrors errors;
+  const base::JsonPath root;
+  base::JsonRecord io(errors, *value, root);
   Entry entry = readEntry(io);
   if (auto error = errors.take("a line of the journal")) return error;
   return entry;
@@ -288,8 +289,8 @@ void describe(JsonRecord& io, Worker& worker) {
 void describe(JsonRecord& io, Match& match) {
   // Digests are an object of key and digest; absent workers are those that the plan does not need.
   io.field("digests", match.data_digests);
-  io.optionalObject("built_in", match.built_in, plan::kDescribed);
-  io.optionalObject("command", match.command, plan::kDescribed);
+  io.optionalObject("built_in", match.built_in, base::kDescribed);
+  io.optionalObject("command", match.command, base::kDescribed);
 }
 
 Array toJson(const std::vector<plan::Place>& places) {

@@ -15,7 +15,7 @@
 
 #include "runtime/store/records.h"
 
-namespace expc::plan {
+namespace expc::base {
 class JsonRecord;
 }
 
@@ -100,9 +100,9 @@ llvm::Expected<Entry> entryFromLine(std::string_view line);
 
 // Members of entries as JSON, without the line around them; bundles and exports use them too.
 
-void describe(plan::JsonRecord& io, Worker& worker);
-void describe(plan::JsonRecord& io, Match& match);
-void describe(plan::JsonRecord& io, Judged& judged);
+void describe(base::JsonRecord& io, Worker& worker);
+void describe(base::JsonRecord& io, Match& match);
+void describe(base::JsonRecord& io, Judged& judged);
 llvm::json::Array toJson(const std::vector<plan::Place>& places);
 
 }  // namespace expc::store

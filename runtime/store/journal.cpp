@@ -20,7 +20,7 @@
 #include <utility>
 
 #include "runtime/base/failure.h"
-#include "runtime/files/files.h"
+#include "runtime/base/files/files.h"
 #include "runtime/store/lease.h"
 
 namespace expc::store {

@@ -27,9 +27,10 @@
 #include <thread>
 #include <utility>
 
+#include "runtime/base/clock.h"
 #include "runtime/base/failure.h"
+#include "runtime/base/json.h"
 #include "runtime/base/process.h"
-#include "runtime/plan/json.h"
 
 namespace expc::store {
 namespace {
@@ -76,13 +77,7 @@ std::string shown(std::optional<llvm::StringRef> text) {
   return result;
 }
 
-double seconds(const timespec& time) { return double(time.tv_sec) + 1e-9 * double(time.tv_nsec); }
-
-double bootSeconds() {
-  timespec now{};
-  clock_gettime(CLOCK_BOOTTIME, &now);
-  return seconds(now);
-}
+using base::bootSeconds;
 
 void nap() { std::this_thread::sleep_for(std::chrono::milliseconds(20)); }
 
@@ -104,7 +99,7 @@ std::optional<Found> find(const std::string& path) {
   if (fd < 0) return lstat(path.c_str(), &state) == 0 ? std::optional(found) : std::nullopt;
   // The content is read after the time: a lease that changes in between looks changed at the next look.
   if (fstat(fd, &state) == 0 && S_ISREG(state.st_mode)) {
-    found.heartbeat = seconds(state.st_mtim);
+    found.heartbeat = base::secondsOf(state.st_mtim);
     found.text.resize(kLargest);
     const ssize_t size = read(fd, found.text.data(), found.text.size());
     found.text.resize(size > 0 ? size_t(size) : 0);
@@ -164,7 +159,7 @@ llvm::Expected<base::Descriptor> create(const std::string& folder, const std::st
     error = errno ? errno : ENOSPC;
   else if (futimens(fd, nullptr) != 0 || fstat(fd, &state) != 0)
     error = errno;
-  now = seconds(state.st_mtim);
+  now = base::secondsOf(state.st_mtim);
   if (!error && link(temporary.c_str(), path.c_str()) != 0) error = errno;
   unlink(temporary.c_str());
   if (!error) return fd;
@@ -205,8 +200,7 @@ llvm::Error makeFolder(const std::string& folder) {
 LeaseHolder LeaseHolder::self(std::string_view purpose) {
   LeaseHolder holder;
   char name[256] = {};
-  gethostname(name, sizeof name - 1);
-  holder.host = name;
+  holder.host = base::hostName();
   holder.boot_id = base::bootId();
   std::ifstream("/etc/machine-id") >> holder.machine_id;
   // The namespace tells containers of one host apart, whose pids mean different processes.
@@ -222,7 +216,7 @@ LeaseHolder LeaseHolder::self(std::string_view purpose) {
 
 LeaseHolder LeaseHolder::fromText(std::string_view text) {
   LeaseHolder holder;
-  const auto value = llvm::expectedToOptional(plan::parseJson(text));
+  const auto value = llvm::expectedToOptional(base::parseJson(text));
   const llvm::json::Object* object = value ? value->getAsObject() : nullptr;
   if (!object) return holder;
   for (const auto& [name, member] : kTexts) holder.*member = shown(object->getString(name));
@@ -233,8 +227,8 @@ LeaseHolder LeaseHolder::fromText(std::string_view text) {
 
 std::string LeaseHolder::toText() const {
   llvm::json::Object object{{"pid", pid}, {"start_ticks", int64_t(start_ticks)}};
-  for (const auto& [name, member] : kTexts) object[name] = plan::jsonText(this->*member);
-  return plan::canonicalJson(std::move(object)) + "\n";
+  for (const auto& [name, member] : kTexts) object[name] = base::jsonText(this->*member);
+  return base::canonicalJson(std::move(object)) + "\n";
 }
 
 std::string LeaseHolder::name() const {

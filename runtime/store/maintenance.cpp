@@ -13,7 +13,7 @@
 #include <variant>
 
 #include "runtime/base/failure.h"
-#include "runtime/files/files.h"
+#include "runtime/base/files/files.h"
 #include "runtime/store/store.h"
 
 namespace expc::store {

@@ -14,11 +14,12 @@
 #include <string_view>
 #include <utility>
 
+#include "runtime/base/find.h"
+#include "runtime/base/hash.h"
+#include "runtime/base/json.h"
+#include "runtime/base/json_record.h"
 #include "runtime/plan/command.h"
 #include "runtime/plan/evaluate.h"
-#include "runtime/plan/find.h"
-#include "runtime/plan/json.h"
-#include "runtime/plan/json_record.h"
 
 namespace expc::store {
 namespace {
@@ -63,7 +64,7 @@ std::string dataOf(const plan::Plan& plan, const plan::Point& point,
     if (const auto digest = digests.find(file); digest != digests.end()) found.insert(file + " " + digest->second);
   std::string joined;
   for (const std::string& digest : found) joined += digest + "\n";
-  return joined.empty() ? "" : plan::shortHash(joined);
+  return joined.empty() ? "" : base::shortHash(joined);
 }
 
 /// Digests of how each metric of this kind is read, and of each expectation. Names of expectations are their
@@ -72,7 +73,7 @@ std::map<std::string, std::string> readingsOf(const plan::Plan& plan, const plan
                                               plan::TrialKind kind) {
   std::map<std::string, std::string> readings;
   for (const plan::Expectation& expectation : command.expectations) {
-    const std::string digest = plan::shortHash(plan::canonicalJson(plan::written(expectation)));
+    const std::string digest = base::shortHash(base::canonicalJson(base::written(expectation)));
     readings["expect " + digest] = digest;
   }
   for (const plan::CommandMetric& metric : command.metrics) {
@@ -81,7 +82,7 @@ std::map<std::string, std::string> readingsOf(const plan::Plan& plan, const plan
     std::string reading =
         fmt::format("{}\n{}\n{}\n{:a}\n{}", int(metric.from), metric.file, metric.where, metric.scale, metric.series);
     if (metric.take) reading += fmt::format("\n{}", int(*metric.take));
-    readings[metric.name] = plan::shortHash(reading);
+    readings[metric.name] = base::shortHash(reading);
   }
   return readings;
 }
@@ -135,11 +136,11 @@ std::string preparedFolder(const plan::Plan& plan, const plan::Point& point,
   for (const std::string& path : dataPathsOf(told, plan.data_paths))
     if (const auto digest = digests.find(path); digest != digests.end()) data[path] = digest->second;
   const auto command = digests.find(commandKey(workload));
-  llvm::json::Object key{{"workload", plan::jsonText(workload.name)},
+  llvm::json::Object key{{"workload", base::jsonText(workload.name)},
                          {"command", command == digests.end() ? "" : command->second},
                          {"parameters", llvm::json::Object(told.parameters)},
                          {"data", std::move(data)}};
-  return "prepared/" + plan::shortHash(plan::canonicalJson(std::move(key)));
+  return "prepared/" + base::shortHash(base::canonicalJson(std::move(key)));
 }
 
 std::set<std::string> preparedFilesOf(const plan::Plan& plan, const plan::Point& point,
@@ -206,7 +207,7 @@ std::string changes(const std::map<std::string, std::string>& then, const std::m
 
 std::string settingsText(const plan::Plan& plan, plan::TrialKind kind) {
   const plan::KindDesign* design = plan::designOf(plan, kind);
-  return design ? plan::canonicalJson(llvm::json::Value(llvm::json::Object(design->settings))) : "{}";
+  return design ? base::canonicalJson(llvm::json::Value(llvm::json::Object(design->settings))) : "{}";
 }
 
 TrialKey keyOf(const plan::Plan& plan, const plan::Place& place, plan::TrialKind kind, const Match& match) {

@@ -124,7 +124,7 @@ struct TrialStart {
   int64_t run = 0;      // the run that started it; 0: not known (old stores)
   std::string devices;  // JSON: the slots used; on several nodes each names its `node`
 
-  /// For plan::JsonRecord: the members that a journal's entry holds as they are.
+  /// For base::JsonRecord: the members that a journal's entry holds as they are.
   void describe(auto& io) {
     io.field("trial", id);
     io.field("run", run);

@@ -17,8 +17,8 @@
 #include <vector>
 
 #include "runtime/base/failure.h"
-#include "runtime/files/files.h"
-#include "runtime/plan/json_record.h"
+#include "runtime/base/files/files.h"
+#include "runtime/base/json_record.h"
 #include "runtime/store/entry.h"
 #include "runtime/store/maintenance.h"
 #include "runtime/store/store.h"
@@ -135,11 +135,11 @@ class Tables {
 };
 
 /// Members that hold structure are written as JSON texts, which SQLite can take apart (json_extract).
-std::string jsonOf(llvm::json::Value value) { return plan::canonicalJson(value); }
+std::string jsonOf(llvm::json::Value value) { return base::canonicalJson(value); }
 
 std::string jsonOf(const std::vector<Worker>& workers) {
   llvm::json::Array array;
-  for (const Worker& worker : workers) array.push_back(plan::written(worker));
+  for (const Worker& worker : workers) array.push_back(base::written(worker));
   return jsonOf(std::move(array));
 }
 
@@ -167,7 +167,7 @@ void write(const Trial& trial, Tables& to) {
                    key.data,
                    trial.devices,
                    trial.environment_json,
-                   jsonOf(plan::jsonTexts(trial.notes))});
+                   jsonOf(base::jsonTexts(trial.notes))});
   for (const auto& [name, value] : trial.metrics) to.add("metric_value", {trial.id, name, value});
   for (const std::string& name : trial.not_on_device) to.add("metric_value", {trial.id, name, nullptr});
   for (const auto& [name, numbers] : trial.series) to.add("series", {trial.id, name, &numbers});
@@ -176,14 +176,14 @@ void write(const Trial& trial, Tables& to) {
 /// Parents before children, so that references hold in this order.
 void write(const Contents& contents, Tables& to) {
   for (const auto& [id, session] : contents.sessions)
-    to.add("session", {id, session.where.machine(), jsonOf(plan::jsonTexts(session.where.nodes)), session.where.lane,
-                       jsonOf(plan::jsonTexts(session.where.boots)), jsonOf(session.workers), session.environment_json,
+    to.add("session", {id, session.where.machine(), jsonOf(base::jsonTexts(session.where.nodes)), session.where.lane,
+                       jsonOf(base::jsonTexts(session.where.boots)), jsonOf(session.workers), session.environment_json,
                        session.opened.wall, session.opened.boot, session.last_seen.wall, session.last_seen.boot});
   for (const auto& [hash, text] : contents.plans) to.add("plan", {hash, text});
   for (const auto& [id, run] : contents.runs)
     to.add("run", {id, run.study, run.plan_digest, run.plan_json, run.session, int64_t(run.match.onNullCards()),
-                   jsonOf(plan::written(run.match)), run.started.wall, run.started.boot, run.ended.wall, run.ended.boot,
-                   run.outcome, run.judged ? jsonOf(plan::written(*run.judged)) : std::string()});
+                   jsonOf(base::written(run.match)), run.started.wall, run.started.boot, run.ended.wall, run.ended.boot,
+                   run.outcome, run.judged ? jsonOf(base::written(*run.judged)) : std::string()});
   for (const auto& [id, plan] : contents.blocks)
     to.add("block", {id, plan.block.study, toString(plan.block.kind), int64_t(plan.block.number),
                      int64_t(plan.block.seed), plan.block.session, plan.settings, jsonOf(toJson(plan.places))});

@@ -22,7 +22,8 @@
 
 #include "runtime/base/descriptor.h"
 #include "runtime/base/failure.h"
-#include "runtime/files/files.h"
+#include "runtime/base/files/files.h"
+#include "runtime/base/hash.h"
 
 namespace expc::store {
 namespace {
@@ -296,7 +297,7 @@ llvm::Error Store::touchSession(int64_t session, Moment at) { return append(Seen
 llvm::Expected<int64_t> Store::addRun(Run run) {
   run.id = nextOf(contents_.runs);
   // A plan is written once per journal; runs refer to it by its hash.
-  const PlanText plan{plan::shortHash(run.plan_json), std::move(run.plan_json)};
+  const PlanText plan{base::shortHash(run.plan_json), std::move(run.plan_json)};
   if (plans_.insert(plan.hash).second)
     if (auto error = append(plan)) return error;
   // A run is durable before its first trial starts: trials of an unknown run do not count.

@@ -21,7 +21,7 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/plan/json.h"
+#include "runtime/base/json.h"
 #include "runtime/store/store.h"
 
 namespace expc::store {
@@ -29,7 +29,7 @@ namespace {
 
 /// The plan of a run; nothing if it cannot be read any more (it is older than the reader, or damaged).
 std::optional<plan::Plan> planOf(const Run& run, const Contents& contents) {
-  auto value = plan::parseJson(contents.plans.at(run.plan_json));
+  auto value = base::parseJson(contents.plans.at(run.plan_json));
   return llvm::expectedToOptional(value ? plan::planFromJson(*value) : llvm::Expected<plan::Plan>(value.takeError()));
 }
 

@@ -13,10 +13,10 @@
 #include <utility>
 
 #include "runtime/base/failure.h"
+#include "runtime/base/files/files.h"
 #include "runtime/data/images/alike.h"
 #include "runtime/data/images/decode.h"
 #include "runtime/data/images/packed.h"
-#include "runtime/files/files.h"
 
 namespace expc::dataset {
 namespace {
@@ -80,6 +80,7 @@ llvm::Expected<data::Place> recognise(const std::string& path) {
   if (status.type() == fs::file_type::not_found) return failure("{}: there is no such file or folder", path);
   if (code) return failure("{}: {}", path, code.message());
   if (status.type() != fs::file_type::directory) return data::Place{Kind::Packed, path, 0};
+  // IDX files are looked for first: a folder of them may hold others as well.
   const fs::path folder = path;
   // The compressed name counts as well, so that the error can say how to unpack it.
   for (const char* name : {"train-images-idx3-ubyte", "train-images-idx3-ubyte.gz"})
@@ -121,6 +122,7 @@ llvm::Expected<Verified> verify(const data::Place& place, unsigned threads, cons
   result.test = sets->test->count();
   // Keyed by number, since threads find damaged images in any order.
   std::map<int64_t, std::string> damaged;
+  // Digests of all images of each set.
   std::vector<uint64_t> train, test;
   std::mutex mutex;
   const auto work = [&](int64_t item) -> llvm::Error {

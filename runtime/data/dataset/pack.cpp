@@ -21,8 +21,8 @@
 
 #include "runtime/base/descriptor.h"
 #include "runtime/base/failure.h"
+#include "runtime/base/files/files.h"
 #include "runtime/data/images/preparer.h"
-#include "runtime/files/files.h"
 
 namespace expc::dataset {
 namespace {
@@ -88,6 +88,7 @@ llvm::Expected<data::Shape> shapeOf(const Chosen& chosen, const PackOptions& opt
 /// corrupt. Errors name `path`.
 class Attempt {
  public:
+  /// Fills the header's counts; the layout follows in open().
   Attempt(const std::string& path, const Chosen& chosen, const data::Shape& shape, std::vector<std::string> class_names,
           const PackOptions& options)
       : path_(path),
@@ -222,6 +223,7 @@ Chosen without(const Chosen& chosen, const std::map<int64_t, std::string>& corru
 
 llvm::Expected<Packed> pack(const data::ImageSets& sets, const std::string& path, const PackOptions& options,
                             const base::Tick& tick) {
+  // Names are taken from the training set; both sets have the same classes.
   Chosen chosen = allOf(sets);
   std::vector<std::string> names;
   for (int64_t label = 0; label < sets.train->classes(); ++label) names.push_back(sets.train->className(label));

@@ -28,8 +28,8 @@
 
 #include "runtime/base/descriptor.h"
 #include "runtime/base/failure.h"
+#include "runtime/base/files/files.h"
 #include "runtime/base/split_mix.h"
-#include "runtime/files/files.h"
 
 namespace expc::dataset {
 namespace {
@@ -96,6 +96,7 @@ struct Placed {
   const Form& form;
   int64_t x, y, radius, cosine, sine;
 
+  /// Draws place, size and turn; the form lies near the middle.
   Placed(int64_t label, int64_t size, Random& random) : form(formOf(label)) {
     x = random.within(size * 4 * 35 / 100, size * 4 * 65 / 100);
     y = random.within(size * 4 * 35 / 100, size * 4 * 65 / 100);
@@ -125,6 +126,7 @@ struct Placed {
 /// A lattice of random colours, interpolated bilinearly between its points.
 class Ground {
  public:
+  /// A lattice with a point every `cell` pixels, and one more at the far edges.
   Ground(int64_t size, int64_t cell, Random& random) : cell_(cell), across_(size / cell + 2) {
     points_.resize(static_cast<size_t>(across_ * across_ * 3));
     for (auto& value : points_) value = static_cast<uint8_t>(random.next() >> 56);
@@ -153,6 +155,7 @@ struct Free {
 /// The file that shows that a folder was made here, and with what arguments.
 constexpr const char* kMark = "shapes.json";
 
+/// Writes a file, without a sync of its own: fill() syncs all of them.
 llvm::Error writeFile(const fs::path& path, llvm::ArrayRef<uint8_t> bytes) {
   const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (file < 0) return failure("{}: {}", path.string(), llvm::sys::StrError(errno));
@@ -284,6 +287,7 @@ llvm::Error makeShapes(const std::string& folder, const ShapeOptions& options, b
   fs::path place = fs::path(folder).lexically_normal();
   if (!place.has_filename()) place = place.parent_path();  // a trailing slash, as in "images/"
   if (auto error = checkPlace(place, replace)) return error;
+  // Everything is drawn in a folder beside the place and only then moved; the draft is removed in any case.
   const std::string draft = files::temporaryBeside(place.string());
   const auto removed = llvm::make_scope_exit([&] { files::removeTree(draft); });
   if (auto error = fill(draft, options, tick)) return error;

@@ -18,11 +18,11 @@
 #include <vector>
 
 #include "runtime/base/failure.h"
+#include "runtime/base/files/files.h"
 #include "runtime/base/parallel.h"
 #include "runtime/data/images/decode.h"
 #include "runtime/data/images/open.h"
 #include "runtime/data/images/preparer.h"
-#include "runtime/files/files.h"
 
 namespace expc::data {
 namespace {
@@ -107,6 +107,7 @@ struct IdxImages {
   uint32_t count = 0, rows = 0, cols = 0;
 };
 
+/// Reads a file of images.
 llvm::Expected<IdxImages> readImages(const std::string& path) {
   auto file = readFile(path);
   if (!file) return file.takeError();
@@ -122,6 +123,7 @@ llvm::Expected<IdxImages> readImages(const std::string& path) {
   return IdxImages{{(*file)->getBufferStart() + 16, (*file)->getBufferEnd()}, count, rows, cols};
 }
 
+/// Reads a file of labels.
 llvm::Expected<std::vector<uint8_t>> readLabels(const std::string& path) {
   auto file = readFile(path);
   if (!file) return file.takeError();

@@ -127,7 +127,7 @@ Assembly* Queue::claim(int64_t& item) {
 
 void Queue::finish(Assembly& assembly, int64_t item, int64_t skipped, std::string error) {
   assembly.skipped += skipped;
-  // Of several failing images the first by its place is reported, whichever thread failed first.
+  // If several images fail, the first by its place is reported, whichever thread failed first.
   if (!error.empty() && (assembly.error.empty() || item < assembly.error_item)) {
     assembly.error = std::move(error);
     assembly.error_item = item;

@@ -16,9 +16,9 @@
 #include <utility>
 
 #include "runtime/base/failure.h"
+#include "runtime/base/files/files.h"
 #include "runtime/data/images/decode.h"
 #include "runtime/data/images/slots.h"
-#include "runtime/files/files.h"
 
 namespace expc::data {
 namespace {
@@ -119,7 +119,7 @@ llvm::Error PackedFile::readIndex() {
   if (sum != header_.index_sum)
     return failure("{}: its labels are damaged (checksum {:016x}, expected {:016x}); pack it again", path_, sum,
                    header_.index_sum);
-  // Both are aligned: the header has 96 bytes and the file is mapped at a page.
+  // Both are aligned: the header has 96 bytes, a multiple of 8, and the sums have 8 each.
   sums_ = reinterpret_cast<const uint64_t*>(begin);
   labels_ = reinterpret_cast<const uint32_t*>(begin + images * sizeof(uint64_t));
   const uint8_t* names = begin + images * (sizeof(uint64_t) + sizeof(uint32_t));

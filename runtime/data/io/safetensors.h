@@ -31,6 +31,7 @@ struct TensorInfo {
   std::vector<int64_t> shape;     // row-major; empty for a scalar
   llvm::ArrayRef<uint8_t> bytes;  // little-endian, not necessarily aligned
 
+  /// The number of elements; 1 for a scalar.
   int64_t elements() const;
 };
 
@@ -47,6 +48,7 @@ class SafeTensors {
   const std::vector<TensorInfo>& tensors() const { return tensors_; }
   /// The tensor of a name; null if there is none.
   const TensorInfo* find(llvm::StringRef name) const;
+  /// The file's path, or the name that was given to parse().
   const std::string& path() const { return path_; }
   /// Drops pages of the mapping from the process's memory; reading them again reads the file again. Keeps the memory of
   /// a large model from counting twice while it is copied. Does nothing for bytes that are not of this file.

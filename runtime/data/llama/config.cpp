@@ -13,8 +13,8 @@
 #include <cmath>
 
 #include "runtime/base/failure.h"
-#include "runtime/files/files.h"
-#include "runtime/plan/json.h"
+#include "runtime/base/files/files.h"
+#include "runtime/base/json.h"
 
 namespace expc::llama {
 namespace {
@@ -49,12 +49,14 @@ class Reader {
       if (!otherwise) wrong_.push_back(fmt::format("no {}", key.str()));
       return otherwise.value_or(1);
     }
+    // The range keeps products of two sizes from overflowing and a hostile file from asking for endless layers.
     const auto number = value->getAsInteger();
     if (number && *number >= 1 && *number <= most) return *number;
     wrong_.push_back(fmt::format("{} must be a whole number from 1 to {}", key.str(), most));
     return 1;
   }
 
+  /// A number above zero; `otherwise` if it is missing.
   double positive(llvm::StringRef key, double otherwise) {
     const llvm::json::Value* value = find(key);
     if (value == nullptr) return otherwise;
@@ -104,6 +106,7 @@ std::optional<RopeScaling> readScaling(const llvm::json::Object& object, std::ve
   auto type = object.getString("rope_type");
   if (!type) type = object.getString("type");
   if (!type || *type == "default") return std::nullopt;
+  // Other ways of stretching (linear, dynamic, yarn) would need formulas of their own.
   if (*type != "llama3") {
     wrong.push_back(
         fmt::format("rope_type \"{}\" is not supported (default and llama3 are)", type->take_front(32).str()));
@@ -148,6 +151,7 @@ llvm::Expected<Config> configFromJson(const llvm::json::Value& json) {
   std::vector<std::string> wrong;
   Reader reader(*object, wrong);
   Config c;
+  // Options that change the architecture come first: other models share the names of the sizes.
   reader.only("model_type", "llama");
   reader.only("hidden_act", "silu");
   reader.no("attention_bias");
@@ -156,6 +160,7 @@ llvm::Expected<Config> configFromJson(const llvm::json::Value& json) {
   c.width = reader.size("hidden_size", std::nullopt);
   c.layers = reader.size("num_hidden_layers", std::nullopt, kMostLayers);
   c.heads = reader.size("num_attention_heads", std::nullopt);
+  // Without grouped heads the file need not mention them.
   c.kv_heads = reader.size("num_key_value_heads", c.heads);
   c.mlp_width = reader.size("intermediate_size", std::nullopt);
   // Missing members have the defaults of Hugging Face's LlamaConfig.
@@ -248,7 +253,7 @@ llvm::Expected<llvm::json::Value> readJsonFile(const std::string& path) {
   // A Git LFS pointer or a compressed file is a common slip; its error says what the file is.
   if (const auto form = files::formOf((*file)->getBuffer()); !form.empty())
     return base::failure("{}: no JSON but {}", path, form);
-  auto value = plan::parseJson((*file)->getBuffer());
+  auto value = base::parseJson((*file)->getBuffer());
   if (!value) return llvm::createStringError(path + ": " + llvm::toString(value.takeError()));
   return value;
 }

@@ -25,6 +25,7 @@ struct TokenBatch {
   /// first of a row, since no token predicts it.
   int64_t real = 0, learnt = 0;
 
+  /// The number of tokens that are padding.
   int64_t padding() const { return rows * columns - real; }
 };
 

@@ -44,6 +44,7 @@ const char* nameOf(Role role) {
 std::optional<std::string> problemOf(const Conversation& conversation) {
   if (conversation.size() < 2)
     return fmt::format("a conversation of {} messages; a question and an answer are needed", conversation.size());
+  // Roles are checked in order, each against the message before it.
   bool answered = false;
   for (size_t i = 0; i < conversation.size(); ++i) {
     const Role role = conversation[i].role;

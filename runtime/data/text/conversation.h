@@ -18,6 +18,7 @@ inline constexpr Token kMasked = -100;
 
 /// The author of a message.
 enum class Role { System, User, Assistant };
+/// The role as it is written in files and headers: "system", "user", "assistant".
 const char* nameOf(Role role);
 
 /// One turn of a conversation.

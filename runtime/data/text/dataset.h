@@ -18,6 +18,7 @@ namespace expc::text {
 
 /// The form of rows, as stdlib/llm.exp names it: which columns are read, and the prompt around them.
 enum class Template { Instruct, Grammar, Summarize, Plain };
+/// The template's name, as a study writes it.
 const char* nameOf(Template kind);
 /// The column with the answer ("output", "summary"); "" for `plain`, whose rows are whole conversations.
 llvm::StringRef answerColumn(Template kind);

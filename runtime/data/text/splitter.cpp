@@ -216,6 +216,7 @@ llvm::Expected<Splitter> Splitter::byPcre2(llvm::StringRef pattern) {
   if (!text) return text.takeError();
   int error = 0;
   size_t offset = 0;
+  // UTF and UCP: characters and properties are Unicode's. \C, which matches half characters, is refused.
   parts->code = pcre2_compile(reinterpret_cast<PCRE2_SPTR>(text->data()), text->size(),
                               PCRE2_UTF | PCRE2_UCP | PCRE2_NEVER_BACKSLASH_C, &error, &offset, nullptr);
   if (!parts->code) return failure("the pattern '{}' is wrong: {}", parts->text, wordsOf(error));

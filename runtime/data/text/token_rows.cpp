@@ -98,6 +98,7 @@ struct Shape {
   double prompt;  // the share of a row that is not learnt
 };
 
+/// The measures of a template's rows. Pairs of instruct have a prompt that is not learnt, unlike its single rows.
 Shape shapeOf(Template kind, bool pairs) {
   constexpr Shape kShapes[] = {{59330.0 / 500, 0.0}, {28683.0 / 500, 0.5}, {83544.0 / 500, 0.8}, {83544.0 / 500, 0.8}};
   return pairs && kind == Template::Instruct ? Shape{kShapes[0].mean, 0.5} : kShapes[static_cast<size_t>(kind)];
@@ -331,6 +332,7 @@ llvm::Expected<RowLengths> rowLengths(const TokenRows& rows, unsigned threads) {
   std::iota(numbers.begin(), numbers.end(), 0);
   auto sizes = rows.sizes(numbers, threads);
   if (!sizes) return sizes.takeError();
+  // Rows that teach nothing are never batched, so they do not count.
   sizes->erase(std::remove_if(sizes->begin(), sizes->end(), [](const RowSize& row) { return !row.learns(); }),
                sizes->end());
   return RowLengths{std::move(*sizes)};

@@ -37,6 +37,7 @@ struct TextSize {
   int64_t learnt = 0;  // labels that are learnt; the first never is, since no token predicts it
   bool cut = false;
 };
+/// The size of an encoded text.
 TextSize sizeOf(const Sample& sample);
 
 /// The sizes of a row, or of both texts of a pair.
@@ -54,6 +55,7 @@ struct TokenRow {
   Sample chosen;
   std::optional<Sample> rejected;  // for pairs
 
+  /// The sizes of the row's texts.
   RowSize size() const;
 };
 
@@ -71,6 +73,7 @@ struct SyntheticRows {
   size_t most = 0;       // the most tokens of a text; 0: no limit
   bool longest = false;  // all texts have `most` tokens
 
+  /// The row of a number from 0 to below `count`.
   TokenRow row(int64_t number) const;
   /// Whether no row is ever cut.
   bool areShort() const;
@@ -79,12 +82,15 @@ struct SyntheticRows {
 /// The rows of a study, by number. Several threads may ask at once.
 class TokenRows {
  public:
+  /// Rows of a data set that was read by the caller.
   TokenRows(std::shared_ptr<const Tokenizer> tokenizer, Dataset dataset, int64_t max_length);
   /// Reads all rows and the tokenizer. Errors begin with `data: ` or `tokenizer: ` and name the file, and the row if
   /// one is at fault.
   static llvm::Expected<TokenRows> open(const TokenRowsOptions& options);
 
+  /// The number of rows.
   int64_t count() const;
+  /// Whether rows have two answers.
   bool pairs() const;
   /// The source of the rows: the file, or "synthetic(500)".
   const std::string& origin() const { return origin_; }

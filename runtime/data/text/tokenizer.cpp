@@ -1,5 +1,5 @@
-// Opens tokenizers, encodes and decodes. Cutting long texts looks odd but is part of the definition: torchtune's
-// recipes cut before they encode, because regular expressions are slow on long runs, and the cuts change tokens.
+// Opens tokenizers, encodes and decodes. Cutting long texts looks odd but is part of the definition: the recipes cut
+// before they encode, since tiktoken could not take longer texts, and the cuts change tokens.
 
 #include "runtime/data/text/tokenizer.h"
 
@@ -10,8 +10,8 @@
 
 #include <algorithm>
 
+#include "runtime/base/files/files.h"
 #include "runtime/data/text/characters.h"
-#include "runtime/files/files.h"
 
 namespace expc::text {
 namespace {

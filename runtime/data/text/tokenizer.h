@@ -59,6 +59,7 @@ class Tokenizer {
   /// The bytes of the tokens, with special ones by name. Not necessarily UTF-8. An error for an id that does not exist.
   llvm::Expected<std::string> decode(llvm::ArrayRef<Token> tokens) const;
 
+  /// The special tokens, for those who write conversations.
   const SpecialTokens& special() const { return special_; }
   /// The rows that a model's embedding needs: one more than the largest id that texts and conversations can have.
   Token rows() const { return rows_; }

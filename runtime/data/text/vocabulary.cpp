@@ -180,6 +180,7 @@ llvm::Expected<Vocabulary> Vocabulary::make(llvm::ArrayRef<llvm::StringRef> toke
 }
 
 void mergePiece(const Vocabulary& vocabulary, const PairMerges* pairs, llvm::StringRef piece, std::vector<Token>& out) {
+  // The kind of join is a template argument, so that the inner loops call nothing through a pointer.
   const auto merge = [&](const auto& join) {
     piece.size() <= kShort ? mergeShort(vocabulary, join, piece, out) : mergeLong(vocabulary, join, piece, out);
   };

@@ -122,6 +122,7 @@ struct Joined {
 /// The merges of a tokenizer.json, by pairKey() of the two ids.
 using PairMerges = llvm::DenseMap<uint64_t, Joined>;
 
+/// The key of a pair in PairMerges.
 inline uint64_t pairKey(Token left, Token right) {
   return static_cast<uint64_t>(static_cast<uint32_t>(left)) << 32 | static_cast<uint32_t>(right);
 }

@@ -13,8 +13,8 @@
 #include <functional>
 #include <numeric>
 
-#include "runtime/files/files.h"
-#include "runtime/files/words.h"
+#include "runtime/base/files/files.h"
+#include "runtime/base/files/words.h"
 #include "runtime/plan/evaluate.h"
 
 namespace expc::command {
@@ -117,6 +117,7 @@ llvm::Error MetricReader::prepare(const CommandMetric& metric, Pattern::Use use)
   if (metric.from != From::Regex) return llvm::Error::success();
   auto pattern = Pattern::compile(metric.where, use);
   if (!pattern) return pattern.takeError();
+  // Compiled once, before the program runs; its errors are the study's and not the program's.
   patterns_.emplace(metric.name, std::move(*pattern));
   return llvm::Error::success();
 }
@@ -207,7 +208,7 @@ llvm::Error MetricReader::verify(const std::string& folder, const std::string& r
   return llvm::Error::success();
 }
 
-llvm::Error MetricReader::read(const std::string& folder, const ProgramEnd& end, plan::Event& result,
+llvm::Error MetricReader::read(const std::string& folder, const ProgramEnd& end, protocol::Event& result,
                                const std::function<void(const CommandMetric&)>& next) const {
   for (const std::string& name : measured_) result.metrics[name] = measuredOf(name, end);
   for (const CommandMetric& metric : metrics_) {

@@ -27,7 +27,7 @@
 
 #include "runtime/base/descriptor.h"
 #include "runtime/base/failure.h"
-#include "runtime/files/files.h"
+#include "runtime/base/files/files.h"
 #include "runtime/worker/serve/child.h"
 
 extern char** environ;
@@ -114,6 +114,7 @@ uint64_t leastPeak() {
   rusage own{};
   getrusage(RUSAGE_SELF, &own);
   const uint64_t had = static_cast<uint64_t>(own.ru_maxrss) << 10;
+  // The first time; or shrinking did not suffice last time; or we have grown since.
   if (least == 0 || least > kSmall || had > least) {
     becomeSmall();
     least = residentBytes();
@@ -173,6 +174,7 @@ llvm::Expected<ProgramEnd> run(const Program& program, const std::string& file, 
   std::vector<char*> argv;
   for (const std::string& argument : program.arguments) argv.push_back(const_cast<char*>(argument.c_str()));
   argv.push_back(nullptr);
+  // Volatile, because the child changes it in our memory without the compiler's knowledge.
   volatile Refusal refusal;
   const pid_t self = getpid();
   ProgramEnd end;

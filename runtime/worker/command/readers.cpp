@@ -24,8 +24,8 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/files/csv.h"
-#include "runtime/files/files.h"
+#include "runtime/base/files/csv.h"
+#include "runtime/base/files/files.h"
 
 namespace expc::command {
 namespace {
@@ -61,10 +61,12 @@ std::string wordsOf(int code) {
 
 /// A pattern for numbers as programs print them: with sign, exponent, separators of thousands,
 /// decimal comma, as a clock, or hexadecimal. A mark that `pattern` itself uses, such as a comma,
-/// separates numbers and is not part of one.
+/// separates numbers and is not part of one. In UTF-8, \xe2\x88\x92 is the minus sign;
+/// \xe2\x80\x89, \xe2\x80\x99, \xe2\x80\xaf and \xc2\xa0 are thin space, apostrophe and two
+/// no-break spaces, which separate thousands; [dD] is Fortran's exponent.
 std::string numbersBeside(std::string pattern) {
   // Commas and colons of the pattern's own syntax are no text.
-  const llvm::Regex own("\\{[0-9]*,[0-9]*\\}|\\(\\?[a-z-]*:");  // commas and colons that stand for no text
+  const llvm::Regex own("\\{[0-9]*,[0-9]*\\}|\\(\\?[a-z-]*:");
   while (own.match(pattern)) pattern = own.sub("", pattern);
   const auto unless = [&](char mark, const char* more) { return pattern.find(mark) == std::string::npos ? more : ""; };
   const std::string more = fmt::format(R"((?:(?:[.{}{}{}]|\xe2\x80[\x89\x99\xaf]|\xc2\xa0)\d+{})*)", unless(',', ","),
@@ -97,6 +99,9 @@ std::string withGroup(llvm::StringRef pattern, llvm::StringRef group) {
   unsigned depth = 0, own = 0;
   bool words = false;
   for (size_t i = 0; i < pattern.size(); ++i) {
+    // Walk through the pattern's syntax: escapes, classes of characters and groups. Letters outside
+    // the own group are its words; \Q…\E quotes text, which would need a parser of its own, so such
+    // a pattern gets none.
     const bool within = open != llvm::StringRef::npos && close == llvm::StringRef::npos;
     const bool letter = !within && llvm::isAlpha(pattern[i]);
     letters = letter ? letters + 1 : 0;
@@ -128,6 +133,7 @@ llvm::StringRef asUtf8(llvm::StringRef text, std::string& own) {
   for (size_t bad = 0; !llvm::json::isUTF8(rest, &bad); rest = rest.drop_front(bad + 1)) {
     const auto byte = static_cast<unsigned char>(rest[bad]);
     own += rest.take_front(bad);
+    // The two bytes of UTF-8 for a character of Latin-1.
     own += static_cast<char>(0xc0 | byte >> 6);
     own += static_cast<char>(0x80 | (byte & 0x3f));
   }
@@ -218,7 +224,7 @@ llvm::Expected<Values> readColumn(llvm::StringRef text, const std::string& colum
   files::CsvRows rows(text, files::CsvRows::Blanks::Dropped);
   std::vector<std::string> names, cells;
   std::optional<size_t> place;
-  std::vector<std::pair<size_t, std::string>> found;  // with their rows
+  std::vector<std::pair<size_t, std::string>> found;  // values as text, with their rows
   for (size_t row = 1;; ++row) {
     auto more = rows.next(row == 1 ? names : cells);
     if (!more) return failure("row {}: {}", row, llvm::toString(more.takeError()));

@@ -19,9 +19,9 @@
 #include <system_error>
 
 #include "runtime/base/failure.h"
+#include "runtime/base/files/files.h"
+#include "runtime/base/json.h"
 #include "runtime/data/llama/config.h"
-#include "runtime/files/files.h"
-#include "runtime/plan/json.h"
 #include "runtime/worker/model/state_file.h"
 
 namespace expc::llama {
@@ -79,10 +79,12 @@ llvm::Expected<std::set<std::string>> filesOfIndex(const std::string& path) {
   return files;
 }
 
+/// Whether a weight may have this type; quantised formats of other tools have no place here.
 bool isReal(io::DType type) {
   return type == io::DType::F64 || type == io::DType::F32 || type == io::DType::F16 || type == io::DType::BF16;
 }
 
+/// A weight's name in a convention. Every spec has one in both.
 std::string nameOf(const TensorSpec& spec, Naming naming) {
   return naming == Naming::Torchtune ? spec.name : huggingFaceName(spec.name).value();
 }
@@ -183,6 +185,8 @@ const io::TensorInfo* Folder::find(const TensorSpec& spec) const {
 llvm::Error Folder::check(const std::string& path) const {
   // Collect all faults by kind before answering, so that a user can mend them at once.
   std::vector<std::string> missing, shapes, types, left_over;
+  // Whatever is in the files beside the model's weights is a sign that config.json and weights do not belong
+  // together.
   std::set<llvm::StringRef> known;
   for (const TensorSpec& spec : weightSpecs(config_)) {
     const io::TensorInfo* info = find(spec);
@@ -240,7 +244,7 @@ at::Tensor Folder::read(const TensorSpec& spec, int64_t first, int64_t count) co
     std::memcpy(to + (at - first) * size, bytes.data(), bytes.size());
     at += here;
   }
-  // Gives the mapping's pages back: otherwise loading a model would leave all of it in this process's resident
+  // Give the mapping's pages back: otherwise loading a model would leave all of it in this process's resident
   // memory.
   for (const io::SafeTensors& file : files_) file.letGo(info->bytes);
   return result;
@@ -285,11 +289,11 @@ llvm::Error writeFolder(const std::string& path, const Config& config,
     if (const auto error = llvm::sys::fs::remove(joined(path, kIndex)))
       return failure("{}: {}", joined(path, kIndex), error.message());
   } else {
-    const std::string index = plan::prettyJson(
+    const std::string index = base::prettyJson(
         llvm::json::Object{{"metadata", llvm::json::Object{{"total_size", total}}}, {"weight_map", std::move(map)}});
     if (auto error = files::write(joined(path, kIndex), index)) return error;
   }
-  const std::string text = plan::prettyJson(configToJson(config, c10::getDtypeNames(dtype).first));
+  const std::string text = base::prettyJson(configToJson(config, c10::getDtypeNames(dtype).first));
   return files::write(joined(path, "config.json"), text);
 }
 

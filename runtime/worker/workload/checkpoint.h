@@ -62,6 +62,7 @@ class CheckpointFolder {
   /// Removes all checkpoints; whatever a workload wrote beside them stays.
   void clear() const;
 
+  /// The trial's folder.
   const std::string& path() const { return path_; }
 
  private:

@@ -142,16 +142,18 @@ llvm::Error traceSteps(TrialContext& context, Training& training, std::vector<st
 
 std::vector<profile::Measure> profileMetrics() { return measuredIn(Profile()); }
 
-llvm::Expected<plan::Event> profileTrial(TrialContext& context, Training& training, const Settings& settings) {
+llvm::Expected<protocol::Event> profileTrial(TrialContext& context, Training& training, const Settings& settings) {
+  // Remarks about the training come before those about measuring it.
   std::vector<std::string> notes = training.notes();
   if (auto error = runSteps(context, training, settings.warmup, "warmup", false)) return error;
   auto profile = profileSteps(context, training, settings.steps);
   if (!profile) return profile.takeError();
-  plan::Event result{.type = plan::Event::Type::Result};
+  protocol::Event result{.type = protocol::Event::Type::Result};
   profile::reduce(context.communicator, measuredIn(*profile), result.metrics);
   notes.insert(notes.end(), profile->findings.notes.begin(), profile->findings.notes.end());
   if (auto error = traceSteps(context, training, notes)) return error;
   profile::Amounts breakdown = breakdownOf(*profile, settings.steps);
+  // The breakdown becomes the means over all ranks, and the notes become those of all.
   profile::gather(context.communicator, breakdown, notes);
   profile::addSeries(result.series, breakdown);
   result.notes = std::move(notes);

@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/plan/trial.h"
+#include "runtime/protocol/trial.h"
 
 namespace expc::workload {
 
@@ -112,6 +112,7 @@ class ParameterTable {
   llvm::Error take() const;
   /// Likewise, or an error for a name that was not declared. `owner` is the workload in the message.
   llvm::Error takeAll(llvm::StringRef owner) const;
+  /// All parameters that were declared. The table is of no use afterwards.
   std::vector<Param> declared() && { return std::move(params_); }
 
  private:
@@ -158,9 +159,9 @@ struct Settings {
   }
 };
 /// The settings of the trial's kind, or an error if a length is missing or makes no sense.
-llvm::Expected<Settings> readSettings(const plan::TrialSpec& spec);
+llvm::Expected<Settings> readSettings(const protocol::TrialSpec& spec);
 
 /// Whether the trial asks for a metric. A trial that names no metric asks for all.
-bool asked(const plan::TrialSpec& spec, std::string_view metric);
+bool asked(const protocol::TrialSpec& spec, std::string_view metric);
 
 }  // namespace expc::workload

@@ -19,7 +19,7 @@ namespace {
 
 /// Runs a trial of any kind. A training restarts at the epoch that its checkpoint says, since its loader must start
 /// there.
-llvm::Expected<plan::Event> run(TrialContext& context) {
+llvm::Expected<protocol::Event> run(TrialContext& context) {
   return runTraining(context, readParameters, [&](const Parameters& parameters, const Settings& settings, bool) {
     return [&](int64_t epochs_done) { return Training::create(context, parameters, settings.epochs, epochs_done); };
   });
@@ -100,8 +100,8 @@ llvm::Expected<Judged> Training::judge(Course& course) {
 
 llvm::Expected<std::vector<std::string>> Training::leave(const CheckpointFolder& folder, int64_t epochs) {
   std::vector<std::string> notes;
-  // The model of the last checkpoint is the result, under a name without an epoch.
   if (context_.communicator.rank() != 0) return notes;
+  // The model of the last checkpoint is the result, under a name without an epoch.
   auto weights = folder.finish(epochs);
   if (!weights) return weights.takeError();
   notes.push_back("the trained weights: " + *weights);
@@ -169,6 +169,7 @@ void Training::rehearse() {
 llvm::Error Training::restore(const io::SafeTensors& model, const io::SafeTensors& rest, const Done& done) {
   // Before the state is restored, since the pass moves running statistics and draws from the generators.
   rehearse();
+  // Tensors are copied in place, so that optimiser and reducer keep referring to them.
   if (auto error = model::loadState(model, model_->stateDict())) return error;
 
   auto generators_of_all = restoreOptimizer(*optimizer_, rest, kGenerators,

@@ -135,8 +135,8 @@ class Replicas final : public Parallel {
     for (size_t i = 0; i < places_.size(); ++i) {
       weights_.push_back(models_[i]->parameterTensors());
       auto& state = states_.emplace_back();
-      // Counters (int64) cannot travel with the floating-point values, so there are two lists.
       for (const auto& weight : weights_.back()) state.values.push_back(weight.detach());
+      // Counters (int64) cannot travel with the floating-point values, so there are two lists.
       for (const auto& buffer : models_[i]->buffers())
         (buffer.tensor.scalar_type() == at::kLong ? state.counters : state.values).push_back(buffer.tensor);
       generators_.push_back(generatorOf(places_[i].device, seed + i));
@@ -147,20 +147,21 @@ class Replicas final : public Parallel {
 
   at::Tensor forward(const at::Tensor& images) override {
     auto outputs = apply(images, /*training=*/true);
+    // Detach the logits from the replicas' graphs: backward() continues in each thread from the gathered gradient.
     std::vector<at::Tensor> detached;
     for (const auto& output : outputs) detached.push_back(output.detach());
-    // Detach the logits from the replicas' graphs: backward() continues in each thread from the gathered gradient.
     logits_ = std::move(outputs);
     gathered_ = gather(detached).requires_grad_(true);
     return gathered_;
   }
 
   void backward(const at::Tensor& loss) override {
-    loss.backward();
     // First the loss's own graph down to the gathered logits, then each replica's graph in its thread.
+    loss.backward();
     const size_t used = logits_.size();
     std::vector<int64_t> sizes;
     for (const auto& output : logits_) sizes.push_back(output.size(0));
+    // Each replica gets the rows of the gradient that belong to its logits.
     const auto gradients = gathered_.grad().split_with_sizes(sizes);
     threads_.run(used, [&](size_t i) {
       const c10::OptionalDeviceGuard guard(places_[i].device);
@@ -239,6 +240,7 @@ class Replicas final : public Parallel {
     std::vector<at::Tensor> sums;
     for (const auto& weight : weights_[0]) sums.push_back(weight.grad());
     for (size_t i = 1; i < used; ++i) {
+      // Gradients of other replicas end here: taken, cleared, and added in one operation for all tensors.
       std::vector<at::Tensor> addends;
       for (auto& weight : weights_[i]) {
         addends.push_back(weight.grad());
@@ -257,7 +259,7 @@ class Replicas final : public Parallel {
   std::vector<std::vector<at::Tensor>> weights_;
   std::vector<State> states_;
   std::vector<at::Generator> generators_;
-  std::vector<at::Tensor> logits_;  // of the last forward pass, with the replicas' graphs
+  std::vector<at::Tensor> logits_;  // the last forward pass's, with the replicas' graphs
   at::Tensor gathered_;
   ReplicaThreads threads_;
 };
@@ -266,6 +268,7 @@ class Replicas final : public Parallel {
 
 Portion Portion::of(Strategy strategy, int64_t gpus, int64_t batch, int64_t process, int64_t count, uint64_t seed) {
   data::DistributedSampler sampler;
+  // For one rank the sampler gives the whole epoch's draw, which is divided by device below.
   sampler.count = count;
   sampler.seed = seed;
   Portion result;

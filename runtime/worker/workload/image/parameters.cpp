@@ -23,6 +23,7 @@ void describeData(ParameterTable& table, Data& data) {
 
 /// Checks what concerns several parameters. A message names the one that a user would most likely change.
 void check(ParameterTable& table, const Parameters& result, int64_t global_batch) {
+  // Each check below is about parameters that contradict each other.
   if (result.deterministic && result.cudnn_benchmark)
     table.fail("cudnn_benchmark", true,
                "false where deterministic is true: the fastest algorithm differs from run to run");

@@ -104,7 +104,6 @@ at::Tensor StepGraph::launch(const at::Tensor& images, const at::Tensor& labels)
 
 llvm::Expected<std::unique_ptr<Training>> Training::create(TrialContext& context, const Parameters& parameters,
                                                            int64_t epochs, int64_t first_epoch) {
-  // Data and their feed come before the model: the number of classes decides on the model's size.
   if (auto error = checkSupport(context, parameters)) return error;
   std::unique_ptr<Training> training(new Training(context, parameters));
   training->begin(parameters.pin_memory);
@@ -112,6 +111,7 @@ llvm::Expected<std::unique_ptr<Training>> Training::create(TrialContext& context
     training->notes_.push_back("cudnn_benchmark has no effect: there is no accelerator, so cuDNN computes nothing");
   at::globalContext().setBenchmarkCuDNN(parameters.cudnn_benchmark);
   precision::allowTensorFloat32(parameters.precision == Precision::Tf32);
+  // Data and their feed come before the model: the number of classes decides on the model's size.
   Data place = parameters.data;
   place.path = std::filesystem::path(context.spec.root) / place.path;
   if (auto error = data::open(place).moveInto(training->sets_)) return error;
@@ -322,8 +322,7 @@ llvm::Expected<bool> Training::step() {
   optimizer_->setLearningRate(schedule_.rate(steps_done_));
   losses_.push_back(train(**batch));
   // If batches are staged ahead, the wait for the next epoch's first batch happens in ahead() below.
-  if ((*batch)->last)
-    waited_ = feed_->waitSeconds();  // where batches are staged ahead, the next one is waited for here
+  if ((*batch)->last) waited_ = feed_->waitSeconds();
   feed_->ahead();
   if ((*batch)->last) epoch_range_.reset();
   ++steps_done_;

@@ -42,6 +42,7 @@ class StepGraph {
   StepGraph(std::unique_ptr<device::Graph> graph, comm::Communicator& communicator)
       : graph_(std::move(graph)), communicator_(communicator) {}
 
+  /// Whether launch() may be called.
   bool recorded() const { return loss_.defined(); }
   /// The reason why some rank could not record; "" so far if there is none.
   const std::string& refusal() const { return refusal_; }
@@ -96,18 +97,26 @@ class Training : public workload::Training {
   Training(TrialContext& context, const Parameters& parameters)
       : workload::Training(context), parameters_(parameters) {}
   double partsOfLoss() const override { return context_.communicator.worldSize(); }
+  /// Opens the step's graph, if this trial may have one.
   void openGraph();
+  /// `resumed`: a checkpoint's weights follow, so initial ones need not be loaded.
   llvm::Error buildModel(bool resumed);
+  /// Loads the parameter `initial_weights`; an error names the file and what does not fit.
   llvm::Error loadInitialWeights();
+  /// Brings the reducer into the state that it has after a first pass (before restore()).
   void rehearse();
+  /// The places of dp's replicas, one for each slot of this process.
   std::vector<ReplicaPlace> replicaPlaces() const;
+  /// `epochs` 0: a constant rate, for trials that are timed.
   void buildOptimizer(int64_t epochs);
   /// Holds the images in memory as tensors, if the parameters ask for it.
   llvm::Error preload();
+  /// Starts loading this process's portion of the images, and finds the number of steps in an epoch.
   llvm::Error startFeed(int64_t epochs, int64_t first_epoch);
   feed::FeedOptions feedOptions() const;
   /// Forward and backward pass. Returns the loss; the weights' gradients are then what update() needs.
   at::Tensor computeGradients(const at::Tensor& images, const at::Tensor& labels);
+  /// The optimiser's update from the weights' gradients; in fp16 it is left out if they overflow.
   void update();
   /// A whole step, by the graph if there is one.
   at::Tensor train(const feed::DeviceBatch& batch);

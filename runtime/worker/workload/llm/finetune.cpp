@@ -15,7 +15,7 @@
 #include <numeric>
 
 #include "runtime/base/failure.h"
-#include "runtime/files/files.h"
+#include "runtime/base/files/files.h"
 #include "runtime/worker/comm/communicator.h"
 #include "runtime/worker/llama/adapter_file.h"
 #include "runtime/worker/model/state_file.h"
@@ -29,7 +29,7 @@ namespace {
 
 /// Runs a trial of any kind. The order of items follows from the number of steps, so a training need not know after
 /// which epoch it continues.
-llvm::Expected<plan::Event> run(TrialContext& context) {
+llvm::Expected<protocol::Event> run(TrialContext& context) {
   return runTraining(context, readParameters, [&](Parameters& parameters, const Settings& settings, bool made_up) {
     if (made_up) {
       // The lengths of missing rows are unknown, so assume the longest, which take most memory. Each step gets rows
@@ -184,8 +184,8 @@ std::optional<double> Training::utilisation(double flops, double wall) {
 std::vector<profile::Measure> Training::measure(const Clocked& clocked, int64_t steps) {
   const std::vector<double> sums = context_.communicator.allReduce(
       std::vector<double>{work_.tokens, work_.computed, work_.flops}, comm::Reduction::Sum);
-  // Padding costs time without learning. DPO cannot pack, since pairs are scored row by row.
   const Work all{sums[0], sums[1], sums[2]};
+  // Padding costs time without learning. DPO cannot pack, since pairs are scored row by row.
   if (all.padding() > kMuchPadding && !parameters_.packing && parameters_.method != Method::Dpo)
     notes_.push_back(
         "more than a tenth of the tokens computed are padding: packing = true puts rows one behind the other");
@@ -204,7 +204,7 @@ llvm::Expected<Judged> Training::judge(Course& course) {
 
 Workload finetune() { return {{"llm.finetune", 1, declaredParameters(), Training::metrics()}, run}; }
 
-/// What is in parts is gathered on the first rank's host, as [ranks, n].
+/// Tensors of which each rank has a part are gathered on the first rank's host, as [ranks, n].
 Snapshot Training::snapshot() {
   Snapshot result;
   const bool parts = decoder_->trainsParts(), keeps = context_.communicator.rank() == 0;

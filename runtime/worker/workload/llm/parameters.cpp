@@ -85,6 +85,7 @@ void describeParameters(ParameterTable& table, Parameters& result) {
   table.word("qat_weights", result.qat_weights, {{"kept", QuantCopies::Kept}, {"recomputed", QuantCopies::Recomputed}});
   table.path("checkpoints", result.checkpoints, "off", "folder");
   table.word("artefact", result.merged, {{"tuned", false}, {"merged", true}});
+  // The only contradiction that can be seen without the model; others are found by llama::checkOptions.
   if (result.packing && result.method == Method::Dpo)
     table.fail("packing", true, "false with method dpo: a pair's answers are scored row by row");
 }

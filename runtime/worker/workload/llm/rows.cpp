@@ -203,6 +203,7 @@ double Items::seen(int64_t item) const {
 }
 
 text::Pack Items::pack(int64_t item) const {
+  // Packs have only single texts, never pairs (readParameters).
   std::vector<const text::Sample*> samples;
   for (const int64_t number : rowsOf(item)) samples.push_back(&rows_->row(number).chosen);
   return text::packOf(samples, static_cast<size_t>(pack_size_));

@@ -86,7 +86,7 @@ class Items {
   std::shared_ptr<MadeRows> rows_;
   std::vector<int64_t> numbers_;
   std::vector<size_t> bounds_;   // the first number of each item, and the end
-  std::vector<int64_t> learnt_;  // by item; 0: not known
+  std::vector<int64_t> learnt_;  // each item's weight; 0: not known
   int64_t pack_size_ = 0;
 };
 

@@ -43,10 +43,10 @@ llvm::Expected<std::unique_ptr<Training>> Training::create(TrialContext& context
 
 /// Builds everything in the order of what can fail soonest: the model's fit into memory, the rows, then the weights.
 llvm::Error Training::build(const Settings& settings) {
-  const plan::TrialSpec& spec = context_.spec;
-  // Ask for memory before anything large exists: on the CPU the system would kill a process, perhaps another one.
+  const protocol::TrialSpec& spec = context_.spec;
   auto model = Model::open(parameters_, spec.root);
   if (!model) return model.takeError();
+  // Ask for memory before anything large exists: on the CPU the system would kill a process, perhaps another one.
   if (context_.device.torchDevice().is_cpu()) requireFit(model->config, parameters_, spec.world_size);
   comm::Communicator& communicator = context_.communicator;
   ranks_ = {communicator.rank(), communicator.worldSize(), [&communicator](std::vector<double> own) {
@@ -205,6 +205,7 @@ llvm::Expected<TokenPass> Training::load(bool held_out, llvm::ArrayRef<int64_t> 
   const Range range(Phase::Load);
   Items& from = held_out ? rows_->held_out : rows_->train;
   if (auto error = from.make(items)) return error;
+  // DPO's references are kept on the device, so their row numbers travel with the batch.
   TokenPass pass =
       feed_->send(from.batch(items), references_ ? at::tensor(referenceRows(items, held_out)) : at::Tensor());
   load_wait_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();

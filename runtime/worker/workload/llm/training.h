@@ -31,7 +31,7 @@ namespace expc::workload::llm {
 /// The source of what is tuned; a written model repeats its conventions and its tokenizer.
 struct Origin {
   std::string model_folder;                           // "" for a named model
-  llama::Naming naming = llama::Naming::HuggingFace;  // of the folder's tensors, and of a model that is written
+  llama::Naming naming = llama::Naming::HuggingFace;  // the folder's, which a written model keeps
   std::string tokenizer;                              // the file that the study names; "": the model folder's own
 };
 
@@ -105,8 +105,11 @@ class Training : public workload::Training {
  private:
   Training(TrialContext& context, const Parameters& parameters)
       : workload::Training(context), parameters_(parameters) {}
+  /// Reads rows and makes model, optimiser and, for DPO, references.
   llvm::Error build(const Settings& settings);
+  /// Brings the reducer into the state that it has after a first pass (before restore()).
   llvm::Error rehearse();
+  /// Without epochs in the settings the rate is constant.
   void buildOptimizer(const Settings& settings);
   /// Computes the reference for all pairs that so many steps and the evaluation will see.
   llvm::Error prepareReferences(int64_t steps);

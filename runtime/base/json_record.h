@@ -1,0 +1,227 @@
+#pragma once
+
+// Records whose fields are described once, by a function `describe(io, value)` that reads or writes them, as with
+// LLVM's MappingTraits. So everything that is written is read in the same way.
+
+#include <llvm/ADT/STLFunctionalExtras.h>
+#include <llvm/ADT/SmallVector.h>
+#include <llvm/Support/Error.h>
+#include <llvm/Support/JSON.h>
+
+#include <concepts>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "runtime/base/json.h"
+
+namespace expc::base {
+
+/// The largest number that every JSON reader keeps exactly (2^53).
+inline constexpr int64_t kMostJsonId = int64_t(1) << 53;
+
+/// One object of a document, being read or written. Reading is strict: a field that is missing, of another type or
+/// not described is an error with its path. It leaves a neutral value, so that a description reads on, and its
+/// caller asks the JsonErrors at the end.
+class JsonRecord {
+ public:
+  using Key = llvm::StringRef;  // a name that lives as long as what is written
+
+  /// Reads `value`. All three must outlive this object.
+  JsonRecord(JsonErrors& errors, const llvm::json::Value& value, const JsonPath& at);
+  /// Writes; `out` has the result.
+  JsonRecord() = default;
+
+  /// Whether this object reads; otherwise it writes.
+  bool reads() const { return errors_ != nullptr; }
+  /// The value of a field that is read, for fields with a form of their own; null if the field is not there. The
+  /// field counts as known (refuseOthers).
+  const llvm::json::Value* in(Key key);
+  /// Calls `read` for each element of an array field, until an error.
+  void each(Key key, llvm::function_ref<void(const llvm::json::Value&, const JsonPath&)> read);
+  /// The object that is being written.
+  llvm::json::Object& out() { return out_; }
+  /// Whether there was an error so far.
+  bool failed() const { return errors_ && errors_->any(); }
+
+  // Required fields, by type.
+  void field(Key key, std::string& text);
+  void field(Key key, bool& truth);
+  void field(Key key, double& number);
+  /// A measured number, which need not be finite (jsonNumber).
+  void measured(Key key, double& number);
+  /// A whole number that is not negative, between `low` and `high`; an int64_t is at most kMostJsonId.
+  template <std::integral T>
+  void field(Key key, T& number, std::type_identity_t<T> low = 0,
+             std::type_identity_t<T> high = std::same_as<T, int64_t> ? T(kMostJsonId) : std::numeric_limits<T>::max()) {
+    if (reads())
+      number = static_cast<T>(whole(key, static_cast<uint64_t>(low), static_cast<uint64_t>(high)));
+    else
+      out_[key] = number;
+  }
+  void field(Key key, llvm::json::Object& object);
+  void field(Key key, llvm::json::Value& value);
+  void field(Key key, std::vector<std::string>& texts);
+  void field(Key key, std::vector<std::vector<std::string>>& lists);
+  void field(Key key, std::vector<unsigned>& numbers);
+  void field(Key key, std::vector<int>& numbers, int low = 1);
+  /// Measured numbers; an element that is not a number is read as NaN.
+  void field(Key key, std::vector<double>& numbers);
+  void field(Key key, std::set<std::string>& texts);
+  template <typename T>
+  void field(Key key, std::map<std::string, T>& items) {
+    byName(key, items, [](JsonRecord& io, Key name, T& item) { io.field(name, item); });
+  }
+  template <typename Enum>
+  void word(Key key, Enum& value, llvm::ArrayRef<llvm::StringLiteral> words) {
+    if (reads())
+      value = static_cast<Enum>(wordIndex(key, words));
+    else
+      out_[key] = words[static_cast<size_t>(value)];
+  }
+
+  /// For a field that may be left out: when reading, whether it is there and not null; when writing, `written`.
+  bool has(Key key, bool written);
+  /// A field that is left out if it equals `otherwise`.
+  template <typename T>
+  void optional(Key key, T& value, const std::type_identity_t<T>& otherwise = {}) {
+    if (has(key, !(value == otherwise))) field(key, value);
+  }
+  template <typename T>
+  void optional(Key key, std::optional<T>& value) {
+    if (!has(key, value.has_value())) return;
+    if (reads()) value.emplace();
+    field(key, *value);
+  }
+
+  /// A field that is an object of its own, described by `describe`.
+  template <typename T, typename Describe>
+  void object(Key key, T& value, Describe describe) {
+    if (!reads()) {
+      out_[key] = written(value, describe);
+    } else if (const llvm::json::Value* found = in(key)) {
+      readOne(*found, JsonPath{at_, key, std::nullopt}, value, describe);
+    } else {
+      fail(key, "missing, expected an object");
+    }
+  }
+  /// The same, if there is one.
+  template <typename T, typename Describe>
+  void optionalObject(Key key, std::optional<T>& value, Describe describe) {
+    if (!has(key, value.has_value())) return;
+    if (reads()) value.emplace();
+    object(key, *value, describe);
+  }
+  /// A field that is an array of objects.
+  template <typename T, typename Describe>
+  void list(Key key, std::vector<T>& items, Describe describe) {
+    if (reads())
+      return each(key, [&](const llvm::json::Value& item, const JsonPath& at) {
+        T value{};
+        readOne(item, at, value, describe);
+        items.push_back(std::move(value));
+      });
+    llvm::json::Array array;
+    array.reserve(items.size());
+    for (T& item : items) array.push_back(written(item, describe));
+    out_[key] = std::move(array);
+  }
+  /// A field that is an object with one member per item, which `each` describes.
+  template <typename T, typename Each>
+  void byName(Key key, std::map<std::string, T>& items, Each each) {
+    if (!reads()) {
+      llvm::json::Object object;
+      for (auto& [name, item] : items) {
+        JsonRecord one;
+        each(one, "", item);
+        object[jsonText(name).getAsString()->str()] = std::move(one.out_[""]);
+      }
+      out_[key] = std::move(object);
+    } else if (const llvm::json::Value* found = in(key)) {
+      const JsonPath here{at_, key, std::nullopt};
+      JsonRecord members(*errors_, *found, here);
+      for (const llvm::StringRef name : members.names()) each(members, name, items[name.str()]);
+    } else {
+      fail(key, "missing, expected an object");
+    }
+  }
+
+  /// To be called last when reading: a member that the description did not ask for is an error (a newer schema, a
+  /// typing error).
+  void refuseOthers();
+
+  /// Notes an error at a field, at the whole, or at a place inside of what is read. Does nothing when writing, so a
+  /// description can check its values in both directions.
+  void fail(llvm::StringRef key, const llvm::Twine& message) { failAt(JsonPath{at_, key, std::nullopt}, message); }
+  void fail(const llvm::Twine& message) {
+    if (reads()) failAt(*at_, message);
+  }
+  void failAt(const JsonPath& at, const llvm::Twine& message) {
+    if (reads()) errors_->add(at, message);
+  }
+
+  template <typename T, typename Describe>
+  static llvm::json::Object written(const T& value, Describe describe) {
+    JsonRecord io;
+    describe(io, const_cast<T&>(value));  // writing changes nothing
+    return std::move(io.out_);
+  }
+
+ private:
+  template <typename T, typename Describe>
+  void readOne(const llvm::json::Value& from, const JsonPath& at, T& value, Describe describe) {
+    JsonRecord io(*errors_, from, at);
+    describe(io, value);
+    io.refuseOthers();
+  }
+
+  /// The result of `get` for a field; an empty one, with an error noted, if the field is missing or of another
+  /// type.
+  template <typename Get>
+  auto found(Key key, llvm::StringRef expected, Get get) {
+    const llvm::json::Value* value = in(key);
+    if (!value) fail(key, "missing, expected " + expected);
+    auto result = value ? get(*value) : decltype(get(*value)){};
+    if (value && !result) fail(key, "expected " + expected + ", found " + kindName(*value));
+    return result;
+  }
+  uint64_t whole(Key key, uint64_t low, uint64_t high);
+  std::vector<llvm::StringRef> names() const;
+  unsigned wordIndex(Key key, llvm::ArrayRef<llvm::StringLiteral> words);
+
+  JsonErrors* errors_ = nullptr;
+  const JsonPath* at_ = nullptr;
+  const llvm::json::Object* in_ = nullptr;
+  // Fields that the description asked for.
+  llvm::SmallVector<llvm::StringRef, 24> asked_;
+  llvm::json::Object out_;
+};
+
+/// Calls the `describe` function of a value's own type.
+inline constexpr auto kDescribed = [](JsonRecord& io, auto& value) { describe(io, value); };
+
+template <typename T>
+llvm::json::Object written(const T& value) {
+  return JsonRecord::written(value, kDescribed);
+}
+
+/// Reads a whole document. `what` stands before an error: "the plan".
+template <typename T, typename Describe = std::remove_cv_t<decltype(kDescribed)>>
+llvm::Expected<T> readRecord(const llvm::json::Value& value, llvm::StringRef what, Describe describe = {}) {
+  JsonErrors errors;
+  const JsonPath root;
+  JsonRecord io(errors, value, root);
+  T result{};
+  describe(io, result);
+  io.refuseOthers();
+  if (errors.any()) return errors.take(what);
+  return result;
+}
+
+}  // namespace expc::base
