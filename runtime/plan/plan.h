@@ -1,9 +1,8 @@
 #pragma once
 
-// The plan: everything that crosses from the compiler to the runtime, in a versioned schema ("expc.plan/2"). A
-// program that knows nothing of the language can run and judge it: points are resolved parameters, criteria are
-// closed terms over point ids. Indices refer to vectors of the same plan; planFromJson has checked them all, so
-// readers use them without asking.
+// The plan: what crosses from the compiler to the runtime, in a versioned schema ("expc.plan/2"). A plan can be run and
+// judged by a program that knows nothing of the language: points are resolved parameters, criteria are closed terms
+// over point ids.
 
 #include <llvm/Support/Error.h>
 #include <llvm/Support/JSON.h>
@@ -26,7 +25,6 @@ class JsonRecord;
 
 namespace expc::plan {
 
-/// Raised when the meaning of a field changes; plans of other versions are refused.
 inline constexpr int kPlanVersion = 2;
 
 /// Kinds of trial. Their blocks, values and metrics are never mixed.
@@ -180,7 +178,7 @@ enum class Estimator {
 
 /// One cell of a comparison or criterion: a term at given levels.
 struct Cell {
-  std::vector<std::string> labels;  // one for each of the owner's `factors`
+  std::vector<std::string> labels;  // one for each name in the owner's `factors`
   TermPtr term;
   Estimator estimator = Estimator::Median;
   TrialKind kind = TrialKind::Timed;
@@ -197,7 +195,7 @@ struct Comparison {
   std::string text;  // "speedup(step_time) over precision against fp64"
   std::string over;
   std::string unit;                  // "x" for ratios, else the metric's unit
-  std::vector<std::string> factors;  // the plan's factors that label cells, in order
+  std::vector<std::string> factors;  // names of Cell::labels: the plan's factors in order
   std::vector<Cell> cells;
   uint64_t without_partner = 0;  // treated points whose partner was removed by a rule
   std::string without_partner_why;
@@ -215,7 +213,7 @@ struct Criterion {
   std::string name;
   std::string text;  // source text without the name
   std::string doc;
-  std::vector<std::string> factors;  // that label cells
+  std::vector<std::string> factors;  // names of Cell::labels
   std::vector<Cell> cells;
   /// The criterion claims that the points of its cells run out of memory; each cell has one point and a constant
   /// term.
@@ -402,7 +400,7 @@ struct Plan {
   /// The levels of a point with their factors: "precision=fp32 gpus=2". Bare labels would be ambiguous. Factors
   /// that are not active at the point are left out.
   std::string label(const Point& point) const;
-  /// The point's level of a factor, as tables show it: "–" if the factor is not active there.
+  /// The point's level of a factor as tables show it: "–" where the factor is not active.
   std::string levelLabel(const Point& point, size_t factor) const;
 
  private:

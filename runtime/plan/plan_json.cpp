@@ -59,7 +59,7 @@ struct PlanFields {
 
   void describe(JsonRecord& io) {
     const std::string known = "expc.plan/" + std::to_string(kPlanVersion);
-    // The version comes first: everything else may look wrong only because the version differs.
+    // The version comes first: everything else may look wrong only because it is another one.
     std::string schema = known;
     io.field("schema", schema);
     if (!io.failed() && schema != known)
@@ -163,7 +163,6 @@ struct PlanFields {
     declare(io, "name", "factor", factors, factor.name);
   }
 
-  /// Levels are indices into the factor's levels, or null where the factor is not active.
   void describeLevels(JsonRecord& io, Point& point) {
     if (!io.reads()) {
       Array levels;

@@ -116,7 +116,6 @@ class Store {
   /// Records that a session still goes on.
   llvm::Error touchSession(int64_t session, Moment at);
   llvm::Expected<int64_t> addRun(Run run);
-  /// Records the end of a run, durably. `judged` is set if it reported verdicts.
   llvm::Error endRun(int64_t run, Moment at, std::string_view outcome, JudgedPtr judged = nullptr);
   llvm::Expected<int64_t> addBlock(BlockPlan block);
   llvm::Expected<int64_t> beginTrial(const Trial& trial);
