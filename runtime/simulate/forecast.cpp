@@ -37,7 +37,7 @@ using analysis::Verdict;
 using Reach = NextStep::Reach;
 
 constexpr size_t kStudies = 200;          // a share of 80 % then has a standard error of 3 points
-constexpr unsigned kMostTimes = 100;      // of the stored blocks: the most that are tried
+constexpr unsigned kMostTimes = 100;      // the most that are tried, in multiples of the stored blocks
 constexpr double kClear = 2.0 / 3;        // share of decided studies from which on a verdict is named
 constexpr size_t kMostWork = 20'000'000;  // of one judgement, in units of Forecast::work: about a second
 constexpr uint64_t kSeed = 1;

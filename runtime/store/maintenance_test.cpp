@@ -304,7 +304,7 @@ TEST_CASE("a merge that ends before its end leaves nothing, and is done by the n
     finish(store, trialOf(plan, 0, filled.block, filled.session, 0));
   }
   CHECK(readBack(into.path, plan).trials.size() == 2);
-  // As one that is killed leaves it: a journal that nobody sees, and an output of a trial that never was.
+  // A killed merge leaves a hidden journal, and the output of a trial that never came to be.
   std::filesystem::create_directories(into.path + "/outputs");
   std::ofstream(into.path + "/journal/000002.jsonl.new") << "half of";
   std::ofstream(keptOutput(into.path, 3)) << "of another";

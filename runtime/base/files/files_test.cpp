@@ -40,7 +40,7 @@ std::string contents(const std::string& path) {
 
 std::string refusal(llvm::Error error) { return llvm::toString(std::move(error)); }
 
-/// What `body` says in a process whose files can have at most `bytes`: the same path as a full disk.
+/// The result of `body` in a process whose files can have at most `bytes`: writing fails as on a full disk.
 template <typename Body>
 std::string withSmallFiles(rlim_t bytes, Body body) {
   int ends[2];
