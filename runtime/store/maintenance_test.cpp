@@ -325,7 +325,7 @@ TEST_CASE("a copy that went on by itself is refused") {
   std::vector<std::string> messages;
   CHECK(has(errorOf(merge(folder.path, other.path + "/copy", messages)), "is a copy of"));
   CHECK(readBack(folder.path, plan).trials.size() == 2);
-  // Nothing of the copy's time comes out of the original, and the other way round.
+  // The refused merge took nothing over: each folder has its own trials.
   CHECK(readBack(other.path + "/copy", plan).trials.size() == 4);
 }
 
