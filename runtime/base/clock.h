@@ -6,6 +6,7 @@
 
 namespace expc::base {
 
+/// A time in seconds.
 inline double secondsOf(const timespec& time) {
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
@@ -17,7 +18,8 @@ inline double secondsOn(clockid_t clock) {
   return secondsOf(time);
 }
 
-/// Seconds since the machine was started, suspended ones included.
+/// Seconds since the machine was started, including those that it slept (CLOCK_BOOTTIME). Nobody can set this
+/// clock.
 inline double bootSeconds() { return secondsOn(CLOCK_BOOTTIME); }
 
 }  // namespace expc::base

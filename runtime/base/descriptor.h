@@ -1,6 +1,6 @@
 #pragma once
 
-// File descriptors that close by themselves.
+// File descriptors that close themselves, so that an early return leaks none.
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -10,7 +10,7 @@
 
 namespace expc::base {
 
-/// Owns one; -1: none. It is closed without a change of errno.
+/// Owns a descriptor; -1: none. Closing keeps errno, so a caller may still ask why something before failed.
 class Descriptor {
  public:
   Descriptor() = default;
@@ -34,7 +34,7 @@ class Descriptor {
   int fd_ = -1;
 };
 
-/// The end that is read and the one that is written, neither for what is started; -1 and errno where there is none.
+/// A pipe. Both ends are closed in programs that are started (O_CLOEXEC). -1, with errno, if there is none.
 struct Pipe {
   Descriptor read, write;
 

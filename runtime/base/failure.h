@@ -7,7 +7,7 @@
 
 namespace expc::base {
 
-/// An error that has this text as its message.
+/// An error with a formatted message. The message is for the user: it names the file or value and what to do.
 template <typename... Args>
 llvm::Error failure(fmt::format_string<Args...> text, Args&&... args) {
   return llvm::createStringError(fmt::format(text, std::forward<Args>(args)...));

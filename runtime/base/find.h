@@ -1,6 +1,6 @@
 #pragma once
 
-// Searches lists of plans, studies and results by name.
+// Searches lists by name: vectors of structs or pointers, maps, or names themselves.
 
 #include <algorithm>
 #include <concepts>
@@ -9,7 +9,7 @@
 
 namespace expc::base {
 
-/// The name of a thing, of what points to one, a declaration, an entry of a map, or a name itself.
+/// The name of an element: a struct with `name`, a pointer to one, an entry of a map (its key), or a name itself.
 template <typename Named>
 std::string_view nameOf(const Named& thing) {
   if constexpr (std::convertible_to<const Named&, std::string_view>)
@@ -22,14 +22,15 @@ std::string_view nameOf(const Named& thing) {
     return nameOf(thing.name);
 }
 
-/// Index of the first that is called `name`, or -1.
+/// Index of the first element called `name`, or -1.
 template <typename List>
 int findNamed(const List& list, std::string_view name) {
   const auto found = std::ranges::find_if(list, [&](const auto& one) { return nameOf(one) == name; });
   return found == std::end(list) ? -1 : static_cast<int>(found - std::begin(list));
 }
 
-/// The first that is called `name`, or what it points to; null where there is none.
+/// The first element called `name`, or what it points to; null if there is none. Linear: lists of a plan are short,
+/// except points (Plan::findPoint).
 template <typename List>
 auto* named(const List& list, std::string_view name) {
   const int index = findNamed(list, name);

@@ -1,6 +1,7 @@
 #pragma once
 
-// Names texts by their content.
+// Names texts by their content. Two texts with one hash are taken to be equal: 64 bits suffice for the few thousand
+// texts of a store, but not against somebody who wants a collision.
 
 #include <cstdint>
 #include <string>
@@ -8,9 +9,9 @@
 
 namespace expc::base {
 
-/// The first eight bytes of BLAKE3 over a text, as a number.
+/// The first eight bytes of the text's BLAKE3 digest, as a big-endian number.
 uint64_t hashOf(std::string_view text);
-/// First 16 hex digits of BLAKE3 over `canonical`.
+/// hashOf() as 16 hex digits.
 std::string shortHash(std::string_view canonical);
 
 }  // namespace expc::base

@@ -37,7 +37,7 @@ std::optional<size_t> tooDeep(std::string_view text) {
   return std::nullopt;
 }
 
-/// Whole values print as integers whatever they are stored as, so that 2 and 2.0 give one text.
+/// The text of a number. Whole numbers print as integers however they are stored, so that 2 and 2.0 give one text.
 std::string canonicalNumber(const llvm::json::Value& value) {
   if (const auto unsigned_value = value.getAsUINT64()) return std::to_string(*unsigned_value);
   const double number = *value.getAsNumber();
@@ -48,14 +48,16 @@ std::string canonicalNumber(const llvm::json::Value& value) {
     return std::to_string(static_cast<uint64_t>(number));
   char buffer[32];
   const auto end = std::to_chars(buffer, buffer + sizeof buffer, number);
+  // Shortest text that reads back as the same double.
   return {buffer, end.ptr};
 }
 
-/// Prints as LLVM does, but sorts members by name, writes numbers in one form and, with an indent, flat arrays on one
-/// line.
+/// Prints like LLVM's printer, but sorts members by name, writes numbers in one form and, with an indent, puts flat
+/// arrays on one line.
 void print(llvm::json::OStream& out, const llvm::json::Value& value, bool pretty) {
   const auto nests = [](const llvm::json::Value& element) { return element.getAsArray() || element.getAsObject(); };
   if (const llvm::json::Object* object = value.getAsObject()) {
+    // LLVM's objects are hash tables: sort the names, so that equal values give equal text.
     std::vector<llvm::StringRef> keys;
     for (const auto& member : *object) keys.push_back(llvm::StringRef(member.first));
     std::sort(keys.begin(), keys.end());
@@ -86,7 +88,7 @@ std::string printed(const llvm::json::Value& value, bool pretty) {
   return text;
 }
 
-/// The UTF-16 unit of an escape \uXXXX at `at`.
+/// The UTF-16 unit of an escape \uXXXX at `at`, if there is one.
 std::optional<uint32_t> unitAt(std::string_view text, size_t at) {
   uint32_t unit = 0;
   if (text.size() < at + 6 || text.substr(at, 2) != "\\u") return std::nullopt;
@@ -94,10 +96,11 @@ std::optional<uint32_t> unitAt(std::string_view text, size_t at) {
   return unit;
 }
 
-/// LLVM's parser joins the two halves of an escaped character of U+20000 and above to another character. Here they are
-/// written as UTF-8 before it sees them; nothing where there are none.
+/// Works around a fault of LLVM's parser: it joins the two halves of an escaped character from U+20000 on to
+/// another character. Such pairs are replaced by UTF-8 before it sees them. Nothing if there are none.
 std::optional<std::string> withoutHighPairs(std::string_view text) {
   std::optional<std::string> result;
+  // Only pairs from U+20000 on are affected: their high half is from D840 to DBFF.
   size_t copied = 0;
   for (size_t at = text.find('\\'); at != text.npos; at = text.find('\\', at)) {
     const auto high = unitAt(text, at), low = unitAt(text, at + 6);
@@ -119,6 +122,7 @@ std::optional<std::string> withoutHighPairs(std::string_view text) {
 
 }  // namespace
 
+/// LLVM's parser recurses for each level, so depth is checked before it starts.
 llvm::Expected<llvm::json::Value> parseJson(std::string_view text) {
   if (const auto at = tooDeep(text))
     return llvm::createStringError(llvm::inconvertibleErrorCode(), "nested deeper than %u levels at byte %zu",
@@ -129,7 +133,7 @@ llvm::Expected<llvm::json::Value> parseJson(std::string_view text) {
 
 std::string canonicalJson(const llvm::json::Value& value) { return printed(value, false); }
 
-/// For people too, whose terminals may take some characters of UTF-8 for escape sequences: U+007F to U+009F.
+/// A terminal may take U+007F to U+009F for escape sequences, so these are escaped in text for people.
 std::string prettyJson(const llvm::json::Value& value) {
   const std::string text = printed(value, true);
   std::string out;
@@ -155,6 +159,7 @@ llvm::json::Value jsonNumber(double number) {
   return std::isnan(number) ? "nan" : number > 0 ? "inf" : "-inf";
 }
 
+/// The three words that jsonNumber writes, or a plain number.
 std::optional<double> measuredNumber(const llvm::json::Value& value) {
   for (const double number : {double(NAN), double(INFINITY), -double(INFINITY)})
     if (value.getAsString() && jsonNumber(number) == value) return number;

@@ -1,7 +1,7 @@
 #pragma once
 
-// JSON as plans and trials use it: reading that no input can crash, printing that is exact and stable, and errors that
-// name the path of what is wrong.
+// JSON for plans, trials and stores: reading that no input can crash, printing that is exact and stable, and errors
+// that name the path of what is wrong.
 
 #include <llvm/ADT/StringRef.h>
 #include <llvm/Support/Error.h>
@@ -17,46 +17,51 @@ namespace expc::base {
 /// Deepest nesting that parseJson accepts. LLVM's parser recurses without a limit of its own.
 inline constexpr unsigned kMaxJsonDepth = 200;
 
-/// One JSON document. Errors (bad syntax, bad UTF-8, too deep) say line and column; never a crash.
+/// Parses one JSON document. Errors (bad syntax, bad UTF-8, too deep) give the line and column, or the byte; no
+/// input crashes it.
 llvm::Expected<llvm::json::Value> parseJson(std::string_view text);
 
-/// Canonical text: keys sorted, no white space, numbers shortest. Equal values give equal text.
+/// Canonical text: keys sorted, no white space, numbers in their shortest form. Equal values give equal text, so it
+/// can be hashed.
 std::string canonicalJson(const llvm::json::Value& value);
 
-/// Writes a value for a reader: two spaces an indent, keys sorted, numbers as in canonicalJson, short arrays on one
-/// line. No newline at the end.
+/// Text for people: two spaces per level, keys sorted, numbers as in canonicalJson, short arrays on one line. No
+/// newline at the end.
 std::string prettyJson(const llvm::json::Value& value);
 
-/// A JSON string of any bytes: what is not UTF-8 (a path, a worker's log) is replaced by U+FFFD.
+/// A JSON string of any bytes. Bytes that are not UTF-8 (of a path, a worker's log) are replaced by U+FFFD.
 llvm::json::Value jsonText(llvm::StringRef bytes);
 
-/// A measured number. JSON has none for what is not finite: that is the text "nan", "inf" or "-inf".
+/// A measured number. JSON has no number that is not finite: these are the texts "nan", "inf" and "-inf".
 llvm::json::Value jsonNumber(double number);
-/// The number that jsonNumber wrote; nothing of any other value.
+/// The number that jsonNumber wrote; nothing for any other value.
 std::optional<double> measuredNumber(const llvm::json::Value& value);
-/// The measured numbers of an array; an element that is none is NaN.
+/// The measured numbers of an array; an element that is not a number is NaN.
 std::vector<double> measuredNumbers(const llvm::json::Value& array);
 
-/// An array of such strings.
+/// An array of strings as jsonText makes them.
 llvm::json::Array jsonTexts(const std::vector<std::string>& texts);
 
 /// The kind of a value, with its article: "a string", "an array", "null".
 llvm::StringRef kindName(const llvm::json::Value& value);
 
-/// A place in a document, linked to its parent so that text is built only for an error: $.points[3].levels[0].
+/// A place in a document: $.points[3].levels[0]. It is linked to its parent, so that text is made only for an
+/// error.
 struct JsonPath {
   const JsonPath* parent = nullptr;
-  llvm::StringRef key;          // a member, if not empty
-  std::optional<size_t> index;  // an element
+  llvm::StringRef key;          // a member, unless empty
+  std::optional<size_t> index;  // an element of an array
+  /// "$.points[3].levels[0]".
   std::string text() const;
 };
 
-/// Keeps the first error found in a document; later ones are mostly its consequences.
+/// Keeps the first error of a document; later ones are mostly its consequences.
 class JsonErrors {
  public:
+  /// Notes an error at a place, unless there is one already.
   void add(const JsonPath& at, const llvm::Twine& message);
   bool any() const { return !first_.empty(); }
-  /// Success, or the first error, prefixed with `what` ("the plan").
+  /// Success, or the first error, with `what` in front ("the plan").
   llvm::Error take(const llvm::Twine& what) const;
 
  private:

@@ -1,3 +1,6 @@
+// The reading side of JsonRecord, field by field. Each reader notes at most one error, and stores a neutral value
+// after it.
+
 #include "runtime/base/json_record.h"
 
 #include <fmt/format.h>
@@ -28,6 +31,7 @@ std::string JsonPath::text() const {
   return text;
 }
 
+/// The first error is the cause; later ones often follow from the neutral value that it left.
 void JsonErrors::add(const JsonPath& at, const llvm::Twine& message) {
   if (first_.empty()) first_ = at.text() + ": " + message.str();
 }
@@ -43,6 +47,7 @@ JsonRecord::JsonRecord(JsonErrors& errors, const Value& value, const JsonPath& a
 }
 
 const Value* JsonRecord::in(Key key) {
+  // Asked for, whether it is there or not: refuseOthers must not report it.
   asked_.push_back(key);
   return in_ ? in_->get(key) : nullptr;
 }
@@ -56,6 +61,7 @@ bool JsonRecord::has(Key key, bool written) {
 void JsonRecord::each(Key key, llvm::function_ref<void(const Value&, const JsonPath&)> read) {
   const Array* array = found(key, "an array", [](const Value& value) { return value.getAsArray(); });
   const JsonPath here{at_, key, std::nullopt};
+  // A broken array can have a million broken elements, so the first error ends it.
   for (size_t i = 0; array && i < array->size() && !failed(); ++i) read((*array)[i], JsonPath{&here, "", i});
 }
 
@@ -78,10 +84,11 @@ std::vector<llvm::StringRef> JsonRecord::names() const {
 
 void JsonRecord::refuseOthers() {
   if (failed()) return;
+  // After an error the description may have stopped early, so members that it did not ask for mean nothing.
   std::vector<llvm::StringRef> others = names();
   std::erase_if(others, [&](llvm::StringRef name) { return llvm::is_contained(asked_, name); });
   if (others.empty()) return;
-  // The first by name, so that the message does not depend on the hash table.
+  // Report the first by name, so that the message does not depend on the order of a hash table.
   fail(*std::min_element(others.begin(), others.end()), "unknown field; was this written by a newer expc?");
 }
 
@@ -105,6 +112,7 @@ void JsonRecord::field(Key key, double& number) {
     return;
   }
   number = found(key, "a number", [](const Value& value) { return value.getAsNumber(); }).value_or(0);
+  // A parser may read 1e999 as infinity.
   if (std::isfinite(number)) return;
   fail(key, "the number is not finite");
   number = 0;
@@ -119,6 +127,7 @@ void JsonRecord::measured(Key key, double& number) {
 
 uint64_t JsonRecord::whole(Key key, uint64_t low, uint64_t high) {
   const Value* value = in(key);
+  // Negative numbers are not unsigned, and so are refused here as well.
   const auto read = value ? value->getAsUINT64() : std::nullopt;
   if (read && *read >= low && *read <= high) return *read;
   if (!value)

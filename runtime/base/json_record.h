@@ -1,7 +1,7 @@
 #pragma once
 
-// Records whose fields are described once, by a function that reads or writes them: `describe(io, value)`, as for
-// LLVM's MappingTraits. What is written so is read so.
+// Records whose fields are described once, by a function `describe(io, value)` that reads or writes them, as with
+// LLVM's MappingTraits. So everything that is written is read in the same way.
 
 #include <llvm/ADT/STLFunctionalExtras.h>
 #include <llvm/ADT/SmallVector.h>
@@ -23,36 +23,40 @@
 
 namespace expc::base {
 
-/// The largest number that any JSON reader keeps.
+/// The largest number that every JSON reader keeps exactly (2^53).
 inline constexpr int64_t kMostJsonId = int64_t(1) << 53;
 
-/// One object of a document. Reading is strict: a field that is missing, of another type or not described is an error
-/// with its path, and leaves a neutral value, so that a caller reads on and asks the JsonErrors at the end.
+/// One object of a document, being read or written. Reading is strict: a field that is missing, of another type or
+/// not described is an error with its path. It leaves a neutral value, so that a description reads on, and its
+/// caller asks the JsonErrors at the end.
 class JsonRecord {
  public:
   using Key = llvm::StringRef;  // a name that lives as long as what is written
 
-  /// Reads `value`. All three live longer.
+  /// Reads `value`. All three must outlive this object.
   JsonRecord(JsonErrors& errors, const llvm::json::Value& value, const JsonPath& at);
-  /// Writes.
+  /// Writes; `out` has the result.
   JsonRecord() = default;
 
+  /// Whether this object reads; otherwise it writes.
   bool reads() const { return errors_ != nullptr; }
-  /// What is read, for what has a form of its own: null where there is no such field.
+  /// The value of a field that is read, for fields with a form of their own; null if the field is not there. The
+  /// field counts as known (refuseOthers).
   const llvm::json::Value* in(Key key);
-  /// Calls `read` for each element of an array that is read.
+  /// Calls `read` for each element of an array field, until an error.
   void each(Key key, llvm::function_ref<void(const llvm::json::Value&, const JsonPath&)> read);
-  /// What was written.
+  /// The object that is being written.
   llvm::json::Object& out() { return out_; }
-  /// Whether something was wrong so far.
+  /// Whether there was an error so far.
   bool failed() const { return errors_ && errors_->any(); }
 
+  // Required fields, by type.
   void field(Key key, std::string& text);
   void field(Key key, bool& truth);
   void field(Key key, double& number);
-  /// Reads or writes a measured number, which need not be finite: as jsonNumber writes it.
+  /// A measured number, which need not be finite (jsonNumber).
   void measured(Key key, double& number);
-  /// A whole number that is not negative; of signed ones of 64 bits up to kMostJsonId.
+  /// A whole number that is not negative, between `low` and `high`; an int64_t is at most kMostJsonId.
   template <std::integral T>
   void field(Key key, T& number, std::type_identity_t<T> low = 0,
              std::type_identity_t<T> high = std::same_as<T, int64_t> ? T(kMostJsonId) : std::numeric_limits<T>::max()) {
@@ -67,7 +71,7 @@ class JsonRecord {
   void field(Key key, std::vector<std::vector<std::string>>& lists);
   void field(Key key, std::vector<unsigned>& numbers);
   void field(Key key, std::vector<int>& numbers, int low = 1);
-  /// Measured numbers; an element that is none is read as NaN.
+  /// Measured numbers; an element that is not a number is read as NaN.
   void field(Key key, std::vector<double>& numbers);
   void field(Key key, std::set<std::string>& texts);
   template <typename T>
@@ -82,9 +86,9 @@ class JsonRecord {
       out_[key] = words[static_cast<size_t>(value)];
   }
 
-  /// Whether a field is there, and not null, that may be left out; `written` where it is to be written.
+  /// For a field that may be left out: when reading, whether it is there and not null; when writing, `written`.
   bool has(Key key, bool written);
-  /// A field that is left out where it is as `otherwise`.
+  /// A field that is left out if it equals `otherwise`.
   template <typename T>
   void optional(Key key, T& value, const std::type_identity_t<T>& otherwise = {}) {
     if (has(key, !(value == otherwise))) field(key, value);
@@ -96,6 +100,7 @@ class JsonRecord {
     field(key, *value);
   }
 
+  /// A field that is an object of its own, described by `describe`.
   template <typename T, typename Describe>
   void object(Key key, T& value, Describe describe) {
     if (!reads()) {
@@ -106,13 +111,14 @@ class JsonRecord {
       fail(key, "missing, expected an object");
     }
   }
+  /// The same, if there is one.
   template <typename T, typename Describe>
   void optionalObject(Key key, std::optional<T>& value, Describe describe) {
     if (!has(key, value.has_value())) return;
     if (reads()) value.emplace();
     object(key, *value, describe);
   }
-  /// An array of objects.
+  /// A field that is an array of objects.
   template <typename T, typename Describe>
   void list(Key key, std::vector<T>& items, Describe describe) {
     if (reads())
@@ -126,7 +132,7 @@ class JsonRecord {
     for (T& item : items) array.push_back(written(item, describe));
     out_[key] = std::move(array);
   }
-  /// An object with a field for each item, which `each` describes.
+  /// A field that is an object with one member per item, which `each` describes.
   template <typename T, typename Each>
   void byName(Key key, std::map<std::string, T>& items, Each each) {
     if (!reads()) {
@@ -146,11 +152,12 @@ class JsonRecord {
     }
   }
 
-  /// To be called last: a member that nothing asked for is an error (a newer schema, a slip of the pen).
+  /// To be called last when reading: a member that the description did not ask for is an error (a newer schema, a
+  /// typing error).
   void refuseOthers();
 
-  /// Notes what is wrong with a field, with the whole or at a place inside of what is read; nothing where it writes, so
-  /// that a description checks what it has whichever it does.
+  /// Notes an error at a field, at the whole, or at a place inside of what is read. Does nothing when writing, so a
+  /// description can check its values in both directions.
   void fail(llvm::StringRef key, const llvm::Twine& message) { failAt(JsonPath{at_, key, std::nullopt}, message); }
   void fail(const llvm::Twine& message) {
     if (reads()) failAt(*at_, message);
@@ -190,11 +197,12 @@ class JsonRecord {
   JsonErrors* errors_ = nullptr;
   const JsonPath* at_ = nullptr;
   const llvm::json::Object* in_ = nullptr;
+  // Fields that the description asked for.
   llvm::SmallVector<llvm::StringRef, 24> asked_;
   llvm::json::Object out_;
 };
 
-/// The `describe` of a value's own type.
+/// Calls the `describe` function of a value's own type.
 inline constexpr auto kDescribed = [](JsonRecord& io, auto& value) { describe(io, value); };
 
 template <typename T>
@@ -202,7 +210,7 @@ llvm::json::Object written(const T& value) {
   return JsonRecord::written(value, kDescribed);
 }
 
-/// A whole document. `what` stands before an error: "the plan".
+/// Reads a whole document. `what` stands before an error: "the plan".
 template <typename T, typename Describe = std::remove_cv_t<decltype(kDescribed)>>
 llvm::Expected<T> readRecord(const llvm::json::Value& value, llvm::StringRef what, Describe describe = {}) {
   JsonErrors errors;

@@ -1,3 +1,7 @@
+// A style (unit, decimals, suffix) is chosen once for all numbers that stand together, and then each is written
+// with it. Digits come from the largest number; intervals and bounds may add some, so that different numbers never
+// look equal.
+
 #include "runtime/base/numbers.h"
 
 #include <fmt/format.h>
@@ -12,7 +16,7 @@
 namespace expc::base {
 namespace {
 
-/// How numbers of one place are written: divided, rounded, with a suffix.
+/// The way in which numbers that stand together are written: divided, rounded, with a suffix.
 struct Style {
   double divisor = 1;
   std::string suffix;
@@ -23,24 +27,27 @@ struct Style {
     if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
     const double shown = value / divisor;
     const double size = std::abs(shown);
-    // A value too small for the digits of its neighbours is zero among them.
+    // A value too small for the decimals of its neighbours is written as zero; if there cannot be more decimals,
+    // with an exponent instead.
     const bool tiny = shown != 0 && decimals >= kMaxDecimals && size < 0.5 * std::pow(10, -decimals);
     const std::string text =
         tiny || size >= 1e15 ? fmt::format("{:.3g}", shown) : fmt::format("{:.{}f}", shown, decimals);
+    // "-0.00" would suggest a direction.
     const bool negative_zero = text.find_first_not_of("-0.") == std::string::npos && text[0] == '-';
     return (negative_zero ? text.substr(1) : text) + suffix;
   }
   static constexpr int kMaxDecimals = 9;
 };
 
+/// A unit and the magnitudes that it is used for.
 struct Step {
-  double below;  // the largest magnitude shown in this unit
+  double below;  // the first magnitude that is too large for this unit
   double size;
   const char* symbol;
 };
 
 constexpr double kForever = 1e300;
-// Minutes and hours start late, so that 90 s is not 1.5 min.
+/// Minutes and hours begin late, since 90 s reads better than 1.5 min.
 constexpr std::array<Step, 6> kTime = {
     {{1e-6, 1e-9, "ns"}, {1e-3, 1e-6, "us"}, {1, 1e-3, "ms"}, {120, 1, "s"}, {7200, 60, "min"}, {kForever, 3600, "h"}}};
 constexpr std::array<Step, 5> kBytes = {{{0x1p10, 1, "B"},
@@ -51,6 +58,7 @@ constexpr std::array<Step, 5> kBytes = {{{0x1p10, 1, "B"},
 constexpr std::array<Step, 5> kDecimalBytes = {
     {{1e3, 1, "B"}, {1e6, 1e3, "kB"}, {1e9, 1e6, "MB"}, {1e12, 1e9, "GB"}, {kForever, 1e12, "TB"}}};
 
+/// The first unit whose range holds the magnitude.
 template <size_t N>
 DisplayUnit scaled(const std::array<Step, N>& steps, double magnitude) {
   for (const Step& step : steps)
@@ -58,36 +66,38 @@ DisplayUnit scaled(const std::array<Step, N>& steps, double magnitude) {
   return {steps.back().size, steps.back().symbol};
 }
 
-/// Three significant digits of a positive magnitude.
+/// A positive magnitude rounded to three significant digits, so that 999.9 ms is already 1.00 s.
 double rounded(double magnitude) {
   if (magnitude == 0) return 0;
   const double unit = std::pow(10, std::floor(std::log10(magnitude)) - 2);
   return std::round(magnitude / unit) * unit;
 }
 
+/// Whether values are shares or differences of shares, which are written in per cent.
 bool isShare(std::string_view unit, std::string_view dimension) {
   return dimension == "share" || dimension == kPoints || unit == "%";
 }
 
-/// A value that is this much smaller than the largest value beside it gets a unit of its own.
+/// Values that are this many times smaller than the largest one beside them get a unit of their own.
 constexpr double kFarBelow = 100;
 
-/// Whether the value has at most three decimals in a unit that is a power of `base`.
+/// Whether the value has at most three decimals in some unit that is a power of `base`.
 bool isRoundIn(double base, double value) {
   double shown = std::abs(value);
   while (shown >= base) shown /= base;
   return std::abs(shown * 1000 - std::round(shown * 1000)) < 1e-6;
 }
 
-/// Whether bytes are written beside bounds that somebody wrote in GB and not in GiB.
+/// Whether the bounds of a number of bytes are round in decimal units only (GB, not GiB). Then the number is
+/// written in these too.
 bool besideDecimals(std::string_view unit, std::span<const double> bounds) {
   return (unit == "B" || unit == "B/s") && std::ranges::any_of(bounds, [](double bound) {
            return std::isfinite(bound) && isRoundIn(1000, bound) && !isRoundIn(1024, bound);
          });
 }
 
-/// The style for values up to `magnitude`; `whole`: all of them are whole numbers. `beside`: the largest magnitude that
-/// stands beside them.
+/// The style for values up to `magnitude`. `whole`: all of them are whole numbers. `beside`: the largest magnitude
+/// beside them.
 Style styleFor(double magnitude, bool whole, std::string_view unit, std::string_view dimension,
                std::span<const double> bounds, double beside) {
   const bool far_below = magnitude * kFarBelow < beside;
@@ -100,16 +110,18 @@ Style styleFor(double magnitude, bool whole, std::string_view unit, std::string_
   Style style{shown_in.size, (unit == "x" || shown_in.symbol.empty() ? "" : " ") + shown_in.symbol, 0};
   const bool share = isShare(unit, dimension), time = unit == "s";
   if (whole && !share && !time && unit != "x" && shown_in.size == 1) return style;
+  // Least decimals by kind; three significant digits decide beyond that.
   const int least = share ? 1 : unit == "x" ? 2 : 0;
   const double shown = rounded(magnitude / style.divisor);
   const int digits = shown == 0 ? 0 : 2 - static_cast<int>(std::floor(std::log10(shown) + 1e-12));
-  // A share below 1 % keeps two decimals, not three digits: 0.25 %.
+  // A share below 1 % keeps two decimals instead of three digits: 0.25 %.
   const int most = share ? 2 : Style::kMaxDecimals;
   style.decimals = std::clamp(std::min(digits, most), least, Style::kMaxDecimals);
   if (share && shown >= 1) style.decimals = 1;
   return style;
 }
 
+/// The largest magnitude of the finite values.
 double magnitudeOf(std::initializer_list<double> values) {
   double largest = 0;
   for (const double value : values) {
@@ -122,7 +134,8 @@ bool allWhole(std::initializer_list<double> values) {
   return std::ranges::all_of(values, [](double v) { return !std::isfinite(v) || v == std::floor(v); });
 }
 
-/// Adds decimals until each value that differs from a bound also prints differently.
+/// Adds decimals until every value that differs from a bound also prints differently. The slack is that of
+/// plan::satisfies: values that count as equal may print alike.
 void setApart(Style& style, std::initializer_list<double> values, std::span<const double> bounds) {
   for (const double value : values) {
     for (const double bound : bounds) {
@@ -133,7 +146,7 @@ void setApart(Style& style, std::initializer_list<double> values, std::span<cons
   }
 }
 
-/// One digit at least of the interval's width.
+/// Adds decimals until the interval's width has at least one digit.
 void showWidth(Style& style, const Interval& interval) {
   const double width = (interval.high - interval.low) / style.divisor;
   if (!std::isfinite(width) || width <= 0) return;
@@ -197,6 +210,7 @@ std::string durationText(double seconds) {
   if (!std::isfinite(seconds) || seconds < 0) return "?";
   if (seconds < 0.95) return fmt::format("{:.0f} ms", 1000 * seconds);
   const auto whole = static_cast<uint64_t>(std::llround(seconds));
+  // From 9.95 s on two digits would round to 10, so whole seconds are written.
   if (seconds < 9.95) return fmt::format("{:.2g} s", seconds);
   if (whole < 60) return fmt::format("{} s", whole);
   if (whole < 600)
@@ -211,6 +225,7 @@ std::string durationText(double seconds) {
 
 std::string formatConfidence(double confidence) {
   const double percent = confidence * 100;
+  // The fewest decimals that show the confidence exactly; typical ones need none or one.
   for (int decimals = 0; decimals < 4; ++decimals) {
     const double unit = std::pow(10, -decimals);
     const double rounded = std::round(percent / unit) * unit;
@@ -218,7 +233,7 @@ std::string formatConfidence(double confidence) {
       return fmt::format("{:.{}f} %", percent, decimals);
   }
   if (percent < 99) return fmt::format("{:.4g} %", percent);
-  // Two digits of what is missing, so that nothing less than certain is called that.
+  // Keep two digits of the missing part, so that nothing less than certain is called 100 %.
   const int decimals = 1 - static_cast<int>(std::floor(std::log10(100 - percent)));
   return fmt::format("{:.{}f} %", percent, std::clamp(decimals, 2, 14));
 }

@@ -1,7 +1,7 @@
 #pragma once
 
-// Numbers with units as people read them: 1.52x, 97.5 %, 12.3 ms, 1.2 GiB, 512 img/s. The one place that decides
-// digits.
+// Writes numbers with units as people read them: 1.52x, 97.5 %, 12.3 ms, 1.2 GiB, 512 img/s. Values come in base
+// units; this is the only place that decides on units and digits.
 
 #include <span>
 #include <string>
@@ -11,51 +11,51 @@
 
 namespace expc::base {
 
-/// The dimension of what lies between two shares: 25 % is five points above 20 %, and a fourth more.
+/// The dimension of differences between shares, in percentage points: 25 % is five points above 20 %.
 inline constexpr std::string_view kPoints = "points";
 
-/// A unit that people read numbers in: of `size` base units.
+/// A unit in which people read numbers: it is worth `size` base units.
 struct DisplayUnit {
   double size = 1;
   std::string symbol;  // "ms", "GiB", "%", "x", "" (a plain number)
 };
-/// The one for values of up to `magnitude`.
+/// The unit for values of up to `magnitude`.
 DisplayUnit displayUnit(double magnitude, std::string_view unit, std::string_view dimension = "");
 
-/// `value` in the base unit `unit` ("s", "B", "x", "px", "img/s", "", …) as text with three sensible digits, scaled to
-/// a unit people use (ns to h, B to TiB). A `dimension` of "share" prints as per cent, kPoints as points. Ratios and
-/// shares keep at least two and one decimals. Whole numbers without a unit print as they are. Infinite values
-/// (timeouts) print as "inf" or
-/// "-inf", NaN as "?".
+/// A value in the base unit `unit` ("s", "B", "x", "px", "img/s", "", …) as text with three significant digits, in
+/// a unit that people use (ns to h, B to TiB). With the `dimension` "share" it is in per cent, with kPoints in
+/// percentage points. Ratios keep at least two decimals, shares one. Whole numbers without a unit stay as they are.
+/// Infinite values (timeouts) give "inf" or "-inf", NaN "?".
 std::string formatQuantity(double value, std::string_view unit, std::string_view dimension = "");
 
-/// The two ends with one unit and enough digits to tell them apart: "[1.48x, 1.57x]", "[12.31 ms, 12.38 ms]". With
-/// `bounds`, more digits where an end would otherwise print like a bound that it is not. `beside`, here and below: the
-/// largest magnitude in the same table, whose unit all share that are no hundred times smaller; 0: nothing is beside
-/// it.
+/// Both ends in one unit, with enough digits to tell them apart: "[1.48x, 1.57x]", "[12.31 ms, 12.38 ms]". With
+/// `bounds`, an end gets more digits if it would print like a bound that it does not equal. `beside`, here and
+/// below, is the largest magnitude in the same table: values share its unit unless they are a hundred times
+/// smaller. 0: there is no table.
 std::string formatInterval(const Interval& interval, std::string_view unit, std::string_view dimension = "",
                            std::span<const double> bounds = {}, double beside = 0);
 
-/// An estimate and its interval with one unit and the same digits: "1.52x" and "[1.48x, 1.57x]". With `bounds`, more
-/// digits where one of them would otherwise print like a bound that it is not.
+/// An estimate and its interval in one unit, with the same digits: "1.52x" and "[1.48x, 1.57x]".
 struct EstimateText {
   std::string estimate, interval;
 };
+/// `bounds` and `beside` as in formatInterval.
 EstimateText formatParts(double estimate, const Interval& interval, std::string_view unit,
                          std::string_view dimension = "", std::span<const double> bounds = {}, double beside = 0);
-/// Both: "1.52x [1.48x, 1.57x]".
+/// Both in one text: "1.52x [1.48x, 1.57x]".
 std::string formatEstimate(double estimate, const Interval& interval, std::string_view unit,
                            std::string_view dimension = "", std::span<const double> bounds = {});
 
-/// `value` with as many more digits as it takes to print differently from `bounds`: 1.1996 against a bound of 1.2
-/// prints as "1.1996x" and not as "1.20x". Equal values print as formatQuantity does.
+/// A value with as many more digits as it needs to print differently from `bounds`: 1.1996 against a bound of 1.2
+/// gives "1.1996x" and not "1.20x". Equal values print as in formatQuantity.
 std::string formatAgainst(double value, std::span<const double> bounds, std::string_view unit,
                           std::string_view dimension = "", double beside = 0);
 
-/// "250 ms", "4.2 s", "45 s", "3 min 20 s", "2 h 30 min", "4.0 days".
+/// A duration: "250 ms", "4.2 s", "45 s", "3 min 20 s", "2 h 30 min", "4.0 days"; "?" if it is negative or not
+/// finite.
 std::string durationText(double seconds);
 
-/// "95 %", "99.9 %".
+/// A confidence: "95 %", "99.9 %". It never rounds up to 100 %.
 std::string formatConfidence(double confidence);
 
 }  // namespace expc::base

@@ -28,7 +28,7 @@ TEST_CASE("quantities have three sensible digits and a unit people use") {
   CHECK(formatQuantity(80.0 * 1024 * 1024 * 1024, "B") == "80.0 GiB");
   CHECK(formatQuantity(512, "B") == "512 B");
   CHECK(formatQuantity(2.5e9, "B/s") == "2.33 GiB/s");
-  // Beside a bound in GB they are in GB, so that both can be compared as numbers.
+  // Beside a bound in GB, bytes are written in GB, so that both can be compared as numbers.
   CHECK(formatAgainst(181.3e9, std::vector<double>{181e9}, "B/s") == "181.3 GB/s");
   CHECK(formatAgainst(101.5e9, std::vector<double>{95e9}, "B") == "102 GB");
   CHECK(formatEstimate(2e9, {1.9e9, 2.1e9, 0.95}, "B", "", std::vector<double>{1.5e9}) == "2.00 GB [1.90 GB, 2.10 GB]");
@@ -58,7 +58,7 @@ TEST_CASE("the ends of an interval share a unit and tell apart") {
   CHECK(formatEstimate(1.52, {1.48, 1.57, 0.95}, "x") == "1.52x [1.48x, 1.57x]");
   CHECK(formatEstimate(0.975, {0.9712, 0.9791, 0.95}, "", "share") == "97.5 % [97.1 %, 97.9 %]");
   CHECK(formatEstimate(7, {7, 7, 1}, "") == "7 [7, 7]");
-  // An estimate has the digits and the unit that it has alone.
+  // An estimate keeps the digits and unit that it has alone.
   CHECK(formatEstimate(0.0807, {0.0779, 0.1012, 0.95}, "s") == "80.7 ms [77.9 ms, 101.2 ms]");
   CHECK(formatEstimate(1022 * 1048576.0, {942 * 1048576.0, 1034 * 1048576.0, 0.95}, "B/s") ==
         "1022 MiB/s [942 MiB/s, 1034 MiB/s]");

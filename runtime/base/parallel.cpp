@@ -16,6 +16,7 @@
 
 namespace expc::base {
 
+/// The affinity mask, since a container or taskset may grant fewer cores than the machine has.
 unsigned allCores() {
   cpu_set_t cores;
   CPU_ZERO(&cores);
@@ -29,8 +30,9 @@ llvm::Error forEach(int64_t count, unsigned threads, const std::function<llvm::E
   std::atomic<int64_t> next{0}, done{0};
   std::atomic<bool> stopped{false};
   std::mutex mutex;
-  int64_t first = std::numeric_limits<int64_t>::max();  // that failed
+  int64_t first = std::numeric_limits<int64_t>::max();  // index of the first item that failed so far
   std::string message;
+  // Keeps the error of the smallest index. Takers of later items see `stopped` and end.
   const auto take = [&](int64_t item, llvm::Error error) {
     if (!error) return;
     const std::lock_guard lock(mutex);
@@ -38,6 +40,7 @@ llvm::Error forEach(int64_t count, unsigned threads, const std::function<llvm::E
     if (item < first) first = item, message = std::move(text);
     stopped = true;
   };
+  // An exception that leaves a thread would end the program.
   const auto one = [&](int64_t item) -> llvm::Error {
     try {
       return work(item);
@@ -45,13 +48,15 @@ llvm::Error forEach(int64_t count, unsigned threads, const std::function<llvm::E
       return failure("item {}: {}", item, exception.what());
     }
   };
-  // Items are taken in order, and one that is taken is finished: so are all before one that failed.
+  // Items are taken in order, and an item that was taken is finished. So all items before one that failed are
+  // finished too.
   const auto run = [&](const Tick& told) {
     while (!stopped) {
       const int64_t item = next++;
       if (item >= count) return;
       take(item, one(item));
       const int64_t ended = ++done;
+      // An error of the tick counts before all items.
       if (told) take(-1, told(ended, count));
     }
   };
@@ -60,7 +65,7 @@ llvm::Error forEach(int64_t count, unsigned threads, const std::function<llvm::E
     try {
       for (unsigned i = 1; i < threads; ++i) helpers.emplace_back([&run] { run(nullptr); });
     } catch (const std::system_error&) {
-      // No more threads to be had: those that are there do it all.
+      // No more threads are available: the existing ones do all the work.
     }
     run(tick);
   }

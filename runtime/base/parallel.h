@@ -1,6 +1,6 @@
 #pragma once
 
-// The same work on many items by several threads.
+// Spreads the same work over many items on several threads.
 
 #include <llvm/Support/Error.h>
 
@@ -9,14 +9,15 @@
 
 namespace expc::base {
 
-/// Called between items by the calling thread with how many are done; its error ends the work.
+/// Called by the calling thread between items, with the number of finished ones. Its error ends the work.
 using Tick = std::function<llvm::Error(int64_t done, int64_t total)>;
 
-/// As many threads as this process may use cores.
+/// The number of cores that this process may use (its affinity).
 unsigned allCores();
 
-/// Calls `work` for 0 to count - 1, each once, from several threads, the calling one among them. The first item that
-/// fails, in the order of items, gives the error; items after it may be left out.
+/// Calls `work` once for each number from 0 to count - 1, from several threads including the calling one. Returns
+/// the error of the first item that fails, in the order of items; later items may be left out. So the error does
+/// not depend on the schedule.
 llvm::Error forEach(int64_t count, unsigned threads, const std::function<llvm::Error(int64_t)>& work,
                     const Tick& tick = nullptr);
 

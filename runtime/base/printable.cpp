@@ -10,8 +10,9 @@
 namespace expc::base {
 namespace {
 
-/// The code of a control character that begins here and that JSON lets pass: U+007F to U+009F, some of which terminals
-/// take for an escape, and those that turn the order of a text or end its line. 0: there is none.
+/// The code of a control character that begins here and that JSON lets pass; 0 if there is none. These are U+007F
+/// to U+009F, some of which terminals take for an escape, and the characters that end a line or turn the order of
+/// text (U+2028 to U+202E, U+2066 to U+2069).
 unsigned controlAt(llvm::StringRef text) {
   const auto byte = [&](size_t at) { return at < text.size() ? static_cast<unsigned char>(text[at]) : 0U; };
   if (byte(0) == 0x7f) return 0x7f;
@@ -33,6 +34,7 @@ std::string printable(std::string_view text) {
       fmt::format_to(std::back_inserter(out), "\\x{:02x}", byte);
     } else if (const unsigned code = controlAt(llvm::StringRef(safe).substr(i))) {
       fmt::format_to(std::back_inserter(out), "\\u{:04x}", code);
+      // Skips the rest of the character: two bytes below U+0800, else three.
       i += (code > 0x7f) + (code > 0x7ff);
     } else {
       out += safe[i];

@@ -1,7 +1,7 @@
 #pragma once
 
-// Text that is not ours, for a terminal: names, labels, reasons, what programs said. Everything that goes to one and
-// may hold such passes here.
+// Makes foreign text fit for a terminal: names, labels, reasons, what programs said. Everything that may hold such
+// text passes through here on its way to a terminal.
 
 #include <cstdio>
 #include <string>
@@ -9,14 +9,14 @@
 
 namespace expc::base {
 
-/// In one line, without control characters: escapes of a terminal, also those of one character (U+009B), are shown as
-/// "\\x1b". What is no UTF-8 is replaced by U+FFFD.
+/// The text in one line, without control characters. Escapes of a terminal, also those of one character (U+009B),
+/// are shown as "\\x1b". Bytes that are not UTF-8 are replaced by U+FFFD.
 std::string printable(std::string_view text);
-/// The same for each of its lines.
+/// printable() for each line of a text.
 std::string printableLines(std::string_view text);
 
-/// Writes to a stream that may be gone (a full disk, a pipe that nobody reads, a terminal that went): messages that
-/// nobody can read end no measurement.
+/// Writes to a stream, and ignores errors: a full disk, a closed pipe or a terminal that is gone must not end a
+/// measurement.
 void tell(std::FILE* out, std::string_view text);
 
 }  // namespace expc::base

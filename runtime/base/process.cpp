@@ -21,7 +21,7 @@ std::optional<std::string> readText(const std::string& path) {
 Process processOf(int64_t pid, const std::string& proc) {
   const std::string text = readText(fmt::format("{}/{}/stat", proc, pid)).value_or("");
   Process process;
-  const size_t end = text.rfind(')');  // "12 (name) S 1 …", where the name may hold anything
+  const size_t end = text.rfind(')');  // "12 (name) S 1 …", where the name may hold anything, also ')'
   if (end == std::string::npos) return process;
   std::istringstream rest(text.substr(end + 1));
   const auto skip = [&](int fields) {
@@ -29,6 +29,7 @@ Process processOf(int64_t pid, const std::string& proc) {
   };
   uint64_t user = 0, system = 0, waited_user = 0, waited_system = 0;
   rest >> process.state >> process.parent;
+  // Fields are counted as in proc_pid_stat(5): utime is the 14th, starttime the 22nd, processor the 39th.
   skip(9);
   rest >> user >> system >> waited_user >> waited_system;
   skip(4);

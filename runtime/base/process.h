@@ -1,6 +1,6 @@
 #pragma once
 
-// What the kernel says, in files: of processes, and of its own start.
+// Reads what the kernel tells in files: about processes, and its own start.
 
 #include <sys/types.h>
 
@@ -11,30 +11,30 @@
 
 namespace expc::base {
 
-/// The text of a file without the white space at its end; nothing where it cannot be read.
+/// The text of a file without white space at its end; nothing if it cannot be read.
 std::optional<std::string> readText(const std::string& path);
 
-/// From /proc/PID/stat.
+/// A process, from /proc/PID/stat.
 struct Process {
-  char state = '\0';  // 'R', 'D', 'Z', …; '\0': there is none
+  char state = '\0';  // 'R', 'D', 'Z', …; '\0': no such process
   pid_t parent = 0;
-  uint64_t started = 0;    // ticks since the boot: with its number it is the same process
-  double cpu_seconds = 0;  // that it took, and those of its children that are gone and were waited for
-  int core = -1;           // that it ran on last
+  uint64_t started = 0;    // ticks since boot: a pid together with this identifies a process
+  double cpu_seconds = 0;  // its own, and those of its children that ended and were waited for
+  int core = -1;           // the core that it ran on last
 
-  /// Whether more than its exit status is left of it.
+  /// Whether it still runs: not a zombie, of which only the exit status is left.
   bool runs() const { return state != '\0' && state != 'Z' && state != 'X'; }
 };
-/// `proc` is where /proc is.
+/// The process with this pid; `proc` is the path of /proc, for tests.
 Process processOf(int64_t pid, const std::string& proc = "/proc");
 
-/// The folder of this program, wherever it was moved to; "" where that is not known.
+/// The folder of this program's file, wherever it was moved to; "" if unknown.
 std::filesystem::path programFolder();
 
-/// The name of this machine; "" where it has none.
+/// The name of this machine; "" if it has none.
 std::string hostName();
 
-/// Another one after each start of the machine; "" where it is not known.
+/// The kernel's identifier of this boot; "" if unknown.
 std::string bootId();
 
 }  // namespace expc::base

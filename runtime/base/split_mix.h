@@ -1,10 +1,13 @@
 #pragma once
 
+// A small random number generator with the same numbers on every machine and with every standard library:
+// simulations and seeds must be reproducible.
+
 #include <cstdint>
 
 namespace expc::base {
 
-/// The next number of SplitMix64 (Steele, Lea, Flood 2014): small, and the same on every machine.
+/// The next number of SplitMix64 (Steele, Lea, Flood 2014), which advances `state`. Any state is valid.
 inline uint64_t splitMix(uint64_t& state) {
   uint64_t z = state += 0x9e3779b97f4a7c15ull;
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;

@@ -9,6 +9,7 @@
 
 namespace expc::base {
 
+/// A negative width means control characters or bytes that are not UTF-8; then bytes are counted.
 unsigned displayWidth(std::string_view text) {
   const int width = llvm::sys::unicode::columnWidthUTF8(llvm::StringRef(text));
   return width < 0 ? static_cast<unsigned>(text.size()) : static_cast<unsigned>(width);
@@ -23,7 +24,7 @@ std::string wrapped(std::string_view text, unsigned width, unsigned indent) {
       continue;
     }
     size_t end = std::min(text.find(' ', start), text.size());
-    // A number keeps its per cent.
+    // A number is not separated from its per cent sign.
     if (text.substr(end, 2) == " %") end = std::min(text.find(' ', end + 1), text.size());
     const std::string_view word = text.substr(start, end - start);
     const unsigned word_width = displayWidth(word);
@@ -44,7 +45,7 @@ std::string wrapped(std::string_view text, unsigned width, unsigned indent) {
 
 std::string elided(const std::string& text, unsigned width) {
   if (displayWidth(text) <= width || text.size() <= width) return text;
-  // Names are ASCII; where they are not, whole characters are kept.
+  // Most such texts are ASCII names. In others, a cut moves to the beginning of a character.
   const auto starts = [&](size_t at) {
     return at >= text.size() || (static_cast<unsigned char>(text[at]) & 0xc0) != 0x80;
   };

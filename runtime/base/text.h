@@ -1,6 +1,7 @@
 #pragma once
 
-// Text that keeps to a width, lists and counts of things. Widths are display columns, so 'é' is one and '中' two.
+// Fits text into a width, counts things and joins lists. Widths are display columns, as a terminal shows them: 'é'
+// is one and '中' is two.
 
 #include <llvm/ADT/MapVector.h>
 
@@ -13,27 +14,27 @@
 
 namespace expc::base {
 
-/// Display columns of `text`, which has no line breaks.
+/// The number of display columns of `text`, which has no line breaks.
 unsigned displayWidth(std::string_view text);
 
-/// Words of `text` in lines of at most `width` columns, each line after the first indented by `indent`. No newline at
-/// the end.
+/// Breaks `text` into lines of at most `width` columns, between words. Each line after the first is indented by
+/// `indent`. There is no newline at the end, and a word that is wider than a line stays whole.
 std::string wrapped(std::string_view text, unsigned width, unsigned indent);
 
-/// `text` of one line in at most `width` columns; of a longer one the beginning and the end.
+/// One line in at most `width` columns; of a longer text the beginning and the end, with "…" between them.
 std::string elided(const std::string& text, unsigned width);
 
-/// "1 point", "3 points".
+/// A number with its noun: "1 point", "3 points". Only for nouns that take an s.
 std::string counted(uint64_t count, std::string_view noun);
 
-/// Elements with ", " between them.
+/// The texts, with the separator between them.
 std::string joined(const std::vector<std::string>& texts, std::string_view separator = ", ");
 
-/// A map whose keys stay in the order in which they came.
+/// A map that iterates in the order in which keys were inserted.
 template <typename Key, typename T>
 using InOrder = llvm::MapVector<Key, T, std::map<Key, unsigned>>;
 
-/// What `text_of` says of each, which may be a member's name.
+/// The result of `text_of` for each element; it may be a function, or a pointer to a member.
 template <typename Those, typename TextOf>
 std::vector<std::string> textsOf(const Those& those, const TextOf& text_of) {
   std::vector<std::string> texts;

@@ -23,6 +23,7 @@ namespace expc::bundle {
 /// A set of words of letters and digits, compared without case.
 class Words {
  public:
+  /// Adds the words of a text.
   void add(llvm::StringRef text);
   /// Adds the keys of a JSON value, and the words of members whose values come from a fixed list.
   void addKeys(const llvm::json::Value& value);

@@ -1,6 +1,7 @@
 #pragma once
 
-// Archives of files: tar, compressed with zstd. Taking one out of a stranger's archive touches nothing else.
+// Packs and unpacks archives of files: tar, compressed with zstd. Unpacking a stranger's archive writes nothing
+// outside of the folder that it is unpacked into.
 
 #include <llvm/Support/Error.h>
 

@@ -43,6 +43,7 @@ llvm::Error addRuns(store::Store& into, const plan::Plan& plan, store::Run run, 
   return add(run.id, run);
 }
 
+/// Copies records in the order in which they refer to each other: sessions, runs, blocks, trials.
 llvm::Error addAll(const store::Store& from, store::Store& into, const plan::Plan& plan, store::Run run,
                    const store::Results& results, const Anonymous* hidden) {
   Numbers sessions, blocks, runs;
@@ -51,8 +52,9 @@ llvm::Error addAll(const store::Store& from, store::Store& into, const plan::Pla
     const int64_t old = session.id;
     if (auto error = keep(into.addSession(std::move(session)), sessions[old])) return error;
   }
+  // The run's own session may have no trial that counts.
   run.session = sessions.count(run.session) ? sessions[run.session] : sessions.begin()->second;
-  if (hidden)  // names of files and values of variables, which only explain
+  if (hidden)  // names of files and values of variables only explain
     std::erase_if(run.match.data_digests, [](const auto& entry) { return store::isPartKey(entry.first); });
   if (auto error = addRuns(into, plan, std::move(run), results, runs)) return error;
   for (const store::Block& block : results.blocks) {
@@ -68,7 +70,7 @@ llvm::Error addAll(const store::Store& from, store::Store& into, const plan::Pla
     trial.run = at == runs.end() ? runs.rbegin()->second : at->second;
     const int64_t old = trial.id;
     if (auto error = keep(into.beginTrial(trial), trial.id)) return error;
-    // Names of people may stand in what programs write.
+    // Programs may write names of people, so their outputs stay behind if names are hidden.
     if (!hidden)
       if (auto error = store::copyOutput(from.folder(), old, into.folder(), trial.id)) return error;
     if (auto error = into.endTrial(trial, {trial.started + trial.seconds, 0})) return error;

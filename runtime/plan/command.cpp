@@ -1,3 +1,6 @@
+// Writes and reads commands as JSON with every check that their users rely on, and expands their arguments.
+// Expansion never concatenates into a shell line: an argument stays one argument, whatever its parameters hold.
+
 #include "runtime/plan/command.h"
 
 #include <fmt/format.h>
@@ -18,7 +21,7 @@ namespace {
 using base::JsonRecord, base::canonicalJson, base::kDescribed;
 std::string numberText(const llvm::json::Value& value) {
   const double number = *value.getAsNumber();
-  // Whole ones exactly, also beyond 2^53.
+  // Whole numbers are exact, also beyond 2^53.
   if (value.getAsUINT64() || (number == std::trunc(number) && std::abs(number) < 0x1p63)) return canonicalJson(value);
   char buffer[1100];  // the smallest double has 1074 places
   const auto end = std::to_chars(buffer, buffer + sizeof buffer, number, std::chars_format::fixed);
@@ -27,7 +30,8 @@ std::string numberText(const llvm::json::Value& value) {
 
 bool isSimple(const llvm::json::Value& value) { return !value.getAsObject() && !value.getAsArray(); }
 
-/// Calls `literal` and `name` for the pieces of `text` in order.
+/// Calls `literal` and `name` for the pieces of `text`, in order. The only place that knows the syntax of `${name}`
+/// and `$$`.
 llvm::Error eachPiece(const std::string& text, const std::function<void(std::string_view)>& literal,
                       const std::function<void(const std::string&)>& name) {
   for (size_t at = 0; at < text.size();) {
@@ -63,6 +67,7 @@ void describe(JsonRecord& io, CommandMetric& metric) {
     if (io.reads()) metric.take.emplace();
     io.word("take", *metric.take, words::kTake);
   }
+  // Formats with structure need a file; standard output may hold other lines.
   if (metric.file.empty() && metric.from != From::Regex && metric.from != From::Lines)
     io.fail("file", "only a regex reads standard output, and lines");
   if (metric.take && metric.series) io.fail("take", "a series takes all");
@@ -143,6 +148,7 @@ llvm::Expected<std::set<std::string>> namesIn(const std::string& text) {
 
 llvm::Expected<std::vector<std::string>> expandArguments(const std::vector<std::string>& arguments,
                                                          const std::map<std::string, std::string>& values) {
+  // An inactive parameter takes an argument with it, and with that the option whose value it would be.
   std::vector<std::string> result;
   bool before_is_option = false;  // the last one in `result` was written without a parameter and begins with a dash
   for (const std::string& argument : arguments) {
@@ -160,6 +166,7 @@ llvm::Expected<std::vector<std::string>> expandArguments(const std::vector<std::
         });
     if (error) return error;
     if (absent) {
+      // Only an argument that begins with the parameter is the option's value.
       if (before_is_option && argument.front() == '$') result.pop_back();
       before_is_option = false;
       continue;
@@ -183,6 +190,7 @@ std::string outputsOf(const std::string& folder) {
 }
 
 std::string outputOf(const std::string& folder, const std::string& output, unsigned rank) {
+  // Rank 0 has the plain name, since most commands are one process.
   const std::string name = rank == 0 ? output : fmt::format("{}.{}.txt", output.substr(0, output.find('.')), rank);
   return outputsOf(folder) + "/" + name;
 }

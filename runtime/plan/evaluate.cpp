@@ -14,16 +14,18 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
+/// Comparisons that forgive rounding. An equal number is never "above", and always "at least".
 double slack(double end) { return 1e-12 * std::abs(end); }
 bool atLeast(double value, double end) { return value >= end - slack(end); }
 bool above(double value, double end) { return value > end + slack(end); }
 
-/// The ends that a value must not go beyond; `open`: nor be.
+/// The ends that values must stay within; `open`: the ends themselves are excluded.
 struct Range {
   std::optional<double> low, high;
   bool open = false;
 };
 
+/// The range of values that satisfy a bound.
 Range rangeOf(const Bound& bound) {
   switch (bound.relation) {
     case Relation::GreaterEqual:
@@ -40,13 +42,15 @@ Range rangeOf(const Bound& bound) {
   return {};
 }
 
+/// A reading of `value`. NaN comes of infinities that cannot be compared, so it becomes a reason.
 Reading make(double value, Worst worst) {
   if (!std::isnan(value)) return {value, worst};
   const bool never = worst.never && !worst.timed_out && !worst.diverged;
   return {std::nullopt, worst, because({never ? Reason::NeitherReached : Reason::BothWorst})};
 }
 
-/// Two operands of what needs no quotient; NaN comes of infinities that cannot be weighed against each other.
+/// Applies an operation other than a quotient to two operands. Infinities of different sign cannot be weighed
+/// against each other, so they give no value.
 Reading combined(OperationTerm::Op op, const Reading& left, const Reading& right) {
   using Op = OperationTerm::Op;
   if (!left.value) return left;
@@ -62,11 +66,12 @@ Reading combined(OperationTerm::Op op, const Reading& left, const Reading& right
   return {value, worst};
 }
 
-/// Of a reading that should be one.
+/// No reading, with the reason why a series is missing.
 Reading noSeries(const Reading& reading, const std::string& metric) {
   return {std::nullopt, {}, reading.why ? reading.why : because({.code = Reason::NoSeries, .name = metric})};
 }
 
+/// A trial that timed out has no series, and ranks as if it never reached the bound.
 Reading firstOf(const FirstTerm& term, const Reading& reading) {
   if (reading.worst.timed_out) return {kInfinity, reading.worst};
   if (!reading.series) return noSeries(reading, term.series.metric);
@@ -77,6 +82,8 @@ Reading firstOf(const FirstTerm& term, const Reading& reading) {
   return {static_cast<double>(found - values.begin() + 1)};
 }
 
+/// The largest distance between two series, as far as both go: a shorter one ended early, and what it lacks is not
+/// compared.
 Reading gapOf(const GapTerm& term, const Reading& treated, const Reading& baseline) {
   if (treated.worst.timed_out || baseline.worst.timed_out) return {kInfinity, treated.worst | baseline.worst};
   for (const Reading* side : {&treated, &baseline})
@@ -85,6 +92,7 @@ Reading gapOf(const GapTerm& term, const Reading& treated, const Reading& baseli
   if (common == 0) return {std::nullopt, {}, because({.code = Reason::NoCommonPlace, .name = term.treated.metric})};
   double gap = 0;
   constexpr Worst kDiverged{.diverged = true};
+  // A gap to a value that diverged is infinite; if both diverged at one position, nothing compares them.
   for (size_t i = 0; i < common; ++i) {
     const double left = (*treated.series)[i], right = (*baseline.series)[i];
     if (!std::isfinite(left) && !std::isfinite(right)) return {std::nullopt, kDiverged, because({Reason::BothWorst})};
@@ -93,17 +101,19 @@ Reading gapOf(const GapTerm& term, const Reading& treated, const Reading& baseli
   return {gap, gap == kInfinity ? kDiverged : Worst()};
 }
 
-/// A positive operand; the worst of a rate is 0.
+/// An operand of a quotient, which is positive; the worst value of a rate (-inf) counts as 0.
 double operand(const Reading& reading) { return *reading.value == -kInfinity ? 0.0 : *reading.value; }
 
 Reading divide(const Reading& numerator, const Reading& denominator) {
   if (!numerator.value) return numerator;
   if (!denominator.value) return denominator;
   const Worst worst = numerator.worst | denominator.worst;
+  // A denominator of 0 that is a rate's worst value gives infinity: the other side is better beyond measure.
   if (*denominator.value == 0 && !worst) return {std::nullopt, {}, because({Reason::DivisionByZero})};
   return make(operand(numerator) / operand(denominator), worst);
 }
 
+/// A ratio compares two values above zero, unlike a quotient, which only needs a divisor other than 0.
 Reading ratio(const Reading& numerator, const Reading& denominator) {
   for (const Reading* side : {&numerator, &denominator}) {
     if (!side->value) return *side;
@@ -112,6 +122,7 @@ Reading ratio(const Reading& numerator, const Reading& denominator) {
   return divide(numerator, denominator);
 }
 
+/// Visits the kinds of term; the first part without a value decides the result.
 struct Evaluator {
   const Lookup& lookup;
   const llvm::json::Object* parameters;
@@ -124,6 +135,7 @@ struct Evaluator {
     return reading;
   }
   Reading operator()(const OperationTerm& term) const {
+    // Operands are combined from left to right; validation has limited quotients and ratios to two.
     using Op = OperationTerm::Op;
     Reading result = std::visit(*this, term.operands[0]->node);
     for (size_t i = 1; i < term.operands.size(); ++i) {
@@ -167,7 +179,7 @@ std::vector<MetricTerm> metricTerms(const Term& term) {
   return found;
 }
 
-/// Adds what a metric of a place is computed from, or itself.
+/// Adds the measured metrics behind a metric of a place. Derived metrics may read derived ones.
 static void addMeasured(const Plan& plan, const MetricTerm& term, std::vector<MetricTerm>& found) {
   const Metric* declared = plan.findMetric(term.metric);
   if (!declared || !declared->derived) return found.push_back(term);
@@ -181,6 +193,7 @@ std::vector<MetricTerm> measuredTerms(const Plan& plan, const Term& term) {
 }
 
 std::string subjectOf(const Plan& plan, const Cell& cell, const std::map<std::string, std::string>& ids) {
+  // A set: the order in which a term reads its metrics does not change what it is about.
   std::set<std::string> read;
   for (const MetricTerm& term : measuredTerms(plan, *cell.term)) {
     const auto other = ids.find(term.place.point);
@@ -195,12 +208,14 @@ Reading evaluate(const Term& term, const Lookup& lookup, const llvm::json::Objec
   return std::visit(Evaluator{lookup, parameters}, term.node);
 }
 
+/// The interval is closed, so its worst end decides.
 bool satisfies(const Bound& bound, double low, double high) {
   const Range range = rangeOf(bound);
   return (!range.low || (range.open ? above(low, *range.low) : atLeast(low, *range.low))) &&
          (!range.high || !(range.open ? atLeast(high, *range.high) : above(high, *range.high)));
 }
 
+/// Here the best end decides: no value of the interval satisfies the bound.
 bool violates(const Bound& bound, double low, double high) {
   const Range range = rangeOf(bound);
   return (range.low && !(range.open ? above(high, *range.low) : atLeast(high, *range.low))) ||

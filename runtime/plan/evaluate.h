@@ -1,6 +1,7 @@
 #pragma once
 
-// The closed terms of a plan, evaluated inside one block, and whether values satisfy a bound.
+// Evaluates the closed terms of a plan inside one block, and says whether values satisfy a bound. Measured and
+// published values use the same evaluator, so both get the same meaning of timeouts, divergence and missing values.
 
 #include <llvm/ADT/STLFunctionalExtras.h>
 
@@ -15,9 +16,9 @@
 
 namespace expc::plan {
 
-/// The reason why a reading ranks as worse than every value of its metric; for a term, the reasons of its parts.
+/// The reasons why a reading ranks as worse than every value of its metric; for a term, those of its parts.
 struct Worst {
-  bool timed_out = false;  // the trial
+  bool timed_out = false;  // the trial timed out
   bool diverged = false;   // the trial gave no finite number, whichever way it is infinite
   bool never = false;      // a series never reached the bound of a FirstTerm
 
@@ -29,58 +30,60 @@ struct Worst {
   friend Worst operator|(Worst left, Worst right) { return left |= right; }
 };
 
-/// One metric of one point in one block. The worst reading is +inf where lower is better, -inf where higher is.
+/// A reading of one metric of one point in one block. The worst reading is +inf if lower is better, -inf if higher
+/// is.
 struct Reading {
   std::optional<double> value;
   Worst worst = {};
-  Why why = nullptr;  // when there is no value
-  /// Of a series metric: what was recorded; its value is the last of these. Points into the results.
+  Why why = nullptr;  // set if there is no value
+  /// For a series metric: the recorded values, of which `value` is the last. Refers to the caller's results.
   const std::vector<double>* series = nullptr;
 };
+/// Finds the reading of a metric term; asked once for each occurrence.
 using Lookup = std::function<Reading(const MetricTerm&)>;
 
-/// The value of `term`, perhaps infinite; `parameters` are those of the point in question, for a derived metric.
-/// Without one, `why` says what is missing: a metric, an operand of a ratio above zero, a divisor other than zero, an
-/// active parameter, or a sense (two members of a pair that are both worse than every value cannot be told apart). In
-/// quotients and ratios the worst value of a metric that is better when higher is 0: rates are positive. A series that
+/// The value of `term`, perhaps infinite; `parameters` are those of the point, for a derived metric. Without a
+/// value, `why` says what is missing: a metric, an operand of a ratio above zero, a divisor other than zero, an
+/// active parameter, or a meaning (two members of a pair that both rank as worst cannot be compared). In quotients
+/// and ratios the worst value of a metric that is better when higher is 0, since rates are positive. A series that
 /// never reaches the bound of a FirstTerm gives +inf; an element that is not finite satisfies no bound.
 Reading evaluate(const Term& term, const Lookup& lookup, const llvm::json::Object* parameters = nullptr);
 
-/// The one rule of what a ratio can be made from, and be: a value above zero. The worst reading is exempt, since in a
-/// ratio of rates it is 0. `reading` has a value.
+/// Whether a value can be a member or a result of a ratio: it is above zero. The worst reading is exempt, because
+/// in a ratio of rates it is 0. `reading` must have a value. No other place states this rule.
 inline bool isAboveZero(const Reading& reading) { return reading.worst || *reading.value > 0; }
 
-/// Calls `visit` for the term and all that it is computed from.
+/// Calls `visit` for the term and every term inside it, outermost first.
 void forEachTerm(const Term& term, llvm::function_ref<void(const Term&)> visit);
 
-/// Every metric term in `term`, the operands of FirstTerm and GapTerm included.
+/// Every metric term in `term`, including the operands of FirstTerm and GapTerm.
 std::vector<MetricTerm> metricTerms(const Term& term);
 
-/// The measured metrics that `term` reads, in place of derived ones what these are computed from.
+/// The measured metrics that `term` needs: derived ones are replaced by what they are computed from.
 std::vector<MetricTerm> measuredTerms(const Plan& plan, const Term& term);
 
-/// Identifies the subject of the claim about a cell, independent of its name, unit, direction and bound: a digest of
-/// the measured metrics that it reads, of their points, and of the kind of trials. `ids`: other ids that points have in
-/// another plan.
+/// Identifies what a claim about a cell is about, independent of its name, unit, direction and bound: a digest of
+/// the measured metrics that it reads, of their points, and of the kind of trials. Two claims with one subject look
+/// at the same data. `ids` replaces ids of points by those of another plan.
 std::string subjectOf(const Plan& plan, const Cell& cell, const std::map<std::string, std::string>& ids = {});
 
-/// Whether all of [low, high] satisfies the bound; a value is [v, v]. Values that differ from the bound by rounding
-/// alone (a relative 1e-12) count as equal to it.
+/// Whether all of [low, high] satisfies the bound; a value is [v, v]. Numbers that differ from the bound only by
+/// rounding (a relative 1e-12) count as equal to it.
 bool satisfies(const Bound& bound, double low, double high);
 
-/// Whether none of [low, high] satisfies it.
+/// Whether no part of [low, high] satisfies the bound.
 bool violates(const Bound& bound, double low, double high);
 
-/// How far [low, high] is inside (positive) or outside the bound, in its unit: the cell with the least is the one to
-/// show.
+/// The distance of [low, high] from violating the bound, in its unit; negative if it violates it. The cell with the
+/// smallest margin is the one to show.
 double margin(const Bound& bound, double low, double high);
 
-/// The numbers that lie on it.
+/// The end of a bound, or both ends of a band.
 inline std::vector<double> ends(const Bound& bound) {
   return bound.relation == Relation::Within ? std::vector{bound.low, bound.high} : std::vector{bound.low};
 }
 
-/// The bound of one cell: its own where the criterion asks for agreement with a reference, else the criterion's.
+/// The bound of one cell: its own if the criterion asks for agreement with a reference, else the criterion's.
 inline const Bound& boundOf(const Criterion& criterion, const Cell& cell) {
   return cell.bound ? *cell.bound : criterion.bound;
 }

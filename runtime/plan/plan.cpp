@@ -9,7 +9,7 @@
 namespace expc::plan {
 namespace {
 
-/// 0: there is no such parameter, or none that counts.
+/// The value of a parameter that counts something; 0 if there is no such parameter, or it is not a positive number.
 unsigned countOf(const Point& point, llvm::StringRef name) {
   const auto number = point.parameters.getInteger(name);
   return number && *number > 0 && *number <= INT32_MAX ? static_cast<unsigned>(*number) : 0;
@@ -30,6 +30,7 @@ unsigned devicesOf(const Point& point) {
 }
 
 const Point* Plan::findPoint(std::string_view id) const {
+  // The index may be missing or out of date: it is used if it has the right size, and a miss is not trusted.
   if (by_id_.size() == points.size()) {
     const auto id_at = [&](uint32_t at) -> std::string_view { return points[at].id; };
     const auto place = std::ranges::lower_bound(by_id_, id, {}, id_at);
@@ -40,6 +41,7 @@ const Point* Plan::findPoint(std::string_view id) const {
 }
 
 void Plan::indexPoints() {
+  // A stable sort by id: of equal ids, which no valid plan has, the first is found.
   by_id_.resize(points.size());
   std::iota(by_id_.begin(), by_id_.end(), 0u);
   std::ranges::stable_sort(by_id_, {}, [&](uint32_t at) -> std::string_view { return points[at].id; });

@@ -27,52 +27,57 @@ namespace expc::plan {
 
 inline constexpr int kPlanVersion = 2;
 
-/// Kinds of trial; never mixed.
+/// Kinds of trial. Their blocks, values and metrics are never mixed.
 enum class TrialKind { Timed, Quality, Profile };
 
+/// One level of a factor.
 struct Level {
   std::string label;        // as it is written: "fp32", "2", "300px"
   llvm::json::Value value;  // as a parameter: base units
 };
 
-/// A factor of the study. One in lockstep is called "(loader, layout)", its values are arrays.
+/// A factor of the study. Factors in lockstep are one factor, called "(loader, layout)", whose values are arrays.
 struct Factor {
   std::string name;
-  std::vector<Level> levels;          // of this (perhaps restricted) plan, in declared order
+  std::vector<Level> levels;          // of this plan (which may be restricted), in declared order
   std::optional<unsigned> baseline;   // index into levels; absent: none declared, or restricted away
   std::vector<std::string> declared;  // labels of the unrestricted study: "gpus 1, 2 of 1..4"
 };
 
-/// In Point::levels: the factor is not active there (its `when` does not hold). `null` in JSON.
+/// In Point::levels: the factor is not active at the point (its `when` does not hold). `null` in JSON.
 inline constexpr unsigned kInactive = ~0u;
 
-/// A resolved set of parameters. `id` is the first 16 hex digits of BLAKE3 over canonical JSON (docs/layers/store.md),
-/// never a position.
+/// A resolved set of parameters. `id` is the first 16 hex digits of BLAKE3 over their canonical JSON
+/// (docs/layers/store.md). It never depends on the point's position, so points keep their trials when a study
+/// grows.
 struct Point {
   std::string id;
   unsigned workload = 0;          // index into Plan::workloads
   std::vector<unsigned> levels;   // one index for each factor of the plan, or kInactive
   llvm::json::Object parameters;  // every active parameter, defaults included, in base units
-  std::string unavailable;        // "" or why this system cannot run it (rules with `system`)
-  /// "" or why the workload's estimate does not fit the system: planned, not started unless asked for.
+  std::string unavailable;        // "" or the reason why this system cannot run it (rules with `system`)
+  /// "" or the reason why the workload's memory estimate exceeds the system. Such a point is planned, but started
+  /// only if asked for.
   std::string expected_infeasible;
-  std::map<std::string, double> estimates;  // bytes by the metric's name; what the workload foretells of it
+  std::map<std::string, double> estimates;  // predicted bytes, by the metric's name
 
-  /// Whether `run` starts trials of it.
+  /// Whether `run` starts trials of the point.
   bool startable() const { return unavailable.empty() && expected_infeasible.empty(); }
 };
 
-/// How many nodes a point takes: its parameter `nodes`; 0: it says nothing of them.
+/// Number of nodes that a point asks for: its parameter `nodes`; 0 if it has none.
 unsigned nodesOf(const Point& point);
-/// The same where each node has `each` devices: as few as have its devices, where it does not say how many.
+/// Number of nodes that a point takes if each node has `each` devices: what it asks for, or else as few as have its
+/// devices.
 unsigned nodesOf(const Point& point, unsigned each);
-/// How many devices it takes, on all its nodes: its parameter `gpus`, else one on each of `nodes`, else 1.
+/// Number of devices that a point takes on all its nodes: its parameter `gpus`, or else one on each of `nodes`, or
+/// else 1.
 unsigned devicesOf(const Point& point);
 
-/// The occupant of one place of a block: a point, or one of its controls, which is the same point once more.
+/// One place of a block: a point, or a control of it, which runs the same point once more.
 struct Place {
   std::string point;         // its id
-  std::string control = "";  // its name; "": the point itself
+  std::string control = "";  // the control's name; "": the point itself
   Place() = default;
   Place(std::string point, std::string control = "") : point(std::move(point)), control(std::move(control)) {}
   Place(const char* point) : point(point) {}
@@ -88,67 +93,74 @@ struct RemovedGroup {
   std::vector<std::vector<std::string>> examples;
 };
 
+/// The better end of a metric.
 enum class Direction { Lower, Higher };
 
+/// A metric: measured in trials of one kind, or derived from such metrics.
 struct Metric {
   std::string name;
   std::string dimension;                               // "time", "bytes", "share", "images/time", …
   std::string unit;                                    // base unit: "s", "B", "", "img/s"
-  std::optional<Direction> better = Direction::Lower;  // absent of a derived one that does not say it
+  std::optional<Direction> better = Direction::Lower;  // absent: a derived metric that does not declare it
   TrialKind kind = TrialKind::Timed;
-  bool exact = false;   // bytes and counts: compared as they are
-  bool series = false;  // a value for each epoch or logged step
-  /// The definition of a derived metric: a term over metrics and parameters of the point in question, whose MetricTerms
-  /// have an empty place. Null: the metric is measured.
+  bool exact = false;   // bytes and counts: compared as they are, without noise
+  bool series = false;  // one value for each epoch or logged step
+  /// The definition of a derived metric: a term over metrics and parameters of one point; its MetricTerms have an
+  /// empty place. Null for a measured metric.
   std::shared_ptr<const struct Term> derived = nullptr;
-  std::string text = "";  // of a derived metric: "launch_time / wall"
+  std::string text = "";  // of a derived metric, as written: "launch_time / wall"
 };
 
+/// The relations that a bound can demand; Within takes a band.
 enum class Relation { GreaterEqual, Greater, LessEqual, Less, Equal, Within };
 
+/// A bound that values are held to.
 struct Bound {
   Relation relation = Relation::GreaterEqual;
-  double low = 0;    // the bound, or the band's lower end
-  double high = 0;   // the band's upper end
-  std::string text;  // ">= 1.2x"
+  double low = 0;    // the bound, or the lower end of a band
+  double high = 0;   // the upper end of a band
+  std::string text;  // as written: ">= 1.2x"
 };
 
-/// A closed term, evaluated inside one block.
+/// A closed term: it has no variables, and is evaluated inside one block (evaluate.h).
 struct Term;
 using TermPtr = std::shared_ptr<const Term>;
+/// A number.
 struct ConstantTerm {
   double value;
 };
-/// A metric of a point: measured, derived, or a series (then its last value, but for FirstTerm and GapTerm).
+/// A metric of a point: measured, derived, or a series. A series counts by its last value, except in FirstTerm and
+/// GapTerm.
 struct MetricTerm {
   std::string metric;
-  Place place;  // of no point inside Metric::derived: the point in question
+  Place place;  // empty inside Metric::derived
 };
-/// A value computed from others. Ratio compares two values above zero and is estimated on log differences; the others
-/// are plain arithmetic, of two operands or, where the order means nothing, of more.
+/// A value computed from others. Ratio takes two values above zero and is estimated on log differences. The others
+/// are plain arithmetic: Sum, Product, Max and Min of two or more operands, the others of two.
 struct OperationTerm {
   enum class Op { Sum, Difference, Product, Quotient, Ratio, Max, Min } op;
   std::vector<TermPtr> operands;
 };
-/// `epochs_to(accuracy >= 97%)`: the place, from 1, of the first value of a series that satisfies the bound. Where none
-/// does it is infinite: worse than every value, in the ranks.
+/// `epochs_to(accuracy >= 97%)`: the position, from 1, of the first value of a series that satisfies the bound.
+/// Infinite if none does, which ranks as worse than every value.
 struct FirstTerm {
   MetricTerm series;
   Bound bound;
 };
-/// `max_gap(loss)`: the largest distance of two series at one place, as far as both go.
+/// `max_gap(loss)`: the largest distance between two series at one position, as far as both go.
 struct GapTerm {
   MetricTerm treated, baseline;
 };
-/// `factor` x term; keeps the estimator of its operand.
+/// `factor` times a term. It has the estimator of its operand.
 struct ScaleTerm {
   double factor;
   TermPtr term;
 };
-/// Inside Metric::derived: a number among the parameters of the point in question.
+/// Inside Metric::derived: a numeric parameter of the point.
 struct ParameterTerm {
   std::string parameter;
 };
+/// A node of a term: one of the kinds above. Terms are immutable and may be shared.
 struct Term {
   std::variant<ConstantTerm, MetricTerm, OperationTerm, FirstTerm, GapTerm, ScaleTerm, ParameterTerm> node;
 };
@@ -157,27 +169,27 @@ TermPtr termOf(Node node) {
   return std::make_shared<const Term>(Term{std::move(node)});
 }
 
-/// How the block values of a term become an estimate with an interval (docs/layers/statistics.md).
+/// The way from block values of a term to an estimate with an interval (docs/layers/statistics.md).
 enum class Estimator {
-  Median,           // a metric of a point: median, exact order-statistic interval
-  PairedRatio,      // signed rank on logs
+  Median,           // a metric of one point: median, exact order-statistic interval
+  PairedRatio,      // signed rank on logarithms of the block values
   PairedDifference  // signed rank
 };
 
-/// One cell of a comparison or criterion: a term at given levels. `treated` and `baseline` are the points paired.
+/// One cell of a comparison or criterion: a term at given levels.
 struct Cell {
   std::vector<std::string> labels;  // one for each name in the owner's `factors`
   TermPtr term;
   Estimator estimator = Estimator::Median;
   TrialKind kind = TrialKind::Timed;
-  std::vector<Place> points;  // every point the term reads, treated first
-  /// The published value for this cell, with the band around it, where the criterion asks for agreement with a
-  /// reference.
+  std::vector<Place> points;  // every point that the term reads, the treated one first
+  /// The published value of this cell with its band, if the criterion asks for agreement with a reference.
   std::optional<Bound> bound = std::nullopt;
-  /// Of a comparison over what counts devices: the value of devices that lose nothing to each other. Absent: not known.
+  /// For a comparison over a factor that counts devices: the value of perfect scaling. Absent: unknown.
   std::optional<double> ideal = std::nullopt;
 };
 
+/// A named comparison of the study, with one cell for each combination of levels.
 struct Comparison {
   std::string name;
   std::string text;  // "speedup(step_time) over precision against fp64"
@@ -185,80 +197,88 @@ struct Comparison {
   std::string unit;                  // "x" for ratios, else the metric's unit
   std::vector<std::string> factors;  // names of Cell::labels: the plan's factors in order
   std::vector<Cell> cells;
-  uint64_t without_partner = 0;  // treated points whose partner a rule removed
+  uint64_t without_partner = 0;  // treated points whose partner was removed by a rule
   std::string without_partner_why;
 };
 
-/// The tree of quantifiers over cells.
+/// The tree of quantifiers over a criterion's cells.
 struct Claim {
   enum class Kind { ForAll, Exists, Cell } kind = Kind::ForAll;
   std::vector<Claim> children;  // ForAll, Exists
-  unsigned cell = 0;            // Cell: index into Criterion::cells
+  unsigned cell = 0;            // of Kind::Cell: index into Criterion::cells
 };
 
+/// A claim that the study makes, with the cells that decide it.
 struct Criterion {
   std::string name;
   std::string text;  // source text without the name
   std::string doc;
   std::vector<std::string> factors;  // names of Cell::labels
   std::vector<Cell> cells;
-  /// The claim is that the points of its cells (one each, with a constant term) run out of memory.
+  /// The criterion claims that the points of its cells run out of memory; each cell has one point and a constant
+  /// term.
   bool infeasible = false;
   Bound bound;
-  std::optional<double> confidence;  // absent: must hold in every valid trial
-  std::string unit;                  // of the subject, for printing: "x", "s", "" (share prints as %)
+  std::optional<double> confidence;  // absent: the bound must hold in every valid trial
+  std::string unit;                  // of the estimate, for printing: "x", "s", "" (a share, printed as %)
   Claim claim;
-  std::string domain;      // "gpus 1, 2 of 1..4; precision fp32"
-  bool not_asked = false;  // a restricted study left it no cell
-  /// What the comparison or derived metric that the text names is: "gain = speedup(step_time) over precision against
-  /// fp64"; "" where it names a measured metric.
+  std::string domain;      // for people: "gpus 1, 2 of 1..4; precision fp32"
+  bool not_asked = false;  // a restricted study left no cell of it
+  /// The definition of the comparison or derived metric that the text names: "gain = speedup(step_time) over
+  /// precision against fp64". "" if it names a measured metric.
   std::string where = "";
 };
 
-/// `until half_width(gain) <= 1%`: repetitions go on until the interval of every cell of a comparison (or of every
-/// point of a metric) is at most this wide on each side, of the estimate if `relative`, else in the subject's unit.
+/// `until half_width(gain) <= 1%`: a rule that ends repetitions. They go on until the interval of every cell of a
+/// comparison (or of every point of a metric) reaches at most `half_width` to each side: a share of the estimate if
+/// `relative`, else in the subject's unit.
 struct Until {
   std::string subject;
   double half_width = 0;
   bool relative = false;
 };
 
+/// The design of one kind of trial.
 struct KindDesign {
   TrialKind kind = TrialKind::Timed;
   unsigned repeat = 1;
-  unsigned repeat_most = 1;     // above `repeat` only with `until`
-  std::vector<Until> until;     // all of them, judged at the ends of blocks
-  llvm::json::Object settings;  // {"steps": 20, "warmup": 5}, {"epochs": 10}, of commands {"uncounted_starts": 3}
-  /// Repetitions after which the verdicts are looked at, and end the trials where all are decided; rising, below
-  /// `repeat`. Only without `until`.
+  unsigned repeat_most = 1;     // larger than `repeat` only with `until`
+  std::vector<Until> until;     // all must hold; checked at the end of each block
+  llvm::json::Object settings;  // {"steps": 20, "warmup": 5}, {"epochs": 10}, for commands {"uncounted_starts": 3}
+  /// Planned looks: repetitions after which verdicts are made, which end the trials if all are decided. Ascending,
+  /// below `repeat`, and only without `until`.
   std::vector<unsigned> looks = {};
-  std::optional<double> timeout_seconds = {};  // of one trial; goes before a command's own
+  std::optional<double> timeout_seconds = {};  // of one trial; takes precedence over a command's own
 
-  /// The most repetitions there can be.
+  /// The largest number of repetitions that the design allows.
   unsigned most() const { return until.empty() ? repeat : std::max(repeat, repeat_most); }
 };
 
+/// The design of the study.
 struct Design {
   std::vector<KindDesign> kinds;
   uint64_t seed = 0;
   std::optional<double> budget_seconds;
   Validity validity;
-  unsigned share = 1;  // blocks that may run beside each other on one machine, each on its own devices
+  unsigned share = 1;  // blocks that may run at a time on one machine, each on devices of its own
 };
 
-/// A table that the report shows as text: the values of a metric or comparison by factors, or a description of metrics.
+/// A table of the report: the values of a metric or comparison by factors, or a description of metrics.
 struct Table {
   std::string subject;
   std::vector<std::string> by;
   enum class Shows { Values, Effects, Ranking, Front } shows = Shows::Values;
-  std::string other = "";  // of a front: its second metric
+  std::string other = "";  // of a Front: its second metric
 };
+/// The x-axis of a plot: levels of a factor, positions in a series, or values of a second metric.
 enum class PlotKind { Factor, Series, Metrics };
+/// A plot of the report.
 struct Plot {
   std::string subject;
-  std::string over;  // a factor, another metric, or the word for the places of a series ("epoch", "step")
+  std::string over;  // a factor, another metric, or the position in a series ("epoch", "step")
   std::vector<std::string> by;
 
+  /// The kind, by what `over` names in the plan.
   PlotKind kind(const struct Plan& plan) const;
 };
 
@@ -276,53 +296,56 @@ struct CommandMetric {
   std::optional<Take> take = {};  // which of several; absent: the last match or row, and no JSON array
 };
 
-/// An expectation of a trial's output, without which the trial is not valid: a number within a bound; without one, that
-/// a pattern matches, that a JSON value is true, or that two files are the same.
+/// An expectation about a trial's output, without which the trial is not valid: a number within a bound; or,
+/// without a bound, that a pattern matches, a JSON value is true, or two files are equal.
 struct Expectation {
-  CommandMetric read;  // its name is how the expectation is written
+  CommandMetric read;  // its name is the expectation's text
   std::optional<Bound> bound;
 };
 
-/// A program that runs before the first trial, once for each combination of the parameters that it is told.
+/// A program that runs before the first trial, once for each combination of the parameters that its arguments name.
 struct Preparation {
-  std::vector<std::string> arguments;  // as Command's; "${prepared}" stands for its folder
+  std::vector<std::string> arguments;  // as in Command; "${prepared}" stands for its folder
   std::optional<double> timeout_seconds;
 };
 
-/// A workload of the user's: an argument vector, never a shell.
+/// A workload that is a program of the user's: a vector of arguments, never a shell line.
 struct Command {
-  std::vector<std::string> arguments;  // "${gpus}" stands for the parameter, "$$" for a dollar sign
+  std::vector<std::string> arguments;  // "${gpus}" stands for a parameter, "$$" for a dollar sign
   std::optional<double> timeout_seconds;
-  std::vector<std::string> inputs;  // files and patterns it reads, for digests
+  std::vector<std::string> inputs;  // files and patterns that it reads, for digests
   std::vector<CommandMetric> metrics;
-  std::vector<std::string> copied = {};  // inputs of which each trial has copies instead of links
+  std::vector<std::string> copied = {};  // inputs that each trial gets a copy of, not a link
   std::vector<Expectation> expectations = {};
   std::optional<Preparation> preparation = {};
-  std::vector<std::string> before = {};   // arguments as above: runs untimed before each start, in the trial's folder
-  std::vector<unsigned> exit_codes = {};  // with which it ends well; none: 0 alone
+  std::vector<std::string> before = {};   // as `arguments`; runs untimed before each start, in the trial's folder
+  std::vector<unsigned> exit_codes = {};  // of a success; empty: only 0
 };
 
+/// A workload: a program, with the name and version that points refer to.
 struct Workload {
-  std::string label;  // of the study: "ours"; "" where it has one workload
+  std::string label;  // the study's name for it: "ours"; "" if the study has only one
   std::string name;   // "image.mobilenet_v2"
   int version = 1;
   std::optional<Command> command;  // absent: built in, run by expc-worker
 };
 
-/// A second label on a point: run once more in every block, to see what the same twice differs by.
+/// A control: a point that runs once more in every block, to see how much two runs of the same differ.
 struct Control {
   std::string name;
   std::string point;
 };
 
-/// The control of a design that shares: its trials run while nothing else of the run does on their machine, so that the
-/// point itself, which runs beside others, says whether these disturb it. No study can declare one of this name.
+/// The control of a design with `share` above 1: its trials run while nothing else of the run does on their
+/// machine. Beside it, the point itself shows whether the others disturb it. No study can declare a control of this
+/// name.
 inline constexpr char kAlone[] = "run.alone";
 
-/// Published values, for a report that shows ours beside them.
+/// Published values, which the report shows beside measured ones.
 struct Reference {
   std::string name;
-  std::string source;  // the file, as it was written
+  std::string source;  // the file, as the study names it
+  /// The published value of one metric at one point.
   struct Value {
     std::string point;
     std::string metric;
@@ -331,30 +354,31 @@ struct Reference {
   std::vector<Value> values;
 };
 
-/// The highest rates of the system that a plan is made for, in base units a second; absent where it does not say.
+/// The highest rates of the system that a plan is made for, in base units per second; absent: unknown.
 struct Rates {
-  std::map<std::string, double> products;  // operations of matrix products by type: "bf16"
-  std::optional<double> memory;            // bytes of a device's memory
-  std::optional<double> link;              // bytes between a device and all others, in one direction
-  std::optional<double> host_link;         // bytes between host and device, in one direction
+  std::map<std::string, double> products;  // operations of matrix products, by type: "bf16"
+  std::optional<double> memory;            // bytes from and to a device's memory
+  std::optional<double> link;              // bytes between a device and all others, per direction
+  std::optional<double> host_link;         // bytes between host and device, per direction
 };
 
+/// A study, resolved for one system: everything that is run, judged and shown.
 struct Plan {
   int version = kPlanVersion;
   std::string study;
   std::string doc;
-  std::string source;                  // path of the .exp as given
+  std::string source;                  // path of the .exp, as given
   std::string root;                    // absolute folder that relative paths in parameters start from
   std::vector<std::string> presets;    // in the order applied
   std::vector<std::string> overrides;  // "-D" texts
   std::vector<Workload> workloads;     // at least one; Point::workload says which
-  std::string system;                  // what the plan was made for: "local", "proxima"; "" where none was asked
+  std::string system;                  // the system it was made for: "local", "proxima"; "" if none was named
   Rates rates;                         // of that system
-  std::string digest;                  // of the lowered study, without platform data
+  std::string digest;                  // of the lowered study, without data of the system
   std::vector<Factor> factors;
   std::vector<Point> points;
   std::vector<RemovedGroup> removed;
-  uint64_t product = 0;         // size of the grid before rules
+  uint64_t product = 0;         // number of points before rules
   std::vector<Metric> metrics;  // measured, in order
   std::vector<std::string>
       data_paths;  // distinct paths (as in parameters) that points read, for digests and cache warming
@@ -366,19 +390,21 @@ struct Plan {
   std::vector<Table> tables;
   std::vector<Plot> plots;
 
-  /// Null where there is none. Whoever has filled `points` calls indexPoints() so that not each is looked at; points
-  /// that were changed since are found all the same.
+  /// The point with this id, or null. Code that has filled `points` calls indexPoints(), so that a search does not
+  /// look at each; points that were changed since are still found.
   const Point* findPoint(std::string_view id) const;
+  /// Orders the ids for findPoint().
   void indexPoints();
+  /// The metric with this name, measured or derived, or null.
   const Metric* findMetric(std::string_view name) const;
-  /// "fp32 gpus=2"-like text: bare labels for enum factors would be ambiguous, so always "precision=fp32 gpus=2".
-  /// Factors that are not active at the point are left out.
+  /// The levels of a point with their factors: "precision=fp32 gpus=2". Bare labels would be ambiguous. Factors
+  /// that are not active at the point are left out.
   std::string label(const Point& point) const;
   /// The point's level of a factor as tables show it: "–" where the factor is not active.
   std::string levelLabel(const Point& point, size_t factor) const;
 
  private:
-  std::vector<uint32_t> by_id_;  // places in `points`, by id
+  std::vector<uint32_t> by_id_;  // indices into `points`, in the order of ids
 };
 
 std::string_view toString(TrialKind kind);
@@ -387,12 +413,12 @@ std::string relationText(Relation relation, const std::string& end);
 /// The design of a kind of trial; null where no such trial is planned.
 const KindDesign* designOf(const Plan& plan, TrialKind kind);
 
-/// Serialisation to and from the JSON schema. Reading checks the version and every field; the error names the JSON
-/// path.
+/// The plan as JSON, and back. Reading checks the version and every field, and that indices and names fit; the
+/// error names the JSON path.
 llvm::json::Value toJson(const Plan& plan);
 llvm::Expected<Plan> planFromJson(const llvm::json::Value& value);
-/// Whether the plan can be written and read again: what planFromJson says of what toJson makes of it. Asked of every
-/// plan before anything is measured for it, so that no store keeps one that is not read any more.
+/// Checks that the plan can be written and read again. Called for every plan before anything is measured for it, so
+/// that no store keeps a plan that cannot be read any more.
 llvm::Error validate(const Plan& plan);
 
 /// Fields of what plans, specifications and locks share; a timeout is absent or above 0.

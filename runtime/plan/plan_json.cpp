@@ -1,3 +1,8 @@
+// The JSON form of a plan. Each struct is described once, for writing and reading, and each description holds the
+// checks that readers of the struct rely on: indices in range, names that exist, kinds that agree. So the order of
+// fields matters when reading: what a check needs stands in the document before it (factors before points, points
+// and metrics before terms).
+
 #include <fmt/format.h>
 #include <llvm/ADT/StringMap.h>
 #include <llvm/ADT/StringSet.h>
@@ -17,35 +22,38 @@ using base::JsonPath, base::JsonRecord, base::kDescribed, base::readRecord;
 using llvm::json::Array;
 using llvm::json::Value;
 
-/// A plan with more repetitions than this is a slip: it bounds what the engine allocates for blocks.
+/// A plan with more repetitions is a mistake; the limit bounds what the engine allocates for blocks.
 constexpr unsigned kMaxRepeat = 1000000;
-/// Terms and claims are evaluated by recursion; the compiler writes far shallower ones.
+/// Terms and claims are evaluated by recursion, so their depth is limited. The compiler writes far shallower ones.
 constexpr unsigned kMaxTermDepth = 64;
 
 std::string inQuotes(const std::string& text) { return "'" + text + "'"; }
 
+/// Notes an error unless the field can be a name.
 void requireName(JsonRecord& io, llvm::StringRef key, const std::string& name) {
   if (const auto why = whyNoName(name)) io.fail(key, *why);
 }
 
-/// Numbers by name, all of them above 0; left out where there are none.
+/// Numbers by name, all above 0; the field is left out if there are none.
 void describeNumbers(JsonRecord& io, JsonRecord::Key key, std::map<std::string, double>& numbers) {
   io.optional(key, numbers);
   for (const auto& [name, number] : numbers)
     if (number <= 0) io.fail(key.str() + "." + name, "is not above 0");
 }
 
-/// The term of a kind, where it is one by what is read or written; else null.
+/// The alternative of a term that this key stands for, or null if the term is of another kind. When reading, a term
+/// whose key is there becomes that kind.
 template <typename Node>
 Node* nodeOf(JsonRecord& io, JsonRecord::Key key, Term& term) {
   if (!io.reads()) return std::get_if<Node>(&term.node);
   return io.has(key, true) ? &term.node.emplace<Node>() : nullptr;
 }
 
-/// The fields of a plan, for reading and for writing, and what has to agree between them.
+/// The fields of a plan, and what must agree between them.
 struct PlanFields {
   Plan& plan;
-  // The names of what was read so far, with their places: a plan may have very many.
+  // Names that were read so far, with their positions: a plan may have a million points, too many to search in a
+  // list.
   using Known = llvm::StringMap<size_t>;
   Known known_points = {}, factors = {}, metrics = {}, comparisons = {}, criteria = {}, controls = {}, labels = {};
 
@@ -67,6 +75,7 @@ struct PlanFields {
     list(io, "workloads", plan.workloads);
     io.field("system", plan.system);
     const auto rates = [this](JsonRecord& inner, Rates& one) { describe(inner, one); };
+    // Left out if the system states no rate.
     if (io.has("rates", !JsonRecord::written(plan.rates, rates).empty())) io.object("rates", plan.rates, rates);
     io.field("digest", plan.digest);
     requireName(io, "study", plan.study);
@@ -86,16 +95,18 @@ struct PlanFields {
     list(io, "plots", plan.plots);
   }
 
-  /// A name that no other of its sort may have.
+  /// Notes an error if another element of this sort has the name.
   void declare(JsonRecord& io, llvm::StringRef key, llvm::StringRef sort, Known& known, const std::string& name) {
     if (!known.try_emplace(name, known.size()).second)
       io.fail(key, inQuotes(name) + " is a second " + sort + " of that " + key);
   }
 
+  /// Notes an error unless an element of this sort has the name.
   void require(JsonRecord& io, llvm::StringRef key, llvm::StringRef sort, const Known& known, const std::string& name) {
     if (!known.contains(name)) io.fail(key, inQuotes(name) + " is no " + sort + " of the plan");
   }
 
+  /// A metric that was read before, or null.
   const Metric* findMetric(const std::string& name) const {
     const auto found = metrics.find(name);
     return found == metrics.end() ? nullptr : &plan.metrics[found->second];
@@ -106,10 +117,11 @@ struct PlanFields {
     io.list(key, items, [this](JsonRecord& inner, T& item) { describe(inner, item); });
   }
 
-  /// The names that terms of a cell or of a derived metric may read.
+  /// The names that a term may use: in a cell, metrics of its kind at points; in a derived metric, metrics and
+  /// parameters of one point.
   struct Scope {
     TrialKind kind = TrialKind::Timed;
-    bool inside_point = false;  // of a derived metric: measured metrics, without a point
+    bool inside_point = false;  // in a derived metric: no points are named
   };
 
   void describe(JsonRecord& io, Rates& rates) {
@@ -121,11 +133,13 @@ struct PlanFields {
     }
   }
 
+  // A workload without a command is built in: the worker knows its name and version.
   void describe(JsonRecord& io, Workload& workload) {
     io.field("label", workload.label);
     io.field("name", workload.name);
     io.field("version", workload.version);
     io.optionalObject("command", workload.command, kDescribed);
+    // Names of workloads become folders and file names.
     requireName(io, "name", workload.name);
     if (!workload.label.empty()) requireName(io, "label", workload.label);
     declare(io, "label", "workload", labels, workload.label);
@@ -156,6 +170,7 @@ struct PlanFields {
       io.out()["levels"] = std::move(levels);
       return;
     }
+    // Each level is checked against its own factor, so that the error names the very place.
     io.each("levels", [&](const Value& item, const JsonPath& at) {
       const size_t factor = point.levels.size();
       const auto level = item.getAsUINT64();
@@ -173,6 +188,7 @@ struct PlanFields {
       io.fail("levels", fmt::format("{} levels for {} factors", point.levels.size(), plan.factors.size()));
   }
 
+  // Estimates and reasons that come from the system are optional, since a plan may be made for none.
   void describe(JsonRecord& io, Point& point) {
     io.field("id", point.id);
     describeLevels(io, point);
@@ -200,6 +216,7 @@ struct PlanFields {
     io.field("dimension", metric.dimension);
     io.field("unit", metric.unit);
     const bool derived = io.has("derived", metric.derived != nullptr);
+    // Only a derived metric may lack a direction; it is null then.
     if (io.has("better", metric.better.has_value()) || (io.reads() && !derived)) {
       io.word("better", *metric.better, words::kDirection);
     } else {
@@ -218,11 +235,13 @@ struct PlanFields {
     declare(io, "name", "metric", metrics, metric.name);
   }
 
+  /// Names of factors that must be the plan's.
   void describeFactorNames(JsonRecord& io, JsonRecord::Key key, std::vector<std::string>& names) {
     io.field(key, names);
     for (const std::string& name : names) require(io, key, "factor", factors, name);
   }
 
+  // The subject of an `until` is a comparison or metric, as those of tables and plots are.
   void describe(JsonRecord& io, Until& until) {
     io.field("subject", until.subject);
     io.field("half_width", until.half_width);
@@ -235,6 +254,7 @@ struct PlanFields {
     io.word("kind", kind.kind, words::kKind);
     io.field("repeat", kind.repeat, 1, kMaxRepeat);
     const bool adapts = !kind.until.empty();
+    // Without `repeat_most` the design does not adapt.
     if (io.reads()) kind.repeat_most = kind.repeat;
     if (io.has("repeat_most", adapts)) io.field("repeat_most", kind.repeat_most, kind.repeat, kMaxRepeat);
     if (io.has("until", adapts)) list(io, "until", kind.until);
@@ -248,9 +268,11 @@ struct PlanFields {
       if (look <= last || look >= kind.repeat) io.fail("looks", "must rise, and stay below 'repeat'");
       last = look;
     }
+    // The design under construction is not in the plan yet, so a hit is another one of this kind.
     if (designOf(plan, kind.kind)) io.fail("kind", "a second design for this kind of trial");
   }
 
+  // A control is another name for a point: it has no parameters of its own.
   void describe(JsonRecord& io, Control& control) {
     io.field("name", control.name);
     io.field("point", control.point);
@@ -286,6 +308,7 @@ struct PlanFields {
   void describe(JsonRecord& io, Validity& validity) {
     io.field("attempts", validity.attempts, 1, kMostDisturbed);
     io.object("limits", validity.limits, [](JsonRecord& inner, auto& limits) {
+      // The limits are an object with a member for each rule that is set, in the order of the rules.
       for (const LimitRule& rule : kLimits) {
         if (!inner.has(rule.name, limits.contains(rule.name))) continue;
         double& limit = limits[std::string(rule.name)];
@@ -295,6 +318,7 @@ struct PlanFields {
     });
   }
 
+  /// Notes an error unless the subject is a comparison or a metric.
   void requireSubject(JsonRecord& io, const std::string& subject) {
     if (!comparisons.contains(subject)) require(io, "subject", "metric or comparison", metrics, subject);
   }
@@ -305,6 +329,7 @@ struct PlanFields {
     if (io.has("shows", table.shows != Table::Shows::Values)) io.word("shows", table.shows, words::kShows);
     if (table.shows == Table::Shows::Front) io.field("other", table.other);
     requireSubject(io, table.subject);
+    // Tables other than of values describe metrics, never comparisons.
     for (const auto& [key, metric] : {std::pair("subject", table.subject), {"other", table.other}})
       if (table.shows != Table::Shows::Values && !metric.empty()) require(io, key, "metric", metrics, metric);
   }
@@ -314,6 +339,7 @@ struct PlanFields {
     io.field("over", plot.over);
     describeFactorNames(io, "by", plot.by);
     requireSubject(io, plot.subject);
+    // Plots over a factor show any subject, over metrics and series only metrics.
     const bool factor = factors.contains(plot.over);
     const Metric* subject = findMetric(plot.subject);
     if (!factor && !(subject && subject->series)) require(io, "over", "factor or metric", metrics, plot.over);
@@ -326,6 +352,7 @@ struct PlanFields {
     io.word("estimator", cell.estimator, words::kEstimator);
     io.word("kind", cell.kind, words::kKind);
     describeTerm(io, "term", cell.term, Scope{cell.kind, false}, 0);
+    // JSON has only the ids: cells read points, never controls.
     std::vector<std::string> points;
     for (const Place& place : cell.points) points.push_back(place.point);
     io.field("points", points);
@@ -338,7 +365,8 @@ struct PlanFields {
     for (const std::string& point : points) require(io, "points", "point", known_points, point);
     cell.points.assign(points.begin(), points.end());
     if (io.failed()) return;
-    // The analysis pairs the trials of these points, and takes the first for what is claimed of one point.
+    // Analysis pairs the trials of these points, and takes the first for a claim about one point. So they must be
+    // exactly the points that the term reads.
     std::set<std::string> read;
     for (const MetricTerm& metric : metricTerms(*cell.term)) read.insert(metric.place.point);
     const bool alone = read.empty() && points.size() == 1;
@@ -352,6 +380,7 @@ struct PlanFields {
     io.list(key, operation.operands,
             [&](JsonRecord& inner, TermPtr& operand) { describe(inner, operand, scope, depth + 1); });
     const Op op = operation.op;
+    // The order of operands matters in the other operations, so they have two.
     const bool more = op == Op::Sum || op == Op::Product || op == Op::Max || op == Op::Min;
     const size_t count = operation.operands.size();
     if (count < 2 || (count > 2 && !more))
@@ -360,9 +389,9 @@ struct PlanFields {
 
   void describe(JsonRecord& io, MetricTerm& metric, Scope scope, bool series) {
     io.field("metric", metric.metric);
-    // Inside a derived metric the point is the one in question.
+    // Inside a derived metric the point is the one that it is computed at.
     if (!scope.inside_point) io.field("point", metric.place.point);
-    // A derived metric comes after the metrics that it reads.
+    // A derived metric stands after the metrics that it reads, so they are known here and circles are impossible.
     const Metric* known = findMetric(metric.metric);
     require(io, "metric", "metric", metrics, metric.metric);
     if (known && known->kind != scope.kind)
@@ -374,6 +403,7 @@ struct PlanFields {
     if (!scope.inside_point) require(io, "point", "point", known_points, metric.place.point);
   }
 
+  // A gap is an array of two series in JSON, since both sides have the same form.
   void describe(JsonRecord& io, GapTerm& gap, Scope scope) {
     std::vector<MetricTerm> series;
     if (!io.reads()) series = {gap.treated, gap.baseline};
@@ -384,18 +414,20 @@ struct PlanFields {
     gap = {std::move(series[0]), std::move(series[1])};
   }
 
+  /// Describes a term that is a field of something else.
   void describeTerm(JsonRecord& io, JsonRecord::Key key, TermPtr& term, Scope scope, unsigned depth) {
     io.object(key, term, [&](JsonRecord& inner, TermPtr& one) { describe(inner, one, scope, depth); });
   }
 
   void describe(JsonRecord& io, TermPtr& shared, Scope scope, unsigned depth) {
     if (depth > kMaxTermDepth && io.reads()) return io.fail(fmt::format("terms nested deeper than {}", kMaxTermDepth));
-    // A term that is read is nobody else's yet, and writing changes none.
+    // A term being read belongs to nobody else yet, so it may be changed; writing changes none.
     const auto made = io.reads() ? std::make_shared<Term>() : nullptr;
     if (made) shared = made;
     Term& term = const_cast<Term&>(*shared);
-    // A derived value has no partner: inside a point nothing is compared.
+    // A derived metric is one value of one trial: ratios, gaps and points, which compare, are for cells.
     const bool cell = !scope.inside_point;
+    // The key that is there decides the kind of term.
     if (auto* constant = nodeOf<ConstantTerm>(io, "constant", term)) return io.field("constant", constant->value);
     if (auto* parameter = cell ? nullptr : nodeOf<ParameterTerm>(io, "parameter", term))
       return io.field("parameter", parameter->parameter);
@@ -435,10 +467,12 @@ struct PlanFields {
     io.optional("without_partner", comparison.without_partner);
     io.optional("without_partner_why", comparison.without_partner_why);
     requireName(io, "name", comparison.name);
+    // Comparisons and metrics share one space of names, since `until`, tables and plots name either.
     if (metrics.contains(comparison.name) || !comparisons.try_emplace(comparison.name, 0).second)
       io.fail("name", inQuotes(comparison.name) + " is taken by another comparison or metric");
   }
 
+  /// Describes the tree of quantifiers. `reaches_cell` becomes true if it has a leaf.
   void describe(JsonRecord& io, Claim& claim, size_t cells, unsigned depth, bool& reaches_cell) {
     if (depth > kMaxTermDepth && io.reads())
       return io.fail(fmt::format("quantifiers nested deeper than {}", kMaxTermDepth));
@@ -451,6 +485,7 @@ struct PlanFields {
     reaches_cell = true;
   }
 
+  // The fields that only people read (text, doc, where, domain) have no checks.
   void describe(JsonRecord& io, Criterion& criterion) {
     io.field("name", criterion.name);
     io.field("text", criterion.text);
@@ -471,7 +506,7 @@ struct PlanFields {
     });
     if (criterion.confidence && (*criterion.confidence <= 0 || *criterion.confidence >= 1))
       io.fail("confidence", "is not between 0 and 1");
-    // Such a criterion would pass whatever is measured.
+    // A criterion without a cell would pass whatever is measured.
     if (!reaches_cell && !criterion.not_asked) io.fail("claim", "claims nothing: no cell is reached");
     requireName(io, "name", criterion.name);
     declare(io, "name", "criterion", criteria, criterion.name);
@@ -486,6 +521,7 @@ Value toJson(const Plan& plan) { return JsonRecord::written(plan, describePlan);
 
 llvm::Expected<Plan> planFromJson(const Value& value) {
   auto plan = readRecord<Plan>(value, "the plan", describePlan);
+  // Runs look points up by id, again and again.
   if (plan) plan->indexPoints();
   return plan;
 }

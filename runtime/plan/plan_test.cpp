@@ -23,7 +23,7 @@ std::string refusal(const Value& value) {
   return llvm::toString(plan.takeError());
 }
 
-/// The example with what only larger studies have.
+/// The example plan, with the fields that only larger studies have.
 Plan wholePlan() {
   Plan plan = examplePlan();
   const auto make = [](auto node) { return std::make_shared<const Term>(Term{std::move(node)}); };
@@ -375,7 +375,7 @@ TEST_CASE("deep claims are refused") {
 }
 
 TEST_CASE("no damaged text is accepted in silence or crashes the reader") {
-  // Cut at every length, and one byte replaced at every place: the reader says something or reads a plan.
+  // Cut at every length, and with one byte replaced at every position, the reader gives an error or a plan.
   const std::string text = canonicalJson(toJson(examplePlan()));
   unsigned refused = 0;
   for (size_t length = 0; length < text.size(); length += 7) {

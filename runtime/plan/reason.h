@@ -1,7 +1,7 @@
 #pragma once
 
-// Why something has no value, or decides nothing: a code with what it speaks of. Words for it are where results are
-// laid out (runtime/report/verdict_text.h), so that whoever computes can ask for the code.
+// Reasons why something has no value or decides nothing, as codes with their details. report/reasons.cpp has the
+// words; whoever computes asks for the code. The words there are in the order of the codes.
 
 #include <climits>
 #include <cstdint>
@@ -13,79 +13,81 @@
 namespace expc::plan {
 
 struct Reason;
-using Why = std::shared_ptr<const Reason>;  // null: there is none
+using Why = std::shared_ptr<const Reason>;  // null: there is no reason
 
+/// A reason. Details that a code does not name are unused by it.
 struct Reason {
   enum class Code : uint8_t {
-    Said,  // by a program, or by whoever wrote the record: `said`
-    // Of a term. `name` is the metric, or the parameter.
+    Said,  // `said` by a program, or by the author of a record
+    // About a term; `name` is the metric, or the parameter.
     NotANumber,
     NoSeries,
     EmptySeries,
-    NoCommonPlace,  // of two series
+    NoCommonPlace,  // two series share no position
     NoParameter,
     DivisionByZero,
     NotPositive,  // an operand of a ratio; numbers, where it is a metric `name` of a place: trials of it that gave no
                   // value above 0, those that gave one, and 1 if one is below 0
-    NeitherReached,  // two series their bounds
-    BothWorst,       // the operands, which cannot be compared: timeouts, or values that diverged
+    NeitherReached,  // neither of two series reached its bound
+    BothWorst,       // both operands rank as worst (timed out or diverged), so they cannot be compared
     NotOnDevice,
     NotInTrials,
-    NoDirection,  // of a metric that timed out or diverged: neither end is the worse one
-    NotComputed,  // a derived metric, `because` of a part
-    // Of a point or control.
-    OfPlace,  // `because` holds there
+    NoDirection,  // a metric timed out or diverged and neither end of it is the worse one
+    NotComputed,  // a derived metric; `because` names the part that it lacks
+    // About a point or control.
+    OfPlace,  // `because` is true of it
     NoTrial,
     NotRun,
-    NotTogether,  // with the others in one block and session
-    Superseded,   // a timeout; numbers: its limit in seconds, which is larger now
+    NotTogether,  // not in one block and session with the others
+    Superseded,   // a timeout under a smaller limit; numbers: that limit in seconds
     Failed,
     Disturbed,
-    RanOut,             // of memory
-    RanOutIn,           // numbers: blocks
-    NoBaseline,         // the same of another point than the treated one
-    Unstable,           // numbers: blocks that ran out of memory, all
-    Unavailable,        // here
-    ExpectedOut,        // of memory, and so not started
-    ExpectedOutOnly,    // the same of a claim that it runs out: an estimate is no evidence
-    RanWell,            // where it was claimed to run out; numbers: blocks, all, blocks that did run out
+    RanOut,             // out of memory
+    RanOutIn,           // out of memory; numbers: blocks
+    NoBaseline,         // the baseline ran out of memory; numbers: blocks
+    Unstable,           // numbers: blocks that ran out of memory, all blocks
+    Unavailable,        // on this system
+    ExpectedOut,        // its estimate exceeds the memory, so it was not started
+    ExpectedOutOnly,    // the same for a claim that it runs out: an estimate is no evidence
+    RanWell,            // claimed to run out, but did not; numbers: blocks that ran well, all, those that did run out
     RanOutInOnlyBlock,  // numbers: none
-    RanOutTooSeldom,    // numbers: blocks, how many are needed
+    RanOutTooSeldom,    // numbers: blocks that ran out, blocks that are needed
     NeitherOutNorWell,
-    // Of a cell.
-    OneExactValue,  // which does not show that it is constant
-    TooFew,  // numbers: how many are needed, for how many per cent, how many there are; `because` of the lost ones
-    Trend,   // values rise or fall all the time; numbers: Kendall's tau, how many
-    SessionsApart,  // so that their few means tell nothing; numbers: sessions, how many would (0: none)
-    Unusable,       // numbers: values that are none, `because` of the newest
+    // About a cell.
+    OneExactValue,  // one value does not show that an exact metric is constant
+    TooFew,  // numbers: how many are needed, confidence in per cent, how many there are; `because`: the lost ones
+    Trend,   // values rise or fall throughout; numbers: Kendall's tau, how many values
+    SessionsApart,  // the interval of few sessions tells nothing; numbers: sessions, how many would do (0: none)
+    Unusable,       // numbers: trials without a usable value; `because` is the newest one's
     NoUsableValue,  // in any trial
     Diverged,       // no trial has a finite value, and neither end is the worse one
-    // Of a verdict.
-    NotAsked,  // by the selection or the system
+    // About a verdict.
+    NotAsked,  // the selection or the system leaves none of its points
     OnNullCards,
-    // Of a claim that is not simulated.
+    // About a claim that is not simulated.
     NotOfThesePoints,
-    NoMatterOfNoise,  // but of memory
-    ReadsCourse,      // of a series
-    NoTruth,          // without trials
-    NoSize,           // of what is added or subtracted
+    NoMatterOfNoise,  // it is about memory
+    ReadsCourse,      // it reads the course of a series
+    NoTruth,          // its value cannot be computed without trials
+    NoSize,           // it adds or subtracts, and sizes are unknown
     StatedNotPositive
   };
   using enum Code;
 
   Code code;
   unsigned point = UINT_MAX;  // index in Plan::points
-  std::string control = "";   // its name; "": the point itself
+  std::string control = "";   // the control's name; "": the point itself
   std::string name = "";
   std::vector<double> numbers = {};
-  bool pairs = false;     // what is counted are pairs, else trials
-  std::string said = "";  // by a program, in a line
+  bool pairs = false;     // `numbers` counts pairs, not trials
+  std::string said = "";  // the words of a program, in one line
   Why because = nullptr;
 };
 
+/// A shared reason, to be passed along with a missing value.
 inline Why because(Reason reason) { return std::make_shared<const Reason>(std::move(reason)); }
 
-/// The last of the reasons that are behind each other.
+/// The innermost reason behind this one.
 inline const Reason& origin(const Reason& reason) { return reason.because ? origin(*reason.because) : reason; }
 
 }  // namespace expc::plan

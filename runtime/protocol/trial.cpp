@@ -1,3 +1,6 @@
+// Describes the messages between engine and workers for writing and reading. What a worker writes is checked like a
+// stranger's text: a command's program may write anything, and a wrong line must fail its trial, not the engine.
+
 #include "runtime/protocol/trial.h"
 
 #include <fmt/format.h>
@@ -18,6 +21,7 @@ using llvm::json::Object;
 using llvm::json::Value;
 
 constexpr llvm::StringLiteral kReplies[] = {"ready", "started", "exited"};
+/// More ranks than any machine starts; it bounds what a message can make the other side allocate.
 constexpr unsigned kMaxRanks = 65536;
 
 void describeSlots(JsonRecord& io, TrialSpec& spec) {
@@ -39,6 +43,7 @@ constexpr auto kTraffic = [](JsonRecord& io, Traffic& traffic) {
   io.field("bytes", traffic.bytes);
 };
 
+/// The counts of one rank of a rehearsal.
 void describeRank(JsonRecord& io, RehearsedRank& rank) {
   io.field("host_memory", rank.host_memory);
   io.field("device_memory_allocated", rank.device_memory_allocated);
@@ -59,8 +64,8 @@ constexpr llvm::StringLiteral kTypes[] = {"started", "progress", "result", "infe
 /// A line longer than this is nonsense; a long run's series of losses takes a few megabytes.
 constexpr size_t kMaxLine = 64u << 20;
 
-/// JSON has no NaN, and null means "not on this device": so a value that is not finite (a training that diverged, a
-/// division by zero) is written as a word.
+/// Writes values that are not finite as words (jsonNumber): JSON has no NaN, and null means "not on this device".
+/// They come from a training that diverged, or a division by zero.
 Value finiteOf(const Value& value) {
   if (const Object* object = value.getAsObject()) {
     Object safe;
@@ -76,11 +81,13 @@ Value finiteOf(const Value& value) {
   return number && !std::isfinite(*number) ? jsonNumber(*number) : value;
 }
 
+/// Each metric must be a number, a word for one that is not finite, or null.
 void checkMetrics(JsonRecord& io, const Object& metrics) {
   for (const auto& [name, value] : metrics)
     if (!value.getAsNull() && !measuredNumber(value)) io.fail("metrics." + name.str(), "is not a number");
 }
 
+/// Series have no null: an element that diverged is a word.
 void checkSeries(JsonRecord& io, const Object& series) {
   for (const auto& [name, value] : series) {
     const Array* numbers = value.getAsArray();
@@ -111,6 +118,7 @@ void describeResult(JsonRecord& io, Event& event) {
 void describeEvent(JsonRecord& io, Event& event) {
   describeVersion(io);
   io.word("event", event.type, kTypes);
+  // Fields differ by type, so the type comes first.
   if (io.failed()) return;
   switch (event.type) {
     case Event::Type::Started:
@@ -135,6 +143,7 @@ void describeEvent(JsonRecord& io, Event& event) {
 
 void describeVersion(JsonRecord& io) {
   uint64_t version = kTrialVersion;
+  // The message names the usual cause: programs of two builds.
   io.field("v", version);
   if (!io.failed() && version != kTrialVersion)
     io.fail("v", fmt::format("this program reads version {}, found {}; are expc and expc-worker of one build?",
@@ -172,6 +181,7 @@ void describe(JsonRecord& io, LaunchRequest& request) {
   io.field("launch", request.id);
   io.field("rank", request.rank, 0, kMaxRanks - 1);
   io.field("environment", request.environment);
+  // The environment is handed to execve as it is.
   io.object("spec", request.spec, kDescribed);
   for (const std::string& variable : request.environment)
     if (variable.find('=') == std::string::npos || variable.front() == '=')
@@ -202,6 +212,7 @@ void describe(JsonRecord& io, Rehearsed& rehearsed) {
 std::string toLine(const Event& event) { return canonicalJson(JsonRecord::written(event, describeEvent)); }
 
 llvm::Expected<Event> eventFromLine(std::string_view line) {
+  // Checked before parsing, which takes several times the memory of the text.
   if (line.size() > kMaxLine)
     return llvm::createStringError(llvm::inconvertibleErrorCode(), "a line of %zu bytes, the limit is %zu", line.size(),
                                    kMaxLine);
@@ -225,6 +236,7 @@ std::map<std::string, std::string> argumentValues(const TrialSpec& spec) {
   if (!spec.prepared.empty()) values["prepared"] = spec.prepared;
   for (const char* name : {"steps", "warmup", "epochs"})
     if (const llvm::json::Value* value = spec.settings.get(name)) values[name] = plan::argumentText(*value);
+  // Parameters come last, so that they win where a study uses one of our names.
   for (const auto& [name, value] : spec.parameters) values[name.str()] = plan::argumentText(value);
   return values;
 }

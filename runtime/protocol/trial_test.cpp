@@ -205,6 +205,6 @@ TEST_CASE("nonsense on the event pipe is an error") {
   CHECK(refusal(eventFromLine(R"({"v":1,"event":"result","metrics":{"a":"NAN"}})")).find("$.metrics.a") !=
         std::string::npos);
   CHECK(refusal(eventFromLine(std::string(100000, '['))).find("nested deeper") != std::string::npos);
-  // What this reader does not know is left alone.
+  // Members that this reader does not know are left alone.
   CHECK(refusal(eventFromLine(R"({"v":1,"event":"started","pid":12})")) == "(accepted)");
 }

@@ -52,6 +52,7 @@ struct Study {
   std::string study;
   std::vector<Point> points;  // each id once
 
+  /// The rehearsal of a point, or null.
   const Point* find(std::string_view point) const;
   /// Adds a point, or replaces what was known of it.
   void put(Point point);

@@ -70,6 +70,7 @@ struct Diagnosis {
   std::optional<DesignDiagnosis> larger;  // the same with half as many repetitions again
 };
 
+/// Options of diagnose().
 struct DiagnosisOptions {
   unsigned studies = 1000;
   uint64_t seed = 1;

@@ -33,7 +33,7 @@ double tolerance(double share, unsigned studies) { return 4 * std::sqrt(share * 
 constexpr size_t kTreated = 2;  // fp32 on one card, as gains() asks of it
 constexpr double kLimit = 3;
 
-/// fp64 and fp32 on one card, with 2 % of noise; where `late` says so of the block, fp32 times out.
+/// fp64 and fp32 on one card, with 2 % of noise; fp32 times out in the blocks for which `late` is true.
 Records measured(stats::NormalStream& stream, unsigned blocks, double gain, auto late) {
   Records records;
   for (unsigned block = 1; block <= blocks; ++block) {
@@ -111,7 +111,7 @@ TEST_CASE("noise is what is left once points and blocks are taken away") {
   CHECK(metric->noise == doctest::Approx(0.02).epsilon(0.15));
   CHECK(metric->drift == doctest::Approx(0.1).epsilon(0.35));
   CHECK(metric->centres[4] / metric->centres[0] == doctest::Approx(5).epsilon(0.02));
-  // Exact ones do not vary; a trial's residuals stay together, so a rate and its time keep to each other.
+  // Exact metrics do not vary. Residuals of one trial stay together, so a rate and its time stay consistent.
   const auto memory = std::find_if(model.metrics.begin(), model.metrics.end(),
                                    [](const MetricModel& one) { return one.name == "memory"; });
   CHECK(memory->noise == 0);
@@ -189,7 +189,7 @@ TEST_CASE("stored timeouts come again as often, take as long as their limit, and
   CHECK(pays.known == "measured");
   CHECK(pays.least == doctest::Approx(1.25).epsilon(0.01));
   CHECK(pays.chances->pass < 0.6);  // nearly always where none timed out
-  // Half-widths are those of intervals without timeouts, which others have no end of.
+  // Half-widths are measured without timeouts, since intervals with timeouts have no finite end.
   CHECK(pays.reach == doctest::Approx(0.0235).epsilon(0.3));
   CHECK(found.design.trials.at(TrialKind::Timed) == 60);
   CHECK(*found.design.seconds == doctest::Approx(60 + 10 * 0.25 * (kLimit - 1)).epsilon(0.02));
@@ -204,7 +204,7 @@ TEST_CASE("stored trials that ran out of memory or were disturbed come again as 
   const Model unstable = modelOf(study(10, 1), once.results, {});
   CHECK(unstable.ends.at(TrialKind::Timed)[kTreated].infeasible == doctest::Approx(0.1));
   CHECK(unstable.ends.at(TrialKind::Quality)[kTreated].infeasible == 1);
-  // It is unstable, which fails, wherever a block of the ten runs out.
+  // The point is unstable, which fails, in every study in which one of the ten blocks runs out of memory.
   const Chances chances = *diagnose(plan, modelOf(plan, once.results, {}), quickly(400)).design.criteria[0].chances;
   CHECK(chances.fail == doctest::Approx(1 - std::pow(0.9, 10)).epsilon(0.1));
   CHECK(chances.pass == doctest::Approx(std::pow(0.9, 10)).epsilon(0.2));
@@ -231,7 +231,7 @@ TEST_CASE("what keeps a criterion open whatever its values are is told: a contro
   plan::Plan plan = gains(1.2, 10);
   CHECK(diagnose(plan, stated(plan, 0.02), quickly(50)).design.criteria[0].untrusted == 0);
   plan.controls = {{"twice", plan.points[2].id}};
-  // A control of a healthy set-up is significant by chance alone, at whatever noise.
+  // A control of a sound setup is significant by chance only, whatever the noise.
   for (const double noise : {0.02, 0.5}) {
     const CriterionDiagnosis one = diagnose(plan, stated(plan, noise), quickly(200, {{"pays", 9}})).design.criteria[0];
     CHECK(one.untrusted < 0.1);
@@ -272,7 +272,7 @@ TEST_CASE("claims about every trial, upper bounds and bands are moved to their o
   const CriterionDiagnosis& band = found.design.criteria[1];
   CHECK(*band.passes_from > 0.9);
   CHECK(*band.fails_from < 0.9);
-  // One value for each cell varies too, though nothing lies beside it.
+  // A cell with one value is uncertain too, although it has no spread.
   plan::Plan once = study(1, 0);
   once.criteria = {criterion(metricCells(once, "step_time"), atMost(2, "2s"), "s", std::nullopt)};
   const CriterionDiagnosis single = diagnose(once, stated(once, 0.02), quickly(100)).design.criteria[0];

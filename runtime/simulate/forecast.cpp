@@ -37,7 +37,7 @@ using analysis::Verdict;
 using Reach = NextStep::Reach;
 
 constexpr size_t kStudies = 200;          // a share of 80 % then has a standard error of 3 points
-constexpr unsigned kMostTimes = 100;      // of the stored blocks: the most that are tried
+constexpr unsigned kMostTimes = 100;      // the most that are tried, in multiples of the stored blocks
 constexpr double kClear = 2.0 / 3;        // share of decided studies from which on a verdict is named
 constexpr size_t kMostWork = 20'000'000;  // of one judgement, in units of Forecast::work: about a second
 constexpr uint64_t kSeed = 1;
@@ -182,7 +182,8 @@ class Forecast {
     const bool on_the_way = cell.estimate.unfinished && cell.fewest <= most();
     const bool seen = standing.look.now >= stats::minimumPairs(*criterion_.confidence);
     if (!standing.history.ended && (!seen || on_the_way)) return {cell.fewest, false};
-    // The more there are then, the fewer the level of the look asks for: what it asks for at the fewest is enough.
+    // The more values there are then, the less strict the level of that look is. So the number that its level asks
+    // for at the fewest values is enough.
     const LookHistory history = afterThis();
     const unsigned values = standing.look.now + cell.fewest - cell.estimate.scope.complete;
     const auto looks = history.spending(values, *history.ended, LookHistory::Place::Further);
@@ -205,8 +206,8 @@ class Forecast {
         !std::ranges::all_of(values, finite) || !cell.estimate.estimate)
       return std::nullopt;
     const bool median = criterion_.cells[cell.estimate.cell].estimator == plan::Estimator::Median;
-    // Each value is moved by the difference of two others. This gives so few values the variance of their population,
-    // and medians other than those that were seen.
+    // Each value is moved by the difference of two others (a smoothed bootstrap). This gives the few values the
+    // variance of their population, and medians other than those that were seen.
     const double moved = 1 / std::sqrt(2 * double(values.size() - 1));
     Resampled found{isRatio(cell) ? std::log(*cell.estimate.estimate) : *cell.estimate.estimate, 0, {}};
     stats::NormalStream stream(kSeed);  // one seed for all cells, so that study i draws the same blocks in each

@@ -14,12 +14,12 @@ namespace expc::simulate {
 /// simulated studies decide the whole criterion, its tree of cells. If the design is complete, these blocks are an
 /// unplanned look, and pay for it.
 ///
-/// A simulated study has the stored blocks, and further ones. Its true effect is an estimate from as many resampled
-/// blocks, since the stored blocks leave that much open. The bootstrap (Efron 1979) draws whole blocks, so that cells
-/// stay beside each other. The further blocks give an estimate that scatters about this true effect in the same way, by
-/// the root of their number. Both scatter no less than the cell's own interval says. Intervals are those of a normal
-/// estimate. They keep the looks, the correction for several cells, the correlation of values and the stop by width of
-/// the stored results.
+/// A simulated study has the stored blocks and further ones. Its true effect is an estimate from as many resampled
+/// blocks, since the stored blocks leave that much open. The bootstrap (Efron 1979) draws whole blocks, so cells
+/// stay beside each other. The further blocks give an estimate that scatters about this true effect in the same
+/// way, with the root of their number. Both scatter at least as much as the cell's own interval implies. Intervals
+/// are those of a normal estimate. They keep the looks, the correction for several cells, the correlation of values
+/// and the stop by width of the stored results.
 ///
 /// A cell with too few values for an interval gets the number of blocks that gives one. No step is set where blocks
 /// cannot help: a cell has no values, a clock's step keeps it open, sessions differ, or a control leaves the verdict

@@ -30,7 +30,7 @@ constexpr unsigned kFewestFreedoms = 4;
 struct Value {
   size_t point = 0;
   int64_t block = 0, trial = 0, session = 0;
-  double value = 0;  // its logarithm where noise multiplies
+  double value = 0;  // its logarithm if noise multiplies
   double residual = 0;
 };
 
@@ -237,7 +237,7 @@ Model modelOf(const plan::Plan& plan, const store::Results& stored, const Assump
   model.sessions = assumptions.sessions.value_or(std::max(1u, model.stored_sessions));
   const analysis::Tally& tally = index.tally();
   model.lost = assumptions.lost.value_or(shareOf(double(tally.failed), double(tally.trials)));
-  // A trial that failed or ran out of memory keeps that status when it was disturbed.
+  // A disturbed trial that failed or ran out of memory keeps that status, so the share is that of the other trials.
   model.disturbed = shareOf(double(tally.invalid), double(tally.trials - tally.failed - tally.infeasible));
   return model;
 }

@@ -24,8 +24,8 @@ inline constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 /// trials.
 enum class Origin { Assumed, Stated, Measured };
 
-/// One measured metric. Its noise multiplies it, so that it is a share of the value, unless some value was not above
-/// zero.
+/// The model of one measured metric. Its noise is multiplicative (a share of the value), unless some value was not
+/// above zero.
 struct MetricModel {
   std::string name;
   plan::TrialKind kind = plan::TrialKind::Timed;
@@ -51,27 +51,28 @@ struct PointEnds {
 /// Everything that a simulated study is drawn from. Filled by modelOf; tests fill it by hand.
 struct Model {
   std::vector<MetricModel> metrics;
-  /// Residuals of each kind: what stored trials leave once the effects of points and blocks are taken away, in standard
-  /// deviations. A row holds one trial, with a value for each metric of the kind. A draw takes a whole row, so that the
-  /// noise keeps its shape and metrics of one trial move together. Empty: normal noise, independent for each metric.
+  /// Residuals by kind: the remainders of stored trials after the effects of points and blocks, in standard
+  /// deviations. A row is one trial, with a value for each metric of the kind. A draw takes a whole row, so noise
+  /// keeps its shape and metrics of one trial move together. Empty: normal noise, independent for each metric.
   std::map<plan::TrialKind, std::vector<std::vector<double>>> residuals;
-  /// In place of both: noise of one trial of a point, with a standard deviation near 1.
+  /// Replaces residuals and normal noise, for tests: the noise of one trial of a point, with a standard deviation
+  /// near 1.
   std::function<double(stats::NormalStream&, size_t point)> shape = nullptr;
-  /// The share of a trial's noise that comes from the trial before it. Stored trials do not give it; the self-test asks
-  /// about it.
+  /// The share of a trial's noise that comes from the trial before it (autocorrelation), for tests; stored trials
+  /// do not give it.
   double carried = 0;
   unsigned sessions = 1;           // of a simulated study
   unsigned stored_sessions = 0;    // number of sessions that stored trials come from
   unsigned blocks_of_session = 0;  // blocks until the next session; the last one has all that follow. 0: one session
-  /// Estimates by criterion and cell: the value that a report would give for stored trials that did not time out; empty
-  /// where they give none.
+  /// Estimates by criterion and cell: the values that a report would give for stored trials that did not time out;
+  /// empty if it gives none.
   std::vector<std::vector<std::optional<double>>> estimates;
   double lost = 0, disturbed = 0;  // chance that a trial fails; that another is invalid. Both are retried
   std::map<plan::TrialKind, std::vector<PointEnds>> ends;  // by point
   std::map<plan::TrialKind, double> seconds;               // that a trial takes; no entry for a kind that never ran
 };
 
-/// Stated numbers in place of stored trials.
+/// Numbers that the user states, in place of stored trials.
 struct Assumptions {
   std::map<std::string, double> noise;  // by metric; "" stands for all that are not exact
   std::optional<double> lost;
@@ -87,8 +88,8 @@ inline constexpr double kAssumedNoise = 0.01;
 /// come from several sessions.
 Model modelOf(const plan::Plan& plan, const store::Results& stored, const Assumptions& assumptions);
 
-/// The plan with as few blocks as its noise can be measured with, and without criteria: what it measures is looked at
-/// for its noise alone, so it is no look at a verdict.
+/// The plan reduced to as few blocks as its noise can be measured with, and without criteria. Its results are used
+/// for noise only, so it is not a look at a verdict.
 plan::Plan pilotOf(plan::Plan plan);
 
 /// The noise of one trial of the first metric that a criterion reads, as a share of its value. Absent if the noise

@@ -14,7 +14,7 @@ namespace expc::simulate {
 namespace {
 
 constexpr double kConfidence = 0.95;
-/// Where sessions lie apart, or values go on from one trial to the next, what is between trials is seen in few of them.
+/// The least coverage if sessions differ or trials are correlated, since few of these show how much.
 constexpr double kSeenInFew = 0.92;
 constexpr double kNoise = 0.02;
 
@@ -62,9 +62,9 @@ std::vector<Design> designs() {
           {"10 to 30 pairs until narrow", 10, 30}};
 }
 
-/// "fast is at least as fast as slow" and "fast is faster than slow", of two points; of a level "slow takes at least a
-/// second" and "more than one". At the bound the first is true and must not fail, and the second is not and must not
-/// pass.
+/// "fast is at least as fast as slow" and "fast is faster than slow", for two points; for a level, "slow takes at
+/// least a second" and "slow takes more than one". At the bound the first claim is true and must not fail; the
+/// second is false and must not pass.
 plan::Plan claimOf(const Design& design, bool level) {
   plan::Plan plan;
   plan.study = "promises";
@@ -108,7 +108,7 @@ plan::Plan claimOf(const Design& design, bool level) {
   return plan;
 }
 
-/// The pseudo-median of baseline less treated: with it taken away, that of the ratios is 1.
+/// The pseudo-median of baseline minus treated; after subtracting it, the pseudo-median of the ratios is 1.
 double centreOf(const Shape& shape) {
   constexpr unsigned kDraws = 200'001;
   stats::NormalStream stream(11);

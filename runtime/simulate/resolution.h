@@ -9,8 +9,9 @@
 
 namespace expc::simulate {
 
-/// The grid that values are rounded to: multiples of a step, not below zero and, for a share, not above 1 where no
-/// stored value was. A multiple that was seen is that very double, so that values which are equal on paper are equal.
+/// The grid that values are rounded to: multiples of a step, not below zero and, for a share, not above 1, if no
+/// stored value was. A multiple that was seen is returned as that very double, so values that are equal on paper
+/// are equal.
 class Resolution {
  public:
   /// No grid: values stay as they are.

@@ -28,7 +28,7 @@ TEST_CASE("printed times have the step of their digits, and continuous ones none
   const Resolution continuous(values, false);
   CHECK(continuous.step() == 0);
   CHECK(continuous.rounded(1.23456) == 1.23456);
-  // Two numbers that never tie always have a common step: they tell nothing of it.
+  // Two numbers that never tie always have a common step, so it says nothing about the metric.
   CHECK(Resolution({1.25, 1.5}, false).step() == 0);
   CHECK(Resolution({1.25, 1.5, 1.75}, false).step() == 0);
   CHECK(Resolution({2, 2, 2}, false).step() == 0);

@@ -195,7 +195,7 @@ class Run {
     trial.status = drawStatus((*kind.ends)[point]);
     if (trial.status == store::TrialStatus::Timeout) {
       trial.seconds = (*kind.ends)[point].limit;
-      trial.limit = std::numeric_limits<double>::infinity();  // it counts, as the stored ones do
+      trial.limit = std::numeric_limits<double>::infinity();  // counts, as stored timeouts do
     }
     if (trial.status == store::TrialStatus::Valid) drawValues(kind, point, block, trial);
     index_.add(trial);
@@ -252,7 +252,7 @@ class Run {
   /// `look` is null at the end of the study.
   void judgeOpen(const plan::TrialKind* look) {
     const plan::Plan& plan = study_.plan;
-    // Trials that a budget has cut off are still wanted, so their verdicts stay open.
+    // Trials that the budget cut off are still wanted, so their verdicts stay open.
     const analysis::Evidence evidence = budgetIsSpent() ? analysis::gather(index_) : analysis::Evidence{index_, {}};
     // Intervals do not depend on bounds, so they are computed once for all scenarios.
     std::vector<analysis::MeasuredCriterion> measured(plan.criteria.size());

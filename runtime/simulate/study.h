@@ -13,8 +13,8 @@
 
 namespace expc::simulate {
 
-/// The bound that each cell is held to, by criterion and cell of a plan. Moving a bound equals moving the truth, since
-/// an interval moves with what it estimates. So one draw serves every truth that is asked about.
+/// The bound of each cell, by criterion and cell of a plan. Moving a bound is the same as moving the truth, since
+/// an interval moves with what it estimates. So one set of draws serves every truth in question.
 using Scenario = std::vector<std::vector<plan::Bound>>;
 
 /// The outcome of one scenario.
@@ -22,7 +22,7 @@ struct Ending {
   /// Conditions, by criterion, that keep it open whatever its intervals say: a control leaves it untrusted, or the
   /// budget was spent before its trials.
   std::vector<bool> untrusted, cut_off;
-  std::vector<analysis::Verdict> verdicts;  // by criterion; Inconclusive where a control leaves it untrusted
+  std::vector<analysis::Verdict> verdicts;  // by criterion; Inconclusive if a control leaves it untrusted
   std::map<plan::TrialKind, unsigned> blocks;
   std::map<plan::TrialKind, uint64_t> trials;  // every attempt counts
   std::map<plan::TrialKind, double> seconds;   // sum over these attempts
@@ -36,7 +36,7 @@ struct Coverage {
 /// Everything that one simulated study yields.
 struct Drawn {
   std::vector<Ending> endings;     // by scenario
-  std::vector<Coverage> coverage;  // by criterion, where the first scenario ends
+  std::vector<Coverage> coverage;  // by criterion, at the end of the first scenario
   std::vector<double> reach;       // by criterion, there: mean half-width of its intervals; NaN if it has none
 };
 
@@ -62,8 +62,8 @@ struct Study {
   /// The step in which values can be read, by criterion and cell; 0: none. The truth moves by multiples of it, so
   /// that values tie with the bound as often as measured ones would.
   std::vector<bool> by_factor = {};
-  /// The step in which values can be read, by criterion and cell. The truth moves by multiples of it, so that values
-  /// tie with the bound as often as they would; 0: any.
+  /// The step in which values can be read, by criterion and cell; 0: none. The truth moves by multiples of it, so
+  /// that values tie with the bound as often as measured ones would.
   std::vector<std::vector<double>> steps = {};
   std::vector<size_t> point_of = {};  // by the index's number of the place
   bool timeouts = true;               // false: no trial times out, whatever the model says

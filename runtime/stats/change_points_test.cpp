@@ -10,12 +10,13 @@
 namespace expc::stats {
 namespace {
 
-/// Sequences with noise of the standard library's, which p-values are not simulated with.
+/// Sequences whose noise comes from the standard library, not from the stream that p-values are simulated with.
 class Draws {
  public:
   explicit Draws(unsigned seed) : generator_(seed) {}
   double next() { return normal_(generator_); }
-  /// First-order autoregressive with a standard deviation of 1; of a correlation of 1 a random walk with steps of 1.
+  /// First-order autoregressive noise with a standard deviation of 1; a correlation of 1 gives a random walk with
+  /// steps of 1.
   std::vector<double> correlated(size_t n, double correlation) {
     std::vector<double> values{next()};
     const double fresh = correlation < 1 ? std::sqrt(1 - correlation * correlation) : 1;
@@ -39,7 +40,7 @@ class Draws {
   std::normal_distribution<double> normal_;
 };
 
-/// The share of 400 sequences of which it holds.
+/// The share of 400 sequences for which a condition holds.
 template <class Draw, class Holds>
 double share(Draw draw, Holds holds) {
   Draws noise(7);
@@ -80,7 +81,7 @@ TEST_CASE("one odd value is no change, nor are equal values, and a NaN has no or
   CHECK_FALSE(tendencyOf(std::vector<double>{1, 2, 3, std::nan(""), 5, 6, 7, 8}));
 }
 
-// 5 % of 400 is exceeded by 2.2 % (two standard errors) in one of forty simulations.
+// Chance exceeds 5 % of 400 by 2.2 points (two standard errors) in one of forty simulations.
 TEST_CASE("sequences without a step have one in 5 %, however values are correlated") {
   for (const size_t n : {12u, 20u})
     for (const double correlation : {0.0, 0.4, 0.7, 1.0}) {

@@ -22,7 +22,8 @@ struct Noise {
   std::function<double(NormalStream&)> draw;
 };
 
-/// Run-time noise as it is met: symmetric, multiplicative, with a long right tail, with rare slow runs.
+/// Shapes of run-time noise that occur in practice: symmetric, multiplicative, with a long right tail, with rare
+/// slow runs.
 std::vector<Noise> noises() {
   return {
       {"normal", 0.0, [](NormalStream& s) { return s.next(); }},
@@ -60,7 +61,7 @@ TEST_CASE("order-statistic intervals cover the median as promised") {
       CAPTURE(n);
       CHECK(promised >= 0.95);
       CHECK(coverage >= promised - tolerance(promised, kReplicates) - kInterpolated);
-      // For continuous values the method is exact but for what lies between two levels, not merely safe.
+      // For continuous values the method is exact, apart from the steps between two levels, and not merely safe.
       if (noise.name != "steps") CHECK(coverage <= promised + tolerance(promised, kReplicates) + kInterpolated);
     }
   }
@@ -83,7 +84,7 @@ TEST_CASE("signed-rank intervals of paired differences cover the shift as promis
         const auto interval = signedRank(differences).interval(0.95);
         REQUIRE(interval);
         promised = interval->confidence;
-        // Differences of whole steps are only equal up to rounding of `block`.
+        // Differences of whole steps are equal only up to the rounding of `block`.
         covered += interval->low <= kShift + 1e-9 && kShift - 1e-9 <= interval->high;
       }
       const double coverage = double(covered) / replicates;

@@ -69,7 +69,7 @@ double chanceToFind(double effect, double noise, unsigned pairs, double confiden
 
 unsigned pairsToFind(double effect, double noise, double chance, double confidence) {
   constexpr unsigned kMost = 100'000;
-  // The chance grows with the pairs: doubling finds a range that holds the answer, bisection narrows it.
+  // Doubling finds a range that holds the answer, bisection narrows it.
   unsigned low = minimumPairs(confidence) - 1, high = low;  // the chance grows with the pairs
   do high = std::min(kMost, 2 * high);
   while (chanceToFind(effect, noise, high, confidence) < chance && high < kMost);

@@ -16,9 +16,10 @@ inline constexpr unsigned kExactPairs = 50;
 double normalCdf(double z);
 double normalQuantile(double p);
 
-/// The quantile that Student's t exceeds on either side with a chance of `alpha` in all.
+/// The value that |t| of Student's distribution with `freedoms` degrees of freedom exceeds with probability `alpha`
+/// (two-sided quantile).
 double studentQuantile(double alpha, double freedoms);
-/// The chance that F is at least `ratio`.
+/// P(F >= ratio) for Fisher's F with `freedoms` and `freedoms_below` degrees of freedom.
 double fisherTail(double ratio, double freedoms, double freedoms_below);
 
 /// P(X <= k) for X ~ Binomial(n, 1/2), the number of values below the median: counted, so exact, for whole numbers with
@@ -30,7 +31,7 @@ double fairCoinCdf(double k, double n);
 /// (Hollander & Wolfe, Nonparametric Statistical Methods, §3.1.) Computed once for each n.
 std::shared_ptr<const std::vector<double>> signedRankCdf(unsigned n);
 
-/// Its normal approximation with continuity correction: mean n(n+1)/4, variance n(n+1)(2n+1)/24.
+/// The normal approximation of the same, with continuity correction: mean n(n+1)/4, variance n(n+1)(2n+1)/24.
 double signedRankCdfApproximate(double t, unsigned n);
 
 /// A reproducible stream of standard normal values (splitmix64, Box-Muller), the same with every standard library.
@@ -39,6 +40,7 @@ class NormalStream {
   explicit NormalStream(uint64_t seed) : state_(seed) {}
   /// Uniform in (0, 1).
   double uniform();
+  /// The next standard normal value.
   double next();
 
  private:

@@ -1,7 +1,7 @@
 #pragma once
 
-// Estimates with exact, distribution-free intervals. Values may be infinite: a timeout is worse than every value, in
-// the ranks.
+// Medians and Hodges-Lehmann estimates with exact, distribution-free intervals. Only ranks of values matter, so
+// values may be infinite: a timeout ranks as worse than every value.
 
 #include <span>
 
@@ -18,6 +18,8 @@ namespace expc::stats {
 /// §3.2; Le Boudec 2010, ch. 2. Empty if there is no value or one is NaN.
 NestedIntervals orderStatistics(std::span<const double> values);
 
+/// The number of intervals between two neighbouring depths; at 64 the levels of 10 values lie 0.14 percentage
+/// points apart.
 inline constexpr size_t kStepsBetween = 64;
 
 /// The Hodges-Lehmann estimate of the centre of paired differences (the median of the n(n+1)/2 Walsh averages (d_i +

@@ -35,7 +35,7 @@ class Motion {
     return integral([&](double at) { return upperTail((end - at) / sigma) + upperTail((end + at) / sigma); });
   }
 
-  /// Goes on to `time` with what stayed within ±end.
+  /// Moves on to `time`: the part of the distribution that is within ±end stays, the rest has left.
   void stay(double time, double end) {
     std::vector<double> next(kCells + 1);
     const double sigma = std::sqrt(time - time_);
@@ -80,7 +80,8 @@ std::vector<std::pair<double, double>> tableOf(std::span<const LookAt> looks) {
   return table;
 }
 
-/// Between the two entries around `x`, and on with the slope of the outer ones.
+/// Interpolates linearly between the two entries around `x`; beyond the table, extrapolates with the slope of its
+/// last two entries.
 double interpolate(const std::vector<std::pair<double, double>>& table, double x, bool inverse) {
   const auto key = [&](const auto& entry) { return inverse ? entry.second : entry.first; };
   const auto value = [&](const auto& entry) { return inverse ? entry.first : entry.second; };
@@ -91,7 +92,7 @@ double interpolate(const std::vector<std::pair<double, double>>& table, double x
   return value(*below) + slope * (x - key(*below));
 }
 
-/// The largest of the levels 2 P(k), k = 0, 1, …, that is at most `alpha`; 0 where none is.
+/// The largest of the levels 2 P(k), k = 0, 1, …, that is at most `alpha`; 0 if none is.
 template <class Probability>
 double attained(double alpha, unsigned count, Probability probability) {
   double level = 0;

@@ -1,7 +1,7 @@
 #pragma once
 
-// Spends alpha over several looks at growing data: the nominal level of each look. Which looks there were is left to
-// analysis/looks.cpp.
+// Spends alpha over several looks at growing data: gives the nominal level of each look, so that all looks together
+// make a false decision with probability alpha at most. Which looks there were is left to analysis/looks.cpp.
 
 #include <span>
 #include <utility>
@@ -9,44 +9,45 @@
 
 namespace expc::stats {
 
-/// The share of alpha that may be spent once `fraction` (0..1) of the information that was planned is in: ln(1 + (e-1)
-/// fraction), which is near Pocock's boundary and so lets an early look decide. Source: Lan & DeMets 1983, "Discrete
-/// sequential boundaries for clinical trials"; Jennison & Turnbull 2000, §7.2.
+/// The share of alpha that may be spent once `fraction` (0..1) of the planned information is there: ln(1 + (e-1)
+/// fraction), which is near Pocock's boundary and so lets an early look decide. Source: Lan & DeMets 1983,
+/// "Discrete sequential boundaries for clinical trials"; Jennison & Turnbull 2000, §7.2.
 double plannedShare(double fraction);
 
-/// The share of `alpha` that is certainly left over by one look at `values` pairs at the level alpha, by Holm over up
-/// to `tests` of them: exact tests have few levels, and what they attain lies below what is asked. At least kLeastLeft.
-/// `values` is at most kExactPairs.
+/// The share of `alpha` that one look at `values` pairs certainly leaves unspent, if it tests at level alpha by
+/// Holm over up to `tests` hypotheses. Exact tests have few levels, so they attain less than they are given. At
+/// least kLeastLeft. `values` is at most kExactPairs.
 double unspentShare(double alpha, unsigned values, unsigned tests);
-/// Where nothing is left over for certain, so much is still taken for looks that nobody planned: 95 % are 94.99 % then.
+/// The share that is taken for unplanned looks even if a test leaves nothing: 95 % becomes 94.99 %.
 inline constexpr double kLeastLeft = 0.002;
 
 /// A look at growing data.
 struct LookAt {
-  double values = 0;  // that are there, in any unit: only their ratios matter
+  double values = 0;  // how many there are, in any unit: only ratios matter
   double share = 1;   // of alpha that may have been spent up to it, from 0 to 1; never less than at the look before
 };
 
-/// The levels of the last of several looks. A test at `nominal(alpha)` there, after the same was done at each look
-/// before, rejects somewhere with a probability of at most alpha times its share: the statistics of the looks are those
-/// of a Brownian motion (Armitage, McPherson & Rowe 1969 give the recursion), which signed ranks of growing samples are
-/// near.
+/// The levels of the last of several looks. If each look tests at its own level, all of them together reject a true
+/// hypothesis with a probability of at most alpha times the last share. The looks' statistics are taken as those of
+/// a Brownian motion, which signed ranks of growing samples approach; the levels follow by the recursion of
+/// Armitage, McPherson & Rowe 1969.
 class LookLevels {
  public:
-  /// One look at all there is: every level is itself.
+  /// A single look at everything: every level is itself.
   LookLevels() = default;
-  /// The looks by rising values; the last is this one.
+  /// The looks in the order of rising values; the last one is the look at hand.
   explicit LookLevels(std::span<const LookAt> looks);
 
+  /// The level at which a test at this look spends `alpha`.
   double nominal(double alpha) const;
-  /// The inverse: the smallest alpha at which a p-value of this look is significant; 1 for one that never is.
+  /// The inverse: the smallest alpha at which a p-value at this look is significant; 1 if there is none.
   double overall(double p) const;
 
  private:
   std::vector<std::pair<double, double>> table_;  // logarithms of alpha and nominal, both rising; empty: the identity
 };
 
-/// The two-sided nominal level of each look.
+/// The two-sided nominal level of each look, if all together may spend `alpha`.
 std::vector<double> nominalLevels(double alpha, std::span<const LookAt> looks);
 
 }  // namespace expc::stats

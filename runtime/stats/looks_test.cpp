@@ -13,7 +13,7 @@ namespace {
 
 using Looks = std::vector<LookAt>;
 
-/// Looks that were planned, at these fractions of what there is at last.
+/// Planned looks at these fractions of the final number of values.
 Looks planned(const std::vector<double>& fractions) {
   Looks looks;
   for (const double fraction : fractions) looks.push_back({fraction, plannedShare(fraction)});
@@ -76,7 +76,7 @@ TEST_CASE("signed ranks at the levels of three looks reject by chance no more of
     }
     rejected += any;
   }
-  // Four standard errors above 5 %; without payment about 10 % would.
+  // Four standard errors above 5 %; without spending rules about 10 % would be found.
   CHECK(rejected < studies * (0.05 + 4 * std::sqrt(0.05 * 0.95 / studies)));
   CHECK(rejected > studies * 0.03);
 }

@@ -25,28 +25,28 @@ class NestedIntervals {
 
   /// Nothing is known: no value, or one was NaN.
   NestedIntervals() = default;
-  /// Interval k < `count` has `ends(k)` and misses with `alpha(k)`; from the first whose alpha is 1 on they say
-  /// nothing and are left out.
+  /// Interval k < `count` has the ends `ends(k)` and misses with probability at most `alpha(k)`. Intervals from the
+  /// first whose alpha is 1 on say nothing, and are left out.
   NestedIntervals(std::optional<double> estimate, size_t count, Alpha alpha, Ends ends);
   /// A value without uncertainty: one interval that is the value itself and never misses.
   static NestedIntervals exactly(double value);
 
+  /// The estimate that all intervals belong to; absent if infinities leave it undefined.
   std::optional<double> estimate() const { return estimate_; }
 
-  /// The narrowest interval with at least `confidence`; its own confidence says what it attains. Absent: too few
-  /// values.
+  /// The narrowest interval with at least `confidence`; it carries the confidence that it attains. Absent if there
+  /// are too few values.
   std::optional<Interval> interval(double confidence) const;
 
-  /// The smallest alpha at which the interval lies wholly where `holds(low, high)` is true; 1 where none does. `holds`
-  /// must stay true for any interval inside one where it is true. This is the p-value of the test against the
-  /// complement.
+  /// The smallest alpha at which `holds(low, high)` is true of the interval; 1 if it never is. `holds` must stay
+  /// true for every interval inside one where it is true. This is the p-value of the test against the complement.
   double smallestAlpha(const std::function<bool(double, double)>& holds) const;
 
   /// These intervals for a sample whose size was chosen by their width (kWidthStopShare).
   NestedIntervals afterWidthStop() const;
 
-  /// These intervals, each widened to hold `other(alpha)`: an interval that misses with its alpha by another method, or
-  /// the range that cannot be told apart at any.
+  /// These intervals, each widened until it contains `other(alpha)`: the interval of another method with the same
+  /// alpha, or a range that cannot be resolved at any alpha.
   NestedIntervals reaching(std::function<std::pair<double, double>(double alpha)> other) const;
 
   /// The estimate without any interval.
@@ -56,7 +56,7 @@ class NestedIntervals {
   /// with alpha. Without a finite estimate the intervals stay as they are.
   NestedIntervals stretched(std::function<double(double alpha)> factor) const;
 
-  /// These intervals after an increasing function, e.g. exp.
+  /// These intervals after a transformation by an increasing function, such as exp.
   NestedIntervals mapped(std::function<double(double)> increasing) const;
 
  private:
@@ -66,13 +66,14 @@ class NestedIntervals {
   Ends ends_;
 };
 
-/// Who repeats until an interval is narrow stops more often where the noise happened to look small, so that the
-/// interval misses more often than it says: by simulation at most 7.3 % of the time instead of 5 % (normal noise, from
-/// 6 up to 50 pairs), 13.3 instead of 10 and 1.4 instead of 1. Made at this share of alpha it keeps its promise there
-/// and for 6 to 90 pairs (stats/width_stop_test.cpp).
+/// The share of alpha for samples whose size was chosen by the width of their interval. Such a rule stops more
+/// often when the noise happens to look small, so its intervals miss too often: by simulation up to 7.3 % of the
+/// time instead of 5 % (normal noise, 6 to 50 pairs), 13.3 instead of 10, 1.4 instead of 1. Intervals at this share
+/// of alpha keep what they promise, from 6 to 90 pairs (stats/width_stop_test.cpp).
 inline constexpr double kWidthStopShare = 0.6;
 
-/// The confidence at which one interval of a fixed sample says what a sample needs that was stopped by its width.
+/// The confidence that the interval of a sample of fixed size needs, so that it holds at `confidence` for a sample
+/// that was stopped by its width.
 constexpr double confidenceUnderWidthStop(double confidence) { return 1 - (1 - confidence) * kWidthStopShare; }
 
 /// Whether `p` is significant at `alpha`, forgiving the last bits (1 - 0.95 is not 0.05 in binary).

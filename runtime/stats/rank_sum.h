@@ -16,11 +16,11 @@ namespace expc::stats {
 /// once for each pair of sizes.
 std::shared_ptr<const std::vector<double>> rankSumCdf(unsigned m, unsigned n);
 
-/// The shift from `baseline` to `treated`, two samples that are not paired: the median of all differences treated_i -
-/// baseline_j (Hodges-Lehmann) with the intervals that invert the Mann-Whitney-Wilcoxon test. Its p-values are exact
-/// for the claim that both samples are of one distribution, and its intervals for distributions that are alike but for
-/// their place. Above kExactPairs values of a side the normal approximation with continuity correction. Source:
-/// Hollander & Wolfe, §4.1-4.3.
+/// The shift from `baseline` to `treated`, two samples that are not paired: the median of all differences treated_i
+/// - baseline_j (Hodges-Lehmann), with the intervals that invert the Mann-Whitney-Wilcoxon test. P-values are exact
+/// if both samples have one distribution; intervals are exact if the distributions differ only by a shift. Above
+/// kExactPairs values on a side, the normal approximation with continuity correction is used. Source: Hollander &
+/// Wolfe, §4.1-4.3.
 ///
 /// Ties only widen the closed intervals. Infinite values (timeouts) count by rank: the difference of two equal ones is
 /// 0. Empty if a side has no value or one is NaN.

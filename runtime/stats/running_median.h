@@ -10,10 +10,11 @@
 
 namespace expc::stats {
 
-/// The median of values that come one at a time; of an even number the upper of the two in the middle. Two heaps: a
-/// value costs the logarithm of their number, the median nothing.
+/// The median of values that arrive one at a time; for an even number, the upper of the two middle values. It keeps
+/// two heaps: adding a value costs the logarithm of their number, the median nothing.
 class RunningMedian {
  public:
+  /// Takes a value, which must not be NaN.
   void add(double value) {
     if (upper_.empty() || value >= upper_.top())
       upper_.push(value);
@@ -26,13 +27,13 @@ class RunningMedian {
       upper_.push(lower_.top()), lower_.pop();
   }
 
-  /// Nothing while there is no value.
+  /// The median, or nothing if there is no value.
   std::optional<double> median() const { return upper_.empty() ? std::nullopt : std::optional(upper_.top()); }
   size_t size() const { return upper_.size() + lower_.size(); }
 
  private:
-  std::priority_queue<double, std::vector<double>, std::greater<>> upper_;  // its least is on top
-  std::priority_queue<double> lower_;                                       // its greatest
+  std::priority_queue<double, std::vector<double>, std::greater<>> upper_;  // the smallest is on top
+  std::priority_queue<double> lower_;                                       // the largest is on top
 };
 
 }  // namespace expc::stats

@@ -5,7 +5,7 @@
 
 #include "runtime/stats/estimators.h"
 
-// The estimators against an implementation that shares nothing with them: figures of SciPy 1.17.1.
+// Compares the estimators with an independent implementation: figures of SciPy 1.17.1.
 
 namespace expc::stats {
 namespace {
@@ -61,7 +61,7 @@ const std::vector<Expected> kExpected = {
       {0.99, 0.9937823973406733, -0.24, 0.35, -0.21958762886597943, 0.32958762886597937}}},
 };
 
-/// The p-value of the intervals: the smallest alpha at which they leave the centre out, on either side.
+/// The p-value of the intervals: the smallest alpha at which they exclude the centre on either side.
 double pValue(const NestedIntervals& intervals, double centre) {
   return intervals.smallestAlpha([&](double low, double high) { return centre < low || centre > high; });
 }
@@ -80,7 +80,7 @@ TEST_CASE("estimates and p-values are SciPy's") {
     for (const Tested& test : expected.tested) {
       CAPTURE(test.centre);
       CHECK(std::abs(pValue(ranks, test.centre) - test.wilcoxon) < kClose);
-      // Between two levels it is the smaller, as the interval is the narrower.
+      // Between two levels the p-value is the smaller one, because the interval is the narrower one.
       CHECK(pValue(order, test.centre) <= test.binomial + kClose);
     }
   }

@@ -16,7 +16,7 @@
 namespace expc::stats {
 namespace {
 
-constexpr size_t kFewest = 3;  // values of a session that show a correlation
+constexpr size_t kFewest = 3;  // least values of a session that show a correlation
 /// Below 1, where the inflation would be infinite.
 constexpr double kMost = 0.985;
 

@@ -26,11 +26,11 @@ inline constexpr size_t kPairsThatShow = 16;
 /// session's mean is corrected (Marriott & Pope 1954).
 class SerialCorrelation {
  public:
-  /// `sessions[i]` is that of `values[i]`; values are in the order in which they were measured. Sessions of fewer than
-  /// three values say nothing of it.
+  /// Adds a sample. `sessions[i]` is the session of `values[i]`; values are in the order of their measurement.
+  /// Sessions of fewer than three values show no correlation and are left out.
   void add(std::span<const double> values, std::span<const int64_t> sessions);
-  /// An upper bound of the correlation, from 0 to below 1; 0 where no allowance is made. Intervals for the estimate
-  /// itself would miss too often whenever it is small by chance.
+  /// An upper bound of the correlation, from 0 to below 1; 0 if no allowance is made. Intervals made for the
+  /// estimate itself would miss too often whenever it is small by chance.
   double atMost(Pairing pairing) const;
 
  private:
@@ -38,16 +38,16 @@ class SerialCorrelation {
   size_t values_ = 0, sessions_ = 0;
 };
 
-/// Factor by which the variance of the mean exceeds that of as many independent values, if each value is its
-/// predecessor times `correlation` and something new. At least 1.
+/// The factor by which the variance of the mean exceeds that of as many independent values, if values are
+/// first-order autoregressive with this correlation inside each session. At least 1.
 double inflationOf(double correlation, std::span<const int64_t> sessions);
 
 /// Widens intervals of correlated values: by the inflation, by the amount that the scatter of correlated values is too
 /// small, and by Student's t for the number of independent values that carry as much information.
 NestedIntervals widened(const NestedIntervals& intervals, double correlation, std::span<const int64_t> sessions);
 
-/// Kendall's tau of values with time within their sessions, if they keep rising or falling (tau of at least 0.5 and p
-/// <= 0.01): then they have no level. 0 otherwise.
+/// Kendall's tau of values with time within their sessions, if they keep rising or falling (|tau| of at least 0.5
+/// and p <= 0.01). Such values have no level that could be claimed. Otherwise 0.
 double trendOf(std::span<const double> values, std::span<const int64_t> sessions);
 
 }  // namespace expc::stats

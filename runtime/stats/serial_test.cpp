@@ -71,7 +71,7 @@ TEST_CASE("bounds of correlations and what they make of intervals are those of N
     const Interval wide = *widened(plain, correlation, std::vector<int64_t>(n, 1)).interval(confidence);
     return std::pair((wide.high - wide.low) / (narrow.high - narrow.low), 1 - narrow.confidence);
   };
-  // The level is one of the steps, so the figures are met up to it.
+  // Levels come in steps, so figures agree up to a step.
   CHECK(stretch(10, 0.5, 0.95).first == doctest::Approx(2.1827423290025396).epsilon(0.005));
   CHECK(stretch(20, 0.9, 0.95).first == doctest::Approx(6.453610555492762).epsilon(0.005));
   CHECK(stretch(50, 0.98, 0.99).first == doctest::Approx(19.965014624314907).epsilon(0.02));
@@ -91,7 +91,7 @@ TEST_CASE("values of one session and the next are no neighbours") {
   SerialCorrelation apart;
   apart.add(std::vector<double>{1, 1, 9, 9}, std::vector<int64_t>{1, 2, 3, 4});
   CHECK(apart.atMost(Pairing::Alone) == 0);
-  // Sessions that lie apart are no correlation inside them.
+  // Differences between sessions are not correlation inside them.
   NormalStream stream(4);
   std::vector<double> values;
   std::vector<int64_t> sessions;
@@ -127,7 +127,7 @@ TEST_CASE("the mean varies as much more as it is said to") {
     sum += all * all;
   }
   CHECK(inflationOf(0.6, std::vector<int64_t>(kN, 1)) == doctest::Approx(sum / kSamples / kN).epsilon(0.05));
-  // Sessions know nothing of each other.
+  // Sessions are independent of each other.
   CHECK(inflationOf(0.99, std::vector<int64_t>{1, 1, 2, 2, 3, 3}) == doctest::Approx(2).epsilon(0.1));
 }
 

@@ -12,20 +12,20 @@
 
 namespace expc::stats {
 
-/// A centre that few means of sessions tell: Student's t says how well.
+/// An estimate from a few session means, with its standard error and degrees of freedom for Student's t.
 struct CentreOfMeans {
   double centre = 0, error = 0, freedoms = 0;
 
-  /// Its interval, which misses with `alpha`.
+  /// Student's interval, which misses with probability `alpha`.
   std::pair<double, double> interval(double alpha) const;
 };
 
-/// How far values scatter inside a session, and how far sessions lie apart: both standard deviations, in the values'
-/// unit. `within` is pooled over the sessions, `between` is that of the sessions' means.
+/// The variation within sessions and between them, as standard deviations in the values' unit. `within` is pooled
+/// over the sessions, `between` is that of the sessions' means.
 struct Spreads {
   double within = 0, between = 0;
   unsigned sessions = 0;
-  CentreOfMeans mean = {};  // with a session's mean as one value
+  CentreOfMeans mean = {};  // the estimate if each session counts as one value
   /// Whether sessions count as different, by an F test of their distance against the scatter within them. The limit of
   /// p is 0.45 if all sessions have equally many values. It rises up to 1 as few sessions hold more of the values. The
   /// test is not strict, since few sessions show little. Two sessions of one point count as different up to 0.7: they
@@ -33,14 +33,16 @@ struct Spreads {
   bool apart = false;
 };
 
-/// `sessions[i]` is that of `values[i]`. Absent for fewer than two sessions, where no session has two values, and where
-/// a value is not finite. For values of one point (Alone) `mean` is that of the sessions' medians.
+/// The variation of values by session; `sessions[i]` is the session of `values[i]`. Absent for fewer than two
+/// sessions, if no session has two values, and if a value is not finite. For values of one point (Alone), `mean` is
+/// that of the sessions' medians.
 std::optional<Spreads> spreads(std::span<const double> values, std::span<const int64_t> sessions,
                                Pairing pairing = Pairing::Paired);
 
-/// The number of sessions, from 3 to kMostSessions, with which Student's interval reaches no farther than `reach`, if
-/// their means scatter by `between`.
+/// The smallest number of sessions, from 3 to kMostSessions, at which Student's interval reaches at most `reach` to
+/// each side, if session means scatter by `between`.
 unsigned sessionsFor(double between, double reach, double alpha);
+/// More sessions than anybody measures: sessionsFor stops there.
 inline constexpr unsigned kMostSessions = 1000;
 
 /// The shift between the mean of session means of `baseline` and that of `treated`, by Student's two-sample t on

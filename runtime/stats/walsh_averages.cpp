@@ -22,7 +22,8 @@ uint64_t rankOf(double value) {
 }
 double valueOf(uint64_t rank) { return std::bit_cast<double>(rank & kSign ? rank & ~kSign : ~rank); }
 
-/// A number between two: first by value, and where that does not get on (outliers, infinities) by rank among doubles.
+/// A number between two. Halves the distance in value at first; if that makes no progress (outliers, infinities),
+/// halves the number of doubles between them.
 double halfway(double low, double high, int halvings) {
   constexpr int kByValue = 24;
   const double mean = low / 2 + high / 2;
@@ -47,7 +48,8 @@ double WalshAverages::average(size_t i, size_t j) const {
   return std::isnan(average) ? undefined_ : average;
 }
 
-/// Averages grow with both members, also as they are rounded: the larger one member, the fewer of the other fit.
+/// Counts with two pointers: averages grow with both members, also after rounding, so the larger one member is, the
+/// fewer of the other fit. One pass over the values.
 size_t WalshAverages::countAtMost(double bound) const {
   size_t count = 0, end = values_.size();
   for (size_t i = 0; i < end; ++i) {
@@ -57,7 +59,7 @@ size_t WalshAverages::countAtMost(double bound) const {
   return count;
 }
 
-/// The k-th smallest, from 0, of the averages above one number and up to another.
+/// The k-th smallest (from 0) of the averages above `above` and up to `to`.
 double WalshAverages::among(double above, double to, size_t k) const {
   std::vector<double> inside;
   size_t begin = values_.size(), end = values_.size();
@@ -71,7 +73,7 @@ double WalshAverages::among(double above, double to, size_t k) const {
 }
 
 double WalshAverages::at(size_t k) const {
-  if (!sorted_.empty()) return sorted_[k] + 0.0;  // one zero, without a sign
+  if (!sorted_.empty()) return sorted_[k] + 0.0;  // no negative zero
   if (known_.empty()) known_ = {{countAtMost(values_.front()), values_.front()}, {size(), values_.back()}};
   auto above = std::ranges::upper_bound(known_, k, {}, &Known::count);
   if (above == known_.begin()) return values_.front() + 0.0;

@@ -15,7 +15,7 @@ namespace {
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
 
-/// All of them, sorted.
+/// All averages, sorted.
 std::vector<double> stored(const std::vector<double>& values, double undefined) {
   std::vector<double> averages;
   for (size_t i = 0; i < values.size(); ++i)

@@ -37,7 +37,7 @@ double coverage(unsigned least, unsigned most, double width, bool paid) {
 }  // namespace
 
 TEST_CASE("intervals that are stopped by their width cover as promised once they pay for it") {
-  // The widths are those at which the unpaid ones cover least.
+  // The widths are those at which intervals without the correction cover least.
   CHECK(coverage(6, 20, 0.6, true) >= 0.945);
   CHECK(coverage(6, 30, 0.45, true) >= 0.945);
   CHECK(coverage(6, 30, 0.45, false) <= 0.94);

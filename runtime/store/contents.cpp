@@ -84,6 +84,7 @@ bool add(Contents& in, TrialBegan&& entry) {
   // The run's plan says with what the trial was started; without it another study's value might count.
   if (from.run != 0 && !in.runs.contains(from.run)) return false;
   Trial trial{std::move(from), {}, key->second};
+  // An attempt has one trial.
   if (in.attempts.contains({trial.block, trial.position, trial.attempt})) return false;
   const auto [at, fresh] = in.trials.try_emplace(trial.id, std::move(trial));
   if (fresh) in.attempts[{at->second.block, at->second.position, at->second.attempt}] = &at->second;
@@ -163,6 +164,7 @@ std::vector<Trial> Contents::trialsOf(int64_t block) const {
   std::vector<Trial> found;
   for (auto at = attempts.lower_bound({block, 0, 0}); at != attempts.end() && std::get<0>(at->first) == block; ++at)
     found.push_back(*at->second);
+  // Sorted by id, which is the order in which they began; the index is in the order of positions.
   std::ranges::sort(found, {}, &Trial::id);
   return found;
 }

@@ -109,6 +109,7 @@ void describe(JsonRecord& io, Seen& entry) {
   describeMoment(io, "at", entry.at);
 }
 
+/// Plans are embedded, so that tools which read JSON can look into them.
 void describe(JsonRecord& io, PlanText& entry) {
   io.field("hash", entry.hash);
   embedded(io, "text", entry.text);
@@ -259,6 +260,7 @@ std::string toLine(const Entry& entry) {
 }
 
 std::string_view damageOf(std::string_view line) {
+  // The subtraction wraps for a short line; the length is checked before `at` is used.
   const size_t at = line.size() - kSumSize;
   if (line.size() < kSumSize || line.substr(at, kSum.size()) != kSum) return "has no checksum at its end";
   const bool fits = line.substr(at + kSum.size(), 8) == sumOf(line.substr(0, at));

@@ -37,13 +37,13 @@ struct Seen {
   int64_t session = 0;
   Moment at;
 };
-/// A plan that runs refer to by the hash of its text, so that a large one is kept once.
+/// A plan's text, which runs name by its hash, so that a large plan is kept once.
 struct PlanText {
   std::string hash, text;
 };
 /// The start of a run.
 struct RunBegan {
-  Run run;           // without plan_json
+  Run run;           // without plan_json, which the hash replaces
   std::string plan;  // hash of a PlanText
 };
 /// The end of a run. A run without one was killed, or still runs.

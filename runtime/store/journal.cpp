@@ -43,7 +43,7 @@ std::optional<uint64_t> epochOf(llvm::StringRef name) {
   return epoch < kMost && nameOf(epoch) == name ? std::optional(epoch) : std::nullopt;
 }
 
-/// The journals of a folder by their epochs.
+/// The names of a folder's journals, by epoch.
 std::map<uint64_t, std::string> namesIn(const std::string& folder, std::error_code& error) {
   std::map<uint64_t, std::string> names;
   for (std::filesystem::directory_iterator at(pathOf(folder, ""), error), end; !error && at != end;
@@ -107,6 +107,7 @@ llvm::Expected<Head> readHead(const std::string& folder, const std::string& name
 llvm::Expected<Journals> listJournals(const std::string& folder) {
   std::error_code error;
   const std::map<uint64_t, std::string> names = namesIn(folder, error);
+  // A folder without journals is empty, not an error: a first run makes one.
   const bool none =
       error == std::errc::no_such_file_or_directory ||
       (error == std::errc::not_a_directory && !files::isThere(pathOf(folder, "")));  // the folder is a file
@@ -280,6 +281,7 @@ llvm::Expected<std::unique_ptr<JournalWriter>> JournalWriter::again(const std::v
 llvm::Expected<std::string> JournalWriter::keepElsewhere() const {
   std::error_code failed;
   std::string folder = (std::filesystem::temp_directory_path(failed) / "expc-results-XXXXXX").string();
+  // mkdtemp makes it for this user alone, since temporary folders are shared.
   if (failed || !mkdtemp(folder.data()))
     return base::failure("no folder can be made where temporary files go: {}", std::strerror(errno));
   std::filesystem::create_directory(pathOf(folder, ""), failed);
@@ -305,13 +307,14 @@ llvm::Error JournalWriter::append(const Entry& entry, OnDisk when) {
     if (auto error = awaitSync()) return error;
   // Two syncs cannot be under way at once, since an error must say where the durable part ends.
   const JournalFile before = file_;
+  // One write for the whole line: a reader sees it as a whole or without its newline.
   if (auto error = add(toLine(entry) + "\n")) return error;
   if (when != OnDisk::Sometime) before_sync_ = before, beginSync();
   return when == OnDisk::Now ? awaitSync() : llvm::Error::success();
 }
 
 llvm::Error JournalWriter::add(llvm::StringRef lines) {
-  // A part of a line would make the next one unreadable.
+  // A part of a line would make the next line unreadable, so it is cut off.
   if (const int error = files::writeAll(fd_, lines)) return cutTo(file_, error);
   // A hidden journal needs only its first line in memory: it is lost with its writer anyway.
   if (!hidden_ || text_.empty()) text_ += lines;

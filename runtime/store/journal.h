@@ -19,6 +19,7 @@
 
 namespace expc::store {
 
+/// The folder of journals, below a results folder.
 inline constexpr std::string_view kJournalFolder = "journal";
 
 /// One journal as it is on disk.
@@ -47,7 +48,7 @@ struct DamagedLine {
 /// The journals of a folder, in the state that their first lines describe.
 struct Journals {
   std::vector<JournalFile> files;    // by epoch, without those that a later one replaced
-  std::set<std::string> replaced;    // the names of these
+  std::set<std::string> replaced;    // names of those left out
   std::vector<DamagedLine> missing;  // files that are gone although a later journal counts on them
 };
 
@@ -113,7 +114,7 @@ class JournalWriter {
 
   std::string folder_, path_;
   std::string
-      text_;  // all that was added, since the file may be gone when it is missed; of a hidden one its first line
+      text_;  // all added lines, because somebody may remove the file before we look; if hidden, only the first one
   uint64_t head_ = 0;  // bytes of the first line
   JournalFile file_, before_sync_;
   bool hidden_ = false;

@@ -97,6 +97,7 @@ std::optional<Found> find(const std::string& path) {
   Found found;
   struct stat state{};
   if (fd < 0) return lstat(path.c_str(), &state) == 0 ? std::optional(found) : std::nullopt;
+  // The content is read after the time: a lease that changes in between looks changed at the next look.
   if (fstat(fd, &state) == 0 && S_ISREG(state.st_mode)) {
     found.heartbeat = base::secondsOf(state.st_mtim);
     found.text.resize(kLargest);
@@ -131,6 +132,7 @@ base::Descriptor lockFolder(const std::string& folder) {
 /// Moves a stale lease out of the way. Returns false if the moved file is not the one that was judged, and then
 /// puts it back: another process took over in between.
 bool removeStale(const std::string& path, const std::string& judged) {
+  // A name of our own: two takers must not move their finds onto each other.
   const std::string aside = fmt::format("{}.stale.{}", path, LeaseHolder::self("").token);
   if (rename(path.c_str(), aside.c_str()) != 0) return false;
   const auto moved = find(aside);
@@ -146,6 +148,7 @@ bool removeStale(const std::string& path, const std::string& judged) {
 /// the file server, from the file's own time stamp.
 llvm::Expected<base::Descriptor> create(const std::string& folder, const std::string& path, const std::string& text,
                                         double& now) {
+  // Written under a name of our own first, so that nobody ever reads half a lease.
   const std::string temporary = fmt::format("{}.new.{}", path, LeaseHolder::self("").token);
   base::Descriptor fd(open(temporary.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666));
   if (fd < 0) return cannotWrite(folder, errno);
@@ -244,7 +247,7 @@ Sign signOf(const LeaseHolder& holder, const std::string& folder) {
 llvm::Expected<Lease> Lease::acquire(const std::string& folder, std::string_view purpose,
                                      std::vector<std::string>& messages, LeasePatience patience) {
   const std::string path = folder + "/" + std::string(kLeaseName), text = LeaseHolder::self(purpose).toText();
-  std::optional<Found> silent;  // one that did not move while we looked
+  std::optional<Found> silent;  // a lease that stood still while we watched
   while (true) {
     std::optional<Found> found;
     double now = 0;

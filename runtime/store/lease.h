@@ -33,6 +33,7 @@ struct LeaseHolder {
   static LeaseHolder self(std::string_view purpose);
   /// Reads a lease file. A cut or damaged one gives a holder without name and pid. Its texts are safe to print.
   static LeaseHolder fromText(std::string_view text);
+  /// The content of a lease file: one JSON object.
   std::string toText() const;
   /// "process 12 on host a".
   std::string name() const;
@@ -45,6 +46,7 @@ enum class Sign { Lives, Gone, Elsewhere };
 /// another boot id means "gone" only if no second machine can write to `folder`.
 Sign signOf(const LeaseHolder& holder, const std::string& folder);
 
+/// The lease file's name, in the results folder.
 inline constexpr std::string_view kLeaseName = "expc.lease";
 
 /// When a holder that runs where we cannot see it is believed dead. Both conditions must hold. The times compared
@@ -70,6 +72,7 @@ class Lease {
 
   /// Renews the sign of life; fails if the file is not ours any more.
   llvm::Error heartbeat();
+  /// Removes the lease file if it is ours. Does nothing when called again.
   void release();
 
  private:

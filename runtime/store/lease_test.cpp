@@ -123,7 +123,7 @@ TEST_CASE("another machine of the same name is not taken for this one, started a
   CHECK(has(folder.refusal(), "is in use"));
   holder.machine_id = LeaseHolder::self("").machine_id;
   CHECK((signOf(holder, "/tmp") == Sign::Gone));
-  // Machines that were copied from each other have one machine id; the disk of /proc is none that one machine owns.
+  // Machines that were cloned have one machine id. The disk of /proc is not one that a single machine owns.
   CHECK((signOf(holder, "/proc") == Sign::Elsewhere));
 }
 

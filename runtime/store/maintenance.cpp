@@ -22,6 +22,7 @@ llvm::Expected<Verified> verify(const std::string& folder) {
   auto journals = listJournals(folder);
   if (!journals) return journals.takeError();
   std::vector<DamagedLine> damaged;
+  // Reading builds the records too, so references between lines are checked as well.
   auto contents = readStore(folder, *journals, damaged);
   if (!contents) return contents.takeError();
   Verified found{journals->files.size(), contents->sessions.size(), contents->runs.size(), contents->blocks.size(),
@@ -89,7 +90,7 @@ namespace {
 /// Copies the records of one store into another under new numbers.
 class Merger {
  public:
-  /// `live`: a run is at work in the other folder.
+  /// `live`: a run is at work in the other folder, so its open runs are not dead.
   Merger(Store& into, const Contents& from, std::string other, bool live)
       : into_(into), from_(from), other_(std::move(other)) {
     for (const auto& [id, run] : from.runs)
@@ -242,6 +243,7 @@ llvm::Expected<Merged> merge(const std::string& folder, const std::string& other
   tellDamaged(other, damaged, messages);
   auto into = Store::openForWriting(folder, messages);
   if (!into) return into.takeError();
+  // Copies share the name and number their new records alike, so equal numbers would mean different trials.
   if (theirs->name == into->name()) {
     return base::failure(
         "'{}' is a copy of '{}', or this is a copy of it: what one of them measured since cannot be told "

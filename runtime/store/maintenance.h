@@ -20,9 +20,11 @@ struct Verified {
 /// Reads every line of the journals. Writes nothing. Error: there is no store, or it cannot be read.
 llvm::Expected<Verified> verify(const std::string& folder);
 
-/// Writes what the store holds now as an SQLite file (docs/export.md), which must not exist. Beside a live run too.
+/// Writes everything that the store holds now as an SQLite file (docs/export.md), which must not exist yet. Safe
+/// beside a live run.
 llvm::Error exportSql(const std::string& folder, const std::string& file, std::vector<std::string>& messages);
 
+/// Sizes before and after a compaction.
 struct Compacted {
   uint64_t journals = 0;                       // number of journals before
   uint64_t bytes_before = 0, bytes_after = 0;  // of all journals
@@ -32,6 +34,7 @@ struct Compacted {
 /// be gone for good. `messages` as for Store::openForWriting.
 llvm::Expected<Compacted> compact(const std::string& folder, std::vector<std::string>& messages);
 
+/// Numbers of records that a merge took over.
 struct Merged {
   uint64_t sessions = 0, runs = 0, blocks = 0, trials = 0;  // taken over
   uint64_t known = 0;                                       // trials that were taken over earlier

@@ -304,7 +304,7 @@ TEST_CASE("a merge that ends before its end leaves nothing, and is done by the n
     finish(store, trialOf(plan, 0, filled.block, filled.session, 0));
   }
   CHECK(readBack(into.path, plan).trials.size() == 2);
-  // As one that is killed leaves it: a journal that nobody sees, and an output of a trial that never was.
+  // A killed merge leaves a hidden journal, and the output of a trial that never came to be.
   std::filesystem::create_directories(into.path + "/outputs");
   std::ofstream(into.path + "/journal/000002.jsonl.new") << "half of";
   std::ofstream(keptOutput(into.path, 3)) << "of another";
@@ -325,7 +325,7 @@ TEST_CASE("a copy that went on by itself is refused") {
   std::vector<std::string> messages;
   CHECK(has(errorOf(merge(folder.path, other.path + "/copy", messages)), "is a copy of"));
   CHECK(readBack(folder.path, plan).trials.size() == 2);
-  // Nothing of the copy's time comes out of the original, and the other way round.
+  // The refused merge took nothing over: each folder has its own trials.
   CHECK(readBack(other.path + "/copy", plan).trials.size() == 4);
 }
 

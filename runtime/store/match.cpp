@@ -53,6 +53,7 @@ std::string partChanges(const std::string& of, const Match& then, const Match& n
 /// "" if it reads nothing.
 std::string dataOf(const plan::Plan& plan, const plan::Point& point,
                    const std::map<std::string, std::string>& digests) {
+  // Digests, not paths: data that was moved still counts. A set, so that the order of parameters does not matter.
   std::set<std::string> found;
   for (const std::string& path : dataPathsOf(point, plan.data_paths))
     if (const auto digest = digests.find(path); digest != digests.end()) found.insert(digest->second);
@@ -104,6 +105,7 @@ std::vector<std::string> argumentsAt(const plan::Point& point, const std::vector
 
 }  // namespace
 
+/// Paths can stand anywhere in a parameter, also in lists and objects.
 std::set<std::string> dataPathsOf(const plan::Point& point, const std::vector<std::string>& paths) {
   std::set<std::string> found;
   for (const auto& [name, value] : point.parameters) collectPaths(value, paths, found);
@@ -237,6 +239,7 @@ JudgedPtr judgedOf(const plan::Plan& plan) {
   return std::make_shared<const Judged>(std::move(judged));
 }
 
+/// Keys are made once per kind and point: a store has many trials of each.
 const TrialKey& Counting::wanted(const TrialKey& key) const {
   const auto [found, fresh] = wanted_.try_emplace({key.kind, key.place.point});
   if (fresh) found->second = keyOf(plan_, key.place.point, key.kind, match_);
@@ -280,6 +283,7 @@ std::string Counting::objection(const TrialKey& key, const Match* then) const {
     }
     return why;
   }
+  // A plan without the control must not count its trials as the point's own.
   const bool known = key.place.control.empty() ||
                      std::any_of(plan_.controls.begin(), plan_.controls.end(), [&](const plan::Control& control) {
                        return control.name == key.place.control && control.point == key.place.point;

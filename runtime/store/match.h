@@ -23,6 +23,7 @@ std::string commandKey(const plan::Workload& workload);
 /// kVariable, one variable that commands get, with its recorded value. Parts only explain why an aggregate differs;
 /// they need not agree themselves.
 std::string partKey(const std::string& of, const std::string& name);
+/// Whether a key of Match::data_digests is such a part.
 bool isPartKey(const std::string& key);
 inline constexpr char kVariable[] = "variable";
 
@@ -51,8 +52,8 @@ std::string changes(const std::map<std::string, std::string>& then, const std::m
 /// The settings of a kind, as trials store them (canonical JSON).
 std::string settingsText(const plan::Plan& plan, plan::TrialKind kind);
 
-/// The key of a trial of `place` that is measured now. The place must be one of the plan's, and `match` must have the
-/// worker of its workload.
+/// The key that a trial of `place` gets if it is measured now. The place must belong to the plan, and `match` must
+/// have the worker of its workload.
 TrialKey keyOf(const plan::Plan& plan, const plan::Place& place, plan::TrialKind kind, const Match& match);
 
 /// The claims that verdicts on this plan are about.

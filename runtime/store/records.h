@@ -20,6 +20,7 @@
 
 namespace expc::store {
 
+/// How a trial ended. Only Valid, Timeout and Infeasible are results; the others are repeated.
 enum class TrialStatus {
   Running,  // started, no end seen: what a killed engine leaves behind
   Valid,
@@ -37,6 +38,7 @@ inline std::string_view toString(TrialStatus status) { return kStatuses[static_c
 /// Begins the environment class of null cards (nullgpu/), which compute nothing. It is their only mark: no class of
 /// a real card begins with it, so trials of the two are never paired.
 inline constexpr std::string_view kNullClass = "null-";
+/// Whether trials with this environment class ran on null cards.
 inline bool isNullClass(std::string_view environment_class) {
   return environment_class.substr(0, kNullClass.size()) == kNullClass;
 }
@@ -57,13 +59,13 @@ struct Worker {
   auto operator<=>(const Worker&) const = default;
 };
 
-/// Where the trials of a session run.
+/// The machine or machines, and the lane on them, where the trials of a session run.
 struct SessionPlace {
   std::vector<std::string> nodes;  // by name; several form a group over which trials may spread
   std::string lane;                // "local:3" where several lanes share these nodes
   std::vector<std::string> boots;  // must agree for a session to go on; an engine elsewhere has its own in front
 
-  /// "node7", "n1+n2": what people call it, whichever lane it is.
+  /// The name that people use, whichever lane it is: "node7", "n1+n2".
   std::string machine() const { return llvm::join(nodes, "+"); }
   /// The machine with its lane: "node7, lane local:3".
   std::string text() const { return machine() + (lane.empty() ? "" : ", lane " + lane); }
@@ -72,7 +74,8 @@ struct SessionPlace {
   bool operator==(const SessionPlace&) const = default;
 };
 
-/// One set of nodes, boots, driver and worker builds with no gap over 30 minutes. Pairs never cross sessions.
+/// A stretch of measuring under equal conditions: one set of nodes, boots, driver and worker builds, with no gap
+/// over 30 minutes. Pairs never cross sessions.
 struct Session {
   int64_t id = 0;
   SessionPlace where;
@@ -83,7 +86,7 @@ struct Session {
   bool onNullCards() const { return std::ranges::any_of(workers, &Worker::onNullCards); }
 };
 
-/// One randomised complete block of one kind of trial.
+/// One randomised pass over all points, for one kind of trial.
 struct Block {
   int64_t id = 0;
   std::string study;
@@ -134,7 +137,7 @@ struct TrialStart {
   }
 };
 
-/// The measured values of a trial; an entry `reread` replaces them. A value that is not finite diverged.
+/// The measured values of a trial; an entry `reread` replaces them. A value that is not finite has diverged.
 struct TrialValues {
   std::map<std::string, double> metrics;
   std::vector<std::string> not_on_device;  // requested metrics that the worker cannot measure on this device
@@ -173,6 +176,7 @@ struct TrialResult : TrialValues {
 struct Trial : TrialStart, TrialResult {
   Key key;  // never null in a trial that was read from a store
 
+  /// The point or control that the trial measured.
   const plan::Place& place() const { return key->place; }
   bool onNullCards() const { return key->onNullCards(); }
   /// The number of nodes that it ran on, according to `devices`; at least 1.
@@ -204,6 +208,7 @@ struct Match {
 /// The claims that a run's verdicts are about, and how much was planned for them. Later verdicts need this to count
 /// looks. The entry of the run's end holds it.
 struct Judged {
+  /// The plan for one kind of trial.
   struct Planned {
     unsigned repeat = 0;
     std::vector<unsigned> looks;
@@ -239,7 +244,7 @@ struct Run {
   }
 };
 
-/// The order of a block, so that an interrupted one can be continued.
+/// A block with its order, so that an interrupted one can be continued.
 struct BlockPlan {
   Block block;
   std::string settings;             // canonical JSON of the kind's settings
@@ -253,7 +258,8 @@ struct PastLook {
   bool said = false;     // its verdicts were final
   bool at_look = false;  // it ended at a planned look
   JudgedPtr judged;  // null: its end does not say so, and its plan is not read any more; it may have judged anything
-  /// Subjects of the reader's claims that it judged with another version of the program, other inputs or data.
+  /// Subjects of the reader's claims that it judged with another version of the program, other inputs or other
+  /// data.
   std::set<std::string> other_programs = {};
 };
 

@@ -111,6 +111,7 @@ class Tables {
 
  private:
   void check(int code) {
+    // Stepping an INSERT ends with SQLITE_DONE, which is no error.
     if (code_ == SQLITE_OK && code != SQLITE_DONE) code_ = code;
   }
   static int bind(sqlite3_stmt* to, int column, std::nullptr_t) { return sqlite3_bind_null(to, column); }

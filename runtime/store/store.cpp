@@ -28,7 +28,7 @@
 namespace expc::store {
 namespace {
 
-/// The last expc that read results of before 23 November 2026, which had no journals.
+/// The last commit whose expc could read results of before 23 November 2026, which had no journals.
 constexpr const char* kLastWithDatabases = "cff9634a";
 
 /// A folder that is being removed loses its files one after another: wait up to 1 s for the journal's turn.
@@ -58,6 +58,7 @@ std::string spoolPath(const std::string& store) {
 
 /// No descriptor, and errno, if the file cannot be opened or is not a regular file of this user.
 base::Descriptor openSpool(const std::string& path, int flags) {
+  // Created for this user alone. A link, a pipe or somebody else's file is refused.
   base::Descriptor fd(open(path.c_str(), flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600));
   struct stat state{};
   if (fd < 0 || (fstat(fd, &state) == 0 && S_ISREG(state.st_mode) && state.st_uid == getuid())) return fd;
@@ -206,7 +207,7 @@ llvm::Error Store::takeSpooled(std::vector<std::string>& messages) {
   std::vector<Entry> entries = spooled(name_);
   if (entries.empty()) return llvm::Error::success();
   unsigned late = 0;
-  std::erase_if(entries, [&](const Entry& entry) {  // one that was killed may have taken it, and not come to drop it
+  std::erase_if(entries, [&](const Entry& entry) {  // a killed run may have taken it before it could remove the spool
     const auto* end = std::get_if<TrialEnded>(&entry);
     const auto trial = end ? contents_.trials.find(end->trial.id) : contents_.trials.end();
     if (trial == contents_.trials.end()) return true;
@@ -217,6 +218,7 @@ llvm::Error Store::takeSpooled(std::vector<std::string>& messages) {
     messages.push_back(fmt::format("{} trial{} in {} came too late: another user or machine closed {} as interrupted",
                                    late, late == 1 ? "" : "s", spoolPath(name_), late == 1 ? "it" : "them"));
   for (const Entry& entry : entries)
+    // One wait at the end suffices: a sync covers all that was written before.
     if (auto error = append(entry, &entry == &entries.back() ? OnDisk::Now : OnDisk::Sometime)) return error;
   unlink(spoolPath(name_).c_str());
   if (entries.empty()) return llvm::Error::success();
@@ -285,6 +287,7 @@ llvm::Expected<int64_t> Store::numberOf(const Key& key) {
 
 llvm::Expected<int64_t> Store::addSession(Session session) {
   session.id = nextOf(contents_.sessions);
+  // Durable at once, because runs, blocks and trials refer to it.
   if (auto error = append(session, OnDisk::Now)) return error;
   return session.id;
 }
@@ -297,6 +300,7 @@ llvm::Expected<int64_t> Store::addRun(Run run) {
   const PlanText plan{base::shortHash(run.plan_json), std::move(run.plan_json)};
   if (plans_.insert(plan.hash).second)
     if (auto error = append(plan)) return error;
+  // A run is durable before its first trial starts: trials of an unknown run do not count.
   if (auto error = append(RunBegan{run, plan.hash}, OnDisk::Now)) return error;
   return run.id;
 }
@@ -306,6 +310,8 @@ llvm::Error Store::endRun(int64_t run, Moment at, std::string_view outcome, Judg
 }
 
 llvm::Expected<int64_t> Store::addBlock(BlockPlan plan) {
+  // Not waited for: the block stands in the journal before its trials, so whenever one of these is durable, so is
+  // it.
   plan.block.id = nextOf(contents_.blocks);
   if (auto error = append(plan)) return error;
   return plan.block.id;
@@ -316,7 +322,7 @@ llvm::Expected<int64_t> Store::beginTrial(const Trial& trial) {
   if (!key) return key.takeError();
   TrialBegan began{trial, *key};
   began.trial.id = nextOf(contents_.trials);
-  unlink(keptOutput(folder_, began.trial.id).c_str());  // of a trial of this number that never came to be
+  unlink(keptOutput(folder_, began.trial.id).c_str());  // left by a trial of this number whose line was lost
   if (auto error = append(began)) return error;
   return began.trial.id;
 }
@@ -342,7 +348,7 @@ llvm::Error Store::keepElsewhere(llvm::Error error, const TrialEnded& end) {
   // If the lease is lost, the value belongs to nobody. Otherwise only the disk is in the way, and the spool may
   // take it.
   if (auto lost = heartbeat()) {
-    llvm::consumeError(std::move(error));  // it says the same, or what comes of it
+    llvm::consumeError(std::move(error));  // it says the same, or is a consequence
     return lost;
   }
   return llvm::joinErrors(std::move(error), spool(name_, end));
@@ -351,6 +357,7 @@ llvm::Error Store::keepElsewhere(llvm::Error error, const TrialEnded& end) {
 llvm::Error Store::reread(const Trial& trial) {
   auto key = numberOf(trial.key);
   if (!key) return key.takeError();
+  // The old values are replaced for good, so the new ones must not be lost.
   return append(Reread{trial, *key}, OnDisk::Now);
 }
 
@@ -407,8 +414,9 @@ llvm::Error Store::keepRemoved(llvm::Error error, bool lost) {
 }
 
 llvm::Error Store::close() {
+  // In this order: results durable, journal visible, lease free. So the next writer sees everything.
   llvm::Error error = settle();
-  if (!error) error = heartbeat();  // also looks whether the journal is still there
+  if (!error) error = heartbeat();  // also checks that the journal is still there
   if (!error && whole_ && journal_) error = journal_->publish();
   journal_.reset();
   lease_.reset();

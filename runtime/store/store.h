@@ -80,12 +80,12 @@ void tellDamaged(const std::string& folder, const std::vector<DamagedLine>& dama
 /// they are as long as it lives.
 class Store {
  public:
-  /// Takes the lease of `folder` (made if missing) and reads the journals. What a dead engine left running is marked as
-  /// interrupted. `messages` gets what the user should know (a stale lease taken over, lines that were damaged). Errors
-  /// name the path and the way out.
+  /// Takes the lease of `folder` (made if missing) and reads the journals. Trials that a dead engine left running
+  /// are marked as interrupted. `messages` gets what the user should know (a stale lease taken over, damaged
+  /// lines). Errors name the path and say what to do.
   static llvm::Expected<Store> openForWriting(const std::string& folder, std::vector<std::string>& messages);
 
-  /// A consistent view of all that has ended up to now, beside a live writer too.
+  /// A consistent view of everything that has ended so far, also beside a live writer.
   static llvm::Expected<Store> openForReading(const std::string& folder, std::vector<std::string>& messages);
 
   Store(Store&&) noexcept = default;
@@ -111,8 +111,9 @@ class Store {
   /// All that has been read and written.
   const Contents& contents() const { return contents_; }
 
-  // Writing. Each call appends to the journal; what a trial measured is durable when settle returns.
+  // Writing. Each call appends to the journal; a trial's result is durable once settle() returns.
   llvm::Expected<int64_t> addSession(Session session);
+  /// Records that a session still goes on.
   llvm::Error touchSession(int64_t session, Moment at);
   llvm::Expected<int64_t> addRun(Run run);
   llvm::Error endRun(int64_t run, Moment at, std::string_view outcome, JudgedPtr judged = nullptr);
@@ -159,7 +160,7 @@ class Store {
 
   std::string folder_;
   Contents contents_;
-  Journals before_;  // the journals of others
+  Journals before_;  // the journals of earlier processes
   std::unique_ptr<JournalWriter> journal_;
   std::optional<TrialEnded> unsettled_;  // its write to the disk is under way
   bool whole_ = false;                   // our journal appears only when we close

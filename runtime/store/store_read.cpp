@@ -39,7 +39,7 @@ bool saysAll(const JudgedPtr& judged) {
          std::ranges::all_of(judged->planned, [](const auto& kind) { return kind.second.adaptive.has_value(); });
 }
 
-/// A run's judgement, completed by what only its plan says.
+/// A run's judgement, completed by its plan in what older versions did not record.
 JudgedPtr completed(const JudgedPtr& judged, const JudgedPtr& of_plan) {
   if (!judged || !of_plan) return judged ? judged : of_plan;
   Judged all = *judged;
@@ -75,12 +75,14 @@ std::set<std::string> otherPrograms(const plan::Plan& now, const Match& match, c
   // Ids differ between versions, so points are matched by workload and label.
   std::map<std::pair<std::string, std::string>, const plan::Point*> known;  // by workload and label
   for (const plan::Point& point : then.points) known[{then.workloads[point.workload].name, then.label(point)}] = &point;
-  std::map<std::string, std::string> ids;  // of then, by those of now
+  std::map<std::string, std::string> ids;  // ids in `then`, by ids in `now`
   std::set<std::string> other;
   for (const plan::Point& point : now.points) {
     const plan::Workload& workload = now.workloads[point.workload];
     const auto found = known.find({workload.name, now.label(point)});
     const plan::Point* was = found == known.end() ? nullptr : found->second;
+    // Another study may use another version of the workload at the same time, so only a version that was raised in
+    // this study counts.
     const bool raised = was && run.study == now.study && then.workloads[was->workload].version != workload.version;
     if (!was || (!raised && was->id != point.id)) continue;
     ids[point.id] = was->id;
@@ -205,7 +207,7 @@ class Loader {
   }
 
  private:
-  /// Ended trials of a study of this name, at points that the plan does not have.
+  /// The number of ended trials of a study of this name at points that the plan does not have.
   uint64_t ofStudyElsewhere() const {
     return static_cast<uint64_t>(std::ranges::count_if(contents_.trials | std::views::values, [&](const Trial& trial) {
       return isOver(trial) && contents_.blocks.at(trial.block).block.study == plan_.study &&
@@ -217,6 +219,7 @@ class Loader {
   /// nothing are left out, since they only repeated a verdict.
   void findOtherPrograms() {
     if (all_) return;
+    // Most runs had the same files and versions, and need no closer look.
     const auto same = [&](const Run& run, const plan::Plan& then) {
       return run.match.data_digests == match_.data_digests &&
              std::ranges::equal(then.workloads, plan_.workloads, {}, &plan::Workload::version,
@@ -269,6 +272,7 @@ class Loader {
       return first.try_emplace({trial.key->kind, seed, trial.place(), when}, trial.block).first->second;
     };
     const auto blocksLike = [&](const Trial& trial) -> std::array<int64_t*, 2> {
+      // Times repeat in two ways: on one machine, and at one moment (a copy).
       const bool timed = trial.key->kind == plan::TrialKind::Timed;
       return {&firstOf(trial, timed ? "on " + contents_.sessions.at(trial.session).where.machine() : ""),
               &firstOf(trial, timed ? fmt::format("at {}", trial.started) : "")};
@@ -347,6 +351,7 @@ class SharesAlike {
 
   bool operator()(const Run& run) {
     if (run.study != plan_.study) return false;
+    // Equal digests mean equal plans; only others need to be parsed.
     if (!plan_.digest.empty() && run.plan_digest == plan_.digest) return true;
     const auto [known, fresh] = shares_.try_emplace(run.plan_json);
     if (fresh)
@@ -373,6 +378,8 @@ const Run* newestAlike(const Contents& contents, SharesAlike& alike, std::string
     return run.study == study && run.match.onNullCards() == null_cards.value_or(run.match.onNullCards());
   };
   const Run* newest = newestRun(contents, is_of);
+  // If the newest run had another number of blocks at a time, an older one on the same kind of cards may say what
+  // must agree.
   if (!newest || alike(*newest)) return newest;
   return newestRun(contents, [&](const Run& run) {
     return is_of(run) && run.match.onNullCards() == newest->match.onNullCards() && alike(run);
@@ -394,13 +401,14 @@ std::optional<PartResults> loadPart(const Store& store, const plan::Plan& plan, 
   PartResults found{{}, planOf(*run, contents), std::nullopt};
   if (found.plan) found.share = found.plan->design.share;
   if (found.plan && found.plan->digest != plan.digest) found.plan.reset();
-  int64_t last = 0;  // run
+  int64_t last = 0;  // the newest run that measured a trial of the part
   const auto load = [&](const Loader::Keep& keep) { return Loader(contents, plan, &run->match, keep).take(); };
   found.results = load([&](const Trial& trial) { return where.has(trial.session) && part.has(trial); });
   for (const Trial& trial : found.results.trials) last = std::max(last, trial.run);
   if (part.run || part.since || part.before)
     // Earlier runs on this machine count as looks at what they measured, even if the part leaves them out.
     found.with_earlier = load([&](const Trial& trial) { return where.has(trial.session) && trial.run <= last; });
+  // Nothing earlier counts, so the part is all that was ever looked at.
   if (found.with_earlier && found.with_earlier->trials.size() == found.results.trials.size())
     found.with_earlier.reset();
   return found;
@@ -449,6 +457,7 @@ Results Store::loadLatest(const plan::Plan& plan, std::optional<bool> null_cards
   }
   std::map<std::string, uint64_t> studies;
   for (const Trial& trial : kept) ++studies[contents_.blocks.at(trial.block).block.study];
+  // This study has no run here, so only trials that were measured for others are left to name.
   studies.erase(plan.study);
   for (const auto& [study, count] : studies)
     leaveOut(count, fmt::format("measured for the study {}; `expc run` counts those that fit", study));

@@ -34,7 +34,7 @@ using namespace expc;
 using namespace expc::store;
 using namespace expc::store::test;
 
-// A disk that breaks: these stand before those of the C library.
+// Simulates a disk that breaks: these functions take precedence over those of the C library.
 namespace {
 bool disk_is_broken = false;
 
@@ -616,7 +616,7 @@ TEST_CASE("what a writer appends after it lost the folder counts for nothing") {
     finish(taker, trialOf(plan, 1, other.block, other.session, 0));
     llvm::cantFail(taker.close());
   }
-  // It looked at its lease, slept, and writes now.
+  // The writer looked at its lease, slept, and writes now.
   std::string late = toLine(BlockPlan{{9, "test", plan::TrialKind::Timed, 9, 9, 1}, "{}", {"aaaa"}}) + "\n";
   std::ofstream(journal, std::ios::app | std::ios::binary) << late;
   CHECK(std::filesystem::file_size(journal) > before);
@@ -804,7 +804,7 @@ TEST_CASE("what the disk has no room for is kept beside it and taken in by the n
     trial.status = TrialStatus::Valid;
     trial.metrics["step_time"] = 0.5;
     trial.environment_json = "{}";
-    // No file may grow beyond what the journal has now; the spool begins at nothing and may.
+    // No file may grow beyond the journal's present size; the spool starts empty, so it may.
     signal(SIGXFSZ, SIG_IGN);
     rlimit before{}, tight{};
     getrlimit(RLIMIT_FSIZE, &before);
@@ -836,7 +836,7 @@ TEST_CASE("what the disk did not take although it was written is kept beside it,
     Store store = openWriter(folder.path);
     Filled filled = fill(store);
     disk_is_broken = true;
-    // That the disk has it is asked of the next call, not of this one.
+    // Only the next call asks whether the disk has it.
     finish(store, trialOf(plan, is_followed, filled.block, filled.session, 0));
     if (is_followed) llvm::cantFail(store.beginTrial(trialOf(plan, 0, filled.block, filled.session, 1)));
     llvm::Error error = store.settle();

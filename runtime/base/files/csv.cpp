@@ -11,7 +11,7 @@ namespace {
 
 constexpr size_t kPiece = 64 << 10, kMostCells = 1 << 16;
 
-/// What parts the cells, by the first row.
+/// The separator of cells, taken from the first row. Separators inside quotes do not count.
 unsigned char separatorOf(llvm::StringRef bytes) {
   unsigned char other = ',';
   bool quoted = false;
@@ -26,7 +26,8 @@ unsigned char separatorOf(llvm::StringRef bytes) {
 
 }  // namespace
 
-/// Feeds libcsv piece by piece and keeps what rows come out of one.
+/// Feeds libcsv one piece at a time and keeps the rows that come out, so that memory holds a piece and its rows,
+/// not the table.
 struct CsvRows::Parser {
   Parser(llvm::StringRef bytes, Blanks blanks) : rest(bytes) {
     rest.consume_front("\xef\xbb\xbf");
@@ -39,6 +40,7 @@ struct CsvRows::Parser {
   Parser(const Parser&) = delete;
   Parser& operator=(const Parser&) = delete;
 
+  // libcsv reports cells and rows by callbacks with a pointer to this object.
   void feed() {
     const llvm::StringRef piece = rest.take_front(kPiece);
     rest = rest.drop_front(piece.size());
@@ -65,10 +67,10 @@ struct CsvRows::Parser {
 
   llvm::StringRef rest;
   csv_parser csv;
-  std::vector<std::string> cells;  // of the row that is read
+  std::vector<std::string> cells;  // of the row being read
   std::deque<std::vector<std::string>> ready;
   std::string failure;
-  size_t in_row = 0;  // bytes read since a row ended
+  size_t in_row = 0;  // bytes since the last row ended
   bool done = false;
 };
 

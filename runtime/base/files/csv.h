@@ -1,5 +1,7 @@
 #pragma once
 
+// Reads tables of numbers and text that users export from other programs.
+
 #include <llvm/ADT/StringRef.h>
 #include <llvm/Support/Error.h>
 
@@ -10,22 +12,22 @@
 
 namespace expc::files {
 
-/// Rows of a table as RFC 4180 has it (quotes, doubled quotes, CRLF or LF), one after the other. A byte order mark is
-/// passed over. Where the first row has no comma, its semicolons or tabs part the cells: that is what Excel writes in
-/// half of the world.
+/// The rows of a table in the format of RFC 4180 (quotes, doubled quotes, CRLF or LF), one after another. A byte
+/// order mark is skipped. If the first row has no comma, its semicolons or tabs separate the cells, as Excel writes
+/// them in many countries. Bytes may be a stranger's: rows and cells are limited.
 class CsvRows {
  public:
-  /// Blanks around a cell, which belong to it where it is text.
+  /// Blanks around a cell; in text they belong to it.
   enum class Blanks { Dropped, Kept };
-  /// The largest row taken: what is larger is an unclosed quote.
+  /// The largest row in bytes. A larger one has an unclosed quote.
   static constexpr size_t kLargestRow = 16 << 20;
 
-  /// `bytes` must outlive it.
+  /// `bytes` must outlive this object.
   CsvRows(llvm::StringRef bytes, Blanks blanks);
   ~CsvRows();
   CsvRows(CsvRows&&) noexcept;
 
-  /// The next row's cells; false at the end. Errors say what is wrong with the row, not which it is.
+  /// Reads the next row's cells; false at the end. An error says what is wrong with the row, not which row it is.
   llvm::Expected<bool> next(std::vector<std::string>& cells);
 
  private:

@@ -1,3 +1,7 @@
+// Every file is opened first, without waiting and without becoming a terminal's owner, and then looked at (fstat):
+// between looking at a name and opening it somebody could replace the file. Writing goes to a temporary file beside
+// the target, which is synchronised and renamed, so that readers see the old content or the new.
+
 #include "runtime/base/files/files.h"
 
 #include <fcntl.h>
@@ -28,22 +32,24 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// 0, or the system's error. A file system that cannot (EINVAL) does no worse than without.
+/// Writes a file or folder to the disk. Returns 0, or the system's error. A file system that cannot synchronise
+/// (EINVAL) is accepted.
 int synchronise(const std::string& path, int flags) {
   const base::Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | flags));
   return file >= 0 && (::fsync(file) == 0 || errno == EINVAL) ? 0 : errno;
 }
 
-/// Writes what a file holds to what has the name already.
+/// Writes the content of a temporary file to something that is not a regular file, such as a pipe or a device.
 llvm::Error pour(const std::string& temporary, const std::string& path) {
   auto content = read(temporary, UINT64_MAX);
   if (!content) return content.takeError();
-  // A pipe that nobody reads is not waited for.
+  // Do not wait for a pipe that nobody reads.
   const int out = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0666);
   if (out < 0 && errno == ENXIO)
     return llvm::createStringError(std::make_error_code(std::errc::no_such_device_or_address),
                                    path + ": is a pipe that nobody reads, or a socket");
   if (out < 0) return systemError(path, errno);
+  // From here on waiting is right: the reader is there, and may be slow.
   ::fcntl(out, F_SETFL, ::fcntl(out, F_GETFL) & ~O_NONBLOCK);
   int code = writeAll(out, (*content)->getBuffer());
   if (::close(out) != 0 && code == 0) code = errno;
@@ -52,8 +58,8 @@ llvm::Error pour(const std::string& temporary, const std::string& path) {
 
 constexpr std::string_view kTemporary = ".expc-", kTemporaryEnd = ".tmp";
 
-/// How names of temporary files begin that were made in this boot and this namespace of processes, where a process's
-/// number means something: that and when the process started follow.
+/// The beginning of names of temporary files that were made in this boot and this namespace of processes. The pid
+/// and start time of the maker follow; only within one boot and namespace do these identify a process.
 const std::string& marked() {
   static const std::string mark = [] {
     struct stat space{};
@@ -63,8 +69,8 @@ const std::string& marked() {
   return mark;
 }
 
-/// Removes the temporary files and folders that killed processes left in a folder; once for each folder, since many
-/// files may be written into one. What another machine or container may be at, or another boot was, stays.
+/// Removes temporary files and folders that killed processes left in a folder. Done once per folder, since many
+/// files may be written into one. Files of another boot, machine or container stay: their makers may be alive.
 void removeLeft(const fs::path& folder) {
   static std::mutex mutex;
   static std::set<fs::path> seen;
@@ -85,16 +91,19 @@ void removeLeft(const fs::path& folder) {
   }
 }
 
+/// Opens a file without waiting for it (a pipe, a terminal).
 int openForReading(const std::string& path, Links links) {
   return ::open(path.c_str(),
                 O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC | (links == Links::Refused ? O_NOFOLLOW : 0));
 }
 
+/// An open regular file and its size.
 struct Opened {
   base::Descriptor descriptor;
   uint64_t size = 0;
 };
 
+/// Opens a regular file of at most `most` bytes; the errors are those of read().
 llvm::Expected<Opened> openRegular(const std::string& path, uint64_t most, Links links) {
   const auto refused = std::make_error_code(std::errc::invalid_argument);
   Opened file{base::Descriptor(openForReading(path, links))};
@@ -115,7 +124,7 @@ llvm::Expected<Opened> openRegular(const std::string& path, uint64_t most, Links
                                  fmt::format("{}: has {} bytes, and at most {} are read", path, file.size, most));
 }
 
-/// `changes`: somebody may cut it while it is read, so it is not mapped.
+/// The content of a file. `changes`: somebody may shorten it while it is read, so it is copied and not mapped.
 llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> readOpened(const std::string& path, uint64_t most, Links links,
                                                                bool changes) {
   auto file = openRegular(path, most, links);
@@ -133,7 +142,7 @@ std::string temporaryBeside(const std::string& path) {
   const fs::path folder = fs::path(path).parent_path();
   removeLeft(folder);
   std::string name;
-  // The name of the file may be as long as a name can be.
+  // The name must not contain that of the target, which may be as long as a name can be.
   do
     name = (folder / fmt::format("{}{}-{}-{}{}", marked(), ::getpid(), base::processOf(::getpid()).started, count++,
                                  kTemporaryEnd))
@@ -192,7 +201,7 @@ std::string tail(const std::string& path, uint64_t bytes) {
   const ssize_t got = ::pread(file->descriptor, text.data(), text.size(), static_cast<off_t>(file->size - text.size()));
   text.resize(static_cast<size_t>(std::max<ssize_t>(got, 0)));
   if (file->size <= bytes) return text;
-  // A cut inside one long line moves to where a character begins.
+  // A cut inside one long line moves on to the beginning of a character.
   const size_t line = text.find('\n');
   const auto character = std::ranges::find_if(text, [](char c) { return (c & 0xc0) != 0x80; });
   text.erase(0, line != std::string::npos ? line + 1 : static_cast<size_t>(character - text.begin()));
@@ -203,6 +212,7 @@ std::string lastWords(const std::string& path) {
   constexpr uint64_t kBytes = 4096;
   constexpr int kLines = 20;
   std::string text = tail(path, kBytes);
+  // Empty lines at the end say nothing.
   while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.pop_back();
   size_t begin = text.size();
   for (int line = 0; line < kLines && begin != std::string::npos && begin > 0; ++line)
@@ -212,6 +222,8 @@ std::string lastWords(const std::string& path) {
   return text;
 }
 
+/// Walks the tree with the standard iterator, which does not detect circles of links: `above` holds the folders
+/// that the current entry lies in.
 llvm::Error eachFile(const std::string& path, llvm::function_ref<llvm::Error(const std::string& file)> take) {
   constexpr unsigned kMostLinks = 100'000;
   using Identity = std::pair<dev_t, ino_t>;
@@ -225,7 +237,7 @@ llvm::Error eachFile(const std::string& path, llvm::function_ref<llvm::Error(con
   for (; !failed && at != fs::recursive_directory_iterator(); at.increment(failed)) {
     const bool temporary = isTemporary(at->path().filename().string());
     if (temporary) at.disable_recursion_pending();
-    if (temporary || ::stat(at->path().c_str(), &state) != 0) continue;  // or a link to nowhere
+    if (temporary || ::stat(at->path().c_str(), &state) != 0) continue;  // temporary, or a link to nowhere
     if (S_ISREG(state.st_mode))
       if (auto error = take(at->path().string())) return error;
     if (!S_ISDIR(state.st_mode)) continue;
@@ -243,11 +255,14 @@ int openLog(const std::string& path, Log log) {
   const int flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK;
   const int file = ::open(path.c_str(), flags, 0666);
   struct stat state{};
+  // A second name (st_nlink) may lie anywhere: writing here would change that file.
   if (file >= 0 && ::fstat(file, &state) == 0 && S_ISREG(state.st_mode) && state.st_nlink == 1 &&
       (log == Log::GoesOn || ::ftruncate(file, 0) == 0) && ::fcntl(file, F_SETFL, O_APPEND) == 0)
     return file;
   const int error = errno;
   if (file >= 0) ::close(file);
+  // Something of another kind stands there, or another user's file. The name is ours to use, so remove it and make
+  // a new file.
   const bool in_the_way = file >= 0 || error == ELOOP || error == ENXIO || error == EACCES;
   if (in_the_way && ::unlink(path.c_str()) == 0) return ::open(path.c_str(), flags | O_EXCL, 0666);
   errno = error;
@@ -256,6 +271,7 @@ int openLog(const std::string& path, Log log) {
 
 llvm::Error move(const std::string& from, const std::string& to) {
   if (::rename(from.c_str(), to.c_str()) != 0) return systemError(to, errno);
+  // The file is in place; only its durability may suffer if this fails.
   const fs::path folder = fs::path(to).parent_path();
   synchronise(folder.empty() ? "." : folder.string(), O_DIRECTORY);
   return llvm::Error::success();
@@ -267,6 +283,7 @@ llvm::Error writeBy(const std::string& path, llvm::function_ref<llvm::Error(cons
   const bool exists = ::lstat(path.c_str(), &there) == 0;
   if (!exists && errno != ENOENT) return systemError(path, errno);
   if (exists && S_ISDIR(there.st_mode)) return systemError(path, EISDIR);
+  // Devices, pipes and links keep their place: the content is poured into them.
   const bool in_place = exists && !S_ISREG(there.st_mode) && !(links == Links::Refused && S_ISLNK(there.st_mode));
   std::error_code none;
   const std::string temporary = temporaryBeside(in_place ? fs::temp_directory_path(none) / "" : fs::path(path));
@@ -282,6 +299,7 @@ llvm::Error writeStream(const std::string& path, llvm::function_ref<void(llvm::r
   const auto into = [&](const std::string& temporary) -> llvm::Error {
     std::error_code code;
     llvm::raw_fd_ostream out(temporary, code, llvm::sys::fs::CD_CreateNew);
+    // A stream that is destroyed with an error would end the program, so the error is taken out.
     if (code) return systemError(path, code.value());
     make(out);
     out.close();
@@ -300,6 +318,7 @@ TemporaryFolder::TemporaryFolder(const std::string& place) {
   std::error_code none;
   const fs::path folder = place.empty() ? fs::temp_directory_path(none) : fs::path(place);
   int code = 0;
+  // Another process may have taken the name in between.
   do {
     path_ = temporaryBeside((none ? "/tmp" : folder) / "");
     code = ::mkdir(path_.c_str(), S_IRWXU) == 0 ? 0 : errno;
@@ -324,6 +343,7 @@ std::string_view formOf(llvm::StringRef bytes) {
       {"<!doctype", kPage},
       {"<html", kPage},
   };
+  // A pickle begins with the byte 0x80 and its protocol, from 2 to 5; text in UTF-8 never begins so.
   if (bytes.size() > 2 && bytes[0] == '\x80' && bytes[1] >= 2 && bytes[1] <= 5 && bytes[2] != 0)
     return "a pickle, which may run anything and is never loaded: save with safetensors.torch.save_file";
   for (const auto& [begins, name] : kForms)

@@ -40,7 +40,7 @@ std::string contents(const std::string& path) {
 
 std::string refusal(llvm::Error error) { return llvm::toString(std::move(error)); }
 
-/// What `body` says in a process whose files can have at most `bytes`: the same path as a full disk.
+/// The result of `body` in a process whose files can have at most `bytes`: writing fails as on a full disk.
 template <typename Body>
 std::string withSmallFiles(rlim_t bytes, Body body) {
   int ends[2];
@@ -262,7 +262,7 @@ TEST_CASE("what its maker left read-only is removed, and nothing that a link lea
   CHECK(contents(place / "kept") == "x");
 }
 
-/// Whether `body` holds in a process that alone sees what it mounts; nothing where that may not be done.
+/// Whether `body` holds in a process that alone sees its mounts; nothing if mounting is not allowed.
 template <typename Body>
 std::optional<bool> inOwnMounts(Body body) {
   constexpr int kMayNot = 3;
@@ -290,7 +290,7 @@ TEST_CASE("nothing is removed across a mount, be it of the same file system") {
     const std::string stays = "/trial/a/m: another file system is mounted there";
     bool well = bind(place / "trial/a/m") && removeTree(place / "trial").find(stays) != std::string::npos;
     well = well && !fs::exists(place / "trial/own") && !fs::exists(place / "trial/z");
-    // The folder itself may be one.
+    // The folder itself may be a mount point.
     well =
         well && bind(place / "trial") && !removeTree(place / "trial/").empty() && !clearFolder(place / "trial").empty();
     return well && fs::exists(place / "mine/f") && fs::exists(place / "mine/deep/f");

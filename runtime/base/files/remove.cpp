@@ -1,5 +1,6 @@
 // Removes folders without leaving the mount that they lie in: a program may have mounted somebody's files in its
-// folder.
+// folder. Every step uses descriptors of open folders (openat, unlinkat), so that a folder which is replaced by a
+// link meanwhile cannot lead elsewhere.
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -24,15 +25,16 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The line of /proc that names the mount an open file lies in.
+/// The line of /proc that names the mount in which an open file lies.
 std::string mountOf(int file) {
   const std::string text = base::readText(fmt::format("/proc/self/fdinfo/{}", file)).value_or("");
   const size_t begin = text.find("mnt_id:");
   return begin == std::string::npos ? "" : text.substr(begin, text.find('\n', begin) - begin);
 }
 
-/// A folder in an open one; none and EXDEV where something is mounted there. Devices cannot tell: a bind mount of the
-/// same file system has the same one. Linux before 5.6, and some sandboxes, lack the call that refuses.
+/// Opens a folder inside an open one. Fails with EXDEV if something is mounted there. Comparing devices is not
+/// enough: a bind mount of the same file system has the same device. Linux before 5.6, and some sandboxes, lack
+/// openat2; there the mounts of both are compared.
 base::Descriptor openWithin(int parent, const std::string& name, int access) {
   open_how how{};
   how.flags = static_cast<uint64_t>(access | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -45,14 +47,16 @@ base::Descriptor openWithin(int parent, const std::string& name, int access) {
   return {};
 }
 
-/// One removal, and the first thing that stays.
+/// One removal. It goes on after a failure and remembers the first thing that stays.
 class Removal {
  public:
   /// Empties an open folder.
   void clear(const base::Descriptor folder, const fs::path& path) {
     struct stat state{};
+    // A folder that its maker closed cannot be listed or emptied.
     if (fstat(folder, &state) == 0 && (state.st_mode & S_IRWXU) != S_IRWXU) fchmod(folder, S_IRWXU);
     std::vector<std::string> names;
+    // Names are read before anything is removed: changing a folder while listing it may skip entries.
     {
       const std::unique_ptr<DIR, int (*)(DIR*)> list(fdopendir(dup(folder)), closedir);
       while (const dirent* entry = list ? readdir(list.get()) : nullptr) names.emplace_back(entry->d_name);
@@ -61,11 +65,13 @@ class Removal {
       if (name != "." && name != "..") remove(folder, name, path / name);
   }
 
+  /// Removes an entry of an open folder, with everything in it.
   void remove(int parent, const std::string& name, const fs::path& path) {
     if (unlinkat(parent, name.c_str(), 0) == 0 || errno == ENOENT) return;
+    // unlinkat says EISDIR for a folder on Linux, EPERM elsewhere.
     if (errno != EISDIR && errno != EPERM) return stay(path);
     base::Descriptor folder = openWithin(parent, name, O_RDONLY);
-    if (folder < 0 && errno == EACCES) {  // its maker closed it
+    if (folder < 0 && errno == EACCES) {  // its maker took all permissions away
       const base::Descriptor closed = openWithin(parent, name, O_PATH);
       if (closed >= 0) chmod(fmt::format("/proc/self/fd/{}", int(closed)).c_str(), S_IRWXU);
       folder = openWithin(parent, name, O_RDONLY);
@@ -75,6 +81,7 @@ class Removal {
     if (unlinkat(parent, name.c_str(), AT_REMOVEDIR) != 0 && errno != ENOENT) stay(path);
   }
 
+  /// Notes what stays, by errno.
   void stay(const fs::path& path) {
     if (stays_.empty())
       stays_ = fmt::format(
@@ -87,13 +94,14 @@ class Removal {
   std::string stays_;
 };
 
-/// `act` on the open folder that `path` lies in, and the name there.
+/// Calls `act` with the open folder in which `path` lies. Returns what stays.
 std::string within(const std::string& path, auto act) {
   fs::path whole(path);
   if (!whole.has_filename()) whole = whole.parent_path();  // "folder/"
   const fs::path above = whole.parent_path();
   const base::Descriptor parent(open(above.empty() ? "." : above.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   Removal removal;
+  // If the folder above is missing, nothing has to be removed.
   if (parent >= 0)
     act(removal, parent, whole);
   else if (errno != ENOENT && errno != ENOTDIR)

@@ -1,3 +1,7 @@
+// Finds the cause of a failure in output of unknown form. The patterns come from programs that studies run (Python,
+// pytest, Java, compilers, launchers). Lines are long and many, so the regular expression sees only the beginning
+// of each.
+
 #include "runtime/base/files/words.h"
 
 #include <llvm/ADT/STLExtras.h>
@@ -16,27 +20,27 @@ using llvm::StringRef;
 
 constexpr size_t kMostLine = 200, kMostSearched = 1000;
 
-/// Prefixes of an error: a rank or a time, the place in a source, the words of pytest, Java and loggers.
+/// Prefixes of an error line: a rank or time, a place in a source, the words of pytest, Java and loggers.
 constexpr StringRef kBefore =
     "^(([0-9][^ ]*|[^ ]{1,60}[]:>)]|E|ERROR|FATAL|CRITICAL|Caused by:|Exception in thread \"[^\"]*\"|FAILED [^ ]+ -)"
     " *)*";
-/// `ValueError: …`, `a.b.SomeException: …`, and without words of its own `AssertionError`. A colon with nothing behind
-/// it is a heading, as is a word alone.
+/// `ValueError: …`, `a.b.SomeException: …`, and also `AssertionError` alone. A colon with nothing behind it is a
+/// heading, and so is a word alone.
 constexpr StringRef kException =
     "([[:alpha:]_][[:alnum:]_]*([.:]+[[:alnum:]_]+)*)?((Error|Exception|Interrupt|Exit): .*[[:alnum:]]|"
     "[[:alnum:]_](Error|Exception|Interrupt)$)";
-/// `error: …`, `fatal error: …`, `error[E0308]: …`, `what():  …`. A number behind it is a metric.
+/// `error: …`, `fatal error: …`, `error[E0308]: …`, `what():  …`. A number behind the colon makes it a metric.
 constexpr StringRef kError =
     "((fatal|internal|runtime|syntax) )?(error|Error|ERROR|fatal|FATAL|panic|what\\(\\))(\\[[^]]*\\])?:.*[[:alpha:]]";
-/// An error of a process that had no other fault than that another one failed, or was waited for by it.
+/// Words of an error whose process only lost another one, or waited for it. It is not the cause.
 constexpr StringRef kOfAnother[] = {"CalledProcessError",    "ChildFailedError", "by peer",          "Broken pipe",
                                     "remote process exited", "DistStoreError",   "DistNetworkError", "was aborted",
                                     "Watchdog caught",       "imed out waiting", "Socket Timeout"};
 
-/// Whether a character of box drawing (U+2500 to U+259F) begins here.
+/// Whether a box-drawing character (U+2500 to U+259F) begins here.
 bool isBox(StringRef text) { return text.size() >= 3 && text[0] == '\xe2' && text[1] >= '\x94' && text[1] <= '\x96'; }
 
-/// Strips the frame of a line: blanks, boxes, rules.
+/// The line without its frame: blanks, boxes, rules. Frames can be nested, so this repeats until nothing changes.
 StringRef unframed(StringRef line) {
   StringRef before;
   while (before != line) {
@@ -52,7 +56,8 @@ StringRef unframed(StringRef line) {
   return line;
 }
 
-/// Letters beyond ASCII count, signs and punctuation (U+0080 to U+00BF, U+2000 to U+2FFF) do not.
+/// Whether a line says anything: letters beyond ASCII count, signs and punctuation (U+0080 to U+00BF, U+2000 to
+/// U+2FFF) do not.
 bool hasWords(StringRef line) {
   return llvm::any_of(line, [](unsigned char c) { return llvm::isAlnum(c) || (c > 0xc2 && c != 0xe2); });
 }
@@ -65,7 +70,7 @@ bool isOfAnother(StringRef line) {
 
 std::string excerpt(StringRef text, size_t most) {
   size_t end = std::min(most, text.size());
-  if (end < text.size())  // back to where a character begins, which is three bytes away at most
+  if (end < text.size())  // back to the beginning of a character, at most three bytes away
     for (int back = 0; back < 3 && end > 0 && (text[end] & 0xc0) == 0x80; ++back) --end;
   std::string result = text.take_front(end).str();
   std::ranges::replace_if(result, [](unsigned char c) { return c < 0x20 || c == 0x7f; }, '?');
@@ -77,6 +82,7 @@ std::string withoutColours(StringRef text) {
   auto [out, rest] = text.split("\x1b[");
   std::string plain = out.str();
   while (!rest.empty()) {
+    // A sequence is ESC [, parameters, and one final letter.
     rest = rest.drop_while([](char c) { return c >= 0x20 && c < 0x40; }).substr(1);
     std::tie(out, rest) = rest.split("\x1b[");
     plain += out;
@@ -88,9 +94,9 @@ std::string errorLine(StringRef text) {
   static const llvm::Regex error((kBefore + "(" + kException + "|" + kError + ")").str());
   const std::string plain = withoutColours(text);
   StringRef rest = plain, last, found, of_another;
-  // Python's exception, whatever its name, is the first line behind its traceback that is not indented.
-  std::optional<StringRef> traceback;  // what stands before each of its lines, a rank say
-  bool ignored = false;                // what Python could not raise as it ended
+  // The exception behind a Python traceback is the first line that is not indented, whatever its name.
+  std::optional<StringRef> traceback;  // the text before each of its lines, such as a rank
+  bool ignored = false;                // Python could not raise it while it ended
   while (!rest.empty()) {
     const StringRef whole = rest.take_until([](char c) { return c == '\n' || c == '\r'; });
     rest = rest.drop_front(std::min(whole.size() + 1, rest.size()));

@@ -1,7 +1,7 @@
 #pragma once
 
-// Makes text out of a program's output that fits into a message: its beginning, the text without colours, and the line
-// that says why the program failed. Nothing here reads files.
+// Makes text from a program's output fit for a message: its beginning, the text without colours, and the line that
+// says why the program failed. Nothing here reads files.
 
 #include <llvm/ADT/StringRef.h>
 
@@ -10,17 +10,17 @@
 
 namespace expc::files {
 
-/// The beginning of a text, fit to stand in a message: `most` bytes at most, never cut inside a character, control
-/// characters as '?', other bytes that are not UTF-8 as U+FFFD.
+/// The beginning of a text, fit for a message: at most `most` bytes, never cut inside a character, with '?' for
+/// control characters and U+FFFD for other bytes that are not UTF-8. "..." follows if it was cut.
 std::string excerpt(llvm::StringRef text, size_t most = 120);
 
-/// A text without the colours that a terminal takes: "\x1b[1;32m12.5\x1b[0m".
+/// The text without a terminal's escape sequences for colours: "\x1b[1;32m12.5\x1b[0m" gives "12.5".
 std::string withoutColours(llvm::StringRef text);
 
-/// The line of a program's output that says why it failed, as an excerpt: the last one like `SomeError: …` or `error:
-/// …`, else the last one with a letter or digit; "" if there is none. Launchers write boxes and rules behind it, and
-/// lines that only say that another process failed or was lost. Such a line counts if no other is an error. The frame
-/// of a line is left out.
+/// The line of a program's output that says why it failed, as an excerpt: the last line like `SomeError: …` or
+/// `error: …`, or else the last one with a letter or digit; "" if there is none. Launchers write boxes and rules
+/// behind the error, and lines saying only that another process failed or was lost; such a line counts only if no
+/// other is an error. The frame around a line is left out.
 std::string errorLine(llvm::StringRef text);
 
 }  // namespace expc::files
