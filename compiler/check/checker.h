@@ -72,7 +72,7 @@ struct StudyScope {
   diag::Emitter& emitter = context.emitter;
 
   /// The context of an expression inside the study. `system`: it may read the machine.
-  Place place(bool system = false) { return {&scope, &study.workload->parameters, &lets, &study, system}; }
+  ExpressionScope place(bool system = false) { return {&scope, &study.workload->parameters, &lets, &study, system}; }
   Expressions& expressions() { return context.expressions; }
   /// Fills `lets` from the declaration.
   void declareLets();
@@ -138,7 +138,7 @@ std::optional<Command> checkCommand(Context& context, const ast::WorkloadDecl& d
                                     ModuleScope& scope);
 
 /// Checks one rule of a workload or a study.
-std::optional<Rule> checkRule(Context& context, const ast::RuleDecl& declaration, Place place);
+std::optional<Rule> checkRule(Context& context, const ast::RuleDecl& declaration, ExpressionScope place);
 /// Adds the factors, the choice between several workloads first, and refuses activities that depend on
 /// themselves.
 void checkFactors(StudyContext& context);

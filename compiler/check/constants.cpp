@@ -61,20 +61,20 @@ std::optional<Value> Expressions::valueOf(const Formula& formula, std::string_vi
   return emitter_.refuse(formula.range, NotConstant, what);
 }
 
-std::optional<Value> Expressions::constant(const ast::Expr& expr, const Place& place, const Type& expected,
+std::optional<Value> Expressions::constant(const ast::Expr& expr, const ExpressionScope& place, const Type& expected,
                                            std::string_view what) {
   FormulaPtr formula = asNumber(build(expr, place, &expected), expected);
   if (formula->type.isError() || expected.isError() || !fits(*formula, expected, what)) return std::nullopt;
   return valueOf(*formula, what);
 }
 
-std::optional<Value> Expressions::number(const ast::Expr& expr, const Place& place, std::string_view what) {
+std::optional<Value> Expressions::number(const ast::Expr& expr, const ExpressionScope& place, std::string_view what) {
   FormulaPtr formula = build(expr, place);
   if (formula->type.isError() || !want(*formula, Type::Kind::Number, what)) return std::nullopt;
   return valueOf(*formula, what);
 }
 
-std::optional<Expressions::Levels> Expressions::levels(const ast::Expr& expr, const Place& place, const Type& expected,
+std::optional<Expressions::Levels> Expressions::levels(const ast::Expr& expr, const ExpressionScope& place, const Type& expected,
                                                        std::string_view what) {
   Levels result;
   const auto add = [&](const ast::Expr& element, bool as_written) {

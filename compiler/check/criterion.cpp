@@ -197,7 +197,7 @@ struct CriterionChecker {
   /// Checks the condition of a quantifier. `feasible` is taken out of it: it is a property of the criterion,
   /// which only a part of a conjunction can be.
   void where(const ast::Quantifier& declared, Quantifier& quantifier, const std::vector<bool>& known) {
-    Place place = context.place();
+    ExpressionScope place = context.place();
     unsigned feasible = 0;
     place.feasible = &feasible;
     quantifier.where = context.expressions().condition(*declared.where, place, "the condition of 'where'");

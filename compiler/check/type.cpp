@@ -58,7 +58,7 @@ std::optional<Refinement> refinement(Context& context, const ast::Expr& expr, co
   Refinement result;
   result.range = expr.range;
   result.text = context.expressions.written(expr.range);
-  Place place{&scope};
+  ExpressionScope place{&scope};
   auto bound = [&](const ast::ExprPtr& part, const Type& expected) -> std::optional<Rational> {
     if (!part) return std::nullopt;
     auto value = context.expressions.constant(*part, place, expected, "a bound of the type");

@@ -89,7 +89,7 @@ Parameter checkParameter(Context& context, ModuleScope& scope, const ast::ParamD
 }
 
 /// Declares a workload's own lets. They may be used in its conditions and estimates, and nowhere else.
-void declareLets(Context& context, const ast::WorkloadDecl& declaration, Place place) {
+void declareLets(Context& context, const ast::WorkloadDecl& declaration, ExpressionScope place) {
   for (const ast::LetDecl& let : declaration.lets)
     if (isFresh(context.emitter, "let", let.name, *place.parameters))
       declareLet(context.emitter, "let", let, *place.lets);
@@ -101,7 +101,7 @@ void declareLets(Context& context, const ast::WorkloadDecl& declaration, Place p
 }
 
 /// Checks a parameter's `when`. It may read only earlier parameters, so that activity is decided in one pass.
-void checkWhen(Context& context, const Place& place, const ast::ParamDecl& declaration, Workload& workload) {
+void checkWhen(Context& context, const ExpressionScope& place, const ast::ParamDecl& declaration, Workload& workload) {
   int index = workload.findParameter(declaration.name.name);
   FormulaPtr when = context.expressions.condition(*declaration.when, place, "the condition of 'when'");
   if (!when) return;
@@ -136,7 +136,7 @@ void takeMetrics(Context& context, ModuleScope& scope, const ast::WorkloadDecl& 
 }
 
 /// Checks an estimate: of a metric of type Bytes, and of that type itself.
-void checkEstimate(Context& context, Place place, const ast::EstimateDecl& declaration, Workload& workload) {
+void checkEstimate(Context& context, ExpressionScope place, const ast::EstimateDecl& declaration, Workload& workload) {
   place.lookups = true;
   FormulaPtr value = context.expressions.build(*declaration.value, place), when;
   if (declaration.when) when = context.expressions.condition(*declaration.when, place, "the condition of 'when'");
@@ -177,7 +177,7 @@ void declareWorkload(Checking& context, ModuleScope& scope, const ast::WorkloadD
       workload->parameters.push_back(std::move(parameter));
   }
   NameMap<LetEntry> lets;
-  Place place{&scope, &workload->parameters, &lets};
+  ExpressionScope place{&scope, &workload->parameters, &lets};
   place.workload = workload->range;
   declareLets(context, declaration, place);
   for (const ast::ParamDecl& param : declaration.params)
@@ -251,7 +251,7 @@ bool declareLet(diag::Emitter& emitter, std::string_view what, const ast::LetDec
   return fresh;
 }
 
-std::optional<Rule> checkRule(Context& context, const ast::RuleDecl& declaration, Place place) {
+std::optional<Rule> checkRule(Context& context, const ast::RuleDecl& declaration, ExpressionScope place) {
   // Rules are the one place that may ask about a machine.
   place.system = true;
   bool require = declaration.kind == ast::RuleKind::Require;

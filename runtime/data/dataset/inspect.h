@@ -16,9 +16,9 @@
 namespace expc::dataset {
 
 /// The data set at a path: IDX files, class folders or a packed file. The error says what was looked for.
-llvm::Expected<data::Place> recognise(const std::string& path);
+llvm::Expected<data::Source> recognise(const std::string& path);
 /// "mnist", "folder", "packed": as a study writes it.
-const char* toString(data::Place::Kind kind);
+const char* toString(data::Source::Kind kind);
 
 struct ClassCount {
   std::string name;
@@ -26,7 +26,7 @@ struct ClassCount {
 };
 
 struct Info {
-  data::Place::Kind kind;
+  data::Source::Kind kind;
   std::vector<ClassCount> classes;  // by label
   int64_t train = 0, test = 0;
   data::Shape smallest, largest;     // each side by itself; channels as decoded
@@ -36,7 +36,7 @@ struct Info {
 };
 
 /// Reads headers, decodes nothing.
-llvm::Expected<Info> inspect(const data::Place& place, unsigned threads, const base::Tick& tick = nullptr);
+llvm::Expected<Info> inspect(const data::Source& source, unsigned threads, const base::Tick& tick = nullptr);
 
 struct Verified {
   int64_t images = 0;
@@ -45,6 +45,6 @@ struct Verified {
 };
 
 /// Decodes every image, or checks its sum.
-llvm::Expected<Verified> verify(const data::Place& place, unsigned threads, const base::Tick& tick = nullptr);
+llvm::Expected<Verified> verify(const data::Source& source, unsigned threads, const base::Tick& tick = nullptr);
 
 }  // namespace expc::dataset

@@ -176,7 +176,7 @@ llvm::Expected<plan::Event> timedTrial(TrialContext& context, Training& training
   return result;
 }
 
-std::vector<Metric> metricsOf(const std::vector<profile::Measure>& timed, const Judged& judged) {
+std::vector<Metric> metricsOf(const std::vector<profile::Measure>& timed, const QualityResult& judged) {
   using plan::TrialKind;
   std::vector<Metric> all;
   const auto add = [&](const std::vector<profile::Measure>& measures, TrialKind kind) {

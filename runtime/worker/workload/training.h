@@ -48,7 +48,7 @@ struct Course {
 };
 
 /// What a quality trial says of its training, with what every rank has alike: series.
-struct Judged {
+struct QualityResult {
   std::vector<profile::Measure> metrics;
   std::vector<std::pair<const char*, std::vector<double>>> series;
 };
@@ -100,7 +100,7 @@ class Training {
   virtual bool evaluatesEpochs() const { return false; }
   virtual llvm::Error evaluateEpoch(Course& course) { return llvm::Error::success(); }
   /// After the last epoch.
-  virtual llvm::Expected<Judged> judge(Course& course) = 0;
+  virtual llvm::Expected<QualityResult> judge(Course& course) = 0;
   /// Leaves what was trained in the folder of a trial that has ended, and says what lies where.
   virtual llvm::Expected<std::vector<std::string>> leave(const CheckpointFolder& folder, int64_t epochs) = 0;
 
@@ -132,7 +132,7 @@ class Training {
 
 /// What trials of each kind measure: what every training has, and a training's own, by tables in which nothing is
 /// measured yet.
-std::vector<Metric> metricsOf(const std::vector<profile::Measure>& timed, const Judged& judged);
+std::vector<Metric> metricsOf(const std::vector<profile::Measure>& timed, const QualityResult& judged);
 
 /// `count` steps, with a mark of the device after each of them if `marked`. A training that ends before is no error.
 llvm::Error runSteps(TrialContext& context, Training& training, int64_t count, std::string_view phase, bool marked);

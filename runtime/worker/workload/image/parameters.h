@@ -19,7 +19,7 @@
 namespace expc::workload::image {
 
 /// Its path is as written in the study.
-using Data = data::Place;
+using Data = data::Source;
 
 enum class OptimizerKind { Sgd, Adam };
 enum class Strategy { DdpDs, Dp, Ddp };
