@@ -8,6 +8,7 @@
 namespace expc::check {
 namespace {
 
+EXPC_DIAGNOSTIC(RangeEndMissed, Warning, "the range ends at {0}: no step reaches {1}");
 EXPC_DIAGNOSTIC(NotConstant, Error, "{0} must be constant");
 
 // Limit on the levels of one factor.
@@ -74,8 +75,8 @@ std::optional<Value> Expressions::number(const ast::Expr& expr, const Expression
   return valueOf(*formula, what);
 }
 
-std::optional<Expressions::Levels> Expressions::levels(const ast::Expr& expr, const ExpressionScope& place, const Type& expected,
-                                                       std::string_view what) {
+std::optional<Expressions::Levels> Expressions::levels(const ast::Expr& expr, const ExpressionScope& place,
+                                                       const Type& expected, std::string_view what) {
   Levels result;
   const auto add = [&](const ast::Expr& element, bool as_written) {
     auto value = constant(element, place, expected, what);
@@ -105,6 +106,8 @@ std::optional<Expressions::Levels> Expressions::levels(const ast::Expr& expr, co
     auto values = enumerateRange(*lower, upper ? &*upper : nullptr, step ? &*step : nullptr, range->geometric,
                                  expr.range, kMaxLevels, emitter_);
     if (!values) return std::nullopt;
+    if (upper && values->back() != *upper)
+      emitter_.emit(range->upper->range, RangeEndMissed, values->back().toString(), upper->toString());
     // `declared` gets the range as one text; each level gets its value as a label.
     for (Value& value : *values) {
       if (!allows(value, expr.range, expected, std::nullopt, what)) return std::nullopt;

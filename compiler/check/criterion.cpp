@@ -1,6 +1,6 @@
 // Criteria. The order of steps matters: the subject's pins bind factors first, then quantifiers bind the others
-// (`*` the rest), then conditions `factor == level` do; what is still unbound makes the criterion silent about
-// that factor. The bound comes last, since its unit is the subject's.
+// (`*` the rest), then conditions `factor == level` do, then factors with one level to ask about. A factor that is
+// still unbound makes the criterion silent. The bound comes last, since its unit is the subject's.
 
 #include <algorithm>
 
@@ -17,6 +17,7 @@ EXPC_DIAGNOSTIC(EmptyBand, Error, "the band {0}..{1} holds nothing");
 EXPC_DIAGNOSTIC(ConfidenceRange, Error, "a confidence lies between 50% and 100%, both excluded, not at {0}");
 EXPC_DIAGNOSTIC(EqualityWithConfidence, Error,
                 "'{0}' varies from trial to trial, so no interval ever equals one value");
+EXPC_DIAGNOSTIC(EveryTrial, Warning, "without a confidence '{0}' must hold in every pair of trials");
 EXPC_DIAGNOSTIC(UnreachableBound, Error, "{0} can never be {1}");
 EXPC_DIAGNOSTIC(NotPublished, Error, "the reference '{0}' publishes no '{1}'");
 EXPC_DIAGNOSTIC(CriterionShape, Error, "the criterion '{0}' {1}");
@@ -52,6 +53,7 @@ struct CriterionChecker {
         if (*part) context.expressions().lookUp(**part, context.place());
       return std::nullopt;
     }
+    pinOnlyLevels();
     silent();
     if (criterion.infeasible)
       infeasible();
@@ -86,7 +88,10 @@ struct CriterionChecker {
     const ast::Identifier* word = wordOf(*expr);
     if (!word)
       return emitter.build(expr->range, CriterionShape, criterion.name, "must judge a metric or a comparison")
-          .note({}, "write its name, and '[factor = level]' to look at one level")
+          .note({}, "{}",
+                std::holds_alternative<ast::CallExpr>(expr->node)
+                    ? "write its name alone; with a confidence the claim is about the median over trials"
+                    : "write its name, and '[factor = level]' to look at one level")
           .refuse();
     const auto subject = context.subject(*word);
     if (subject) {
@@ -104,15 +109,14 @@ struct CriterionChecker {
     if (!selector.name)
       return emitter.emit(selector.value->range, CriterionShape, criterion.name,
                           "has a selector that is not 'factor = level'");
-    if (const auto factor = context.factor(*selector.name))
-      return pinAt(*factor, selector.name->range, *selector.value);
+    if (const auto factor = context.factor(*selector.name)) return pinAt(*factor, *selector.name, *selector.value);
     unknown = true;
   }
 
   /// Pins a factor to a level, and reports a comparison that would compare that level with itself.
-  void pinAt(unsigned factor, source::Range range, const ast::Expr& value) {
-    if (!bind(factor, range)) return;
-    auto level = context.level(value, factor, "the level");
+  void pinAt(unsigned factor, const ast::Identifier& name, const ast::Expr& value) {
+    if (!bind(factor, name.range)) return;
+    auto level = context.levelByPart(name, value, factor, "the level");
     if (!level) return;
     criterion.pins.push_back({factor, *level});
     // `previous` has no partner at the first level.
@@ -183,7 +187,7 @@ struct CriterionChecker {
     const ast::Identifier* word = binary->op == ast::BinaryOp::Equal ? wordOf(*binary->left) : nullptr;
     const int factor = word ? study.findFactor(word->name) : -1;
     if (factor < 0 || bound_at[factor].isValid()) return;
-    pinAt(static_cast<unsigned>(factor), word->range, *binary->right);
+    pinAt(static_cast<unsigned>(factor), *word, *binary->right);
   }
 
   /// The number of parts of `a and b and …` that are the word `feasible`.
@@ -219,6 +223,21 @@ struct CriterionChecker {
       emitter.emit(
           declared.where->range, CriterionShape, criterion.name,
           fmt::format("asks in 'where' about '{}', which no quantifier has bound so far", study.factors[factor].name));
+    }
+  }
+
+  /// Pins each unbound factor that leaves one level to ask about. A comparison has no value at the level it compares
+  /// with, so a factor with a baseline and one other level has one reading.
+  void pinOnlyLevels() {
+    for (unsigned factor = 0; factor < bound_at.size(); ++factor) {
+      if (bound_at[factor].isValid()) continue;
+      const size_t levels = study.factors[factor].levels.size();
+      std::optional<unsigned> without;
+      for (const Comparison* at = comparison(); at; at = at->inner ? &study.comparisons[*at->inner] : nullptr)
+        if (at->over == factor) without = at->previous ? 0 : at->against;
+      if (levels != (without ? 2 : 1)) continue;
+      bound_at[factor] = declaration.name.range;
+      criterion.pins.push_back({factor, without == 0u ? 1u : 0u});
     }
   }
 
@@ -386,13 +405,24 @@ struct CriterionChecker {
         .emit();
   }
 
+  /// Warns that a claim about a noisy comparison does not ask for an interval: `always` says so on purpose.
+  void everyTrial() {
+    if (!comparison() || criterion.like) return;
+    const source::Range end{declaration.range.file, declaration.range.end, declaration.range.end};
+    emitter.build(declaration.name.range, EveryTrial, criterion.name)
+        .note({}, "a claim about the effect ends with a confidence, as in 'with confidence 95%'")
+        .fix(end, " always")
+        .emit();
+  }
+
   /// Sets the confidence: the criterion's own, else that of the study if the subject is noisy and `always` is
   /// not written.
   void confidence() {
     const bool equal = !criterion.like && criterion.bound.relation == Relation::Equal;
     if (!declaration.confidence) {
       const bool noisy = !criterion.infeasible && !metric().exact && !equal;
-      if (!context.confidence || !noisy || declaration.always.isValid()) return;
+      if (!noisy || declaration.always.isValid()) return;
+      if (!context.confidence) return everyTrial();
       criterion.confidence = context.confidence;
       // Reports show the text, so it names the inherited confidence too.
       criterion.text += fmt::format(" with confidence {:g}%", *context.confidence * 100);

@@ -184,7 +184,8 @@ bool Expressions::namesValue(const ast::Expr& expr, const ExpressionScope& place
          (place.lets && place.lets->contains(word->name)) || place.module->lets.contains(word->name);
 }
 
-FormulaPtr Expressions::name(const ast::NameExpr& name, source::Range range, const ExpressionScope& place, const Type* expected) {
+FormulaPtr Expressions::name(const ast::NameExpr& name, source::Range range, const ExpressionScope& place,
+                             const Type* expected) {
   if (name.name.parts.size() > 1) return qualified(name, range, place);
   const ast::Identifier& word = name.name.parts.at(0);
   // `feasible` is not evaluated here: it counts as true, and the criterion remembers that it was asked.
@@ -222,10 +223,15 @@ FormulaPtr Expressions::qualified(const ast::NameExpr& name, source::Range range
   if (!module) return error();
   FormulaPtr named = parts.size() == 2 ? letOf(module->lets, parts[1], range, {module}) : nullptr;
   if (named) return named;
+  if (module->enums.contains(parts[1].name))
+    return error(emitter_.build(parts[1].range, diag::UnknownName, "value", parts[1].name, "")
+                     .note({}, "it is an enum; 'factor {}' without 'in' has all of its levels", parts[1].name)
+                     .refuse());
   return error(unknownName(emitter_, "value", parts[1], namesOf(module->lets)));
 }
 
-FormulaPtr Expressions::systemProperty(const ast::QualifiedName& name, source::Range range, const ExpressionScope& place) {
+FormulaPtr Expressions::systemProperty(const ast::QualifiedName& name, source::Range range,
+                                       const ExpressionScope& place) {
   std::string property = joined(name, 1);
   int index = findSystemProperty(property);
   if (index < 0)
@@ -277,6 +283,12 @@ void Expressions::unknown(const ast::Identifier& word, const ExpressionScope& pl
         .emit();
     return;
   }
+  if (place.siblings && named(*place.siblings, word.name)) {
+    emitter_.build(word.range, diag::UnknownName, "name", word.name, "")
+        .note({}, "a default is a constant, so it reads no other parameter")
+        .emit();
+    return;
+  }
   // `True` and `FALSE` are meant as the constants.
   const std::string lower = llvm::StringRef(word.name).lower();
   const bool truth = lower == "true" || lower == "false";
@@ -294,7 +306,8 @@ void Expressions::unknown(const ast::Identifier& word, const ExpressionScope& pl
   });
 }
 
-bool Expressions::refused(const ast::Identifier& word, const ExpressionScope& place, std::initializer_list<SymbolKind> kinds) {
+bool Expressions::refused(const ast::Identifier& word, const ExpressionScope& place,
+                          std::initializer_list<SymbolKind> kinds) {
   // The declarations in which the name may have been refused: the study and its workloads.
   std::vector<source::Range> owners = {place.workload};
   if (place.study) owners = {place.study->range};

@@ -84,7 +84,8 @@ class Expressions {
   FormulaPtr condition(const ast::Expr& expr, const ExpressionScope& place, std::string_view what);
 
   /// A constant of type `expected`, or nothing after a report. `what` names it: "the baseline".
-  std::optional<Value> constant(const ast::Expr& expr, const ExpressionScope& place, const Type& expected, std::string_view what);
+  std::optional<Value> constant(const ast::Expr& expr, const ExpressionScope& place, const Type& expected,
+                                std::string_view what);
 
   /// A constant number of any dimension, or nothing after a report.
   std::optional<Value> number(const ast::Expr& expr, const ExpressionScope& place, std::string_view what);
@@ -95,7 +96,8 @@ class Expressions {
     std::vector<std::string> declared;
   };
   /// The levels that a set, a range or a single value stands for; nothing after a report.
-  std::optional<Levels> levels(const ast::Expr& expr, const ExpressionScope& place, const Type& expected, std::string_view what);
+  std::optional<Levels> levels(const ast::Expr& expr, const ExpressionScope& place, const Type& expected,
+                               std::string_view what);
 
   /// The scope in which the last part of `name` is declared: that of the module before the dot, or `scope`
   /// itself. Null after a report.
@@ -110,7 +112,8 @@ class Expressions {
 
   /// The cell of a column in the table of `place`, as a value of `type`; of type Error after reporting that
   /// there is no such column. `in_quotes`: whether `range` lies inside quotes.
-  FormulaPtr cell(const std::string& column, source::Range range, bool in_quotes, const ExpressionScope& place, const Type& type);
+  FormulaPtr cell(const std::string& column, source::Range range, bool in_quotes, const ExpressionScope& place,
+                  const Type& type);
 
   /// Notes what the names in an expression mean when its type is unknown.
   void lookUp(const ast::Expr& expr, const ExpressionScope& place);
@@ -141,12 +144,14 @@ class Expressions {
  private:
   // One function for each kind of expression, in literals, names, calls, operators and composites.
   FormulaPtr literal(const ast::NumberLiteral& literal, source::Range range, const ExpressionScope& place);
-  FormulaPtr text(const ast::StringLiteral& literal, source::Range range, const ExpressionScope& place, const Type* expected);
+  FormulaPtr text(const ast::StringLiteral& literal, source::Range range, const ExpressionScope& place,
+                  const Type* expected);
   FormulaPtr name(const ast::NameExpr& name, source::Range range, const ExpressionScope& place, const Type* expected);
   FormulaPtr qualified(const ast::NameExpr& name, source::Range range, const ExpressionScope& place);
   FormulaPtr level(const ast::Identifier& word, const EnumType& type);
   /// A call: a level with a payload, or one of the functions below.
-  FormulaPtr variant(const ast::CallExpr& call, source::Range range, const ExpressionScope& place, const Type* expected);
+  FormulaPtr variant(const ast::CallExpr& call, source::Range range, const ExpressionScope& place,
+                     const Type* expected);
   FormulaPtr choose(const ast::CallExpr& call, source::Range range, const ExpressionScope& place, const Type* expected);
   FormulaPtr extreme(const ast::CallExpr& call, source::Range range, const ExpressionScope& place);
   FormulaPtr lookup(const ast::CallExpr& call, source::Range range, const ExpressionScope& place);
@@ -162,7 +167,8 @@ class Expressions {
   /// Refuses a function of files outside of estimates.
   FormulaPtr misplacedLookup(std::string_view name, source::Range range);
   /// The value of the `let` of this name among `lets`, at the place of its use; null if there is none.
-  FormulaPtr letOf(NameMap<LetEntry>& lets, const ast::Identifier& word, source::Range range, const ExpressionScope& place);
+  FormulaPtr letOf(NameMap<LetEntry>& lets, const ast::Identifier& word, source::Range range,
+                   const ExpressionScope& place);
   /// Whether names are defined by each other in too long a chain; reports it.
   bool tooDeep(source::Range range);
   FormulaPtr unary(const ast::UnaryExpr& unary, source::Range range, const ExpressionScope& place);

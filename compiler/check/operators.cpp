@@ -181,7 +181,8 @@ FormulaPtr Expressions::membership(const ast::BinaryExpr& binary, source::Range 
   return make(Op::Not, Type::boolean(), range, {result});
 }
 
-FormulaPtr Expressions::range(FormulaPtr value, const ast::RangeExpr& bounds, source::Range where, const ExpressionScope& place) {
+FormulaPtr Expressions::range(FormulaPtr value, const ast::RangeExpr& bounds, source::Range where,
+                              const ExpressionScope& place) {
   Formula formula = formulaOf(Op::InRange, Type::boolean(), where, {value});
   formula.geometric = bounds.geometric;
   bool good = want(*value, Type::Kind::Number, "what lies in a range");
@@ -324,8 +325,8 @@ FormulaPtr Expressions::field(const ast::NameExpr& name, source::Range range, co
 }
 
 /// A list or a tuple. Without an expected type the first element determines that of a list.
-FormulaPtr Expressions::sequence(const std::vector<ast::ExprPtr>& elements, source::Range range, const ExpressionScope& place,
-                                 const Type* expected, bool tuple) {
+FormulaPtr Expressions::sequence(const std::vector<ast::ExprPtr>& elements, source::Range range,
+                                 const ExpressionScope& place, const Type* expected, bool tuple) {
   bool fits = expected && expected->kind == (tuple ? Type::Kind::Tuple : Type::Kind::List);
   Formula formula = formulaOf(Formula::Op::Sequence, Type::error(), range);
   formula.constant = {CompositeValue{tuple ? Type::Kind::Tuple : Type::Kind::List, {}, {}}};
@@ -348,8 +349,8 @@ FormulaPtr Expressions::sequence(const std::vector<ast::ExprPtr>& elements, sour
   return make(std::move(formula));
 }
 
-FormulaPtr Expressions::record(const std::vector<ast::CallArgument>& fields, source::Range range, const ExpressionScope& place,
-                               const Type* expected) {
+FormulaPtr Expressions::record(const std::vector<ast::CallArgument>& fields, source::Range range,
+                               const ExpressionScope& place, const Type* expected) {
   if (!expected || expected->kind != Type::Kind::Record)
     return error(emitter_.refuse(range, errors::NotAValue, "a record"));
   const CompositeType& type = *expected->composite;

@@ -294,8 +294,8 @@ FormulaPtr Expressions::column(const ast::CallExpr& call, source::Range range, c
   return cell(text->value, parse::writtenRange(sources_, argument->range, 0, text->value.size()), true, place, type);
 }
 
-FormulaPtr Expressions::cell(const std::string& column, source::Range range, bool in_quotes, const ExpressionScope& place,
-                             const Type& type) {
+FormulaPtr Expressions::cell(const std::string& column, source::Range range, bool in_quotes,
+                             const ExpressionScope& place, const Type& type) {
   const std::vector<std::string>& header = place.columns->header;
   const int index = findNamed(header, column);
   if (index < 0)

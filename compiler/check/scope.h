@@ -79,6 +79,8 @@ struct ExpressionScope {
   unsigned* feasible = nullptr;
   /// For a derived metric: the metrics that it may read.
   DerivedMetrics* metrics = nullptr;
+  /// For a default: the parameters of its workload, which a constant cannot read.
+  const std::vector<ast::ParamDecl>* siblings = nullptr;
   /// The name of the workload that is being declared, if any.
   source::Range workload = {};
 };

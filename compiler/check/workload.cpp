@@ -68,8 +68,10 @@ void declareEnums(Checking& context, ModuleScope& scope) {
   }
 }
 
-/// Checks type and default of a parameter; its type is Error if either was refused. The conditions come later.
-Parameter checkParameter(Context& context, ModuleScope& scope, const ast::ParamDecl& declaration) {
+/// Checks type and default of a parameter, one of `siblings`; its type is Error if either was refused. The
+/// conditions come later.
+Parameter checkParameter(Context& context, ModuleScope& scope, const ast::ParamDecl& declaration,
+                         const std::vector<ast::ParamDecl>& siblings) {
   Parameter parameter;
   parameter.name = declaration.name.name;
   parameter.doc = declaration.doc;
@@ -79,7 +81,9 @@ Parameter checkParameter(Context& context, ModuleScope& scope, const ast::ParamD
   parameter.refinement = std::move(allowed);
   std::string what = fmt::format("the default of '{}'", parameter.name);
   if (declaration.default_value) {
-    auto value = context.expressions.constant(*declaration.default_value, {&scope}, type, what);
+    ExpressionScope place{&scope};
+    place.siblings = &siblings;
+    auto value = context.expressions.constant(*declaration.default_value, place, type, what);
     if (value && context.expressions.allows(*value, declaration.default_value->range, type, parameter.refinement, what))
       parameter.fallback = std::move(value);
     else
@@ -172,7 +176,7 @@ void declareWorkload(Checking& context, ModuleScope& scope, const ast::WorkloadD
   if (declaration.version) workload->version = *declaration.version;
   if (workload->version < 1) context.emitter.emit(declaration.version_range, BadVersion, workload->version);
   for (const ast::ParamDecl& param : declaration.params) {
-    Parameter parameter = checkParameter(context, scope, param);
+    Parameter parameter = checkParameter(context, scope, param, declaration.params);
     if (isFresh(context.emitter, "parameter", parameter, workload->parameters))
       workload->parameters.push_back(std::move(parameter));
   }

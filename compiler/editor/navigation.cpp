@@ -87,7 +87,9 @@ source::Range tellingPart(const Declared&) {
 }
 source::Range tellingPart(const ast::ParamDecl& param) { return param.type.range; }
 source::Range tellingPart(const ast::MetricDecl& metric) { return metric.type ? metric.type->range : source::Range{}; }
-source::Range tellingPart(const ast::FactorDecl& factor) { return factor.levels->range; }
+source::Range tellingPart(const ast::FactorDecl& factor) {
+  return factor.levels ? factor.levels->range : source::Range{};
+}
 source::Range tellingPart(const ast::CompareDecl& compare) { return compare.call_range; }
 source::Range tellingPart(const ast::WorkloadUse& use) { return use.name.range; }
 

@@ -154,7 +154,7 @@ struct Transform : Declarations {
 
   void read(uint32_t index, ast::FactorDecl& out) {
     out.name = factorName(child(index, Rule::FactorName), &out.parts);
-    out.levels = levels(child(index, Rule::Value));
+    if (const auto values = children(index, Rule::Value); !values.empty()) out.levels = levels(values[0]);
     for (uint32_t clause : children(index, Rule::FactorClause)) {
       const bool is_baseline = has(clause, Token::Baseline);
       // The grammar takes the clauses in any order and number; each may be given once.
