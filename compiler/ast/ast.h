@@ -270,7 +270,7 @@ struct WorkloadDecl : Declaration {
   std::vector<Text> inputs;
   /// The inputs marked `copy`: each trial gets its own copy.
   std::vector<Text> copied;
-  /// Where metrics without a source of their own are read; may be null.
+  /// The reader (`json("out.json")`) of metrics without a source of their own; may be null.
   ExprPtr outputs;
   /// Programs that run once before the trials, and before each start.
   std::optional<Command> prepare, before;

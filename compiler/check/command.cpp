@@ -72,13 +72,15 @@ struct CommandChecker {
       command.preparation = plan::Preparation{argumentTexts(arguments), timeout(*declaration.prepare)};
     }
     names.insert(names.end(), kOfTrial.begin(), kOfTrial.end());
+    // From here on values of a trial may stand in arguments.
     if (declaration.before) command.before = argumentTexts(program(*declaration.before));
     command.exit_codes.assign(declaration.exit_codes.begin(), declaration.exit_codes.end());
     const size_t before = context.emitter.errors();
     command.written = program(*declaration.command);
     command.timeout_seconds = timeout(*declaration.command);
-    if (told_all) fillOptions(command.written);
-    // After an error a misspelt name may be the parameter that seems unused.
+    // All parameters are marked by now. After an error a misspelt name may be the one that seems unused.
+    if (told_all)
+      fillOptions(command.written);
     else if (context.emitter.errors() == before)
       unused();
     command.arguments = argumentTexts(command.written);
@@ -155,6 +157,7 @@ struct CommandChecker {
     if (made.texts.empty()) made.texts = {"--{name}", "{value}"};
     const std::string &first = made.texts.front(), &last = made.texts.back();
     const bool named = first.find("{name}") != std::string::npos || first.find("{dashed}") != std::string::npos;
+    // Two forms: one text that holds name and value, or a name followed by a value.
     const bool alone = made.texts.size() == 1 && first.find("{value}") != std::string::npos;
     const bool pair =
         made.texts.size() == 2 && first.find("{value}") == std::string::npos && last.starts_with("{value}");

@@ -72,6 +72,7 @@ struct Comparisons {
     if (!isFresh(emitter, "comparison", comparison, study.comparisons)) return;
     auto function = findFunction(context, declaration.call.callee);
     const auto subject = arguments(declaration, function) ? context.subject(*argument(declaration)) : std::nullopt;
+    // Look up every name before giving up, so that one mistake does not hide another.
     const auto over = context.factor(declaration.over);
     if (declaration.allowed) allow(*declaration.allowed, comparison);
     if (!over) return;
@@ -93,6 +94,7 @@ struct Comparisons {
     if (*function == Function::Efficiency) namesScaling(declaration, factor);
     comparison.weak = *function == Function::Efficiency && !study.metrics[comparison.metric].dimension.isRate() &&
                       scaling(declaration) == "weak";
+    // The text names the baseline even where the study leaves it to the factor.
     comparison.text =
         fmt::format("{} over {} against {}", context.expressions().written(declaration.call_range), factor.name, level);
     study.comparisons.push_back(std::move(comparison));
@@ -171,7 +173,9 @@ struct Comparisons {
         emitter.build(range, errors::NotASeries, metric.name).note(metric.range, "it has one value a trial").emit();
       return false;
     }
+    // A gap is a distance: no direction and no sign matter.
     if (comparison.function == Function::MaxGap) return true;
+    // A derived metric may lack a direction.
     if (comparison.function == Function::Speedup && !metric.better)
       return emitter.build(range, errors::NoDirection, metric.name)
           .note(metric.range, "write 'lower' or 'higher' after it, or take 'ratio'")
@@ -184,7 +188,8 @@ struct Comparisons {
     return true;
   }
 
-  /// The same for a comparison of a comparison: does pinning gain less with more GPUs?
+  /// Whether the function can be applied to a comparison, which asks for instance: does pinning gain less with
+  /// more GPUs? Reports otherwise.
   bool suitsComparison(source::Range range, const Factor& factor, const Comparison& comparison) {
     const Comparison& inner = study.comparisons[*comparison.inner];
     // Over its own factor the inner comparison has no value at its baseline.
@@ -227,6 +232,7 @@ struct Comparisons {
       builder.emit();
       good = false;
     }
+    // The levels enter the formula as numbers, by which the rate is divided.
     for (const Level& level : factor.levels) {
       const Rational* number = factor.lockstep() ? nullptr : level.values[0].asNumber();
       if (number && number->sign() > 0) continue;

@@ -54,6 +54,7 @@ bool Expressions::fits(const Formula& formula, const Type& type, std::string_vie
     mismatch(formula.range, what, type, formula.type);
     return false;
   }
+  // Whether a computed `int` is whole is known only at a point.
   return !formula.isConstant() || allows(formula.constant, formula.range, type, std::nullopt, what);
 }
 
@@ -65,6 +66,8 @@ std::optional<Value> Expressions::valueOf(const Formula& formula, std::string_vi
 std::optional<Value> Expressions::constant(const ast::Expr& expr, const ExpressionScope& place, const Type& expected,
                                            std::string_view what) {
   FormulaPtr formula = asNumber(build(expr, place, &expected), expected);
+  // An expected Error comes from a type that was refused; the value cannot be judged, but its names were looked
+  // up.
   if (formula->type.isError() || expected.isError() || !fits(*formula, expected, what)) return std::nullopt;
   return valueOf(*formula, what);
 }

@@ -45,6 +45,7 @@ struct CriterionChecker {
     criterion.text = text();
     bound_at.assign(study.factors.size(), {});
     criterion.infeasible = declaration.infeasible;
+    // Quantifiers are checked even if the subject was refused.
     const bool judged = criterion.infeasible || subject();
     quantifiers();
     // Without a subject the bound cannot be judged, but its names have a meaning.
@@ -100,6 +101,7 @@ struct CriterionChecker {
     }
     if (index)
       for (const ast::CallArgument& selector : index->selectors) pin(selector);
+    // A series is no single value; compared by max_gap it is one.
     if (!subject || comparison() || !metric().series) return subject.has_value();
     return errors::seriesValue(emitter, word->range, word->name, metric().range);
   }
@@ -156,6 +158,7 @@ struct CriterionChecker {
         if (factor && bind(*factor, name.range)) quantifier.factors.push_back(*factor);
       }
     }
+    // `*` takes the factors that nothing names.
     for (size_t i = 0; i < declaration.quantifiers.size(); ++i) {
       if (!declaration.quantifiers[i].all) continue;
       for (unsigned factor = 0; factor < bound_at.size(); ++factor) {
@@ -165,6 +168,7 @@ struct CriterionChecker {
       }
     }
     for (const ast::Quantifier& declared : declaration.quantifiers)
+      // Not for `*`, which has bound every factor.
       if (declared.where && !declared.all) narrow(*declared.where);
     // A condition may ask only about factors that are pinned or bound by its own or an outer quantifier.
     std::vector<bool> known(bound_at.size(), false);
@@ -301,6 +305,7 @@ struct CriterionChecker {
       emitter.build(declaration.like->range, NotPublished, published.name, metric().name)
           .note(published.range, "the reference is declared here")
           .emit();
+    // Without `within` agreement means 10 %.
     criterion.agreement = *Rational::make(1, 10);
     if (!declaration.like_within) return;
     if (auto share = properShare(*declaration.like_within, "the agreement")) criterion.agreement = *share;

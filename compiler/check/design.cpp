@@ -101,6 +101,7 @@ struct DesignChecker {
     if (name.name == kTimeout) return duration(name, value, design.kinds[kind].settings);
     const std::vector<SettingRule>& rules = rulesOf(kind);
     const SettingRule* rule = named(rules, name.name);
+    // The candidates are those of this kind of trial: `steps` is no setting of quality trials.
     if (!rule) {
       std::vector<std::string> names = namesOf(rules)();
       names.emplace_back(kTimeout);
@@ -156,6 +157,7 @@ struct DesignChecker {
     if (setting.name.name != "repeat")
       return emitter.emit(setting.name.range, BadLooks, toString(kind),
                           "stand behind `repeat`, as in `repeat 20 looks at 8, 14`");
+    // The setting itself was added before, or refused.
     const Design::Kind& block = design.kinds[kind];
     const auto repeat = block.settings.find("repeat");
     if (repeat == block.settings.end()) return;
@@ -195,6 +197,7 @@ struct DesignChecker {
       condition(kind, *binary->left);
       return condition(kind, *binary->right);
     }
+    // The only form: half_width(SUBJECT) <= LIMIT.
     auto* call =
         binary && binary->op == ast::BinaryOp::LessEqual ? std::get_if<ast::CallExpr>(&binary->left->node) : nullptr;
     const bool width = call && joined(call->callee) == "half_width" && call->arguments.size() == 1;
@@ -363,6 +366,7 @@ void checkDesignCovers(StudyContext& context, size_t before) {
   std::map<TrialKind, bool> used;
   std::vector<const Criterion*> criteria;
   for (const Criterion& criterion : study.criteria) criteria.push_back(&criterion);
+  // Every measured metric needs trials of its kind.
   for (unsigned index : study.measuredWith(criteria)) {
     const Metric& metric = study.metrics[index];
     used[metric.kind] = true;
@@ -372,6 +376,7 @@ void checkDesignCovers(StudyContext& context, size_t before) {
         .emit();
   }
   claimsHaveTrials(context, design, nullptr, study.criteria);
+  // A preset may bring criteria, and trials for them.
   for (const Change& preset : study.presets) {
     claimsHaveTrials(context, design, preset.design ? &*preset.design : nullptr, preset.criteria);
     for (const Criterion& criterion : preset.criteria) {

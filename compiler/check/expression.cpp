@@ -367,6 +367,7 @@ FormulaPtr Expressions::variant(const ast::CallExpr& call, source::Range range, 
       emitter_.emit(range, errors::NotAValue, fmt::format("the call '{}(…)'", call.callee.parts.back().name));
     return refused(call, place);
   }
+  // Here it must be a level; refusals below look up the names in its arguments.
   const EnumType& type = *expected->enumeration;
   const ast::Identifier& word = call.callee.parts[0];
   int index = type.find(word.name);

@@ -34,7 +34,7 @@ std::string joined(const ast::QualifiedName& name, size_t first = 0);
 
 using source::squeeze;
 
-/// Replaces every `what` by `with`. What is inserted is not searched again.
+/// Replaces every `what` by `with`. Inserted text is not searched again.
 void replaceAll(std::string& text, std::string_view what, std::string_view with);
 
 /// Diagnostics that several files of check emit; all others stand beside their emit.

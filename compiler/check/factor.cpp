@@ -72,6 +72,7 @@ struct FactorChecker {
       }
       unsigned parameter = static_cast<unsigned>(index);
       context.note(name, study.workload->parameters[parameter].range);
+      // A parameter may vary in one factor only, and once in it.
       const bool twice = std::ranges::count(factor.parameters, parameter) > 0;
       if (twice || study.factor_of[index] >= 0) {
         source::Range first = twice ? names[0].range : study.factors[study.factor_of[index]].range;
@@ -79,6 +80,7 @@ struct FactorChecker {
         for (const ast::Identifier& part : names) context.not_varied.insert(part.name);
         return false;
       }
+      // An argument fixes the parameter for the whole study, so it cannot vary.
       for (const Use& use : study.uses)
         if (use.argument_ranges[parameter].isValid()) {
           context.emitter.build(name.range, FactorIsArgument, name.name)
@@ -248,6 +250,7 @@ std::optional<Expressions::Levels> StudyScope::levels(const ast::Expr& expr, con
                                                       std::string_view what) {
   if (!factor.lockstep())
     return expressions().levels(expr, place(), study.workload->parameters[factor.parameters[0]].type, what);
+  // A single tuple is a set of one.
   std::vector<const ast::Expr*> elements = {&expr};
   if (auto* set = std::get_if<ast::SetExpr>(&expr.node)) {
     elements.clear();
@@ -259,6 +262,7 @@ std::optional<Expressions::Levels> StudyScope::levels(const ast::Expr& expr, con
     auto values = levelValues(*element, factor, what);
     good &= values.has_value();
     if (!values) continue;
+    // The label is the tuple as written, without comments and line breaks.
     std::vector<std::string> parts;
     for (const ast::ExprPtr& part : std::get<ast::TupleExpr>(element->node).elements)
       parts.push_back(context.expressions.written(part->range));

@@ -63,6 +63,7 @@ Metric introduced(const ast::MetricDecl& declaration) {
 bool relabel(Context& context, const ast::MetricDecl& declaration, ModuleScope& scope, Metric& metric) {
   auto [type, allowed] = resolveType(context, *declaration.type, scope);
   if (type.isError()) return false;
+  // A quotient of two times is a plain number; the author knows whether it is a share or a ratio.
   bool pure = metric.dimension.isPure() && type.kind == Type::Kind::Number && type.dimension.isPure();
   if (!pure && !(type.kind == Type::Kind::Number && type.dimension == metric.dimension))
     return context.emitter.refuse(declaration.type->range, errors::UnitMismatch, fmt::format("'{}'", metric.name),
@@ -126,6 +127,7 @@ std::optional<Metric> DerivedMetrics::check(const ast::MetricDecl& declaration) 
   metric.text = context.expressions.written(declaration.derived->range);
   FormulaPtr value = context.expressions.build(*declaration.derived, place);
   if (value->type.isError()) return std::nullopt;
+  // Conditions, levels and properties of a machine are not in a plan's terms.
   const Formula* foreign = foreignPart(*value);
   if (foreign || value->type.kind != Type::Kind::Number)
     return context.emitter.refuse(foreign ? foreign->range : value->range, errors::TypeMismatch, "a derived metric",
@@ -143,6 +145,7 @@ std::optional<Metric> DerivedMetrics::check(const ast::MetricDecl& declaration) 
   metric.dimension = value->type.dimension;
   metric.derived = std::move(value);
   metric.kind = *kind;
+  // A stated kind must be that of the metrics it reads.
   if (declaration.kind && declaration.kind->name != toString(metric.kind))
     return context.emitter.refuse(declaration.kind->range, MixedKinds, metric.name, declaration.kind->name,
                                   toString(metric.kind));
@@ -179,6 +182,7 @@ std::optional<Metric> checkMetric(Context& context, ModuleScope& scope, const as
     return context.emitter.refuse(declaration.name.range, IncompleteMetric, metric.name, why);
   };
   if (!declaration.type) return incomplete("needs a type, as in ': Time'");
+  // Measured metrics need a direction, since speed-ups and verdicts depend on it.
   if (!declaration.direction) return incomplete("must say which is better: 'lower' or 'higher'");
   // `Series` alone is a plain number for each epoch or step; other types need the trait `series`.
   bool bare_series = declaration.type->shape == ast::TypeExpr::Shape::Named && declaration.type->per.empty() &&

@@ -1,5 +1,5 @@
-// Where the numbers of a command are read: `from`, `outputs` and `expect`. Each is a call of a reader (regex,
-// json, csv, stdout, size, same), perhaps inside a reduction (median, last, …), and becomes a
+// Determines where the numbers of a command are read: `from`, `outputs` and `expect`. Each is a call of a
+// reader (regex, json, csv, stdout, size, same), perhaps inside a reduction (median, last, …), and becomes a
 // plan::CommandMetric: a file, a place in it, and the factor to base units.
 
 #include <algorithm>
@@ -251,7 +251,7 @@ void checkMetricSource(Context& context, ModuleScope& scope, const ast::Workload
       refuse(context, declaration.source->range, "only the metrics of a command are read with 'from'");
     return;
   }
-  // Without a `from`: outside metrics need none, others are read by `outputs` at their own name.
+  // A metric without `from` is observed from outside, or `outputs` reads it at its own name.
   if (!workload.command || seenFromOutside(metric)) return;
   if (workload.outputs) {
     metric.source = checker.read(*workload.outputs);
@@ -283,7 +283,7 @@ std::optional<plan::Expectation> checkExpectation(Context& context, ModuleScope&
   wanted.number = relation.has_value();
   auto source = SourceChecker{context, scope, std::move(wanted)}.read(relation ? *binary->left : expr);
   if (!source) return std::nullopt;
-  // Without a relation only readers that match or compare say something.
+  // A bare reader is a condition only if it can match or compare; a number needs a relation.
   const bool truth = source->from == From::Regex || source->from == From::Json || source->from == From::Same;
   if (!relation && (!truth || source->take))
     return refuse(context, expr.range, "a number is compared with what it must be, as in 'size(\"out\") <= 1MB'");

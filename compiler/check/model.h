@@ -323,7 +323,7 @@ struct Change {
   std::vector<Only> only;
   /// Criteria by name. If `kept` has any, all others are dropped.
   std::vector<std::string> removed, kept;
-  /// Likewise for all criteria with a confidence, and for all criteria.
+  /// Removes or keeps all criteria with a confidence; removes all criteria.
   bool removes_confident = false, keeps_confident = false;
   bool removes_all = false;
   /// Criteria that the change adds.

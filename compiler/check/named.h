@@ -35,7 +35,6 @@ diag::Refusal unknownName(diag::Emitter& emitter, std::string_view what, const N
                           std::optional<std::string>* meant = nullptr) {
   return diag::unknownName(emitter, thing.range, what, thing.name, candidates, of, meant);
 }
-/// diag::unknownName and diag::duplicateName for anything with a name and a range.
 template <typename Named>
 diag::Refusal duplicateName(diag::Emitter& emitter, std::string_view what, const Named& thing, source::Range first) {
   return diag::duplicateName(emitter, thing.range, what, thing.name, first);

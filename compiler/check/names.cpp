@@ -24,6 +24,7 @@ std::string_view toString(SymbolKind kind) {
 unsigned Names::add(Symbol symbol) {
   const unsigned id = static_cast<unsigned>(symbols_.size());
   declared_.emplace(keyOf(symbol.range), id);
+  // The first declaration of a name wins, as in the checker.
   if (symbol.parent) named_.emplace(std::tuple(*symbol.parent, symbol.kind, symbol.name), id);
   // A module's own beginning is no word in its text.
   if (symbol.kind != SymbolKind::Module) occurrences_.push_back({symbol.range, id, true});

@@ -47,6 +47,7 @@ void Expressions::mismatch(source::Range range, std::string_view what, const Typ
   bool ratio_and_share = expected.dimension.flavor != Flavor::Plain && found.dimension.flavor != Flavor::Plain &&
                          expected.dimension != found.dimension;
   if (ratio_and_share) builder.note({}, "'x' writes a Ratio (1.2x), '%' a Share (95%); they never mix");
+  // The unit of a share is percent, which `baseUnit` leaves out.
   const bool numbers = expected.kind == Type::Kind::Number && found.kind == Type::Kind::Number;
   if (numbers && found.dimension.isPlain() && !expected.dimension.isPlain()) {
     const std::string unit = expected.dimension.baseUnit();
@@ -59,6 +60,7 @@ void Expressions::mismatch(source::Range range, std::string_view what, const Typ
 }
 
 bool Expressions::want(const Formula& formula, Type::Kind kind, std::string_view what) {
+  // Error passes: its cause was reported.
   if (formula.type.isError() || formula.type.kind == kind) return true;
   return emitter_.refuse(formula.range, errors::TypeMismatch, what, kindName(kind), describe(formula.type));
 }
@@ -97,7 +99,6 @@ FormulaPtr Expressions::binary(const ast::BinaryExpr& binary, source::Range rang
   if (op == Coalesce) return coalesce(binary, range, place);
   if (op == Add || op == Subtract || op == Multiply || op == Divide) return arithmetic(binary, range, place);
   if (op != Or && op != And) return equality(binary, range, place);
-  // Build both sides before judging either, so that both are reported.
   const std::string_view what = op == Or ? "a side of 'or'" : "a side of 'and'";
   // Build both sides before judging either, so that both are reported.
   FormulaPtr left = build(*binary.left, place), right = build(*binary.right, place);
@@ -118,6 +119,7 @@ FormulaPtr Expressions::coalesce(const ast::BinaryExpr& binary, source::Range ra
         .emit();
     return left;
   }
+  // The result is whole only if both sides are.
   Type type = left->type;
   type.whole = left->type.whole && right->type.whole;
   return make(Op::Coalesce, type, range, {left, right});
@@ -136,6 +138,7 @@ FormulaPtr Expressions::equality(const ast::BinaryExpr& binary, source::Range ra
   }
   if (left->type.isError() || right->type.isError()) return error();
   if (!agree(left, right)) return error();
+  // `<` and its like need an order: numbers have one, enums only if declared so.
   if (op != Op::Equal && op != Op::NotEqual) {
     const Type& type = left->type;
     bool ordered = type.kind == Type::Kind::Number || (type.kind == Type::Kind::Enum && type.enumeration->ordered);
@@ -150,6 +153,7 @@ FormulaPtr Expressions::membership(const ast::BinaryExpr& binary, source::Range 
   // A written range or set belongs to `in`; anything else must be a list value.
   bool written = std::holds_alternative<ast::RangeExpr>(binary.right->node) ||
                  std::holds_alternative<ast::SetExpr>(binary.right->node);
+  // Build a list first, since its element type gives a bare level on the left its meaning.
   FormulaPtr list = written ? nullptr : build(*binary.right, place);
   bool is_list = list && list->type.kind == Type::Kind::List;
   FormulaPtr value = build(*binary.left, place, is_list ? &list->type.composite->parts[0] : nullptr);
@@ -168,6 +172,7 @@ FormulaPtr Expressions::membership(const ast::BinaryExpr& binary, source::Range 
     bool good = true;
     for (const ast::ExprPtr& element : set->elements) {
       FormulaPtr built = build(*element, place, &value->type);
+      // Judge all elements, so that each mistake is reported.
       good &= agree(value, built);
       operands.push_back(std::move(built));
     }
@@ -204,6 +209,7 @@ FormulaPtr Expressions::arithmetic(const ast::BinaryExpr& binary, source::Range 
   if (left->type.isError() || right->type.isError()) return error();
   if (!want(*left, Type::Kind::Number, "the left side") || !want(*right, Type::Kind::Number, "the right side"))
     return error();
+  // Sums need one dimension; products and quotients make a new one.
   if (op == Op::Add || op == Op::Subtract)
     return agree(left, right) ? make(op, Type::number(left->type.dimension), range, {left, right}) : error();
   auto dimension = op == Op::Multiply ? left->type.dimension.times(right->type.dimension)
@@ -329,6 +335,7 @@ FormulaPtr Expressions::sequence(const std::vector<ast::ExprPtr>& elements, sour
                                  const ExpressionScope& place, const Type* expected, bool tuple) {
   bool fits = expected && expected->kind == (tuple ? Type::Kind::Tuple : Type::Kind::List);
   Formula formula = formulaOf(Formula::Op::Sequence, Type::error(), range);
+  // The value without its parts; evaluation fills them in from the operands.
   formula.constant = {CompositeValue{tuple ? Type::Kind::Tuple : Type::Kind::List, {}, {}}};
   std::vector<Type> types;
   for (size_t i = 0; i < elements.size(); ++i) {
@@ -343,6 +350,7 @@ FormulaPtr Expressions::sequence(const std::vector<ast::ExprPtr>& elements, sour
     types.push_back(wanted ? *wanted : element->type);
     formula.operands.push_back(std::move(element));
   }
+  // `[]` has a type only from its context.
   if (!tuple && types.empty() && !fits)
     return error(emitter_.refuse(range, errors::NotAValue, "an empty list of unknown type"));
   formula.type = tuple ? Type::tuple(std::move(types)) : fits ? *expected : Type::list(types[0]);

@@ -35,6 +35,7 @@ bool addFactors(StudyContext& context, const std::vector<ast::Identifier>& names
   bool good = true;
   for (const ast::Identifier& name : names) {
     const bool known = context.factor(name).has_value();
+    // Add the name even if it is unknown, so that a repetition is reported too.
     good &= seen.add(context.emitter, "factor", name) && known;
     if (known) by.push_back(name.name);
   }
@@ -103,6 +104,7 @@ struct PlotChecker {
       context.note(plot.subject, context.study.metrics[subject].range);
       return overPlaces(places);
     }
+    // Look up the word after `over` all the same, for its own mistake.
     if (!checkSubject(context, plot.subject)) {
       seen.add(context.emitter, "factor", word);
       return context.factor(word), false;
@@ -158,6 +160,7 @@ void checkMeasures(StudyContext& context) {
         continue;
       }
       context.note(name, study.metrics[metric].range);
+      // Listing a metric twice is harmless, so a warning is enough.
       if (auto [at, fresh] = seen.emplace(name.name, name.range); !fresh)
         context.emitter.build(name.range, MeasuredTwice, name.name).note(at->second, "the first time is here").emit();
       measure(study, static_cast<unsigned>(metric));

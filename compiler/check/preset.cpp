@@ -14,7 +14,8 @@ EXPC_DIAGNOSTIC(AssignsFactor, Error, "'{0}' is a factor of this study, so it ta
 /// The declared levels that `expr` selects, sorted; nothing after a report.
 std::optional<Only> pick(StudyScope& context, unsigned index, const ast::Expr& expr) {
   const Factor& factor = context.study.factors[index];
-  if (factor.levels.empty()) return std::nullopt;  // reported there
+  // The factor's levels were refused and reported.
+  if (factor.levels.empty()) return std::nullopt;
   auto levels = context.levels(expr, factor, fmt::format("a level of '{}'", factor.name));
   if (!levels) return std::nullopt;
   Only only{index, {}, expr.range};
@@ -45,6 +46,7 @@ struct PresetChecker {
     const size_t before = context.context.problems();
     change.name = declaration.name.name;
     change.range = declaration.name.range;
+    // The design first: `design.…` assignments below add to it.
     if (!declaration.designs.empty()) change.design = checkDesign(context, declaration.designs, true);
     for (const ast::Assignment& assignment : declaration.assignments) assign(assignment);
     for (const ast::OnlyClause& clause : declaration.only) only(clause);
@@ -77,6 +79,7 @@ struct PresetChecker {
                                     " of " + study.workload->name));
     if (!assigned.add(context.emitter, "argument", name)) return;
     if (factor >= 0) return levels(assignment, static_cast<unsigned>(factor));
+    // Every workload that has the parameter must accept the value, since the change reaches all of them.
     const Type& type = study.workload->parameters[index].type;
     std::string what = fmt::format("'{}'", name.name);
     auto value = context.expressions().constant(*assignment.value, context.place(), type, what);
@@ -119,6 +122,7 @@ struct PresetChecker {
           for (const ast::CriterionDecl& criterion : preset.criteria) all.push_back(criterion.name);
     }
     using Which = ast::CriteriaClause::Which;
+    // The parser refuses `keep criterion *`, so All always removes.
     change.removes_all |= clause.which == Which::All;
     if (clause.which == Which::Confident) (clause.keep ? change.keeps_confident : change.removes_confident) = true;
     for (const ast::Identifier& name : clause.criteria) choose(name, clause.keep);
@@ -137,6 +141,7 @@ struct PresetChecker {
   void add(const ast::CriterionDecl& declaration) {
     const std::string& name = declaration.name.name;
     for (const Criterion& known : study.criteria)
+      // The criteria were chosen before, so `drops` is final here.
       if (known.name == name && !change.drops(known))
         diag::duplicateName(context.emitter, declaration.name.range, "criterion", name, known.range);
     added.add(context.emitter, "criterion", declaration.name);

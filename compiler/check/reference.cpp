@@ -82,7 +82,6 @@ struct ReferenceReader {
 
   /// Reports a mistake of the reference, once for all the studies that read it.
   diag::Refusal refuse(source::Range range, std::string why) {
-    // Several studies read the same reference; report its mistake once.
     if (context.context.reported_references.insert(result.name).second)
       context.emitter.build(range, BadReference, result.name, std::move(why)).emit();
     return {};

@@ -28,6 +28,7 @@ const Workload* findWorkload(Context& context, ModuleScope& scope, const ast::Qu
     context.expressions.note(last.range, found->second->range);
     return found->second;
   }
+  // A standard module that is not imported may have it: search the embedded text for its declaration.
   for (std::string_view module : stdlib::names())
     if (stdlib::module(module)->find(fmt::format("\nworkload {} ", last.name)) != std::string_view::npos) {
       context.emitter.build(last.range, diag::UnknownName, "workload", last.name, "")
@@ -55,6 +56,7 @@ bool findUses(StudyContext& context) {
     use.range = declaration.name.range;
     use.workload = findWorkload(context.context, context.scope, declaration.name);
     good &= use.workload != nullptr;
+    // Labels become the levels of the factor `workload`, so several workloads need them.
     if (declared.size() > 1 && !declaration.label) {
       context.emitter.build(declaration.name.range, MissingLabel)
           .note({}, "write 'workload ours = {}(…)'", joined(declaration.name))
@@ -94,6 +96,8 @@ void checkArguments(StudyContext& context, const ast::WorkloadUse& declaration, 
       continue;
     }
     context.note(name, real.parameters[index].range);
+    // The index in the union differs from the one in the real workload, which has the type and the allowed
+    // values.
     size_t at = static_cast<size_t>(workload.findParameter(name.name));
     if (use.argument_ranges[at].isValid()) {
       duplicateName(context.emitter, "argument", name, use.argument_ranges[at]);
@@ -113,6 +117,7 @@ void checkArguments(StudyContext& context, const ast::WorkloadUse& declaration, 
 /// fit.
 bool joinUses(StudyContext& context) {
   Study& study = context.study;
+  // A single workload is used as it is, with the identity as its mapping.
   if (study.uses.size() > 1) {
     study.workload = unite(context);
   } else {
@@ -159,11 +164,13 @@ void checkAllArguments(StudyContext& context) {
 /// Reports parameters that have neither a default nor an argument nor a factor.
 void checkNoArgumentMissing(StudyContext& context) {
   const Study& study = context.study;
+  // A misspelt name may be the missing one, and was reported.
   if (context.stray) return;
   for (const Use& use : study.uses) {
     std::vector<std::string> missing;
     for (size_t i = 0; i < use.arguments.size(); ++i) {
       const Parameter& parameter = study.workload->parameters[i];
+      // An argument that was given and refused is not missing.
       bool needed = use.parameter_of[i] >= 0 && !use.arguments[i] && !use.argument_ranges[i].isValid();
       if (needed && study.factor_of[i] < 0 && !parameter.type.isError())
         missing.push_back(fmt::format("'{}'", parameter.name));
@@ -223,6 +230,7 @@ void checkControls(StudyContext& context) {
 /// Presets of the file and of the study, each checked against this study.
 void checkPresets(StudyContext& context) {
   std::vector<const ast::PresetDecl*> all;
+  // The file's presets come first, so a study's preset of the same name is the one that is refused.
   for (const ast::PresetDecl& declaration : context.scope.ast->presets) all.push_back(&declaration);
   for (const ast::PresetDecl& declaration : context.declaration->presets) all.push_back(&declaration);
   for (const ast::PresetDecl* declaration : all) {

@@ -17,6 +17,7 @@ Type typeOf(std::string_view written) {
   if (written == "int") return Type::integer();
   if (written == "bool") return Type::boolean();
   if (written == "string") return Type::string();
+  // Otherwise a dimension, or a quotient of two.
   const size_t stroke = written.find(" / ");
   const Dimension above = *findDimension(written.substr(0, stroke));
   return Type::number(stroke == std::string_view::npos ? above
@@ -26,6 +27,7 @@ Type typeOf(std::string_view written) {
 }  // namespace
 
 const std::vector<SystemProperty>& systemProperties() {
+  // Built once: the table is constant, and properties are referred to by index.
   static const std::vector<SystemProperty> all = [] {
     std::vector<SystemProperty> result;
     for (const language::Word& word : language::words(language::Role::Property))
@@ -56,6 +58,7 @@ llvm::json::Object toJson(const System& system) {
   llvm::json::Object object;
   const auto& all = systemProperties();
   for (size_t i = 0; i < all.size(); ++i) {
+    // An unknown property is left out, which reads back as unknown.
     if (!system.values[i]) continue;
     const Value& value = *system.values[i];
     llvm::json::Value& member = object[llvm::StringRef(all[i].name)];

@@ -39,6 +39,7 @@ std::vector<std::string> typeNames(Find find) {
 /// The type of a name, in this file or behind a module; Error after a report.
 Type namedType(Context& context, const ast::QualifiedName& name, ModuleScope& scope) {
   const ast::Identifier& last = name.parts.back();
+  // Built-in names win; enums and units may stand behind a module.
   if (auto simple = simpleType(last.name); simple && name.parts.size() == 1) return *simple;
   ModuleScope* where = context.expressions.scopeOf(name, scope);
   if (!where) return Type::error();
@@ -59,6 +60,7 @@ std::optional<Refinement> refinement(Context& context, const ast::Expr& expr, co
   result.range = expr.range;
   result.text = context.expressions.written(expr.range);
   ExpressionScope place{&scope};
+  // A bound must be constant, and of the type that it bounds.
   auto bound = [&](const ast::ExprPtr& part, const Type& expected) -> std::optional<Rational> {
     if (!part) return std::nullopt;
     auto value = context.expressions.constant(*part, place, expected, "a bound of the type");
@@ -85,6 +87,7 @@ std::optional<Refinement> refinement(Context& context, const ast::Expr& expr, co
     }
     return result;
   }
+  // A set of allowed values is read as levels are, so that the same notation works.
   auto levels = context.expressions.levels(expr, place, type, "the allowed values");
   if (!levels) return std::nullopt;
   for (Level& level : levels->levels) result.set.push_back(std::move(level.values[0]));
@@ -99,6 +102,7 @@ Type shape(Context& context, const ast::TypeExpr& expr, ModuleScope& scope) {
   for (const ast::TypeExpr& part : expr.parts) {
     TypeAndRefinement resolved = resolveType(context, part, scope);
     if (resolved.type.isError()) return Type::error();
+    // Refinements are kept beside the type of a parameter, so parts of a type cannot have one.
     if (part.refinement) {
       context.emitter.emit(part.refinement->range, errors::NotSupported, "a range or set inside a type");
       return Type::error();

@@ -81,6 +81,7 @@ struct Uniter {
   /// Adds every parameter name once, after the parameters that its `when` reads in any workload. False if that
   /// is impossible, or if workloads disagree about a parameter.
   bool order() {
+    // Each name once; the first workload that has it gives type and documentation.
     std::vector<Parameter> all;
     for (const Use& use : study.uses)
       for (const Parameter& parameter : use.workload->parameters)

@@ -52,6 +52,7 @@ void declareEnums(Checking& context, ModuleScope& scope) {
     type->doc = declaration.doc;
     type->ordered = declaration.ordered;
     type->range = declaration.name.range;
+    // A repeated enum gets a type of its own all the same, so that its levels are checked.
     auto [at, added] = scope.enums.emplace(type->name, type.get());
     if (!added) diag::duplicateName(context.emitter, declaration.name.range, "enum", type->name, at->second->range);
     fresh.emplace_back(&declaration, type.get());
@@ -154,6 +155,7 @@ void checkEstimate(Context& context, ExpressionScope place, const ast::EstimateD
   }
   context.expressions.note(name.range, workload.metrics[metric].range);
   Dimension bytes = Dimension::of(Dimension::Bytes);
+  // Only memory is estimated: it decides whether a point can run at all.
   if (workload.metrics[metric].dimension != bytes)
     return context.emitter.build(name.range, BadEstimate, name.name, workload.metrics[metric].dimension.typeName())
         .note(workload.metrics[metric].range, "the metric is declared here")
@@ -180,6 +182,8 @@ void declareWorkload(Checking& context, ModuleScope& scope, const ast::WorkloadD
     if (isFresh(context.emitter, "parameter", parameter, workload->parameters))
       workload->parameters.push_back(std::move(parameter));
   }
+  // Parameters are complete here, so conditions may name any of them; checkWhen restricts `when` to earlier
+  // ones.
   NameMap<LetEntry> lets;
   ExpressionScope place{&scope, &workload->parameters, &lets};
   place.workload = workload->range;
@@ -200,6 +204,7 @@ void declareWorkload(Checking& context, ModuleScope& scope, const ast::WorkloadD
     if (declared.source || outputs) checkMetricSource(context, scope, declaration, declared, *metric);
     addMetric(context, *workload, std::move(*metric));
   }
+  // Measured metrics are complete here.
   DerivedMetrics{context, declaration.metrics, workload->metrics, place}.declareAll();
   for (const ast::EstimateDecl& declared : declaration.estimates) checkEstimate(context, place, declared, *workload);
   workload->command = checkCommand(context, declaration, *workload, scope);

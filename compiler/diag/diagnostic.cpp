@@ -84,12 +84,14 @@ std::optional<std::string> closest(std::string_view name, const std::vector<std:
   // The distance costs the product of the lengths, and among thousands of names one is near by chance.
   constexpr size_t kLongest = 64, kMost = 1000;
   if (name.empty() || name.size() > kLongest || candidates.size() > kMost) return std::nullopt;
+  // Compare in lower case, since case is a frequent slip and costs nothing. Two thirds of the letters must fit.
   std::string lower = llvm::StringRef(name.data(), name.size()).lower();
   unsigned limit = std::max<unsigned>(1, static_cast<unsigned>(name.size() + 1) / 3);
   unsigned best = limit + 1;
   std::optional<std::string> found;
   for (const std::string& candidate : candidates) {
     if (candidate.empty() || candidate.size() > kLongest || candidate == name) continue;
+    // A swap is two edits to Levenshtein but one slip, so it is looked for first.
     if (best > 1 && isSwapped(lower, llvm::StringRef(candidate).lower())) {
       best = 1;
       found = candidate;
@@ -117,6 +119,7 @@ std::optional<std::string> Builder::suggest(
   if (!told_) return std::nullopt;
   const std::vector<std::string> names = candidates();
   std::optional<std::string> near = closest(name, names);
+  // A near name is offered as a fix; else the caller may say what names there are.
   if (near)
     guess(range, *near);
   else if (const std::string text = otherwise ? otherwise(names) : ""; !text.empty())
@@ -131,6 +134,7 @@ static std::string shortened(std::string_view name) {
 }
 
 std::string list(const std::vector<std::string>& names, std::string_view last) {
+  // A list of thousands hides the message that it belongs to.
   constexpr size_t kMost = 100;
   std::string text;
   for (size_t i = 0; i < names.size() && i < kMost; ++i) {
@@ -143,6 +147,7 @@ std::string list(const std::vector<std::string>& names, std::string_view last) {
 Refusal unknownName(Emitter& emitter, source::Range range, std::string_view what, std::string_view name,
                     const Candidates& candidates, std::string_view of, std::optional<std::string>* meant) {
   auto builder = emitter.build(range, UnknownName, what, shortened(name), of);
+  // A short list is worth showing whole; a long one only repeats the documentation.
   const auto near = builder.suggest(range, name, candidates, [&](const std::vector<std::string>& names) -> std::string {
     if (names.empty()) return fmt::format("there is no {} to choose from", what);
     return names.size() > 20 ? "" : fmt::format("there {} {}", names.size() == 1 ? "is" : "are", list(names));

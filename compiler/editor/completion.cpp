@@ -202,6 +202,7 @@ class Completion : Places {
     if (!found || openBracket() != open) return;  // inside the brackets of a value: `data = mnist(`
     workloads_ = {*found};
     if (lastKind() == Token::Assign) return values(typeOf({std::string(last(1))}));
+    // A parameter with a value is not proposed again.
     std::vector<std::string> given;
     for (size_t at = open; at < size(); ++at)
       if (kindAt(at) == Token::Assign) given.emplace_back(textAt(at - 1));
@@ -235,6 +236,7 @@ class Completion : Places {
       const Slot* slot = slotOf(rule, Token::EndOfFile);
       direct_ = begin >= context_.word.begin;
       unsigned depth = 0;
+      // Finds the last token of this rule, outside of brackets, that has a slot. `depth` is the nesting at the place.
       for (size_t at = 0; at < size(); ++at) {
         if (context_.statement[at].range.begin < begin) continue;
         if (parse::closes(kindAt(at)) && depth > 0) --depth;

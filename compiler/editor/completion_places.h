@@ -59,8 +59,8 @@ class Places {
   // The symbol of the document's module.
   std::optional<unsigned> file_;
   // The symbols of the study and the workload that hold the place, if they could be read.
-  std::optional<unsigned> study_,
-      workload_;  // the symbols of the study and the workload that hold the place, if they could be read
+  // The symbols of the study and the workload that hold the place, if they could be read.
+  std::optional<unsigned> study_, workload_;
   // The symbols of the workloads whose names are in sight.
   std::set<unsigned> workloads_;
   // Whether only items of a list stand between the slot's token and the place.

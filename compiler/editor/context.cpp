@@ -73,7 +73,7 @@ Context contextAt(const source::SourceManager& sources, const std::vector<LexedT
     if (!token.isComment() && token.range.begin >= statement) context.statement.push_back(token);
   }
   context.brackets = openBrackets(context.statement);
-  // Behind the closing brace the rule is still open, but the names are no longer the user's.
+  // Only between the braces: the rule is open in front of them too, where its own name and words stand.
   context.in_enum &= context.brackets > 0;
   return context;
 }

@@ -81,6 +81,7 @@ llvm::json::Array diagnostics(const Query& query) {
       result.push_back(published(query, diagnostic, diagnostic.range, diagnostic.message, diagnostic.notes));
     } else if (diagnostic.severity == diag::Severity::Error &&
                files.insert(file.index).second) {  // the first of a file
+      // Warnings of imports stay with their own files; one error is enough to say that a file is broken.
       const source::Position at = query.analysis.sources.position(file, diagnostic.range.begin);
       result.push_back(published(
           query, diagnostic, importOf(query, file),

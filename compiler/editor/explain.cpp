@@ -107,6 +107,7 @@ class Renderer {
     const size_t comment = text.find("// ");
     if (!style_.colour || comment == std::string_view::npos) return std::string(text);
     std::string_view note = text.substr(comment);
+    // An expected code: E or W and four digits behind the slashes.
     const bool expects = note.size() >= 8 && (note[3] == 'E' || note[3] == 'W') &&
                          std::all_of(note.begin() + 4, note.begin() + 8, [](char c) { return c >= '0' && c <= '9'; });
     return std::string(text.substr(0, comment)) + style_.paint(!expects         ? kDim
@@ -122,6 +123,7 @@ class Renderer {
     std::string text = bullet_ ? "- " : "", before;
     size_t column = text.size();
     for (const Word& word : words()) {
+      // The first word never breaks, so a word that is wider than the terminal does not begin with an empty line.
       const bool breaks = !before.empty() && column + 1 + word.width > style_.width;
       column = (breaks ? indent.size() : column + before.size()) + word.width;
       text += (breaks ? "\n" + indent : before) + word.text;
@@ -139,6 +141,7 @@ class Renderer {
     Word word;
     const auto add = [&](std::string_view code, std::string_view text) {
       word.text += code.empty() ? std::string(text) : style_.paint(code, text);
+      // Widths in columns: wide characters take two.
       word.width += diag::displayLine(text).columns.back();
     };
     const auto end = [&] {

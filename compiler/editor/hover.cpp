@@ -55,6 +55,7 @@ std::optional<PointCounts> countPoints(const check::Study& study, uint64_t most)
   const std::unique_ptr<expand::Space> space = expand::Space::compile(whole, emitter);
   if (!space) return std::nullopt;
   PointCounts counts{points::Seen(*space)};
+  // Points are counted, not estimated: rules may leave out any combination.
   const expand::Walk walk = expand::walk(*space, {}, [&](expand::Levels point) {
     ++counts.points;
     counts.seen.add(point);
@@ -122,6 +123,7 @@ class Hover {
     return text;
   }
 
+  /// The name of an import: what the module declares.
   std::string describe(const load::Module& module) {
     // The prefix of a built-in module is its name with a dot.
     std::string name = module.is_stdlib
@@ -193,6 +195,7 @@ class Hover {
   }
 
   std::string describe(const ast::MetricDecl& metric) {
+    // A derived metric shows its formula, another one its type; the checker adds type or unit.
     const check::Metric* checked = checkedMetric();
     const std::string type = metric.type ? written(analysis_, metric.type->range) : "?";
     Page page(metric.derived ? written(analysis_, metric.range)
@@ -218,6 +221,7 @@ class Hover {
     return page.text();
   }
 
+  /// A workload's use in a study.
   std::string describe(const ast::WorkloadUse& use) {
     Page page(written(analysis_, use.range));
     const source::Range name = use.name.parts.back().range;
@@ -311,6 +315,7 @@ const language::Word* propertyAt(const Query& query, const parse::LexedToken& to
   // Back over the dots to the beginning of the whole name; the token is only a part of it.
   while (begin > 0 && (all[begin - 1] == '.' || llvm::isAlnum(all[begin - 1]))) --begin;
   llvm::StringRef name(all.data() + begin, token.range.end - begin);
+  // In the braces of a system names have no prefix.
   const bool of_system = name.consume_front("system.");
   const Context context = contextAt(query.analysis.sources, query.analysis.tokens, token.range.begin);
   if (!of_system && context.block != parse::Rule::SystemBody) return nullptr;

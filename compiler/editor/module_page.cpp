@@ -75,6 +75,7 @@ struct Writer {
     return {param.name.name, typeName(param.type), text(param.type.refinement), text(param.default_value),
             text(param.when)};
   }
+  /// A metric that stands for all of a module (`NAME.*`) has no columns; finish() says what it is.
   std::vector<std::string> cells(const ast::MetricDecl& metric) const {
     if (metric.all) return {metric.name.name + ".*", "", "", "", "", ""};
     // Metrics come from timed trials unless they say otherwise; a derived one has no trials of its own.
@@ -147,6 +148,7 @@ struct Writer {
     row.after = " { " + llvm::join(levels, ", ") + " }";
   }
 
+  /// The head of a rule, as it is written in front of its condition.
   static std::string word(const ast::RuleDecl& rule) {
     return rule.kind == ast::RuleKind::Exclude ? "exclude " : "require ";
   }
@@ -176,6 +178,7 @@ struct Writer {
     add("", columns, all);
   }
 
+  /// Adds a workload with its parts. A workload without `version` has version 1.
   void workload(const ast::WorkloadDecl& decl) {
     Section& section = begin("workload", prefix, decl);
     section.version = decl.version.value_or(1);
@@ -194,6 +197,7 @@ struct Writer {
   void system(const ast::SystemDecl& decl) {
     begin("system", prefix, decl);
     add("", kProperties, decl.properties);
+    // Markdown needs no padding: there `after` is not shown.
     size_t widest = 0;
     for (const ast::Assignment& property : decl.properties)
       widest = std::max(widest, text(property.target.range).size());
@@ -205,6 +209,7 @@ struct Writer {
   std::string typeName(const ast::TypeExpr& type) const {
     source::Range range = type.range;
     if (!type.refinement) return text(range);
+    // The text of a type in front of its refinement ends in `in`.
     std::string_view whole = sources.text(source::Range{range.file, range.begin, type.refinement->range.begin});
     const size_t in = whole.rfind("in");
     return source::squeeze(whole.substr(0, in));
@@ -225,6 +230,7 @@ std::string summaryOf(const std::string& doc, const ast::Module& module) {
   if (!doc.empty()) return firstSentence(doc);
   if (module.workloads.size() == 1 && !module.workloads[0].doc.empty())
     return module.workloads[0].name.name + ": " + firstSentence(module.workloads[0].doc);
+  // No comment sums the module up, so the names of its declarations must do.
   std::vector<std::string> names;
   const auto add = [&](const auto& all) {
     for (const auto& declared : all) names.push_back(declared.name.name);
@@ -259,6 +265,7 @@ Table tableOf(const source::SourceManager& sources, const ast::MetricDecl& metri
   return Writer{sources}.table("", kMetrics, std::span(&metric, 1));
 }
 
+// Two passes: sections first, then the enums that the kept workload's parameters need.
 void keepWorkload(ModulePage& page, std::string_view name) {
   std::erase_if(page.sections, [&](const Section& section) {
     return section.kind.empty() ? section.name != "Enums" : section.kind != "workload" || section.name != name;
@@ -302,6 +309,7 @@ std::string print(const Table& table) {
     cells.push_back(cell(row.doc, false));
     for (size_t at = 0; at <= columns; ++at) used[at] = used[at] || !cells[at].empty();
   }
+  // A row of the table: the values of all columns in use.
   const auto line = [&](const auto& value) {
     std::string out = "|";
     for (size_t at = 0; at <= columns; ++at)
@@ -332,6 +340,7 @@ std::string wrapped(const std::string& text, unsigned indent, const editor::Text
 
 }  // namespace
 
+// Headings: one for each section, with the module's prefix as a study would write it, and one for each table.
 std::string renderMarkdown(const ModulePage& page) {
   std::string out = "# " + page.title + "\n\n";
   const auto add = [&](const std::string& text) {
@@ -353,6 +362,7 @@ std::string renderMarkdown(const ModulePage& page) {
   return out;
 }
 
+// Each row is written as its declaration: head, name in colour, then the columns that finish() and table() joined.
 std::string renderText(const ModulePage& page, const editor::TextStyle& style) {
   std::string out = style.paint("1", page.title) + "\n\n";
   const auto comment = [&](const std::string& text, unsigned indent) {

@@ -49,6 +49,7 @@ Object region(const source::SourceManager& sources, source::Range range) {
                 {"endColumn", end.column}, {"byteOffset", range.begin},   {"byteLength", range.end - range.begin}};
 }
 
+/// A file, and a place in one, as SARIF refers to them.
 Object artifact(const source::SourceManager& sources, source::FileId file) {
   return Object{{"uri", uri(sources.name(file))}};
 }
@@ -75,6 +76,7 @@ Object rule(diag::Kind kind) {
 /// together.
 Object fixObject(const source::SourceManager& sources, const std::vector<diag::FixIt>& fixes) {
   Array changes;
+  // Groups the replacements by file, in the order in which files first occur.
   std::vector<bool> done(fixes.size(), false);
   for (size_t first = 0; first < fixes.size(); ++first) {
     if (done[first]) continue;
@@ -98,6 +100,7 @@ Object fixObject(const source::SourceManager& sources, const std::vector<diag::F
 Object result(const source::SourceManager& sources, const diag::Diagnostic& diagnostic, size_t rule_index) {
   std::string text = diagnostic.message;
   Array related;
+  // SARIF gives related locations a number, by which a message can refer to them.
   for (const diag::Note& note : diagnostic.notes) {
     if (note.range.isValid()) {
       Object place = location(sources, note.range);
@@ -108,12 +111,14 @@ Object result(const source::SourceManager& sources, const diag::Diagnostic& diag
       text += "\n" + note.message;
     }
   }
+  // `ruleIndex` refers to the list of rules in the same log.
   Object out{{"ruleId", jsonText(diag::code(diagnostic.kind))},
              {"ruleIndex", static_cast<int64_t>(rule_index)},
              {"level", jsonText(diag::word(diagnostic.severity))},
              {"message", message(text)}};
   if (diagnostic.range.isValid()) out["locations"] = Array{location(sources, diagnostic.range)};
   if (!related.empty()) out["relatedLocations"] = std::move(related);
+  // A fix that is shown in part could be applied in part.
   const bool placed = std::all_of(diagnostic.fixes.begin(), diagnostic.fixes.end(),
                                   [](const diag::FixIt& fix) { return fix.range.isValid(); });
   if (!diagnostic.fixes.empty() && placed) out["fixes"] = Array{fixObject(sources, diagnostic.fixes)};

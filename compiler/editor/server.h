@@ -47,9 +47,9 @@ class Deframer {
   std::optional<Item> header();
 
   std::string buffer_;
-  size_t searched_ =
-      0;             // bytes at the front of the buffer that hold no end of a header, so that none is searched twice
-  size_t skip_ = 0;  // bytes still to skip of a body that is too large
+  // Bytes at the front of the buffer that hold no end of a header, so that none is searched twice.
+  size_t searched_ = 0;
+  size_t skip_ = 0;               // bytes still to skip of a body that is too large
   std::optional<size_t> length_;  // of the body that comes next; nothing while a header is read
   bool resync_ = false;           // whether garbage is being skipped up to the next header
 };
@@ -95,6 +95,7 @@ class Server {
 
   /// Checks that a JSON value is a message, and puts it into the queue.
   void take(llvm::json::Value value);
+  /// Answers one request, or carries out one notification.
   void request(const Message& message);
   void notification(const Message& message);
   /// Sends the result of a request, or its error.
@@ -115,7 +116,9 @@ class Server {
   void didChange(const llvm::json::Object& params);
   void didSave(const llvm::json::Object& params);
   void didClose(const llvm::json::Object& params);
+  /// The open document that a message names, or null.
   Document* named(const llvm::json::Object& params);
+  /// Marks the document at a path, and those that import it, for publishing.
   void markStale(const std::string& path);
   /// Answers a question about a document.
   Result ask(const std::string& method, const llvm::json::Object& params);

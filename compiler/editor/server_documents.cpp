@@ -138,6 +138,7 @@ llvm::json::Value wanted(llvm::json::Value actions, const llvm::json::Object* co
     const llvm::StringRef kind = action.getAsObject()->getString("kind").value_or("");
     for (const llvm::json::Value& value : *kinds) {
       const auto asked = value.getAsString();
+      // "source" asks for everything below it, but "sour" for nothing: a prefix must end at a dot.
       if (!asked || !(kind == *asked || (kind.starts_with(*asked) && kind[asked->size()] == '.'))) continue;
       kept.push_back(std::move(action));
       break;
@@ -191,6 +192,7 @@ const Questions kOfPlace = {{"textDocument/completion", plain<completion>},
 }  // namespace
 
 Server::Result Server::ask(const std::string& method, const llvm::json::Object& params) {
+  // Checks in this order give the most useful error: the method first, then the document, then the position.
   const auto whole = kOfDocument.find(method), placed = kOfPlace.find(method);
   if (whole == kOfDocument.end() && placed == kOfPlace.end())
     return protocolError(kMethodNotFound, fmt::format("there is no method '{}'", jsonText(method)));
@@ -202,6 +204,7 @@ Server::Result Server::ask(const std::string& method, const llvm::json::Object& 
   if (whole != kOfDocument.end()) return whole->second(query, params);
   const std::optional<Position> position = positionFrom(params.get("position"));
   if (!position) return protocolError(kInvalidParams, fmt::format("{} names a position", method));
+  // The position is mapped by the document's text, which equals the one that was just compiled.
   query.offset = static_cast<uint32_t>(document->lines.offset(*position, workspace_.encoding));
   return placed->second(query, params);
 }

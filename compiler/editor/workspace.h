@@ -61,6 +61,7 @@ struct Document {
   std::string text;
   LineIndex lines{text};
 
+  /// Sets the whole text.
   void replaceAll(std::string with);
   /// Replaces the text between two positions. If they are in the wrong order, nothing is removed and the text is
   /// inserted at the first.
@@ -71,8 +72,8 @@ struct Document {
 /// the document changes.
 struct Analysis {
   source::SourceManager sources;
-  bool loaded =
-      false;  // false if the text was refused as a whole (too large, not UTF-8); then there is only a diagnostic
+  /// False if the text was refused as a whole (too large, not UTF-8); then there is only a diagnostic.
+  bool loaded = false;
   source::FileId root{0};
   check::Program program;
   std::vector<parse::LexedToken> tokens;  // of the root file, with comments
@@ -101,14 +102,16 @@ class Workspace {
 
   /// The largest grids, in combinations of levels, that are walked for lints and counts. A walk must not delay typing.
   struct Limits {
-    uint64_t typing = 100'000;    // while someone types, and for hovers  // while someone types, and for hovers
+    uint64_t typing = 100'000;    // while someone types, and for hovers
     uint64_t saved = 20'000'000;  // when a file is opened or saved
   };
   Limits limits;
 
   /// Adds a document, or replaces the one with the same URI.
   Document& open(std::string uri, int64_t version, std::string text);
+  /// Forgets a document and its analysis.
   void close(const std::string& uri);
+  /// The open document with this URI, or null.
   Document* find(const std::string& uri);
   const std::map<std::string, std::unique_ptr<Document>>& documents() const { return documents_; }
 
@@ -136,6 +139,7 @@ class Workspace {
     std::set<std::string> read;  // paths that the compilation asked for, found or not
   };
 
+  /// Compiles a document; paths that are read go to `read`.
   std::unique_ptr<Analysis> compile(const Document& document, std::set<std::string>& read) const;
   /// A file system in which open documents hide the files on the disk; paths that are asked for go to `read`.
   load::FileSystem files(std::set<std::string>& read) const;

@@ -74,6 +74,7 @@ check::Outcome Assignment::evaluate(const check::Formula& formula, View view) co
 }
 
 std::optional<uint64_t> keyOf(const check::Study& study, std::span<const unsigned> factors, Levels levels) {
+  // One digit for each level and one for kAbsent.
   uint64_t key = 0;
   for (unsigned factor : factors) {
     const uint64_t radix = study.factors[factor].levels.size() + 1;
@@ -97,6 +98,7 @@ std::string labelOf(const check::Study& study, Levels levels) {
 /// Reports why a formula has no value at a point.
 static void reportAt(const check::Failure& failure, const select::Selected& selected, const Assignment& at,
                      diag::Emitter& emitter) {
+  // At no point in particular the label is empty, as for a condition over arguments.
   std::string label = at.label();
   bool inactive = failure.kind == check::Failure::Kind::Inactive;
   check::reportFailure(failure, inactive ? selected.study->workload->parameters[failure.parameter].name : "",
@@ -226,6 +228,7 @@ Space::Reads Space::readsOf(const check::Formula& formula) const {
   auto visit = [&](auto& self, const check::Formula& read, bool resolved) -> void {
     for (unsigned parameter : check::parametersOf(read)) {
       const check::Formula* when = study().workload->parameters[parameter].when.get();
+      // Visit each parameter at most twice: once for its factors, and again if it must be settled too.
       bool fresh = looked.insert(parameter).second;
       bool missing = resolved && parameters.insert(parameter).second;
       if (!fresh && !missing) continue;
@@ -251,6 +254,7 @@ std::unique_ptr<Space> Space::compile(const select::Selected& selected, diag::Em
   std::unique_ptr<Space> space(new Space(selected));
   const check::Study& study = *selected.study;
   bool good = true;
+  // Compiles one condition and requires that it has a value at every kept combination.
   const auto compiled = [&](const check::FormulaPtr& formula, View view) {
     auto condition = formula ? std::make_unique<Condition>(*space, formula, view) : nullptr;
     if (condition) good &= condition->requireValues(emitter);
@@ -292,6 +296,7 @@ bool Space::rulesAreFew(diag::Emitter& emitter) const {
 
 bool Space::contains(Levels levels) const {
   for (unsigned factor : order_) {
+    // Check activity before the level: a level of an inactive factor means nothing.
     unsigned level = levels[factor];
     if (level == kOpen || active(factor, levels) != (level != kAbsent)) return false;
     if (level != kAbsent && !kept_[factor][level]) return false;

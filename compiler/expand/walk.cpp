@@ -36,8 +36,8 @@ uint64_t add(uint64_t a, uint64_t b) { return a + b < a ? kUncounted : a + b; }
 }  // namespace
 
 /// Counts the combinations of the remaining factors that activity allows, from any partial point: the size of
-/// the product, and of the branches that a rule cuts. Where no remaining factor is conditional that is a
-/// product. Elsewhere it depends on the levels that later activities read, and is remembered by these (dynamic
+/// the product, and of the branches that a rule cuts. If no remaining factor is conditional, the count is a
+/// product. Otherwise it depends on the levels that later activities read, and is remembered by these (dynamic
 /// programming).
 struct Counter {
   const Space& space;
@@ -243,8 +243,8 @@ Walk walk(const Space& space, const WalkOptions& options, llvm::function_ref<boo
 std::optional<std::vector<unsigned>> minimalConflict(const Space& space, const std::vector<std::vector<unsigned>>& kept,
                                                      std::optional<unsigned> present) {
   std::vector<bool> rules(space.study().rules.size());
-  // Each question is a walk that stops at the first point. One that takes too long counts as "some point may be
-  // left".
+  // Each question is a walk that stops at the first point. A walk that takes too long counts as "some point may
+  // be left".
   auto empty = [&] {
     const WalkOptions options{
         .rules = &rules, .levels = &kept, .present = present, .only_first = true, .most_steps = kMaxConflictSteps};

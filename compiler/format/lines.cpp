@@ -29,6 +29,7 @@ unsigned endOf(const Line& line, size_t cell) {
 void alignCell(std::vector<Line*> lines, size_t cell) {
   while (lines.size() > 1) {
     const auto start = [&](const Line* line) { return endOf(*line, cell - 1) + line->cells[cell].gap; };
+    // Repeat until the rest fits: align to the widest line, or leave that one out.
     const auto widest =
         *std::max_element(lines.begin(), lines.end(), [&](Line* a, Line* b) { return start(a) < start(b); });
     const unsigned column = start(widest);
@@ -47,7 +48,7 @@ void alignRun(Line* first, Line* last) {
   size_t cells = 0;
   for (Line* line = first; line != last; ++line) cells = std::max(cells, line->cells.size());
   for (size_t cell = 1; cell < cells; ++cell) {
-    // Cells of different columns are aligned separately: a `baseline` never with a `when` of another column.
+    // Cells at the same place but of different columns, such as a table's `by` and a plot's `over`, are aligned apart.
     std::map<unsigned, std::vector<Line*>> members;
     for (Line* line = first; line != last; ++line)
       if (cell < line->cells.size()) members[line->cells[cell].column].push_back(line);

@@ -49,8 +49,7 @@ class Reader {
   void read() {
     visit(0, file_.top);
     if (file_.pieces.empty() || file_.pieces.back().token != Token::EndOfFile) {
-      // The rules of the command line do not read the end of the file as a token; later stages need one for the last
-      // comments.
+      // Later stages need the end of the file as a piece: the last comments stand in front of it.
       Piece end;
       addPiece(end, static_cast<uint32_t>(text_.size()), static_cast<uint32_t>(text_.size()));
     }
@@ -114,8 +113,9 @@ class Reader {
 
   /// Adds a token, with the comments and line breaks between it and the one before.
   void addPiece(Piece piece, uint32_t begin, uint32_t end) {
-    // The parser places the end of the file behind the last token's line; comments may follow it.
+    // The end of the file stands behind everything, the last comments and blanks included.
     if (piece.token == Token::EndOfFile) begin = end = static_cast<uint32_t>(text_.size());
+    // Text between two tokens is white space and comments, and at the front of the file a byte order mark.
     std::string_view gap = text_.substr(at_, begin - at_);
     if (at_ == 0 && gap.starts_with("\xEF\xBB\xBF")) gap.remove_prefix(3);
     unsigned breaks = takeBlanks(gap);

@@ -70,6 +70,7 @@ struct PlanBuilder {
     space.forEach([&](expand::Levels levels) {
       levels_of_all.insert(levels_of_all.end(), levels.begin(), levels.end());
       at.set(levels);
+      // Space::compile has refused every `when` without a value.
       auto failure = at.resolve();
       assert(!failure && "every `when` has a value at every point");
       (void)failure;
@@ -105,8 +106,9 @@ struct PlanBuilder {
     }
   }
 
-  /// Writes each control's point; a selection may have left it out. Where blocks share the machine, the first
-  /// point that can run is a control too (kAlone): it is measured alone as well, to show what sharing does.
+  /// Writes each control's point; a selection may have left it out. If blocks share the machine, the first
+  /// point that can run becomes a control too (kAlone): it is measured alone as well, to show what sharing
+  /// does.
   void controls() {
     for (const check::Control& control : study.controls)
       points::findPinned(space, control.pins, [&](expand::Levels point) {
@@ -136,6 +138,7 @@ struct PlanBuilder {
     }
     points::forEachRead(space, comparison, point, [&](expand::Levels read) {
       std::string name = id(read);
+      // Comparisons of comparisons may read a point twice; a plan lists it once.
       if (std::ranges::find(cell.points, name) == cell.points.end()) cell.points.push_back(name);
     });
     cell.estimator = points::estimatorOf(*comparison);

@@ -19,6 +19,7 @@ namespace {
 std::string rootOf(const std::string& source) {
   llvm::SmallString<128> folder(llvm::sys::path::parent_path(source));
   llvm::sys::fs::make_absolute(folder);
+  // Keep `..`, which means something else behind a symbolic link.
   llvm::sys::path::remove_dots(folder, /*remove_dot_dot=*/false);
   // "a.exp" in the working directory leaves a separator behind.
   while (folder.size() > 1 && llvm::sys::path::is_separator(folder.back())) folder.pop_back();
@@ -160,6 +161,7 @@ struct Outliner {
     if (measured.empty() && !selected.design.kinds.empty()) measured.insert(selected.design.kinds.begin()->first);
     for (const auto& [kind, block] : selected.design.kinds)
       if (measured.contains(kind)) plan.design.kinds.push_back(kindDesign(kind, block));
+    // A setting of the whole design, if it is stated; the plan's defaults stay otherwise.
     const auto set = [&](std::string_view name) -> std::optional<check::Rational> {
       const auto found = selected.design.settings.find(std::string(name));
       return found == selected.design.settings.end() ? std::nullopt : std::optional(found->second.value);

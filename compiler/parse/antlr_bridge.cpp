@@ -39,8 +39,8 @@ EXPC_DIAGNOSTIC(UnterminatedString, Error, "this text is not closed: a '\"' is m
 EXPC_DIAGNOSTIC(TooManyTokens, Error, "this file has more than {0} words and signs");
 EXPC_DIAGNOSTIC(NestingTooDeep, Error, "brackets are nested more than {0} deep");
 
-/// A file's bytes, one character each, so that every index of ANTLR is a byte offset. The text is known to be UTF-8,
-/// and bytes beyond ASCII occur only in comments and texts, where the grammar takes any.
+/// A file's bytes, one character each, so that every index of ANTLR is a byte offset. The text is known to be UTF-8;
+/// bytes beyond ASCII matter only in comments, in texts, and as characters that are reported.
 struct ByteStream : antlr4::ANTLRInputStream {
   explicit ByteStream(std::string_view text) {
     for (const unsigned char byte : text) _data.push_back(byte);
@@ -85,7 +85,7 @@ class Lexing {
   ExpLexer lexer_;
 };
 
-/// A token with its text.
+/// A token with its text, as settleWords() sees it.
 struct Word {
   Token token;
   std::string_view text;

@@ -68,6 +68,7 @@ struct Block {
   bool names;     // whether statements may begin with a name of the user's: assignments, settings
   std::string_view statements;  // how messages describe its statements where no head word begins them; else ""
 };
+/// Whether a rule holds statements.
 bool isBlock(Rule rule);
 /// The description of a block; of the file if `rule` is no block.
 const Block& blockOf(Rule rule);

@@ -55,6 +55,7 @@ struct Transform : Declarations {
     ast::Module out;
     out.file = tree.file;
     if (tree.nodes.empty()) return out;
+    // Each statement has one kind, so exactly one of these adds it.
     for (uint32_t declaration : statements(0, Rule::Declaration)) {
       take(*this, declaration, Rule::ImportDecl, out.imports);
       take(*this, declaration, Rule::EnumDecl, out.enums);
@@ -117,12 +118,14 @@ struct Transform : Declarations {
 
   void read(uint32_t index, ast::MeasureDecl& out) { out.metrics = identifiers(child(index, Rule::Words)); }
 
+  /// `table SUBJECT [of METRICS | by FACTORS]`.
   void read(uint32_t index, ast::TableDecl& out) {
     out.subject = identifier(child(index, Rule::Word));
     if (const uint32_t metrics = child(index, Rule::Words); metrics != kNone) out.of = identifiers(metrics);
     out.by = factorNames(index);
   }
 
+  /// `plot SUBJECT over X [by FACTORS]`.
   void read(uint32_t index, ast::PlotDecl& out) {
     out.subject = identifier(child(index, Rule::Word));
     out.over = factorName(child(index, Rule::FactorName));
@@ -152,6 +155,7 @@ struct Transform : Declarations {
     return out;
   }
 
+  /// `factor NAME in LEVELS [baseline LEVEL] [when CONDITION]`; NAME may be the parts of a lockstep factor in brackets.
   void read(uint32_t index, ast::FactorDecl& out) {
     out.name = factorName(child(index, Rule::FactorName), &out.parts);
     if (const auto values = children(index, Rule::Value); !values.empty()) out.levels = levels(values[0]);
@@ -179,6 +183,7 @@ struct Transform : Declarations {
     if (has(index, Token::Allow)) out.allowed = identifier(children(index, Rule::Word).back());
   }
 
+  /// `control NAME = [FACTOR = LEVEL, …]`: the point runs twice in every block, which shows the noise.
   void read(uint32_t index, ast::ControlDecl& out) {
     int depth = 0;
     for (ast::CallArgument& selector : arguments(child(index, Rule::Selectors), depth)) {
@@ -226,6 +231,7 @@ struct Transform : Declarations {
 
   void read(uint32_t index, ast::ConfidenceDecl& out) { out.value = expressionIn(index, Rule::Sum); }
 
+  /// `forall FACTORS [where CONDITION]`, or `exists` likewise.
   void read(uint32_t index, ast::Quantifier& out) {
     out.kind = has(index, Token::ForAll) ? ast::QuantifierKind::ForAll : ast::QuantifierKind::Exists;
     out.factors = factorNames(index);
@@ -260,6 +266,7 @@ struct Transform : Declarations {
 
   // ---- presets
 
+  /// A preset changes the study around it: levels, criteria, the design, and arguments of the workload.
   void read(uint32_t index, ast::PresetDecl& out) {
     for (uint32_t item : statements(child(index, Rule::PresetBody), Rule::PresetItem)) {
       take(*this, item, Rule::OnlyClause, out.only);
@@ -284,6 +291,7 @@ struct Transform : Declarations {
     out.keep = has(index, Token::Keep);
     out.which = has(index, Token::Star) ? Which::All : has(index, Token::With) ? Which::Confident : Which::Named;
     if (const uint32_t words = child(index, Rule::Words); words != kNone) out.criteria = identifiers(words);
+    // `keep criterion *` would change nothing, so it is probably a slip for `remove`.
     if (out.keep && out.which == Which::All)
       reporter.syntaxError(out.range, "'remove criterion *', or the names of criteria to keep");
   }

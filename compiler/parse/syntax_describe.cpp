@@ -13,7 +13,8 @@ namespace expc::parse {
 
 namespace {
 
-/// Whether a rule is a part of an expression. The rules from `value` to `argument` stand together in the grammar.
+/// Whether a rule is a part of an expression. The comparison relies on the order of rules in the grammar, where those
+/// from `value` to `argument` stand together; sets and arguments are lists with descriptions of their own.
 bool isExpression(Rule rule) {
   return (rule >= Rule::Value && rule <= Rule::Argument && rule != Rule::Set && rule != Rule::Arguments) ||
          rule == Rule::Number || rule == Rule::Refinement || rule == Rule::SettingValue;
@@ -123,6 +124,7 @@ std::string describeExpected(const Situation& situation) {
   const auto outer = std::ranges::find_if(
       situation.rules, [](Rule rule) { return !isExpression(rule) && !llvm::is_contained(kNames, rule); });
   const Rule statement = outer == situation.rules.end() ? Rule::File : *outer;
+  // Special cases from the most certain to the least: one bracket, a name, rules with one description, then operands.
   const bool one = situation.expected.size() == 1;
   // Only a closing bracket fits: inside a list the next item or a comma would fit as well, which the grammar does not
   // tell at this point.

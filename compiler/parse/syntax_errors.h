@@ -51,6 +51,7 @@ class Reporter {
   /// Whether more errors came than the limit allows, so that the parser should stop.
   bool exhausted() const { return count_ > limit_; }
   source::FileId file() const { return file_; }
+  /// The text of the file, or of some of its bytes.
   std::string_view text() const { return sources_.text(file_); }
   std::string_view text(uint32_t begin, uint32_t end) const { return text().substr(begin, end - begin); }
 
@@ -79,7 +80,9 @@ struct Situation {
   Located earlier;              // the token before `previous`, likewise
   Located found;                // the token that does not fit
 
+  /// Whether a rule is open.
   bool within(Rule rule) const { return llvm::is_contained(rules, rule); }
+  /// Whether a token would fit.
   bool expects(Token token) const { return llvm::is_contained(expected, token); }
   /// How messages call the end of the text. A text of the command line is no file.
   std::string_view end() const {

@@ -122,6 +122,7 @@ struct Expressions : TreeReader {
     const std::vector<uint32_t> parts = children(index);
     Built left = build(parts[0]);
     bool compared = false;
+    // Each round takes one tail: a range (`..`), a comparator with its operand, `in` or `not in` with its set.
     for (size_t at = 1; at < parts.size();) {
       if (isRule(parts[at], Rule::RangeTail)) {
         left = rangeOf(range(parts[0]), std::move(left), parts[at++]);
@@ -149,6 +150,7 @@ struct Expressions : TreeReader {
     ast::RangeExpr out;
     int depth = lower.depth;
     out.lower = std::move(lower.expr);
+    // Children in front of the dots belong to the lower end, which the caller has built.
     bool past = false;
     for (uint32_t part : children(tail)) {
       if (isToken(part, Token::Range)) past = true;
@@ -284,8 +286,7 @@ struct Expressions : TreeReader {
     return out;
   }
 
-  /// Splits a number into its digits and its unit. The digits are kept as text: the checker reads them exactly, with
-  /// units and as fractions.
+  /// Splits a number into its digits and its unit. The digits stay text, so that the checker reads the exact value.
   ast::NumberLiteral number(uint32_t index) const {
     const std::string_view written = text(index);
     // from_chars only tells where the digits end.

@@ -233,6 +233,7 @@ struct TreeReader {
   /// parts. `self` is the last reader of the chain, whose read() for this type is called.
   template <typename Self, typename T>
   static void add(Self& self, uint32_t index, std::vector<T>& to) {
+    // Types differ in which of these members they have; a member that is missing is not read.
     T& out = to.emplace_back();
     out.range = self.range(index);
     if constexpr (requires { out.doc; }) out.doc = self.doc(index);

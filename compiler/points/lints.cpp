@@ -42,6 +42,7 @@ bool canRemove(const expand::Space& whole, const expand::Space::Rule& rule) {
 
 /// Notes at the rules to blame for the lack of points, and at the activities that these rules depend on.
 void noteConflict(diag::Builder& builder, const expand::Space& space, const std::vector<unsigned>& rules) {
+  // A factor that varies only under a condition may be what a rule is really about.
   std::set<unsigned> conditional;
   for (const expand::Space::Rule& rule : space.rules()) {
     if (std::ranges::find(rules, rule.index) == rules.end()) continue;
@@ -74,7 +75,7 @@ void lintLevels(const expand::Space& whole, unsigned factor, const Seen& seen, d
   auto builder = emitter.build(declared.levels[missing[0]].range, LevelNeverOccurs, (one ? "level" : "levels") + labels,
                                declared.name, one ? "s" : "");
   if (declared.active) builder.note(declared.active->range, "'{}' varies only where this holds", declared.name);
-  // The blame is the smallest conflict of a study that has only the missing levels.
+  // To find the rules to blame, ask for a minimal conflict of a study that has only the missing levels.
   auto kept = whole.selected().levels;
   kept[factor] = missing;
   if (auto rules = expand::minimalConflict(whole, kept, factor)) noteConflict(builder, whole, *rules);
@@ -101,6 +102,7 @@ void reportSeveral(const expand::Space& whole, const check::Comparison& comparis
   auto builder = emitter.build(comparison.range, AmbiguousBaseline, comparison.name);
   builder.note({}, "{} {} several; the first is the one at {}", of.several,
                of.several == 1 ? "point has" : "points have", expand::labelOf(study, of.example));
+  // Only factors that are not active at the treated point can have several levels at the baseline.
   for (unsigned factor = 0; factor < study.factors.size(); ++factor)
     if (of.example[factor] == expand::kAbsent && study.factors[factor].active)
       builder.note(study.factors[factor].range, "'{}' does not vary there, but may at the baseline",
@@ -113,6 +115,7 @@ void reportSeveral(const expand::Space& whole, const check::Comparison& comparis
 void lintAbsent(const expand::Space& whole, const check::Criterion& criterion, const Survey::OfCriterion& of,
                 diag::Emitter& emitter) {
   const check::Study& study = whole.study();
+  // First an `exists` over a factor that is inactive at some points: those form one more case.
   if (const int factor = of.shape.absentAmongOthers(); factor >= 0)
     emitter
         .build(criterion.range, HoldsWithout, criterion.name,
@@ -121,6 +124,8 @@ void lintAbsent(const expand::Space& whole, const check::Criterion& criterion, c
               "where it is not active the other factors' levels are one more case of 'exists'; leave them out with "
               "'where'")
         .emit();
+  // Then levels of a `forall` at which the condition of an `exists` leaves nothing: the claim is silent about
+  // them.
   for (const check::Quantifier& quantifier : criterion.quantifiers) {
     if (quantifier.kind == ast::QuantifierKind::Exists) continue;
     for (unsigned factor : quantifier.factors)
@@ -150,6 +155,7 @@ void lintIdle(const expand::Space& space, const Survey& survey, bool whole, diag
   const auto report = [&](source::Range at, std::string_view name, source::Range condition) {
     if (at.isValid()) emitter.build(at, IdleValue, name).note(condition, "it is active only where this holds").emit();
   };
+  // Arguments are reported for each use that has them; a change once, at its own place.
   std::set<unsigned> said;
   for (const auto& [use, parameter] : survey.idle) {
     const check::Parameter& declared = study.workload->parameters[parameter];
@@ -189,7 +195,9 @@ void lintNothingLearned(const expand::Space& space, bool whole, diag::Emitter& e
     const auto trains = [&](const check::Use& use) {
       return use.parameter_of[parameter] >= 0 && !use.workload->command;
     };
+    // A command's parameter of this name may mean anything.
     if (!kScales.contains(name) || std::ranges::none_of(study.uses, trains)) continue;
+    // A factor is looked at in the whole study only, level by level.
     if (const int factor = study.factor_of[parameter]; factor >= 0) {
       const check::Factor& varied = study.factors[static_cast<size_t>(factor)];
       const auto at = std::ranges::find(varied.parameters, parameter) - varied.parameters.begin();
@@ -248,6 +256,7 @@ void lintSomePairs(const expand::Space& whole, const Survey& survey, const sourc
     const check::Comparison& comparison = study.comparisons[i];
     const Survey::OfComparison& of = survey.comparisons[i];
     if (of.without == 0 || comparison.incomplete) continue;
+    // Report a comparison if some reason is its own, or one of the workload's that was not reported yet.
     bool fresh = false;
     for (const auto& [missing, count] : of.reasons) {
       const bool built_in =
@@ -274,6 +283,7 @@ void lintCriteria(const expand::Space& whole, const Survey& survey, diag::Emitte
     if (!paired) continue;
     // Points that exceed the memory do not count as missing: the author excluded them by `where feasible`.
     const Survey::OfCriterion& of = survey.criteria[i];
+    // It asks about some point, so it is not empty; look for what it misses.
     if (of.shape.cells() + of.unpublished + of.unfit > 0) {
       lintAbsent(whole, criterion, of, emitter);
       continue;

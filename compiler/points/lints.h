@@ -40,8 +40,9 @@ void lintGrid(const expand::Space& whole, const Seen& seen, diag::Emitter& emitt
 void lintPairs(const expand::Space& whole, const Survey& survey, const source::SourceManager& sources,
                diag::Emitter& emitter);
 
-/// For a study without errors: comparisons in which some points lack partners without an `allow` (W0406). What
-/// a rule of the workload removes is reported at the first comparison only.
+/// For a study without errors: comparisons in which some points lack partners without an `allow` (W0406).
+/// Points that a rule of the workload removes affect all comparisons alike, so they are reported at the first
+/// one only.
 void lintSomePairs(const expand::Space& whole, const Survey& survey, const source::SourceManager& sources,
                    diag::Emitter& emitter);
 

@@ -147,8 +147,8 @@ Partner partnerOf(const expand::Space& space, const check::Comparison& compariso
   unsigned own = point[comparison.over];
   if (own == kAbsent || (!comparison.previous && own == comparison.against)) return {};
   if (!comparison.previous) return partnerAt(space, comparison, point, comparison.against);
-  // `previous`: the nearest earlier level at which the study has a partner. One that only the selection left
-  // out still counts, so that a selection never changes which claim is made; then the answer is None.
+  // `previous`: the nearest earlier level at which the study has a partner. A level that only the selection
+  // left out still counts, so that a selection never changes which claim is made; the answer is None then.
   Partner first;
   for (unsigned level = own; level-- > 0;) {
     Partner answer = partnerAt(space, comparison, point, level);

@@ -35,6 +35,7 @@ struct Partner {
   enum class Found {
     /// The point is a baseline itself, or the compared factor does not vary there.
     NotTreated,
+    /// There is no partner; `missing` says why.
     None,
     /// Exactly one partner.
     One,

@@ -53,12 +53,14 @@ const std::string& textAt(const std::vector<std::string>& texts, unsigned level)
 llvm::json::Value toJson(const check::Value& value, bool exact) {
   if (auto* flag = std::get_if<bool>(&value.node)) return *flag;
   if (const check::Rational* number = value.asNumber()) {
+    // Ids are hashes of text, and decimal text is exact; parameters are read by programs, as numbers.
     if (exact) return number->toString();
     if (number->isInteger()) return number->numerator();
     return number->toDouble();
   }
   if (auto* text = std::get_if<std::string>(&value.node)) return plan::jsonText(*text);
   if (auto* composite = std::get_if<check::CompositeValue>(&value.node)) {
+    // Records are objects, whose canonical text sorts the fields.
     if (composite->kind != check::Type::Kind::Record) return writeAll(composite->parts, exact);
     llvm::json::Object object;
     for (size_t i = 0; i < composite->parts.size(); ++i)
@@ -89,6 +91,7 @@ void collectPaths(const check::Value& value, const check::Type& type, std::vecto
     if (std::ranges::find(paths, path) == paths.end()) paths.push_back(path);
   } else if (type.kind == check::Type::Kind::Enum) {
     const check::EnumValue& level = std::get<check::EnumValue>(value.node);
+    // Paths may lie inside a level's payload or a composite value.
     for (size_t i = 0; i < level.payload.size(); ++i)
       collectPaths(level.payload[i], level.type->levels[level.level].fields[i].type, paths);
   } else if (auto* composite = std::get_if<check::CompositeValue>(&value.node)) {
@@ -115,6 +118,7 @@ PointWriter::PointWriter(const expand::Space& space) : space_(space) {
     const std::string& name = study.factors[factor].name;
     for (const check::Level& level : study.factors[factor].levels)
       labels.texts.push_back(member(name, plan::jsonText(level.label)));
+    // The entry for points without a level.
     labels.texts.push_back(member(name, nullptr));
     labels_.push_back(std::move(labels));
   }
@@ -149,6 +153,7 @@ PointWriter::Use PointWriter::compile(const expand::Space& space, unsigned index
     entry.when = space.when(parameter);
     auto add = [&](const check::Value* value) {
       entry.parameters.push_back(value ? member(parameters[parameter].name, toJson(*value)) : "");
+      // A default is left out of the id, but stands among the parameters.
       bool says = value && !isDefault(use, parameter, *value);
       entry.id.push_back(says ? member(parameters[parameter].name, toJson(*value, true)) : "");
     };

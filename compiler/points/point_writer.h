@@ -56,7 +56,7 @@ class PointWriter {
   struct Entry {
     /// The factor that varies it; -1 if it is the same at every point.
     int factor = -1;
-    /// Where the workload has it; null: everywhere.
+    /// The condition under which the workload has it; null: everywhere.
     const expand::Condition* when = nullptr;
     /// The text of each level, in the id and among the parameters; the last entry is for points without a
     /// level.

@@ -43,7 +43,7 @@ struct Prepared {
   const check::System* system;
   select::Selection selection;
   select::Selected selected;
-  // Null only while `of` builds them, in this order: each one uses those before it.
+  // Null only while they are built, in this order: each one uses those before it.
   std::unique_ptr<expand::Space> space = nullptr;
   std::unique_ptr<Machine> machine = nullptr;
   std::unique_ptr<PointWriter> writer = nullptr;

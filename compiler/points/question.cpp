@@ -76,6 +76,7 @@ Machine::Machine(const expand::Space& space, const check::System* system, const 
   for (Estimate& estimate : estimates_) {
     const bool of_host = space.study().metrics[estimate.metric].name == "host_memory_peak";
     estimate.of = of_host ? "the host" : "a device";
+    // Without a stated capacity every estimate fits.
     if (const auto& memory = (*system)[of_host ? "memory" : "gpu.memory"])
       estimate.capacity = memory->asNumber()->toDouble();
   }
@@ -120,6 +121,7 @@ std::map<std::string, double> Machine::estimates(expand::Levels point) {
 }
 
 bool Machine::runs(const check::Comparison* comparison, expand::Levels point) const {
+  // Without rules about the system nothing is unavailable, and no term is walked.
   bool all = true;
   if (!rules_.empty())
     forEachRead(space_, comparison, point, [&](expand::Levels read) { all = all && unavailable(read).empty(); });
@@ -211,6 +213,7 @@ std::optional<double> PublishedValues::read(unsigned metric, expand::Levels poin
 }
 
 std::optional<double> PublishedValues::of(unsigned metric, expand::Levels point) {
+  // A published value of the metric itself wins over one computed from others.
   if (auto value = read(metric, point)) return value;
   if (!derived_[metric]) return std::nullopt;
   // A derived metric reads published values at the same point; parameters in its formula have their values

@@ -39,7 +39,7 @@ class Machine {
   struct Infeasible {
     std::string why;
     std::vector<unsigned> point;
-    /// Where the estimate is declared.
+    /// The place where the estimate is declared.
     source::Range range;
   };
   Infeasible infeasible(const check::Comparison* comparison, expand::Levels point);

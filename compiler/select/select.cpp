@@ -48,6 +48,7 @@ bool choose(check::StudyScope& scope, const ast::Assignment& assignment, const s
   const auto factor = scope.factor(assignment.target.parts[0]);
   const auto level = factor ? scope.level(*assignment.value, *factor, "the level") : std::nullopt;
   if (!level) return false;
+  // A level that is named twice is harmless; two levels of one factor are no point.
   if (levels[*factor] && *levels[*factor] != *level)
     return scope.emitter.refuse({}, BadPoint, text,
                                 fmt::format("it has two levels of '{}'", assignment.target.parts[0].name));
@@ -98,6 +99,7 @@ bool Selected::apply(const check::Change& change, diag::Emitter& emitter) {
   }
   if (!change.design) return good;
   for (const auto& [kind, block] : change.design->kinds) {
+    // Settings of a kind are merged by name; a kind that the study has not designed is added.
     check::Design::Kind& mine = design.kinds[kind];
     if (!mine.range.isValid()) mine.range = block.range;
     // A kind's length is given in steps or in epochs; the later one replaces the other.
@@ -120,6 +122,7 @@ std::vector<const check::Study*> chosenStudies(const check::Program& program, co
     if (!selection.study || *selection.study == study->name) result.push_back(study.get());
   }
   if (!result.empty()) return result;
+  // No study matches: name the known ones, or say that the file has none.
   if (selection.study)
     diag::unknownName(emitter, {}, "study", *selection.study, names);
   else
@@ -144,6 +147,7 @@ std::optional<check::Change> resolveOverride(const check::Program& program, cons
   auto setting = file ? parse::parseSetting(sources, *file, emitter) : std::nullopt;
   if (!setting) return std::nullopt;
   if (setting->several) {
+    // `-D gpus=1,2` lacks the braces of a set; show the command line with them.
     const size_t equals = text.find('=') + 1;
     return emitter.refuse({}, BadOverride, text,
                           fmt::format("several levels stand in braces, quoted for the shell: -D '{}{{{}}}'",
@@ -193,6 +197,7 @@ std::optional<std::vector<std::optional<unsigned>>> resolvePoint(const check::Pr
 std::optional<Selected> select(const check::Program& program, const check::Study& study, const Selection& selection,
                                diag::Emitter& emitter) {
   Selected selected = Selected::whole(study);
+  // Go on after a mistake, so that all presets and overrides are reported at once.
   bool good = true;
   for (const std::string& name : selection.presets) {
     if (const check::Change* preset = study.findPreset(name)) {

@@ -1,3 +1,5 @@
+// Positions are computed from byte offsets on demand, with one list of line starts per file.
+
 #include "compiler/source/source.h"
 
 #include <algorithm>
@@ -37,7 +39,9 @@ std::string_view SourceManager::text(Range range) const {
 
 Position SourceManager::position(FileId file, uint32_t offset) const {
   const File& entry = *files_.at(file.index);
+  // A diagnostic at the end of the file points behind its last byte.
   offset = std::min<uint32_t>(offset, static_cast<uint32_t>(entry.text.size()));
+  // The line is the last one that begins at or before the offset.
   auto after = std::upper_bound(entry.line_starts.begin(), entry.line_starts.end(), offset);
   uint32_t line = static_cast<uint32_t>(after - entry.line_starts.begin());
   uint32_t column = 1;

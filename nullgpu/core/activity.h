@@ -15,7 +15,6 @@ namespace nullgpu {
 
 /// Nanoseconds since the epoch of the system's clock, but never stepping back. All records use this
 /// clock. Thread-safe.
-/// Nanoseconds of the clock that all records share.
 uint64_t now();
 
 /// Kinds of work; the values index the arrays of counters, and graph.cpp names them in this order.

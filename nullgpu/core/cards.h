@@ -44,7 +44,7 @@ struct CardProcess {
 
 /// A snapshot of a card, over all processes of the machine.
 struct CardState {
-  /// In bytes.
+  /// Memory in use, in bytes.
   uint64_t used = 0;
   /// Live processes that have used the card.
   std::vector<CardProcess> processes;

@@ -88,7 +88,7 @@ constexpr std::pair<std::string_view, std::optional<uint64_t> Faults::*> kNumber
     {"communicator", &Faults::communicator},
     {"capture", &Faults::capture},
 };
-/// Faults that are there or not.
+/// Faults without a number.
 constexpr std::pair<std::string_view, bool Faults::*> kFlags[] = {
     {"graphs", &Faults::graphs}, {"cublas", &Faults::cublas}, {"cudnn", &Faults::cudnn}, {"cupti", &Faults::cupti}};
 

@@ -19,7 +19,7 @@ cudaError_t health();
 /// This process's number of the card that the calling thread has selected; 0 at first.
 unsigned currentCard();
 
-/// Functions that the queues have called at an error and at the process's end. This file stands
+/// Functions of the queues, to be called after an error and at the process's end. This file stands
 /// below the queues and cannot call them directly. Set once, before the first call of any library.
 struct Dependents {
   /// Called when an error becomes sticky.

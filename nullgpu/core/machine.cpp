@@ -160,7 +160,6 @@ Machine::Machine(const std::string& path, const Description& description)
     shared_->description = description;
     shared_->born = sharedClock();
     shared_->version = kVersion;
-    // A kill may come in between; the fence keeps the compiler from writing the mark earlier.
     std::atomic_signal_fence(std::memory_order_seq_cst);  // a kill in between leaves no mark over half a description
     shared_->mark = kMark;
   }

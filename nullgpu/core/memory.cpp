@@ -34,7 +34,7 @@ class Arena {
  public:
   explicit Arena(unsigned card) : card_(card) {
     // Addresses cost nothing; twice the memory and 1 GiB leave room for gaps between allocations.
-    span_ = inPages(configuration().memory) * 2 + (size_t{1} << 30);  // room for gaps between allocations
+    span_ = inPages(configuration().memory) * 2 + (size_t{1} << 30);
     file_ = memfd_create("nullgpu", MFD_CLOEXEC);
     if (file_ < 0 || ftruncate(file_, off_t(span_)) != 0) fail();
     inside_ = map(PROT_READ | PROT_WRITE);

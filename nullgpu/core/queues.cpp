@@ -172,11 +172,11 @@ bool perform(Operation& operation, const OperationContext& place, uint64_t& begi
   place_of_operation = outer;
   if (!done) return false;
   if (Activity* activity = operation.activity()) {
-    // Records need an end after the beginning, even if the clock did not move.
     activity->card = place.card;
     activity->stream = place.stream;
     activity->correlation = place.correlation;
     activity->begin = begin;
+    // Records need an end after the beginning, even if the clock did not move.
     activity->end = std::max(now(), begin + 1);
     busy[place.card] += activity->end - begin;
     tell(*activity);
@@ -231,7 +231,7 @@ bool Queues::move(std::unique_lock<std::mutex>& lock) {
   if (done) entry.operation.reset();
   lock.lock();
   // abandon() took the placeholder: an error has stuck, or the process ends.
-  if (stream->queue.empty() || stream->queue.front().sequence != entry.sequence) {  // abandoned meanwhile
+  if (stream->queue.empty() || stream->queue.front().sequence != entry.sequence) {
     // Destroy the operation without the lock: it may own what needs it.
     lock.unlock();
     entry.operation.reset();

@@ -39,7 +39,7 @@ struct Stream {
   /// cudaStreamDefault.
   enum class Kind : uint8_t { Legacy, Blocking, NonBlocking };
 
-  /// the process's number
+  /// The card, by the process's number.
   unsigned card = 0;
   /// For records; 0 is the default stream.
   uint32_t number = 0;
@@ -104,7 +104,7 @@ class Queues {
   /// Whether `stream` has done everything queued up to the position `sequence`. For the legacy
   /// default stream, all blocking streams of its card count too.
   bool passed(const Stream& stream, uint64_t sequence) const;
-  /// Whether all streams of the card have.
+  /// Whether all streams of the card have done everything up to that position.
   bool passedOnCard(unsigned card, uint64_t sequence) const;
   /// The position of the operation queued last.
   uint64_t sequence() const { return sequence_; }

@@ -188,6 +188,7 @@ cudaError_t copy(const CopyCall& call) {
   if (call.blocking)
     if (const cudaError_t error = refuseUnsafeCall()) return error;
   const auto operation = std::make_shared<Copy>(call, to, from);
+  // A captured copy reads its source anew at each launch, so nothing is put aside or guarded now.
   if (isCaptured(call.stream)) return enqueue(call.stream, operation);
   if (to.card && from.card) return enqueue(call.stream, operation);
   if (to.card && from.isPageable()) return copyFromPageable(call, operation);
@@ -251,6 +252,8 @@ cudaError_t addressOfSymbol(const void* symbol, size_t offset, size_t bytes, voi
   if (offset > known.bytes || bytes > known.bytes - offset) return cudaErrorInvalidValue;
   void*& place = known.places[currentCard()];
   if (!place)
+    // Variables of a program's code are no allocations of the program, so faults on demand leave
+    // them alone.
     if (const cudaError_t error = allocateQuietly(currentCard(), known.bytes, &place)) return error;
   *address = static_cast<char*>(place) + offset;
   return cudaSuccess;

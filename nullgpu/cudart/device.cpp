@@ -232,8 +232,8 @@ cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned flags) {
 cudaError_t cudaDriverGetVersion(int* version) { return remember(give(version, CUDART_VERSION)); }
 cudaError_t cudaRuntimeGetVersion(int* version) { return remember(give(version, CUDART_VERSION)); }
 
-/// Gives functions of the driver by name; torch finds all of them in this way. The requested
-/// version is ignored.
+/// Gives functions of the driver by name, which is how torch looks them up. The requested version
+/// is ignored.
 cudaError_t cudaGetDriverEntryPointByVersion(const char* symbol, void** function, unsigned, unsigned long long,
                                              cudaDriverEntryPointQueryResult* result) {
   return ask("cudaGetDriverEntryPointByVersion", [&] {

@@ -82,6 +82,7 @@ cudaError_t remember(cudaError_t error) {
 
 extern "C" {
 
+/// Returns the thread's last error and clears it, unless an error has stuck.
 cudaError_t cudaGetLastError() {
   const cudaError_t error = nullgpu::lastError();
   nullgpu::last_error = cudaSuccess;

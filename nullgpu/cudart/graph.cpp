@@ -68,6 +68,7 @@ struct Executable {
 class GraphLaunch final : public Operation {
  public:
   GraphLaunch(std::shared_ptr<Executable> executable, uint64_t number)
+      // Each launch draws another order, which is the same in every run with this seed.
       : executable_(std::move(executable)), number_(number), random_(configuration().seed + number) {
     // All buffers are guarded from the call on, although operations deep in the graph read them
     // late.

@@ -104,12 +104,16 @@ void __cudaRegisterFatBinaryEnd(void**) {}
 void __cudaUnregisterFatBinary(void**) {}
 char __cudaInitModule(void**) { return 1; }
 
+/// Called by nvcc's code for each kernel of a library: `function` is the host function that stands
+/// for it.
 void __cudaRegisterFunction(void**, const char* function, char*, const char* name, int, uint3*, uint3*, dim3*, dim3*,
                             int*) {
   const std::lock_guard lock(kernels_mutex);
   kernels()[function] = name;
 }
 
+/// "<<<grid, block, shared, stream>>>" becomes this call, and the kernel's host function then pops
+/// it and launches.
 unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared, cudaStream_t stream) {
   shapes.push_back({grid, block, shared, stream, nullptr, 0});
   return 0;

@@ -118,9 +118,8 @@ cudaError_t cudaFreeAsync(void* address, cudaStream_t stream) {
   return call("cudaFreeAsync", [&] {
     if (!address) return cudaSuccess;
     if (isCaptured(stream)) return cudaErrorNotSupported;
-    // The memory is in use until the stream gets there, so it is returned by an operation.
     if (allocationOf(address).begin != address) return cudaErrorInvalidValue;
-    // The memory goes back when its stream comes to it.
+    // Queued work may still use the memory, so it goes back when the stream gets there.
     return enqueue(stream, std::make_shared<FunctionOperation>([address] { return deallocate(address), true; }));
   });
 }

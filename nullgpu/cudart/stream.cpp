@@ -181,9 +181,10 @@ cudaError_t waitForEvent(cudaStream_t stream_handle, cudaEvent_t handle, unsigne
   if (!event || !stream) return cudaErrorInvalidResourceHandle;
   if (stream->capture && (flags & cudaEventWaitExternal)) return capture(*stream, waitInGraph(event));
   if (event->captured) return joinCapture(stream, event->capture.lock(), event->tips);
+  // Within a capture, only events of the same capture can be waited for.
+  if (stream->capture) return invalidate(*stream->capture, cudaErrorStreamCaptureIsolation);
   // The recording is over, so there is nothing to wait for. CUDA treats an event that was never
   // recorded alike.
-  if (stream->capture) return invalidate(*stream->capture, cudaErrorStreamCaptureIsolation);
   if (!event->mark || event->mark->reached) return cudaSuccess;
   if (const cudaError_t error = refuseImplicit(*stream)) return error;
   all.push(stream, std::make_shared<FunctionOperation>([mark = event->mark] { return mark->reached.load(); }));

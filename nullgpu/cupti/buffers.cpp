@@ -137,6 +137,7 @@ CUptiResult cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc requ
   const std::lock_guard lock(all.mutex);
   all.request = request;
   all.complete = complete;
+  // The thread starts with the first profiler, so that other programs do not get one.
   if (!std::exchange(all.served, true)) nullgpu::startThread(serve);
   return CUPTI_SUCCESS;
 }

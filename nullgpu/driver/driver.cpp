@@ -103,6 +103,8 @@ CUresult cuGetErrorString(CUresult error, const char** text) {
   return *text ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
+/// Asks the runtime for the number of cards, so that a process that may not use them gets its
+/// error.
 CUresult cuDeviceGet(CUdevice* device, int ordinal) {
   int count = 0;
   if (const cudaError_t error = cudaGetDeviceCount(&count)) return static_cast<CUresult>(error);
@@ -116,6 +118,7 @@ CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute which, CUdevice dev
   return static_cast<CUresult>(cudaDeviceGetAttribute(value, static_cast<cudaDeviceAttr>(which), device));
 }
 
+/// Accepts any image: cubin, PTX or, in tests, any text.
 CUresult cuModuleLoadData(CUmodule* result, const void* image) {
   if (!result || !image) return CUDA_ERROR_INVALID_VALUE;
   *result = &module;

@@ -196,10 +196,10 @@ void Communicator::issue(std::vector<Call> calls, cudaStream_t stream) {
   uint64_t& number = round ? round->size : issued_;
   auto operation = std::make_shared<TurnTaker>(shared_from_this(), std::move(calls), number++, round);
   lock.unlock();  // a full queue waits until our own operations are done, which need the lock
-  // A call that was not queued must not leave a gap in the numbers, or all later ones would wait
-  // for ever.
   const cudaError_t error = enqueue(stream, std::move(operation));
   if (error == cudaSuccess) return;
+  // A call that was not queued must not leave a gap in the numbers, or all later ones would wait
+  // for ever.
   lock.lock();
   --number;
   expect(error);

@@ -201,6 +201,7 @@ nvmlReturn_t nvmlDeviceGetCount_v2(unsigned* count) { return give(count, isIniti
 
 nvmlReturn_t nvmlDeviceGetHandleByIndex_v2(unsigned index, nvmlDevice_t* device) {
   const nvmlReturn_t found = find(device, [=](unsigned card) { return card == index; });
+  // NVML has another error for an index than for an unknown uuid or bus.
   return found == NVML_ERROR_NOT_FOUND ? NVML_ERROR_INVALID_ARGUMENT : found;
 }
 nvmlReturn_t nvmlDeviceGetHandleByUUID(const char* uuid, nvmlDevice_t* device) {

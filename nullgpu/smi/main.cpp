@@ -63,6 +63,7 @@ const std::map<std::string, Field, std::less<>> kFields = {
     {"memory.total", {memoryTotal, " MiB"}},
 };
 
+/// The fields of a comma-separated list; an unknown one is refused.
 std::vector<Field> fieldsOf(std::string_view list) {
   std::vector<Field> fields;
   for (const std::string_view name : nullgpu::entriesOf(list)) {
@@ -73,6 +74,7 @@ std::vector<Field> fieldsOf(std::string_view list) {
   return fields;
 }
 
+/// Handles of all cards of the machine. Ends the program if NVML fails.
 std::vector<nvmlDevice_t> devices() {
   check(nvmlInit_v2(), "NVML");
   unsigned count = 0;
@@ -82,6 +84,7 @@ std::vector<nvmlDevice_t> devices() {
   return found;
 }
 
+/// `-L`: a line per GPU, in nvidia-smi's form.
 void list() {
   unsigned number = 0;
   for (nvmlDevice_t device : devices()) {
@@ -90,6 +93,7 @@ void list() {
   }
 }
 
+/// `--query-gpu`: a line per GPU with the fields, separated by commas.
 void query(const std::vector<Field>& fields, bool units) {
   for (nvmlDevice_t device : devices()) {
     std::string line;

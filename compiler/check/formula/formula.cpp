@@ -28,6 +28,7 @@ struct Evaluator {
     return std::nullopt;
   }
 
+  /// A parameter's value; an inactive one has none.
   std::optional<Value> parameter(const Formula& formula) {
     assert(formula.parameter < environment.count && "a formula is evaluated without its parameters");
     const Value* value = environment.parameters[formula.parameter];
@@ -93,6 +94,7 @@ struct Evaluator {
     return number(op == Op::Add ? a + b : op == Op::Subtract ? a - b : op == Op::Multiply ? a * b : a / b, formula);
   }
 
+  /// Compares with one element after the other, so elements behind a match need no value.
   std::optional<Value> inSet(const Formula& formula) {
     auto value = run(*formula.operands[0]);
     if (!value) return value;
@@ -113,6 +115,7 @@ struct Evaluator {
       if (!values[i]) return values[i];
     }
     const auto number = [&](size_t i) { return values[i] ? values[i]->asNumber() : nullptr; };
+    // A step of zero would divide by zero below.
     if (number(3) && !formula.geometric && number(3)->sign() == 0)
       return fail(Failure::Kind::DivisionByZero, formula.range);
     const auto lies = liesInRange(*number(0), *number(1), number(2), number(3), formula.geometric);
@@ -137,6 +140,7 @@ struct Evaluator {
     return append(formula, parts) ? std::optional(std::move(result)) : std::nullopt;
   }
 
+  /// Evaluates only the chosen value: the others may lack one there, which is what `choose` is used for.
   std::optional<Value> choose(const Formula& formula) {
     for (size_t i = 0; i + 1 < formula.operands.size(); i += 2) {
       auto holds = run(*formula.operands[i]);
@@ -158,12 +162,14 @@ struct Evaluator {
     return best;
   }
 
+  /// A property of the machine. NoSystem if it is unknown, so that a rule about it excludes nothing.
   std::optional<Value> system(const Formula& formula) {
     if (environment.system && formula.parameter < environment.system->size())
       if (const auto& value = (*environment.system)[formula.parameter]) return *value;
     return fail(Failure::Kind::NoSystem, formula.range, formula.parameter);
   }
 
+  /// A number that files state; NotFound if they do not, which leaves an estimate unknown.
   std::optional<Value> lookup(const Formula& formula) {
     if (!environment.lookup || !*environment.lookup) return fail(Failure::Kind::NotFound, formula.range);
     std::vector<Value> arguments;
@@ -196,6 +202,7 @@ struct Evaluator {
         &E::binary,   &E::binary,    &E::binary, &E::binary,    &E::inSet,  &E::binary,   &E::inRange, &E::binary,
         &E::binary,   &E::binary,    &E::binary, &E::composite, &E::unary,  &E::composite};
     static_assert(std::size(kBy) == static_cast<size_t>(Op::Sequence) + 1);
+    // Recursion is bounded by kMaxFormulaSize.
     return (this->*kBy[static_cast<size_t>(formula.op)])(formula);
   }
 };
@@ -227,6 +234,7 @@ std::optional<bool> liesInRange(const Rational& value, const Rational& lower, co
                                 const Rational* step, bool geometric) {
   if (value < lower || (upper && *upper < value)) return false;
   if (!step) return true;
+  // Stepped: the distance from the beginning must be a whole number of steps.
   if (!geometric) {
     const auto distance = value - lower;
     const auto count = distance ? *distance / *step : std::nullopt;
@@ -269,6 +277,7 @@ Outcome evaluate(const Formula& formula, const Environment& environment) {
 void reportFailure(const Failure& failure, std::string_view parameter_name, const std::string& context,
                    diag::Emitter& emitter) {
   using Kind = Failure::Kind;
+  // points::Machine never reports: a rule or an estimate without a value says nothing about a point.
   assert(failure.kind != Kind::NoSystem && "a rule with 'system' is evaluated without a system");
   assert(failure.kind != Kind::NotFound && "only estimates read files, and they may have no value");
   auto builder = failure.kind == Kind::Overflow ? emitter.build(failure.range, Overflow)
@@ -291,6 +300,7 @@ std::optional<std::vector<Value>> enumerateRange(const Value& lower, const Value
   const Dimension dimension = std::get<Value::Number>(lower.node).dimension;
   const Rational &first = *lower.asNumber(), &last = *upper->asNumber();
   if (last < first) return refuse("is empty: its end lies before its beginning");
+  // `1..4` counts by one; for quantities and fractions a default distance would be a guess.
   if (!step && (!dimension.isPlain() || !first.isInteger())) return refuse("needs a step: write 'by' and the distance");
   Rational stride = step ? *step->asNumber() : Rational(1);
   if (geometric && (stride <= Rational(1) || first.sign() <= 0))
@@ -301,6 +311,7 @@ std::optional<std::vector<Value>> enumerateRange(const Value& lower, const Value
   // cannot be held.
   std::optional<Rational> next;
   for (std::optional<Rational> at = first; at && *at <= last; at = next) {
+    // Checked at each value, since a small step can ask for billions of them.
     if (values.size() == limit) return refuse(fmt::format("has more than {} values", limit));
     values.push_back(Value::number(*at, dimension));
     next = geometric ? *at * stride : *at + stride;

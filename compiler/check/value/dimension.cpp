@@ -70,12 +70,14 @@ std::string Dimension::typeName() const {
   if (flavor == Flavor::Ratio) return "Ratio";
   if (flavor == Flavor::Share) return "Share";
   if (isPure()) return "number";
+  // The one product of powers that has a name of its own.
   if (*this == power()) return "Power";
   return compose(*this, kTypeNames, " / ", " * ");
 }
 
 std::string Dimension::planName() const {
   std::string text = typeName();
+  // Plans have the same words without blanks, in lower case.
   std::erase(text, ' ');
   for (char& c : text)
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');

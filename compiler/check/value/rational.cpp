@@ -36,6 +36,7 @@ std::optional<Rational> Rational::make(Wide numerator, Wide denominator) {
     numerator = -numerator;
     denominator = -denominator;
   }
+  // Reduce before checking the size: intermediate results are often larger than their lowest terms.
   if (Wide common = gcd(numerator, denominator); common > 1) {
     numerator /= common;
     denominator /= common;

@@ -79,6 +79,8 @@ bool EnumValue::operator==(const EnumValue&) const = default;
 bool CompositeValue::operator==(const CompositeValue&) const = default;
 bool Value::operator==(const Value&) const = default;
 
+// Besides messages this text is the label of computed levels and the key of published rows, so equal values
+// must give equal texts.
 std::string Value::toString() const {
   if (auto* flag = std::get_if<bool>(&node)) return *flag ? "true" : "false";
   if (auto* text = std::get_if<std::string>(&node)) return "\"" + *text + "\"";

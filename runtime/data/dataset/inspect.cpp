@@ -1,3 +1,6 @@
+// Describes and verifies data sets. Both sets are numbered through, training images first, so that one parallel loop
+// covers them.
+
 #include "runtime/data/dataset/inspect.h"
 
 #include <fmt/format.h>
@@ -23,12 +26,14 @@ using base::failure;
 namespace fs = std::filesystem;
 using Kind = data::Source::Kind;
 
+/// The set of an image numbered through both sets; `index` becomes its number in that set.
 const data::Images& setOf(const data::ImageSets& sets, int64_t& index) {
   if (index < sets.train->count()) return *sets.train;
   index -= sets.train->count();
   return *sets.test;
 }
 
+/// Counts images by class. Both sets have the same classes.
 void countClasses(const data::ImageSets& sets, Info& info) {
   for (int64_t label = 0; label < sets.train->classes(); ++label)
     info.classes.push_back({sets.train->className(label), 0, 0});
@@ -36,6 +41,7 @@ void countClasses(const data::ImageSets& sets, Info& info) {
   for (int64_t i = 0; i < info.test; ++i) ++info.classes[static_cast<size_t>(sets.test->label(i))].test;
 }
 
+/// Widens the range of sizes by one image.
 void addShape(Info& info, const data::Shape& shape) {
   data::Shape &low = info.smallest, &high = info.largest;
   if (low.rows == 0) low = high = shape;
@@ -45,7 +51,7 @@ void addShape(Info& info, const data::Shape& shape) {
   high.cols = std::max(high.cols, shape.cols);
 }
 
-/// Sides and formats of files, from their headers.
+/// Reads sizes and formats from the headers of files.
 llvm::Error addHeaders(Info& info, const data::ImageSets& sets, unsigned threads, const base::Tick& tick) {
   std::mutex mutex;
   const auto work = [&](int64_t item) -> llvm::Error {
@@ -74,7 +80,9 @@ llvm::Expected<data::Source> recognise(const std::string& path) {
   if (status.type() == fs::file_type::not_found) return failure("{}: there is no such file or folder", path);
   if (code) return failure("{}: {}", path, code.message());
   if (status.type() != fs::file_type::directory) return data::Source{Kind::Packed, path, 0};
+  // IDX files are looked for first: a folder of them may hold others as well.
   const fs::path folder = path;
+  // The compressed name counts as well, so that the error can say how to unpack it.
   for (const char* name : {"train-images-idx3-ubyte", "train-images-idx3-ubyte.gz"})
     if (fs::exists(folder / name, code)) return data::Source{Kind::Mnist, path, 0};
   if (fs::is_directory(folder / "train", code) || fs::is_directory(folder / "test", code))
@@ -93,6 +101,7 @@ llvm::Expected<Info> inspect(const data::Source& source, unsigned threads, const
   info.train = sets->train->count();
   info.test = sets->test->count();
   countClasses(*sets, info);
+  // Sets whose images have one size need no look at each image.
   if (const auto shape = sets->train->shape())
     addShape(info, *shape);
   else if (auto error = addHeaders(info, *sets, threads, tick))
@@ -111,7 +120,9 @@ llvm::Expected<Verified> verify(const data::Source& source, unsigned threads, co
   Verified result;
   result.images = sets->train->count() + sets->test->count();
   result.test = sets->test->count();
+  // Keyed by number, since threads find damaged images in any order.
   std::map<int64_t, std::string> damaged;
+  // Digests of all images of each set.
   std::vector<uint64_t> train, test;
   std::mutex mutex;
   const auto work = [&](int64_t item) -> llvm::Error {
@@ -128,6 +139,7 @@ llvm::Expected<Verified> verify(const data::Source& source, unsigned threads, co
     return llvm::Error::success();
   };
   if (auto error = base::forEach(result.images, threads, work, tick)) return error;
+  // All images are decoded anyway, so leakage between the sets is counted on the way.
   result.also_trained = data::countAmong(test, train);
   for (auto& [item, why] : damaged) result.damaged.push_back(std::move(why));
   return result;

@@ -1,3 +1,10 @@
+// Packs images. Threads decode and write images in any order: the header fixes where each image lies before the first
+// is written. That needs their number, so if corrupt images are to be left out, a first attempt finds them and a second
+// one writes the rest.
+//
+// The file is written beside its place and moved there when it is complete; header and index, which make it valid, are
+// written last.
+
 #include "runtime/data/dataset/pack.h"
 
 #include <fcntl.h>
@@ -22,25 +29,28 @@ namespace {
 
 using base::failure;
 
+/// Appends the bytes of values as they lie in memory; the format is little-endian, as the machine is.
 template <typename T>
 void append(std::vector<uint8_t>& out, const T* values, size_t count) {
   const auto* bytes = reinterpret_cast<const uint8_t*>(values);
   out.insert(out.end(), bytes, bytes + count * sizeof(T));
 }
 
-/// Images of both sets that go into the file, in its order.
+/// An image of either set.
 struct Item {
   const data::Images* set;
   int64_t index;
 };
+/// The images that go into the file, in its order.
 struct Chosen {
   std::vector<Item> items;
-  int64_t train = 0;  // so many of them, the first ones
+  int64_t train = 0;  // the number of training images, which come first
 
   int64_t count() const { return static_cast<int64_t>(items.size()); }
   const Item& at(int64_t item) const { return items[static_cast<size_t>(item)]; }
 };
 
+/// All images of both sets.
 Chosen allOf(const data::ImageSets& sets) {
   Chosen chosen{{}, sets.train->count()};
   for (const data::Images* set : {sets.train.get(), sets.test.get()})
@@ -48,7 +58,8 @@ Chosen allOf(const data::ImageSets& sets) {
   return chosen;
 }
 
-/// Success where the image can be left out, with the reason; else the error.
+/// Decides about an image that cannot be read: success, with the reason in `why`, if it may be left out; else the
+/// error.
 llvm::Error corruption(llvm::Error error, const PackOptions& options, std::string& why) {
   if (!error.isA<data::CorruptImage>()) return error;
   why = llvm::toString(std::move(error));
@@ -56,7 +67,8 @@ llvm::Error corruption(llvm::Error error, const PackOptions& options, std::strin
   return llvm::Error::success();
 }
 
-/// What all images are packed as: of the size asked for, else of the first one that can be decoded.
+/// The shape of all images in the file: of the size that was asked for, else that of the first image that can be
+/// decoded.
 llvm::Expected<data::Shape> shapeOf(const Chosen& chosen, const PackOptions& options) {
   std::vector<uint8_t> scratch;
   std::string ignored;
@@ -72,10 +84,11 @@ llvm::Expected<data::Shape> shapeOf(const Chosen& chosen, const PackOptions& opt
   return failure("{}: none of its images can be decoded", chosen.at(0).set->origin());
 }
 
-/// Writes all that are chosen into a file as runtime/data/images/packed.h describes it, or finds those that are
+/// One attempt at writing the file with a fixed list of images. It completes the file, or finds all images that are
 /// corrupt. Errors name `path`.
 class Attempt {
  public:
+  /// Fills the header's counts; the layout follows in open().
   Attempt(const std::string& path, const Chosen& chosen, const data::Shape& shape, std::vector<std::string> class_names,
           const PackOptions& options)
       : path_(path),
@@ -97,7 +110,7 @@ class Attempt {
     for (const std::string& name : names_) header_.name_bytes += sizeof(uint32_t) + name.size();
   }
 
-  /// `temporary` is the name that files::writeBy gave. The file is complete unless there are corrupt ones.
+  /// Writes to `temporary`, the name that files::writeBy gave. The file is complete if `corrupt` is empty afterwards.
   llvm::Error run(const std::string& temporary, const base::Tick& tick) {
     if (auto error = open(temporary)) return error;
     const auto work = [&](int64_t item) { return add(item); };
@@ -106,10 +119,10 @@ class Attempt {
   }
 
   const data::PackedHeader& header() const { return header_; }
-  std::map<int64_t, std::string> corrupt;  // item -> why
+  std::map<int64_t, std::string> corrupt;  // the reason for each image that cannot be read
 
  private:
-  /// Takes the room on the disk.
+  /// Fixes the layout and takes the room on the disk.
   llvm::Error open(const std::string& temporary) {
     if (names_.size() > data::kMostClasses || header_.name_bytes > data::kMostNameBytes)
       return failure("{} classes are more than a packed file can hold", header_.classes);
@@ -117,13 +130,15 @@ class Attempt {
     header_.file_bytes = header_.pixels_at + header_.images() * header_.imageBytes();
     file_ = base::Descriptor(::open(temporary.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
     if (file_ < 0) return files::systemError(path_, errno);
-    // A disk that is too small says so now, where the file system can; else when it is full.
+    // If the disk is too small, fallocate says so now rather than after all images are decoded. Some file systems
+    // cannot do it.
     const auto bytes = static_cast<off_t>(header_.file_bytes);
     if (::fallocate(file_, 0, 0, bytes) != 0 && errno != EOPNOTSUPP && errno != ENOSYS && errno != EINVAL)
       return failure("{}: {} ({} bytes are needed)", path_, std::generic_category().message(errno), header_.file_bytes);
     return llvm::Error::success();
   }
 
+  /// Decodes, scales and writes one image. Called by several threads; each image has its own entries and place.
   llvm::Error add(int64_t item) {
     thread_local std::vector<uint8_t> decoded, prepared;
     const auto& [set, index] = chosen_.at(item);
@@ -135,6 +150,7 @@ class Attempt {
       corrupt[item] = std::move(why);
       return llvm::Error::success();
     }
+    // A packed file has one size, so that an image's place is a product.
     if (options_.size == 0 && (pixels->rows != header_.rows || pixels->cols != header_.cols))
       return failure("{}: {} x {} pixels, others are {} x {}; scale them all with --size", set->nameOf(index),
                      pixels->cols, pixels->rows, header_.cols, header_.rows);
@@ -147,7 +163,7 @@ class Attempt {
     return put(prepared.data(), prepared.size(), header_.pixels_at + at * header_.imageBytes());
   }
 
-  /// Writes what stands before the pixels.
+  /// Writes everything in front of the pixels. The header comes last: without it the file is no packed file.
   llvm::Error finish() {
     std::vector<uint8_t> index;
     index.reserve(header_.pixels_at);
@@ -158,6 +174,7 @@ class Attempt {
       append(index, &length, 1);
       append(index, name.data(), name.size());
     }
+    // Zeros up to the pixels, which begin at a page.
     index.resize(header_.pixels_at - sizeof(header_));
     header_.index_sum = data::packedSum(index);
     header_.header_sum = data::headerSum(header_);
@@ -165,6 +182,7 @@ class Attempt {
     return put(&header_, sizeof(header_), 0);
   }
 
+  /// Writes bytes at an offset.
   llvm::Error put(const void* bytes, uint64_t size, uint64_t at) {
     const auto* from = static_cast<const uint8_t*>(bytes);
     while (size > 0) {
@@ -190,6 +208,7 @@ class Attempt {
   std::mutex mutex_;  // guards `corrupt`
 };
 
+/// The images that are left when the corrupt ones are taken out.
 Chosen without(const Chosen& chosen, const std::map<int64_t, std::string>& corrupt) {
   Chosen rest;
   for (int64_t item = 0; item < chosen.count(); ++item) {
@@ -204,6 +223,7 @@ Chosen without(const Chosen& chosen, const std::map<int64_t, std::string>& corru
 
 llvm::Expected<Packed> pack(const data::ImageSets& sets, const std::string& path, const PackOptions& options,
                             const base::Tick& tick) {
+  // Names are taken from the training set; both sets have the same classes.
   Chosen chosen = allOf(sets);
   std::vector<std::string> names;
   for (int64_t label = 0; label < sets.train->classes(); ++label) names.push_back(sets.train->className(label));
@@ -211,7 +231,8 @@ llvm::Expected<Packed> pack(const data::ImageSets& sets, const std::string& path
   if (!shape) return shape.takeError();
   Packed result;
   auto failed = files::writeBy(path, [&](const std::string& temporary) -> llvm::Error {
-    // Where images lie depends on how many there are: if some are left out, the rest is written again.
+    // The places of images depend on how many there are, so if some are left out, the rest is written again. A second
+    // attempt may find more only if files change meanwhile.
     while (true) {
       if (chosen.train == 0 || chosen.train == chosen.count())
         return failure("{}: none of its images can be decoded; the first: {}",

@@ -51,7 +51,7 @@ void writeBytes(const std::string& path, const std::vector<char>& bytes) {
   std::ofstream(path, std::ios::binary).write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
 }
 
-/// Of the whole file: what opening and reading every image say, or "well".
+/// Opens a file and reads every image; returns the first error, or "well".
 std::string judge(const std::string& path) {
   auto sets = data::openPacked(path);
   if (!sets) return llvm::toString(sets.takeError());
@@ -64,7 +64,7 @@ std::string judge(const std::string& path) {
   return "well";
 }
 
-/// A small file, as bytes.
+/// The bytes of a small packed file.
 std::vector<char> example(const Folder& folder) {
   const auto sets = inMemory(12);
   REQUIRE(pack(sets, folder / "example", {.size = 0, .skip_corrupt = false, .threads = 2}));

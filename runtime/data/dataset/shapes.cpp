@@ -1,3 +1,7 @@
+// Draws, encodes and writes the images. A picture has three parts: a ground of two interpolated lattices of random
+// colours, a form with smooth edges, and grain. Coordinates are in fixed point; nothing depends on floating-point
+// rounding or on a library's random distributions.
+
 #include "runtime/data/dataset/shapes.h"
 
 #include <fcntl.h>
@@ -34,11 +38,12 @@ using base::failure;
 
 namespace fs = std::filesystem;
 
+/// SplitMix64, with ranges by multiplication.
 class Random {
  public:
   explicit Random(uint64_t state) : state_(state) {}
   uint64_t next() { return base::splitMix(state_); }
-  /// From low to high, both included.
+  /// A number from low to high, both included.
   int64_t within(int64_t low, int64_t high) {
     return low + static_cast<int64_t>((next() >> 32) * static_cast<uint64_t>(high - low + 1) >> 32);
   }
@@ -47,6 +52,7 @@ class Random {
   uint64_t state_;
 };
 
+/// A colour of classes: name, and red, green, blue.
 struct Named {
   const char* name;
   std::array<int, 3> colour;
@@ -55,12 +61,15 @@ constexpr Named kColours[] = {{"red", {215, 30, 30}},     {"green", {30, 175, 50
                               {"yellow", {230, 215, 35}}, {"magenta", {210, 40, 190}}, {"cyan", {40, 205, 215}},
                               {"black", {15, 15, 15}},    {"white", {245, 245, 245}}};
 
-constexpr int64_t kUnit = 1024;  // the radius of a form
+/// The radius of every form in its own coordinates.
+constexpr int64_t kUnit = 1024;
 
-/// A place in a form's own coordinates: down, how far across and down from the middle, and the square of how far.
+/// A place in a form's own coordinates: v is the distance downwards from the middle, a and b the absolute distances
+/// across and down, square the squared distance.
 struct Local {
   int64_t v, a, b, square;
 };
+/// A form: whether it covers a place.
 struct Form {
   const char* name;
   bool (*has)(const Local& at);
@@ -78,27 +87,32 @@ constexpr int64_t kForm = std::size(kForms), kColour = std::size(kColours);
 static_assert(kForm * kColour == kMostShapeClasses);
 
 const Form& formOf(int64_t label) { return kForms[label % kForm]; }
+// Labels that differ by kForm have the same form, so the colour moves on by one for each round of forms: every
+// combination occurs once.
 const Named& colourOf(int64_t label) { return kColours[(label + label / kForm) % kColour]; }
 
-/// Where the form lies: positions in quarters of a pixel, the turn in units of 1 / 4096.
+/// A form placed in an image: positions in quarters of a pixel, the turn as cosine and sine times 4096.
 struct Placed {
   const Form& form;
   int64_t x, y, radius, cosine, sine;
 
+  /// Draws place, size and turn; the form lies near the middle.
   Placed(int64_t label, int64_t size, Random& random) : form(formOf(label)) {
     x = random.within(size * 4 * 35 / 100, size * 4 * 65 / 100);
     y = random.within(size * 4 * 35 / 100, size * 4 * 65 / 100);
     radius = random.within(size * 4 * 18 / 100, size * 4 * 32 / 100);
-    // Any angle without a table of sines: (d2 - n2, 2nd) / (d2 + n2), then quarters of a turn.
+    // Any angle without a table of sines: (d² - n²) / (d² + n²) and 2nd / (d² + n²) are the cosine and sine of an angle
+    // up to a quarter turn; more quarters are added by swapping them.
     const int64_t d = 64, n = random.within(0, d), quarter = random.within(0, 3);
     cosine = 4096 * (d * d - n * n) / (d * d + n * n);
     sine = 4096 * 2 * n * d / (d * d + n * n);
     for (int64_t i = 0; i < quarter; ++i) cosine = std::exchange(sine, cosine) * -1;
   }
 
-  /// How much of a pixel it covers, in quarters.
+  /// How much of a pixel the form covers, from 0 to 4: the number of its four sample points inside.
   int covers(int64_t col, int64_t row) const {
     int result = 0;
+    // Four samples a pixel smooth the edges. The inverse turn and scale bring each into the form's coordinates.
     for (int64_t sample = 0; sample < 4; ++sample) {
       const int64_t dx = col * 4 + (sample % 2 == 0 ? 1 : 3) - x, dy = row * 4 + (sample / 2 == 0 ? 1 : 3) - y;
       const int64_t u = (dx * cosine + dy * sine) * kUnit / (radius * 4096);
@@ -109,14 +123,15 @@ struct Placed {
   }
 };
 
-/// A lattice of random colours, interpolated between its points.
+/// A lattice of random colours, interpolated bilinearly between its points.
 class Ground {
  public:
+  /// A lattice with a point every `cell` pixels, and one more at the far edges.
   Ground(int64_t size, int64_t cell, Random& random) : cell_(cell), across_(size / cell + 2) {
     points_.resize(static_cast<size_t>(across_ * across_ * 3));
     for (auto& value : points_) value = static_cast<uint8_t>(random.next() >> 56);
   }
-  /// 0 to 255.
+  /// The value of a channel at a pixel, 0 to 255.
   int64_t at(int64_t col, int64_t row, int64_t channel) const {
     const int64_t x = col % cell_, y = row % cell_;
     const uint8_t* p = points_.data() + ((row / cell_) * across_ + col / cell_) * 3 + channel;
@@ -137,8 +152,10 @@ struct Free {
   void operator()(unsigned char* bytes) const { tjFree(bytes); }
 };
 
+/// The file that shows that a folder was made here, and with what arguments.
 constexpr const char* kMark = "shapes.json";
 
+/// Writes a file, without a sync of its own: fill() syncs all of them.
 llvm::Error writeFile(const fs::path& path, llvm::ArrayRef<uint8_t> bytes) {
   const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (file < 0) return failure("{}: {}", path.string(), llvm::sys::StrError(errno));
@@ -147,6 +164,7 @@ llvm::Error writeFile(const fs::path& path, llvm::ArrayRef<uint8_t> bytes) {
   return code == 0 ? llvm::Error::success() : failure("{}: {}", path.string(), llvm::sys::StrError(code));
 }
 
+/// Draws and writes all images of both sets, with labels in turn.
 llvm::Error drawAll(const fs::path& root, const ShapeOptions& options, const base::Tick& tick) {
   const char* ending = options.png ? "png" : "jpg";
   return base::forEach(
@@ -165,6 +183,7 @@ llvm::Error drawAll(const fs::path& root, const ShapeOptions& options, const bas
       tick);
 }
 
+/// Fills a new folder with everything that belongs to a set.
 llvm::Error fill(const fs::path& root, const ShapeOptions& options, const base::Tick& tick) {
   std::error_code code;
   for (const char* set : {"train", "test"})
@@ -177,13 +196,14 @@ llvm::Error fill(const fs::path& root, const ShapeOptions& options, const base::
                   "\n",
                   options.size, options.count, options.classes, options.png ? "png" : "jpeg", options.seed);
   if (auto error = writeFile(root / kMark, {reinterpret_cast<const uint8_t*>(mark.data()), mark.size()})) return error;
-  // One call for all files, rather than one for each.
+  // One syncfs for all files is far cheaper than an fsync for each, and the folder is moved to its place only
+  // afterwards.
   const base::Descriptor folder(::open(root.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (folder >= 0 && ::syncfs(folder) == 0) return llvm::Error::success();
   return failure("{}: {}", root.string(), llvm::sys::StrError(errno));
 }
 
-/// Whether the folder's place can be taken: free, empty, or made by us and to be replaced.
+/// Whether the folder's place can be taken: it is free, empty, or was made by us and is to be replaced.
 llvm::Error checkPlace(const fs::path& folder, bool replace) {
   std::error_code code;
   const fs::file_status status = fs::status(folder, code);
@@ -209,12 +229,15 @@ llvm::Error checkPlace(const fs::path& folder, bool replace) {
 std::string shapeClass(int64_t label) { return std::string(colourOf(label).name) + "_" + formOf(label).name; }
 
 void drawShape(int64_t label, int64_t size, uint64_t seed, bool test, int64_t number, uint8_t* out) {
+  // The set and the number are mixed in one after the other, so that each image has a stream of its own and any thread
+  // can draw it.
   Random random(seed);
   random = Random(random.next() + (test ? 1 : 0));
   random = Random(random.next() + static_cast<uint64_t>(number));
   const Placed form(label, size, random);
   std::array<int64_t, 3> colour;
   for (size_t c = 0; c < 3; ++c) colour[c] = colourOf(label).colour[c] + random.within(-15, 15);
+  // Large patches and fine texture, so that a JPEG is as large as a photograph's.
   const Ground coarse(size, std::max<int64_t>(1, size / 10), random), fine(size, 4, random);
   for (int64_t row = 0; row < size; ++row)
     for (int64_t col = 0; col < size; ++col) {
@@ -232,6 +255,7 @@ void drawShape(int64_t label, int64_t size, uint64_t seed, bool test, int64_t nu
 }
 
 llvm::Expected<std::vector<uint8_t>> encodeJpeg(const uint8_t* pixels, int64_t size) {
+  // One encoder per thread, kept from image to image.
   static thread_local const std::unique_ptr<void, Destroy> handle(tjInitCompress());
   if (!handle) return failure("no memory for a JPEG encoder");
   unsigned char* made = nullptr;
@@ -261,12 +285,14 @@ llvm::Error makeShapes(const std::string& folder, const ShapeOptions& options, b
   assert(options.size >= kSmallestShape && options.size <= kLargestShape && options.classes >= 2 &&
          options.classes <= kMostShapeClasses && options.count >= options.classes);
   fs::path place = fs::path(folder).lexically_normal();
-  if (!place.has_filename()) place = place.parent_path();  // "images/"
+  if (!place.has_filename()) place = place.parent_path();  // a trailing slash, as in "images/"
   if (auto error = checkPlace(place, replace)) return error;
+  // Everything is drawn in a folder beside the place and only then moved; the draft is removed in any case.
   const std::string draft = files::temporaryBeside(place.string());
   const auto removed = llvm::make_scope_exit([&] { files::removeTree(draft); });
   if (auto error = fill(draft, options, tick)) return error;
-  // One of ours that is there becomes the draft, at once: at no moment is there none.
+  // If a set of ours is there, the two folders are exchanged in one step, so that there is always one at this place;
+  // what was there becomes the draft and is removed.
   std::error_code none;
   if (!fs::exists(place / kMark, none)) return files::move(draft, place.string());
   if (::renameat2(AT_FDCWD, draft.c_str(), AT_FDCWD, place.c_str(), RENAME_EXCHANGE) == 0)

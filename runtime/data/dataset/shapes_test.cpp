@@ -34,7 +34,7 @@ std::vector<uint8_t> drawn(int64_t label, int64_t size, uint64_t seed, bool test
 std::string textOf(llvm::Error error) { return error ? llvm::toString(std::move(error)) : "none"; }
 
 TEST_CASE("the same arguments draw the same pixels on every machine, others draw others") {
-  // Sums of what was drawn when this was written.
+  // Sums of the images that were drawn when this test was written: drawing must not change.
   CHECK(llvm::utohexstr(data::packedSum(drawn(0, 300, 1, false, 0)), true) == "a971f342e8e1f532");
   CHECK(llvm::utohexstr(data::packedSum(drawn(63, 33, 9, true, 1234567)), true) == "1641f3353c5ef39c");
   const auto one = drawn(3, 64, 1, false, 3);
@@ -50,7 +50,7 @@ TEST_CASE("every class has its own name, and its colour is in the picture") {
   for (int64_t label = 0; label < kMostShapeClasses; ++label) names.insert(shapeClass(label));
   CHECK(names.size() == static_cast<size_t>(kMostShapeClasses));
   CHECK(shapeClass(0) == "red_disc");
-  // The middle of a disc is red, wherever it lies: so red leads by far in many pixels.
+  // A red disc lies somewhere in the image, so red leads by far in many pixels.
   const auto pixels = drawn(0, 100, 5, false, 0);
   int red = 0;
   for (size_t i = 0; i < pixels.size(); i += 3)

@@ -42,8 +42,8 @@ struct LoaderOptions {
   int64_t epochs = 0;  // 0: without end
   Preparation preparation;
   OnCorrupt on_corrupt = OnCorrupt::Fail;  // replaced and left-out images are counted by skipped()
-  unsigned held =
-      1;  // batches the caller keeps at a time; asking for one more is an error, where it would otherwise hang
+  /// Batches the caller keeps at a time. Asking for one more is an error, where waiting for it would hang.
+  unsigned held = 1;
   /// Memory for finished batches; the loader's own if it is empty. A device passes page-locked memory this way, so that
   /// nothing here depends on CUDA.
   Memory memory;

@@ -270,6 +270,7 @@ ProcessCrew::~ProcessCrew() {
 llvm::Error ProcessCrew::send(unsigned worker, Job job) {
   const IndexMessage message{job.ticket, job.slot, job.batch.begin, job.batch.count};
   {
+    // The job is noted before it is sent: its result may arrive on the other thread before this call returns.
     const std::lock_guard lock(mutex_);
     under_way_.emplace(job.ticket, std::move(job));
   }
@@ -282,6 +283,7 @@ llvm::Error ProcessCrew::send(unsigned worker, Job job) {
 /// The next result if one has arrived.
 std::optional<Done> ProcessCrew::takeResult() {
   ResultMessage message{};
+  // Packets arrive whole. Less than the head means that nothing was there, or that all workers have closed the queue.
   const ssize_t got = recv(results_.near, &message, sizeof message, MSG_DONTWAIT);
   if (got < static_cast<ssize_t>(kResultHead)) return std::nullopt;
   Done done;

@@ -46,6 +46,7 @@ Done prepare(Job job, const ItemWriter& writer, const Slots& slots, std::vector<
 template <typename T>
 class Conveyor {
  public:
+  /// Appends a value and wakes one thread that waits.
   void put(T value) {
     {
       const std::lock_guard lock(mutex_);

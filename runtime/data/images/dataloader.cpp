@@ -33,9 +33,8 @@ void copyAcross(Done& done, Slots& from, Slots& to) {
   if (done.error.empty()) {
     const auto target = to.take();
     assert(target);
-    // Only the images that are there, then the labels, which follow at the same place in both.
     const auto count = static_cast<size_t>(done.job.batch.count);
-    // Only the images of the batch; the labels lie at the same offset in both slots.
+    // Only the images of the batch, then the labels, which lie at the same offset in both slots.
     std::memcpy(to.images(*target), from.images(source), count * from.imageBytes());
     std::memcpy(to.labels(*target), from.labels(source), count * sizeof(int64_t));
     done.job.slot = *target;
@@ -182,6 +181,7 @@ llvm::Expected<std::optional<Done>> DataLoader::prepareHere() {
 }
 
 llvm::Expected<std::optional<Done>> DataLoader::fromWorkers() {
+  // Workers finish in any order; whatever comes before its turn waits here.
   while (early_.empty() || early_.begin()->first != delivered_) {
     auto done = pinner_ ? pinner_->receive() : crew_->receive();
     if (!done) return done.takeError();

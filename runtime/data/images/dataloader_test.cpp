@@ -156,7 +156,7 @@ TEST_CASE("an image that cannot be decoded gives its place to the next one of th
       }
       CHECK(got == std::vector<int64_t>{0, 1, 4, 4, 4, 5, 6, 7, 8, 0});
 
-      // Of a part that has none, the set's first that can be decoded.
+      // If no image of a rank's part can be decoded, the first of the whole set that can takes the place.
       auto part = options;
       part.order = [](int64_t) { return std::vector<int64_t>{9, 2, 3}; };
       auto elsewhere = make(images, part);

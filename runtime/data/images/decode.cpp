@@ -62,6 +62,8 @@ llvm::Expected<Shape> jpegShape(llvm::ArrayRef<uint8_t> bytes) {
   Decoder& handle = decoder();
   if (!handle) return noMemory();
   int width = 0, height = 0, subsampling = 0, colours = 0;
+  // A warning about the header is no error if there is a size to work with; decoding tells whether the picture is
+  // complete.
   if (tjDecompressHeader3(handle.get(), bytes.data(), bytes.size(), &width, &height, &subsampling, &colours) != 0 &&
       (tjGetErrorCode(handle.get()) == TJERR_FATAL || width < 1 || height < 1))
     return damagedJpeg(handle);

@@ -117,7 +117,7 @@ TEST_CASE("a damaged image is an error of its own that names the file; a missing
   tree.image("a/cmyk.jpg", "cmyk.jpg");
   tree.text("a/empty.jpg", "");
   tree.text("a/text.png", "not an image");
-  // A header alone that asks for 2^31 pixels.
+  // Only a header, which asks for 2^31 pixels.
   tree.text("a/huge.png", std::string("\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\xb5\0\0\0\xb5\0\x08\x02\0\0\0\0\0\0\0", 33));
   tree.image("a/zz_gone.jpg", "420.jpg");
   auto images = openClasses(tree.path());
@@ -157,7 +157,7 @@ TEST_CASE("an image that is cut off anywhere does no harm to the next one") {
     for (size_t length = 1; length < bytes.size(); length += length < 700 ? 1 : 29) {
       CAPTURE(length);
       auto cut = decode(bytes.take_front(length), to);
-      // What lies after the last pixel may be missing.
+      // The decoder does not need the bytes behind the last pixel.
       if (cut) CHECK(length + 16 > bytes.size());
       llvm::consumeError(cut.takeError());
       auto next = decode(bytes, to);

@@ -46,7 +46,7 @@ struct Folder : test::TestFolder {
   static std::string labels(const char* values, uint32_t count, uint32_t magic = 0x801) {
     return word(magic) + word(count) + std::string(values, count);
   }
-  /// What readMnist says is wrong.
+  /// The error of readMnist, which must fail.
   std::string error() const {
     auto set = readMnist(path);
     REQUIRE_FALSE(set);
@@ -160,7 +160,7 @@ TEST_CASE("synthetic images are the same each time and differ by class and seed"
   CHECK_FALSE(std::equal(first, end, pixelsOf(*other->train, 0)));
   CHECK(one->test->count() == 10);
   CHECK(one->train->label(13) == 3);
-  // Two of one class are closer than two of different ones.
+  // Two images of one class are closer than two of different classes.
   const auto distance = [&](int64_t a, int64_t b) {
     int64_t sum = 0;
     for (int64_t i = 0; i < 28 * 28; ++i)

@@ -50,6 +50,7 @@ class CorruptImage : public llvm::ErrorInfo<CorruptImage> {
 class Images {
  public:
   virtual ~Images() = default;
+  /// The number of images.
   virtual int64_t count() const = 0;
   /// The number of classes; labels are below it.
   virtual int64_t classes() const = 0;
@@ -57,6 +58,7 @@ class Images {
   virtual const std::string& origin() const = 0;
   /// The shape of all images; nothing if they differ, or if one would have to be decoded to know.
   virtual std::optional<Shape> shape() const = 0;
+  /// The label of an image, known without reading it.
   virtual int64_t label(int64_t index) const = 0;
   /// The name of the class with this label; the number itself if classes have no names.
   virtual std::string className(int64_t label) const { return std::to_string(label); }

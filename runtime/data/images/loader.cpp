@@ -25,6 +25,7 @@ llvm::Expected<Order> BatchPlan::beginEpoch() {
     }
     const auto items = static_cast<int64_t>(order_->size());
     number_ = 0;
+    // An epoch without a batch is skipped, as a loop over an empty DataLoader would be.
     batches_ = batchesPerEpoch(items, options_.batch, options_.drop_last);
     if (batches_ > 0) return order_;
     if (options_.epochs == 0)
@@ -65,6 +66,7 @@ llvm::Error ItemWriter::write(const std::vector<int64_t>& order, int64_t positio
       ++skipped;
       return llvm::Error::success();
     }
+    // The message is kept for the case that no image can be read.
     std::string message = llvm::toString(std::move(error));
     if (tried == 0) first = std::move(message);
   }
@@ -102,6 +104,7 @@ llvm::Expected<std::optional<HostBatch>> Loader::next() {
   if (out_ && out_->held() >= held_)
     return base::failure("loader: {} batches are still held, at most {} may be; release one first", out_->held(),
                          held_);
+  // The wait is measured here, around the whole call, so that it means the same for every loader.
   const auto start = std::chrono::steady_clock::now();
   auto batch = take();
   wait_seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

@@ -71,13 +71,14 @@ class ItemWriter {
   /// image; exceptions become errors too, since threads may not throw.
   ///
   /// OnCorrupt::Replace puts the next image of `order` that can be read in the place of one that cannot, with its
-  /// label. The order starts again after its end, and if none of it can be read, any image of the set will do: ranks
-  /// share a set as their orders fall out. Nothing else moves, so every other place keeps its image whichever worker
-  /// prepares it; the replacement occurs once more at its own place. It is an error if no image of the set can be read.
-  /// Replaced and left-out images raise `skipped` by one.
+  /// label. The order starts again after its end. If none of it can be read, the first image of the set that can takes
+  /// the place, since a rank's part of a set may happen to hold only broken images. Nothing else moves, so every other
+  /// place keeps its image whichever worker prepares it; the replacement occurs once more at its own place. It is an
+  /// error if no image of the set can be read. Replaced and left-out images raise `skipped` by one.
   llvm::Error write(const std::vector<int64_t>& order, int64_t position, void* image, int64_t* label,
                     std::vector<uint8_t>& scratch, int64_t& skipped) const;
 
+  /// Bytes of one prepared image.
   size_t imageBytes() const { return preparer_.preparation().imageBytes(); }
 
  private:

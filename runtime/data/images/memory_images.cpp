@@ -107,6 +107,7 @@ struct IdxImages {
   uint32_t count = 0, rows = 0, cols = 0;
 };
 
+/// Reads a file of images.
 llvm::Expected<IdxImages> readImages(const std::string& path) {
   auto file = readFile(path);
   if (!file) return file.takeError();
@@ -122,6 +123,7 @@ llvm::Expected<IdxImages> readImages(const std::string& path) {
   return IdxImages{{(*file)->getBufferStart() + 16, (*file)->getBufferEnd()}, count, rows, cols};
 }
 
+/// Reads a file of labels.
 llvm::Expected<std::vector<uint8_t>> readLabels(const std::string& path) {
   auto file = readFile(path);
   if (!file) return file.takeError();
@@ -239,6 +241,7 @@ llvm::Expected<ImageSets> readMnist(const std::string& folder) {
   if (!train) return train.takeError();
   auto test = readPair(folder + "/t10k-images-idx3-ubyte", folder + "/t10k-labels-idx1-ubyte");
   if (!test) return test.takeError();
+  // Models are made for one size of images, so both sets must agree.
   const Shape wanted = *(*train)->shape(), found = *(*test)->shape();
   if (wanted.rows != found.rows || wanted.cols != found.cols)
     return failure("{}: test images of {} x {}, expected {} x {} as in {}", (*test)->origin(), found.rows, found.cols,
@@ -260,6 +263,7 @@ llvm::Expected<std::unique_ptr<Images>> preload(std::unique_ptr<Images> images, 
   const Preparer preparer(preparation);
   const Images& source = *images;
   auto loaded = std::make_unique<Preloaded>(std::move(images), preparation);
+  // Each thread writes its own images straight to their places.
   const auto work = [&](int64_t item) {
     thread_local std::vector<uint8_t> decoded;
     return preparer.fill(source, item, loaded->place(item), decoded);

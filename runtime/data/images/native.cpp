@@ -127,11 +127,13 @@ Assembly* Queue::claim(int64_t& item) {
 
 void Queue::finish(Assembly& assembly, int64_t item, int64_t skipped, std::string error) {
   assembly.skipped += skipped;
+  // If several images fail, the first by its place is reported, whichever thread failed first.
   if (!error.empty() && (assembly.error.empty() || item < assembly.error_item)) {
     assembly.error = std::move(error);
     assembly.error_item = item;
   }
   ++assembly.finished;
+  // take() waits for the oldest batch only.
   if (assembly.complete() && &assembly == &assemblies_.front()) batch_complete_.notify_all();
 }
 

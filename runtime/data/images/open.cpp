@@ -52,6 +52,7 @@ llvm::Expected<Listed> contentsOf(const std::string& path) {
     const std::string name = llvm::sys::path::filename(entry->path()).str();
     (type == llvm::sys::fs::file_type::directory_file ? result.folders : result.files).push_back(name);
   }
+  // A folder that cannot be listed is an error: passing over it would train on part of the set.
   if (error) return failure("{}: {}", path, error.message());
   std::sort(result.folders.begin(), result.folders.end());
   std::sort(result.files.begin(), result.files.end());
@@ -104,6 +105,7 @@ llvm::Expected<llvm::ArrayRef<uint8_t>> fileBytes(const std::string& path) {
     return llvm::make_error<CorruptImage>(
         fmt::format("{}: {} bytes, expected an image of at most {}", path, status.st_size, kLargestFile));
   const auto wanted = static_cast<size_t>(status.st_size);
+  // The buffer only grows: shrinking it would mean to zero it again for the next larger file.
   if (memory.size() < wanted) memory.resize(wanted);
   size_t size = 0;
   while (size < wanted) {
@@ -123,6 +125,7 @@ llvm::Expected<Pixels> decodeFile(const std::string& path, const Destination& to
   auto pixels = decode(*bytes, to);
   if (pixels) return pixels;
   llvm::Error error = pixels.takeError();
+  // Naming the file must not change the kind of error, by which loaders decide whether to pass over the image.
   const bool corrupt = error.isA<CorruptImage>();
   std::string message = path + ": " + llvm::toString(std::move(error));
   if (corrupt) return llvm::make_error<CorruptImage>(std::move(message));
@@ -172,6 +175,7 @@ llvm::Error FolderImages::addClass(const std::string& name, uint32_t label) {
   std::sort(below.begin(), below.end(), [](const auto& a, const auto& b) {
     return llvm::StringRef(a.first).rtrim('/') < llvm::StringRef(b.first).rtrim('/');
   });
+  // A class without an image would be a label that never occurs.
   const size_t before = labels_.size();
   for (const auto& [folder, images] : below)
     for (const std::string& image : images) {
@@ -216,6 +220,7 @@ llvm::Expected<ImageSets> openFolder(const std::string& path) {
   for (auto [set, name] : {std::pair(&sets.train, "/train"), std::pair(&sets.test, "/test")}) {
     if (auto error = openClasses(path + name).moveInto(*set)) return error;
   }
+  // Labels are numbered by name in each set; equal names in both make equal labels.
   const auto namesOf = [](const Images& set) {
     std::vector<std::string> names;  // sorted
     for (int64_t label = 0; label < set.classes(); ++label) names.push_back(set.className(label));

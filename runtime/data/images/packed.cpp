@@ -101,6 +101,7 @@ llvm::Error PackedFile::readHeader() {
   if (header_.header_sum != headerSum(header_))
     return failure("{}: its header is damaged (checksum {:016x}, expected {:016x}); pack it again", path_,
                    headerSum(header_), header_.header_sum);
+  // The sum is right, so the numbers are those that were written. They are still not trusted.
   if (!sensible(header_) || header_.pixels_at != packedPixelsAt(header_) ||
       header_.file_bytes != header_.pixels_at + header_.images() * header_.imageBytes())
     return failure("{}: its header makes no sense: {} + {} images of {} x {} x {} in {} bytes; pack it again", path_,
@@ -118,7 +119,7 @@ llvm::Error PackedFile::readIndex() {
   if (sum != header_.index_sum)
     return failure("{}: its labels are damaged (checksum {:016x}, expected {:016x}); pack it again", path_, sum,
                    header_.index_sum);
-  // Both are aligned: the header has 96 bytes and the file is mapped at a page.
+  // Both are aligned: the header has 96 bytes, a multiple of 8, and the sums have 8 each.
   sums_ = reinterpret_cast<const uint64_t*>(begin);
   labels_ = reinterpret_cast<const uint32_t*>(begin + images * sizeof(uint64_t));
   const uint8_t* names = begin + images * (sizeof(uint64_t) + sizeof(uint32_t));

@@ -51,6 +51,7 @@ struct PackedHeader {
   /// pixels.
   uint64_t header_sum;
 
+  /// Images of both sets, and bytes of each.
   uint64_t images() const { return train + test; }
   uint64_t imageBytes() const { return uint64_t{rows} * cols * channels; }
 };

@@ -20,6 +20,7 @@ enum class Layout { Nchw, Nhwc };
 /// The type of an element. UInt8 is never normalised.
 enum class Element { UInt8, Float16, BFloat16, Float32, Float64 };
 
+/// Bytes of one element.
 constexpr size_t bytesOf(Element element) {
   constexpr size_t kBytes[] = {1, 2, 2, 4, 8};
   return kBytes[static_cast<size_t>(element)];

@@ -172,6 +172,7 @@ void prepareGrey(const Preparation& preparation, const Pixels& image, const Taps
   const int64_t n = preparation.cols;
   const T* lines = greyLines<T>(image, across);
   const rows::Affine<T> map = rows::affineOf<T>(preparation.normalise);
+  // Not normalised: all channels are equal, so one row is computed and copied.
   if (!preparation.normalise) {
     T* values = kept<T, 5>(n);
     for (int64_t y = 0; y < preparation.rows; ++y) {
@@ -206,6 +207,7 @@ void prepareGrey(const Preparation& preparation, const Pixels& image, const Taps
 const uint8_t* scaledColour(const Pixels& image, const Taps& across, const Taps& down) {
   const uint8_t* pixels = image.data;
   const int64_t width = 3 * across.outputs;
+  // PIL scales across first, over all rows of the input; the order decides the roundings.
   if (!across.same()) {
     uint8_t* lines = kept<uint8_t, 7>(image.rows * width);
     for (int64_t row = 0; row < image.rows; ++row)
@@ -215,6 +217,7 @@ const uint8_t* scaledColour(const Pixels& image, const Taps& across, const Taps&
   }
   if (!down.same()) {
     uint8_t* result = kept<uint8_t, 8>(down.outputs * width);
+    // The weights of one output row, gathered because taps are stored apart.
     std::vector<int32_t> weights(static_cast<size_t>(down.width));
     for (int64_t y = 0; y < down.outputs; ++y) {
       for (int64_t tap = 0; tap < down.width; ++tap) weights[tap] = down.fixed[tap * down.outputs + y];
@@ -306,6 +309,7 @@ llvm::Error Preparer::apply(const Pixels& image, void* out) const {
                          image.channels);
   if (image.channels > preparation_.channels) return base::failure("a colour image where one channel is wanted");
   const bool wide = preparation_.element == Element::Float64;
+  // An image that was scaled in advance (preload).
   if (image.tensor) {
     (wide ? prepareTensor<double> : prepareTensor<float>)(preparation_, image.tensor, out);
     return llvm::Error::success();

@@ -11,14 +11,14 @@
 
 namespace expc::data::rows {
 
-/// v -> v scale[c] + shift[c] for channel c.
+/// A map of each channel's values: v -> v * scale[c] + shift[c].
 template <typename T>
 struct Affine {
   T scale[kChannels];
   T shift[kChannels];
 };
 
-/// From bytes to what networks are given, or to themselves.
+/// The normalisation of bytes with ImageNet's mean and standard deviation, or the identity.
 template <typename T>
 Affine<T> affineOf(bool normalise) {
   Affine<T> affine;
@@ -29,41 +29,44 @@ Affine<T> affineOf(bool normalise) {
   return affine;
 }
 
-/// out = wa a + wb b, n elements.
+/// out = wa * a + wb * b, for n elements.
 template <typename T>
 void blend(const T* a, const T* b, T wa, T wb, int64_t n, T* out);
 
-/// The same, written three times as the map of each channel says.
+/// Blends as blend() does, and writes the result three times, mapped for each channel.
 template <typename T>
 void blendPlanar(const T* a, const T* b, T wa, T wb, int64_t n, const Affine<T>& map, T* red, T* green, T* blue);
 
-/// sums += weight line
+/// sums += weight * line, for n elements.
 template <typename T>
 void accumulate(const T* line, T weight, int64_t n, T* sums);
 
-/// n red, green, blue pixels -> mapped, three planes or one row of 3 n.
+/// Maps n pixels, red, green, blue side by side, into three planes.
 template <typename T>
 void mapPlanar(const uint8_t* pixels, int64_t n, const Affine<T>& map, T* red, T* green, T* blue);
+/// Maps n pixels, red, green, blue side by side, into one row of 3 n elements.
 template <typename T>
 void mapInterleaved(const uint8_t* pixels, int64_t n, const Affine<T>& map, T* out);
 
-/// n red, green, blue pixels into three planes.
+/// Separates n red, green, blue pixels into three planes.
 void split(const uint8_t* pixels, int64_t n, uint8_t* red, uint8_t* green, uint8_t* blue);
 
-/// Each of n elements three times, one after the other; of 1, 2, 4 or 8 bytes.
+/// Writes each of n elements three times, side by side. T may also be an integer of 1 or 2 bytes.
 template <typename T>
 void triple(const T* in, int64_t n, T* out);
 
-/// To IEEE half precision and to bfloat16, to nearest even; to bytes, half up, for values from 0 to 255.
+/// Converts to IEEE half precision and to bfloat16, rounding to nearest even, and to bytes, rounding half up.
+/// toBFloat() takes finite values, toBytes() values from 0 to 255.
 void toHalf(const float* in, int64_t n, uint16_t* out);
 void toBFloat(const float* in, int64_t n, uint16_t* out);
 void toBytes(const float* in, int64_t n, uint8_t* out);
 
-/// PIL's fixed point, across: n outputs of 3 channels; output i is sum over tap of weights[tap * n + i] x pixel
-/// first[i] + tap.
+/// Scales a row of 3-channel pixels in PIL's fixed point: output i is the sum over taps of weights[tap * n + i] x pixel
+/// first[i] + tap, rounded and clipped to a byte.
 void scaleAcross(const uint8_t* pixels, const int32_t* first, const int32_t* weights, int64_t taps, int64_t n,
                  uint8_t* out);
-/// PIL's fixed point, down: `bytes` outputs; lines are `bytes` apart, weights[tap] is line tap's.
+/// Makes a row of `bytes` values from `taps` rows that lie `bytes` apart, in PIL's fixed point; weights[tap] is that of
+/// row tap.
 void scaleDown(const uint8_t* lines, const int32_t* weights, int64_t taps, int64_t bytes, uint8_t* out);
 
 }  // namespace expc::data::rows

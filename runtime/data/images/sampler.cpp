@@ -9,6 +9,7 @@ namespace expc::data {
 
 std::vector<int64_t> randomPermutation(int64_t n, uint64_t seed) {
   assert(n >= 0 && n < (int64_t{1} << 32) / 20);
+  // The standard fixes MT19937 bit for bit, and torch's generator is the same.
   std::mt19937 random(static_cast<uint32_t>(seed));
   std::vector<int64_t> order(static_cast<size_t>(n));
   std::iota(order.begin(), order.end(), int64_t{0});

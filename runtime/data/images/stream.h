@@ -28,7 +28,7 @@ bool streamGrey(const Preparation& preparation, const Pixels& image, const Taps&
 
 }  // namespace expc::data
 
-// Their loops.
+// The loops behind these functions.
 namespace expc::data::stream {
 
 /// Whether this processor has the instructions. Nothing below may be called otherwise.

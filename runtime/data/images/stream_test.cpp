@@ -15,7 +15,7 @@
 namespace expc::data {
 namespace {
 
-/// Value of element i, whatever its type.
+/// The value of element i, for any type.
 double valueAt(const std::vector<char>& memory, Element element, size_t i) {
   const char* at = memory.data() + i * bytesOf(element);
   if (element == Element::UInt8) return static_cast<uint8_t>(*at);
@@ -33,7 +33,8 @@ double valueAt(const std::vector<char>& memory, Element element, size_t i) {
   return (bits & 0x8000) != 0 ? -size : size;
 }
 
-/// The same image by plain stores and by those past the caches, at a place that is off a line by `shift` elements.
+/// Compares an image written by plain stores with the same image written by streaming stores, which begins `shift`
+/// elements behind the start of a cache line.
 void compare(const Preparation& preparation, const Pixels& image, size_t shift) {
   const Element element = preparation.element;
   const size_t bytes = preparation.imageBytes(), unit = bytesOf(element), before = shift * unit;
@@ -45,7 +46,7 @@ void compare(const Preparation& preparation, const Pixels& image, size_t shift) 
     if (i < begin || i >= begin + bytes) REQUIRE(memory[i] == 'x');
   const std::vector<char> streamed(memory.begin() + static_cast<long>(begin),
                                    memory.begin() + static_cast<long>(begin + bytes));
-  // A last bit of fp32 may turn the rounding of a narrower type.
+  // A difference in the last bit of fp32 may change how a narrower type is rounded.
   const double tolerance = element == Element::Float32 ? 2e-6 : element == Element::UInt8 ? 0 : 0.02;
   double largest = 0;
   for (size_t i = 0; i < bytes / unit; ++i)

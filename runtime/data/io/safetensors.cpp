@@ -1,3 +1,7 @@
+// Reads and writes safetensors. The reader is strict, as the format's own is: ranges must cover the data exactly once,
+// so that nothing can hide between tensors and no two tensors share bytes. The writer makes files that PyTorch's tools
+// accept.
+
 #include "runtime/data/io/safetensors.h"
 
 #include <fmt/format.h>
@@ -23,28 +27,29 @@
 namespace expc::io {
 namespace {
 
-constexpr uint64_t kPrefix = 8;
-constexpr uint64_t kLargestHeader = 100'000'000;  // as the format's own reader has it
+constexpr uint64_t kPrefix = 8;                   // bytes of the header's length
+constexpr uint64_t kLargestHeader = 100'000'000;  // the limit of the format's own reader
 constexpr size_t kMostDimensions = 64;
 
 struct TypeName {
   const char* name;
   int64_t bytes;
 };
-/// Of each DType.
+/// The name and size of each DType, in the order of the enumeration.
 constexpr std::array<TypeName, 9> kTypes = {
     {{"BOOL", 1}, {"U8", 1}, {"I8", 1}, {"I32", 4}, {"I64", 8}, {"F16", 2}, {"BF16", 2}, {"F32", 4}, {"F64", 8}}};
 
 using base::failure;
 
-/// A whole number of the header, not negative.
+/// A whole number of the header that is not negative.
 std::optional<uint64_t> wholeNumber(const llvm::json::Value& value) {
   const auto number = value.getAsInteger();
   if (!number || *number < 0) return std::nullopt;
   return static_cast<uint64_t>(*number);
 }
 
-/// One entry of the header, checked against the `available` bytes after it. Returns what is wrong, or nothing.
+/// Reads one entry of the header and checks it against the `available` bytes behind the header. Returns the fault, or
+/// nothing.
 std::optional<std::string> readEntry(const llvm::json::Value& value, llvm::ArrayRef<uint8_t> available,
                                      TensorInfo& info) {
   const auto* object = value.getAsObject();
@@ -63,6 +68,7 @@ std::optional<std::string> readEntry(const llvm::json::Value& value, llvm::Array
   for (const auto& dimension : *shape) {
     const auto size = wholeNumber(dimension);
     if (!size) return "a dimension that is not a whole number";
+    // A product that overflowed could make a huge shape look as if it fitted its range.
     if (*size > 0 && bytes > static_cast<uint64_t>(std::numeric_limits<int64_t>::max()) / *size)
       return "a shape too large to address";
     bytes *= *size;
@@ -94,11 +100,13 @@ llvm::Expected<SafeTensors> SafeTensors::open(const std::string& path) {
 }
 
 void SafeTensors::letGo(llvm::ArrayRef<uint8_t> bytes) const {
-  // What is no mapping of the file is on the heap, whose pages would come back empty.
+  // Small files are read into the heap instead of mapped. Dropping heap pages would zero them, since no file stands
+  // behind.
   if (buffer_->getBufferKind() != llvm::MemoryBuffer::MemoryBuffer_MMap) return;
   const auto* begin = reinterpret_cast<const uint8_t*>(buffer_->getBufferStart());
   const auto* end = reinterpret_cast<const uint8_t*>(buffer_->getBufferEnd());
   if (bytes.begin() < begin || bytes.end() > end) return;
+  // Only whole pages inside the range: the ones at its ends are shared with neighbouring tensors.
   const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
   const uintptr_t first = (reinterpret_cast<uintptr_t>(bytes.begin()) + page - 1) / page * page,
                   last = reinterpret_cast<uintptr_t>(bytes.end()) / page * page;
@@ -107,6 +115,7 @@ void SafeTensors::letGo(llvm::ArrayRef<uint8_t> bytes) const {
 
 llvm::Expected<SafeTensors> SafeTensors::parse(std::unique_ptr<llvm::MemoryBuffer> buffer, const std::string& name) {
   const llvm::StringRef all = buffer->getBuffer();
+  // A pointer to Git LFS or a compressed file is a common slip; its error says what the file is.
   const auto unless = [&, form = files::formOf(all)](const std::string& what) {
     return form.empty() ? failure("{}: {}", name, what) : failure("{}: no safetensors but {}", name, form);
   };
@@ -126,6 +135,7 @@ llvm::Expected<SafeTensors> SafeTensors::parse(std::unique_ptr<llvm::MemoryBuffe
   file.path_ = name;
   const llvm::StringRef data = all.substr(kPrefix + length);
   const llvm::ArrayRef<uint8_t> available(reinterpret_cast<const uint8_t*>(data.data()), data.size());
+  // The header's metadata is free text and no tensor.
   for (const auto& [key, value] : *object) {
     if (key == "__metadata__") continue;
     TensorInfo info;
@@ -133,11 +143,13 @@ llvm::Expected<SafeTensors> SafeTensors::parse(std::unique_ptr<llvm::MemoryBuffe
     if (auto wrong = readEntry(value, available, info)) return failure("{}: tensor {}: {}", name, info.name, *wrong);
     file.tensors_.push_back(std::move(info));
   }
-  // Empty tensors first where offsets are equal, so that ranges follow each other whatever order the header has.
+  // Sorted by place. Empty tensors come first where offsets are equal, so that ranges follow each other whatever the
+  // order of the header.
   std::sort(file.tensors_.begin(), file.tensors_.end(), [](const TensorInfo& a, const TensorInfo& b) {
     return std::tuple(a.bytes.data(), a.bytes.size(), llvm::StringRef(a.name)) <
            std::tuple(b.bytes.data(), b.bytes.size(), llvm::StringRef(b.name));
   });
+  // Each tensor must begin where the one before it ends, and the last must end the file.
   const uint8_t* expected = available.data();
   for (const TensorInfo& info : file.tensors_) {
     if (info.bytes.data() != expected)
@@ -161,6 +173,7 @@ const TensorInfo* SafeTensors::find(llvm::StringRef name) const {
 
 llvm::Expected<std::string> writeSafeTensors(const std::string& path, const std::vector<TensorInfo>& tensors) {
   llvm::json::Object header;
+  // transformers refuses files that do not name the framework.
   header["__metadata__"] = llvm::json::Object{{"format", "pt"}};
   int64_t offset = 0;
   for (const TensorInfo& info : tensors) {
@@ -176,9 +189,10 @@ llvm::Expected<std::string> writeSafeTensors(const std::string& path, const std:
   }
   std::string text;
   llvm::raw_string_ostream(text) << llvm::json::Value(std::move(header));
-  text.append((8 - text.size() % 8) % 8, ' ');  // data begins at a multiple of 8
+  text.append((8 - text.size() % 8) % 8, ' ');  // the data begins at a multiple of 8
   uint8_t prefix[kPrefix];
   llvm::support::endian::write64le(prefix, text.size());
+  // The digest is computed from the same parts that are written, without reading the file again.
   std::vector<llvm::ArrayRef<uint8_t>> parts = {prefix, llvm::arrayRefFromStringRef(text)};
   for (const TensorInfo& info : tensors) parts.push_back(info.bytes);
   auto error = files::writeStream(path, [&](llvm::raw_ostream& out) {

@@ -143,7 +143,7 @@ TEST_CASE("what is written is read back") {
 }
 
 TEST_CASE("the digest is BLAKE3's") {
-  // Of nothing, and of "abc" in two parts: values of the reference implementation.
+  // Digests of nothing, and of "abc" in two parts, from the reference implementation.
   CHECK(digestOf({}) == "af1349b9f5f9a1a6a0404dea36dcc9499bcb25c9adc112b7cc9a93cae41f3262");
   CHECK(digestOf({llvm::arrayRefFromStringRef("a"), llvm::arrayRefFromStringRef("bc")}) ==
         "6437b3ac38465133ffb63b75273a8db548c558465d79db03fd359c6cd5bd9d85");

@@ -1,5 +1,6 @@
-// The table of named models, and config.json in both directions. A folder comes from outside, so every value is
-// checked for its type and range before anything computes with it, and one error lists all that does not fit.
+// Reads and writes the sizes of Llama 3 decoders. config.json comes from strangers and describes many models, so the
+// reader checks every member that this decoder depends on, also those it only supports in one form (`hidden_act`,
+// biases). All faults are collected into one error: whoever converts a model sees the whole list at once.
 
 #include "runtime/data/llama/config.h"
 
@@ -18,40 +19,44 @@
 namespace expc::llama {
 namespace {
 
-// Larger than any model; small enough that no product of two sizes overflows.
+// Limits of a config.json. They are larger than any model, and small enough that no product of two sizes overflows.
 constexpr int64_t kLargestSize = int64_t{1} << 24;
 constexpr int64_t kMostLayers = 4096;
-/// Members that are kept as they are, for a model that is written later.
 constexpr const char* kTokenIds[] = {"bos_token_id", "eos_token_id", "pad_token_id"};
 
+/// A named model.
 struct Named {
   llvm::StringLiteral name;
   int64_t vocabulary, width, layers, heads, kv_heads, head_width, mlp_width, max_positions;
-  bool small;  // Llama 3.2: the head is the embedding, and long waves are stretched 32-fold
+  bool small;  // Llama 3.2: tied head, rotary frequencies scaled by 32
 };
 constexpr Named kNamed[] = {{"llama3_8b", 128256, 4096, 32, 32, 8, 128, 14336, 8192, false},
                             {"llama3_2_3b", 128256, 3072, 28, 24, 8, 128, 8192, 131072, true},
                             {"llama3_2_1b", 128256, 2048, 16, 32, 8, 64, 8192, 131072, true},
                             {"tiny", 8192, 256, 4, 8, 4, 32, 1024, 8192, false}};
 
-/// Reads members of config.json by type and range. Whatever does not fit goes to `wrong`, and a harmless value is
-/// returned, so that reading goes on and finds the rest.
+/// Reads members of an object and adds a line to `wrong` for each that does not fit. A member that is null counts as
+/// missing, as Hugging Face writes it.
 class Reader {
  public:
   Reader(const llvm::json::Object& object, std::vector<std::string>& wrong) : object_(object), wrong_(wrong) {}
 
+  /// A size from 1 to `most`; `otherwise` if it is missing, an error if that is nothing. Returns 1 after an error, so
+  /// that the checks which follow may divide by it.
   int64_t size(llvm::StringRef key, std::optional<int64_t> otherwise, int64_t most = kLargestSize) {
     const llvm::json::Value* value = find(key);
     if (value == nullptr) {
       if (!otherwise) wrong_.push_back(fmt::format("no {}", key.str()));
       return otherwise.value_or(1);
     }
+    // The range keeps products of two sizes from overflowing and a hostile file from asking for endless layers.
     const auto number = value->getAsInteger();
     if (number && *number >= 1 && *number <= most) return *number;
     wrong_.push_back(fmt::format("{} must be a whole number from 1 to {}", key.str(), most));
     return 1;
   }
 
+  /// A number above zero; `otherwise` if it is missing.
   double positive(llvm::StringRef key, double otherwise) {
     const llvm::json::Value* value = find(key);
     if (value == nullptr) return otherwise;
@@ -61,6 +66,7 @@ class Reader {
     return otherwise;
   }
 
+  /// A switch; false if it is missing.
   bool flag(llvm::StringRef key) {
     const llvm::json::Value* value = find(key);
     if (value == nullptr) return false;
@@ -69,7 +75,7 @@ class Reader {
     return false;
   }
 
-  /// Checks that the text `key` is `wanted` if it is given.
+  /// Checks that a text has the only value that is supported, if it is given at all.
   void only(llvm::StringRef key, llvm::StringRef wanted) {
     const llvm::json::Value* value = find(key);
     if (value == nullptr) return;
@@ -77,12 +83,12 @@ class Reader {
     if (!text || *text != wanted) wrong_.push_back(fmt::format("{} must be \"{}\"", key.str(), wanted.str()));
   }
 
-  /// Checks that a feature which Llama 3 lacks is not switched on.
+  /// Checks that a switch is off: this decoder has nothing for it.
   void no(llvm::StringRef key) {
     if (flag(key)) wrong_.push_back(fmt::format("{} is set, Llama 3 has none", key.str()));
   }
 
-  /// A member's value; null if it is missing or null in the file.
+  /// A member; null if it is missing or null.
   const llvm::json::Value* find(llvm::StringRef key) const {
     const llvm::json::Value* value = object_.get(key);
     return value == nullptr || value->getAsNull() ? nullptr : value;
@@ -93,11 +99,14 @@ class Reader {
   std::vector<std::string>& wrong_;
 };
 
-/// Reads rope_scaling, or the rope_parameters that newer versions of transformers write in its place.
+/// Reads rope_scaling of config.json, or rope_parameters, which newer versions of transformers write in its place.
+/// Nothing if positions are not scaled.
 std::optional<RopeScaling> readScaling(const llvm::json::Object& object, std::vector<std::string>& wrong) {
+  // Older files call it "type".
   auto type = object.getString("rope_type");
   if (!type) type = object.getString("type");
   if (!type || *type == "default") return std::nullopt;
+  // Other ways of stretching (linear, dynamic, yarn) would need formulas of their own.
   if (*type != "llama3") {
     wrong.push_back(
         fmt::format("rope_type \"{}\" is not supported (default and llama3 are)", type->take_front(32).str()));
@@ -114,7 +123,7 @@ std::optional<RopeScaling> readScaling(const llvm::json::Object& object, std::ve
   return scaling;
 }
 
-/// Whether a value is a token's id, or a list of a few.
+/// Whether a value is the id of a token, or a list of up to 64 of them.
 bool isTokenIds(const llvm::json::Value& value) {
   constexpr size_t kMost = 64;
   const auto is_id = [](const llvm::json::Value& id) { return id.getAsInteger().value_or(-1) >= 0; };
@@ -142,6 +151,7 @@ llvm::Expected<Config> configFromJson(const llvm::json::Value& json) {
   std::vector<std::string> wrong;
   Reader reader(*object, wrong);
   Config c;
+  // Options that change the architecture come first: other models share the names of the sizes.
   reader.only("model_type", "llama");
   reader.only("hidden_act", "silu");
   reader.no("attention_bias");
@@ -150,31 +160,32 @@ llvm::Expected<Config> configFromJson(const llvm::json::Value& json) {
   c.width = reader.size("hidden_size", std::nullopt);
   c.layers = reader.size("num_hidden_layers", std::nullopt, kMostLayers);
   c.heads = reader.size("num_attention_heads", std::nullopt);
+  // Without grouped heads the file need not mention them.
   c.kv_heads = reader.size("num_key_value_heads", c.heads);
   c.mlp_width = reader.size("intermediate_size", std::nullopt);
+  // Missing members have the defaults of Hugging Face's LlamaConfig.
   c.max_positions = reader.size("max_position_embeddings", 2048);
-  // This and rope_theta default as in Hugging Face's LlamaConfig.
   c.norm_epsilon = reader.positive("rms_norm_eps", 1e-6);
   c.rope_base = reader.positive("rope_theta", 10000);
   c.tied = reader.flag("tie_word_embeddings");
-  // Sizes must divide each other where the decoder splits a row into heads, and heads into pairs.
+  // Later checks need sizes that fit together; a size that was wrong is 1 here, which divides everything.
   if (reader.find("head_dim") == nullptr && c.width % c.heads != 0)
     wrong.push_back("num_attention_heads must divide hidden_size where there is no head_dim");
   c.head_width = reader.size("head_dim", std::max<int64_t>(1, c.width / c.heads));
   if (c.heads % c.kv_heads != 0) wrong.push_back("num_key_value_heads must divide num_attention_heads");
   if (c.head_width % 2 != 0) wrong.push_back("a head's width must be even");
-  // A newer config.json has rope_theta inside rope_parameters; it replaces the one outside.
+  // The older name first, so that rope_parameters, the newer one, wins if both are given.
   for (const char* key : {"rope_scaling", "rope_parameters"}) {
     const llvm::json::Value* value = reader.find(key);
     if (value == nullptr) continue;
     if (const auto* scaling = value->getAsObject()) {
+      // rope_parameters holds the base too.
       c.rope_base = Reader(*scaling, wrong).positive("rope_theta", c.rope_base);
       c.rope_scaling = readScaling(*scaling, wrong);
     } else {
       wrong.push_back(fmt::format("{} must be an object", key));
     }
   }
-  // Ids in an unexpected form are dropped rather than refused: training does not use them.
   for (const char* key : kTokenIds)
     if (const llvm::json::Value* value = reader.find(key); value && isTokenIds(*value)) c.token_ids[key] = *value;
   if (!wrong.empty()) return base::failure("no Llama 3: {}", fmt::join(wrong, "; "));
@@ -216,9 +227,9 @@ int64_t TensorSpec::elements() const {
 }
 
 std::vector<TensorSpec> weightSpecs(const Config& c) {
-  // Nine weights per layer in a fixed order: Decoder finds a layer by its weights' indices.
   std::vector<TensorSpec> specs = {{"tok_embeddings.weight", Role::Embedding, {c.vocabulary, c.width}}};
   for (int64_t i = 0; i < c.layers; ++i) {
+    // The names are torchtune's; folder.cpp maps Hugging Face's to them.
     const std::string layer = fmt::format("layers.{}.", i);
     specs.push_back({layer + "sa_norm.scale", Role::Norm, {c.width}});
     specs.push_back({layer + "attn.q_proj.weight", Role::Query, {c.queryWidth(), c.width}});
@@ -239,7 +250,7 @@ std::vector<TensorSpec> weightSpecs(const Config& c) {
 llvm::Expected<llvm::json::Value> readJsonFile(const std::string& path) {
   auto file = files::read(path, files::kMostByHand);
   if (!file) return file.takeError();
-  // A file of another kind, such as a page that was saved in its place, is named as what it is.
+  // A Git LFS pointer or a compressed file is a common slip; its error says what the file is.
   if (const auto form = files::formOf((*file)->getBuffer()); !form.empty())
     return base::failure("{}: no JSON but {}", path, form);
   auto value = plan::parseJson((*file)->getBuffer());

@@ -1,3 +1,6 @@
+// Padding and packing as torchtune's recipes do (padded_collate_sft, PackedDataset), so that batches, and with them
+// losses, are equal.
+
 #include "runtime/data/text/batches.h"
 
 #include <algorithm>
@@ -7,6 +10,8 @@
 namespace expc::text {
 namespace {
 
+/// Counts the labels that are learnt. The first label of each row is left out, since the loss compares labels with the
+/// logits one position before.
 void countLearnt(TokenBatch& batch) {
   if (batch.columns == 0) return;
   for (int64_t row = 0; row < batch.rows; ++row) {
@@ -56,6 +61,8 @@ Pack packOf(llvm::ArrayRef<const Sample*> samples, size_t size) {
   pack.tokens.resize(size, 0);
   pack.labels.resize(size, kMasked);
   if (size > real) pack.lengths.push_back(static_cast<int32_t>(size - real));
+  // Positions of the padding go on from the last sample's, below `size`, as in torchtune; its labels are masked, so
+  // they only must be valid.
   while (pack.positions.size() < size)
     pack.positions.push_back(std::min(pack.positions.back() + 1, static_cast<int32_t>(size) - 1));
   return pack;

@@ -1,6 +1,7 @@
 #pragma once
 
-// Samples side by side: padded to the longest, or packed one behind the other.
+// Samples of text as batches of tokens: padded to the longest one, or packed one behind the other into rows of equal
+// length. Tensors of int64 wrap the result; no torch here.
 
 #include <llvm/ADT/ArrayRef.h>
 #include <llvm/Support/Error.h>
@@ -12,39 +13,43 @@
 
 namespace expc::text {
 
-/// rows x columns, row-major, ready to be wrapped in tensors of int64.
+/// A batch of rows x columns tokens with their labels, row-major.
 struct TokenBatch {
   int64_t rows = 0, columns = 0;
   std::vector<int64_t> tokens, labels;
-  /// Of packs only: positions within each sample, rows x columns, and the lengths of the samples of each row, padding
-  /// being one more.
+  /// For packs only: each token's position in its sample (rows x columns), and for each row the lengths of its samples.
+  /// Padding counts as one more sample.
   std::vector<int64_t> positions;
   std::vector<std::vector<int64_t>> lengths;
-  /// Tokens that are not padding, and labels that are learnt (kMasked and each row's first apart).
+  /// The number of tokens that are not padding, and the number of labels that are learnt: not kMasked, and not the
+  /// first of a row, since no token predicts it.
   int64_t real = 0, learnt = 0;
 
+  /// The number of tokens that are padding.
   int64_t padding() const { return rows * columns - real; }
 };
 
-/// Right padding to the longest: tokens with `pad`, labels with kMasked.
+/// Pads samples on the right to the longest: tokens with `pad`, labels with kMasked.
 TokenBatch collate(llvm::ArrayRef<const Sample*> samples, Token pad);
 
-/// All chosen ones, then all rejected ones, padded together to the longest.
+/// Pads pairs for preference training: all chosen samples, then all rejected ones, to the longest of all.
 TokenBatch collatePairs(llvm::ArrayRef<const Sample*> chosen, llvm::ArrayRef<const Sample*> rejected, Token pad);
 
-/// Samples one behind the other, exactly `size` long.
+/// Samples one behind the other, padded to a fixed size.
 struct Pack {
   std::vector<Token> tokens, labels;
   std::vector<int32_t> positions, lengths;
-  int32_t real = 0;  // tokens before the padding, which is of token 0
+  int32_t real = 0;  // tokens before the padding, which has token 0
 };
 
-/// Of samples that fit, at least one.
+/// Packs samples, at least one, that fit into `size` tokens together.
 Pack packOf(llvm::ArrayRef<const Sample*> samples, size_t size);
-/// Where packs of samples of these lengths begin, and behind the last the number of samples: in their order, one that
-/// does not fit begins the next pack. The last one may be mostly padding.
+/// Cuts samples with these lengths into packs, greedily and in their order: a sample that does not fit begins the next
+/// pack. Returns the index of each pack's first sample, then the number of samples. The last pack may be mostly
+/// padding.
 std::vector<size_t> packBounds(llvm::ArrayRef<int64_t> lengths, int64_t size);
 
+/// Puts packs of equal size side by side.
 TokenBatch collatePacks(llvm::ArrayRef<const Pack*> packs);
 
 }  // namespace expc::text

@@ -1,3 +1,6 @@
+// Checks conversations and encodes them in the layout of Llama 3's chat template, as torchtune's
+// Llama3Tokenizer.tokenize_messages does.
+
 #include "runtime/data/text/conversation.h"
 
 #include <fmt/format.h>
@@ -11,12 +14,14 @@
 namespace expc::text {
 namespace {
 
+/// Appends the tokens of one part of a message. Invalid UTF-8 is repaired first, since strip() needs valid text.
 llvm::Error encodePart(const Tokenizer& tokenizer, const std::string& part, std::vector<Token>& out) {
   if (llvm::json::isUTF8(part)) return tokenizer.encode(strip(part), out);
   const std::string repaired = llvm::json::fixUTF8(part);
   return tokenizer.encode(strip(repaired), out);
 }
 
+/// Appends header, body and end of turn of a message.
 llvm::Error appendMessage(const Tokenizer& tokenizer, const Message& message, std::vector<Token>& out) {
   const SpecialTokens& special = tokenizer.special();
   out.push_back(special.start_header);
@@ -39,6 +44,7 @@ const char* nameOf(Role role) {
 std::optional<std::string> problemOf(const Conversation& conversation) {
   if (conversation.size() < 2)
     return fmt::format("a conversation of {} messages; a question and an answer are needed", conversation.size());
+  // Roles are checked in order, each against the message before it.
   bool answered = false;
   for (size_t i = 0; i < conversation.size(); ++i) {
     const Role role = conversation[i].role;
@@ -65,10 +71,12 @@ llvm::Expected<Sample> makeSample(const Tokenizer& tokenizer, const Conversation
     else
       sample.labels.insert(sample.labels.end(), sample.tokens.begin() + static_cast<std::ptrdiff_t>(before),
                            sample.tokens.end());
+    // Messages beyond the cut need no tokens.
     if (most > 0 && sample.size() >= most) break;
   }
   sample.tokens.push_back(tokenizer.special().end_of_text);
   sample.labels.push_back(kMasked);
+  // A text that is cut still ends in end_of_text, so that every sample ends the same way.
   if (most > 0 && sample.size() > most) {
     sample.cut = true;
     sample.tokens.resize(most);

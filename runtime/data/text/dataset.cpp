@@ -1,3 +1,9 @@
+// Rows into conversations. A row comes as a JSON object, whatever its file's format; the Reader makes an Example of it
+// by the template, and masks the messages that are not learnt. Only the system's message and, except for instruct, the
+// user's are masked.
+//
+// Files come from users: each error says which column or message is at fault and what was expected.
+
 #include "runtime/data/text/dataset.h"
 
 #include <fmt/format.h>
@@ -13,10 +19,11 @@
 namespace expc::text {
 namespace {
 
-constexpr size_t kMostMessages = 10'000;
+constexpr size_t kMostMessages = 10'000;  // in one row
 
+/// A template's name, and the columns of its prompt and answer.
 struct Traits {
-  const char *name, *prompt, *answer;  // the last two are columns
+  const char *name, *prompt, *answer;
 };
 const Traits& traitsOf(Template kind) {
   static constexpr Traits kTraits[] = {{"instruct", "instruction", "output"},
@@ -26,6 +33,7 @@ const Traits& traitsOf(Template kind) {
   return kTraits[static_cast<size_t>(kind)];
 }
 
+/// The columns of a row for a message, twelve at most.
 std::string columnsOf(const llvm::json::Object& row) {
   std::string names;
   size_t shown = 0;
@@ -36,7 +44,7 @@ std::string columnsOf(const llvm::json::Object& row) {
   return names.empty() ? "none" : names;
 }
 
-/// The text of a column. Errors: missing, or no text.
+/// The text of a column; an error if it is missing or no text.
 llvm::Expected<std::string> textOf(const llvm::json::Object& row, llvm::StringRef column) {
   const auto* value = row.get(column);
   if (value == nullptr) return failure("there is no column '{}' (there are: {})", column.str(), columnsOf(row));
@@ -45,7 +53,8 @@ llvm::Expected<std::string> textOf(const llvm::json::Object& row, llvm::StringRe
   return text->str();
 }
 
-/// Fields by which other programs say what is learnt and seen, and which are not applied here.
+/// Fields by which other programs say what is learnt and what a model sees. None is applied here. kLearnt and
+/// kNotLearnt are switches; the others hold content.
 constexpr llvm::StringLiteral kLearnt[] = {"weight", "loss",  "loss_weight", "loss_scale", "loss_mask",
                                            "train",  "learn", "training",    "trainable"},
                               kNotLearnt[] = {"mask", "masked"},
@@ -54,7 +63,7 @@ constexpr llvm::StringLiteral kLearnt[] = {"weight", "loss",  "loss_weight", "lo
                               kOfRows[] = {"tools", "functions", "system", "history"},
                               kSeen[] = {"image", "images", "video", "videos", "audio", "audios"};
 
-/// Whether a cell or value says yes (1) or no (0); -1: neither.
+/// Whether a value means yes (1), no (0) or neither (-1). Cells of CSV are texts, so texts count too.
 int saysYes(const llvm::json::Value& value) {
   if (const auto flag = value.getAsBoolean()) return *flag ? 1 : 0;
   std::optional<double> number = value.getAsNumber();
@@ -65,6 +74,7 @@ int saysYes(const llvm::json::Value& value) {
   return number == 1 ? 1 : number == 0 ? 0 : -1;
 }
 
+/// Whether a value is empty: null, "", [] or {}.
 bool isNothing(const llvm::json::Value& value) {
   const auto* list = value.getAsArray();
   const auto* object = value.getAsObject();
@@ -72,13 +82,14 @@ bool isNothing(const llvm::json::Value& value) {
          value.getAsString() == llvm::StringRef("");
 }
 
-/// Refuses a field that decides what is learnt or seen, unless its value changes nothing. `learnt`: as things are here,
-/// where nothing else is said.
+/// Refuses a field that decides what is learnt or seen, unless its value changes nothing. `own` are the fields that
+/// matter at this level; `learnt` says whether the message or row is learnt here.
 llvm::Error refuseFields(const llvm::json::Object& object, llvm::ArrayRef<llvm::StringLiteral> own, bool learnt) {
   for (const auto& [key, value] : object) {
     const llvm::StringRef name = key;
     const bool yes = llvm::is_contained(kLearnt, name), no = llvm::is_contained(kNotLearnt, name);
     const int says = yes || no ? saysYes(value) : -1;
+    // A switch changes nothing if it says "learnt", or if nothing here is learnt anyway.
     const bool agrees = says >= 0 && ((yes ? says : 1 - says) == 1 || !learnt);
     const bool known = yes || no || llvm::is_contained(own, name) || llvm::is_contained(kSeen, name);
     if (!known || agrees || isNothing(value)) continue;
@@ -89,6 +100,7 @@ llvm::Error refuseFields(const llvm::json::Object& object, llvm::ArrayRef<llvm::
   return llvm::Error::success();
 }
 
+/// A message: an object with role and content.
 llvm::Expected<Message> messageOf(const llvm::json::Value& value) {
   const auto* object = value.getAsObject();
   if (object == nullptr)
@@ -109,7 +121,7 @@ llvm::Expected<Message> messageOf(const llvm::json::Value& value) {
                  llvm::StringRef(*role).take_front(40).str());
 }
 
-/// A list of {"role": …, "content": …} in a column of a row of `plain`, whatever order they have.
+/// The list of messages in a column of a row of `plain`. Roles are checked one by one, their order by problemOf().
 llvm::Expected<Conversation> messagesOf(const llvm::json::Object& row, llvm::StringRef column) {
   const auto* value = row.get(column);
   if (value == nullptr) return failure("there is no column '{}' (there are: {})", column.str(), columnsOf(row));
@@ -128,7 +140,7 @@ llvm::Expected<Conversation> messagesOf(const llvm::json::Object& row, llvm::Str
   return conversation;
 }
 
-/// The file of a folder that is for this template.
+/// The file in a folder that has rows of this template. Two of them are an error, since a choice would be arbitrary.
 llvm::Expected<std::string> fileOf(const std::string& folder, Template kind) {
   std::string found;
   for (const char* ending : {".jsonl", ".json", ".csv"}) {
@@ -146,19 +158,22 @@ llvm::Expected<std::string> fileOf(const std::string& folder, Template kind) {
   return found;
 }
 
+/// An assistant's message; mask() decides later whether it is learnt.
 Message assistant(std::string text) { return {Role::Assistant, {std::move(text)}, false}; }
 
-/// What is not learnt is known only here: the assistant's part is, the user's perhaps, the system's never.
+/// Sets which messages are learnt: the assistant's always, the user's if `learn_prompt` says so, the system's never.
 void mask(Conversation& conversation, bool learn_prompt) {
   for (Message& message : conversation)
     message.masked = message.role == Role::System || (message.role == Role::User && !learn_prompt);
 }
 
+/// Collects the examples of a file.
 class Reader {
  public:
   explicit Reader(const DatasetOptions& options)
       : kind_(options.kind), pairs_(options.pairs), learn_prompt_(!pairs_ && kind_ == Template::Instruct) {}
 
+  /// Adds a row.
   llvm::Error add(const llvm::json::Object& row) {
     if (auto error = refuseFields(row, kOfRows, /*learnt=*/true)) return error;
     auto example = kind_ == Template::Plain ? plain(row) : templated(row);
@@ -169,15 +184,18 @@ class Reader {
     return llvm::Error::success();
   }
 
+  /// Whether rejected answers must be taken from other rows.
   bool borrows() const { return pairs_ && kind_ != Template::Plain && !own_pairs_.value_or(true); }
+  /// Gives each row the next different answer as its rejected one.
   llvm::Error lendAnswers();
   std::vector<Example> take() { return std::move(examples_); }
 
  private:
+  /// A row of instruct, grammar or summarize.
   llvm::Expected<Example> templated(const llvm::json::Object& row) {
     auto prompt = promptOf(kind_, row);
     if (!prompt) return prompt.takeError();
-    // The first row decides what the others must have.
+    // The first row decides whether the file has pairs; the others must have the same columns.
     if (pairs_ && !own_pairs_) own_pairs_ = row.get("chosen") != nullptr || row.get("rejected") != nullptr;
     const bool own = pairs_ && *own_pairs_;
     auto answer = textOf(row, own ? llvm::StringRef("chosen") : answerColumn(kind_));
@@ -190,8 +208,8 @@ class Reader {
     return example;
   }
 
-  /// A text or a list of messages, behind what stands before it: a list that begins with no answer is the whole
-  /// conversation.
+  /// The conversation in a column, which may be a text (an answer to `before`) or a list of messages. A list that
+  /// begins with an assistant's message continues `before`; any other list is a whole conversation by itself.
   static llvm::Expected<Conversation> conversation(const llvm::json::Object& row, llvm::StringRef column,
                                                    Conversation before = {}) {
     if (const auto* value = row.get(column); value && value->getAsString() && !before.empty()) {
@@ -206,6 +224,8 @@ class Reader {
     return before;
   }
 
+  /// One side of a pair of `plain`. Public sets write it in several ways: whole conversations, or a prompt (text or
+  /// messages) with answers.
   llvm::Expected<Conversation> side(const llvm::json::Object& row, llvm::StringRef column) {
     const auto *prompt = row.get("prompt"), *answer = row.get(column);
     if (prompt && prompt->getAsArray()) {
@@ -219,6 +239,7 @@ class Reader {
     return conversation(row, column, {{Role::User, {std::move(*text)}, false}});
   }
 
+  /// A row of plain.
   llvm::Expected<Example> plain(const llvm::json::Object& row) {
     auto chosen = pairs_ ? side(row, "chosen") : conversation(row, "messages");
     if (!chosen) return chosen.takeError();
@@ -229,8 +250,9 @@ class Reader {
 
   const Template kind_;
   const bool pairs_;
-  const bool learn_prompt_;        // as the recipes do: Alpaca's learn it, the others answers only, and so do pairs
-  std::optional<bool> own_pairs_;  // rows have both answers
+  // torchtune's recipe for Alpaca learns the prompt; the others, and pairs, learn only answers.
+  const bool learn_prompt_;
+  std::optional<bool> own_pairs_;  // whether rows have both answers; unknown before the first row
   std::vector<Example> examples_;
 };
 
@@ -239,8 +261,9 @@ llvm::Error Reader::lendAnswers() {
   const auto answer = [&](size_t at) -> const std::string& {
     return examples_[at % count].chosen.back().parts.front();
   };
-  // From the last row back, twice around, each row's next other answer is its neighbour's or that neighbour's next
-  // other.
+  // next[at] is the first row behind `at` with another answer. Walking from the back, it is the neighbour if that
+  // differs, else the neighbour's own next. Twice around, since the first row follows the last. Linear time, also for a
+  // file whose answers are mostly alike.
   std::vector<size_t> next(2 * count + 1, 2 * count);
   for (size_t at = 2 * count - 1; at-- > 0;) next[at] = answer(at) == answer(at + 1) ? next[at + 1] : at + 1;
   if (count < 2 || next[0] >= 2 * count)
@@ -267,6 +290,7 @@ llvm::Expected<Message> promptOf(Template kind, const llvm::json::Object& row) {
     return Message{Role::User, {"Correct this to standard English: ", *text, "\n---\nCorrected: "}};
   if (kind == Template::Summarize)
     return Message{Role::User, {"Summarize this dialogue:\n", *text, "\n---\nSummary:\n"}};
+  // instruct: Alpaca's two prompts, with and without an input.
   const auto* input = row.get("input");
   auto more = input == nullptr || input->getAsNull() ? llvm::Expected<std::string>("") : textOf(row, "input");
   if (!more) return more.takeError();
@@ -283,6 +307,7 @@ llvm::Expected<Message> promptOf(Template kind, const llvm::json::Object& row) {
 }
 
 llvm::Expected<Dataset> readDataset(RowReader& rows, const DatasetOptions& options) {
+  // Rows are read up to the limit and no further, so a small study of a large file starts at once.
   Reader reader(options);
   int64_t count = 0;
   for (llvm::json::Object row; options.row_limit == 0 || count < options.row_limit; ++count) {

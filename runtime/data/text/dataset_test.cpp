@@ -93,7 +93,7 @@ TEST_CASE("a field that says what is learnt or seen, and is not applied, is refu
     has(error, "d.jsonl: row 2: message 2 of 'messages': ");
     const std::string name = llvm::StringRef(refused).split(':').first.trim('"').str();
     has(error, ("'" + name + "' is ").c_str());
-    // In DPO's answers too.
+    // The answers of a pair are checked too.
     const std::string answer = R"([{"role": "assistant", "content": "b")" + field + "}]";
     has(messageOf(read(R"({"prompt": "q", "chosen": "a", "rejected": )" + answer + "}", of(Template::Plain, true))),
         "message 1 of 'rejected': ");

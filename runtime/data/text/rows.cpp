@@ -1,3 +1,6 @@
+// The two readers of rows. JSON is cut into rows by counting brackets outside of strings, and each row is parsed by
+// itself: a file of gigabytes never stands in memory, and an error names its row.
+
 #include "runtime/data/text/rows.h"
 
 #include <fmt/format.h>
@@ -17,11 +20,12 @@ namespace {
 
 bool isSpace(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
+/// An error for text in another encoding, usually Windows' own.
 llvm::Error notUtf8(const std::string& what) {
   return llvm::createStringError(what + " is not UTF-8; convert the file (iconv -f WINDOWS-1252 -t UTF-8, say)");
 }
 
-/// An array's elements or a file's lines. Each is cut out by its brackets and quotes and parsed on its own.
+/// Reads the elements of an array, or the objects on the lines of a file.
 class JsonRows : public RowReader {
  public:
   JsonRows(llvm::StringRef bytes, const std::string& name) : RowReader(name), rest_(bytes) {}
@@ -32,6 +36,7 @@ class JsonRows : public RowReader {
     if (!begun_) {
       begun_ = true;
       if (rest_.empty()) return failure("the file is empty");
+      // The first character tells the two forms apart.
       array_ = rest_.consume_front("[");
       skipSpace();
       first_ = true;
@@ -41,6 +46,7 @@ class JsonRows : public RowReader {
       if (!more || !*more) return more;
     }
     if (rest_.empty()) return false;
+    // Cut first, parse then: a broken row cannot make the parser read the rest of the file.
     auto length = rowLength();
     if (!length) return length.takeError();
     if (!llvm::json::isUTF8(rest_.take_front(*length))) return notUtf8("it");
@@ -58,7 +64,7 @@ class JsonRows : public RowReader {
  private:
   void skipSpace() { rest_ = rest_.drop_while(isSpace); }
 
-  /// Past the comma before an element; false past the end of the array.
+  /// Goes past the comma in front of an element; false behind the end of the array.
   llvm::Expected<bool> toElement() {
     if (ended_) return false;
     if (rest_.consume_front("]")) {
@@ -77,7 +83,8 @@ class JsonRows : public RowReader {
     return true;
   }
 
-  /// To where the brackets that open at the beginning are closed; up to the line's end or a comma where there are none.
+  /// The length of the row that begins here: up to where its first bracket is closed; for anything else, which is an
+  /// error later, up to the end of the line, a comma or the array's end.
   llvm::Expected<size_t> rowLength() const {
     size_t depth = 0;
     bool in_string = false;
@@ -105,10 +112,11 @@ class JsonRows : public RowReader {
   }
 
   llvm::StringRef rest_;
+  // The state of reading: the form is known, it is an array, before its first element, behind its end.
   bool begun_ = false, array_ = false, first_ = false, ended_ = false;
 };
 
-/// Rows by the names of their columns.
+/// Reads rows of CSV as objects by the names of their columns.
 class CsvRows : public RowReader {
  public:
   CsvRows(llvm::StringRef bytes, const std::string& name)
@@ -121,6 +129,7 @@ class CsvRows : public RowReader {
     std::vector<std::string> cells;
     auto more = rows_.next(cells);
     if (!more || !*more) return more;
+    // A row with other cells than columns usually means an unescaped comma or quote above it.
     if (cells.size() != columns_.size())
       return failure("{} cells, the first row names {} columns", cells.size(), columns_.size());
     row.clear();
@@ -133,6 +142,7 @@ class CsvRows : public RowReader {
   }
 
  private:
+  /// Reads the names of the columns, which must differ.
   llvm::Error header() {
     auto more = rows_.next(columns_);
     if (!more) return more.takeError();
@@ -158,13 +168,14 @@ llvm::Expected<std::unique_ptr<RowReader>> RowReader::open(const std::string& pa
     return failure("{}: rows are read from .json, .jsonl and .csv; convert the file, or give it its ending", path);
   auto buffer = files::mapText(path, UINT64_MAX, "data is a file of rows: .json, .jsonl or .csv");
   if (!buffer) return buffer.takeError();
+  // The rows are views of the mapping, which the reader keeps.
   auto reader = parse((*buffer)->getBuffer(), path, csv ? RowFormat::Csv : RowFormat::Json);
   reader->keep_ = std::shared_ptr<llvm::MemoryBuffer>(std::move(*buffer));
   return reader;
 }
 
 std::unique_ptr<RowReader> RowReader::parse(llvm::StringRef bytes, const std::string& name, RowFormat format) {
-  bytes.consume_front("\xef\xbb\xbf");  // what Windows puts first
+  bytes.consume_front("\xef\xbb\xbf");  // the byte order mark that Windows writes
   if (format == RowFormat::Csv) return std::make_unique<CsvRows>(bytes, name);
   return std::make_unique<JsonRows>(bytes, name);
 }

@@ -1,3 +1,10 @@
+// Two implementations of splitting. The general one compiles a tokenizer's pattern with PCRE2, after refusing escapes
+// that regular expression engines disagree on. The special one follows the alternatives of Llama 3's pattern in their
+// order, with a table of character classes; pieceEnd() is the pattern.
+//
+// Patterns come from downloaded files. Limits on steps, heap and pattern size keep one that backtracks without end from
+// hanging a trial.
+
 #define PCRE2_CODE_UNIT_WIDTH 8
 
 #include "runtime/data/text/splitter.h"
@@ -19,22 +26,24 @@ namespace {
 using base::failure;
 
 constexpr size_t kLongestPattern = 64 << 10;
-// Steps from one place of the text. A pattern that needs more backtracks without end.
+// Steps of matching from one place of the text. A pattern that needs more backtracks without end.
 constexpr uint32_t kMatchLimit = 1'000'000;
 constexpr uint32_t kHeapLimitKiB = 64 << 10;
 constexpr size_t kJitStackBytes = 32 << 10, kJitStackMost = 1 << 20;
 
+/// PCRE2's message for an error code.
 std::string wordsOf(int code) {
   unsigned char text[256];
   return pcre2_get_error_message(code, text, sizeof text) < 0 ? fmt::format("error {}", code)
                                                               : reinterpret_cast<const char*>(text);
 }
 
-/// What PCRE2, Oniguruma (Hugging Face) and Rust's engine (tiktoken) take alike; \w, \b, \h and others differ.
+/// Escapes that PCRE2, Oniguruma (Hugging Face) and Rust's regex (tiktoken) understand alike; \w, \b, \h and others
+/// differ.
 constexpr llvm::StringLiteral kKnownEscapes = "sSdDpPrntfx";
 
-/// With \s as Unicode's property: PCRE2's has one character more (U+180E). An error: an escape that engines take
-/// differently.
+/// The pattern with \s written as Unicode's property, since PCRE2's \s has one character more (U+180E). An error for an
+/// escape that engines understand differently.
 llvm::Expected<std::string> translated(llvm::StringRef pattern) {
   std::string result;
   for (size_t at = 0; at < pattern.size(); ++at) {
@@ -58,7 +67,8 @@ llvm::Expected<std::string> translated(llvm::StringRef pattern) {
   return result;
 }
 
-/// What one thread matches with. A pattern's own number of groups does not matter: only the whole match is read.
+/// The memory with which one thread matches. One pair of offsets is enough: only the whole match is read, not the
+/// pattern's groups.
 struct Scratch {
   Scratch()
       : data(pcre2_match_data_create(1, nullptr)),
@@ -83,7 +93,7 @@ using enum CharacterClass;
 
 bool isNewline(uint32_t code_point) { return code_point == '\n' || code_point == '\r'; }
 
-/// Reads characters ahead of a place that moves with the pieces.
+/// Reads characters ahead of a place that moves from piece to piece.
 class Characters {
  public:
   explicit Characters(llvm::StringRef text) : at_(text.begin()), end_(text.end()) {}
@@ -93,7 +103,7 @@ class Characters {
   Character character(const char* at) const { return characterAt(at); }
   CharacterClass kind(const Character& character) const { return classes_[character.code_point]; }
 
-  /// Past all characters of a class from `at` on.
+  /// Behind all characters of a class from `at` on.
   const char* skip(const char* at, CharacterClass wanted) const {
     while (at != end_) {
       const Character next = characterAt(at);
@@ -106,6 +116,7 @@ class Characters {
     while (at != end_ && isNewline(static_cast<unsigned char>(*at))) ++at;
     return at;
   }
+  /// Whether the character at `at` is of a class; false at the end of the text.
   bool is(const char* at, CharacterClass wanted) const { return at != end_ && kind(characterAt(at)) == wanted; }
   /// The piece from the place to `end`; the place moves there.
   llvm::StringRef take(const char* end) {
@@ -121,8 +132,8 @@ class Characters {
   const CharacterClass* classes_ = characterClasses();
 };
 
-/// The end of 's 't 're 've 'm 'll 'd in either case (with the long s, which folds to s) whose apostrophe is at `at`;
-/// null if none.
+/// The end of a contraction ('s 't 're 've 'm 'll 'd in either case) whose apostrophe is at `at`; null if there is
+/// none. The pattern ignores case, and the long s (U+017F) folds to s.
 const char* contraction(const char* at, const char* end) {
   const auto left = end - at;
   if (left < 2) return nullptr;
@@ -136,18 +147,19 @@ const char* contraction(const char* at, const char* end) {
   return at[1] == '\xc5' && at[2] == '\xbf' ? at + 3 : nullptr;
 }
 
-/// \p{N}{1,3}
+/// \p{N}{1,3}: up to three digits.
 const char* number(const Characters& reader, const char* at) {
   for (int count = 0; count < 3 && reader.is(at, Number); ++count) at += reader.character(at).bytes;
   return at;
 }
 
-/// \s*[\r\n]+|\s+(?!\S)|\s+ where `at` is white space: up to the last line break of the run, else all of it at the
-/// text's end, else all but the last character.
+/// \s*[\r\n]+|\s+(?!\S)|\s+ for a run of white space at `at`. It ends behind the run's last line break if there is one;
+/// at the end of the text it is the whole run; otherwise it leaves the last character of the run to the piece behind,
+/// unless that is all there is.
 const char* space(const Characters& reader, const char* at) {
   const char* end = at;
   const char* last = at;          // the beginning of the run's last character
-  const char* newline = nullptr;  // past the run's last line break
+  const char* newline = nullptr;  // behind the run's last line break
   while (end != reader.end()) {
     const Character next = reader.character(end);
     if (reader.kind(next) != Space) break;
@@ -159,7 +171,8 @@ const char* space(const Characters& reader, const char* at) {
   return end == reader.end() || last == at ? end : last;
 }
 
-/// The end of the piece at the reader's place: the pattern's alternatives, in its order.
+/// The end of the piece at the reader's place. The order of the tests is that of the pattern's alternatives, except
+/// that letters, the most frequent case, are tested first, where the result is the same.
 const char* pieceEnd(const Characters& reader) {
   const char* at = reader.at();
   const Character first = reader.character(at);
@@ -203,10 +216,11 @@ llvm::Expected<Splitter> Splitter::byPcre2(llvm::StringRef pattern) {
   if (!text) return text.takeError();
   int error = 0;
   size_t offset = 0;
+  // UTF and UCP: characters and properties are Unicode's. \C, which matches half characters, is refused.
   parts->code = pcre2_compile(reinterpret_cast<PCRE2_SPTR>(text->data()), text->size(),
                               PCRE2_UTF | PCRE2_UCP | PCRE2_NEVER_BACKSLASH_C, &error, &offset, nullptr);
   if (!parts->code) return failure("the pattern '{}' is wrong: {}", parts->text, wordsOf(error));
-  // Where it is refused (a system without executable memory) matching works without.
+  // The compiler fails on a system without executable memory; matching then interprets the pattern.
   (void)pcre2_jit_compile(parts->code, PCRE2_JIT_COMPLETE);
   Splitter splitter;
   splitter.pattern_ = std::move(parts);
@@ -219,7 +233,7 @@ llvm::Error Splitter::split(llvm::StringRef text, PieceSink piece) const {
     return llvm::Error::success();
   }
   thread_local Scratch scratch;
-  size_t begin = 0;  // of what no match has covered yet
+  size_t begin = 0;  // the first byte that no match has covered
   for (size_t at = 0; at < text.size();) {
     const int found = pcre2_match(pattern_->code, reinterpret_cast<PCRE2_SPTR>(text.data()), text.size(), at,
                                   PCRE2_NOTEMPTY | PCRE2_NO_UTF_CHECK, scratch.data, scratch.context);
@@ -228,7 +242,7 @@ llvm::Error Splitter::split(llvm::StringRef text, PieceSink piece) const {
       return failure("the pattern '{}' was given up on a text of {} bytes: {}", pattern_->text, text.size(),
                      wordsOf(found));
     const size_t* ends = pcre2_get_ovector_pointer(scratch.data);
-    // \K in a lookaround can put the ends the wrong way round.
+    // \K in a lookaround can put the ends of a match in the wrong order.
     if (ends[0] < at || ends[1] <= ends[0]) return failure("the pattern '{}' matches backwards", pattern_->text);
     if (ends[0] > begin) piece(text.slice(begin, ends[0]));
     piece(text.slice(ends[0], ends[1]));

@@ -1,3 +1,7 @@
+// Reads a vocabulary in tiktoken's form, as Llama 3's tokenizer.model has it: a line for each token with its bytes in
+// base64, a space and its rank. Ranks are ids, and the order of merging. Special tokens are not in the file; Llama 3's
+// follow behind the vocabulary.
+
 #include <fmt/format.h>
 #include <llvm/Support/Base64.h>
 
@@ -8,11 +12,12 @@
 namespace expc::text {
 namespace {
 
-/// One line: base64, space, rank. Returns what is wrong with it, or an empty text.
+/// Reads one line. Returns the fault, or "".
 std::string readLine(llvm::StringRef line, std::string& bytes, size_t& rank) {
   const auto [base64, digits] = line.rsplit(' ');
   if (base64.empty() || digits.empty()) return "expected base64, a space and a rank";
   if (digits.getAsInteger(10, rank)) return "its rank is no whole number";
+  // Checked before decoding, which would allocate.
   if (base64.size() > kLongestToken * 4 / 3) return fmt::format("a token of more than {} bytes", kLongestToken);
   std::vector<char> decoded;
   if (auto error = llvm::decodeBase64(base64, decoded)) {
@@ -33,6 +38,7 @@ llvm::Expected<Tokenizer> Tokenizer::fromTiktoken(llvm::StringRef bytes, const s
   };
   if (bytes.trim().empty()) return wrong("it is empty");
   std::vector<std::string> tokens;
+  // The line that gave each rank, for messages about duplicates; 0 for a rank without one.
   std::vector<size_t> line_of;
   size_t number = 0;
   for (llvm::StringRef rest = bytes; !rest.empty();) {
@@ -46,7 +52,7 @@ llvm::Expected<Tokenizer> Tokenizer::fromTiktoken(llvm::StringRef bytes, const s
     if (const auto problem = readLine(line, token, rank); !problem.empty())
       return wrong(fmt::format("line {}: {}", number, problem));
     if (rank >= kMostTokens) return wrong(fmt::format("line {}: rank {} is too high", number, rank));
-    // Ranks are far apart only in a file that is no vocabulary; memory for them is not taken before that is known.
+    // Ranks that are far apart occur only in a file that is no vocabulary; no memory is taken for them.
     if (rank > tokens.size() * 2 + 1024)
       return wrong(fmt::format("line {}: rank {} after {} tokens; ranks count up from 0", number, rank, tokens.size()));
     if (rank >= tokens.size()) {
@@ -68,7 +74,7 @@ llvm::Expected<Tokenizer> Tokenizer::fromTiktoken(llvm::StringRef bytes, const s
   if (!vocabulary) return wrong(llvm::toString(vocabulary.takeError()));
   const Token first = vocabulary->size();
   Tokenizer result(name, std::move(*vocabulary), SpecialTokens::llama3(first));
-  result.rows_ = first + 256;  // as Llama 3's models have them
+  result.rows_ = first + 256;  // Llama 3's models have 256 rows for special tokens
   return result;
 }
 

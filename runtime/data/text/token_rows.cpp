@@ -1,3 +1,6 @@
+// Rows by number: from a data set, encoded on request, or made up. Made-up rows are drawn from a generator seeded with
+// seed and row number, so that any thread can make any row, and two machines make the same.
+
 #include "runtime/data/text/token_rows.h"
 
 #include <fmt/format.h>
@@ -23,10 +26,10 @@
 namespace expc::text {
 namespace {
 
-/// More bytes than a message has tokens beside its text: header, role, two line ends, end of turn.
+/// An upper bound on the tokens of a message besides its text: header, role, two line ends, end of turn.
 constexpr size_t kAroundMessage = 16;
 
-/// What `take` makes of each of these rows.
+/// Encodes rows with several threads and keeps the value that `take` makes of each.
 template <typename Take, typename Value = std::invoke_result_t<Take, TokenRow>>
 llvm::Expected<std::vector<Value>> ofRows(const TokenRows& rows, llvm::ArrayRef<int64_t> numbers, unsigned threads,
                                           Take take) {
@@ -42,20 +45,21 @@ llvm::Expected<std::vector<Value>> ofRows(const TokenRows& rows, llvm::ArrayRef<
   return result;
 }
 
-/// The sum of the `batch` largest.
+/// The sum of the `batch` largest values.
 int64_t most(std::vector<int64_t> values, int64_t batch) {
   const auto taken = static_cast<ptrdiff_t>(std::min<int64_t>(batch, static_cast<int64_t>(values.size())));
   std::nth_element(values.begin(), values.begin() + taken, values.end(), std::greater<>());
   return std::accumulate(values.begin(), values.begin() + taken, int64_t{0});
 }
 
-/// Tokens up to the last that is learnt: what the loss of a text is made of.
+/// The number of tokens up to the last one that is learnt: all that the loss of a text depends on.
 size_t learntEnd(const Sample& sample) {
   size_t end = sample.size();
   while (end > 0 && sample.labels[end - 1] == kMasked) --end;
   return end;
 }
 
+/// Whether two texts give the same loss: the same tokens and labels up to the last one that is learnt.
 bool alike(const Sample& a, const Sample& b) {
   const size_t end = learntEnd(a);
   const auto equal = [end](const std::vector<Token>& left, const std::vector<Token>& right) {
@@ -64,7 +68,8 @@ bool alike(const Sample& a, const Sample& b) {
   return end == learntEnd(b) && equal(a.tokens, b.tokens) && equal(a.labels, b.labels);
 }
 
-/// What a conversation says up to the last message that is learnt, as it becomes tokens.
+/// The messages of a conversation up to the last one that is learnt, as they are encoded. Two conversations with
+/// different results here differ in their tokens.
 std::vector<std::string> saidIn(const Conversation& conversation) {
   std::vector<std::string> said;
   size_t learnt = 0;
@@ -79,32 +84,38 @@ std::vector<std::string> saidIn(const Conversation& conversation) {
   return said;
 }
 
+/// A value of each row; for pairs the sum of both texts.
 std::vector<int64_t> ofEach(const std::vector<RowSize>& rows, int64_t TextSize::* what) {
   std::vector<int64_t> values;
   for (const RowSize& row : rows) values.push_back(row.chosen.*what + row.rejected.*what);
   return values;
 }
 
+/// The measures of a template's rows.
 struct Shape {
-  double mean;    // tokens of a row: subsets of 500 rows in the reference study (59,330, 28,683 and 83,544 tokens)
-  double prompt;  // share of them that is not learnt
+  /// Tokens of a row: the mean over 500 rows in the reference study (59,330, 28,683 and 83,544 tokens in all).
+  double mean;
+  double prompt;  // the share of a row that is not learnt
 };
 
+/// The measures of a template's rows. Pairs of instruct have a prompt that is not learnt, unlike its single rows.
 Shape shapeOf(Template kind, bool pairs) {
   constexpr Shape kShapes[] = {{59330.0 / 500, 0.0}, {28683.0 / 500, 0.5}, {83544.0 / 500, 0.8}, {83544.0 / 500, 0.8}};
   return pairs && kind == Template::Instruct ? Shape{kShapes[0].mean, 0.5} : kShapes[static_cast<size_t>(kind)];
 }
 
-/// Where drawn lengths lie, as parts of the mean: most in a body, one in fifty far above it, since memory is taken by
-/// the longest rows of a set. How long those were is not published.
+/// The distribution of lengths, as parts of the mean: most in a body, one in fifty far above it, since the longest rows
+/// of a set decide how much memory it takes. The real distribution of the reference sets is not published.
 constexpr double kShortest = 0.5, kBody = 1.4, kLongest = 5.5, kLongShare = 0.02;
 
+/// The quantile function of that distribution: linear in the body and in the tail.
 double partOfMean(double share) {
   return share < 1 - kLongShare ? kShortest + (kBody - kShortest) * share / (1 - kLongShare)
                                 : kLongest - (kLongest - kBody) * (1 - share) / kLongShare;
 }
 
-/// The numbers of one row. Not the library's distributions, whose numbers differ between standard libraries.
+/// The random numbers of one row. The standard library's distributions are avoided, since they differ between
+/// implementations.
 class Draw {
  public:
   Draw(uint64_t seed, int64_t number) {
@@ -112,6 +123,7 @@ class Draw {
                        static_cast<uint32_t>(static_cast<uint64_t>(number) >> 32)};
     random_.seed(both);
   }
+  /// A number from 0 to below 1, with 53 random bits.
   double share() { return static_cast<double>(random_() >> 11) * 0x1p-53; }
   Token token(Token below) { return static_cast<Token>(random_() % static_cast<uint64_t>(below)); }
 
@@ -121,7 +133,8 @@ class Draw {
 
 size_t rounded(double tokens) { return static_cast<size_t>(std::lround(tokens)); }
 
-/// A text of which the first `prompt` tokens are not learnt.
+/// A text whose first `prompt` tokens are not learnt, cut to `most`. The first and last label are masked, as in real
+/// samples.
 Sample finished(std::vector<Token> tokens, size_t prompt, size_t most) {
   Sample sample;
   sample.tokens = std::move(tokens);
@@ -139,6 +152,7 @@ Sample finished(std::vector<Token> tokens, size_t prompt, size_t most) {
 
 TokenRow SyntheticRows::row(int64_t number) const {
   assert(vocabulary > 0 && (most > 0 || !longest));
+  // The order of draws (length, tokens, other length, other tokens) is part of the result.
   const Shape shape = shapeOf(kind, pairs);
   Draw draw(seed, number);
   const auto length = [&] {
@@ -151,7 +165,7 @@ TokenRow SyntheticRows::row(int64_t number) const {
   TokenRow row;
   if (pairs) {
     std::vector<Token> other(tokens.begin(), tokens.begin() + static_cast<std::ptrdiff_t>(prompt));
-    // The other answer is as long as one of a row of its own.
+    // The rejected answer has the length of another row's answer, as it would in real data.
     const size_t answer = std::max<size_t>(2, rounded((1 - shape.prompt) * static_cast<double>(length())));
     std::generate_n(std::back_inserter(other), answer, [&] { return draw.token(vocabulary); });
     row.rejected = finished(std::move(other), prompt, most);
@@ -161,7 +175,7 @@ TokenRow SyntheticRows::row(int64_t number) const {
 }
 
 bool SyntheticRows::areShort() const {
-  // Prompt and answer of a pair are parts of two lengths, each rounded.
+  // Prompt and answer of a pair are parts of two lengths, each rounded, so one token more is possible.
   const size_t most_drawn = rounded(shapeOf(kind, pairs).mean * kLongest) + 1;
   return !longest && (most == 0 || most_drawn <= most);
 }
@@ -200,6 +214,7 @@ llvm::Error TokenRows::openTokenizer(const TokenRowsOptions& options) {
   };
   auto tokenizer = opened();
   if (!tokenizer) return failure("tokenizer: {}", llvm::toString(tokenizer.takeError()));
+  // A token beyond the embedding would read outside of it, on a GPU without an error that names the cause.
   if (tokenizer->rows() > options.vocabulary)
     return failure(
         "tokenizer: {} has tokens up to {}, the model's embedding has {} rows: use the model's "
@@ -211,6 +226,7 @@ llvm::Error TokenRows::openTokenizer(const TokenRowsOptions& options) {
 }
 
 llvm::Error TokenRows::makeUp(const TokenRowsOptions& options) {
+  // With a tokenizer only its tokens are drawn; the model's embedding may have more rows.
   auto tokens = static_cast<Token>(options.vocabulary);
   if (!options.tokenizer.empty()) {
     if (auto error = openTokenizer(options)) return error;
@@ -272,12 +288,12 @@ llvm::Expected<std::vector<RowSize>> TokenRows::sizes(llvm::ArrayRef<int64_t> nu
 }
 
 bool TokenRows::isShort(const Conversation& conversation) const {
-  size_t bytes = 2;  // begin_of_text and end_of_text
+  size_t bytes = 2;  // for begin_of_text and end_of_text
   bool learns = false;
   for (const Message& message : conversation) {
     bytes += kAroundMessage;
     learns |= !message.masked;
-    // A token is a byte at least; what is no UTF-8 becomes characters of three.
+    // A token has at least one byte, so bytes bound tokens. A byte that is no UTF-8 becomes a character of three.
     for (const std::string& part : message.parts) bytes += part.size() * (llvm::json::isUTF8(part) ? 1 : 3);
   }
   return learns && (max_length_ == 0 || bytes <= static_cast<size_t>(max_length_));
@@ -316,6 +332,7 @@ llvm::Expected<RowLengths> rowLengths(const TokenRows& rows, unsigned threads) {
   std::iota(numbers.begin(), numbers.end(), 0);
   auto sizes = rows.sizes(numbers, threads);
   if (!sizes) return sizes.takeError();
+  // Rows that teach nothing are never batched, so they do not count.
   sizes->erase(std::remove_if(sizes->begin(), sizes->end(), [](const RowSize& row) { return !row.learns(); }),
                sizes->end());
   return RowLengths{std::move(*sizes)};

@@ -100,7 +100,7 @@ TEST_CASE("lengths of rows: the longest, their sum, and the most of a batch") {
   CHECK(lengths->mostTokens(2) == 200 + first + 20);
   CHECK(lengths->mostTokens(9) == lengths->sum());
   CHECK(lengths->mostLearnt(1) > lengths->rows[2].chosen.learnt);
-  // Of rows whose answer lies behind the cut nothing is left to learn.
+  // Rows whose answer lies behind the cut have nothing left to learn.
   const File far({3, 4});
   auto none = rowLengths(opened(far.options(12)), 1);
   REQUIRE(static_cast<bool>(none));
@@ -127,12 +127,12 @@ TEST_CASE("synthetic rows are as long as the reference study's, and each is draw
       rejected += static_cast<double>(row.rejected->size());
       largest = std::max(largest, static_cast<double>(row.chosen.size()));
     }
-    // Some are far longer than most.
+    // A few rows are far longer than most.
     CHECK(largest > 4.5 * mean);
     CHECK(largest <= 5.5 * mean + 1);
     CHECK(chosen / kRows == doctest::Approx(mean).epsilon(0.03));
     CHECK(rejected / kRows == doctest::Approx(mean).epsilon(0.03));
-    // The same, however many there are and whatever was drawn before; another for another number or seed.
+    // A row does not depend on the number of rows or on earlier draws; another number or seed gives another row.
     const SyntheticRows fewer{kind, 3, true, 8192, 5, 0, false}, other{kind, 3, true, 8192, 6, 0, false};
     CHECK(fewer.row(2).rejected->tokens == rows.row(2).rejected->tokens);
     CHECK(rows.row(1).chosen.tokens != rows.row(2).chosen.tokens);
@@ -146,7 +146,7 @@ TEST_CASE("synthetic rows are as long as the reference study's, and each is draw
     CHECK(rows.areShort());
     CHECK_FALSE(cut.areShort());
     CHECK_FALSE(longest.areShort());
-    // What is called short is: none of so many is cut at the least length that is.
+    // areShort() holds: at the smallest limit for which it is true, none of many rows is cut.
     SyntheticRows edge{kind, kRows, true, 8192, 7, 1, false};
     while (!edge.areShort()) ++edge.most;
     for (int64_t i = 0; i < kRows; ++i) {
@@ -175,7 +175,7 @@ TEST_CASE("a pair whose texts are one, as far as anything of them is learnt, tea
     std::string text;
     for (int64_t i = 0; i < rows.count(); ++i) {
       const RowSize size = llvm::cantFail(rows.row(i)).size();
-      // What is known without tokens is right.
+      // isShort(), which sees no tokens, must not promise too much.
       if (rows.isShort(i)) CHECK(size.learns());
       text += size.learns() ? (rows.isShort(i) ? 's' : 'l') : '-';
     }

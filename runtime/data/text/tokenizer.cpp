@@ -1,3 +1,6 @@
+// Opens tokenizers, encodes and decodes. Cutting long texts looks odd but is part of the definition: the recipes cut
+// before they encode, since tiktoken could not take longer texts, and the cuts change tokens.
+
 #include "runtime/data/text/tokenizer.h"
 
 #include <fmt/format.h>
@@ -13,19 +16,21 @@
 namespace expc::text {
 namespace {
 
-constexpr size_t kLongestText = 400'000, kLongestRun = 25'000;  // characters
+constexpr size_t kLongestText = 400'000, kLongestRun = 25'000;  // in characters
 constexpr uint64_t kLargestFile =
     128 << 20;  // Llama 3's tokenizer.json has 17 MB; a parsed one takes some times as much
 
-/// Calls `use` for the parts of a text between the places where the recipes cut it. The text must be valid UTF-8.
+/// Calls `use` for each part of a text between the places where the recipes cut it. The text must be valid UTF-8.
 llvm::Error eachCut(llvm::StringRef text, llvm::function_ref<llvm::Error(llvm::StringRef)> use) {
-  if (text.size() <= kLongestRun) return use(text);  // the usual case: bytes are at least as many as characters
+  if (text.size() <= kLongestRun) return use(text);  // the usual case; a text has at most as many characters as bytes
   size_t begin = 0, characters = 0, run = 0;
   bool run_is_space = false;
   for (size_t at = 0; at < text.size();) {
     const Character character = characterAt(text.data() + at);
     const bool is_space = isPythonSpace(character.code_point);
+    // The count starts anew at each cut by length; a cut by runs does not affect it.
     if (characters == kLongestText) characters = 0;
+    // Two reasons to cut before this character: the text is full, or the run of its kind is.
     const bool fresh = characters == 0;
     const bool too_long = !fresh && is_space == run_is_space && run == kLongestRun;
     if ((fresh || too_long) && at > begin) {
@@ -43,8 +48,8 @@ llvm::Error eachCut(llvm::StringRef text, llvm::function_ref<llvm::Error(llvm::S
 }  // namespace
 
 SpecialTokens SpecialTokens::llama3(Token first) {
-  // Offsets from the end of the vocabulary; 11 is unused, and `image` lies outside of the 256 rows that the models'
-  // embeddings have for these.
+  // Offsets from the end of the vocabulary, as in Llama 3's own code. 11 is unused, and `image` lies behind the 256
+  // rows that the models' embeddings have for special tokens.
   std::vector<std::pair<std::string, Token>> all = {{"<|begin_of_text|>", 0},
                                                     {"<|end_of_text|>", 1},
                                                     {"<|reserved_special_token_0|>", 2},
@@ -82,7 +87,7 @@ llvm::Expected<SpecialTokens> SpecialTokens::named(std::vector<std::pair<std::st
         "it has no special token {}; conversations are written with those of Llama 3, so a tokenizer of "
         "Llama 3 is needed",
         missing);
-  // Llama 3's first release had no token for padding; what stands there is masked, so any will do.
+  // Llama 3's first release had no token for padding. Padding is masked, so any token will do.
   result.pad = find("<|finetune_right_pad_id|>");
   if (result.pad < 0) result.pad = result.end_of_text;
   result.all = std::move(all);
@@ -92,6 +97,7 @@ llvm::Expected<SpecialTokens> SpecialTokens::named(std::vector<std::pair<std::st
 Tokenizer::Tokenizer(std::string origin, Vocabulary vocabulary, SpecialTokens special)
     : origin_(std::move(origin)), vocabulary_(std::move(vocabulary)), special_(std::move(special)) {
   for (size_t at = 0; at < special_.all.size(); ++at) special_names_[special_.all[at].second] = at;
+  // Only the special tokens that conversations use count: some of Llama 3's others lie behind the embedding.
   Token most = vocabulary_.size() - 1;
   for (const Token id : {special_.begin_of_text, special_.end_of_text, special_.start_header, special_.end_header,
                          special_.end_of_turn, special_.pad})
@@ -133,6 +139,8 @@ llvm::Expected<Tokenizer> Tokenizer::open(const std::string& path) {
 llvm::Error Tokenizer::encodeCut(llvm::StringRef text, std::vector<Token>& out) const {
   return splitter_.split(text, [&](llvm::StringRef piece) {
     if (whole_pieces_) {
+      // tiktoken looks whole pieces up before it merges. Most words of English are tokens, so this is also the fast
+      // path.
       const Token whole = vocabulary_.find(piece);
       if (whole >= 0) {
         out.push_back(whole);

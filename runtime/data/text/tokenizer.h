@@ -1,5 +1,10 @@
 #pragma once
 
+// Text to tokens and back: byte-level byte-pair encoding, as Llama 3 has it, with ids equal to those of tiktoken and of
+// Hugging Face's tokenizers for any text. The stages: cut long texts (tokenizer.cpp), split into pieces (splitter.h),
+// merge byte pairs within a piece (vocabulary.h). Files in two formats are read by tiktoken_file.cpp and
+// tokenizer_json.cpp.
+
 #include <llvm/ADT/ArrayRef.h>
 #include <llvm/ADT/StringRef.h>
 #include <llvm/Support/Error.h>
@@ -16,60 +21,64 @@
 
 namespace expc::text {
 
-/// Tokens that no text becomes, by name, and those among them that conversations are made of.
+/// Tokens that no text becomes, and the ones among them with which conversations are written.
 struct SpecialTokens {
-  /// Llama 3's, behind a vocabulary of `first` tokens.
+  /// Llama 3's special tokens, behind a vocabulary of `first` tokens.
   static SpecialTokens llama3(Token first);
-  /// By the names of Llama 3. An error: one that conversations need is missing.
+  /// Finds the tokens that conversations need by Llama 3's names. An error if one is missing.
   static llvm::Expected<SpecialTokens> named(std::vector<std::pair<std::string, Token>> all);
 
   Token begin_of_text = -1, end_of_text = -1;
   Token start_header = -1, end_header = -1;
   Token end_of_turn = -1;
   Token pad = -1;
-  std::vector<std::pair<std::string, Token>> all;
+  std::vector<std::pair<std::string, Token>> all;  // by name
 };
 
-/// Text to tokens and back: byte-level byte-pair encoding as Llama 3 has it. Several threads may use one.
+/// A tokenizer. Several threads may use one.
 class Tokenizer {
  public:
-  /// A file in tiktoken's form or a tokenizer.json, told apart by its beginning, or a model's folder with one:
-  /// tokenizer.json, tokenizer.model or original/tokenizer.model, in this order. Errors name the file, what is wrong
-  /// and the way out.
+  /// Opens a file in tiktoken's form or a tokenizer.json, told apart by its beginning, or the one in a model's folder:
+  /// tokenizer.json, tokenizer.model or original/tokenizer.model, in this order. Errors name the file, the fault and a
+  /// way out.
   static llvm::Expected<Tokenizer> open(const std::string& path);
-  /// Lines of base64 and rank; Llama 3's pattern and special tokens. `name` stands for the file in messages.
+  /// Reads tiktoken's form: lines of base64 and rank. Llama 3's pattern and special tokens are assumed. `name` stands
+  /// for the file in messages.
   static llvm::Expected<Tokenizer> fromTiktoken(llvm::StringRef bytes, const std::string& name);
-  /// Hugging Face's form: BPE over bytes, special tokens as `added_tokens`.
+  /// Reads Hugging Face's form: BPE over bytes, with special tokens as `added_tokens`.
   static llvm::Expected<Tokenizer> fromJson(llvm::StringRef bytes, const std::string& name);
-  /// Needs no file: 256 tokens, the bytes, and the special tokens behind them.
+  /// A tokenizer that needs no file: 256 tokens for the bytes, and Llama 3's special tokens behind them.
   static Tokenizer bytes();
 
-  /// Appends the tokens of `text`; special tokens are none of them, whatever it says. What is not UTF-8 counts as
-  /// U+FFFD, as in Python. As in the recipes a text is cut every 400,000 characters and after 25,000 that are all white
-  /// space or all not, so that no piece crosses those places. An error: tokenizer.json's own pattern gives up.
+  /// Appends the tokens of `text`. Special tokens are never among them, whatever the text says. Invalid UTF-8 becomes
+  /// U+FFFD, as in Python. As in the recipes, a text is cut every 400,000 characters, and within a run of white space
+  /// or of other characters every 25,000, so that no piece spans those places. An error if the pattern of a
+  /// tokenizer.json gives up.
   llvm::Error encode(llvm::StringRef text, std::vector<Token>& out) const;
 
-  /// The bytes of the tokens, special ones by name; not necessarily UTF-8. An error: an id that is none.
+  /// The bytes of the tokens, with special ones by name. Not necessarily UTF-8. An error for an id that does not exist.
   llvm::Expected<std::string> decode(llvm::ArrayRef<Token> tokens) const;
 
+  /// The special tokens, for those who write conversations.
   const SpecialTokens& special() const { return special_; }
-  /// All ids that texts and conversations can have lie below it: a model's embedding needs as many rows.
+  /// The rows that a model's embedding needs: one more than the largest id that texts and conversations can have.
   Token rows() const { return rows_; }
-  /// What it was read from.
+  /// The name of the file it was read from.
   const std::string& origin() const { return origin_; }
 
  private:
   Tokenizer(std::string origin, Vocabulary vocabulary, SpecialTokens special);
   static llvm::Expected<Tokenizer> fromObject(const llvm::json::Object& root, const std::string& name);
+  /// Appends the tokens of a text that needs no more cutting.
   llvm::Error encodeCut(llvm::StringRef text, std::vector<Token>& out) const;
 
   std::string origin_;
   Vocabulary vocabulary_;
   SpecialTokens special_;
-  std::unordered_map<Token, size_t> special_names_;  // into special_.all
+  std::unordered_map<Token, size_t> special_names_;  // index into special_.all
   Splitter splitter_;
-  std::unique_ptr<PairMerges> pairs_;  // null: ranks
-  bool whole_pieces_ = true;           // a piece that is a token needs no merges
+  std::unique_ptr<PairMerges> pairs_;  // null: ids are ranks, as in tiktoken
+  bool whole_pieces_ = true;           // a piece that is a token as a whole is not merged
   Token rows_ = 0;
 };
 

@@ -1,3 +1,10 @@
+// Reads Hugging Face's tokenizer.json. The format describes many kinds of tokenizers; this reads byte-level BPE as
+// Llama 3 has it, and refuses by name every option that would change the tokens and is not implemented. A file that is
+// accepted gives the ids that the tokenizers library gives.
+//
+// Its vocabulary is written in printable characters, one for each byte (GPT-2's table), which are mapped back to bytes
+// here.
+
 #include <fmt/format.h>
 #include <llvm/ADT/STLExtras.h>
 #include <llvm/Support/JSON.h>
@@ -17,10 +24,10 @@ using llvm::json::Array;
 using llvm::json::Object;
 using llvm::json::Value;
 
-constexpr size_t kCharacters = 256 + 68;  // 68 bytes are not printable
+constexpr size_t kCharacters = 256 + 68;  // 68 of the 256 bytes are not printable
 
-/// Printable bytes of Latin-1 stand for themselves, the others, in order, for 256 and up. -1: no character of the
-/// table.
+/// GPT-2's bytes_to_unicode, inverted: the byte of each character, or -1. Printable bytes of Latin-1 stand for
+/// themselves; the others are the characters from 256 on, in order.
 constexpr std::array<int16_t, kCharacters> characterTable() {
   std::array<int16_t, kCharacters> table{};
   for (auto& entry : table) entry = -1;
@@ -32,8 +39,8 @@ constexpr std::array<int16_t, kCharacters> characterTable() {
   return table;
 }
 
-/// The bytes that GPT-2's table of printable characters stands for ("Ġthe" is " the"); nothing if another character is
-/// among them. `text` must be valid UTF-8.
+/// The bytes that a text of these characters stands for ("Ġthe" is " the"); nothing if another character is among them.
+/// `text` must be valid UTF-8.
 std::optional<std::string> bytesOfCharacters(llvm::StringRef text) {
   static constexpr auto table = characterTable();
   std::string bytes;
@@ -46,7 +53,7 @@ std::optional<std::string> bytesOfCharacters(llvm::StringRef text) {
   return bytes;
 }
 
-/// Whether a member says nothing: absent, null, false or "".
+/// Whether a member is absent or has no effect: null, false or "".
 bool unset(const Object& object, llvm::StringRef key) {
   const Value* value = object.get(key);
   if (value == nullptr || value->getAsNull()) return true;
@@ -57,6 +64,7 @@ bool unset(const Object& object, llvm::StringRef key) {
 
 std::string typeOf(const Object& object) { return object.getString("type").value_or("").take_front(40).str(); }
 
+/// Reads an id; `what` names its owner in messages.
 llvm::Expected<Token> idOf(const Value& value, llvm::StringRef what) {
   const auto id = value.getAsInteger();
   if (!id || *id < 0 || *id >= static_cast<int64_t>(kMostTokens))
@@ -66,6 +74,7 @@ llvm::Expected<Token> idOf(const Value& value, llvm::StringRef what) {
 
 using Added = std::vector<std::pair<std::string, Token>>;
 
+/// Reads added_tokens, all of which must be special.
 llvm::Expected<Added> readAdded(const Object& root) {
   Added added;
   const Value* value = root.get("added_tokens");
@@ -81,6 +90,7 @@ llvm::Expected<Added> readAdded(const Object& root) {
       return failure("added_tokens[{}] has no content or no id", i);
     auto id = idOf(*number, fmt::format("added_tokens[{}]", i));
     if (!id) return id.takeError();
+    // Tokens that are not special are matched in text before splitting, which is not implemented.
     if (!token->getBoolean("special").value_or(false))
       return failure(
           "the added token '{}' is not special: text that has it would be split there, which is not supported",
@@ -94,7 +104,7 @@ llvm::Expected<Added> readAdded(const Object& root) {
   return added;
 }
 
-/// Byte texts by id.
+/// Reads model.vocab: the bytes of each token, by id; "" for ids that are not used.
 llvm::Expected<std::vector<std::string>> readVocabulary(const Object& model, const Added& added) {
   const Object* entries = model.getObject("vocab");
   if (entries == nullptr) return failure("model.vocab is no object");
@@ -108,6 +118,7 @@ llvm::Expected<std::vector<std::string>> readVocabulary(const Object& model, con
     auto id = idOf(value, characters);
     if (!id) return id.takeError();
     const auto at = static_cast<size_t>(*id);
+    // Ids that are far apart occur only in a file that is no vocabulary; no memory is taken for them.
     if (at > entries->size() * 2 + 1024)
       return failure("model.vocab has the id {} among {} tokens", at, entries->size());
     const auto bytes = bytesOfCharacters(characters);
@@ -121,7 +132,7 @@ llvm::Expected<std::vector<std::string>> readVocabulary(const Object& model, con
   return texts;
 }
 
-/// The two sides of a merge: ["a", "b"], or "a b".
+/// The two sides of a merge, written as ["a", "b"] or "a b".
 std::optional<std::pair<llvm::StringRef, llvm::StringRef>> sidesOf(const Value& value) {
   if (const auto text = value.getAsString()) {
     if (text->count(' ') != 1) return std::nullopt;
@@ -134,6 +145,7 @@ std::optional<std::pair<llvm::StringRef, llvm::StringRef>> sidesOf(const Value& 
   return std::pair(*left, *right);
 }
 
+/// Reads model.merges: pairs of ids in the order of merging. Each pair and its result must be tokens.
 llvm::Expected<std::unique_ptr<PairMerges>> readMerges(const Object& model, const Vocabulary& vocabulary) {
   const Array* array = model.getArray("merges");
   if (array == nullptr) return failure("model.merges is no array");
@@ -145,15 +157,18 @@ llvm::Expected<std::unique_ptr<PairMerges>> readMerges(const Object& model, cons
     if (!sides) return failure("model.merges[{}] is no pair of tokens", i);
     const auto left = bytesOfCharacters(sides->first), right = bytesOfCharacters(sides->second);
     const Token left_id = left ? vocabulary.find(*left) : -1, right_id = right ? vocabulary.find(*right) : -1;
+    // Ids are looked up once here, so that merging compares numbers instead of texts.
     const Token both = left && right ? vocabulary.find(*left + *right) : -1;
     if (left_id < 0 || right_id < 0 || both < 0)
       return failure("model.merges[{}] ('{}' and '{}') joins what model.vocab lacks", i,
                      sides->first.take_front(40).str(), sides->second.take_front(40).str());
+    // The first of equal pairs counts.
     merges->try_emplace(pairKey(left_id, right_id), Joined{static_cast<uint32_t>(i), both});
   }
   return merges;
 }
 
+/// Refuses models and options that give other tokens.
 llvm::Error checkModel(const Object& model) {
   if (const std::string type = typeOf(model); !type.empty() && type != "BPE")
     return failure("its model is {}; only BPE is supported", type);
@@ -164,7 +179,7 @@ llvm::Error checkModel(const Object& model) {
   return llvm::Error::success();
 }
 
-/// The regular expression of a pre-tokenizer that is ByteLevel, alone or after one Split.
+/// The regular expression of a pre-tokenizer, which must be ByteLevel, alone or behind one Split.
 llvm::Expected<std::string> readPattern(const Object& root) {
   const Object* top = root.getObject("pre_tokenizer");
   if (top == nullptr) return failure("it has no pre_tokenizer; ByteLevel is needed");
@@ -179,10 +194,12 @@ llvm::Expected<std::string> readPattern(const Object& root) {
   } else {
     steps.push_back(top);
   }
+  // Two forms occur: GPT-2's, in which ByteLevel has the pattern, and Llama 3's, in which a Split has it.
   if (steps.empty() || steps.size() > 2 || typeOf(*steps.back()) != "ByteLevel" ||
       (steps.size() == 2 && typeOf(*steps[0]) != "Split"))
     return failure("its pre_tokenizer is not supported: ByteLevel is, alone or after one Split");
   const Object& level = *steps.back();
+  // Missing members have the library's defaults, which are true for both.
   if (level.getBoolean("add_prefix_space").value_or(true))
     return failure("ByteLevel with add_prefix_space is not supported");
   const bool own_pattern = level.getBoolean("use_regex").value_or(true);
@@ -208,6 +225,7 @@ llvm::Expected<Tokenizer> Tokenizer::fromObject(const Object& root, const std::s
   if (auto error = checkModel(*model)) return error;
   if (const Object* decoder = root.getObject("decoder"); decoder && typeOf(*decoder) != "ByteLevel")
     return failure("its decoder is {}; only ByteLevel is supported", typeOf(*decoder));
+  // Cheap checks come first: the vocabulary of a file that is refused is never read.
   auto pattern = readPattern(root);
   if (!pattern) return pattern.takeError();
   auto splitter = Splitter::compile(*pattern);
@@ -230,6 +248,7 @@ llvm::Expected<Tokenizer> Tokenizer::fromObject(const Object& root, const std::s
   result.splitter_ = std::move(*splitter);
   result.pairs_ = std::move(*merges);
   result.whole_pieces_ = model->getBoolean("ignore_merges").value_or(false);
+  // Here special tokens have rows wherever they are: the model's embedding was made for this file.
   for (const auto& token : result.special_.all) result.rows_ = std::max(result.rows_, token.second + 1);
   return result;
 }

@@ -107,7 +107,7 @@ TEST_CASE("the lowest rank is merged first, the leftmost of equals") {
   CHECK(encoded(*tokenizer, "bbcab") == std::vector<Token>{'b', 257, 256});
 }
 
-/// The definition, word for word: every step looks at every pair.
+/// Merges as the definition says, word for word: every step looks at every pair.
 std::vector<Token> mergedSlowly(const Vocabulary& vocabulary, llvm::StringRef piece) {
   std::vector<std::string> parts;
   for (const char c : piece) parts.emplace_back(1, c);
@@ -150,7 +150,7 @@ TEST_CASE("a megabyte of one character takes no quadratic time") {
   auto tokenizer = Tokenizer::fromTiktoken(tiktokenText({"aa", "aaaa", "aaaaaaaa"}), "small");
   REQUIRE(tokenizer);
   const std::string text(1 << 20, 'a');
-  // As one piece: quadratic time would be half a day of ctest, and the timeout stops it.
+  // One piece of a megabyte: in quadratic time this would take hours, so the test's timeout would stop it.
   std::vector<std::string> texts(256);
   for (size_t byte = 0; byte < 256; ++byte) texts[byte] = std::string(1, static_cast<char>(byte));
   texts.insert(texts.end(), {"aa", "aaaa", "aaaaaaaa"});
@@ -159,14 +159,14 @@ TEST_CASE("a megabyte of one character takes no quadratic time") {
   std::vector<Token> merged;
   mergePiece(*vocabulary, nullptr, text, merged);
   CHECK(merged == std::vector<Token>(1 << 17, 258));
-  // As a text it is cut after each 25,000 characters (and at 400,000), a multiple of 8.
+  // Encoded as a text it is cut every 25,000 characters (and at 400,000), which are multiples of 8.
   CHECK(encoded(*tokenizer, text) == std::vector<Token>(1 << 17, 258));
 }
 
 TEST_CASE("a text is cut where the recipes cut it") {
   auto tokenizer = Tokenizer::fromTiktoken(tiktokenText({"aa", "  "}), "small");
   REQUIRE(tokenizer);
-  // 25,001 characters: the last one is a piece of its own, and 400,000 is a multiple of 25,000.
+  // The last two characters are a piece of their own, since the text is cut after 25,000.
   auto tokens = encoded(*tokenizer, std::string(25'002, 'a'));
   CHECK(tokens.size() == 12'501);
   tokens = encoded(*tokenizer, "b" + std::string(25'000, 'a'));

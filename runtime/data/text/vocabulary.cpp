@@ -1,3 +1,7 @@
+// Making vocabularies, and merging. Short pieces, nearly all of them, are merged by scanning an array for the lowest
+// rank, which is quadratic but has no allocation. Long ones use a linked list and a heap, so that a hostile text of one
+// long word takes O(n log n).
+
 #include "runtime/data/text/vocabulary.h"
 
 #include <fmt/format.h>
@@ -11,7 +15,7 @@
 namespace expc::text {
 namespace {
 
-/// For messages: readable whatever the bytes are, and not endless.
+/// A token's bytes for messages: printable, and not too long.
 std::string shown(llvm::StringRef bytes) {
   constexpr size_t most = 40;
   std::string result;
@@ -20,16 +24,17 @@ std::string shown(llvm::StringRef bytes) {
   return bytes.size() > most ? result + "…" : result;
 }
 
-/// Up to this many bytes looking at all pairs for the lowest beats a heap.
+/// Pieces up to this many bytes are merged by scanning, which beats a heap there.
 constexpr size_t kShort = 96;
 
-/// A part of the piece, and what it and the next one become.
+/// A part of the piece, and the result of joining it with its right neighbour.
 struct Part {
   uint32_t begin = 0;
   Token id = -1;
   Joined joined;
 };
 
+/// Merges by scanning. `join` gives the result of two neighbours and the bytes of both.
 template <typename Join>
 void mergeShort(const Vocabulary& vocabulary, const Join& join, llvm::StringRef piece, std::vector<Token>& out) {
   Part parts[kShort + 1];
@@ -45,10 +50,12 @@ void mergeShort(const Vocabulary& vocabulary, const Join& join, llvm::StringRef 
   while (true) {
     size_t best = 0;
     uint32_t rank = kNoRank;
+    // Strictly lower: among equal ranks the leftmost is joined, as in tiktoken.
     for (size_t i = 0; i + 1 < count; ++i)
       if (parts[i].joined.rank < rank) rank = parts[best = i].joined.rank;
     if (rank == kNoRank) break;
     parts[best].id = parts[best].joined.id;
+    // The right neighbour is gone; only the two pairs around the new part change.
     std::copy(parts + best + 2, parts + count + 1, parts + best + 1);
     --count;
     parts[best].joined = look(best);
@@ -57,19 +64,21 @@ void mergeShort(const Vocabulary& vocabulary, const Join& join, llvm::StringRef 
   for (size_t i = 0; i < count; ++i) out.push_back(parts[i].id);
 }
 
-/// A part in a doubly linked list; one that was joined to its left neighbour has the id -1.
+/// A part in a doubly linked list. A part that was joined to its left neighbour has the id -1.
 struct Link {
-  uint32_t before, after;  // indices; the piece's size: none
+  uint32_t before, after;  // indices; the piece's size stands for none
   Token id = -1;
-  uint32_t rank = kNoRank;  // of the pair with `after`: an entry of the heap with another rank is out of date
+  uint32_t rank = kNoRank;  // of the pair with `after`; an entry of the heap with another rank is out of date
   Token joined = -1;
 };
 
+/// An entry of the heap: a pair by its left part. Lower ranks come first, among equals the leftmost.
 struct Candidate {
   uint32_t rank, at;
   bool operator>(const Candidate& other) const { return rank != other.rank ? rank > other.rank : at > other.at; }
 };
 
+/// Merges with a heap. Entries are never removed when their pair changes; they are skipped when they come up.
 template <typename Join>
 void mergeLong(const Vocabulary& vocabulary, const Join& join, llvm::StringRef piece, std::vector<Token>& out) {
   const auto size = static_cast<uint32_t>(piece.size());
@@ -78,7 +87,8 @@ void mergeLong(const Vocabulary& vocabulary, const Join& join, llvm::StringRef p
   storage.reserve(size);
   for (uint32_t i = 0; i < size; ++i)
     links[i] = {i ? i - 1 : size, i + 1, vocabulary.ofByte(static_cast<unsigned char>(piece[i]))};
-  // A part is named by where it begins, so its end is where the next one begins.
+  // Sets the rank of the pair at `at`; false if it never joins. A part is named by its first byte, so it ends where the
+  // next part begins.
   const auto look = [&](uint32_t at) {
     Link& link = links[at];
     link.rank = kNoRank;
@@ -96,8 +106,9 @@ void mergeLong(const Vocabulary& vocabulary, const Join& join, llvm::StringRef p
     const auto [rank, at] = heap.top();
     heap.pop();
     Link& link = links[at];
-    if (link.id < 0 || link.rank != rank) continue;
+    if (link.id < 0 || link.rank != rank) continue;  // the part is gone, or its pair has changed
     link.id = link.joined;
+    // Unlink the right part, then look at the two pairs that changed.
     const uint32_t gone = link.after;
     links[gone].id = -1;
     link.after = links[gone].after;
@@ -138,6 +149,7 @@ llvm::Expected<Vocabulary> Vocabulary::make(llvm::ArrayRef<llvm::StringRef> toke
     total += token.size();
     result.longest_ = std::max(result.longest_, token.size());
   }
+  // Places of texts are stored in 32 bits.
   if (total > std::numeric_limits<uint32_t>::max()) return failure("the tokens' texts are longer than 4 GiB together");
   result.bytes_.reserve(total);
   result.begin_.reserve(tokens.size() + 1);
@@ -147,6 +159,7 @@ llvm::Expected<Vocabulary> Vocabulary::make(llvm::ArrayRef<llvm::StringRef> toke
   }
   result.begin_.push_back(static_cast<uint32_t>(total));
 
+  // At most half full, so that probes are short.
   size_t slots = 1024;
   while (slots < tokens.size() * 2) slots *= 2;
   result.slots_.resize(slots);
@@ -154,6 +167,7 @@ llvm::Expected<Vocabulary> Vocabulary::make(llvm::ArrayRef<llvm::StringRef> toke
   for (Token id = 0; id < result.size(); ++id)
     if (!result.text(id).empty() && !result.insert(id))
       return failure("tokens {} and {} are both '{}'", result.find(result.text(id)), id, shown(result.text(id)));
+  // Every byte needs a token, else some texts could not be encoded.
   for (unsigned byte = 0; byte < 256; ++byte) {
     const char c = static_cast<char>(byte);
     const Token id = result.find(llvm::StringRef(&c, 1));
@@ -166,13 +180,14 @@ llvm::Expected<Vocabulary> Vocabulary::make(llvm::ArrayRef<llvm::StringRef> toke
 }
 
 void mergePiece(const Vocabulary& vocabulary, const PairMerges* pairs, llvm::StringRef piece, std::vector<Token>& out) {
+  // The kind of join is a template argument, so that the inner loops call nothing through a pointer.
   const auto merge = [&](const auto& join) {
     piece.size() <= kShort ? mergeShort(vocabulary, join, piece, out) : mergeLong(vocabulary, join, piece, out);
   };
   if (!pairs)
     return merge([&](Token, Token, llvm::StringRef both) {
       const Token id = vocabulary.find(both);
-      return Joined{static_cast<uint32_t>(id), id};  // -1 is kNoRank
+      return Joined{static_cast<uint32_t>(id), id};  // an id of -1 becomes kNoRank
     });
   merge([&](Token left, Token right, llvm::StringRef) {
     const auto found = pairs->find(pairKey(left, right));

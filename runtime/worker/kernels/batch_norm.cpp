@@ -93,7 +93,7 @@ struct TrainBatchNorm : torch::autograd::Function<TrainBatchNorm> {
       loops.apply(in + begin * s.channels, end - begin, s.channels, means, factors.data(), shifts,
                   out + begin * s.channels);
     });
-    // Saves the statistics in fp32, as torch does; the running ones have moved on already.
+    // Save the statistics of the batch; the running ones have moved on already.
     ctx->save_for_backward({x, scale, mean, deviation});
     return y;
   }

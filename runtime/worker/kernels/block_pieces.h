@@ -162,9 +162,9 @@ struct Running {
 template <typename A>
 class Norm {
  public:
-  /// From the sums of x and x^2 over `pixels` pixels. Moves the running statistics by `momentum` towards the mean and
-  /// the unbiased variance; more than one pixel is needed for that. E[x^2] - E[x]^2 is safe: the loops sum around a
-  /// pivot, and in double (block_base.inc).
+  /// Makes statistics and factors of the sums of x and x^2 over `pixels` pixels, and moves the running statistics by
+  /// `momentum` towards the mean and the unbiased variance; for that there must be more than one pixel. E[x^2] -
+  /// E[x]^2 is safe: the loops sum around a pivot, and in double (block_base.inc).
   Norm(const Sums& sums, int64_t pixels, const at::Tensor& scale, const at::Tensor& shift, const Running& running,
        const NormOptions& options) {
     const int64_t channels = scale.numel(), padded = paddedChannels(channels);
@@ -185,7 +185,7 @@ class Norm {
           static_cast<A>((1 - options.momentum) * moved_variance[c] + options.momentum * variance * n / (n - 1));
     }
   }
-  /// From what saved() gave; a backward pass restores the norm from the graph.
+  /// Restores a norm from what saved() returned, in a backward pass.
   explicit Norm(at::Tensor values) : values_(std::move(values)) {}
 
   const at::Tensor& saved() const { return values_; }
@@ -203,7 +203,7 @@ class Norm {
 template <typename A>
 class NormGrad {
  public:
-  /// From the sums of g and of g (x - mean) over all pixels.
+  /// Makes gradients and factors of the sums of g and of g (x - mean) over all pixels.
   ///
   /// With inverse = 1 / deviation, gx = factor (g - sum(g) / n - (x - mean) inverse^2 sum(g (x - mean)) / n), written
   /// as from_g g + from_x x + constant so that a loop needs two multiplications and two additions for a value.

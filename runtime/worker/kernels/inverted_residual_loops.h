@@ -75,19 +75,19 @@ struct BlockLoops {
   /// g from the gradient of the pooled values, with its sums.
   void (*pool_grad)(const S* pooled_grad, const S* z, int64_t pixels, int64_t channels, const Affine<A>& norm,
                     const A* mean, S* g, double* sums, int64_t begin, int64_t end);
-  /// From y's gradient to g2 and its sums, and to w's gradient [out][hidden].
+  /// Makes g2 and its sums from y's gradient, and w's gradient [out][hidden].
   void (*project_grad)(const S* gy, const S* z3, int64_t out, const AffineGrad<A>& back, const S* z2, int64_t hidden,
                        const Affine<A>& norm, const A* mean, const A* w, S* g2, double* sums, A* grad, int64_t begin,
                        int64_t end, bool stream, A* scratch);
-  /// From g2 to g1 and its sums for input rows [begin, end) of batch x height, and to the taps' gradient [9][padded
+  /// Makes g1 and its sums from g2 for input rows [begin, end) of batch x height, and the taps' gradient [9][padded
   /// channels].
   void (*depthwise_grad)(const DepthwiseShape& shape, const S* g2, const S* z2, const AffineGrad<A>& back, const S* z1,
                          const Affine<A>& norm, const A* mean, const A* taps, S* g1, double* sums, double* grad,
                          int64_t begin, int64_t end, A* scratch);
-  /// From g1 to gx (null if it is not wanted), with skip (may be null) added, and to w's gradient [in][hidden].
+  /// Makes gx (null if it is not wanted) from g1, with skip (may be null) added, and w's gradient [in][hidden].
   void (*expand_grad)(const S* g1, const S* z1, int64_t hidden, const AffineGrad<A>& back, const S* x, int64_t in,
                       const A* w, const S* skip, S* gx, A* grad, int64_t begin, int64_t end, A* scratch);
-  /// From g1 to the gradient [27 rounded up][channels] of the first convolution's weight.
+  /// Makes the gradient [27 rounded up][channels] of the first convolution's weight from g1.
   void (*first_grad)(const DepthwiseShape& shape, const S* g1, const S* z1, const AffineGrad<A>& back, const S* image,
                      A* grad, int64_t begin, int64_t end, A* scratch);
 };

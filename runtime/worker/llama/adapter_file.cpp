@@ -172,6 +172,7 @@ llvm::Error loadAdapter(const std::string& folder, Decoder& decoder) {
   at::NoGradGuard no_grad;
   for (size_t i = 0; i < state.size(); ++i) {
     const model::NamedTensor entry = decoder.adapters()[i];
+    // Rows of q and k change their order as they are copied.
     const bool moves = permuted(entry.name);
     at::Tensor(entry.tensor)
         .copy_(moves ? rowsFromHuggingFace(state[i].tensor, decoder.config().head_width) : state[i].tensor);
@@ -180,8 +181,8 @@ llvm::Error loadAdapter(const std::string& folder, Decoder& decoder) {
 }
 
 llvm::Error saveAdapter(const std::string& folder, const Decoder& decoder, const std::string& base) {
-  // The folder may be there already, as the one of an earlier epoch.
   assert(decoder.options().lora && "a decoder with adapters");
+  // The folder may be there already, as the one of an earlier epoch.
   if (const auto error = llvm::sys::fs::create_directories(folder, true, llvm::sys::fs::all_all))
     return llvm::createStringError(folder + ": " + error.message());
   std::vector<model::NamedTensor> state;

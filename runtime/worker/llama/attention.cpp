@@ -26,6 +26,8 @@ struct Widened : torch::autograd::Function<Widened> {
                             const at::Tensor& value) {
     const auto [wide, sums] = at::_scaled_dot_product_flash_attention_for_cpu(
         query.to(at::kFloat), key.to(at::kFloat), value.to(at::kFloat), /*dropout_p=*/0.0, /*is_causal=*/true);
+    // The narrow tensors are kept, not their wide copies; `sums` (log-sum-exp of each row) lets backward do without
+    // scores.
     const at::Tensor result = wide.to(query.scalar_type());
     ctx->save_for_backward({query, key, value, result, sums});
     return result;
@@ -105,6 +107,7 @@ AttentionKernel chosen(const at::TensorOptions& options, int64_t heads, int64_t 
     return at::empty({1, kSomeTokens, count, width}, options).transpose(1, 2).requires_grad_(true);
   };
   const at::Tensor key = of(kv_heads);
+  // The question that torch's own scaled_dot_product_attention asks.
   const int64_t choice = at::_fused_sdp_choice(of(heads), key, key, std::nullopt, /*dropout_p=*/0.0, /*is_causal=*/true,
                                                std::nullopt, /*enable_gqa=*/kv_heads != heads);
   // Torch has more backends than these; all others count as plain, which is always right though slow.
@@ -117,6 +120,7 @@ at::Tensor Documents::boundsOf(const std::vector<int64_t>& lengths) {
   at::Tensor bounds = at::empty({static_cast<int64_t>(lengths.size()) + 1}, at::TensorOptions(at::kInt));
   auto* at = bounds.mutable_data_ptr<int32_t>();
   *at = 0;
+  // Cumulative lengths, the form that kernels for packed rows take.
   for (const int64_t length : lengths) {
     at[1] = at[0] + static_cast<int32_t>(length);
     ++at;
@@ -126,6 +130,7 @@ at::Tensor Documents::boundsOf(const std::vector<int64_t>& lengths) {
 
 Attention::Attention(at::Device device, at::ScalarType type, int64_t heads, int64_t kv_heads, int64_t head_width)
     : shared_(heads / kv_heads) {
+  // On the CPU there is one kernel to choose, and 16 bits are widened in ofRows() and ofDocuments().
   if (device.is_cpu()) return;
   const auto options = at::TensorOptions(type).device(device);
   kernel_ = chosen(options, heads, kv_heads, head_width);
@@ -160,8 +165,8 @@ at::Tensor Attention::ofRows(const at::Tensor& query, const at::Tensor& key, con
   const at::Tensor q = query.transpose(1, 2);
   const auto others = [&](const at::Tensor& x) {
     const at::Tensor heads = x.transpose(1, 2);
-    // Repeat each head for its group of queries (repeat-interleave): query head i reads head i / shared.
     if (shared_ == 1 || grouped_) return heads;
+    // Repeat each head for its group of queries (repeat-interleave): query head i reads head i / shared.
     return heads.unsqueeze(2).expand({-1, -1, shared_, -1, -1}).flatten(1, 2);
   };
   if (kernel_ == AttentionKernel::Host && isNarrow(query.scalar_type()) && query.numel() > 0)
@@ -180,6 +185,7 @@ at::Tensor Attention::ofDocuments(const at::Tensor& query, const at::Tensor& key
   if (kernel_ == AttentionKernel::Host)
     return OneByOne::apply(query, repeated(key), repeated(value), documents.lengths);
   const int64_t longest = *std::max_element(documents.lengths.begin(), documents.lengths.end());
+  // Where torch chose cuDNN for rows, packed samples go to flash attention.
   const bool sixteen_bits = kernel_ == AttentionKernel::Flash || kernel_ == AttentionKernel::CuDnn;
   if (sixteen_bits && query.size(2) % kFlashWidths == 0)
     return std::get<0>(at::_flash_attention_forward(query, repeated(key), repeated(value), documents.bounds,

@@ -36,7 +36,7 @@ struct Decoder::Product {
 struct Decoder::Block {
   int64_t index = 0;
   at::Tensor attention_norm, mlp_norm;
-  std::array<Product, 7> products;  // by role, from Role::Query on
+  std::array<Product, 7> products;  // indexed by role, from Role::Query on
   /// The block's trained tensors, which a checkpointed block returns gradients for.
   std::vector<at::Tensor> trainable;
 
@@ -65,7 +65,7 @@ std::optional<std::vector<Role>> targetRoles(llvm::StringRef name) {
 }
 
 llvm::Error checkOptions(const Config& config, const DecoderOptions& options) {
-  // Each reason says what to change, where that is not obvious; all are checked before answering.
+  // Collect all reasons before answering, so that a user can mend them at once.
   std::vector<std::string> wrong;
   if (options.max_length > config.max_positions)
     wrong.push_back(fmt::format("rows of {} tokens, the model has {} positions: lower max_length", options.max_length,
@@ -385,8 +385,8 @@ at::Tensor Decoder::logits(const at::Tensor& hidden) const {
 
 at::Tensor Decoder::lossSum(const Sequences& input, const Labelled& labelled) {
   const at::Tensor x = hidden(input, labelled.positions), head = plainHead();
-  // headLossSum makes the gradients in the forward pass, so the head's weights are not needed on the way back.
   if (!head.defined()) return logProbs(logits(x), labelled.targets).sum().neg();
+  // headLossSum makes the gradients in the forward pass, so the head's weights are not needed on the way back.
   return withWeights({.place = headPlace(), .again = false}, x, {},
                      [head, group = headGroup(), targets = labelled.targets](const at::Tensor& y) {
                        return group == 0 ? headLossSum(y, head, targets)
@@ -395,8 +395,8 @@ at::Tensor Decoder::lossSum(const Sequences& input, const Labelled& labelled) {
 }
 
 at::Tensor Decoder::rowLogProbs(const Sequences& input, const Labelled& labelled) {
-  // A frozen head's gradient of x is made ahead (headLogProbs), a trained one's logits are computed again.
   const at::Tensor x = hidden(input, labelled.positions), head = headGroup() == 0 ? plainHead() : at::Tensor();
+  // A frozen head's gradient of x is made ahead (headLogProbs), a trained one's logits are computed again.
   const at::Tensor each = head.defined() ? withWeights({.place = headPlace(), .again = head.requires_grad()}, x, {},
                                                        [head, targets = labelled.targets](const at::Tensor& y) {
                                                          return headLogProbs(y, head, targets);

@@ -156,6 +156,7 @@ struct ProductsNode : torch::autograd::Function<ProductsNode> {
       else
         saved.push_back(original);
     };
+    // Only kept copies need to know what was clamped; recomputed ones find it again.
     const Rounded input = roundedActivation(x, kept);
     keep(x, input);
     for (const at::Tensor& weight : weights) {

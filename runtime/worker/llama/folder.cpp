@@ -79,10 +79,12 @@ llvm::Expected<std::set<std::string>> filesOfIndex(const std::string& path) {
   return files;
 }
 
+/// Whether a weight may have this type; quantised formats of other tools have no place here.
 bool isReal(io::DType type) {
   return type == io::DType::F64 || type == io::DType::F32 || type == io::DType::F16 || type == io::DType::BF16;
 }
 
+/// A weight's name in a convention. Every spec has one in both.
 std::string nameOf(const TensorSpec& spec, Naming naming) {
   return naming == Naming::Torchtune ? spec.name : huggingFaceName(spec.name).value();
 }
@@ -183,6 +185,8 @@ const io::TensorInfo* Folder::find(const TensorSpec& spec) const {
 llvm::Error Folder::check(const std::string& path) const {
   // Collect all faults by kind before answering, so that a user can mend them at once.
   std::vector<std::string> missing, shapes, types, left_over;
+  // Whatever is in the files beside the model's weights is a sign that config.json and weights do not belong
+  // together.
   std::set<llvm::StringRef> known;
   for (const TensorSpec& spec : weightSpecs(config_)) {
     const io::TensorInfo* info = find(spec);
@@ -240,7 +244,7 @@ at::Tensor Folder::read(const TensorSpec& spec, int64_t first, int64_t count) co
     std::memcpy(to + (at - first) * size, bytes.data(), bytes.size());
     at += here;
   }
-  // Gives the mapping's pages back: otherwise loading a model would leave all of it in this process's resident
+  // Give the mapping's pages back: otherwise loading a model would leave all of it in this process's resident
   // memory.
   for (const io::SafeTensors& file : files_) file.letGo(info->bytes);
   return result;

@@ -37,6 +37,7 @@ at::Tensor logProbsOf(at::Tensor& logits, const at::Tensor& targets, bool gradie
     });
     return result;
   }
+  // torch's operators: the same in several passes, with a tensor for each.
   const at::Tensor index = targets.unsqueeze(1);
   at::Tensor logs = at::log_softmax(logits.to(inner), 1);
   const at::Tensor result = logs.gather(1, index).squeeze(1);
@@ -77,6 +78,7 @@ struct HeadLossSum : torch::autograd::Function<HeadLossSum> {
     inChunks(x.size(0), [&](int64_t first, int64_t count) {
       const at::Tensor part = x.narrow(0, first, count);
       at::Tensor logits = timesTransposed(part, head);
+      // From here on `logits` holds their own gradient, if one is wanted.
       sum.sub_(logProbsOf(logits, targets.narrow(0, first, count), for_x || for_head).sum());
       if (!for_x && !for_head) return;
       if (for_x) towards_x.narrow(0, first, count).copy_(times(logits, head));
@@ -125,6 +127,7 @@ struct HeadLogProbs : torch::autograd::Function<HeadLogProbs> {
 
   static variable_list backward(AutogradContext* ctx, variable_list gradients) {
     const auto saved = ctx->get_saved_variables();
+    // The loss is -log p, and this node's result is log p: hence the sign.
     const at::Tensor above = gradients[0].neg().contiguous(), weight = above.unsqueeze(1);
     if (saved.size() == 1)
       return {(saved[0].to(weight.scalar_type()) * weight).to(saved[0].scalar_type()), at::Tensor(), at::Tensor(),
@@ -164,6 +167,7 @@ struct LogProbs : torch::autograd::Function<LogProbs> {
 Labelled labelledPositions(const at::Tensor& labels) {
   assert(labels.dim() == 2 && labels.scalar_type() == at::kLong && labels.is_cpu());
   const int64_t width = labels.size(1);
+  // Labels shifted by one column; the last column predicts nothing.
   const at::Tensor next = labels.narrow(1, std::min<int64_t>(1, width), std::max<int64_t>(0, width - 1)).contiguous();
   const at::Tensor found = at::nonzero(next != kIgnored);  // [n, 2]: row, column
   const at::Tensor rows = found.select(1, 0).contiguous(), columns = found.select(1, 1);

@@ -112,6 +112,7 @@ struct RmsNorm : torch::autograd::Function<RmsNorm> {
 
 struct SwiGlu : torch::autograd::Function<SwiGlu> {
   static at::Tensor forward(AutogradContext* ctx, const at::Tensor& gate, const at::Tensor& up) {
+    // Both inputs are kept; the sigmoid is computed again rather than stored.
     ctx->save_for_backward({gate, up});
     if (!loopsServe(gate) || !loopsServe(up)) return at::silu(gate).mul_(up);
     const at::Tensor y = at::empty_like(gate);
@@ -143,6 +144,7 @@ struct SwiGlu : torch::autograd::Function<SwiGlu> {
 
 /// Rotates by our loops. `rotations` are one row's, used for each row of the batch, or all tokens' own.
 at::Tensor turnedByLoops(const at::Tensor& x, const at::Tensor& rotations, int sign) {
+  // `turn` takes angles by token modulo `given`, so rows may share one row's rotations.
   const int64_t heads = x.size(2), width = x.size(3), row = heads * width, tokens = x.size(0) * x.size(1),
                 given = rotations.numel() * 2 / width;  // rotations that are given: one row's, or one for each token
   const at::Tensor y = at::empty_like(x);
@@ -161,6 +163,7 @@ at::Tensor turnedByLoops(const at::Tensor& x, const at::Tensor& rotations, int s
 at::Tensor turned(const at::Tensor& x, const at::Tensor& rotations, int sign) {
   if (loopsServe(x) && rotations.scalar_type() == at::kComplexFloat && rotations.is_contiguous())
     return turnedByLoops(x, rotations, sign);
+  // Pairs of neighbours are complex numbers, which rotation multiplies with cos + i sin.
   const at::Tensor wide = x.to(accumulateType(x.scalar_type())).contiguous();
   const at::Tensor pairs = at::view_as_complex(wide.view({x.size(0), x.size(1), x.size(2), x.size(3) / 2, 2}));
   return at::view_as_real(pairs * (sign < 0 ? rotations.conj() : rotations)).flatten(-2).to(x.scalar_type());
@@ -173,6 +176,7 @@ struct Turn : torch::autograd::Function<Turn> {
   }
 
   static variable_list backward(AutogradContext* ctx, variable_list gradients) {
+    // A rotation's gradient is the rotation by the negative angle.
     return {turned(gradients[0].contiguous(), ctx->get_saved_variables()[0], -1), at::Tensor()};
   }
 };
@@ -198,6 +202,7 @@ struct Checkpointed : torch::autograd::Function<Checkpointed> {
     const auto capsule = ctx->saved_data["work"].toCapsule();
     const auto& work = static_cast<const Work&>(*capsule);
     const bool towards_x = ctx->needs_input_grad(0);
+    // A leaf of its own, so that the inner graph ends at x.
     const at::Tensor x = ctx->get_saved_variables()[0].detach().requires_grad_(towards_x);
     variable_list wanted;
     if (towards_x) wanted.push_back(x);
@@ -240,6 +245,7 @@ at::Tensor ropeFrequencies(const Config& config) {
   float* values = frequencies.mutable_data_ptr<float>();
   for (int64_t i = 0; i < frequencies.numel(); ++i) {
     const double frequency = values[i], wave = 2 * std::numbers::pi / frequency;
+    // Waves shorter than this fit the original context many times, so they keep their frequency.
     if (wave < original / s.high_frequency_factor) continue;
     double kept = 0;  // share of the frequency that is not divided
     if (wave <= original / s.low_frequency_factor)

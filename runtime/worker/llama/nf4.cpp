@@ -54,6 +54,7 @@ void expand(const Nf4& weight, const at::Tensor& result) {
   Out* out = result.mutable_data_ptr<Out>();
   constexpr int64_t kBytes = Nf4::kBlock / 2;
   at::parallel_for(0, weight.scales.numel(), 64, [&](int64_t begin, int64_t end) {
+    // `values` are a block's 16 results, already cast to the output's type.
     std::array<Out, 16> values;
     for (int64_t block = begin; block < end; ++block) {
       const auto scale = kernels::nf4Scale<Stored>(scales[block], factors[block / Nf4::kGroup], mean);
@@ -149,6 +150,7 @@ Nf4 Nf4::to(at::Device device) const {
 Nf4 quantizeNf4(const at::Tensor& weight) {
   assert(weight.is_cpu() && weight.dim() == 2 && weight.numel() % Nf4::kUnit == 0 && "whole groups of blocks");
   at::NoGradGuard no_grad;
+  // Blocks run along the memory, over the ends of rows if need be.
   const at::Tensor values = weight.detach().reshape({-1}), largest = largestOfBlocks(values);
   Nf4 result;
   result.rows = weight.size(0);

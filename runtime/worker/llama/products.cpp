@@ -32,6 +32,7 @@ const std::optional<c10::TypedOperatorHandle<Linear>>& oneDnnLinear() {
   return found;
 }
 
+/// Whether oneDNN's product takes these: fp32 on the CPU, not empty, and not switched off by the user.
 bool oneDnnServes(const at::Tensor& x, const at::Tensor& w) {
   return x.is_cpu() && x.scalar_type() == at::kFloat && w.scalar_type() == at::kFloat && x.numel() > 0 &&
          w.numel() > 0 && at::globalContext().userEnabledMkldnn() && oneDnnLinear().has_value();
@@ -63,6 +64,7 @@ struct TrainedProducts : torch::autograd::Function<TrainedProducts> {
     const auto saved = ctx->get_saved_variables();
     variable_list result(1 + gradients.size());
     for (size_t i = 0; i < gradients.size(); ++i) {
+      // x's gradient is the sum over all products that read it.
       if (ctx->needs_input_grad(0)) addTimes(result[0], gradients[i], saved[1 + i]);
       if (ctx->needs_input_grad(1 + i)) result[1 + i] = at::mm(gradients[i].t(), saved[0]);
     }
@@ -73,7 +75,7 @@ struct TrainedProducts : torch::autograd::Function<TrainedProducts> {
 /// The arguments of AdaptedProducts that are no tensors with gradients.
 struct Group : torch::CustomClassHolder {
   std::vector<FrozenWeight> weights;
-  std::vector<bool> adapted;  // by weight: whether it has an adapter
+  std::vector<bool> adapted;  // whether each weight has an adapter
   AdapterUse use;
 };
 

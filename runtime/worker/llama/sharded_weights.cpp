@@ -1,12 +1,11 @@
 // Sharding by moving memory in and out of storages. Three protocols meet here:
 //
 // - Memory. A unit's `whole` is a storage whose memory is swapped in after a gather and taken out again. Views of it
-// in graphs keep their addresses' offsets, not their memory, so they see whatever the storage holds when they are
-// read.
-// - Graph. Each use of a unit is one autograd node (Node) with an inner graph. The outer graph sees only x and what
-// is trained; the inner one keeps views of the weights.
+//   in graphs keep offsets into the storage, not addresses, so they see what the storage holds when they are read.
+// - Graph. Each use of a unit is one autograd node (Node) with an inner graph. The outer graph sees only x and what is
+//   trained; the inner one keeps views of the weights.
 // - Order. All ranks start gathers and reductions in the same order, or they would wait for each other forever.
-// Prefetches therefore depend on places alone, never on timing.
+//   Prefetches therefore depend on places alone, never on timing.
 
 #include "runtime/worker/llama/sharded_weights.h"
 
@@ -102,6 +101,7 @@ void ShardedWeights::set(size_t index, const std::vector<at::Tensor*>& members, 
                          const Fill& fill) {
   at::NoGradGuard no_grad;
   Unit unit;
+  // Lay the members one behind the other, each as well aligned as memory of its own.
   int64_t bytes = 0;
   for (const at::Tensor* member : members) {
     assert(!trained || member->scalar_type() == members[0]->scalar_type());
@@ -123,6 +123,7 @@ void ShardedWeights::set(size_t index, const std::vector<at::Tensor*>& members, 
     const at::Tensor own = last > first ? unit.part.narrow(0, first - begin, last - first).view(type)
                                         : at::empty({0}, unit.part.options().dtype(type));
     fill(member, (first - at) / element, own);
+    // From here on the member is a view of memory that is not there yet.
     const at::Tensor view = unit.whole.narrow(0, at, count).view(type).view(member->sizes()).detach();
     *member = view;
     if (trained) unit.leaves.push_back(view.requires_grad_(true));
@@ -248,6 +249,7 @@ std::vector<at::Tensor> ShardedWeights::backward(Pass& pass, const at::Tensor& g
     at::AutoGradMode inside(true);
     y = pass.work(x);
   }
+  // Walk the inner graph: to x, to the other parameters, and to the unit's leaves if it is trained.
   std::vector<at::Tensor> wanted = pass.parameters, found;
   if (x.requires_grad()) wanted.insert(wanted.begin(), x);
   Unit& own = units_[unit];
@@ -280,7 +282,7 @@ void ShardedWeights::reduce(size_t unit, at::Tensor gradients) {
   finish_queued_ = true;
   comm::Pending pending = communicator_.startReduceScatter(gradients, comm::Reduction::Sum);
   Reducing next{unit, std::move(gradients), std::move(pending)};
-  finishReductions();  // of the unit before
+  finishReductions();  // waits for the unit before this one
   finish_queued_ = true;
   reducing_.push_back(std::move(next));
 }

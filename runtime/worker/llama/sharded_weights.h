@@ -108,7 +108,7 @@ class ShardedWeights {
 
   comm::Communicator& communicator_;
   std::vector<size_t> order_;
-  std::vector<bool> again_;  // by place: whether its last use needs the weights in the backward pass
+  std::vector<bool> again_;  // whether each place's last use needs weights in the backward pass
   bool prefetch_;
   std::vector<Unit> units_;
   std::vector<Reducing> reducing_;

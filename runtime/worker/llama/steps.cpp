@@ -49,6 +49,7 @@ StepResult Steps::finish() {
     together_->communicator->allReduceAll(gradients, comm::Reduction::Sum, kBucketBytes);
   }
   if (schedule_) optimizer_->setLearningRate(schedule_->rate(done_));
+  // The sum of losses stays on the device; the caller reads it when it wants to wait.
   StepResult result{std::exchange(loss_, at::Tensor()), optimizer_->learningRate(), {}};
   // Clipping must see unscaled gradients: the scaler calls this after it has divided by its scale.
   const auto update = [&](const at::Tensor& overflow) {

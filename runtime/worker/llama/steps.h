@@ -20,8 +20,8 @@ namespace expc::llama {
 struct StepResult {
   at::Tensor loss;  // the sum of this rank's shares, on the device
   double rate = 0;  // the learning rate that the step used
-  /// The norm of all ranks' gradients before clipping, on the device. Undefined if nothing is clipped or the step was
-  /// left out because gradients overflowed.
+  /// The norm of all ranks' gradients before clipping, on the device. Undefined if gradients are not clipped; not
+  /// finite if they overflowed in fp16 and the step changed nothing.
   at::Tensor gradient_norm;
 };
 

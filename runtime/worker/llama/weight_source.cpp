@@ -17,6 +17,7 @@ void fillFrom(const WeightSource& source, const TensorSpec& spec, int64_t first,
   for (int64_t at = 0; at < to.numel(); at += kSourcePiece) {
     const int64_t count = std::min(kSourcePiece, to.numel() - at);
     const at::Tensor values = source(spec, first + at, count);
+    // A source without values gives none for any other piece either.
     if (values.is_meta()) return;
     to.narrow(0, at, count).copy_(values.to(to.scalar_type()));
   }

@@ -146,7 +146,6 @@ void ActivitySum::add(const Activity& activity) {
       if (at == kernels_.end())
         at = kernels_.emplace(std::string(activity.name), Kernel{familyOf(activity.name), {}}).first;
       at->second.amount += amount;
-      // Several devices: the mean of their busy times, so that it compares with the wall time.
       break;
     }
     case Activity::Kind::Copy:
@@ -167,6 +166,7 @@ ActivityTotals ActivitySum::take(uint64_t begin, uint64_t end) {
     totals.kernels[kernelName(name)] += kernel.amount;
   }
   kernels_.clear();
+  // The mean over the devices compares with the wall time.
   for (auto& [device, busy] : busy_)
     totals.busy_seconds += static_cast<double>(busy.within(begin, end)) * 1e-9 / static_cast<double>(busy_.size());
   busy_.clear();

@@ -98,7 +98,7 @@ double ofPacked(const at::Tensor& query, const at::Tensor& key, const at::Tensor
 /// A matrix product, and the argument whose last dimension is summed over.
 struct Named {
   std::string_view name;
-  std::string_view factor;  // whose last dimension is summed over
+  std::string_view factor;  // the argument whose last dimension is summed over
 };
 constexpr Named kProducts[] = {
     {"aten::mm", "self"},

@@ -146,7 +146,7 @@ double resultBytes(const c10::OperatorHandle& handle, const std::vector<c10::IVa
 /// The observation under way.
 struct Observation {
   c10::DeviceType device = c10::kCPU;
-  /// bytes of the device's largest cache
+  /// Bytes of the device's largest cache.
   double cache = 0;
   std::mutex mutex = {};  // protects the work
   OperatorWork work = {};

@@ -227,8 +227,8 @@ void runChild(const plan::LaunchRequest& request, channel::Packet packet, pid_t 
   redirect(packet.log_fd);
   const std::string changed = standing.restore();
   memory.enter();
-  if (!memory.made()) limitMemory(request.spec.memory_limit);
   // Without a group of its own, at least the process itself is limited.
+  if (!memory.made()) limitMemory(request.spec.memory_limit);
   takePlace(request.spec, request.rank);
   // Binding changes cores on purpose, so what later trials must equal is taken after it.
   const Standing own = Standing::ofThisProcess();
@@ -257,10 +257,10 @@ std::vector<int> rankMemoryNodes(const plan::TrialSpec& spec, unsigned rank) {
 
 std::string executableDigest() {
   auto file = llvm::MemoryBuffer::getFile("/proc/self/exe", /*IsText=*/false, /*RequiresNullTerminator=*/false);
-  // Eight bytes of the hash are enough to tell builds apart.
   if (!file) return "unknown";
   llvm::BLAKE3 hasher;
   hasher.update((*file)->getBuffer());
+  // Eight bytes of the hash are enough to tell builds apart.
   return llvm::toHex(hasher.final<8>(), /*LowerCase=*/true);
 }
 

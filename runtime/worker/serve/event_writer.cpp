@@ -19,6 +19,7 @@ bool EventWriter::send(std::string_view text) {
     if (written > 0) {
       text.remove_prefix(written);
     } else if (errno != EINTR) {
+      // A failed write means that the engine is gone; further events are dropped.
       open_ = false;
     }
   }
@@ -28,7 +29,6 @@ bool EventWriter::send(std::string_view text) {
 bool EventWriter::writeRaw(std::string_view text) {
   const std::lock_guard lock(mutex_);
   return send(text);
-  // A failed write means that the engine is gone. Further events are dropped without an error.
 }
 
 bool EventWriter::write(const plan::Event& event) {

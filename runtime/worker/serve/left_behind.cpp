@@ -86,7 +86,7 @@ std::optional<std::string> childList() {
   static pid_t owner = 0;
   static int fd = -1;
   if (owner != getpid()) {
-    if (fd >= 0) close(fd);  // of the process that this one was forked from
+    if (fd >= 0) close(fd);  // it is about the process that this one was forked from
     owner = getpid();
     fd = open(("/proc/self/task/" + std::to_string(owner) + "/children").c_str(), O_RDONLY | O_CLOEXEC);
   }
@@ -123,7 +123,7 @@ bool makeScratch() {
   if (!folder.empty() && mkdir(folder.c_str(), 0700) == 0) return true;
   if (!folder.empty() && errno == EEXIST) {
     if (kept_of == getpid()) return true;
-    removeScratch(getpid());  // of an earlier process with this number
+    removeScratch(getpid());  // an earlier process had this number
     if (mkdir(folder.c_str(), 0700) == 0) return true;
   }
   std::fprintf(stderr, "the trial has no folder for temporary files of its own: %s\n",

@@ -24,11 +24,11 @@ enum class Reuse { Never, Often };
 /// starts by sending Ready, and before any thread is started, since it forks.
 int run(int control_fd, const Child& child, Reuse reuse = Reuse::Never);
 
-/// The program's name in messages, such as "expc-worker".
+/// A worker program: its name, its functions, and how it may be served.
 struct Worker {
   const char* name = "";  // "expc-worker"
-  /// The document that `--describe` prints.
   const char* help = "";
+  /// Makes the document that `--describe` prints.
   std::function<llvm::json::Value()> describe;
   Child child;
   Reuse reuse = Reuse::Never;

@@ -73,7 +73,6 @@ std::function<std::string()> failureOf(c10::intrusive_ptr<Nccl> nccl, const Queu
 std::string ncclMismatch(int loaded) {
   if (loaded == NCCL_VERSION_CODE) return "";
   const auto text = [](int code) { return fmt::format("{}.{}.{}", code / 10000, code / 100 % 100, code % 100); };
-  // Checked before NCCL is used, because ncclConfig_t differs between versions.
   return fmt::format(
       "this worker is built for NCCL {} and the system loaded {}: ncclConfig_t differs between versions. Install "
       "libraries and headers together (tools/setup --gpu), and take another libnccl.so.2 out of LD_LIBRARY_PATH and "

@@ -85,7 +85,7 @@ void CUPTIAPI takeBuffer(CUcontext, uint32_t, uint8_t* buffer, size_t, size_t va
   CUpti_Activity* record = nullptr;
   while (valid > 0 && cuptiActivityGetNextRecord(buffer, valid, &record) == CUPTI_SUCCESS) {
     const auto activity = activityOf(*record);
-    // Records without a time cannot be assigned; they count.
+    // Records without a time cannot be told from later ones, so they count.
     const bool counts = activity && (activity->begin == 0 || activity->begin >= collection->begin);
     if (counts) collection->sum.add(*activity);
   }

@@ -1,5 +1,8 @@
 #pragma once
 
+// The probe of a GPU, by CUPTI. Apart from what needs torch's CUDA libraries, so that null GPUs can
+// test it.
+
 #include <cupti_activity.h>
 
 #include <memory>
