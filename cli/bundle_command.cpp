@@ -1,3 +1,9 @@
+// `expc bundle`: packs a study with its evidence into one archive, and verifies or unpacks one. A bundle holds the
+// study's sources, small inputs, plan, the journal of the trials that count, the report page, a citation and a manifest
+// with digests of all of these. Verifying means: the files are those of the manifest, the journal is whole, and this
+// expc reaches the same verdicts from it. The archive format is runtime/bundle; this file decides what goes in. A
+// stranger's bundle is unpacked into a folder of its own and used only after all checks.
+
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <llvm/ADT/StringExtras.h>
@@ -15,12 +21,14 @@
 #include "cli/lock.h"
 #include "cli/version.h"
 #include "compiler/language/words.h"
-#include "runtime/analysis/format.h"
-#include "runtime/analysis/judgement.h"
+#include "runtime/analysis/judge.h"
+#include "runtime/analysis/results.h"
+#include "runtime/base/files/files.h"
+#include "runtime/base/json.h"
+#include "runtime/base/numbers.h"
 #include "runtime/bundle/archive.h"
+#include "runtime/bundle/excerpt.h"
 #include "runtime/engine/inputs/data.h"
-#include "runtime/files/files.h"
-#include "runtime/plan/json.h"
 #include "runtime/report/commands.h"
 #include "runtime/report/html.h"
 #include "runtime/simulate/forecast.h"
@@ -35,10 +43,14 @@ namespace fs = std::filesystem;
 using llvm::json::Array;
 using llvm::json::Object;
 
-constexpr std::string_view kSuffix = ".bundle.tar.zst", kArchive = ".tar.zst";  // what ends so is read as a bundle
-constexpr const char* kManifest = "manifest.json";  // what all other files are, and what the verdicts were
+// A made bundle ends in kSuffix; any file that ends in kArchive is read as a bundle.
+constexpr std::string_view kSuffix = ".bundle.tar.zst", kArchive = ".tar.zst";
+/// The file that lists all other files with digests, and the verdicts.
+constexpr const char* kManifest = "manifest.json";
 
-/// The study's file and all that was read for it, by the names under which they lie beside it.
+/// Returns the texts of the study's file, everything that it imports, and its lock, by their paths relative to the
+/// study's folder. They are found by compiling the study through a file system that notes what is read. The error names
+/// a file outside of that folder.
 llvm::Expected<std::map<std::string, std::string>> sourcesOf(const StudyOptions& options, const Console& console) {
   std::map<std::string, std::string> sources;
   const fs::path folder = fs::absolute(options.file).lexically_normal().parent_path();
@@ -59,36 +71,38 @@ llvm::Expected<std::map<std::string, std::string>> sourcesOf(const StudyOptions&
   return sources;
 }
 
+/// Returns the verdict of each criterion, in the plan's order, as the manifest holds them.
 Array verdictsOf(const analysis::Judgement& judgement) {
   Array verdicts;
   for (const analysis::CriterionResult& criterion : judgement.criteria)
-    verdicts.push_back(Object{{"criterion", plan::jsonText(criterion.name)},
+    verdicts.push_back(Object{{"criterion", base::jsonText(criterion.name)},
                               {"verdict", std::string(analysis::toString(criterion.verdict))}});
   return verdicts;
 }
 
+/// Returns the date in UTC, such as 2026-11-23.
 std::string today() {
   return fmt::format("{:%Y-%m-%d}",
                      fmt::gmtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now())));
 }
 
-/// In the Citation File Format, which <https://citation-file-format.github.io> describes (1.2.0).
+/// Returns a citation of the measurements in the Citation File Format 1.2.0 (<https://citation-file-format.github.io>).
 std::string citation(const plan::Plan& plan, const std::vector<std::string>& authors) {
   std::string text = fmt::format(
       "cff-version: 1.2.0\nmessage: If you use these measurements, please cite them as below.\ntype: dataset\n"
       "title: {}\ndate-released: {}\nauthors:\n",
-      plan::canonicalJson(plan::jsonText(plan.doc.empty() ? plan.study : plan.study + ": " + plan.doc)), today());
+      base::canonicalJson(base::jsonText(plan.doc.empty() ? plan.study : plan.study + ": " + plan.doc)), today());
   for (const std::string& author : authors)
-    text += fmt::format("  - name: {}\n", plan::canonicalJson(plan::jsonText(author)));
+    text += fmt::format("  - name: {}\n", base::canonicalJson(base::jsonText(author)));
   if (authors.empty()) text += "  - name: anonymous\n";
   return text;
 }
 
-/// A file that trials read and that the archive does not hold.
+/// An input of trials that the archive does not hold, and why; readers get its digest to check their own copy.
 struct LeftOut {
   std::string name, digest, why;
   Object json() const {
-    return Object{{"name", plan::jsonText(name)}, {"digest", plan::jsonText(digest)}, {"why", plan::jsonText(why)}};
+    return Object{{"name", base::jsonText(name)}, {"digest", base::jsonText(digest)}, {"why", base::jsonText(why)}};
   }
 };
 
@@ -108,6 +122,7 @@ std::map<std::string, std::string> readBy(const store::Run& run, const plan::Pla
   return read;
 }
 
+/// Returns the bundle's README: the commands to verify and use it, and which inputs to add by hand.
 std::string readMe(const plan::Plan& plan, const std::string& run, const std::vector<LeftOut>& left_out) {
   std::string text = fmt::format(
       "# {}\n\nA study measured with expc {}: its sources, its small inputs, its plan, every trial that counts for it "
@@ -125,8 +140,8 @@ std::string readMe(const plan::Plan& plan, const std::string& run, const std::ve
   return text;
 }
 
-/// Rejects names that no bundle has. A bundle holds only the journals and outputs of results: a lease of another engine
-/// would be believed.
+/// Rejects names below results/ that no bundle has, both when packing and when verifying. In particular a lease of
+/// another engine must not be unpacked: it would be believed.
 llvm::Error verifyNames(const std::string& folder) {
   auto names = bundle::filesBelow(folder);
   if (!names) return names.takeError();
@@ -136,26 +151,33 @@ llvm::Error verifyNames(const std::string& folder) {
   return llvm::Error::success();
 }
 
-/// One bundle while it is made, in a folder of its own.
+/// Makes one bundle in a temporary folder, then packs it. Call make() once; contents() and leftOut() describe the
+/// result.
 class Making {
  public:
   Making(const BundleOptions& options, plan::Plan plan, const Console& console)
       : options_(options), plan_(std::move(plan)), root_(plan_.root), console_(console) {}
 
+  /// Writes everything into the temporary folder and packs it into `target`. The order matters: results come first,
+  /// since inputs and page depend on them (and on what anonymity hides); the study's sources overwrite inputs of the
+  /// same names; the manifest comes last, since it lists all others.
   llvm::Error make(const std::string& target) {
     if (scratch_.path().empty()) return llvm::createStringError("no folder for the bundle can be made in $TMPDIR");
     auto sources = sourcesOf(options_.study, console_);
     if (!sources) return sources.takeError();
     if (auto error = writeResults()) return error;
-    for (const auto& [name, text] : *sources)  // over inputs of the same names
+    // Sources overwrite copied inputs of the same names: they are what was compiled.
+    for (const auto& [name, text] : *sources)
       if (auto error = write(name, text)) return error;
-    if (auto error = write("plan.json", plan::canonicalJson(plan::toJson(plan_)) + "\n")) return error;
+    if (auto error = write("plan.json", base::canonicalJson(plan::toJson(plan_)) + "\n")) return error;
     if (auto error = write("CITATION.cff", citation(plan_, options_.authors))) return error;
     plan::Plan moved = plan_;
     moved.source = fs::path(options_.study.file).filename().string();
     if (auto error = write("README.md", readMe(plan_, report::repeatCommand(moved, "mine"), left_out_))) return error;
-    if (auto error = verifyNames(scratch_.path())) return error;  // a lease that could not be removed
+    // The excerpt is a store, and a lease that it could not remove must not travel.
+    if (auto error = verifyNames(scratch_.path())) return error;
     if (auto error = writeManifest()) return error;
+    // Last check of an anonymous bundle: no hidden name may stand in any file, wherever it came from.
     if (hidden_) {
       std::set<std::string> unsought;
       if (auto error = hidden_->search(scratch_.path(), unsought)) return error;
@@ -176,6 +198,7 @@ class Making {
   const std::vector<LeftOut>& leftOut() const { return left_out_; }
 
  private:
+  /// Writes a file of the bundle; failing to make its folder shows up as failing to write.
   llvm::Error write(const std::string& name, const std::string& text) {
     const fs::path path = fs::path(scratch_.path()) / name;
     std::error_code failed;
@@ -183,7 +206,8 @@ class Making {
     return files::write(path.string(), text);
   }
 
-  /// Whoever reads the page and the plan learns no more than from the journal.
+  /// Collects the names to hide from the results (hosts, users, folders), and removes folders from the plan. Words that
+  /// every bundle contains, such as keywords and keys of JSON, are `own`: hiding those would damage each file.
   void hide(const store::Results& results) {
     bundle::Words own;
     for (const std::string& text : {report::htmlPage({{}, {}, {}}, {}), readMe({}, "", {{}}), citation({}, {})})
@@ -196,6 +220,7 @@ class Making {
     plan_.source = fs::path(plan_.source).filename().string();
   }
 
+  /// Copies inputs and writes the excerpt of the store with the trials that count for the plan, then the page.
   llvm::Error writeResults() {
     auto store = openStore(options_.results, &console_);
     if (!store) return store.takeError();
@@ -223,14 +248,16 @@ class Making {
     return writePage(folder);
   }
 
-  /// Copies a file or folder that trials read, or says why the archive does not hold it.
+  /// Copies a file or folder that trials read. Returns "", or why the archive does not hold it; that is no error.
   llvm::Expected<std::string> copyInput(const std::string& name, const std::string& digest) {
     const fs::path plain = fs::path(name).lexically_normal(), from = root_ / plain, to = scratch_.path() / plain;
     const std::string first = plain.empty() ? "." : plain.begin()->string();
     if (plain.is_absolute() || first == ".." || first == ".") return "lies outside of the study's folder";
+    // An input must not take the place of the bundle's own files.
     for (const std::string& own : {std::string("results"), std::string("plan.json"), std::string("CITATION.cff"),
                                    std::string("README.md"), std::string(kManifest), plan_.study + ".html"})
       if (first == own) return "has the name of something else in the archive";
+    // Sizes are added up while walking, and the walk ends at the limit: an input may be a whole disk.
     uint64_t bytes = 0;
     std::vector<fs::path> found;
     std::error_code failed;
@@ -243,7 +270,7 @@ class Making {
     if (missing) llvm::consumeError(std::move(missing));
     if (large)
       return fmt::format("has {}{}, more than a bundle has room for", found.front() == from ? "" : "at least ",
-                         analysis::formatQuantity(double(bytes), "B"));
+                         base::formatQuantity(double(bytes), "B"));
     if (found.empty()) return "was not there any more";
     for (const fs::path& file : found) {
       auto text = files::read(file.string());
@@ -253,6 +280,8 @@ class Making {
       if (auto error = files::write(target.string(), (*text)->getBuffer())) return error;
       fs::permissions(target, fs::status(file, failed).permissions() | fs::perms::owner_write, failed);
     }
+    // The digest is taken of the copy: the original may change at any time. An input that is not what was measured is
+    // worse than none.
     auto copied = engine::inputs::digestPath(to.string(), [] { return llvm::Error::success(); });
     if (!copied) return copied.takeError();
     if (*copied != digest) return files::removeTree(to.string()), "has changed since it was measured";
@@ -260,21 +289,22 @@ class Making {
     return "";
   }
 
-  /// From what is in the bundle, so that it says the same.
+  /// Writes the page from the excerpt, not from the original store, so that page, journal and manifest say the same.
   llvm::Error writePage(const std::string& folder) {
     auto store = openStore(folder);
     if (!store) return store.takeError();
     const store::Results results = store->load(plan_);
     const analysis::Judgement judgement = simulate::judge(plan_, results);
     for (const store::Session& session : results.sessions) {
-      auto environment = llvm::expectedToOptional(plan::parseJson(session.environment_json));
+      auto environment = llvm::expectedToOptional(base::parseJson(session.environment_json));
       environments_.push_back(environment ? std::move(*environment) : llvm::json::Value(nullptr));
-      for (const store::Worker& worker : session.workers) workers_.push_back(plan::jsonText(worker.build));
+      for (const store::Worker& worker : session.workers) workers_.push_back(base::jsonText(worker.build));
     }
     verdicts_ = verdictsOf(judgement);
     return report::writeHtml(scratch_.path() + "/" + plan_.study + ".html", {plan_, judgement, results}, {});
   }
 
+  /// Writes the manifest with the digest of every file so far.
   llvm::Error writeManifest() {
     auto names = bundle::filesBelow(scratch_.path());
     if (!names) return names.takeError();
@@ -287,8 +317,8 @@ class Making {
     Array left_out;
     for (const LeftOut& one : left_out_) left_out.push_back(one.json());
     const Object manifest{{"schema", "expc.bundle/1"},
-                          {"study", plan::jsonText(plan_.study)},
-                          {"plan_digest", plan::jsonText(plan_.digest)},
+                          {"study", base::jsonText(plan_.study)},
+                          {"plan_digest", base::jsonText(plan_.digest)},
                           {"written", today()},
                           {"anonymous", options_.anonymous},
                           {"versions", Object{{"expc", std::string(kVersion)}, {"workers", std::move(workers_)}}},
@@ -297,9 +327,10 @@ class Making {
                           {"verdicts", std::move(verdicts_)},
                           {"inputs_left_out", std::move(left_out)},
                           {"files", std::move(files)}};
-    return write(kManifest, plan::prettyJson(llvm::json::Value(Object(manifest))) + "\n");
+    return write(kManifest, base::prettyJson(llvm::json::Value(Object(manifest))) + "\n");
   }
 
+  // The plan's folder changes when it is made anonymous; `root_` keeps where the inputs are.
   const BundleOptions& options_;
   plan::Plan plan_;
   const fs::path root_;
@@ -311,6 +342,7 @@ class Making {
   uint64_t trials_ = 0, inputs_ = 0, input_bytes_ = 0;
 };
 
+/// Packs a study: `expc bundle STUDY.exp`.
 int make(const BundleOptions& options, const Console& console) {
   const auto plans = loadMeasured(options, console);
   if (!plans) return plans.code;
@@ -327,15 +359,15 @@ int make(const BundleOptions& options, const Console& console) {
   return console.finish(text);
 }
 
-// A stranger's bundle is checked before anything of it is used.
+// ---- verifying: a stranger's bundle is checked before anything in it is used
 
 llvm::Expected<llvm::json::Value> readJson(const std::string& path) {
   auto text = files::read(path);
   if (!text) return text.takeError();
-  return plan::parseJson((*text)->getBuffer());
+  return base::parseJson((*text)->getBuffer());
 }
 
-/// Whether the files are those of the manifest, byte by byte.
+/// Fails unless the files are exactly those of the manifest, byte by byte: none missing, changed or added.
 llvm::Error verifyFiles(const std::string& folder, const Object& manifest) {
   const Object* files = manifest.getObject("files");
   if (!files) return llvm::createStringError("its manifest names no files");
@@ -353,7 +385,8 @@ llvm::Error verifyFiles(const std::string& folder, const Object& manifest) {
   return llvm::createStringError(fmt::format("'{}' is not in the manifest", *names->begin()));
 }
 
-/// Computes the verdicts from the journal again; the error says where they differ from the bundle's.
+/// Judges the journal again and returns a summary; the error says that it is damaged or that the verdicts differ from
+/// the bundle's.
 llvm::Expected<std::string> verifyVerdicts(const std::string& folder, const Object& manifest) {
   auto json = readJson(folder + "/plan.json");
   if (!json) return json.takeError();
@@ -382,6 +415,7 @@ llvm::Expected<std::string> verifyVerdicts(const std::string& folder, const Obje
   return text;
 }
 
+/// Verifies an unpacked bundle. Names come first, then digests, and only then is anything parsed that a stranger wrote.
 llvm::Expected<std::string> verify(const std::string& folder) {
   if (auto error = verifyNames(folder)) return error;
   auto manifest = readJson(folder + "/" + kManifest);
@@ -393,12 +427,14 @@ llvm::Expected<std::string> verify(const std::string& folder) {
   return verifyVerdicts(folder, *object);
 }
 
+/// Verifies a bundle and, with `--to`, leaves the unpacked folder there: `expc bundle FILE.tar.zst`.
 int look(const BundleOptions& options, const Console& console) {
   std::error_code failed;
   const fs::path target = options.to.empty() ? fs::path() : fs::absolute(options.to).lexically_normal();
   if (!options.to.empty() && fs::exists(target, failed) && !fs::is_empty(target, failed))
     return console.error(fmt::format("{}: is not empty; name a folder that is not there", options.to));
-  // The work folder lies on the disk of the target, whose folders are created only once every check has passed.
+  // The work folder is made on the target's disk, so that the final rename is atomic. The target's own folders are
+  // created only once every check has passed.
   const fs::path above = target.has_filename() ? target.parent_path() : target.parent_path().parent_path();
   fs::path beside = above;
   while (!beside.empty() && !fs::exists(beside, failed)) beside = beside.parent_path();

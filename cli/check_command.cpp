@@ -1,3 +1,7 @@
+// `expc check`: reports every mistake in a study that can be known before a run, and with --fix carries out the fixes
+// that are certain. Fixes are applied to texts in memory, checked again, and repeated until none is left, since one fix
+// can uncover the next mistake; files are written once at the end, all or none.
+
 #include <fmt/format.h>
 #include <llvm/Support/FormatVariadic.h>
 #include <llvm/Support/JSON.h>
@@ -13,24 +17,23 @@
 #include "compiler/diag/render.h"
 #include "compiler/editor/explain.h"
 #include "compiler/format/format.h"
-#include "runtime/report/layout.h"
+#include "runtime/base/text.h"
 
 namespace expc::cli {
 
 namespace {
 
-// A mend may uncover the next mistake (names are looked up only in a file that parses); more rounds than this would
-// mean that mends undo each other.
+/// A fix may uncover the next mistake, since names are looked up only in a file that parses. More rounds than this
+/// would mean that fixes undo each other.
 constexpr int kMaxRounds = 10;
 
-/// A file as it was read, and with changes that are not written yet, so that they can be checked, shown and then
-/// written at once.
+/// A file as it was read, and with the changes so far that are not written yet.
 struct Text {
   std::string before, now;
 };
 using Texts = std::map<std::string, Text>;  // by path
 
-/// The file system with what is in `texts`, which gets what is read.
+/// Returns a file system that shows the changed texts, and adds each file that is read to `texts`.
 load::FileSystem overlaid(Texts& texts) {
   return {[&texts](const std::string& path) -> llvm::Expected<std::string> {
     if (const auto at = texts.find(path); at != texts.end()) return at->second.now;
@@ -40,7 +43,8 @@ load::FileSystem overlaid(Texts& texts) {
   }};
 }
 
-/// Nothing is written if a file cannot be, or is no longer what was read.
+/// Writes all changed files. Writes nothing if one of them cannot be written, or is no longer what was read: an editor
+/// may have saved meanwhile.
 llvm::Error write(const Texts& changes) {
   std::map<std::string, std::string> texts;
   for (const auto& [path, text] : changes) {
@@ -54,7 +58,7 @@ llvm::Error write(const Texts& changes) {
   return replaceFiles(texts);
 }
 
-/// "study.exp:3:10: replaced `&&` by `and` (E0102)"
+/// Describes a change: "study.exp:3:10: replaced `&&` by `and` (E0102)".
 std::string describe(const source::SourceManager& sources, const diag::FixIt& edit, diag::Kind kind) {
   const std::string before = diag::printable(sources.text(edit.range)), after = diag::printable(edit.replacement);
   const std::string what = before.empty()  ? fmt::format("inserted `{}`", after)
@@ -63,12 +67,14 @@ std::string describe(const source::SourceManager& sources, const diag::FixIt& ed
   return fmt::format("{}: {} ({} {})", diag::place(sources, edit.range), what, diag::code(kind), diag::slug(kind));
 }
 
-/// Changes what can be changed at once; says in `said` what that was. False when there was nothing.
+/// Applies all fixes that can be made at once to `texts` and adds a line for each to `said`. Returns false if there
+/// were none.
 bool round(const Compilation& compilation, Texts& texts, std::vector<std::string>& said) {
   const source::SourceManager& sources = compilation.sources;
   const std::vector<diag::Diagnostic>& diagnostics = compilation.diagnostics.diagnostics;
   const diag::FixSet set = diag::chooseFixes(diagnostics, [&](source::FileId file) {
-    // What came from elsewhere, such as the command line, is no file.
+    // Only files that are as they were when they were checked: text from elsewhere, such as the command line, cannot be
+    // changed.
     const auto at = texts.find(std::string(sources.name(file)));
     return at != texts.end() && at->second.now == sources.text(file);
   });
@@ -85,16 +91,17 @@ bool round(const Compilation& compilation, Texts& texts, std::vector<std::string
   return true;
 }
 
-/// Carries out the certain fixes of the study's diagnostics, round by round until none is left: in the study's file and
-/// the files that it imports, or with `diff` only shown on standard output. `left` is then the last check. Returns
-/// false after saying why nothing could be written.
+/// Applies fixes round by round until none is left, in the study's file and the files that it imports, and writes them;
+/// with `diff` it only prints the changes. `left` becomes the last check, with the mistakes that remain. Returns false
+/// after saying why nothing could be read or written.
 bool fix(const StudyOptions& options, bool diff, const Console& console, std::unique_ptr<Compilation>& left) {
   Texts texts;
   std::vector<std::string> said;
   for (int count = 0;; ++count) {
     left = std::make_unique<Compilation>();
     verify(options, overlaid(texts), console, *left);
-    if (left->sources.size() == 0) return false;  // the study could not be read, as was said
+    // The study could not be read, which was said.
+    if (left->sources.size() == 0) return false;
     if (count == kMaxRounds || !round(*left, texts, said)) break;
   }
   std::erase_if(texts, [](const auto& entry) { return entry.second.before == entry.second.now; });
@@ -109,11 +116,12 @@ bool fix(const StudyOptions& options, bool diff, const Console& console, std::un
   }
   for (const std::string& line : said) console.message(line);
   console.message(said.empty() ? std::string("nothing to fix")
-                               : fmt::format("{} in {}", report::counted(said.size(), "change"),
-                                             report::counted(texts.size(), "file")));
+                               : fmt::format("{} in {}", base::counted(said.size(), "change"),
+                                             base::counted(texts.size(), "file")));
   return true;
 }
 
+/// Returns the diagnostics as JSON, SARIF 2.1.0 or "expc.diagnostics/1".
 llvm::json::Value document(const Compilation& compilation, Format format) {
   if (format == Format::Sarif)
     return editor::sarifLog(compilation.sources, compilation.diagnostics.diagnostics, kVersion);
@@ -128,6 +136,7 @@ llvm::json::Value document(const Compilation& compilation, Format format) {
 int check(const CheckOptions& options, const Console& console) {
   if (options.diff && options.format != Format::Text)
     return console.usage("--diff and --format both say what standard output holds; give one of them");
+  // Behind a pointer, since each round of fixes replaces it and a Compilation cannot be moved.
   auto owned = std::make_unique<Compilation>();
   if (!options.fix)
     verify(options.study, load::FileSystem::real(), console, *owned);

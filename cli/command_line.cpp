@@ -1,3 +1,9 @@
+// The `expc` command line: declares every subcommand with its options, parses the words, and makes the one call that
+// they ask for. Options that several commands share have one function here, so that name, help and checks are the same
+// everywhere. Names, help and exit codes are documented in docs/command-line.md, which tests compare with this file.
+// Two internal words bypass the parser's help: `complete-words` for shells, and `agent`, which the engine starts on
+// nodes.
+
 #include "cli/command_line.h"
 
 #include <fcntl.h>
@@ -22,12 +28,13 @@
 #include "cli/version.h"
 #include "compiler/diag/diagnostic.h"
 #include "runtime/base/process.h"
+#include "runtime/base/text.h"
 #include "runtime/engine/nodes/agent.h"
-#include "runtime/report/layout.h"
 
 namespace expc::cli {
 namespace {
 
+/// Adds the study's file and the options that select a study and change it.
 void addStudyOptions(CLI::App& command, StudyOptions& options, const char* file_help) {
   addOption(command, "file", "FILE", options.file, file_help)->required();
   addOption(command, "--study", "NAME", options.study, "Which study, where the file holds several (all, if not given)");
@@ -36,6 +43,8 @@ void addStudyOptions(CLI::App& command, StudyOptions& options, const char* file_
             "Select levels of a factor, replace an argument or a design setting (-D design.timed.repeat=20)");
 }
 
+/// Adds `--jobs`, which is short for an override of the design; the override is added once parsing is complete, behind
+/// those of -D.
 void addJobs(CLI::App& command, StudyOptions& options) {
   addOption(command, "--jobs", "N", options.jobs,
             "Blocks that may run beside each other, each on devices of its own; as -D design.share=N")
@@ -45,6 +54,7 @@ void addJobs(CLI::App& command, StudyOptions& options) {
   });
 }
 
+/// Adds `--system`; `otherwise` says in the help which machine is asked without it.
 void addSystem(CLI::App& command, StudyOptions& options, const char* otherwise) {
   addOption(command, "--system", "NAME", options.system,
             std::string("The machine to ask: local, one that the study declares or imports, or one of std.systems "
@@ -52,12 +62,14 @@ void addSystem(CLI::App& command, StudyOptions& options, const char* otherwise) 
                 otherwise);
 }
 
+/// Adds `--where`, as a text: conditions are parsed with the study.
 void addWhere(CLI::App& command, std::optional<std::string>& where) {
   addOption(command, "--where", "CONDITION", where,
             "Only points that satisfy a condition over factors and parameters: --where 'gpus > 1'");
 }
 
-/// A number of bytes, written with its unit: a bare number would be bytes, which hardly anybody means.
+/// Makes an option take a number of bytes with its unit, "16GiB" or "16GB"; a bare number would be bytes, which hardly
+/// anybody means.
 CLI::Option* asSize(CLI::Option* option) {
   const auto has_unit = [](std::string& text) {
     return !text.empty() && std::isdigit(static_cast<unsigned char>(text.back()))
@@ -65,32 +77,38 @@ CLI::Option* asSize(CLI::Option* option) {
                : std::string();
   };
   return option->transform(CLI::AsSizeValue(/*kb_is_1000=*/true))
-      ->transform(CLI::Validator(has_unit, ""));  // the last first
+      ->transform(CLI::Validator(has_unit, ""));  // CLI11 runs the last one first
 }
 
+/// Adds the options that select devices of this machine, or simulated GPUs in their place.
 void addMachine(CLI::App& command, MachineOptions& options) {
   addOption(command, "--devices", "N|cpu:N", options.devices,
             "Slots to use: N, or cpu:N for N groups of cores (default: every GPU, else up to 4 groups)");
   addOption(command, "--null-gpus", "N[xMEMORY]|found", options.null_gpus,
             "GPUs that compute nothing, to rehearse a study: N, N with the memory of each, or those found here; "
             "no verdict comes from them")
+      // The variable lets a whole session be rehearsed without repeating the option.
       ->envname("EXPC_NULL_GPUS");
 }
 
+/// Adds `--nodes`; `what` says in the help what the command does with it.
 void addNodes(CLI::App& command, MachineOptions& options, const std::string& what) {
   addOption(command, "--nodes", "N", options.nodes, what + " (default: those of the allocation that this is in)")
       ->check(CLI::Range(1, 4096));
 }
 
+/// Adds `--results`. An empty text is refused: it comes from an unset variable in a script and would mean the current
+/// folder.
 void addResults(CLI::App& command, std::string& results) {
   addOption(command, "--results", "DIR", results, "Folder that holds the measurements")
       ->check([](const std::string& folder) { return folder.empty() ? "names no folder: it is empty" : std::string(); })
       ->capture_default_str();
 }
 
+/// Help for the file of commands that accept both.
 constexpr const char* kStudyOrPlan = "Study file (.exp) or a plan (expc plan --format json)";
 
-/// Options that all commands which read stored results have in common.
+/// Adds the options of every command that reads stored results.
 void addMeasured(CLI::App& command, MeasuredOptions& options, bool jobs, const char* file_help = kStudyOrPlan) {
   addStudyOptions(command, options.study, file_help);
   if (jobs) addJobs(command, options.study);
@@ -98,12 +116,13 @@ void addMeasured(CLI::App& command, MeasuredOptions& options, bool jobs, const c
   addResults(command, options.results);
 }
 
-/// Options that `run` and `report` have in common.
+/// Adds the options that `run` and `report` have in common.
 void addReporting(CLI::App& command, ReportOptions& options) {
   addMeasured(command, options, true);
   addOption(command, "--html", "FILE", options.html, "Where to write the report page (default: in the results folder)");
 }
 
+/// `expc report`
 void addReport(CLI::App& app, Asked& asked) {
   auto [command, options] =
       addCommand(app, asked, "report", "Judge and report what is stored; measures nothing", report);
@@ -121,6 +140,7 @@ void addReport(CLI::App& app, Asked& asked) {
             "docs/profiling.md)");
 }
 
+/// `expc bundle`
 void addBundle(CLI::App& app, Asked& asked) {
   auto [command, options] =
       addCommand(app, asked, "bundle", "Pack a study and its evidence into one archive; verify or unpack one", bundle,
@@ -133,6 +153,7 @@ void addBundle(CLI::App& app, Asked& asked) {
   addOption(command, "--author", "NAME", options.authors, "Who is to be cited; repeat for several");
 }
 
+/// `expc check`
 void addCheck(CLI::App& app, Asked& asked) {
   auto [command, options] = addCommand(
       app, asked, "check", "Report every mistake in a study that can be known before a run", check, kPlainExitCodes);
@@ -145,6 +166,7 @@ void addCheck(CLI::App& app, Asked& asked) {
   command.add_flag("--diff", options.diff, "With --fix: show the changes and write nothing")->needs(fix);
 }
 
+/// `expc plan`
 void addPlan(CLI::App& app, Asked& asked) {
   auto [command, options] =
       addCommand(app, asked, "plan", "Show every point and trial, what each rule removed, and what it costs", plan,
@@ -163,6 +185,8 @@ void addPlan(CLI::App& app, Asked& asked) {
   addOption(command, "--diff", "LOCK", options.diff, "Say what changed since a lock was written");
   addOption(command, "--explain", "POINT", options.explain,
             "Say where each value of a point comes from, or what removed it: an id, or 'precision=fp32 gpus=2'");
+  // A lock is of the whole file and an explanation is of one point, so these exclude each other and whatever selects
+  // points.
   for (const char* mode : {"--lock", "--diff", "--explain"})
     for (const char* other : {"--lock", "--diff", "--explain", "--where", "--page"})
       if (std::string_view(mode) != other) command.get_option(mode)->excludes(command.get_option(other));
@@ -172,6 +196,7 @@ void addPlan(CLI::App& app, Asked& asked) {
   addResults(command, options.results);
 }
 
+/// Adds the commands on detached and submitted runs.
 void addJobs(CLI::App& app, Asked& asked) {
   for (const auto& [name, help, run] : {std::tuple{"status", "Say what became of runs that nobody waits for", &status},
                                         {"attach", "Follow such a run until it ends, and exit as it does", &attach},
@@ -182,6 +207,7 @@ void addJobs(CLI::App& app, Asked& asked) {
   }
 }
 
+/// Adds the options of `run` that say where it runs: a cluster, several nodes, the background.
 void addPlaces(CLI::App& command, RunOptions& options) {
   CLI::Option* on = addOption(command, "--on", "CLUSTER", options.on, "Submit the run to a cluster: slurm")
                         ->check(CLI::IsMember({"slurm"}));
@@ -196,23 +222,27 @@ void addPlaces(CLI::App& command, RunOptions& options) {
   command.add_flag("--detach", options.detach, "Leave the run to itself: see status, attach, cancel");
 }
 
+/// Adds `--quiet` for commands that print progress.
 void addQuiet(CLI::App& command, bool& quiet) {
   command.add_flag("--quiet", quiet,
                    "Tell only what needs attention: no line for each block and for each trial that ended well");
 }
 
+/// Adds the options that replace the worker and its torch; `otherwise` names the default programs in the help.
 void addWorker(CLI::App& command, std::string& worker, const char* otherwise) {
   addOption(command, "--worker", "PATH", worker,
             std::string("The program that runs trials (default: beside expc, ") + otherwise);
   command
       .add_option_function<std::string>(
           "--torch",
+          // Workers inherit the environment, so the engine needs no field for it.
           [](const std::string& folder) { setenv("EXPC_TORCH", std::filesystem::absolute(folder).c_str(), 1); },
           "The torch that workers load, a folder with lib/libtorch_cpu.so (default: beside an installed expc, or the "
           "build's)")
       ->type_name("PATH");
 }
 
+/// Adds the options that `run` and `bench` have in common.
 void addMeasuring(CLI::App& command, RunOptions& options) {
   addQuiet(command, options.quiet);
   addWorker(command, options.engine.worker, "expc-worker, or expc-worker-cuda for GPUs)");
@@ -224,7 +254,8 @@ void addMeasuring(CLI::App& command, RunOptions& options) {
       ->capture_default_str();
 }
 
-/// Groups the options in the help of a command that measures; tests/cli holds that none is left out.
+/// Groups the options in the help of `run`. tests/cli checks that no option is left out, since CLI11 would then show it
+/// in a group of its own.
 void group(CLI::App& command) {
   const std::pair<const char*, std::vector<const char*>> groups[] = {
       {"The study", {"--study", "--preset", "-D", "--jobs", "--where"}},
@@ -241,6 +272,7 @@ void group(CLI::App& command) {
       if (CLI::Option* option = command.get_option_no_throw(name)) option->group(title);
 }
 
+/// `expc run`. `words` are those of the whole command line, for a job that repeats them.
 void addRun(CLI::App& app, Asked& asked, std::vector<std::string> words) {
   auto [command, options] = addCommand(app, asked, "run", "Measure what is still missing, then judge and report", run);
   addReporting(command, options);
@@ -265,6 +297,7 @@ void addRun(CLI::App& app, Asked& asked, std::vector<std::string> words) {
   addOption(command, "--pass-env", "NAME", options.engine.pass_env,
             "A variable that commands get too, beside those that they always get; may be given again")
       ->expected(1)
+      // CLI11 would let a vector option swallow the words behind it; this takes one each time.
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   command.add_flag("--try-infeasible", options.engine.try_infeasible,
                    "Also start points whose estimated memory is more than the system has");
@@ -290,6 +323,7 @@ void addRun(CLI::App& app, Asked& asked, std::vector<std::string> words) {
   group(command);
 }
 
+/// `expc bench`. It takes few options of `run`: a study with more wishes is changed in its file and run with `run`.
 void addBench(CLI::App& app, Asked& asked) {
   auto [command, options] = addCommand(
       app, asked, "bench", "Is the first of some commands faster? Writes the study that asks it, and runs it", bench);
@@ -312,6 +346,7 @@ void addBench(CLI::App& app, Asked& asked) {
   addMeasuring(command, options);
 }
 
+/// `expc export`
 void addExport(CLI::App& app, Asked& asked) {
   auto [command, options] =
       addCommand(app, asked, "export", "Write what is stored for other programs: tables, test reports, summaries",
@@ -330,6 +365,7 @@ void addExport(CLI::App& app, Asked& asked) {
   addOption(command, "--to", "FILE", options.to, "The file to write; - is standard output")->capture_default_str();
 }
 
+/// `expc compare`
 void addCompare(CLI::App& app, Asked& asked) {
   auto [command, options] = addCommand(
       app, asked, "compare",
@@ -359,6 +395,7 @@ void addCompare(CLI::App& app, Asked& asked) {
   addFormat(command, options.format, {Format::Text, Format::Json, Format::Markdown});
 }
 
+/// `expc extract`
 void addExtract(CLI::App& app, Asked& asked) {
   auto [command, options] = addCommand(
       app, asked, "extract", "Read metrics again out of what commands wrote, where the study reads them otherwise",
@@ -366,6 +403,7 @@ void addExtract(CLI::App& app, Asked& asked) {
   addMeasured(command, options, false);
 }
 
+/// `expc rehearse`. Its `--null-gpus` replaces a system's cards, so it is declared here with a help of its own.
 void addRehearse(CLI::App& app, Asked& asked) {
   auto [command, options] = addCommand(
       app, asked, "rehearse",
@@ -391,6 +429,7 @@ void addRehearse(CLI::App& app, Asked& asked) {
                    "Also rehearse points that this worker has rehearsed on such cards");
 }
 
+/// `expc diagnose`
 void addDiagnose(CLI::App& app, Asked& asked) {
   auto [command, options] = addCommand(
       app, asked, "diagnose", "Simulate the study many times: how often would each criterion pass, fail, stay open",
@@ -416,6 +455,7 @@ void addDiagnose(CLI::App& app, Asked& asked) {
   addOption(command, "--seed", "N", options.seed, "The same seed gives the same numbers")->capture_default_str();
 }
 
+/// `expc doctor`
 void addDoctor(CLI::App& app, Asked& asked) {
   auto [command, options] =
       addCommand(app, asked, "doctor", "Say what on this machine would spoil a measurement, and how to mend it", doctor,
@@ -425,13 +465,15 @@ void addDoctor(CLI::App& app, Asked& asked) {
   addFormat(command, options.format);
 }
 
-/// "there is no command 'repotr': did you mean 'report'?", where a word stands in the place of a subcommand that `app`
-/// does not have; "" where none does.
+/// Returns the error for a word that stands in the place of a subcommand but is none ("there is no command 'repotr':
+/// did you mean 'report'?"), or "" if there is no such word. CLI11 itself would only say that arguments were not
+/// expected. Words of earlier versions get the commands that replaced them.
 std::string unknownCommand(const CLI::App& app, const std::vector<std::string>& words) {
   const CLI::App* at = &app;
   for (size_t i = 0; i < words.size() && !at->get_subcommands(nullptr).empty(); ++i) {
     if (words[i].starts_with('-')) {
-      i += words[i] == "--color";  // its value is no command
+      // The next word is the value of --color, no command.
+      i += words[i] == "--color";
       continue;
     }
     std::vector<std::string> names;
@@ -444,20 +486,23 @@ std::string unknownCommand(const CLI::App& app, const std::vector<std::string>& 
       return "replicate is now `expc run --results DIR`, then `expc compare FILE ORIGINAL DIR --claims`";
     if (words[i] == "history") return "history is now `expc compare FILE RESULTS --by session`";
     if (!next)
-      return fmt::format("there is no command '{}': {}", expc::report::printable(words[i]),
+      return fmt::format("there is no command '{}': {}", expc::base::printable(words[i]),
                          expc::diag::didYouMean(words[i], names, "expc --help lists them all"));
     at = next;
   }
   return "";
 }
 
-/// Whatever is opened next would have the number of a closed standard stream, and get what is printed.
+/// Opens /dev/null in place of standard streams that the caller closed. Otherwise the next file that is opened would
+/// get such a number, and whatever is printed would be written into it.
 void openStandardStreams() {
   for (const auto& [number, flags] : {std::pair(0, O_RDONLY), std::pair(1, O_RDONLY), std::pair(2, O_WRONLY)})
-    if (fcntl(number, F_GETFD) < 0) ::open("/dev/null", flags);  // the lowest number that is free
+    // open() returns the lowest free number, which is this one.
+    if (fcntl(number, F_GETFD) < 0) ::open("/dev/null", flags);
 }
 
-/// "\nDocumentation: …/index.html", where an installation has the pages: pip puts them five folders above its programs.
+/// Returns "\nDocumentation: …/index.html" if an installation has the pages, else "". They are looked for in five
+/// folders above the program, since pip puts them that far above.
 std::string documentation() {
   std::filesystem::path folder = base::programFolder();
   for (int above = 0; above < 5; ++above) {
@@ -468,7 +513,7 @@ std::string documentation() {
   return "";
 }
 
-/// `--results=~/r` is left as it is by most shells.
+/// Replaces the tilde in `--results=~/r`, which most shells leave as it is.
 std::string withHome(std::string word) {
   const size_t at = word.find("=~/");
   const char* home = std::getenv("HOME");
@@ -480,8 +525,11 @@ std::string withHome(std::string word) {
 
 int commandLine(int argc, char** argv, const std::string& built) {
   openStandardStreams();
-  std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is an error of the write, not the end of a run
-  std::signal(SIGXFSZ, SIG_IGN);  // and so is a file that may not get longer
+  // Writing to a closed pipe or beyond a limit of file size is an error of that write; the default action would kill
+  // a run of many hours.
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
+  // Relative paths mean nothing in a folder that was removed, and errors about them would be confusing.
   std::error_code removed;
   const auto here = std::filesystem::current_path(removed);
   if (removed || here.empty())
@@ -491,7 +539,8 @@ int commandLine(int argc, char** argv, const std::string& built) {
   std::transform(words.begin(), words.end(), words.begin(), withHome);
 
   const std::string version = "expc " + std::string(kVersion) + "\n" + built;
-  if (words == std::vector<std::string>{"--version"})  // needs none of all the options that are declared below
+  // --version comes first: it needs none of the options below, and scripts call it often.
+  if (words == std::vector<std::string>{"--version"})
     return Console(ColourMode::Never).print(version + "\n") ? kSuccess : kError;
 
   Asked asked;
@@ -506,6 +555,7 @@ int commandLine(int argc, char** argv, const std::string& built) {
   addChoice<ColourMode>(app, "--color", "WHEN", colour,
                         {{"auto", ColourMode::Auto}, {"always", ColourMode::Always}, {"never", ColourMode::Never}},
                         "Whether to colour what is printed (default auto: in a terminal, without NO_COLOR)");
+  // --color may stand behind the subcommand, too.
   app.fallthrough();
   addCheck(app, asked);
   addPlan(app, asked);
@@ -522,21 +572,24 @@ int commandLine(int argc, char** argv, const std::string& built) {
   addJobs(app, asked);
   addTools(app, asked);
 
-  // A shell asks these words while a line is typed; they are no command line of ours.
+  // Shells call this while a line is typed. It is not shown in the help, and comes after all commands are declared,
+  // since it lists them.
   if (argc >= 2 && std::string_view(argv[1]) == "complete-words")
     return printCompletion(app, std::vector<std::string>(argv + 2, argv + argc), Console(ColourMode::Never));
 
-  // The engine starts agents on the nodes of a run; they are no command of the user's either.
+  // The engine starts agents on the nodes of a run with this word; users never type it.
   if (argc == 2 && std::string_view(argv[1]) == "agent") {
     engine::nodes::runAgent();
     return kSuccess;
   }
 
   try {
+    // CLI11 takes the words in reverse order.
     app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
   } catch (const CLI::ParseError& error) {
     const std::string unknown = unknownCommand(app, words);
     if (error.get_exit_code() != 0 && !unknown.empty()) return Console(colour).usage(unknown);
+    // CLI11 prints help, version or the error here; any code of its own but 0 is a mistake in the command line.
     const int code = app.exit(error);
     return code == 0 ? kSuccess : kUsage;
   }

@@ -1,6 +1,7 @@
 #pragma once
 
-// The `expc` command: options in, one call out.
+// The entry of the `expc` command: options in, one call out. It is a function of its own so that main.cpp, which
+// changes with every build, stays small.
 
 #include <string>
 

@@ -1,5 +1,10 @@
 #pragma once
 
+// The options of every subcommand, and the functions that carry them out. `command_line.cpp` fills one of these structs
+// from the words of the command line and calls the function that belongs to it, so a command never sees CLI11 and can
+// be called by another one (`bench` writes a study and calls `run`). Absent values: an empty text or nullopt stands for
+// an option that was not given; the command decides what that means.
+
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -17,25 +22,37 @@ class Store;
 
 namespace expc::cli {
 
-/// Options that select a study and change it; shared by check, plan, run and report.
+/// Options that select a study and change it; shared by check, plan, run and report. The base class holds --study,
+/// --preset and -D.
 struct StudyOptions : select::Selection {
-  std::string file;                   // .exp, or a plan written by `expc plan --format json` where that is accepted
-  std::optional<std::string> system;  // "local", "proxima": what rules with `system` ask about
-  std::optional<unsigned> jobs;       // design.share, said in a word
+  /// A study (.exp), or a plan written by `expc plan --format json` where the command accepts one.
+  std::string file;
+  /// The machine that rules with `system` and estimates ask about: "local", "proxima", or one that the study declares.
+  std::optional<std::string> system;
+  /// How many blocks may run beside each other. The command line also adds it to the overrides as design.share=N, where
+  /// it takes effect.
+  std::optional<unsigned> jobs;
 };
 
 /// Options that select parts of this machine; shared by plan, run and report.
 struct MachineOptions {
-  std::string devices;            // "", "4", "cpu:2"
-  std::string null_gpus;          // "", "4", "4x94GiB", "found"
-  std::optional<unsigned> nodes;  // that a run takes; absent: as many as an allocation has, else this machine
-  std::string agents;             // the line of sh that starts an agent on one of them; "": srun
+  /// Slots of this machine: "4", or "cpu:2" for groups of cores; "" takes every GPU, else up to four groups of cores.
+  std::string devices;
+  /// Simulated GPUs in place of real ones: "4", "4x94GiB" or "found"; "" uses the real ones.
+  std::string null_gpus;
+  /// Nodes that a run takes; absent: all nodes of the allocation that this process is in, else this machine alone.
+  std::optional<unsigned> nodes;
+  /// The shell line that starts an agent on a node; "" uses srun.
+  std::string agents;
 
-  /// Opens the store of whose machine "local" is to be; null where it cannot be read. Without it: this machine.
+  /// Returns the store whose newest session says which machine "local" is, or null if that store cannot be read. A
+  /// command that judges stored results sets it, so that rules hold as on the machine that measured; unset, "local" is
+  /// this machine.
   std::function<const store::Store*()> measured = nullptr;
 };
 
-/// Options of every reader of stored results: the study, as its machine could run it, and where its results lie.
+/// Options of every command that reads stored results: the study, the machine that it is planned for, and the folder of
+/// its results.
 struct MeasuredOptions {
   StudyOptions study;
   MachineOptions machine;
@@ -43,113 +60,178 @@ struct MeasuredOptions {
   Format format = Format::Text;
 };
 
+/// `expc check`
 struct CheckOptions {
   StudyOptions study;
   Format format = Format::Text;
   bool fix = false;
-  bool diff = false;  // with fix: show, do not write
+  /// With `fix`: show the changes as a diff and write nothing.
+  bool diff = false;
 };
 
+/// `expc plan`. At most one of `lock`, `diff` and `explain` is set, and none of them together with `where` or `page`.
 struct PlanOptions : MeasuredOptions {
-  bool all_points = false;             // text: also where there are many
-  std::optional<std::string> where;    // only points that satisfy this condition
-  std::optional<unsigned> page;        // of those, in text
-  bool lock = false;                   // write FILE.lock
-  std::string diff;                    // compare with this lock
-  std::optional<std::string> explain;  // say why this point is there, or is not
+  /// Text: list every point, also of a plan that is otherwise shown as a summary.
+  bool all_points = false;
+  /// Only points that satisfy this condition.
+  std::optional<std::string> where;
+  /// Text: which page of the listed points, counted from 1.
+  std::optional<unsigned> page;
+  /// Write FILE.lock instead of a plan.
+  bool lock = false;
+  /// The lock to compare with; "": none.
+  std::string diff;
+  /// The point to explain, by the beginning of its id or by its levels: where its values come from, or which rule
+  /// removed it.
+  std::optional<std::string> explain;
 };
 
-struct ReportOptions : MeasuredOptions {  // the format is of the judgement; svg, png and pdf are of one chart
-  std::string html;                       // "": in the results folder
-  bool all = false;                       // text: everything that there is to say, not only what decides
-  std::string chart;                      // of a picture: a name or number as the page has them; "": the only one
-  std::string to;                         // of a picture: the file to write; "": CHART.FORMAT in this folder
-  std::string explain;  // "precision: fp64 -> fp16": what makes that difference, instead of the report; "": the report
+/// `expc report`, and the part of `run` that reports. Formats text and json print the judgement; svg, png and pdf draw
+/// one chart.
+struct ReportOptions : MeasuredOptions {
+  /// Where the report page is written; "": in the results folder.
+  std::string html;
+  /// Text: print everything, not only the answers that decide.
+  bool all = false;
+  /// Pictures: which chart, by the name or number that the page shows; "" is enough if there is only one.
+  std::string chart;
+  /// Pictures: the file to write; "": CHART.FORMAT in the current folder.
+  std::string to;
+  /// Instead of the report: where the time of a change of level goes, such as "precision: fp64 -> fp16"; "": the
+  /// report.
+  std::string explain;
 };
 
+/// `expc export`
 struct ExportOptions : MeasuredOptions {
-  bool series = false;       // of csv and parquet: the table of series instead of that of measurements
-  bool no_formulas = false;  // of csv: an apostrophe before texts that a spreadsheet would compute
-  std::string to = "-";      // the file to write; "-": standard output
+  /// CSV and Parquet: write the table of series instead of the table of measurements.
+  bool series = false;
+  /// CSV: put an apostrophe before texts that a spreadsheet would compute as formulas.
+  bool no_formulas = false;
+  /// The file to write; "-": standard output.
+  std::string to = "-";
 };
 
-struct CompareOptions : MeasuredOptions {  // the results are those of the last side
-  std::vector<std::string> sides;          // DIR[,NAME=VALUE...]: a results folder, and which part of it
-  bool claims = false;                     // what became of the first side's conclusions on the others
-  bool by_session = false;                 // how metrics went over the sessions of all sides
-  std::string metric;                      // by session: only this one; "": every one
-  bool all = false;                        // by session: also what never changed
-  double margin = 0;                       // how much worse a metric may get: 0.02 is 2 %
+/// `expc compare`. `results` of the base class is ignored: the plan is made for the machine of the last side.
+struct CompareOptions : MeasuredOptions {
+  /// DIR or DIR,NAME=VALUE,…: a results folder, and which part of it counts as this side.
+  std::vector<std::string> sides;
+  /// Say which conclusions of the first side hold on the others.
+  bool claims = false;
+  /// Show how metrics developed over the sessions of all sides.
+  bool by_session = false;
+  /// Metric to show by session; "": every metric.
+  std::string metric;
+  /// Show by session also metrics and points that never changed.
+  bool all = false;
+  /// Per cent by which a metric may get worse before that counts: 2 is 2 %.
+  double margin = 0;
 };
 
+/// `expc run`. In `engine`, an empty `worker` means the one beside this program; the results folder and all that
+/// describes the machine come from the base class and are filled in by `run`.
 struct RunOptions : ReportOptions {
   engine::EngineOptions
       engine;  // with `worker` "": beside this program; `results` and what is of the machine are above
-  std::optional<std::string> where;  // only trials of points that satisfy this condition are started
-  bool pilot = false;                // only what noise can be measured with, and then a diagnosis
+  /// Start only trials of points that satisfy this condition.
+  std::optional<std::string> where;
+  /// Run only the blocks from which noise can be measured, then print a diagnosis of the design instead of verdicts.
+  bool pilot = false;
+  /// Exit with 0 if every criterion has a verdict, whatever it is.
   bool verdicts_ok = false;
-  bool quiet = false;              // on standard error only what needs attention
-  std::string on;                  // "slurm"; "": here
-  std::string site;                // file of what the cluster wants to be told (cluster/slurm.h); "": nothing
-  std::string serve;               // port of 127.0.0.1 at which the run is shown, or "free" for any; "": it is not
-  bool dry_run = false;            // print what would be submitted
-  bool detach = false;             // leave it to itself
-  std::vector<std::string> words;  // of the command line behind the program's name
+  /// Write to standard error only what needs attention.
+  bool quiet = false;
+  /// The cluster to submit to: "slurm"; "": run here.
+  std::string on;
+  /// The file that states what the cluster wants to be told (runtime/cluster/slurm.h); "": none.
+  std::string site;
+  /// The port of 127.0.0.1 at which the run is shown, or "free" for any; "": not shown.
+  std::string serve;
+  /// With `on`: print the script that would be submitted.
+  bool dry_run = false;
+  /// Leave the run to itself in the background.
+  bool detach = false;
+  /// All words behind the program's name as they were typed: a job on a cluster repeats them.
+  std::vector<std::string> words;
 };
 
+/// `expc bench`: a study of commands, written from the command line and run.
 struct BenchOptions : RunOptions {
-  std::vector<std::string> commands;    // as they are typed for a shell
-  std::vector<std::string> parameters;  // "n=1,2,4": what stands for {n} in commands
-  std::string prepare, before;          // commands too; "": none
-  unsigned warmup = 0, runs = 0;        // starts that do not count before each one; repetitions, 0: as many as it takes
-  bool here = false;                    // run in this folder instead of one of its own
+  /// The commands as they are typed for a shell; the first is the one that is claimed to be faster.
+  std::vector<std::string> commands;
+  /// "n=1,2,4": the values that replace {n} in commands.
+  std::vector<std::string> parameters;
+  /// Commands that run once before the first start, and untimed before each start; "": none.
+  std::string prepare, before;
+  /// Starts before each counted one that do not count, and repetitions; 0 runs: 10, or up to 20 while undecided.
+  unsigned warmup = 0, runs = 0;
+  /// Run commands in this folder instead of a folder of their own.
+  bool here = false;
 };
 
+/// `expc status`, `attach` and `cancel`
 struct JobOptions {
   std::string results = "results";
-  std::string job;  // its name; "": the newest, of cancel all
+  /// The job's name; "": every job for status and cancel, the newest for attach.
+  std::string job;
 };
 
-struct RehearseOptions : MeasuredOptions {  // of the machine only null_gpus, where no system is named
-  std::optional<std::string> where;         // only points that satisfy this condition
-  engine::RehearsalOptions engine;          // as RunOptions has it
-  bool quiet = false;                       // as RunOptions has it
+/// `expc rehearse`. Of the machine only `null_gpus` counts, and only if no system is named.
+struct RehearseOptions : MeasuredOptions {
+  /// Rehearse only points that satisfy this condition.
+  std::optional<std::string> where;
+  engine::RehearsalOptions engine;
+  /// Write to standard error only what needs attention.
+  bool quiet = false;
 };
 
+/// `expc diagnose`: what is assumed of simulated studies, as texts of the command line.
 struct DiagnoseOptions : MeasuredOptions {
-  std::vector<std::string> noise, effects;  // "2%" or "METRIC=2%"; "CRITERION=1.3x"
-  std::string lost;                         // "2%"; "": as stored
-  std::optional<unsigned> sessions;         // absent: as many as are stored
+  /// "2%" or "METRIC=2%", the variation of one trial; "CRITERION=1.3x", the true effect in each cell of a criterion.
+  std::vector<std::string> noise, effects;
+  /// The share of starts that fail, such as "2%"; "": as in stored trials.
+  std::string lost;
+  /// Sessions that a study is measured in; absent: as many as are stored, else 1.
+  std::optional<unsigned> sessions;
+  /// How many studies are simulated, and the seed of their random numbers.
   unsigned studies = 1000;
   uint64_t seed = 1;
 };
 
+/// `expc fmt`
 struct FmtOptions {
-  std::vector<std::string> paths;  // files and folders, or "-" alone
+  /// Files and folders, or "-" alone for standard input.
+  std::vector<std::string> paths;
   bool check = false;
   bool diff = false;
 };
 
+/// `expc data prepare`
 struct PrepareOptions {
-  std::string what;  // "reference"
+  /// The only one so far: "reference", the data of the reference study.
+  std::string what;
   std::string from = ".";
   std::string to = "data";
 };
 
-struct BundleOptions : MeasuredOptions {  // of a study's file, or of a bundle
-  std::string to;  // "": STUDY.bundle.tar.zst; of a bundle the folder to take it out into, or "" to look only
+/// `expc bundle`. `study.file` is a study to pack, or a bundle to verify and unpack.
+struct BundleOptions : MeasuredOptions {
+  /// Packing: the archive, "" for STUDY.bundle.tar.zst. Verifying: the folder to unpack into, "" to verify only.
+  std::string to;
   std::vector<std::string> authors;
   bool anonymous = false;
 };
 
-/// Each returns the process's exit code.
+/// The functions below return the exit code of the process (cli/console.h). They print results and errors on `console`.
 int check(const CheckOptions& options, const Console& console);
 int plan(const PlanOptions& options, const Console& console);
 int run(const RunOptions& options, const Console& console);
 int bench(const BenchOptions& options, const Console& console);
-/// Hands the run to a cluster, or prints the script that would be handed over; follows it unless it is detached.
+/// Submits the run to a cluster and follows its log until it ends, unless it is detached. With `dry_run` it only prints
+/// the script.
 int submitRun(const RunOptions& options, const Console& console);
-/// Runs it in a process that outlives the terminal, with its output in the folder of jobs.
+/// Forks a process that outlives the terminal and calls `run` there; its output goes to a log in the folder of jobs.
+/// Returns once the process has recorded itself, so that `status` finds it at once.
 int detachRun(const RunOptions& options, const Console& console, int (*run)(const RunOptions&, const Console&));
 int attach(const JobOptions& options, const Console& console);
 int status(const JobOptions& options, const Console& console);

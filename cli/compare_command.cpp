@@ -1,3 +1,8 @@
+// `expc compare`: puts sets of results of one study beside each other. It reads the sides from the command line, opens
+// their stores, checks that no two sides are copies of each other, has each side judged, and prints the comparison,
+// which runtime/export makes. With --claims it says which conclusions hold on later sides; with --by session it shows
+// how metrics developed.
+
 #include <fmt/format.h>
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/Support/FileSystem.h>
@@ -13,21 +18,23 @@
 #include "cli/commands.h"
 #include "cli/compilation.h"
 #include "runtime/analysis/course.h"
+#include "runtime/analysis/judge.h"
+#include "runtime/base/json.h"
 #include "runtime/export/sides.h"
-#include "runtime/plan/json.h"
 #include "runtime/store/store.h"
 
 namespace expc::cli {
 namespace {
 
-/// A results folder, or a part of it, open for reading.
+/// A side of the comparison: a results folder or a part of it, open for reading.
 struct Side {
-  std::string name;  // as the command line has it: DIR or DIR,NAME=VALUE,…
+  /// The words of the command line: DIR or DIR,NAME=VALUE,…
+  std::string name;
   store::Part part;
   store::Store store;
 };
 
-/// Midnight in UTC of a day as 2026-11-23.
+/// Reads a day such as 2026-11-23 as midnight in UTC, in seconds since 1970; nothing if it is none.
 std::optional<double> dayOf(llvm::StringRef text) {
   std::tm parts{};
   const std::string day = text.str();
@@ -35,7 +42,7 @@ std::optional<double> dayOf(llvm::StringRef text) {
   return end && *end == '\0' ? std::optional<double>(static_cast<double>(timegm(&parts))) : std::nullopt;
 }
 
-/// Sets what NAME=VALUE says of a part; why it says nothing, or "".
+/// Restricts a part by NAME=VALUE. Returns the mistake, or "".
 std::string set(store::Part& part, llvm::StringRef name, llvm::StringRef value) {
   if (value.empty()) return fmt::format("'{}' has no value", name.str());
   if (name == "host") {
@@ -56,9 +63,10 @@ std::string set(store::Part& part, llvm::StringRef name, llvm::StringRef value) 
   return "";
 }
 
-/// DIR or DIR,NAME=VALUE,… as a folder and which part of it.
+/// Reads DIR or DIR,NAME=VALUE,… as a folder and which part of it.
 llvm::Expected<std::pair<std::string, store::Part>> readSide(llvm::StringRef side) {
-  llvm::StringRef folder = side;  // whose name may hold commas, too
+  // The name of a folder may hold commas, too: take the longest beginning that is a folder.
+  llvm::StringRef folder = side;
   while (!llvm::sys::fs::is_directory(folder) && folder.contains(',')) folder = folder.rsplit(',').first;
   llvm::SmallVector<llvm::StringRef> words;
   side.drop_front(folder.size()).split(words, ',');
@@ -71,11 +79,11 @@ llvm::Expected<std::pair<std::string, store::Part>> readSide(llvm::StringRef sid
   return std::pair(folder.str(), std::move(part));
 }
 
-/// Trials by what they share with a copy, and the side that has them.
+/// Trials by what identifies a copy (start, kind, place in the design), with the side that has them.
 using Known = std::map<std::tuple<double, plan::TrialKind, plan::Place>, const std::string*>;
 
-/// An error where a side has trials of one that was added before: one is a copy, a bundle or a merged store of the
-/// other then; `then` says why that is an error.
+/// Adds a side's trials. Fails if an earlier side has one of them: then one side is a copy, a bundle or a merged store
+/// of the other, and `then` says why that is an error.
 llvm::Error add(Known& known, const std::string& side, const std::vector<store::Trial>& trials, const char* then) {
   for (const store::Trial& trial : trials) {
     const auto* first = known.try_emplace({trial.started, trial.key->kind, trial.place()}, &side).first->second;
@@ -85,16 +93,19 @@ llvm::Error add(Known& known, const std::string& side, const std::vector<store::
   return llvm::Error::success();
 }
 
-/// A side's results of a study, judged by the plan of its machine, or, after saying so, by `plan`. Nothing, after
-/// saying why, where no trial counts, or where a claim is asked about and its control would not be judged.
+/// Judges a side's results of a study by the plan that its machine ran, or, after saying so, by `plan`. Returns
+/// nothing, after saying why, if no trial counts, or if claims are asked for and the side's controls would not be
+/// judged.
 std::optional<exports::Side> judged(const Side& side, const plan::Plan& plan, bool claims, const Console& console) {
   auto found = store::loadPart(side.store, plan, side.part);
+  // The error names why stored trials do not count: usually the study or its data changed.
   if (!found || found->results.trials.empty()) {
     const auto kept = found ? found->results.not_counted_reasons : std::vector<std::string>();
     console.error(fmt::format("{} has no results of study {}{}", side.name, plan.study,
                               kept.empty() ? "" : " that count; kept are " + llvm::join(kept, "; ")));
     return std::nullopt;
   }
+  // Controls of results measured with another --jobs would not be judged; a claim without its control is no claim.
   if (claims && found->share.value_or(plan.design.share) != plan.design.share) {
     console.error(fmt::format("{}: study {} was {}", side.name, plan.study, store::measuredWithText(*found->share)));
     return std::nullopt;
@@ -103,7 +114,10 @@ std::optional<exports::Side> judged(const Side& side, const plan::Plan& plan, bo
     console.message(
         fmt::format("{}: study {} has changed since it was run there; its results are judged by the present version",
                     side.name, plan.study));
+  // The plan that was run, if it can still be read, judges the side: it holds the design and criteria of that time.
   const plan::Plan& own = found->plan ? *found->plan : plan;
+  // A part can leave out earlier runs on its machine. Verdicts on these were interim analyses, so they count for the
+  // confidence of a claim.
   std::optional<analysis::Index> with_earlier;
   if (claims && found->with_earlier) with_earlier.emplace(own, *found->with_earlier);
   analysis::Judgement judgement =
@@ -111,7 +125,7 @@ std::optional<exports::Side> judged(const Side& side, const plan::Plan& plan, bo
   return exports::Side{side.name, std::move(found->results), std::move(judgement)};
 }
 
-/// The comparison of one study; nothing, after saying why, where a side has no results of it.
+/// Compares one study over all sides. Returns nothing, after saying why, if a side has no results of it.
 llvm::Expected<std::optional<exports::Document>> compareStudy(const plan::Plan& plan, std::vector<Side>& sides,
                                                               const CompareOptions& options, const Console& console) {
   if (!options.metric.empty() && !plan.findMetric(options.metric))
@@ -138,8 +152,9 @@ llvm::Expected<std::optional<exports::Document>> compareStudy(const plan::Plan& 
   return options.claims ? exports::conclusions(plan, found) : exports::moves(plan, found, options.margin / 100);
 }
 
+/// Prints the comparison in the chosen format; false if it could not be written.
 bool print(const exports::Document& document, Format format, const Console& console) {
-  if (format == Format::Json) return console.print(plan::prettyJson(exports::json(document)) + "\n");
+  if (format == Format::Json) return console.print(base::prettyJson(exports::json(document)) + "\n");
   return console.print(format == Format::Markdown ? exports::markdown(document)
                                                   : exports::text(document, console.width(), console.colourOut()));
 }
@@ -149,9 +164,11 @@ bool print(const exports::Document& document, Format format, const Console& cons
 int compare(const CompareOptions& options, const Console& console) {
   if (!options.by_session && options.sides.size() < 2)
     return console.usage("one side has nothing to be compared with: name another, or say --by session");
+  // Two sides give one difference for each cell; of more it would be unclear which is compared with which.
   if (!options.by_session && !options.claims && options.sides.size() > 2)
     return console.usage("what moved is said of two sides; more go with --claims or --by session");
   std::vector<Side> sides;
+  // All stores are opened before anything is compiled, so that a misspelt folder is said at once.
   MeasuredOptions last = options;
   for (const std::string& name : options.sides) {
     auto side = readSide(name);

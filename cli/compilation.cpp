@@ -1,3 +1,7 @@
+// Compiling for commands: from the file that was named to checked studies, diagnostics on standard error, and plans. A
+// file is a study or a plan (JSON); both end as plans here, so that later steps need not know which it was. Every
+// function that fails has shown why, and leaves an exit code.
+
 #include "cli/compilation.h"
 
 #include <fmt/format.h>
@@ -10,10 +14,10 @@
 #include "compiler/check/check.h"
 #include "compiler/diag/render.h"
 #include "compiler/parse/parse.h"
-#include "runtime/files/files.h"
-#include "runtime/plan/json.h"
+#include "runtime/base/files/files.h"
+#include "runtime/base/json.h"
+#include "runtime/base/text.h"
 #include "runtime/plan/plan.h"
-#include "runtime/report/layout.h"
 
 namespace expc::cli {
 
@@ -23,7 +27,7 @@ namespace {
 bool looksLikePlan(llvm::StringRef text) { return text.ltrim().starts_with("{"); }
 
 llvm::Expected<plan::Plan> readPlan(const std::string& path, llvm::StringRef text) {
-  llvm::Expected<llvm::json::Value> json = plan::parseJson(text);
+  llvm::Expected<llvm::json::Value> json = base::parseJson(text);
   if (!json)
     return llvm::createStringError(fmt::format("{} is no plan: {}; write one with `expc plan STUDY.exp --format json`",
                                                path, llvm::toString(json.takeError())));
@@ -32,7 +36,7 @@ llvm::Expected<plan::Plan> readPlan(const std::string& path, llvm::StringRef tex
   return plan;
 }
 
-/// How to learn more; several kinds are named, since each has a page of its own.
+/// Returns the closing hint to `expc explain`. It names several kinds of diagnostics, since each has a page of its own.
 std::string explainHint(const std::vector<diag::Kind>& kinds) {
   constexpr size_t kNamed = 4;
   std::string others;
@@ -42,13 +46,13 @@ std::string explainHint(const std::vector<diag::Kind>& kinds) {
                      others.empty() ? "" : fmt::format(" (also{})", others.substr(1)));
 }
 
-/// Sorts what was said; what there is to say is complete then.
+/// Sorts the diagnostics; nothing may be added afterwards.
 void finish(Compilation& compilation) {
   compilation.failed |= compilation.emitter.errors() > 0;
   diag::sortByPlace(compilation.diagnostics.diagnostics);
 }
 
-/// The ids of a study's points at which a condition holds (`--where 'gpus > 1'`); nothing after a report.
+/// Returns the ids of the study's points that satisfy a condition (`--where 'gpus > 1'`); nothing after a report.
 std::optional<std::set<std::string>> pointsWhere(points::Prepared& prepared, const std::string& condition,
                                                  diag::Emitter& emitter) {
   const auto holds = prepared.condition(condition, emitter);
@@ -65,7 +69,8 @@ std::optional<std::set<std::string>> pointsWhere(points::Prepared& prepared, con
 
 int Compilation::code() const {
   const auto asked = [&](const diag::Diagnostic& one) {
-    // A setting of the command line has the option for a file, or no place.
+    // A diagnostic about a setting of the command line lies in a pseudo file named after its option ("-D"), or has no
+    // place. NoStudy has no place either, but is about the file.
     return one.range.isValid() ? sources.name(one.range.file).starts_with('-') : one.kind != diag::Kind::NoStudy;
   };
   bool any = false;
@@ -78,6 +83,7 @@ int Compilation::code() const {
 }
 
 void compile(const std::string& name, std::string text, const load::FileSystem& files, Compilation& compilation) {
+  // Lookups belong to the file's folder, so that paths in it mean the same from wherever expc is called.
   const auto root = parse::load(compilation.sources, name, std::move(text), compilation.emitter);
   if (!root) return;
   compilation.program =
@@ -121,7 +127,8 @@ bool showDiagnostics(Compilation& compilation, const Console& console) {
   finish(compilation);
   for (const std::string& note : compilation.notes) console.message("note: " + note);
   size_t errors = 0, warnings = 0;
-  std::vector<diag::Kind> kinds;  // each once, those of errors first
+  // Each kind once, kinds of errors first: the hint below names only the first few.
+  std::vector<diag::Kind> kinds;
   for (const diag::Severity severity : {diag::Severity::Error, diag::Severity::Warning})
     for (const diag::Diagnostic& diagnostic : compilation.diagnostics.diagnostics)
       if (diagnostic.severity == severity && std::find(kinds.begin(), kinds.end(), diagnostic.kind) == kinds.end())
@@ -132,15 +139,17 @@ bool showDiagnostics(Compilation& compilation, const Console& console) {
   }
   if (errors + warnings == 0) return !compilation.failed;
   std::vector<std::string> counts;
-  if (errors > 0) counts.push_back(report::counted(errors, "error"));
-  if (warnings > 0) counts.push_back(report::counted(warnings, "warning"));
-  console.message(report::joined(counts));
+  if (errors > 0) counts.push_back(base::counted(errors, "error"));
+  if (warnings > 0) counts.push_back(base::counted(warnings, "warning"));
+  console.message(base::joined(counts));
   console.message(explainHint(kinds));
   return !compilation.failed;
 }
 
 llvm::Error replaceFiles(const std::map<std::string, std::string>& texts) {
-  std::map<std::string, llvm::SmallString<256>> targets;  // by name; a link's is what it leads to
+  // All targets are checked before the first is written, so that no file changes if one cannot. A link is followed
+  // here: writing replaces the file that it leads to, not the link.
+  std::map<std::string, llvm::SmallString<256>> targets;
   for (const auto& [name, text] : texts) {
     llvm::SmallString<256>& target = targets[name];
     std::error_code code = llvm::sys::fs::real_path(name, target);
@@ -156,6 +165,7 @@ llvm::Error replaceFiles(const std::map<std::string, std::string>& texts) {
 LoadedPlans plansFor(const check::System& system, const StudyOptions& options, const std::optional<std::string>& where,
                      Compilation& compilation, const Console& console) {
   std::vector<ChosenPlan> plans;
+  // Planning goes on after an error in one study, so that all errors are shown at once.
   for (const auto& prepared :
        points::Prepared::all(*compilation.program, options, &system, compilation.emitter, lower::kMaxPlanPoints)) {
     auto plan = lower::planOf(*prepared, compilation.emitter);
@@ -189,7 +199,9 @@ LoadedPlans loadMeasured(const MeasuredOptions& options, const Console& console,
   std::optional<store::Store> own;
   std::optional<store::Store>& found = store ? *store : own;
   std::string missing;
-  const auto read = [&]() -> const store::Store* {  // once, and not before the study is known to be one
+  // The store is opened at most once, and only after the study compiled: whoever misspells the study's name wants to
+  // hear of that first.
+  const auto read = [&]() -> const store::Store* {
     if (!found && missing.empty()) {
       auto opened = store::Store::openForReading(options.results, messages);
       if (opened)
@@ -199,6 +211,7 @@ LoadedPlans loadMeasured(const MeasuredOptions& options, const Console& console,
     }
     return found ? &*found : nullptr;
   };
+  // Options that name devices decide what "local" is; only without them it is the machine that measured.
   MachineOptions machine = options.machine;
   if (machine.devices.empty() && machine.null_gpus.empty()) machine.measured = read;
   LoadedPlans plans = loadPlans(options.study, machine, std::nullopt, console);
@@ -210,7 +223,7 @@ LoadedPlans loadMeasured(const MeasuredOptions& options, const Console& console,
 
 LoadedPlans loadPlans(const StudyOptions& options, const MachineOptions& machine,
                       const std::optional<std::string>& where, const Console& console) {
-  // Why it cannot be read is said where it is read as a study.
+  // A file that cannot be read goes the way of a study, which shows the reason.
   const auto buffer = llvm::expectedToOptional(files::read(options.file));
   if (!buffer || !looksLikePlan((*buffer)->getBuffer())) {
     Compilation compilation;
@@ -220,6 +233,7 @@ LoadedPlans loadPlans(const StudyOptions& options, const MachineOptions& machine
     return plansFor(*system, options, where, compilation, console);
   }
 
+  // A plan has fixed what these options choose, so they are refused rather than ignored.
   if (options.study || !options.plain())
     return {std::nullopt,
             console.usage(fmt::format(

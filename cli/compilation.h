@@ -1,6 +1,9 @@
 #pragma once
 
-// Steps that commands share: they compile studies, ask which machine a plan is for, and read its stored results.
+// The steps that commands share: compile a study or read a plan, find the machine that the plan is for, and read and
+// judge its stored results. Functions that take a Console have already printed what went wrong when they return
+// nothing, false or a code, so a caller only passes the exit code on; functions that return an Error leave the printing
+// to the caller. Sources: compilation.cpp, lookups.cpp, systems.cpp, verdicts.cpp, diagnose_command.cpp.
 
 #include <llvm/Support/Error.h>
 
@@ -28,136 +31,147 @@
 
 namespace expc::cli {
 
-/// Everything that one invocation compiles, with what was said on the way.
+/// Everything that one invocation compiles, with all diagnostics on the way. Not movable in practice: `emitter` and
+/// `program` refer to its other members.
 struct Compilation {
   source::SourceManager sources;
   diag::Collector diagnostics;
   diag::Emitter emitter{diagnostics};
-  std::vector<std::string> notes;         // of what could not be looked up in files
-  std::optional<check::Program> program;  // of a file that could be read
+  /// Messages about files that estimates could not read (see fileLookups).
+  std::vector<std::string> notes;
+  /// The checked study file with its imports; absent if the file could not be read.
+  std::optional<check::Program> program;
+  /// Whether anything went wrong, including what is no diagnostic, such as a file that cannot be read.
   bool failed = false;
 
-  /// The exit code of a command that ends with what was said: kUsage where only the command line is wrong.
+  /// The exit code of a command that ends with these diagnostics: kUsage if only the command line is wrong, kError for
+  /// any other error.
   int code() const;
 };
 
-/// Tokens of Llama 3.
+/// The number of tokens of Llama 3 (`vocab_size` of its config.json). A vocabulary of this size without a tokenizer
+/// file is suspicious, since then every byte counts as a token.
 inline constexpr int64_t kLlama3Vocabulary = 128'256;
 
-/// What estimates ask of files (compiler/check/formula/formula.h), each read once: a model's sizes as the worker reads
-/// them, the lengths of rows as it would cut them. Of what is missing or damaged nothing is known: `notes`, which must
-/// outlive it, says what that was and what it means for the plan, a line each. Relative paths start at the folder of
-/// `study`.
+/// Returns the functions by which estimates ask about files (compiler/check/formula/formula.h): the sizes of a model as
+/// the worker reads them, and the lengths of rows as the worker would cut them. Each file is read once. A missing or
+/// damaged file leaves the answer unknown and adds a line to `notes`, which must outlive the result: what is wrong and
+/// what that means for the plan. Relative paths start at the folder of `study`.
 check::Lookup fileLookups(const std::string& study, std::vector<std::string>& notes);
 
-/// Checks a text as a file of that name.
+/// Parses and checks `text` as if it were the file `name`; imports are read through `files`.
 void compile(const std::string& name, std::string text, const load::FileSystem& files, Compilation& compilation);
 
-/// Reads and checks the file that `options` names. A root file that cannot be read is said on `console`, and leaves no
-/// program.
+/// Reads and checks the file that `options` names. If that file cannot be read, says so on `console` and leaves
+/// `program` absent.
 void open(const StudyOptions& options, const load::FileSystem& files, const Console& console, Compilation& compilation);
 
-/// Opens a compilation for a command that needs a study without errors; false after showing why not.
+/// Opens a study for a command that needs one without errors. Returns false after showing the diagnostics.
 bool openWithoutErrors(const StudyOptions& options, const Console& console, Compilation& compilation);
 
-/// Reads and checks the studies that `options` selects, with all that can be known before a run. It never looks at the
-/// machine, unless `options` name one.
+/// Reads and checks the studies that `options` selects, including every mistake in their points that can be known
+/// before a run. Looks at the machine only if `options` names one. Shows nothing: the diagnostics stay in
+/// `compilation`.
 void verify(const StudyOptions& options, const load::FileSystem& files, const Console& console,
             Compilation& compilation);
 
-/// Diagnostics by position, each once: as text on standard error, with a closing count. False where there was an error.
+/// Shows all diagnostics on standard error, sorted by position and each once, then counts them. Returns false if any
+/// was an error.
 bool showDiagnostics(Compilation& compilation, const Console& console);
 
-/// Gives files that exist new texts, by name: each whole or not at all, and none if one is not to be written. A file's
-/// mode stays, and a link goes on to point at it; a read-only file is refused, even where its folder would allow it.
-/// Errors begin with "cannot write" and the file's name.
+/// Replaces the texts of existing files, by name: each whole or not at all, and none if any of them may not be written.
+/// The mode of a file stays, and a link still points at its file. A read-only file is refused, even if its folder would
+/// allow replacing it. Errors begin with "cannot write" and the file's name.
 llvm::Error replaceFiles(const std::map<std::string, std::string>& texts);
 
-/// A plan, and the ids of the points that a condition chooses, where there is one.
+/// A plan, and the ids of the points that `--where` chooses; absent without that option.
 struct ChosenPlan {
   plan::Plan plan;
   std::optional<std::set<std::string>> chosen;
 };
 
-/// Plans, or the exit code of a command that ends because there are none.
+/// Plans, or the exit code of a command that ends because there are none; the reason was shown.
 struct LoadedPlans : std::optional<std::vector<ChosenPlan>> {
   int code = 0;
 };
 
-/// The plans of the studies that `options` selects, for a system; nothing after showing what is wrong.
+/// Plans the studies that `options` selects for `system`. Returns a code after showing what is wrong.
 LoadedPlans plansFor(const check::System& system, const StudyOptions& options, const std::optional<std::string>& where,
                      Compilation& compilation, const Console& console);
-/// Whether an expc could read the plans again, which a command that keeps them or hands them on has to know; says so
-/// otherwise.
+/// Whether plan::validate accepts the plans, which a command that stores them or hands them on must know; otherwise no
+/// expc could read them again. Says so if not.
 bool canBeKept(const std::vector<ChosenPlan>& plans, const Console& console);
-/// Why `what` cannot be had of as many studies as a file has, with the way out; "" where that is one.
+/// Returns why `what` ("a plan", "a picture") cannot show several studies, and how to choose one; "" for fewer than
+/// two.
 std::string tooManyStudies(const StudyOptions& options, size_t studies, std::string_view what);
-/// The plans of a study file (compiled for this machine's slots) or of a plan file, with the points at which `where`
-/// holds; nothing after saying why.
+/// Returns the plans of a study file, compiled for `machine`, or the plan in a plan file, with the points that satisfy
+/// `where`. Returns a code after showing what is wrong.
 LoadedPlans loadPlans(const StudyOptions& options, const MachineOptions& machine,
                       const std::optional<std::string>& where, const Console& console);
 
-/// The same for whoever reads the results in a folder. The machine is that of the newest session there (of those on
-/// real devices, if there are any), unless options name one: what it could run is judged, wherever that is read.
-/// `store`, if it is asked for, is what lies there, after what there is to say of it; without it there are no plans.
+/// Like loadPlans, for commands that read stored results: the plan is made for the machine of the newest session in the
+/// results folder (preferring sessions on real devices), unless options name a machine, so that results mean the same
+/// wherever they are read. If `store` is given, it gets the opened store and its messages are shown; a folder without a
+/// readable store is then an error.
 LoadedPlans loadMeasured(const MeasuredOptions& options, const Console& console,
                          std::optional<store::Store>* store = nullptr);
 
 // ---- the machine that a plan is for (systems.cpp)
 
-/// Adds what trials run on by these options; where no worker for built-in workloads is named, those beside this
-/// program.
+/// Sets the devices and the worker programs in `resources`. Workers that are not named are those beside this program.
 llvm::Error addResources(const MachineOptions& options, engine::Resources& resources);
 
-/// The machine called `name`: "local", as `options` say and rules with `system` and estimates see it, one that the
-/// study's file declares or imports ("box", "systems.proxima"), or one of std.systems without its module ("proxima").
-/// The error says which ones there are.
+/// Returns the machine called `name`: "local" (this machine under `options`, or the one that `options.measured` says),
+/// a system that the study's file declares or imports ("box", "systems.proxima"), or one of std.systems without its
+/// module ("proxima"). The error lists all names.
 llvm::Expected<check::System> findSystem(const check::Program& program, const std::string& name,
                                          const MachineOptions& options);
-/// This machine as rules with `system` and estimates see it: its slots (`--devices`) count as `gpus`; without a GPU
-/// nothing is known of one. On the login node of an allocation only how many nodes that has.
+/// Returns this machine as rules with `system` and estimates see it; its slots (`--devices`) count as `gpus`, and
+/// without a GPU no property of one is known. On the login node of an allocation only the number of its nodes is known.
 llvm::Expected<check::System> localSystem(const MachineOptions& options);
 
-/// The names of the machines of std.systems.
+/// Returns the names of the machines in std.systems, without their module.
 std::vector<std::string> builtInSystems();
 
-/// The allocation that trials run in; nothing where there is none, or where agents are started by a line of the user's.
+/// Returns the allocation of Slurm that trials run in; nothing outside of one, or if `--agents-by` says how agents
+/// start.
 llvm::Expected<std::optional<cluster::Allocation>> allocationOf(const MachineOptions& options);
 
-/// On how many nodes trials run by these options.
+/// Returns the number of nodes that trials run on: `--nodes`, else all of the allocation, else 1.
 unsigned nodesOf(const MachineOptions& options, const std::optional<cluster::Allocation>& allocation);
 
-/// The null cards that `--null-gpus` asks for, if it does. The error says how the option is written, or what is
+/// Returns the null cards that `--null-gpus` asks for, if any. The error says how the option is written, or what is
 /// missing.
 llvm::Expected<std::optional<machine::NullGpus>> nullGpusOf(const MachineOptions& options);
 
 // ---- what is stored for a plan (verdicts.cpp, diagnose_command.cpp)
 
-/// The results in a folder, to be read; `console` is told what there is to say of them, if it is given.
+/// Opens the results in a folder for reading. Messages about damage go to `console`, if given.
 llvm::Expected<store::Store> openStore(const std::string& folder, const Console* console = nullptr);
 
-/// Judges what is stored of `plan`, prints it and writes the report page. Returns the exit code of the verdicts, or
-/// kError after saying why.
+/// Judges the results of `plan`, prints the judgement and writes the report page. Returns the exit code of the
+/// verdicts, or kError after saying what failed.
 int showVerdicts(const plan::Plan& plan, const store::Results& results, const ReportOptions& options,
                  const Console& console);
 
-/// Why what these options ask for cannot show as many studies: another would be written over it, or after it; "" where
-/// it can.
+/// Returns why these options cannot show that many studies: the next one would overwrite or follow the last one. "" if
+/// they can.
 std::string showsOneStudy(const ReportOptions& options, size_t studies);
 
-/// The results of rehearsals of the study; nothing after saying that their file cannot be read.
+/// Returns the stored rehearsals of the study; nothing if there are none, or after saying that their file cannot be
+/// read.
 std::optional<rehearsal::Study> rehearsedOf(const plan::Plan& plan, const std::string& results, const Console& console);
 
-/// What is stored for `plan`, of the newest worker that ran it; nothing where the folder holds no results. The error
+/// Returns the results of `plan` from the newest worker that ran it; empty results if the folder holds none. The error
 /// says why it cannot be read.
 llvm::Expected<store::Results> storedOf(const plan::Plan& plan, const std::string& results_folder, bool null_cards);
 
-/// Prints what the plan's design can be expected to find, from what is stored in `results`; kSuccess, or kError after
-/// saying why not.
+/// Simulates the plan's design on the basis of the results in `results`, and prints what it can be expected to find.
+/// Returns kSuccess, or kError after saying what failed.
 int showDiagnosis(const plan::Plan& plan, const std::string& results, bool null_cards, Format format,
                   const simulate::Assumptions& assumptions, simulate::DiagnosisOptions how, const Console& console);
 
-/// The exit code that decides over several studies, worst first: 130, 1, 3, 4, 5, 0.
+/// Returns the worse of two exit codes, for commands on several studies: 130, 1, 2, 6, 3, 4, 5, 0, worst first.
 int worse(int first, int second);
 
 }  // namespace expc::cli

@@ -1,3 +1,8 @@
+// Completion of command lines in shells. The scripts of cli/completion pass the line up to the cursor; this file finds
+// out what is being typed there (a command, an option, its value, an argument) and prints candidates. Commands, options
+// and choices come from the parser itself, names of studies, presets and factors from the study file that stands
+// earlier on the line. It must never fail loudly: a broken study or an unknown command gives fewer candidates.
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <llvm/ADT/SmallVector.h>
@@ -12,28 +17,33 @@
 #include "cli/completion/scripts.h"
 #include "cli/subcommand.h"
 #include "compiler/editor/explain.h"
-#include "runtime/plan/printable.h"
+#include "runtime/base/printable.h"
 #include "stdlib/stdlib.h"
 
 namespace expc::cli {
 
 namespace {
 
-/// The names of a study file that stand on command lines.
+/// The names in a study file that can stand on a command line.
 struct StudyWords {
   struct Setting {
     std::string name, meaning;
-    std::vector<std::string> values;  // levels of a factor or an enum, as they are written
+    /// Levels of a factor, as they are written.
+    std::vector<std::string> values;
   };
   std::vector<std::string> studies, presets;
-  std::vector<std::string> systems;  // that the file declares
-  std::vector<Setting> settings;     // what -D can set: factors, parameters, settings of the design
+  /// Systems that the file declares.
+  std::vector<std::string> systems;
+  /// Names that -D can set: factors, parameters, settings of the design.
+  std::vector<Setting> settings;
 };
 
+/// Adds a name unless it is there: presets of several studies may share names.
 void addOnce(std::vector<std::string>& to, const std::string& name) {
   if (std::find(to.begin(), to.end(), name) == to.end()) to.push_back(name);
 }
 
+/// Returns the setting of that name, added if it is new; a factor that is also a parameter keeps its first meaning.
 StudyWords::Setting& setting(StudyWords& words, const std::string& name, const char* meaning) {
   for (StudyWords::Setting& entry : words.settings)
     if (entry.name == name) return entry;
@@ -41,6 +51,7 @@ StudyWords::Setting& setting(StudyWords& words, const std::string& name, const c
   return words.settings.back();
 }
 
+/// Adds the names of a study that was checked.
 void addStudy(StudyWords& words, const check::Study& study) {
   for (const check::Change& preset : study.presets) addOnce(words.presets, preset.name);
   for (const check::Factor& factor : study.factors) {
@@ -58,17 +69,19 @@ void addStudy(StudyWords& words, const check::Study& study) {
   }
 }
 
-/// Of the file at `path`, as far as it can be read; mistakes in it do not matter. `study` picks one, "" takes all.
+/// Returns the names in the file at `path`, as far as it can be read; mistakes in it do not matter. `study` selects one
+/// study, "" takes all.
 StudyWords studyWords(const std::string& path, const std::string& study) {
   StudyWords words;
   Compilation compilation;
   const load::FileSystem files = load::FileSystem::real();
-  // Without it nothing is known; the command itself will say why.
+  // A file that cannot be read gives no names. The command itself will say why.
   auto text = llvm::expectedToOptional(files.read(path));
   if (text) compile(path, std::move(*text), files, compilation);
   if (!compilation.program) return words;
   const check::Program& program = *compilation.program;
-  // Names come from what is written: a study with a mistake inside is still meant.
+  // Studies, presets and systems come from the syntax tree: a study with a mistake inside is not among the checked
+  // ones, but is still meant.
   for (const ast::StudyDecl& declared : program.modules.root().ast.studies) {
     words.studies.push_back(declared.name.name);
     if (study.empty() || study == declared.name.name)
@@ -81,7 +94,7 @@ StudyWords studyWords(const std::string& path, const std::string& study) {
   return words;
 }
 
-/// The option called `name` ("--preset", "-D") of the command or of the program.
+/// Returns the option called `name` ("--preset", "-D") of the command, else of the program, or null.
 CLI::Option* findOption(CLI::App* command, CLI::App& app, const std::string& name) {
   for (CLI::App* owner : {command, &app})
     if (owner)
@@ -89,9 +102,10 @@ CLI::Option* findOption(CLI::App* command, CLI::App& app, const std::string& nam
   return nullptr;
 }
 
+/// Whether a value follows the option; flags take none.
 bool takesValue(const CLI::Option* option) { return option && option->get_items_expected_max() > 0; }
 
-/// The words that an option takes, as CLI11 says them: "{text,json}".
+/// Returns the words that an option takes, read from the description that CLI11 gives its validator: "{text,json}".
 std::vector<std::string> choices(CLI::Option& option) {
   std::string text;
   try {
@@ -105,15 +119,21 @@ std::vector<std::string> choices(CLI::Option& option) {
   return {words.begin(), words.end()};
 }
 
-/// A command line as far as it is written.
+/// A command line up to the cursor, taken apart.
 struct Line {
-  CLI::App* command = nullptr;           // the innermost: `make` of `data make`
-  std::vector<std::string> positionals;  // after the command
-  std::string study;                     // --study NAME
-  CLI::Option* open = nullptr;           // wants its value at the cursor
-  bool unknown = false;                  // there is no such command
+  /// The innermost command: `make` of `data make`; null before there is one.
+  CLI::App* command = nullptr;
+  /// Arguments after the command that are no options.
+  std::vector<std::string> positionals;
+  /// The value of --study, since names of presets depend on it.
+  std::string study;
+  /// The option whose value stands at the cursor; null if another word does.
+  CLI::Option* open = nullptr;
+  /// Whether the line names a command that there is not.
+  bool unknown = false;
 };
 
+/// Takes all words but the last apart; the last one is being typed.
 Line readLine(CLI::App& app, const std::vector<std::string>& words) {
   Line out;
   for (size_t i = 0; i + 1 < words.size(); ++i) {
@@ -142,13 +162,14 @@ Line readLine(CLI::App& app, const std::vector<std::string>& words) {
   return out;
 }
 
+/// Finds the candidates for one line.
 class Completer {
  public:
   Completer(CLI::App& app, const std::vector<std::string>& words)
       : app_(app), line_(readLine(app, words)), typed_(words.empty() ? "" : words.back()) {}
 
-  /// A candidate a line with what it means behind a tab, as far as it goes on with what is typed; or what names of
-  /// files could stand there.
+  /// Returns one candidate on each line, with its meaning behind a tab, as far as it begins with what is typed. A line
+  /// ":files .exp" or ":folders" asks the shell's script for names of files.
   std::string run() {
     if (line_.unknown) return "";
     if (line_.open) {
@@ -170,9 +191,10 @@ class Completer {
   }
 
  private:
+  /// Adds a candidate if it goes on with the typed word.
   void add(const std::string& word, std::string_view meaning = "") {
-    // Words of strangers must not make lines of their own.
-    if (word.starts_with(typed_) && plan::printable(word) == word)
+    // A name with control characters could add lines of its own or steer the terminal.
+    if (word.starts_with(typed_) && base::printable(word) == word)
       out_ += fmt::format("{}{}{}\n", word, meaning.empty() ? "" : "\t", meaning);
   }
   template <typename Words>
@@ -180,6 +202,7 @@ class Completer {
     for (const auto& word : words) add(before + std::string(word));
   }
 
+  /// Adds all options of the command and of the program.
   void options() {
     for (CLI::App* owner : {line_.command, &app_}) {
       if (!owner) continue;
@@ -190,12 +213,14 @@ class Completer {
     }
   }
 
+  /// The names in the study file, read once and only when a candidate needs them: compiling takes longer than the rest.
   const StudyWords& words() {
     if (!words_) words_ = line_.positionals.empty() ? StudyWords{} : studyWords(line_.positionals[0], line_.study);
     return *words_;
   }
 
-  /// The value of an option; `before` is what of the word being typed belongs to the option itself ("--preset=").
+  /// Adds the values of an option. `before` is the part of the typed word that belongs to the option itself
+  /// ("--preset=").
   void value(CLI::Option& option, const std::string& before) {
     const std::string name = option.get_name();
     if (name == "--study") {
@@ -212,7 +237,8 @@ class Completer {
       for (const auto& [workload, file] : kStarters) add(before + std::string(workload));
     } else if (name == "--results" || (name == "--to" && line_.command->get_name() == "make")) {
       out_ += ":folders\n";
-    } else if (name == "--diff") {  // of plan; the one of check takes no value
+      // The option of `plan`; the --diff of `check` takes no value.
+    } else if (name == "--diff") {
       out_ += ":files .lock\n";
     } else if (name == "--worker" || name == "--html" || name == "--to") {
       out_ += ":files\n";
@@ -221,7 +247,7 @@ class Completer {
     }
   }
 
-  /// "gpus=" where a name is typed, "gpus=2" after it.
+  /// Adds "gpus=" while a name is typed, and "gpus=2" after it.
   void override(const std::string& before) {
     for (const StudyWords::Setting& setting : words().settings) {
       const std::string head = before + setting.name + "=";
@@ -233,12 +259,13 @@ class Completer {
     }
   }
 
+  /// Adds what can stand as the next argument of the command.
   void positional() {
     const std::string name = line_.command->get_name();
     const size_t number = line_.positionals.size();
     if (name == "explain" && number == 0) {
       for (const diag::Kind kind : diag::allKinds()) add(std::string(diag::code(kind)), editor::summary(kind));
-      // Names only once they are meant: twice as many answers would help nobody.
+      // Names join the codes only when something was typed: twice as many answers would help nobody.
       if (!typed_.empty())
         for (const diag::Kind kind : diag::allKinds()) add(std::string(diag::slug(kind)), editor::summary(kind));
     } else if (name == "doc" && number == 0) {
@@ -264,9 +291,10 @@ class Completer {
   std::string out_;
 };
 
-/// A command line up to the cursor as a shell would cut it into words: the last one, maybe empty, is being typed.
+/// Splits a command line up to the cursor as a shell would. The last word, possibly empty, is the one being typed.
 std::vector<std::string> splitLine(const std::string& line) {
-  // A letter at the cursor makes a word of an empty one too, and is taken off again. A zero byte ends every argument.
+  // A letter appended at the cursor makes an empty last word visible to the tokenizer, and is taken off again.
+  // Converting through c_str() ends the line at a zero byte, where every argument of a program ends.
   std::vector<std::string> out = shellWords(std::string(line.c_str()) + "x");
   out.back().pop_back();
   return out;

@@ -1,3 +1,7 @@
+// Output of commands. Text for people passes through plan::printable, which shows control characters instead of sending
+// them to the terminal; only colour sequences survive, and only if we colour ourselves. Writes are flushed at once, so
+// that a failure is known when the exit code is decided.
+
 #include "cli/console.h"
 
 #include <fmt/format.h>
@@ -15,12 +19,13 @@
 #include <string_view>
 #include <utility>
 
-#include "runtime/plan/printable.h"
+#include "runtime/base/printable.h"
 
 namespace expc::cli {
 
 namespace {
 
+/// Whether to colour a stream: as --color says, else only on a terminal and without NO_COLOR.
 bool wantsColour(ColourMode mode, int descriptor) {
   if (mode != ColourMode::Auto) return mode == ColourMode::Always;
   const char* no_colour = std::getenv("NO_COLOR");  // https://no-color.org
@@ -28,36 +33,41 @@ bool wantsColour(ColourMode mode, int descriptor) {
   return isatty(descriptor) == 1;
 }
 
-/// Whatever reaches a terminal may hold names and words of strangers; of what steers it only colours stay, where there
-/// are colours of ours.
+/// Makes text safe for a terminal: it may hold names and words of strangers, so every control sequence is shown as
+/// text. Colour sequences (ESC [ … m) stay if we colour ourselves: they change no more than the look.
 std::string shown(std::string_view text, bool coloured) {
-  if (!coloured) return plan::printableLines(text);
+  if (!coloured) return base::printableLines(text);
   std::string out;
+  // The text is taken apart at each ESC [. A sequence of digits and semicolons that ends in m is a colour and is
+  // copied; of any other only the escape character is shown.
   for (llvm::StringRef rest = text; !rest.empty();) {
     const size_t escape = rest.find("\x1b[");
-    out += plan::printableLines(rest.take_front(escape));
+    out += base::printableLines(rest.take_front(escape));
     rest = rest.drop_front(std::min(escape, rest.size()));
     const size_t end = std::min(rest.find_first_not_of("0123456789;", 2), rest.size());
     const bool colour = rest.drop_front(end).starts_with("m");
     const llvm::StringRef sequence = rest.take_front(colour ? end + 1 : 1);
-    out += colour ? sequence.str() : plan::printable(sequence);
+    out += colour ? sequence.str() : base::printable(sequence);
     rest = rest.drop_front(sequence.size());
   }
   return out;
 }
 
-/// A message that may hold names of strangers: a line end in one begins no line that could be taken for ours.
+/// Makes a message out of text that may hold strangers' names: continuation lines are indented, so that a line break in
+/// a name cannot begin a line that looks like ours.
 std::string oneMessage(std::string_view text) {
-  std::string out = plan::printableLines(text);
+  std::string out = base::printableLines(text);
   for (size_t at = 0; (at = out.find('\n', at)) != std::string::npos && ++at < out.size();)
     if (out[at] != ' ') out.insert(at, "  ");
   return out;
 }
 
+/// Writes and flushes to standard output; reports the first failure on `console`.
 bool put(std::string_view text, bool& gone, const Console& console) {
   if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0) return true;
   const int why = errno;
-  if (why == EPIPE) return true;  // who reads by `head` has seen enough
+  // The reader closed the pipe, as `head` does: it has seen enough.
+  if (why == EPIPE) return true;
   if (!std::exchange(gone, true)) console.error(std::string("standard output: ") + std::strerror(why));
   return false;
 }
@@ -65,6 +75,7 @@ bool put(std::string_view text, bool& gone, const Console& console) {
 }  // namespace
 
 const char* wordOf(Format format) {
+  // In the order of Format.
   static constexpr const char* kWords[] = {"text",
                                            "json",
                                            "jsonl",
@@ -94,13 +105,14 @@ int Console::finish(std::string_view text, int code) const { return print(text) 
 void Console::message(std::string_view text) const { rendered(oneMessage(text)); }
 
 void Console::rendered(const std::string& text) const {
-  plan::tell(stderr, shown(text, colourErr()) + (text.ends_with('\n') ? "" : "\n"));
+  base::tell(stderr, shown(text, colourErr()) + (text.ends_with('\n') ? "" : "\n"));
 }
 
 int Console::error(llvm::Error error) const { return this->error(llvm::toString(std::move(error))); }
 
 int Console::error(std::string_view text) const {
-  // A stranger's file may have names of any length; what was wrong stands at the beginning, the way out at the end.
+  // A stranger's file may have names of any length. The mistake stands at the beginning of a message and the way out at
+  // its end, so the middle is cut.
   constexpr size_t kMost = 4000, kEnd = 600;
   const std::string cut = text.size() <= kMost
                               ? std::string(text)
@@ -120,6 +132,7 @@ bool Console::colourErr() const { return wantsColour(mode_, STDERR_FILENO); }
 
 unsigned Console::width() const {
   winsize size{};
+  // A terminal may report 0 columns, as under some remote shells.
   if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
   return 100;
 }

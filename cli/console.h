@@ -1,5 +1,9 @@
 #pragma once
 
+// Everything that a command writes passes through here: results to standard output, messages and errors to standard
+// error. Texts may hold names and file contents of strangers, so control characters are made visible before they reach
+// a terminal; that is the invariant of this file. The exit codes of the process are listed here too.
+
 #include <llvm/Support/Error.h>
 
 #include <algorithm>
@@ -8,8 +12,8 @@
 
 namespace expc::cli {
 
-/// Exit codes of the process (documented in docs/command-line.md). Verdict codes come from analysis::exitCode;
-/// `rehearse` has kSomeFail for a point that fails or unexpectedly does not fit.
+/// Exit codes of the process, documented in docs/command-line.md. Verdicts map to codes in analysis::exitCode;
+/// `rehearse` uses kSomeFail for a point that fails, or that does not fit although it was expected to.
 enum ExitCode : int {
   kSuccess = 0,
   kError = 1,
@@ -23,7 +27,8 @@ enum ExitCode : int {
 
 enum class ColourMode { Auto, Always, Never };
 
-/// How results are printed or written. A command takes some of these.
+/// The forms in which results are printed or written; each command accepts some of them. The order is that of the words
+/// in console.cpp.
 enum class Format {
   Text,
   Json,
@@ -41,41 +46,46 @@ enum class Format {
   BiggerIsBetter,
   OpenMetrics
 };
-/// The word that `--format` takes.
+/// Returns the word for it that `--format` takes, which is also the ending of pictures.
 const char* wordOf(Format format);
 
 /// Where a command writes: results to standard output, everything else to standard error. Commands get it passed, so
-/// that what they print is decided in one place.
+/// that colours, width and the treatment of strangers' text are decided in one place. Not thread-safe.
 class Console {
  public:
   explicit Console(ColourMode mode) : mode_(mode) {}
 
-  /// Text for people, in colours of ours. False when it could not be written (a full disk behind a redirection), which
-  /// is said once; a reader that has gone has seen enough.
+  /// Prints text for people, which may hold our own colours. Returns false if it could not be written (a full disk
+  /// behind a redirection), and says so once. A reader that closed the pipe has seen enough: that counts as written.
   bool print(std::string_view text) const;
-  /// For programs, byte by byte.
+  /// Prints text for programs, unchanged byte by byte, except on a terminal, where control characters are still made
+  /// visible.
   bool printRaw(std::string_view text) const;
-  /// The exit code of a command that ends with what it prints: `code`, or kError where that could not be written.
+  /// Prints the last text of a command and returns its exit code: `code`, or kError if the text could not be written.
   int finish(std::string_view text, int code = 0) const;
-  /// Lines that may hold what is not ours.
+  /// Writes a message to standard error. It may hold strangers' text: a line break in it cannot start a line that looks
+  /// like one of ours.
   void message(std::string_view text) const;
-  /// Lines with colours of ours.
+  /// Writes lines to standard error that may hold our own colours, such as rendered diagnostics.
   void rendered(const std::string& text) const;
-  /// "expc: error: …" on standard error; consumes the error. Returns kError, the code of a command that ends so.
+  /// Writes "expc: error: …" to standard error and consumes the error. Returns kError, the code of a command that ends
+  /// this way.
   int error(llvm::Error error) const;
   int error(std::string_view text) const;
-  /// The same of what was asked for. Returns kUsage.
+  /// Writes an error in the command line itself. Returns kUsage.
   int usage(std::string_view text) const;
 
+  /// Whether standard output and standard error get colours, by --color, NO_COLOR and whether they are terminals.
   bool colourOut() const;
   bool colourErr() const;
-  /// Columns of the terminal behind standard output, 100 when it is none.
+  /// Columns of the terminal behind standard output; 100 if it is no terminal.
   unsigned width() const;
-  /// The same for text that people read: at most 100, as longer lines are hard to read.
+  /// Columns for running text: at most 100, since longer lines are hard to read.
   unsigned textWidth() const { return std::min(width(), 100U); }
 
  private:
   ColourMode mode_;
+  /// Whether a failed write was reported already: one message is enough, since every later write fails, too.
   mutable bool gone_ = false;
 };
 

@@ -1,4 +1,6 @@
-// `expc data`: its subcommands and what they print; the work is done in runtime/data/dataset.
+// `expc data`: its subcommands, their checks of arguments and what they print. Drawing, packing, inspecting and
+// verifying data sets is done in runtime/data/dataset, with all cores and a callback for progress. `expc data prepare`
+// has a file of its own (prepare_command.cpp).
 
 #include <fmt/format.h>
 #include <llvm/ADT/StringExtras.h>
@@ -13,34 +15,39 @@
 
 #include "cli/commands.h"
 #include "cli/subcommand.h"
+#include "runtime/base/files/files.h"
+#include "runtime/base/json.h"
 #include "runtime/base/parallel.h"
+#include "runtime/base/printable.h"
 #include "runtime/data/dataset/inspect.h"
 #include "runtime/data/dataset/pack.h"
 #include "runtime/data/dataset/shapes.h"
 #include "runtime/data/images/decode.h"
 #include "runtime/engine/inputs/data.h"
 #include "runtime/engine/launch/interrupts.h"
-#include "runtime/files/files.h"
-#include "runtime/plan/json.h"
-#include "runtime/plan/printable.h"
 
 namespace expc::cli {
 
 namespace {
 
+/// `expc data make`. The fields of the base class that texts do not map to directly (size) are filled after checking.
 struct MakeOptions : dataset::ShapeOptions {
   std::string kind = "shapes";
-  std::string side = "300px";  // of an image
+  /// Height and width of an image, as a text.
+  std::string side = "300px";
   std::string to;
   bool force = false;
 };
 
+/// `expc data pack`
 struct PackOptions : dataset::PackOptions {
   std::string source, to;
-  std::string side;  // of an image; "": as they are
+  /// Height and width to scale images to; "": as they are, all of one size.
+  std::string side;
   bool force = false;
 };
 
+/// `expc data info` and `verify`
 struct DataOptions {
   std::string path;
   Format format = Format::Text;
@@ -48,24 +55,28 @@ struct DataOptions {
 
 using data::Source;
 
-/// Counts on a terminal while something goes on, and ends it when the user wants that.
+/// Shows progress on a terminal while something goes on, and ends it when the user interrupts. One object per command.
 class Work {
  public:
   explicit Work(const char* verb) : verb_(verb), draws_(isatty(STDERR_FILENO) == 1) {}
   ~Work() { clear(); }
 
+  /// Returns the callback for progress, which base::forEach calls on this thread.
   base::Tick tick() {
     return [this](int64_t done, int64_t total) { return step(done, total); };
   }
+  /// Notes progress; the error "interrupted" makes the caller stop and clean up. The line is redrawn at most five times
+  /// a second.
   llvm::Error step(int64_t done, int64_t total) {
     if (interrupts_.requested()) return llvm::createStringError(llvm::inconvertibleErrorCode(), "interrupted");
     const auto now = std::chrono::steady_clock::now();
     if (!draws_ || now - drawn_ < std::chrono::milliseconds(200)) return llvm::Error::success();
     drawn_ = now;
-    plan::tell(stderr, fmt::format("\r{} {} of {}\x1b[K", verb_, done, total));
+    base::tell(stderr, fmt::format("\r{} {} of {}\x1b[K", verb_, done, total));
     return llvm::Error::success();
   }
-  /// Says what failed; the exit code.
+  /// Clears the line, shows the error and returns the exit code: kInterrupted after an interrupt, whatever the error
+  /// says.
   int failed(llvm::Error error, const Console& console) {
     clear();
     console.error(std::move(error));
@@ -74,17 +85,19 @@ class Work {
 
  private:
   void clear() {
-    if (draws_ && drawn_ != std::chrono::steady_clock::time_point()) plan::tell(stderr, "\r\x1b[K");
+    if (draws_ && drawn_ != std::chrono::steady_clock::time_point()) base::tell(stderr, "\r\x1b[K");
     drawn_ = {};
   }
 
   const char* verb_;
+  // Whether standard error is a terminal, and when its line was last drawn; the default time means that no line is
+  // shown.
   bool draws_;
   engine::launch::Interrupts interrupts_;
   std::chrono::steady_clock::time_point drawn_;
 };
 
-/// "300px" or "300"; nothing outside of the range.
+/// Reads "300px" or "300"; nothing if it is no number or outside of the range.
 std::optional<int64_t> pixels(const std::string& text, int64_t low, int64_t high) {
   llvm::StringRef number = llvm::StringRef(text).trim();
   number.consume_back("px");
@@ -93,8 +106,10 @@ std::optional<int64_t> pixels(const std::string& text, int64_t low, int64_t high
   return value;
 }
 
+/// Returns width and height, "640 x 480".
 std::string sizeOf(const data::Shape& shape) { return fmt::format("{} x {}", shape.cols, shape.rows); }
 
+/// Returns a size in binary units, "1.5 GiB".
 std::string bytesText(uint64_t bytes) {
   const char* const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
   double value = static_cast<double>(bytes);
@@ -103,11 +118,12 @@ std::string bytesText(uint64_t bytes) {
   return unit == 0 ? fmt::format("{} B", bytes) : fmt::format("{:.1f} {}", value, units[unit]);
 }
 
-/// The mistake in the arguments, or nothing.
+/// Returns the mistake in the arguments of `make`, or nothing.
 std::optional<std::string> wrong(const MakeOptions& options) {
   if (!pixels(options.side, dataset::kSmallestShape, dataset::kLargestShape))
     return fmt::format("--size {}: expected {}px to {}px", options.side, dataset::kSmallestShape,
                        dataset::kLargestShape);
+  // Every class must have at least one image, or its folder would be missing.
   if (options.classes < 2 || options.classes > dataset::kMostShapeClasses)
     return fmt::format("--classes {}: expected 2 to {}", options.classes, dataset::kMostShapeClasses);
   if (options.count < options.classes || options.count > 9'999'999)
@@ -116,7 +132,7 @@ std::optional<std::string> wrong(const MakeOptions& options) {
   return std::nullopt;
 }
 
-/// Lists the counts of each class, so that an unbalanced set shows; long lists are cut.
+/// Lists the number of images in each class, so that an unbalanced set shows; long lists are cut.
 std::string classLines(const dataset::Info& info) {
   constexpr size_t kShown = 20;
   std::string text;
@@ -124,12 +140,13 @@ std::string classLines(const dataset::Info& info) {
   for (size_t i = 0; i < std::min(kShown, info.classes.size()); ++i)
     width = std::max(width, info.classes[i].name.size());
   for (size_t i = 0; i < std::min(kShown, info.classes.size()); ++i)
-    text += fmt::format("  {:3} {:{}}  {:7} training  {:7} test\n", i, plan::printable(info.classes[i].name), width,
+    text += fmt::format("  {:3} {:{}}  {:7} training  {:7} test\n", i, base::printable(info.classes[i].name), width,
                         info.classes[i].train, info.classes[i].test);
   if (info.classes.size() > kShown) text += fmt::format("  … and {} more\n", info.classes.size() - kShown);
   return text;
 }
 
+/// Returns what `data info` prints. `digest` is the one that a run of a study would record for the data.
 std::string infoText(const std::string& path, const dataset::Info& info, const std::string& digest) {
   std::string text = fmt::format("{}: {}\n", path, dataset::toString(info.kind));
   text += fmt::format("  images    {} training, {} test\n", info.train, info.test);
@@ -145,10 +162,12 @@ std::string infoText(const std::string& path, const dataset::Info& info, const s
   return text + classLines(info);
 }
 
+/// Returns the shape of an image as JSON.
 llvm::json::Object shapeJson(const data::Shape& shape) {
   return llvm::json::Object{{"rows", shape.rows}, {"cols", shape.cols}, {"channels", shape.channels}};
 }
 
+/// Returns the same as a document "expc.data/1". Names of classes come from folders and may not be UTF-8.
 llvm::json::Object infoJson(const std::string& path, const dataset::Info& info, const std::string& digest) {
   llvm::json::Array classes;
   for (const auto& entry : info.classes)
@@ -170,10 +189,11 @@ llvm::json::Object infoJson(const std::string& path, const dataset::Info& info, 
 }
 
 std::string objectText(llvm::json::Object object) {
-  return plan::prettyJson(llvm::json::Value(std::move(object))) + "\n";
+  return base::prettyJson(llvm::json::Value(std::move(object))) + "\n";
 }
 
-/// Why no packed file may be written there: a slip of the fingers must not cost somebody's file.
+/// Returns why no packed file may be written to the target, or nothing. Even `--force` only replaces a file that begins
+/// with the mark of packed files: a slip of the fingers must not cost somebody's data.
 std::optional<std::string> taken(const PackOptions& options) {
   std::error_code code;
   const auto type = std::filesystem::symlink_status(options.to, code).type();
@@ -190,6 +210,7 @@ std::optional<std::string> taken(const PackOptions& options) {
       options.to);
 }
 
+/// `expc data make`. Prints how a study names the result and how to pack it.
 int makeData(const MakeOptions& options, const Console& console) {
   if (const auto text = wrong(options)) return console.usage(*text);
   dataset::ShapeOptions shapes = options;
@@ -206,6 +227,7 @@ int makeData(const MakeOptions& options, const Console& console) {
                   options.to, llvm::StringRef(options.to).rtrim('/').str()));
 }
 
+/// `expc data pack`. The target is checked before any image is decoded, which may take minutes.
 int packData(const PackOptions& options, const Console& console) {
   dataset::PackOptions how = options;
   if (!options.side.empty()) {
@@ -232,12 +254,14 @@ int packData(const PackOptions& options, const Console& console) {
       options.to));
 }
 
+/// `expc data info`
 int dataInfo(const DataOptions& options, const Console& console) {
   Work work("looking at");
   auto place = dataset::recognise(options.path);
   if (!place) return work.failed(place.takeError(), console);
   auto info = dataset::inspect(*place, base::allCores(), work.tick());
   if (!info) return work.failed(info.takeError(), console);
+  // The digest reads every file once more, so the count stands at its end while the interrupt still works.
   const int64_t images = info->train + info->test;
   auto digest = engine::inputs::digestPath(options.path, [&] { return work.step(images, images); });
   if (!digest) return work.failed(digest.takeError(), console);
@@ -245,6 +269,8 @@ int dataInfo(const DataOptions& options, const Console& console) {
                                                        : infoText(options.path, *info, *digest));
 }
 
+/// `expc data verify`. Damaged images, not test images that were also trained on, decide the exit code: these may be
+/// meant.
 int verifyData(const DataOptions& options, const Console& console) {
   Work work("verifying");
   auto place = dataset::recognise(options.path);
@@ -264,7 +290,7 @@ int verifyData(const DataOptions& options, const Console& console) {
                           code);
   }
   std::string text;
-  for (const std::string& why : verified->damaged) text += plan::printable(why) + "\n";
+  for (const std::string& why : verified->damaged) text += base::printable(why) + "\n";
   text += code == kSuccess ? fmt::format("{}: all {} images are well\n", options.path, verified->images)
                            : fmt::format("{}: {} of {} images cannot be decoded\n", options.path,
                                          verified->damaged.size(), verified->images);
@@ -318,7 +344,7 @@ void addPrepare(CLI::App& data, Asked& asked) {
   addOption(command, "--to", "DIR", options.to, "The folder to fill: data beside the studies")->capture_default_str();
 }
 
-/// A command that looks at a data set that is there.
+/// Adds a command that reads a data set and changes nothing.
 void addLook(CLI::App& data, Asked& asked, const char* name, const char* help,
              int (*run)(const DataOptions&, const Console&), const char* footer = nullptr) {
   auto [command, options] = addCommand(data, asked, name, help, run, footer);

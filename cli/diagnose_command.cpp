@@ -1,4 +1,6 @@
-// `expc diagnose`: what a design can be expected to find, before it is run.
+// `expc diagnose`: what a design can be expected to find, before it is run. This file reads the assumptions from the
+// command line (noise, effects, lost starts) against the plan's metrics and criteria, and prints; the simulation itself
+// is runtime/simulate. It also bounds the work, since the user waits in front of the terminal.
 
 #include <fmt/format.h>
 #include <llvm/ADT/StringExtras.h>
@@ -12,9 +14,9 @@
 #include "cli/commands.h"
 #include "cli/compilation.h"
 #include "compiler/language/words.h"
-#include "runtime/plan/find.h"
-#include "runtime/plan/json.h"
-#include "runtime/plan/printable.h"
+#include "runtime/base/find.h"
+#include "runtime/base/json.h"
+#include "runtime/base/printable.h"
 #include "runtime/report/document.h"
 #include "runtime/report/records_json.h"
 #include "runtime/report/sections.h"
@@ -22,14 +24,16 @@
 namespace expc::cli {
 namespace {
 
-/// A number with a unit, or without one.
+/// A number of the command line, with or without a unit.
 struct Quantity {
-  double value = 0;  // in base units
+  double value = 0;  // in base units: seconds, bytes, shares as fractions
   const language::Unit* unit = nullptr;
 };
 
-/// "1.3x", "12ms", "97%", "3"; nothing where it is none.
+/// Reads "1.3x", "12ms", "97%" or "3"; nothing if the text is no number or the unit is unknown.
 std::optional<Quantity> quantity(llvm::StringRef text) {
+  // The number is the longest beginning of signs, digits, points and exponents. No unit begins with e, so "2e3" is a
+  // number and never a unit.
   const size_t digits =
       text.find_if([](char c) { return !(llvm::isDigit(c) || llvm::StringRef("+-.eE").contains(c)); });
   const llvm::StringRef number = text.take_front(digits), unit = text.substr(number.size());
@@ -42,16 +46,18 @@ std::optional<Quantity> quantity(llvm::StringRef text) {
   return quantity;
 }
 
+/// Whether it can be a share: in per cent, "x", or a bare number.
 bool isShare(const Quantity& quantity) { return !quantity.unit || quantity.unit->type == "Share"; }
 
 using Quantities = std::map<std::string, Quantity>;
 
-/// Fills `to` from "NAME=VALUE" texts, or "VALUE" for the name "" where `nameless`; what is wrong with one, or "".
+/// Fills `to` from texts "NAME=VALUE"; with `nameless` also from "VALUE", for the name "". Returns the mistake, or "".
 std::string readPairs(const std::vector<std::string>& texts, const char* option, bool nameless, Quantities& to) {
   for (const std::string& text : texts) {
     auto [name, value] = llvm::StringRef(text).split('=');
     if (value.empty() && nameless) std::swap(name, value);
     const std::optional<Quantity> number = quantity(value);
+    // The message shows an example of the option that was mistyped.
     if (!number || (name.empty() && !nameless))
       return fmt::format("{} {}: expected {}NAME=VALUE, as in {}", option, text, nameless ? "VALUE or " : "",
                          nameless ? "--noise 2% or --noise wall=2%" : "--effect pays=1.3x");
@@ -60,7 +66,7 @@ std::string readPairs(const std::vector<std::string>& texts, const char* option,
   return "";
 }
 
-/// Fills `assumptions` with shares of noise; what is wrong, or "".
+/// Fills `assumptions` with shares of noise; the name "" stands for all metrics. Returns the mistake, or "".
 std::string readNoise(const plan::Plan& plan, const Quantities& noise, simulate::Assumptions& assumptions) {
   for (const auto& [name, quantity] : noise) {
     const plan::Metric* metric = name.empty() ? nullptr : plan.findMetric(name);
@@ -73,12 +79,13 @@ std::string readNoise(const plan::Plan& plan, const Quantities& noise, simulate:
   return "";
 }
 
-/// Fills `effects` with what is true of criteria; what is wrong, or "".
+/// Fills `effects` with the true effects of criteria, in the criterion's base unit. Returns the mistake, or "".
 std::string readEffects(const plan::Plan& plan, const Quantities& stated, std::map<std::string, double>& effects) {
   for (const auto& [name, quantity] : stated) {
-    const plan::Criterion* criterion = plan::named(plan.criteria, name);
+    const plan::Criterion* criterion = base::named(plan.criteria, name);
     if (!criterion) return fmt::format("--effect {}: the study {} has no criterion of that name", name, plan.study);
     const language::Unit* unit = language::findUnit(criterion->unit);
+    // A bare number is taken in the criterion's own unit; a unit must be of the same kind.
     const std::string_view type = criterion->unit.empty() ? "Share" : unit ? unit->type : "";
     if (quantity.unit && quantity.unit->type != type)
       return fmt::format("--effect {0}: {0} is about {1}, not about '{2}'", name,
@@ -88,14 +95,14 @@ std::string readEffects(const plan::Plan& plan, const Quantities& stated, std::m
   return "";
 }
 
-/// Counts the studies on a terminal.
+/// Counts simulated studies on a terminal, and clears its line before results are printed; silent otherwise.
 class Progress {
  public:
   base::Tick tick() {
     return [this](int64_t done, int64_t total) {
       const auto now = std::chrono::steady_clock::now();
       if (draws_ && now - drawn_ > std::chrono::milliseconds(200)) {
-        plan::tell(stderr, fmt::format("\rsimulating study {} of {}\x1b[K", done, total));
+        base::tell(stderr, fmt::format("\rsimulating study {} of {}\x1b[K", done, total));
         shown_ = true;
         drawn_ = now;
       }
@@ -103,7 +110,7 @@ class Progress {
     };
   }
   void clear() {
-    if (std::exchange(shown_, false)) plan::tell(stderr, "\r\x1b[K");
+    if (std::exchange(shown_, false)) base::tell(stderr, "\r\x1b[K");
   }
 
  private:
@@ -128,6 +135,9 @@ llvm::Expected<store::Results> storedOf(const plan::Plan& plan, const std::strin
 
 int showDiagnosis(const plan::Plan& plan, const std::string& results, bool null_cards, Format format,
                   const simulate::Assumptions& assumptions, simulate::DiagnosisOptions how, const Console& console) {
+  // Work is bounded before it starts. Fewer studies than kFewest would give shares too coarse to be of use, so a plan
+  // that is too large for these is refused; between the bounds fewer studies are simulated than asked for, with a
+  // message.
   constexpr uint64_t kMostWork = 30'000'000;  // about half a minute of two cores
   constexpr unsigned kFewest = 50;
   const uint64_t each = std::max<uint64_t>(1, simulate::workOf(plan));
@@ -144,20 +154,23 @@ int showDiagnosis(const plan::Plan& plan, const std::string& results, bool null_
   how.tick = progress.tick();
   auto stored = storedOf(plan, results, null_cards);
   if (!stored) return console.error(stored.takeError());
-  if (stored->trials.empty())  // so that nothing of what is assumed comes from them
+  // Nothing counts, so all assumptions are defaults: say why stored trials were not used.
+  if (stored->trials.empty())
     for (const std::string& why : stored->not_counted_reasons) console.message("kept, not counted: " + why);
   const auto diagnosis = simulate::diagnose(plan, simulate::modelOf(plan, *stored, assumptions), how);
   progress.clear();
-  return console.finish(format == Format::Json ? plan::prettyJson(report::diagnosisJson(plan, diagnosis)) + "\n"
+  return console.finish(format == Format::Json ? base::prettyJson(report::diagnosisJson(plan, diagnosis)) + "\n"
                                                : report::documentText(report::diagnosisBlocks(plan, diagnosis),
                                                                       console.width(), console.colourOut()));
 }
 
 int diagnose(const DiagnoseOptions& options, const Console& console) {
+  // Mistakes that need no plan come first: compiling a study only to reject an option would waste the user's time.
   Quantities noise, effects;
   for (const std::string& wrong :
        {readPairs(options.noise, "--noise", true, noise), readPairs(options.effects, "--effect", false, effects)})
     if (!wrong.empty()) return console.usage(wrong);
+  // A share of 1 would mean that no trial ever ends well, so that nothing could be simulated.
   std::optional<Quantity> lost;
   if (!options.lost.empty()) {
     lost = quantity(options.lost);
@@ -180,6 +193,7 @@ int diagnose(const DiagnoseOptions& options, const Console& console) {
          {readNoise(one.plan, noise, assumptions), readEffects(one.plan, effects, how.effects)})
       if (!wrong.empty()) return console.usage(wrong);
     if (&one != &plans->front() && !console.print("\n")) return kError;
+    // Results of null cards are kept apart from those of real ones.
     const bool null_cards = !options.machine.null_gpus.empty();
     if (const int code =
             showDiagnosis(one.plan, options.results, null_cards, options.format, assumptions, how, console);

@@ -1,4 +1,6 @@
-// `expc doctor`: what on this machine would spoil a measurement.
+// `expc doctor`: checks this machine for sources of noise and suggests fixes. The checks are runtime/validity; this
+// file collects their findings on the host, the cards and the results folder, and prints them. The exit code is kError
+// if any finding would spoil a measurement.
 
 #include <fmt/format.h>
 #include <llvm/Support/JSON.h>
@@ -7,9 +9,10 @@
 
 #include "cli/commands.h"
 #include "cli/compilation.h"
+#include "runtime/base/json.h"
+#include "runtime/base/json_record.h"
 #include "runtime/machine/machine.h"
-#include "runtime/plan/json.h"
-#include "runtime/plan/json_record.h"
+#include "runtime/machine/probe.h"
 #include "runtime/validity/doctor.h"
 
 namespace expc::cli {
@@ -17,10 +20,12 @@ namespace {
 
 using validity::Finding;
 
+/// The word for a finding's weight, in text and JSON.
 const char* wordOf(Finding::Weight weight) {
   return weight == Finding::Weight::Fine ? "fine" : weight == Finding::Weight::Note ? "note" : "spoils";
 }
 
+/// Returns the findings as text: one each, with reason and fix below it.
 std::string textOf(const std::vector<Finding>& findings) {
   std::string text;
   for (const Finding& finding : findings) {
@@ -31,16 +36,17 @@ std::string textOf(const std::vector<Finding>& findings) {
   return text;
 }
 
+/// Returns the document "expc.doctor/1" with the machine and the findings.
 std::string jsonOf(const machine::Machine& machine, const std::vector<Finding>& findings) {
   llvm::json::Array array;
   for (const Finding& finding : findings)
     array.push_back(llvm::json::Object{{"weight", wordOf(finding.weight)},
-                                       {"subject", plan::jsonText(finding.subject)},
-                                       {"what", plan::jsonText(finding.what)},
-                                       {"why", plan::jsonText(finding.why)},
-                                       {"mend", plan::jsonText(finding.mend)}});
-  return plan::prettyJson(llvm::json::Object{
-      {"schema", "expc.doctor/1"}, {"machine", plan::written(machine)}, {"findings", std::move(array)}});
+                                       {"subject", base::jsonText(finding.subject)},
+                                       {"what", base::jsonText(finding.what)},
+                                       {"why", base::jsonText(finding.why)},
+                                       {"mend", base::jsonText(finding.mend)}});
+  return base::prettyJson(llvm::json::Object{
+      {"schema", "expc.doctor/1"}, {"machine", base::written(machine)}, {"findings", std::move(array)}});
 }
 
 }  // namespace

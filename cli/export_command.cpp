@@ -1,18 +1,24 @@
+// `expc export`: writes stored results for other programs. The formats are runtime/export; this file checks which
+// options go together, loads results of every study with its judgement and history, and writes to a file (whole or not
+// at all) or to standard output.
+
 #include <fmt/format.h>
 #include <llvm/Support/raw_ostream.h>
 
 #include "cli/commands.h"
 #include "cli/compilation.h"
-#include "runtime/analysis/judgement.h"
+#include "runtime/analysis/results.h"
+#include "runtime/base/files/files.h"
 #include "runtime/export/formats.h"
 #include "runtime/export/table.h"
-#include "runtime/files/files.h"
 #include "runtime/simulate/forecast.h"
 #include "runtime/store/store.h"
 
 namespace expc::cli {
 namespace {
 
+/// Collects everything that formats may need of one study: results that count, the judgement and the history of all
+/// sessions.
 exports::Source sourceOf(plan::Plan plan, const store::Store& store, bool null_cards) {
   exports::Source source{std::move(plan), {}, {}, {}};
   source.results = null_cards ? store.loadLatest(source.plan, true) : store.load(source.plan);
@@ -21,10 +27,12 @@ exports::Source sourceOf(plan::Plan plan, const store::Store& store, bool null_c
   return source;
 }
 
+/// Returns the table that CSV and Parquet write.
 exports::Table tableOf(const ExportOptions& options, const std::vector<exports::Source>& sources) {
   return options.series ? exports::series(sources) : exports::measurements(sources);
 }
 
+/// Writes the chosen format; Parquet, which is written by another program, is handled in writeFile().
 void write(const ExportOptions& options, const std::vector<exports::Source>& sources, llvm::raw_ostream& out) {
   if (options.format == Format::Csv) exports::writeCsv(tableOf(options, sources), out, !options.no_formulas);
   if (options.format == Format::Json) exports::writeJson(sources, out);
@@ -36,12 +44,13 @@ void write(const ExportOptions& options, const std::vector<exports::Source>& sou
   if (options.format == Format::OpenMetrics) out << exports::openMetrics(sources);
 }
 
-/// Prints in pieces that end with a line, as they come: an export may be larger than what it is made of.
+/// A stream that prints in pieces that end with a line, as they come: an export may be larger than the results that it
+/// is made of, and is not collected in memory. Once a write fails, the rest is dropped.
 class Printed : public llvm::raw_ostream {
  public:
   explicit Printed(const Console& console) : console_(console) {}
   ~Printed() override { flush(); }
-  /// Whether all of it could be printed.
+  /// Prints what is left and returns whether all of it could be printed.
   bool ended() {
     flush();
     return open_ && console_.printRaw(kept_);
@@ -67,6 +76,7 @@ class Printed : public llvm::raw_ostream {
   bool open_ = true;
 };
 
+/// Writes to the file that the options name; the error names a way out.
 llvm::Error writeFile(const ExportOptions& options, const std::vector<exports::Source>& sources) {
   if (options.format == Format::Parquet) return exports::writeParquet(options.to, tableOf(options, sources));
   llvm::Error error = files::writeStream(options.to, [&](llvm::raw_ostream& out) { write(options, sources, out); });
@@ -75,7 +85,7 @@ llvm::Error writeFile(const ExportOptions& options, const std::vector<exports::S
       fmt::format("cannot write {}; name another file with --to FILE", llvm::toString(std::move(error))));
 }
 
-/// "" or what in these options does not go together.
+/// Returns which options do not go together, or "".
 std::string contradiction(const ExportOptions& options) {
   const bool table = options.format == Format::Csv || options.format == Format::Parquet;
   if (options.series && !table) return "--table series goes with --format csv and parquet; json holds both tables";

@@ -1,3 +1,7 @@
+// `expc fmt`: gives study files the one layout, in place, or shows what would change. The layout is made by
+// compiler/format; this file finds the files, and writes each whole or not at all. An error in one file does not keep
+// the others from being formatted, but decides the exit code.
+
 #include <fmt/format.h>
 #include <llvm/ADT/STLExtras.h>
 #include <llvm/Support/FileSystem.h>
@@ -11,9 +15,9 @@
 #include "cli/compilation.h"
 #include "compiler/format/format.h"
 #include "compiler/parse/parse.h"
-#include "runtime/files/files.h"
-#include "runtime/plan/printable.h"
-#include "runtime/report/layout.h"
+#include "runtime/base/files/files.h"
+#include "runtime/base/printable.h"
+#include "runtime/base/text.h"
 
 namespace expc::cli {
 
@@ -22,12 +26,13 @@ namespace {
 namespace sys = llvm::sys;
 namespace path = llvm::sys::path;
 
+/// Returns the error "cannot WHAT NAME: reason".
 llvm::Error cannot(std::string_view what, const std::string& name, std::error_code code) {
   return llvm::createStringError(code, fmt::format("cannot {} {}: {}", what, name, code.message()));
 }
 
-/// Adds the .exp files of a folder and the folders in it, by name. Hidden ones (`.git`) are left alone, and so are
-/// links: they lead to files of other folders.
+/// Adds the .exp files of a folder and of its subfolders, sorted by name. Hidden entries (`.git`) are skipped, and so
+/// are links: they lead to files that belong to other folders.
 llvm::Error addFolder(const std::string& folder, std::vector<std::string>& files) {
   std::vector<std::string> entries;
   std::error_code code;
@@ -49,7 +54,8 @@ llvm::Error addFolder(const std::string& folder, std::vector<std::string>& files
   return llvm::Error::success();
 }
 
-/// Adds a file, or of a folder those in it.
+/// Adds a file as it is named, or all .exp files of a folder; a folder without any is an error, since it is hardly
+/// meant.
 llvm::Error addPath(const std::string& name, std::vector<std::string>& files) {
   const size_t before = files.size();
   if (name == "-" || !sys::fs::is_directory(name))
@@ -60,14 +66,16 @@ llvm::Error addPath(const std::string& name, std::vector<std::string>& files) {
   return llvm::createStringError(fmt::format("there is no .exp file in the folder {}", name));
 }
 
-/// Formats one file as `options` say, and counts it where that changes it. False after saying what went wrong.
+/// Formats one file as `options` say, and counts it in `changed` if its layout differs. Returns false after saying what
+/// went wrong.
 bool formatFile(const std::string& name, const FmtOptions& options, const Console& console, Compilation& compilation,
                 size_t& changed) {
   const bool is_input = name == "-";
   auto buffer =
       is_input ? llvm::errorOrToExpected(llvm::MemoryBuffer::getSTDIN()) : files::read(name, files::kMostByHand);
   if (!buffer) return console.error("cannot read " + llvm::toString(buffer.takeError())) == kSuccess;
-  const std::string shown = is_input ? "<stdin>" : plan::printable(name);
+  // Printable, since the name stands in messages and in the diff's header.
+  const std::string shown = is_input ? "<stdin>" : base::printable(name);
   const auto file = parse::load(compilation.sources, shown, (*buffer)->getBuffer().str(), compilation.emitter);
   const auto after = file ? format::format(compilation.sources, *file, compilation.emitter) : std::nullopt;
   if (!after) return false;
@@ -97,7 +105,7 @@ int format(const FmtOptions& options, const Console& console) {
   showDiagnostics(compilation, console);
   if (!options.check || changed == 0) return good ? kSuccess : kError;
   console.message(fmt::format("{} of {} would change: run `expc fmt` on {}", changed,
-                              report::counted(files.size(), "file"), changed == 1 ? "it" : "them"));
+                              base::counted(files.size(), "file"), changed == 1 ? "it" : "them"));
   return kError;
 }
 

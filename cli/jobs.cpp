@@ -1,3 +1,8 @@
+// Detached and submitted runs: submits a run to a cluster (`run --on`), leaves one in the background (`run --detach`),
+// and shows, follows and ends such runs (status, attach, cancel). Before a run waits in a queue, every mistake that can
+// be known now is reported. Records of jobs lie in the folder of jobs inside the results; reading and writing them,
+// scripts and the queue belong to runtime/cluster.
+
 #include "runtime/cluster/jobs.h"
 
 #include <fcntl.h>
@@ -17,11 +22,11 @@
 #include "cli/compilation.h"
 #include "compiler/lower/lower.h"
 #include "runtime/base/descriptor.h"
+#include "runtime/base/files/files.h"
+#include "runtime/base/printable.h"
 #include "runtime/cluster/slurm.h"
 #include "runtime/engine/inputs/command_files.h"
 #include "runtime/engine/inputs/data.h"
-#include "runtime/files/files.h"
-#include "runtime/plan/printable.h"
 
 namespace expc::cli {
 
@@ -32,9 +37,10 @@ using cluster::JobRecord;
 using cluster::JobState;
 using cluster::JobView;
 
-/// The command line of the run itself, without what says where it runs.
+/// Returns the command line that the job itself executes: this one, without the options that say where it runs. The
+/// program is this executable, whatever PATH says on the cluster.
 std::vector<std::string> ownCommand(const std::vector<std::string>& words) {
-  std::error_code failed;  // without /proc nothing is run
+  std::error_code failed;  // without /proc no job can run either
   std::vector<std::string> command{fs::read_symlink("/proc/self/exe", failed).string()};
   for (size_t i = 0; i < words.size(); ++i) {
     const std::string& word = words[i];
@@ -47,6 +53,7 @@ std::vector<std::string> ownCommand(const std::vector<std::string>& words) {
   return command;
 }
 
+/// Describes the nodes of a job for messages: "2 nodes with 4 GPUs each".
 std::string systemText(const check::System& system) {
   const auto number = [&](const char* property) {
     return system[property] ? static_cast<int64_t>(system[property]->asNumber()->toDouble()) : 0;
@@ -58,14 +65,17 @@ std::string systemText(const check::System& system) {
                   : text;
 }
 
-/// Describes each node of a job, as far as the site file states it in settings of its own.
+/// Returns what is known of a job's nodes from the site file's own settings, for rules with `system`. Everything else
+/// stays unknown.
 check::System systemOf(const cluster::Site& site, const MachineOptions& machine) {
   check::System system = check::System::unknown("local");
   const auto set = [&](const char* property, llvm::StringRef text) {
     int64_t number = 0;
-    if (!text.rsplit(':').second.getAsInteger(10, number) || !text.getAsInteger(10, number))  // or h100:4
+    // Slurm also takes a type before the number, as in h100:4.
+    if (!text.rsplit(':').second.getAsInteger(10, number) || !text.getAsInteger(10, number))
       system.set(property, check::Value::number(number));
   };
+  // One node is Slurm's default, unless an option that we do not read says otherwise.
   const bool others = llvm::any_of(
       site.options, [](llvm::StringRef option) { return option.starts_with("-N") || option.starts_with("--nodes"); });
   if (!others) set("nodes", "1");
@@ -78,12 +88,13 @@ check::System systemOf(const cluster::Site& site, const MachineOptions& machine)
   return system;
 }
 
-/// Reports every mistake that can be known before the queue: errors of the study, missing inputs, and rules that leave
-/// the job's nodes no point. A site that sets something up first may bring data and programs. Returns kSuccess, or the
-/// exit code.
+/// Reports every mistake that can be known before the job is queued: errors of the study, missing inputs, and rules
+/// that leave the job's nodes no point. If the site file sets something up or loads modules first, that may bring data
+/// and programs, so these are not looked for. Returns kSuccess, or the exit code.
 int canStart(const RunOptions& options, const cluster::Site& site, const check::System& system,
              const Console& console) {
-  if (fs::path(options.study.file).extension() != ".exp") return kSuccess;  // a plan, which was compiled elsewhere
+  // A plan was compiled elsewhere, and perhaps for another machine.
+  if (fs::path(options.study.file).extension() != ".exp") return kSuccess;
   Compilation compilation;
   if (!openWithoutErrors(options.study, console, compilation)) return kError;
   std::vector<std::string> idle;
@@ -111,6 +122,7 @@ int canStart(const RunOptions& options, const cluster::Site& site, const check::
   return any || idle.empty() ? kSuccess : kNothingRan;
 }
 
+/// Reads the site file, if there is one, and checks that the variables that it passes on are set here.
 llvm::Expected<cluster::Site> siteOf(const RunOptions& options) {
   if (options.site.empty()) return cluster::Site();
   auto site = cluster::readSite(options.site);
@@ -123,6 +135,8 @@ llvm::Expected<cluster::Site> siteOf(const RunOptions& options) {
   return site;
 }
 
+/// Submits a script and records the job. The script is written before its id is known, so it has a temporary name until
+/// then.
 llvm::Expected<JobRecord> submitScript(const RunOptions& options, const std::string& folder,
                                        const std::string& script) {
   std::error_code error;
@@ -145,6 +159,7 @@ llvm::Expected<JobRecord> submitScript(const RunOptions& options, const std::str
   return job;
 }
 
+/// Describes a job's state: "ended with exit code 3".
 std::string stateText(const JobView& view) {
   const char* word = view.state == JobState::Unknown   ? "unknown"
                      : view.state == JobState::Pending ? "pending"
@@ -156,7 +171,7 @@ std::string stateText(const JobView& view) {
   return text;
 }
 
-/// Prints what a log has got since `told`.
+/// Prints what was added to a log since `told`, its length at the last call. A log that is not there yet has nothing.
 void showMore(const std::string& path, size_t& told, const Console& console) {
   auto log = files::read(path, files::kMost, files::Links::Refused);
   if (!log) return llvm::consumeError(log.takeError());
@@ -165,6 +180,8 @@ void showMore(const std::string& path, size_t& told, const Console& console) {
   console.print(more);
 }
 
+/// Prints a job's log and changes of its state until it ends; returns its exit code. A local job whose state is unknown
+/// has lost its process and is given up; a cluster may answer again.
 int follow(const std::string& folder, const JobRecord& job, const Console& console) {
   size_t told = 0;
   std::string last;
@@ -176,17 +193,19 @@ int follow(const std::string& folder, const JobRecord& job, const Console& conso
     if (const std::string text = stateText(view); text != last) console.message(job.name + ": " + (last = text));
     if (view.state == JobState::Ended) return view.code.value_or(kError);
     if (job.cluster.empty() && view.state == JobState::Unknown) return kError;
+    // Half a second is fast enough for a reader; cluster::look asks Slurm at most once in ten seconds.
     std::this_thread::sleep_for(std::chrono::milliseconds(500));
   }
 }
 
+/// Returns the commands that follow and end a job.
 std::string waysOn(const JobRecord& job, const std::string& results) {
   const std::string rest = results == "results" ? "" : " --results " + cluster::quoted(results);
   return fmt::format("{}: follow it with `expc attach {}{}`, end it with `expc cancel {}{}`", job.name, job.name, rest,
                      job.name, rest);
 }
 
-/// The jobs that are meant: the one named, or all. The error says which there are.
+/// Returns the job that the options name, or all jobs if they name none. The error says how to list them.
 llvm::Expected<std::vector<JobRecord>> chosenJobs(const JobOptions& options, const Console& console) {
   std::vector<std::string> messages;
   auto jobs = cluster::readJobs(cluster::jobsFolder(options.results), messages);
@@ -208,8 +227,9 @@ int submitRun(const RunOptions& options, const Console& console) {
   const std::string folder = cluster::jobsFolder(options.results);
   const cluster::Job job{fs::path(options.study.file).stem().string(), ownCommand(options.words),
                          fs::current_path().string(), folder};
+  // Names end up in a script for the shell and for Slurm's own parser, which cannot quote control characters.
   for (const std::string& name : {job.name, job.folder, job.jobs})
-    if (plan::printable(name) != name)
+    if (base::printable(name) != name)
       return console.error(name + ": holds a control character or is no UTF-8, so a script for Slurm cannot name it");
   const std::string script = cluster::renderScript(*site, job);
   if (options.dry_run) return console.printRaw(script) ? kSuccess : kError;
@@ -226,6 +246,8 @@ int detachRun(const RunOptions& options, const Console& console, int (*run)(cons
   fs::create_directories(folder, error);
   base::Pipe ready;
   if (ready.read < 0) return console.error("no pipe can be made");
+  // The child reports through a pipe once its record is written; the parent waits for that, so that `expc status` finds
+  // the job at once. The pipe closes without a word if the child fails.
   const pid_t child = fork();
   if (child < 0) return console.error("no process can be made");
   if (child > 0) {
@@ -237,12 +259,15 @@ int detachRun(const RunOptions& options, const Console& console, int (*run)(cons
     console.message(waysOn(job, options.results));
     return kSuccess;
   }
+  // A session of its own leaves the terminal, and SIGHUP is ignored, so closing the terminal ends nothing.
   setsid();
   std::signal(SIGHUP, SIG_IGN);
   const JobRecord job = cluster::ownProcess(options.study.file);
   const int log = files::openLog(folder + "/" + job.name + ".log");
   const int nothing = ::open("/dev/null", O_RDONLY);
+  // _exit, since this is a copy of the parent: its destructors and buffers must not run twice.
   if (llvm::errorToBool(cluster::writeJob(folder, job)) || log < 0) _exit(kError);
+  // All standard streams are replaced, or the terminal could not be closed.
   dup2(nothing, STDIN_FILENO);
   dup2(log, STDOUT_FILENO);
   dup2(log, STDERR_FILENO);
@@ -260,7 +285,7 @@ int status(const JobOptions& options, const Console& console) {
   auto views = cluster::look(cluster::jobsFolder(options.results), *jobs);
   if (!views) return console.error(views.takeError());
   for (const JobRecord& job : *jobs)
-    console.print(plan::printable(job.name + "  " + job.study + "  " + stateText(views->at(job.name))) + "\n");
+    console.print(base::printable(job.name + "  " + job.study + "  " + stateText(views->at(job.name))) + "\n");
   return kSuccess;
 }
 
@@ -280,13 +305,14 @@ int cancel(const JobOptions& options, const Console& console) {
   int code = kSuccess;
   size_t over = 0;
   for (const JobRecord& job : *jobs) {
+    // `over` counts jobs that had ended already.
     if (views->at(job.name).state == JobState::Ended && ++over) continue;
     if (auto error = cluster::cancel(folder, job))
       code = console.error(std::move(error));
     else
       console.message(job.name + " is asked to end; what it measured is kept");
   }
-  // Silence would look like a job that was ended.
+  // Say so: silence would look like a job that was ended.
   if (over == jobs->size())
     console.message(options.job.empty() ? options.results + " has no job that is left to end"
                                         : options.job + " needs no end: " + stateText(views->begin()->second));

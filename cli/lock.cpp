@@ -1,3 +1,8 @@
+// Locks of studies: makes one from the compiled study, reads and writes it, and compares two. Entries of a lock have
+// the form {"meaning": digest, "text": source}. Only meanings are compared, so formatting never counts as a change;
+// texts are shown. Digests of meanings come from the plan (lower::outlineOf), so a lock and a stored result agree about
+// when two studies are the same.
+
 #include "cli/lock.h"
 
 #include <fmt/format.h>
@@ -7,28 +12,31 @@
 #include <map>
 
 #include "compiler/lower/lower.h"
+#include "runtime/base/files/files.h"
+#include "runtime/base/hash.h"
+#include "runtime/base/json.h"
+#include "runtime/base/printable.h"
 #include "runtime/engine/inputs/command_files.h"
 #include "runtime/engine/inputs/data.h"
-#include "runtime/files/files.h"
-#include "runtime/plan/json.h"
-#include "runtime/plan/printable.h"
 
 namespace expc::cli {
 namespace {
 
 constexpr llvm::StringLiteral kSchema = "expc.lock/3";
 
-/// The sections of a plan's declarations, and what one of each is called.
+/// The sections of a lock that list declarations, and the word for one of them.
 constexpr std::pair<llvm::StringLiteral, const char*> kDeclared[] = {
     {"workloads", "workload"},     {"factors", "factor"},     {"metrics", "metric"},
     {"comparisons", "comparison"}, {"criteria", "criterion"}, {"references", "reference"}};
 
-/// What is compared, and how it is shown. No text is compared: it changes with each formatting.
+/// Returns an entry of a lock: the meaning, which is compared, and the text, which is only shown because formatting
+/// changes it.
 llvm::json::Object entry(std::string meaning, const std::string& text) {
-  return llvm::json::Object{{"meaning", std::move(meaning)}, {"text", plan::jsonText(text)}};
+  return llvm::json::Object{{"meaning", std::move(meaning)}, {"text", base::jsonText(text)}};
 }
 
 template <typename Declared>
+/// The text of a declaration; sorts without one of their own are shown by name only.
 std::string textOf(const Declared& declared) {
   if constexpr (requires { declared.text; }) return declared.text;
   return "";
@@ -38,7 +46,8 @@ std::string textOf(const plan::Factor& factor) {
   return factor.baseline ? text + " baseline " + factor.levels[*factor.baseline].label : text;
 }
 
-/// The declarations of one sort by name, each as the digest of what it means.
+/// Returns the declarations of one section by label or name, each as the digest of its meaning. `meanings` is in the
+/// order of `declared`.
 template <typename Declared>
 llvm::json::Object sectionOf(const llvm::json::Value& meanings, const std::vector<Declared>& declared) {
   llvm::json::Object section;
@@ -46,39 +55,42 @@ llvm::json::Object sectionOf(const llvm::json::Value& meanings, const std::vecto
     const llvm::json::Value& meaning = (*meanings.getAsArray())[i];
     const llvm::StringRef label = meaning.getAsObject()->getString("label").value_or("");
     section[(label.empty() ? *meaning.getAsObject()->getString("name") : label).str()] =
-        entry(plan::shortHash(plan::canonicalJson(meaning)), textOf(declared[i]));
+        entry(base::shortHash(base::canonicalJson(meaning)), textOf(declared[i]));
   }
   return section;
 }
 
-/// By name; one without a name of its own goes by its text.
+/// Returns the rules by name. A rule without a name, or with one that is taken, is listed under its text.
 llvm::json::Object rulesOf(const check::Study& study) {
   llvm::json::Object rules;
   for (const check::Rule& rule : study.rules) {
     const std::string text = (rule.kind == ast::RuleKind::Require ? "require " : "exclude ") + rule.text;
-    const std::string meaning = plan::jsonText(lower::withoutBlanks(text)).getAsString()->str();
+    const std::string meaning = base::jsonText(lower::withoutBlanks(text)).getAsString()->str();
     rules[rule.name.empty() || rules.get(rule.name) ? meaning : rule.name] = entry(meaning, text);
   }
   return rules;
 }
 
-/// What is fixed, by use: the values of arguments, or the defaults that count somewhere.
+/// Returns the arguments of each use that are no factor: those given by the study, or with `defaults` those that come
+/// from the workload's declaration.
 llvm::json::Object argumentsOf(const check::Study& study, bool defaults) {
   llvm::json::Object arguments;
   for (const check::Use& use : study.uses)
     for (size_t i = 0; i < use.arguments.size(); ++i) {
       const auto& value = use.arguments[i];
       const int factor = study.factor_of[i];
+      // A default that a factor replaces everywhere does not count.
       const bool varies = factor >= 0 && !study.factors[factor].active;
       if (!value || (value == use.workload->parameters[use.parameter_of[i]].fallback) != defaults) continue;
       if (defaults && varies) continue;
       const std::string owner = use.label.empty() ? "" : use.label + ".";
-      arguments[owner + study.workload->parameters[i].name] = plan::jsonText(value->toString());
+      arguments[owner + study.workload->parameters[i].name] = base::jsonText(value->toString());
     }
   return arguments;
 }
 
-/// Their number, a digest of their ids, and how many there are of each level: as small for millions as for ten.
+/// Returns the number of points, a digest of their ids, and how many there are of each level. This is as small for
+/// millions of points as for ten, and still names which level gained or lost points.
 llvm::json::Object pointsOf(const points::Prepared& prepared, const llvm::json::Object& meaning) {
   llvm::json::Object levels;
   const check::Study& study = prepared.study();
@@ -87,17 +99,18 @@ llvm::json::Object pointsOf(const points::Prepared& prepared, const llvm::json::
       std::vector<std::string> values;
       for (const check::Value& value : study.factors[i].levels[level].values) values.push_back(value.toString());
       const llvm::json::Value name =
-          plan::jsonText(fmt::format("{}={}", study.factors[i].name, fmt::join(values, ", ")));
+          base::jsonText(fmt::format("{}={}", study.factors[i].name, fmt::join(values, ", ")));
       levels[name.getAsString()->str()] = prepared.survey->seen.count(i, level);
     }
   return llvm::json::Object{{"count", prepared.survey->points},
-                            {"ids", plan::shortHash(plan::canonicalJson(*meaning.get("points")))},
+                            {"ids", base::shortHash(base::canonicalJson(*meaning.get("points")))},
                             {"levels", std::move(levels)}};
 }
 
+/// Progress is not shown while a lock is made.
 llvm::Error noTick() { return llvm::Error::success(); }
 
-/// Digests of what commands read, by workload; null where something is missing on this machine.
+/// Returns the digests of files that commands read, by workload; null if something is missing on this machine.
 llvm::json::Object inputsOf(const plan::Plan& head) {
   llvm::json::Object inputs;
   for (unsigned i = 0; i < head.workloads.size(); ++i) {
@@ -109,10 +122,11 @@ llvm::json::Object inputsOf(const plan::Plan& head) {
   return inputs;
 }
 
-/// Digests of what points read; null where it is not on this machine.
+/// Returns the digests of data that points read, by path; null if it is not on this machine.
 llvm::Expected<llvm::json::Object> dataOf(const plan::Plan& head) {
   llvm::json::Object data;
   for (const std::string& path : head.data_paths) {
+    // Each path is digested by itself, so that one missing path does not hide the others.
     plan::Plan one;
     one.root = head.root;
     one.data_paths = {path};
@@ -127,6 +141,7 @@ llvm::Expected<llvm::json::Object> dataOf(const plan::Plan& head) {
   return data;
 }
 
+/// Returns the lock of one study; without `with_data` its section of data is empty.
 llvm::Expected<llvm::json::Object> lockOf(const points::Prepared& prepared, bool with_data) {
   const lower::Outline outline = lower::outlineOf(prepared);
   const plan::Plan& head = outline.head;
@@ -156,24 +171,27 @@ llvm::Expected<llvm::json::Object> lockOf(const points::Prepared& prepared, bool
 
 // ---- comparing
 
+/// The meaning of an entry; a value that is no entry, such as a digest, is its own meaning.
 llvm::json::Value meaningOf(const llvm::json::Value& value) {
   const llvm::json::Object* object = value.getAsObject();
   const llvm::json::Value* meaning = object ? object->get("meaning") : nullptr;
   return meaning ? *meaning : value;
 }
 
+/// The text of an entry or value for messages.
 std::string shown(const llvm::json::Value& value) {
   if (const llvm::json::Object* object = value.getAsObject(); object && object->get("text"))
     return object->getString("text").value_or("").str();
-  return value.getAsString() ? value.getAsString()->str() : plan::canonicalJson(value);
+  return value.getAsString() ? value.getAsString()->str() : base::canonicalJson(value);
 }
 
-/// Says what changed from one lock of a study to another, at most `most` lines of a kind.
+/// Collects the changes from one lock of a study to another, at most `most` lines of a kind.
 class Comparer {
  public:
   explicit Comparer(size_t most) : most_(most) {}
   std::vector<std::string> lines;
 
+  /// Adds the changes of one study.
   void study(const std::string& name, const llvm::json::Object& before, const llvm::json::Object& after) {
     study_ = name;
     const size_t count = lines.size();
@@ -184,16 +202,18 @@ class Comparer {
     };
     for (const auto& [name, what] : kDeclared) section(what, name);
     section("argument", "arguments");
-    // What another version of a module has beside what there was leaves the points as they are.
+    // Defaults are compared only where both locks have them: a parameter that another version of a module adds or drops
+    // leaves the points as they are.
     section("default of", "defaults", false);
-    // The points tell whether rules mean something else; their texts say why.
+    // Rules are listed only if the study means something else: their texts then say why. Rewriting a rule without an
+    // effect is no change.
     if (!means_the_same) section("rule", "rules");
     section("inputs of", "inputs", false);
     section("data", "data", false);
     points(members(before, "points"), members(after, "points"));
     if (const auto *a = before.get("design"), *b = after.get("design"); a && b && *a != *b)
       say("design changed: {} -> {}", shown(*a), shown(*b));
-    // Whatever none of the sections holds.
+    // A changed digest that no section explains is still reported.
     if (old_digest && digest && lines.size() == count && !means_the_same)
       say("its meaning changed (digest {} -> {})", shown(*old_digest), shown(*digest));
   }
@@ -201,16 +221,18 @@ class Comparer {
  private:
   template <typename... Arguments>
   void say(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
-    lines.push_back(plan::printable(study_ + ": " + fmt::format(format, std::forward<Arguments>(arguments)...)));
+    lines.push_back(base::printable(study_ + ": " + fmt::format(format, std::forward<Arguments>(arguments)...)));
   }
 
+  /// Returns a section; an empty one if it is missing, as in a lock from a stranger.
   static const llvm::json::Object& members(const llvm::json::Object& of, llvm::StringRef name) {
     static const llvm::json::Object kNone;
     const llvm::json::Object* found = of.getObject(name);
     return found ? *found : kNone;
   }
 
-  /// The same number of points may be others; then some level or none has fewer or more.
+  /// Adds changes of points. Equal counts can hide different points, so ids are compared; then levels whose counts
+  /// changed are listed.
   void points(const llvm::json::Object& before, const llvm::json::Object& after) {
     const llvm::json::Value *left = before.get("ids"), *right = after.get("ids");
     if (!left || !right || *left == *right) return;
@@ -218,7 +240,8 @@ class Comparer {
     list("points with", members(before, "levels"), members(after, "levels"), true);
   }
 
-  /// Unless they are the `whole` of what there is, what is not there on one side holds nobody to anything.
+  /// Adds the differences of one section. If it is not the `whole` of what there is (data, inputs, defaults), an entry
+  /// that is missing or null on one side is no change: that side does not know it.
   void list(std::string_view what, const llvm::json::Object& before, const llvm::json::Object& after, bool whole) {
     std::vector<std::string> added, removed, changed;
     for (const auto& [key, value] : after) {
@@ -236,13 +259,14 @@ class Comparer {
     }
   }
 
-  /// What has no name of its own goes by its text.
+  /// Names an entry: by its key, or by its text if the key is only its meaning.
   static std::string named(std::string_view what, llvm::StringRef key, const llvm::json::Value& value) {
     const llvm::json::Object* object = value.getAsObject();
     const bool nameless = object && object->getString("meaning") == key;
     return fmt::format("{} {}", what, nameless ? shown(value) : key.str());
   }
 
+  /// Returns ": before -> after", or "" if the texts do not show the difference.
   static std::string from(const std::string& before, const std::string& after) {
     return before == after ? "" : fmt::format(": {} -> {}", before, after);
   }
@@ -258,6 +282,7 @@ std::string lockPath(const std::string& study_file) { return study_file + ".lock
 llvm::Expected<llvm::json::Value> makeLock(const check::Program& program, bool data, diag::Emitter& emitter) {
   llvm::json::Object studies;
   for (const auto& study : program.studies) {
+    // Without presets and -D: a lock holds the study as it is written.
     const select::Selection whole{study->name, {}, {}};
     auto prepared = points::Prepared::of(program, *study, whole, nullptr, emitter);
     if (!prepared) return llvm::createStringError("the study has errors");
@@ -269,7 +294,7 @@ llvm::Expected<llvm::json::Value> makeLock(const check::Program& program, bool d
 }
 
 llvm::Error writeLock(const std::string& path, const llvm::json::Value& lock) {
-  return files::write(path, plan::prettyJson(lock) + "\n");
+  return files::write(path, base::prettyJson(lock) + "\n");
 }
 
 llvm::Expected<llvm::json::Value> readLock(const std::string& path) {
@@ -281,7 +306,7 @@ llvm::Expected<llvm::json::Value> readLock(const std::string& path) {
 }
 
 llvm::Expected<llvm::json::Value> parseLock(std::string_view text) {
-  auto json = plan::parseJson(text);
+  auto json = base::parseJson(text);
   if (!json) return llvm::createStringError(fmt::format("is no lock: {}", llvm::toString(json.takeError())));
   const llvm::json::Object* object = json->getAsObject();
   const llvm::json::Object* studies = object ? object->getObject("studies") : nullptr;

@@ -1,5 +1,10 @@
 #pragma once
 
+// Locks: a file beside a study that records what the study means, so that `expc run` can refuse a study that has
+// changed and `expc plan --diff` can say what changed. A lock holds digests of meanings, not texts, so formatting and
+// comments change nothing; the texts stand beside the digests only to be shown. `run` compares the lock with the study
+// as it is now, and holds measured data to the digests of the lock.
+
 #include <llvm/Support/Error.h>
 #include <llvm/Support/JSON.h>
 
@@ -13,30 +18,35 @@
 
 namespace expc::cli {
 
-/// "study.exp.lock"
+/// Returns the path of a study's lock: "study.exp.lock".
 std::string lockPath(const std::string& study_file);
 
-/// What the studies of a file mean ("expc.lock/3"): for each its digest, workloads, factors, rules, metrics,
-/// comparisons, criteria and references, each as a digest of what it means beside its text, the values of arguments and
-/// of the defaults that count, the design, the digests of the data that points read (null where it is not there), and
-/// of the points their number, a digest of their ids and how many have each level. Of the whole studies, whatever
-/// presets and -D a run adds; nothing in it depends on a machine, on where the file lies or on how it is formatted.
-/// Nothing after a report or an error. Without `data` its digests are left out: a run makes them itself, and it may be
-/// large.
+/// Makes the lock of a file's studies (schema "expc.lock/3"). For each study it holds:
+///   - its digest, and the design;
+///   - workloads, factors, rules, metrics, comparisons, criteria and references, each as a digest of its meaning beside
+///   its text;
+///   - values of arguments, and those defaults that count;
+///   - digests of the data that points read and of the files that commands read (null if missing on this machine);
+///   - of its points the number, a digest of their ids, and how many have each level.
+/// The lock describes whole studies, whatever presets and -D a run adds, and depends on neither the machine, the file's
+/// location nor its formatting. Without `data` the digests of data are left out: a run computes them itself, and the
+/// data may be large. Fails after reporting to `emitter`, or if a file cannot be read.
 llvm::Expected<llvm::json::Value> makeLock(const check::Program& program, bool data, diag::Emitter& emitter);
 
-/// Writes it beside the study, whole or not at all.
+/// Writes the lock to `path`, whole or not at all.
 llvm::Error writeLock(const std::string& path, const llvm::json::Value& lock);
-/// The lock in a file. What is no lock of this version is refused, however it came there.
+/// Reads a lock. Any other version, and any other JSON, is refused, so callers may rely on an object `studies` of
+/// objects.
 llvm::Expected<llvm::json::Value> readLock(const std::string& path);
-/// The same of its text; errors begin with "is no lock".
+/// Parses the text of a lock; errors begin with "is no lock".
 llvm::Expected<llvm::json::Value> parseLock(std::string_view text);
 
-/// The digests of data that a lock holds for a study, by path; those that were not there are left out.
+/// Returns the digests of data that a lock records for a study, by path; data that was missing when the lock was made
+/// is left out.
 std::map<std::string, std::string> lockedData(const llvm::json::Value& lock, const std::string& study);
 
-/// What changed from one lock to another, a line each, at most `most` of a kind; empty if they mean the same. With
-/// `study` only what concerns that one.
+/// Describes the changes from one lock to another, one line each and at most `most` of a kind; empty if both mean the
+/// same. With `study` only changes of that study.
 std::vector<std::string> compareLocks(const llvm::json::Value& before, const llvm::json::Value& after, size_t most,
                                       const std::optional<std::string>& study = std::nullopt);
 

@@ -1,3 +1,9 @@
+// Answers for estimates that depend on files: the sizes in a model's config.json, and how many tokens the rows of a
+// data set have. The formulas of the standard library call functions by name (`config`, `row_tokens`); this file maps
+// these to the readers that the worker uses, so that an estimate and a run cannot disagree about a file. Answers are
+// cached by the text of their arguments, since points in the thousands ask the same. An unknown answer is no error: a
+// plan without the estimate is still a plan, and a note says what is missing.
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <llvm/ADT/StringMap.h>
@@ -23,11 +29,13 @@ using check::Value;
 
 std::string nameOf(const EnumValue& level) { return level.type->levels[level.level].name; }
 
+/// Returns the number as a whole one; 0 if it is not whole.
 int64_t wholeOf(const Value& value) {
   const Rational& number = *value.asNumber();
   return number.isInteger() ? number.numerator() : 0;
 }
 
+/// Finds the template of a level by its name in the language.
 std::optional<text::Template> templateNamed(const std::string& name) {
   using enum text::Template;
   for (const text::Template kind : {Instruct, Grammar, Summarize, Plain})
@@ -35,11 +43,13 @@ std::optional<text::Template> templateNamed(const std::string& name) {
   return std::nullopt;
 }
 
+/// The answers for one study, with a cache of every file that was read.
 class Files {
  public:
   Files(const std::string& study, std::vector<std::string>& notes)
       : root_(llvm::sys::path::parent_path(study)), notes_(notes) {}
 
+  /// Answers a formula's question; nothing if it cannot be known, or is none of ours.
   std::optional<Rational> ask(std::string_view function, std::span<const Value> arguments) {
     if (function == "config") return config(arguments[0], text(arguments[1]));
     if (function == "row_tokens") return rowTokens(arguments);
@@ -55,7 +65,7 @@ class Files {
     return std::string(result);
   }
 
-  /// The file or folder that a value names: a path, or a level with one; "": none.
+  /// Returns the file or folder that a value names: a path, or a level that holds one; "" if it names none.
   std::string pathIn(const Value& value) const {
     const Value* named = &value;
     if (const auto* level = std::get_if<EnumValue>(&value.node)) {
@@ -66,6 +76,7 @@ class Files {
     return path ? whole(*path) : "";
   }
 
+  /// Returns a size from a model's config.json ("hidden_size"); flags are 0 and 1.
   std::optional<Rational> config(const Value& model, const std::string& name) {
     const llvm::json::Value* value = sizesOf(model).get(name);
     if (!value) return std::nullopt;
@@ -74,7 +85,8 @@ class Files {
     return number ? std::optional(Rational(*number)) : std::nullopt;
   }
 
-  /// As config.json has them, with what it leaves out; empty where nothing is known.
+  /// Returns a model's sizes under the names of config.json, with the defaults of omitted ones; empty if nothing is
+  /// known.
   const llvm::json::Object& sizesOf(const Value& model) {
     const auto [at, fresh] = sizes_.try_emplace(model.toString());
     if (!fresh) return at->second;
@@ -94,7 +106,8 @@ class Files {
     return at->second;
   }
 
-  /// Arguments: "longest" or "learnt", rows of a batch, and what lengthsOf takes.
+  /// Returns the length of the longest row, or the most learnt tokens in a batch. Arguments: "longest" or "learnt",
+  /// rows of a batch, then the arguments of lengthsOf.
   std::optional<Rational> rowTokens(std::span<const Value> arguments) {
     const std::optional<text::RowLengths>& lengths = lengthsOf(arguments.subspan(2));
     if (!lengths || lengths->count() == 0) return std::nullopt;
@@ -103,10 +116,13 @@ class Files {
     return std::nullopt;
   }
 
-  /// Arguments: the longest that a row may be, data, template, row limit, tokenizer, model, and whether rows are pairs.
+  /// Returns the lengths of all rows, in tokens. Arguments: the most tokens of a row, data, template, row limit,
+  /// tokenizer, model, and whether rows are pairs.
   const std::optional<text::RowLengths>& lengthsOf(std::span<const Value> arguments) {
     std::vector<std::string> key;
     for (const Value& argument : arguments) key.push_back(argument.toString());
+    // The entry stays empty on every return below: what could not be read once is not read again, and its note stands
+    // once.
     const auto [at, fresh] = lengths_.try_emplace(fmt::format("{}", fmt::join(key, "\n")));
     if (!fresh) return at->second;
     const auto* data = std::get_if<EnumValue>(&arguments[1].node);
@@ -119,15 +135,19 @@ class Files {
                     .kind = *shape,
                     .pairs = arguments[6].asBool(),
                     .row_limit = wholeOf(arguments[3])};
+    // A level without a path but with a number is synthetic data of that many rows.
     if (options.data.path.empty() && data->payload.size() == 1) options.synthetic = wholeOf(data->payload[0]);
     options.tokenizer = pathIn(arguments[4]);
     options.model_folder = pathIn(arguments[5]);
     options.vocabulary = *vocabulary;
     options.max_length = wholeOf(arguments[0]);
+    // Missing data is common when planning for another machine, so it gets a note of its own before anything is opened.
     if (const std::string& path = options.data.path; !path.empty() && !llvm::sys::fs::exists(path))
       note(fmt::format("nothing is expected of the memory of points that read {}, which is not there", path));
     else
       at->second = measured(options);
+    // Without a tokenizer each byte is a token. With a large vocabulary that is hardly meant, and the estimate would be
+    // several times too high.
     if (!options.data.path.empty() && options.tokenizer.empty() && options.model_folder.empty() &&
         options.vocabulary >= kLlama3Vocabulary)
       note(
@@ -137,6 +157,7 @@ class Files {
     return at->second;
   }
 
+  /// Tokenizes all rows on all cores to count them; nothing after a note.
   std::optional<text::RowLengths> measured(const text::TokenRowsOptions& options) {
     const auto drop = [&](llvm::Error error) {
       note(fmt::format("nothing is expected of the memory of points whose rows cannot be read: {}",
@@ -150,12 +171,13 @@ class Files {
     return std::move(*lengths);
   }
 
-  /// Rows of several templates may lie in one folder, and it is said once.
+  /// Adds a note once: rows of several templates may lie in one folder and fail for the same reason.
   void note(std::string text) {
     if (std::find(notes_.begin(), notes_.end(), text) == notes_.end()) notes_.push_back(std::move(text));
   }
 
   std::string root_;
+  /// Caches by the text of the arguments; StringMap keeps references valid while it grows.
   llvm::StringMap<llvm::json::Object> sizes_;
   llvm::StringMap<std::optional<text::RowLengths>> lengths_;
   std::vector<std::string>& notes_;

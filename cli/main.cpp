@@ -1,4 +1,4 @@
-// Compiled by itself, since what it says of the build changes with the build.
+// The program's entry. It is compiled by itself, since EXPC_BUILT, which `--version` prints, changes with every build.
 
 #include "cli/command_line.h"
 

@@ -1,3 +1,7 @@
+// `expc plan`: shows every point and trial of a study, what rules removed, and what it costs; lists points that satisfy
+// a condition; explains one point; writes and compares locks. Small plans are built whole. Listing, explaining and the
+// summary of a large study walk through the points and keep none in memory, since there may be millions.
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,10 +14,10 @@
 #include "compiler/expand/space.h"
 #include "compiler/lower/lower.h"
 #include "compiler/points/pairs.h"
+#include "runtime/base/json.h"
+#include "runtime/base/printable.h"
+#include "runtime/base/text.h"
 #include "runtime/engine/engine.h"
-#include "runtime/plan/json.h"
-#include "runtime/plan/printable.h"
-#include "runtime/report/layout.h"
 #include "runtime/report/texts.h"
 #include "runtime/simulate/diagnosis.h"
 
@@ -24,16 +28,18 @@ namespace {
 
 EXPC_DIAGNOSTIC(BadPoint, Error, "'{0}' names no point: {1}");
 
+/// Whether a text can be the beginning of a point's id: up to 16 hexadecimal digits.
 bool looksLikeId(const std::string& text) {
   return !text.empty() && text.size() <= 16 && text.find_first_not_of("0123456789abcdef") == std::string::npos;
 }
 
+/// Says where each value of a point comes from, or which rule or choice removed it.
 class Explainer {
  public:
   explicit Explainer(points::Prepared& prepared)
       : prepared_(prepared), study_(prepared.study()), sources_(*prepared.program.sources) {}
 
-  /// The points that a beginning of an id names, at most two.
+  /// Returns the points whose ids begin with `id`, at most two: one is the answer, two are ambiguous.
   std::vector<std::vector<unsigned>> withId(const std::string& id) {
     std::vector<std::vector<unsigned>> found;
     prepared_.space->forEach([&](expand::Levels point) {
@@ -43,10 +49,12 @@ class Explainer {
     return found;
   }
 
-  /// Levels of all factors: those named, and kAbsent where a factor is not active. Nothing after a report.
+  /// Completes named levels to a point: kAbsent for factors that are not active. Reports a factor that is active but
+  /// not named, or named but not active, and returns nothing.
   std::optional<std::vector<unsigned>> complete(const std::vector<std::optional<unsigned>>& named,
                                                 const std::string& text, diag::Emitter& emitter) {
     std::vector<unsigned> levels(study_.factors.size(), expand::kOpen);
+    // Factors are visited after those that decide whether they are active.
     for (unsigned factor : prepared_.space->order()) {
       const bool active = prepared_.space->active(factor, levels);
       const std::string& name = study_.factors[factor].name;
@@ -65,6 +73,8 @@ class Explainer {
     return levels;
   }
 
+  /// Describes a point of the plan: each parameter with its value and where that comes from, then what keeps the point
+  /// from running here.
   std::string there(expand::Levels point) {
     std::string text = fmt::format("point {}  {}\n", prepared_.writer->id(point), expand::labelOf(study_, point));
     expand::Assignment at(prepared_.selected);
@@ -80,6 +90,7 @@ class Explainer {
                         value ? origin(i, point, use) : "not active: " + when(i));
     }
     size_t width = 0;
+    // Columns are aligned up to a width of 44, so that one long value does not push all others apart.
     for (const auto& [left, right] : rows) width = std::max(width, std::min<size_t>(left.size(), 44));
     for (const auto& [left, right] : rows) text += fmt::format("  {:{}}  {}\n", left, width, right);
     if (const std::string& why = prepared_.machine->unavailable(point); !why.empty())
@@ -89,6 +100,8 @@ class Explainer {
     return text;
   }
 
+  /// Describes levels that are no point: the choice, factor or rule that removed them, with the values on which a rule
+  /// depends.
   std::string missing(expand::Levels levels, const expand::Obstacle& obstacle) {
     std::string text = fmt::format("no point  {}\n", expand::labelOf(study_, levels));
     const check::Factor& factor = study_.factors[obstacle.factor];
@@ -122,6 +135,7 @@ class Explainer {
  private:
   std::string place(source::Range range) const { return range.isValid() ? diag::place(sources_, range) : ""; }
 
+  /// Returns where a parameter's value comes from, in the order of precedence: factor, preset or -D, argument, default.
   std::string origin(unsigned parameter, expand::Levels point, const check::Use& use) const {
     const select::Selected& selected = prepared_.selected;
     const int factor = study_.factor_of[parameter];
@@ -138,6 +152,7 @@ class Explainer {
     return fmt::format("default of {}, {}", use.workload->name, place(real.range));
   }
 
+  /// Returns why a parameter is not active.
   std::string when(unsigned parameter) const {
     const check::FormulaPtr& when = study_.workload->parameters[parameter].when;
     if (!when) return "its factor is not";
@@ -150,8 +165,8 @@ class Explainer {
   const source::SourceManager& sources_;
 };
 
-/// `plan --explain POINT`: where each value of the point comes from, or what removed it. Nothing of the study is shown
-/// when `point` names none in it; then false, after a report.
+/// Carries out `plan --explain POINT`. If `point` names none of the study, reports that and returns false without
+/// printing anything.
 bool explainPoint(points::Prepared& prepared, const std::string& point, const Console& console,
                   diag::Emitter& emitter) {
   Explainer explainer(prepared);
@@ -172,15 +187,17 @@ bool explainPoint(points::Prepared& prepared, const std::string& point, const Co
     levels = std::move(*complete);
   }
   const auto obstacle = prepared.space->whyNot(levels);
-  // Labels and reasons are a study's own text: no control character of theirs reaches the terminal.
-  return console.print(plan::printableLines(obstacle ? explainer.missing(levels, *obstacle) : explainer.there(levels)));
+  // Labels and reasons are text of the study, so their control characters are shown rather than sent to the terminal.
+  return console.print(base::printableLines(obstacle ? explainer.missing(levels, *obstacle) : explainer.there(levels)));
 }
 
 // ---- --where, --page, --format jsonl
 
+/// Points on a page, and bytes that are collected before JSON lines are printed.
 constexpr uint64_t kPerPage = 50;
 constexpr size_t kBuffer = 1 << 16;
 
+/// Returns the line of a point in a list: id, levels, and what keeps it from running.
 std::string row(points::Prepared& prepared, expand::Levels point, size_t width) {
   std::string label = expand::labelOf(prepared.study(), point);
   std::string text = fmt::format("  {}  {:{}}", prepared.writer->id(point), label, width);
@@ -191,17 +208,17 @@ std::string row(points::Prepared& prepared, expand::Levels point, size_t width) 
   else if (!infeasible.empty())
     text += "  expected infeasible: " + infeasible;
   while (text.back() == ' ') text.pop_back();
-  return report::printable(text) + "\n";
+  return base::printable(text) + "\n";
 }
 
-/// How much there is of what the outline leaves out.
+/// Returns the numbers of points and cells that an outline counts but does not list.
 report::PlanCounts countsOf(const lower::Outline& outline) {
   return {outline.points,          outline.available,        outline.expected_infeasible, outline.comparison_cells,
           outline.criterion_cells, outline.comparison_unfit, outline.criterion_unfit};
 }
 
-/// `plan --where CONDITION --page N`: the points that satisfy the condition, a page of them. With JSON lines a header
-/// and all of them. False when standard output took no more.
+/// Carries out `plan --where CONDITION --page N`: prints one page of the points that satisfy the condition, or with
+/// JSON lines a header and all of them. Returns false if standard output took no more.
 bool listPoints(points::Prepared& prepared, const expand::Condition* where, const PlanOptions& options,
                 const Console& console) {
   const bool lines = options.format == Format::JsonLines;
@@ -215,7 +232,7 @@ bool listPoints(points::Prepared& prepared, const expand::Condition* where, cons
     open = console.printRaw(report::planLinesHeader(outline.head, countsOf(outline)) + "\n");
   }
   prepared.space->forEach([&](expand::Levels point) {
-    // A point at which the condition has no value does not satisfy it.
+    // A condition that has no value at a point does not hold there.
     if (where && !where->holds(point)) return true;
     if (lines) {
       prepared.line(point, line);
@@ -229,6 +246,7 @@ bool listPoints(points::Prepared& prepared, const expand::Condition* where, cons
     ++found;
     return open;
   });
+  // The rest of the buffer; JSON lines have no page.
   if (lines) return open && console.printRaw(text);
 
   size_t width = 0;
@@ -237,7 +255,8 @@ bool listPoints(points::Prepared& prepared, const expand::Condition* where, cons
   text = fmt::format("study {}: {} of {} points{}", prepared.study().name, found, prepared.survey->points,
                      options.where ? " satisfy " + *options.where : "");
   if (pages > 1 && shown <= pages) text += fmt::format(", page {} of {}", shown, pages);
-  text = report::printable(text) + "\n";
+  text = base::printable(text) + "\n";
+  // A page beyond the last one is no error: the condition may simply leave fewer points.
   if (shown > 1 && shown > pages) text += fmt::format("  there is no page {}: they fill {}\n", shown, pages);
   for (const auto& point : page) text += row(prepared, point, width);
   if (shown < pages) text += fmt::format("  the next ones: --page {}\n", shown + 1);
@@ -246,14 +265,16 @@ bool listPoints(points::Prepared& prepared, const expand::Condition* where, cons
 
 // ---- the plan
 
-/// Plans with more points are shown without cells: a summary, and pages of points.
+/// Above this many points a plan is shown as a summary with pages of points: nobody reads more lines, and its cells
+/// take time and memory. Changes since a lock are cut at so many of a kind, unless all are asked for.
 constexpr uint64_t kWholePlan = 2000;
 constexpr size_t kShownChanges = 20;
 
-/// A share of 200 studies has a standard error of at most 3.5 %: enough to see what a design cannot decide.
+/// Options of the quick diagnosis in a plan. A share of 200 studies has a standard error of at most 3.5 % (sqrt(0.25 /
+/// 200)), enough to see what a design cannot decide.
 const simulate::DiagnosisOptions kQuickly{.studies = 200, .seed = 1, .effects = {}, .larger = false};
 
-/// The lock of the file as it is; nothing after saying what is wrong.
+/// Makes the lock of the file as it is now; nothing after saying what is wrong.
 std::optional<llvm::json::Value> lockNow(Compilation& compilation, const Console& console) {
   llvm::Expected<llvm::json::Value> lock = makeLock(*compilation.program, true, compilation.emitter);
   const bool good = showDiagnostics(compilation, console);
@@ -265,6 +286,7 @@ std::optional<llvm::json::Value> lockNow(Compilation& compilation, const Console
   return std::nullopt;
 }
 
+/// Carries out `plan --lock`.
 int writeLockFile(const PlanOptions& options, Compilation& compilation, const Console& console) {
   const auto lock = lockNow(compilation, console);
   if (!lock) return kError;
@@ -274,6 +296,7 @@ int writeLockFile(const PlanOptions& options, Compilation& compilation, const Co
   return console.finish(fmt::format("wrote {}\n", path));
 }
 
+/// Carries out `plan --diff LOCK`.
 int showChanges(const PlanOptions& options, Compilation& compilation, const Console& console) {
   llvm::Expected<llvm::json::Value> before = readLock(options.diff);
   if (!before) return console.error(before.takeError());
@@ -286,9 +309,11 @@ int showChanges(const PlanOptions& options, Compilation& compilation, const Cons
   return console.finish(text);
 }
 
-/// The results that a run on this machine would go on from; nothing of another one.
+/// Returns the results that a run on this machine would continue; nothing for another machine. The error says why a run
+/// would refuse to start.
 llvm::Expected<std::optional<store::Results>> countedHere(const plan::Plan& plan, const PlanOptions& options) {
-  constexpr double kMostSeconds = 5;  // for data that it reads: a plan is to be there at once
+  // Data must be digested to know which results count. A plan has to be there at once, so this takes at most so long.
+  constexpr double kMostSeconds = 5;
   if (options.study.system.value_or("local") != "local") return std::nullopt;
   engine::EngineOptions run;
   if (auto error = addResources(options.machine, run)) return error;
@@ -296,6 +321,8 @@ llvm::Expected<std::optional<store::Results>> countedHere(const plan::Plan& plan
   return engine::countedNow(plan, run, kMostSeconds);
 }
 
+/// Prints a whole plan with cost and expectations. Everything beyond the plan is optional: if a store or rehearsal
+/// cannot be read, the plan is still shown.
 bool showText(const plan::Plan& plan, const PlanOptions& options, const Console& console) {
   report::PlanExtras extras;
   extras.width = console.width();
@@ -306,8 +333,8 @@ bool showText(const plan::Plan& plan, const PlanOptions& options, const Console&
     extras.counted = std::move(*here);
   else
     extras.refused = llvm::toString(here.takeError());
-  // An estimate is of what a run goes on from, else of what was measured last. It is a courtesy: `run` and `report`
-  // tell what is wrong with a store.
+  // Estimates use the results that a run would continue, else the newest ones. A store that cannot be read is ignored
+  // here: `run` and `report` say what is wrong with it.
   std::optional<store::Results> last;
   if (!extras.counted || extras.counted->trials.empty())
     last = llvm::expectedToOptional(storedOf(plan, options.results, !options.machine.null_gpus.empty()));
@@ -324,6 +351,7 @@ bool showText(const plan::Plan& plan, const PlanOptions& options, const Console&
   return console.print(report::planText(plan, extras));
 }
 
+/// Prints the summary of a plan with too many points to list.
 bool showSummary(points::Prepared& prepared, const Console& console) {
   const lower::Outline outline = lower::outlineOf(prepared);
   const report::PlanCounts counts = countsOf(outline);
@@ -334,12 +362,13 @@ bool showSummary(points::Prepared& prepared, const Console& console) {
   return console.print(report::planText(outline.head, extras));
 }
 
-/// One study in the form that was asked for; false when standard output took no more.
+/// Prints one study in the form that was asked for; false if standard output took no more.
 bool showStudy(points::Prepared& prepared, const PlanOptions& options, Compilation& compilation,
                const Console& console) {
   if (options.explain) return explainPoint(prepared, *options.explain, console, compilation.emitter);
   if (options.where || options.page || options.format == Format::JsonLines) {
     const auto where = options.where ? prepared.condition(*options.where, compilation.emitter) : nullptr;
+    // A mistake in the condition was reported to the emitter, which decides the exit code later.
     if (options.where && !where) return true;
     return listPoints(prepared, where.get(), options, console);
   }
@@ -348,7 +377,7 @@ bool showStudy(points::Prepared& prepared, const PlanOptions& options, Compilati
   auto plan = lower::planOf(prepared, compilation.emitter);
   if (!plan) return true;
   if (options.format == Format::Text) return showText(*plan, options, console);
-  return console.print(plan::prettyJson(plan::toJson(*plan)) + "\n");
+  return console.print(base::prettyJson(plan::toJson(*plan)) + "\n");
 }
 
 }  // namespace
@@ -356,6 +385,7 @@ bool showStudy(points::Prepared& prepared, const PlanOptions& options, Compilati
 int plan(const PlanOptions& options, const Console& console) {
   Compilation compilation;
   if (!openWithoutErrors(options.study, console, compilation)) return kError;
+  // A lock of a part of the file would not hold the rest to anything.
   const bool restricted = options.study.study || !options.study.plain();
   if (restricted && (options.lock || !options.diff.empty()))
     return console.usage("a lock is of the whole file: leave out --study, --preset and -D");

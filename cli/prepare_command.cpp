@@ -1,3 +1,8 @@
+// `expc data prepare reference`: puts downloads into the folders and forms that the studies of the reference name. It
+// finds MNIST, three text sets and a tokenizer by the names under which they are handed out, in any of a few formats,
+// copies or converts them, and checks each by opening it as a worker would. A missing download is no error but listed,
+// with where to get it; only damage ends the command.
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <llvm/ADT/StringMap.h>
@@ -19,13 +24,13 @@
 #include "cli/commands.h"
 #include "cli/compilation.h"
 #include "runtime/base/failure.h"
+#include "runtime/base/files/files.h"
+#include "runtime/base/json.h"
 #include "runtime/data/images/open.h"
 #include "runtime/data/text/rows.h"
 #include "runtime/data/text/token_rows.h"
 #include "runtime/engine/inputs/data.h"
 #include "runtime/export/formats.h"
-#include "runtime/files/files.h"
-#include "runtime/plan/json.h"
 
 namespace expc::cli {
 namespace {
@@ -35,23 +40,28 @@ using base::failure;
 
 constexpr const char* kImages[] = {"train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte",
                                    "t10k-labels-idx1-ubyte"};
-/// Where the reference study says how many tokens a subset has, it has so many rows.
+/// The rows of the subset for which the reference study publishes a number of tokens.
 constexpr int64_t kSubset = 500;
 
+/// A column that a study reads, and its names in downloads; an optional one may be missing from a row.
 struct Column {
   const char* wanted;
-  std::vector<const char*> names;  // in downloads
+  std::vector<const char*> names;
   bool needed = true;
 };
 
-/// A set of rows, as downloads call it and as the studies do.
+/// A set of texts: how downloads name it, and which template the studies read it with.
 struct RowSet {
+  /// Name for messages, and the stems of its files without endings.
   const char* title;
   std::vector<const char*> stems;
   text::Template kind;
   std::vector<Column> columns;
-  int64_t most;       // rows that are taken; 0: all
-  int64_t published;  // tokens of the subset
+  /// Rows to take; 0 takes all. C4-200M has 185 million, far more than the studies read.
+  int64_t most;
+  /// Tokens that the reference study counts in the subset of kSubset rows, shown beside our own count.
+  int64_t published;
+  /// Where to download it.
   const char* origin;
 };
 
@@ -81,15 +91,17 @@ const std::vector<RowSet>& rowSets() {
   return kSets;
 }
 
-/// What was found, what was made of it and what is missing, line by line.
+/// The lines that the command prints: what was made, and what is missing.
 struct Account {
   std::vector<std::string> done, missing;
 };
 
-/// The files of a folder and of those below it, by name: of several the one in the folder itself, else the first. Of
-/// each whether it lies below, and its path.
+/// The files below a folder, by name: whether the file lies in a subfolder, and its path. Of several files with one
+/// name the one in the folder itself counts, else the first by path, so that the choice does not depend on the order of
+/// a directory.
 using Downloads = llvm::StringMap<std::pair<bool, std::string>>;
 
+/// Lists the files below `folder`; unreadable subfolders are skipped.
 Downloads downloadsIn(const std::string& folder) {
   Downloads files;
   std::error_code failed, unknown;
@@ -103,14 +115,16 @@ Downloads downloadsIn(const std::string& folder) {
   return files;
 }
 
+/// Returns the digest that a run of a study would record for the path.
 llvm::Expected<std::string> digestOf(const std::string& path) {
   return engine::inputs::digestPath(path, [] { return llvm::Error::success(); });
 }
 
-/// More than any file that is copied holds, also unpacked.
+/// The limit of an unpacked file, above any file that is copied here: a small gzip file can unpack to terabytes.
 constexpr int64_t kMostBytes = int64_t{256} << 20;
 
-/// What a file holds, unpacked where it is of gzip (zlib reads both), as MNIST and its kin are handed out.
+/// Copies a file, unpacked if it is gzip, as MNIST is handed out (zlib reads both). The target appears whole or not at
+/// all.
 llvm::Error copy(const std::string& from, const std::string& to) {
   return files::writeBy(to, [&](const std::string& temporary) -> llvm::Error {
     const gzFile in = gzopen(from.c_str(), "rb");
@@ -132,6 +146,7 @@ llvm::Error copy(const std::string& from, const std::string& to) {
   });
 }
 
+/// Copies MNIST and opens the result as a worker would. All four files are looked for before any is copied.
 llvm::Error prepareImages(const PrepareOptions& options, const Downloads& downloads, Account& account) {
   const fs::path to = fs::path(options.to) / "mnist";
   std::vector<std::string> sources;
@@ -154,7 +169,7 @@ llvm::Error prepareImages(const PrepareOptions& options, const Downloads& downlo
   return llvm::Error::success();
 }
 
-/// The file of a set, whatever its format; "": there is none.
+/// Returns the path of a set's download in any of its formats; "" if there is none, which is noted as missing.
 std::string fileOf(const RowSet& set, const std::string& folder, const Downloads& downloads, Account& account) {
   for (const char* stem : set.stems)
     for (const char* ending : {".json", ".jsonl", ".csv", ".tsv", ".parquet"})
@@ -164,7 +179,8 @@ std::string fileOf(const RowSet& set, const std::string& folder, const Downloads
   return "";
 }
 
-/// Lines of two texts with a tab between them, as C4-200M comes. No quotes, no names of columns unless these are ours.
+/// Reads lines of two texts with a tab between them, the form of C4-200M: no quotes, and no header except one that
+/// names our own columns. Has the interface of text::RowReader, so that eachRow() takes both.
 class TabRows {
  public:
   TabRows(llvm::StringRef bytes, std::string name) : rest_(bytes), name_(std::move(name)) {}
@@ -193,7 +209,7 @@ class TabRows {
   size_t number_ = 0;
 };
 
-/// The columns that a study reads, by their names there.
+/// Returns the row under the names of columns that the studies read.
 llvm::Expected<llvm::json::Object> renamed(const RowSet& set, const llvm::json::Object& row, const std::string& place) {
   llvm::json::Object result;
   for (const Column& column : set.columns) {
@@ -207,7 +223,7 @@ llvm::Expected<llvm::json::Object> renamed(const RowSet& set, const llvm::json::
   return result;
 }
 
-/// Hands each row of a set to `take` as the studies read it, up to as many as are wanted; how many.
+/// Passes each row, renamed, to `take`, up to as many as the set wants. Returns their number.
 template <typename Rows, typename Take>
 llvm::Expected<int64_t> eachRow(const RowSet& set, Rows& rows, Take take) {
   llvm::json::Object row;
@@ -224,11 +240,13 @@ llvm::Expected<int64_t> eachRow(const RowSet& set, Rows& rows, Take take) {
   return count;
 }
 
-/// Writes the rows of a set as the studies read them; how many.
+/// Writes the rows of a set as JSON lines, the form that the studies read. Returns their number.
 llvm::Expected<int64_t> writeRows(const RowSet& set, const std::string& from, const std::string& to) {
   int64_t count = 0;
   auto error = files::writeBy(to, [&](const std::string& temporary) -> llvm::Error {
-    std::unique_ptr<llvm::MemoryBuffer> lines;  // of Parquet; they lie for a moment where the rows will
+    // Parquet is read by Python (runtime/export), which writes JSON lines to the temporary file. They are mapped and
+    // the file unlinked, so that its name is free for the rows.
+    std::unique_ptr<llvm::MemoryBuffer> lines;
     if (llvm::StringRef(from).ends_with(".parquet")) {
       if (auto error = exports::parquetTexts(from, temporary, set.most)) return error;
       auto bytes = files::map(temporary);
@@ -239,7 +257,7 @@ llvm::Expected<int64_t> writeRows(const RowSet& set, const std::string& from, co
     const int file = files::openLog(temporary);
     if (file < 0) return files::systemError(temporary, errno);
     const auto take = [&](llvm::json::Object row) -> llvm::Error {
-      const int code = files::writeAll(file, plan::canonicalJson(std::move(row)) + "\n");
+      const int code = files::writeAll(file, base::canonicalJson(std::move(row)) + "\n");
       return code ? files::systemError(to, code) : llvm::Error::success();
     };
     const auto all = [&]() -> llvm::Expected<int64_t> {
@@ -267,7 +285,8 @@ llvm::Expected<int64_t> writeRows(const RowSet& set, const std::string& from, co
   return count;
 }
 
-/// Tokens of the first rows beside what the reference study has of its subset, and the longest of all.
+/// Returns a line with the tokens of the first kSubset rows beside the number that the reference study publishes, and
+/// the longest row. A failure is said in that line: the rows are written all the same.
 std::string tokensText(const RowSet& set, const std::string& path, const std::string& tokenizer) {
   if (tokenizer.empty()) return "tokens not counted without a tokenizer";
   text::TokenRowsOptions options;
@@ -282,6 +301,7 @@ std::string tokensText(const RowSet& set, const std::string& path, const std::st
                      lengths->count(), lengths->sum(), lengths->longest(), kSubset, set.published);
 }
 
+/// Converts one set, with its digest and tokens for the account.
 llvm::Error prepareRows(const RowSet& set, const PrepareOptions& options, const Downloads& downloads,
                         const std::string& tokenizer, Account& account) {
   const std::string from = fileOf(set, options.from, downloads, account);
@@ -297,8 +317,9 @@ llvm::Error prepareRows(const RowSet& set, const PrepareOptions& options, const 
   return llvm::Error::success();
 }
 
-/// The vocabulary of Llama 3, whichever way the model came. Weights are not read: the studies draw them, since they
-/// cost the same time, and Meta's shards are pickles, which are programs.
+/// Copies the vocabulary of Llama 3 in either of its forms, and returns its path, or "" if it is missing. Weights are
+/// not read: the studies draw them at random, which takes the same time, and Meta's shards are pickles, which are
+/// programs.
 llvm::Expected<std::string> prepareTokenizer(const PrepareOptions& options, const Downloads& downloads,
                                              Account& account) {
   for (const char* name : {"tokenizer.model", "tokenizer.json"}) {
@@ -331,6 +352,7 @@ int prepareData(const PrepareOptions& options, const Console& console) {
   if (!tokenizer) return console.error(tokenizer.takeError());
   for (const RowSet& set : rowSets())
     if (auto error = prepareRows(set, options, downloads, *tokenizer, account)) return console.error(std::move(error));
+  // Colour images are not downloaded but drawn, which takes a while: only say how.
   for (const char* size : {"300", "500"})
     if (const std::string folder = (fs::path(options.to) / ("mnist_" + std::string(size))).string();
         !fs::is_directory(folder, code))

@@ -1,3 +1,7 @@
+// `expc run` and `expc rehearse`: from options to a call of the engine, then to verdicts. `run` here, on a cluster
+// (jobs.cpp) and detached are the same function at the end. Before it measures, it holds the study to its lock, if
+// there is one, and finds the nodes to use. Measuring itself is runtime/engine, judging runtime/analysis.
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -6,13 +10,13 @@
 #include "cli/commands.h"
 #include "cli/compilation.h"
 #include "cli/lock.h"
+#include "runtime/base/files/files.h"
+#include "runtime/base/json.h"
 #include "runtime/cluster/slurm.h"
 #include "runtime/engine/engine.h"
 #include "runtime/engine/rehearse.h"
-#include "runtime/files/files.h"
 #include "runtime/live/server.h"
 #include "runtime/machine/leases.h"
-#include "runtime/plan/json.h"
 #include "runtime/report/document.h"
 #include "runtime/report/sections.h"
 
@@ -20,14 +24,16 @@ namespace expc::cli {
 
 namespace {
 
+/// Lines of each kind of change that a stale lock shows before a run; `expc plan --diff` shows more.
 constexpr size_t kShownBeforeRun = 10;
 
-/// The lock beside the study, if there is one. The error says that it is stale or unreadable.
+/// Reads the lock beside the study, if there is one. The error says that it is stale, with what changed, or unreadable.
 llvm::Expected<std::optional<llvm::json::Value>> openLock(const RunOptions& options, const Console& console) {
   const std::string path = lockPath(options.study.file);
   if (!files::isThere(path)) return std::nullopt;
   llvm::Expected<llvm::json::Value> found = readLock(path);
   if (!found) return found.takeError();
+  // The lock covers the whole file, so the file is compiled again without presets and -D.
   Compilation compilation;
   open(options.study, load::FileSystem::real(), console, compilation);
   llvm::Expected<llvm::json::Value> now = makeLock(*compilation.program, false, compilation.emitter);
@@ -41,15 +47,17 @@ llvm::Expected<std::optional<llvm::json::Value>> openLock(const RunOptions& opti
                   options.study.file, changes));
 }
 
-/// The nodes that the command line or an allocation names; nothing where trials run on this machine.
+/// Returns the nodes that the command line or an allocation names; nothing if trials run on this machine only. In that
+/// case the engine needs no agents.
 llvm::Expected<std::optional<engine::nodes::NodesAsked>> nodesAsked(const RunOptions& options, const Console& console) {
   const MachineOptions& machine = options.machine;
   engine::nodes::NodesAsked asked;
-  std::error_code failed;  // without /proc nothing is run
+  std::error_code failed;  // without /proc the engine cannot start workers either
   asked.program = std::filesystem::read_symlink("/proc/self/exe", failed).string();
   auto allocation = allocationOf(machine);
   if (!allocation) return allocation.takeError();
   const unsigned count = nodesOf(machine, *allocation);
+  // The user's own line starts agents: nodes are only numbered, and it is up to that line to reach them.
   if (!machine.agents.empty()) {
     for (unsigned number = 1; number <= count; ++number) asked.all.push_back({fmt::to_string(number), machine.agents});
     return asked;
@@ -62,6 +70,7 @@ llvm::Expected<std::optional<engine::nodes::NodesAsked>> nodesAsked(const RunOpt
   if (count > own.nodes.size())
     return llvm::createStringError(
         fmt::format("--nodes {}, and the allocation {} has {}", count, own.job, own.nodes.size()));
+  // One node that is this one needs no agent.
   if (count == 1 && own.is_here) return std::nullopt;
   if (!own.is_here)
     console.message(fmt::format("this host is none of the allocation {}: trials run on its nodes ({})", own.job,
@@ -70,6 +79,7 @@ llvm::Expected<std::optional<engine::nodes::NodesAsked>> nodesAsked(const RunOpt
   return asked;
 }
 
+/// Measures one study, judges and reports it. Returns the exit code of its verdicts.
 int runOne(const ChosenPlan& chosen, const RunOptions& options, const std::optional<llvm::json::Value>& lock,
            const Console& console) {
   const plan::Plan& plan = chosen.plan;
@@ -83,11 +93,13 @@ int runOne(const ChosenPlan& chosen, const RunOptions& options, const std::optio
   auto nodes = nodesAsked(options, console);
   if (!nodes) return console.error(nodes.takeError());
   engine_options.nodes = std::move(*nodes);
+  // The plan keeps points that --where leaves out: they may be stored, and verdicts need every cell.
   engine_options.only = chosen.chosen;
   if (auto system = localSystem(options.machine))
     engine_options.system = check::toJson(*system);
   else
     return console.error(system.takeError());
+  // Inside an allocation the engine stops starting trials that would not end before it does.
   auto left = cluster::secondsLeft();
   if (!left)
     console.message("the end of this allocation is not known, so the run does not keep to it: " +
@@ -101,6 +113,7 @@ int runOne(const ChosenPlan& chosen, const RunOptions& options, const std::optio
   if (!outcome) return console.error(outcome.takeError());
   if (outcome->ending == engine::Ending::Interrupted) return kInterrupted;
   if (options.pilot) return showDiagnosis(plan, options.results, outcome->null_cards, options.format, {}, {}, console);
+  // The store is opened anew, since the engine has written to it. Null cards have results of their own.
   auto store = openStore(options.results, &console);
   if (!store) return console.error(store.takeError());
   const int code = showVerdicts(plan, store->loadLatest(plan, outcome->null_cards), options, console);
@@ -108,7 +121,7 @@ int runOne(const ChosenPlan& chosen, const RunOptions& options, const std::optio
   return options.verdicts_ok && has_verdicts ? kSuccess : code;
 }
 
-/// The server that shows the run to a browser, where that is asked for.
+/// Starts the server that shows the run to a browser, if the options ask for one.
 llvm::Expected<std::optional<live::Server>> serve(const std::vector<ChosenPlan>& chosen, const RunOptions& options,
                                                   const Console& console) {
   if (options.serve.empty()) return std::nullopt;
@@ -121,6 +134,7 @@ llvm::Expected<std::optional<live::Server>> serve(const std::vector<ChosenPlan>&
   return std::optional<live::Server>(std::move(*server));
 }
 
+/// Runs all selected studies in this process. Everything that can fail early does so before the first trial starts.
 int runHere(const RunOptions& options, const Console& console) {
   const auto plans = loadPlans(options.study, options.machine, options.where, console);
   if (!plans) return plans.code;
@@ -153,10 +167,13 @@ namespace {
 
 using rehearsal::Outcome;
 
+/// Returns the exit code of a rehearsal: kSomeFail if a point failed or unexpectedly does not fit, kNothingRan if no
+/// point was tried.
 int codeOf(const plan::Plan& plan, const engine::RehearsalOutcome& outcome) {
   if (outcome.interrupted) return kInterrupted;
   bool any = false;
   for (const plan::Point& point : plan.points) {
+    // Points that were not tried decide nothing.
     const rehearsal::Point* seen = outcome.study.find(point.id);
     if (!seen || seen->outcome == Outcome::NotRehearsed) continue;
     any = true;
@@ -166,7 +183,8 @@ int codeOf(const plan::Plan& plan, const engine::RehearsalOutcome& outcome) {
   return any ? kSuccess : kNothingRan;
 }
 
-/// Null cards as a system has GPUs, as `--null-gpus` has them. The error names the property that it does not say.
+/// Returns the text for `--null-gpus` that stands for the GPUs of a system. The error names the property that the
+/// system does not state.
 llvm::Expected<std::string> nullGpusAs(const check::System& system) {
   for (const char* property : {"gpus", "gpu.memory"}) {
     if (system[property]) continue;
@@ -180,6 +198,7 @@ llvm::Expected<std::string> nullGpusAs(const check::System& system) {
   return fmt::format("{}x{}B", number("gpus"), number("gpu.memory"));
 }
 
+/// Rehearses the points of one plan and prints the outcome.
 int rehearseOne(const plan::Plan& plan, const engine::RehearsalOptions& engine, const RehearseOptions& options,
                 const Console& console) {
   if (plan.points.empty() && options.where)
@@ -194,7 +213,7 @@ int rehearseOne(const plan::Plan& plan, const engine::RehearsalOptions& engine, 
   const report::Part part =
       report::rehearsalPart(plan, outcome->study, {.logs = rehearsal::folderOf(options.results) + "/logs"});
   const bool printed =
-      console.print(options.format == Format::Json ? plan::prettyJson(rehearsal::toJson(outcome->study)) + "\n"
+      console.print(options.format == Format::Json ? base::prettyJson(rehearsal::toJson(outcome->study)) + "\n"
                     : part.blocks.empty()          ? ""
                                           : report::documentText({part}, console.width(), console.colourOut()));
   if (outcome->interrupted) console.message("interrupted; what was rehearsed is kept, and the same command continues");
@@ -211,6 +230,7 @@ int rehearse(const RehearseOptions& options, const Console& console) {
   if (!openWithoutErrors(options.study, console, compilation)) return kError;
   auto system = findSystem(*compilation.program, options.study.system.value_or("local"), options.machine);
   if (!system) return console.error(system.takeError());
+  // A named system is rehearsed on as many null cards as it has GPUs.
   MachineOptions machine = options.machine;
   if (options.study.system) {
     auto cards = nullGpusAs(*system);
@@ -226,6 +246,8 @@ int rehearse(const RehearseOptions& options, const Console& console) {
   int code = kSuccess;
   for (ChosenPlan& one : *plans) {
     if (one.chosen)
+      // A rehearsal tries only chosen points; a run keeps all of them in the plan and starts some, since judging needs
+      // the whole.
       std::erase_if(one.plan.points, [&](const plan::Point& point) { return !one.chosen->contains(point.id); });
     code = worse(code, rehearseOne(one.plan, engine, options, console));
     if (code == kInterrupted) break;

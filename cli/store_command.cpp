@@ -1,58 +1,68 @@
+// `expc store` (verify, compact, merge, export) and `expc extract`: look after stored results. The work is done in
+// runtime/store and runtime/engine; this file prints what they did. None of these commands judges anything.
+
 #include <fmt/format.h>
 
 #include "cli/commands.h"
 #include "cli/compilation.h"
 #include "cli/subcommand.h"
+#include "runtime/base/text.h"
 #include "runtime/engine/extract.h"
-#include "runtime/report/layout.h"
 #include "runtime/store/maintenance.h"
 
 namespace expc::cli {
 
 namespace {
 
+/// The options of all verbs of `expc store`.
 struct StoreOptions {
   std::string results = "results";
-  std::string other;  // of merge: another results folder; of export: the file to write
+  /// `merge`: the results folder to take over; `export`: the file to write.
+  std::string other;
 };
 
+/// Shows the messages about damage that reading a store left.
 void tell(const std::vector<std::string>& messages, const Console& console) {
   for (const std::string& message : messages) console.message(message);
 }
 
+/// Reads every line of the journals; the exit code says whether any is damaged.
 int verifyStore(const StoreOptions& options, const Console& console) {
   auto found = store::verify(options.results);
   if (!found) return console.error(found.takeError());
   tell(found->notes, console);
   for (const std::string& damage : found->damage) console.error(damage);
   const std::string text =
-      fmt::format("{}: {}, {}, {}, {}, {}{}\n", options.results, report::counted(found->journals, "journal"),
-                  report::counted(found->sessions, "session"), report::counted(found->runs, "run"),
-                  report::counted(found->blocks, "block"), report::counted(found->trials, "trial"),
-                  found->damage.empty() ? "" : "; " + report::counted(found->damage.size(), "damaged place"));
+      fmt::format("{}: {}, {}, {}, {}, {}{}\n", options.results, base::counted(found->journals, "journal"),
+                  base::counted(found->sessions, "session"), base::counted(found->runs, "run"),
+                  base::counted(found->blocks, "block"), base::counted(found->trials, "trial"),
+                  found->damage.empty() ? "" : "; " + base::counted(found->damage.size(), "damaged place"));
   return console.finish(text, found->damage.empty() ? kSuccess : kError);
 }
 
+/// Rewrites all journals as one.
 int compactStore(const StoreOptions& options, const Console& console) {
   std::vector<std::string> messages;
   auto done = store::compact(options.results, messages);
   tell(messages, console);
   if (!done) return console.error(done.takeError());
   return console.finish(fmt::format("{}: {} made one, {} bytes where there were {}\n", options.results,
-                                    report::counted(done->journals, "journal"), done->bytes_after, done->bytes_before));
+                                    base::counted(done->journals, "journal"), done->bytes_after, done->bytes_before));
 }
 
+/// Takes over what another results folder holds; trials that are there already are only counted.
 int mergeStore(const StoreOptions& options, const Console& console) {
   std::vector<std::string> messages;
   auto merged = store::merge(options.results, options.other, messages);
   tell(messages, console);
   if (!merged) return console.error(merged.takeError());
   return console.finish(fmt::format("{}: took over {}, {}, {} and {} of {}; {} were there\n", options.results,
-                                    report::counted(merged->sessions, "session"), report::counted(merged->runs, "run"),
-                                    report::counted(merged->blocks, "block"), report::counted(merged->trials, "trial"),
-                                    options.other, report::counted(merged->known, "trial")));
+                                    base::counted(merged->sessions, "session"), base::counted(merged->runs, "run"),
+                                    base::counted(merged->blocks, "block"), base::counted(merged->trials, "trial"),
+                                    options.other, base::counted(merged->known, "trial")));
 }
 
+/// Writes the store as one SQLite file.
 int exportStore(const StoreOptions& options, const Console& console) {
   std::vector<std::string> messages;
   llvm::Error error = store::exportSql(options.results, options.other, messages);
@@ -67,6 +77,7 @@ void addStoreTools(CLI::App& app, Asked& asked) {
   CLI::App& store = *app.add_subcommand("store", "Look after what was measured: verify, compact, merge, export");
   store.footer(kPlainExitCodes);
   store.require_subcommand(1);
+  // The verbs differ in one argument, so they share one struct and one function that declares them.
   const auto add = [&](const char* name, const char* help, int (*run)(const StoreOptions&, const Console&),
                        const char* other, const char* other_help, const char* type) {
     auto [command, options] = addCommand(store, asked, name, help, run);
@@ -85,8 +96,11 @@ void addStoreTools(CLI::App& app, Asked& asked) {
 
 namespace {
 
-std::string trials(unsigned number) { return report::counted(number, "trial"); }
+/// Returns "1 trial", "2 trials".
+std::string trials(unsigned number) { return base::counted(number, "trial"); }
 
+/// Re-reads metrics of one study from the kept output of its commands. Returns kSomeUndecided if some trials could not
+/// be read again: their old values no longer count.
 int extractOne(const plan::Plan& plan, const MeasuredOptions& options, const Console& console) {
   engine::Resources resources;
   if (auto error = addResources(options.machine, resources)) return console.error(std::move(error));

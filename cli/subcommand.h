@@ -1,6 +1,9 @@
 #pragma once
 
-// What subcommands are declared with.
+// Helpers that declare subcommands and options on top of CLI11. Every subcommand gets a struct of options that lives as
+// long as the parser, and a function that is called with it; parsing only notes which call to make (`Asked`), so
+// nothing runs before the whole command line is known to be right. Options added through these helpers also show up in
+// completion, which reads them back from the parser.
 
 #include <CLI/CLI.hpp>
 #include <functional>
@@ -15,11 +18,12 @@
 
 namespace expc::cli {
 
-/// What the command line asks for: set by the subcommand on it, and called when all of it is read.
+/// The call that the command line asks for. The chosen subcommand sets it during parsing; main calls it afterwards.
 using Asked = std::function<int(const Console&)>;
 
-/// Adds a subcommand that calls `run` with its options, which what is added to it fills. `footer` ends its help, else
-/// what ends that of `parent`.
+/// Adds a subcommand that calls `run` with its options, and returns both: further options are bound to fields of the
+/// returned struct, which the subcommand's callback keeps alive. `footer` ends its help; without one, CLI11 uses the
+/// footer of `parent`.
 template <typename Options>
 std::pair<CLI::App&, Options&> addCommand(CLI::App& parent, Asked& asked, const char* name, const char* help,
                                           int (*run)(const Options&, const Console&), const char* footer = nullptr) {
@@ -31,8 +35,8 @@ std::pair<CLI::App&, Options&> addCommand(CLI::App& parent, Asked& asked, const 
   return {*command, *options};
 }
 
-/// An option, with the word that stands for its value in the help. One that may be given several times takes one word
-/// each time.
+/// Adds an option to `command`, bound to `value`; `type` is the word for its value in the help. An option bound to a
+/// vector may be repeated and takes one word each time; a positional one takes all that are left.
 template <typename T>
 CLI::Option* addOption(CLI::App& command, const char* name, const char* type, T& value, const std::string& help) {
   CLI::Option* option = command.add_option(name, value, help)->type_name(type);
@@ -41,7 +45,8 @@ CLI::Option* addOption(CLI::App& command, const char* name, const char* type, T&
   return option;
 }
 
-/// An option that takes one of a few words. Help and errors list them in the order given, and completion finds them.
+/// Adds an option that takes one of a few words, each with the value that it sets. Help and errors list the words in
+/// the order given, and completion finds them in the description of the validator.
 template <typename T>
 CLI::Option* addChoice(CLI::App& command, const std::string& name, const char* type, T& value,
                        const std::vector<std::pair<std::string, T>>& choices, const std::string& help) {
@@ -59,7 +64,7 @@ CLI::Option* addChoice(CLI::App& command, const std::string& name, const char* t
       ->type_name(type);
 }
 
-/// `--format`, which takes one of `formats`.
+/// Adds `--format`, which takes one of `formats`; `format` keeps its present value as the default.
 inline void addFormat(CLI::App& command, Format& format,
                       std::initializer_list<Format> formats = {Format::Text, Format::Json},
                       const char* help = "How to print (default text)") {
@@ -68,33 +73,34 @@ inline void addFormat(CLI::App& command, Format& format,
   addChoice(command, "--format", "FORMAT", format, choices, help);
 }
 
-/// The end of the help of commands that reach no verdicts.
+/// The footer of commands that reach no verdicts: their exit codes.
 inline constexpr const char* kPlainExitCodes = "Exit codes: 0 success, 1 error, 2 usage.";
 
-/// The workloads that `expc new` has a study for, with the name of its file in cli/starters.
+/// The workloads for which `expc new` has a study, each with the name of its file in cli/starters.
 inline constexpr std::pair<std::string_view, std::string_view> kStarters[] = {
     {"image.mobilenet_v2", "image"}, {"llm.finetune", "llm"}, {"command", "command"}};
 
-/// The subcommands that help to write studies: they neither measure nor judge.
+/// Adds the subcommands that help to write studies; they neither measure nor judge.
 void addTools(CLI::App& app, Asked& asked);
 
-/// `expc data` and its subcommands.
+/// Adds `expc data` and its subcommands.
 void addDataTools(CLI::App& app, Asked& asked);
 
-/// `expc store` and its subcommands.
+/// Adds `expc store` and its subcommands.
 void addStoreTools(CLI::App& app, Asked& asked);
 
-/// `expc complete-words …`, for the scripts of cli/completion: prints what could stand at the cursor.
-/// Commands, options and choices are those that `app` declares. Returns the exit code.
+/// Answers `expc complete-words …`, which the scripts of cli/completion call: prints the words that could stand at the
+/// cursor. Commands, options and choices are those that `app` declares. Returns the exit code.
 int printCompletion(CLI::App& app, const std::vector<std::string>& arguments, const Console& console);
 
-/// The workloads of a built-in module ("std.image", "image") or a file, as far as it can be read.
+/// Returns the names of the workloads of a built-in module ("std.image", "image") or of a file, as far as it can be
+/// read; empty if it cannot be opened.
 std::vector<std::string> workloadsOf(const std::string& module);
 
-/// The words of a line as a shell parts them.
+/// Splits a line into words by the quoting rules of a shell; nothing is expanded.
 std::vector<std::string> shellWords(const std::string& line);
 
-/// `expc completion SHELL`
+/// `expc completion SHELL`: prints the script that a shell loads.
 int printCompletionScript(const std::string& shell, const Console& console);
 
 }  // namespace expc::cli

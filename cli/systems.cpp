@@ -1,3 +1,7 @@
+// Machines for commands: which system a plan is for ("local", a declared one, one of std.systems), what is known of
+// this machine, and which devices, nodes and workers trials get. What is not known stays unknown rather than guessed:
+// rules with `system` then have no value. The hardware is read by runtime/machine, the allocation by runtime/cluster.
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -5,19 +9,23 @@
 #include <cstdlib>
 
 #include "cli/compilation.h"
+#include "runtime/base/json.h"
 #include "runtime/base/process.h"
 #include "runtime/machine/gpus.h"
-#include "runtime/plan/json.h"
+#include "runtime/machine/probe.h"
+#include "runtime/machine/slots.h"
 
 namespace expc::cli {
 namespace {
 
+/// Values of the language for counts and for sizes.
 check::Value count(uint64_t number) { return check::Value::number(static_cast<int64_t>(number)); }
 check::Value bytes(uint64_t number) {
   return check::Value::number(static_cast<int64_t>(number), check::Dimension::of(check::Dimension::Bytes));
 }
 
-/// The machines that come with expc: checked on their own, so that no study needs to import them.
+/// Returns the machines that come with expc, under names without their module. They are checked by themselves, so that
+/// no study must import them.
 std::vector<check::System> builtIn() {
   Compilation compilation;
   compile("systems", "import std.systems\n", load::FileSystem::real(), compilation);
@@ -29,16 +37,19 @@ std::vector<check::System> builtIn() {
   return systems;
 }
 
-/// A program or folder beside this program.
+/// Returns the path of a program or folder beside this program.
 std::string besideThis(const char* name) { return (base::programFolder() / name).lexically_normal().string(); }
 
-/// The machine of the newest session of a store, of one on real devices if there are any; nothing where none says it.
+/// Returns the machine of the newest session of a store, preferring sessions on real devices; nothing if no session
+/// recorded one.
 std::optional<check::System> measuredSystem(const store::Store& store) {
   std::vector<const store::Session*> sessions;
   for (const auto& [id, session] : store.contents().sessions) sessions.push_back(&session);
+  // Sessions on null cards go first and the order of time stays, so the last one is the newest on real devices, if
+  // there is any.
   std::stable_partition(sessions.begin(), sessions.end(), [](const auto* session) { return session->onNullCards(); });
   for (const store::Session* session : llvm::reverse(sessions)) {
-    const auto environment = llvm::expectedToOptional(plan::parseJson(session->environment_json));
+    const auto environment = llvm::expectedToOptional(base::parseJson(session->environment_json));
     const llvm::json::Object* object = environment ? environment->getAsObject() : nullptr;
     if (const llvm::json::Object* system = object ? object->getObject("system") : nullptr)
       return check::systemFromJson("local", *system);
@@ -55,16 +66,18 @@ llvm::Expected<check::System> localSystem(const MachineOptions& options) {
   llvm::Expected<std::vector<machine::Slot>> slots = machine::slots(machine, options.devices);
   if (!slots) return slots.takeError();
   check::System system = check::System::unknown("local");
-  // Of one that cannot be read a run says so; until then nobody knows how many.
+  // An allocation that cannot be read leaves the number of nodes unknown; a run reports the error.
   const auto allocation = llvm::expectedToOptional(allocationOf(options));
   if (allocation) system.set("nodes", count(nodesOf(options, *allocation)));
-  // Of nodes that this is none of nothing else is known before they are asked.
+  // If this machine is not one of the run's nodes, as on a login node, only their number is known before they are
+  // asked.
   if (allocation && *allocation && !(*allocation)->is_here) return system;
   system.set("gpus", count(slots->size()));
   system.set("gpu.present", check::Value::boolean(slots->front().gpu));
   if (machine.sockets > 0) system.set("sockets", count(machine.sockets));
   if (machine.cores > 0) system.set("cores", count(machine.cores));
   if (machine.memory_bytes > 0) system.set("memory", bytes(machine.memory_bytes));
+  // The smallest GPU in use decides: a point must fit on each of them.
   uint64_t memory = 0;
   for (const machine::Slot& slot : *slots)
     for (const machine::Gpu& gpu : machine.gpus) {
@@ -87,7 +100,7 @@ unsigned nodesOf(const MachineOptions& options, const std::optional<cluster::All
 
 llvm::Expected<std::optional<machine::NullGpus>> nullGpusOf(const MachineOptions& options) {
   if (options.null_gpus.empty()) return std::nullopt;
-  const char* folder = std::getenv("EXPC_NULLGPU_FOLDER");  // for tests
+  const char* folder = std::getenv("EXPC_NULLGPU_FOLDER");  // tests use the build's folder
   return machine::nullGpusFrom(options.null_gpus, folder ? folder : besideThis("../lib/nullgpu"));
 }
 
@@ -105,6 +118,7 @@ llvm::Error addResources(const MachineOptions& options, engine::Resources& resou
 llvm::Expected<check::System> findSystem(const check::Program& program, const std::string& name,
                                          const MachineOptions& options) {
   if (name == "local") {
+    // A reader of results wants the machine that measured; only without one it is this machine.
     if (const store::Store* store = options.measured ? options.measured() : nullptr)
       if (auto measured = measuredSystem(*store)) return std::move(*measured);
     return localSystem(options);
@@ -117,6 +131,7 @@ llvm::Expected<check::System> findSystem(const check::Program& program, const st
     if (system->name == name) return *system;
     names.push_back(system->name);
   }
+  // Systems of the study come first: one with the name of a built-in one hides it.
   for (check::System& system : builtIn()) {
     if (system.name == name) return std::move(system);
     names.push_back(system.name);

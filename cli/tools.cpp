@@ -1,4 +1,5 @@
-// The subcommands that help to write studies: they neither measure nor judge.
+// The subcommands that help to write studies and neither measure nor judge: explain, doc, new, fmt, lsp and completion.
+// Each prints what compiler/editor or the standard library holds; `new` writes one of the starters in cli/starters.
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -17,7 +18,7 @@
 #include "compiler/editor/module_page.h"
 #include "compiler/editor/server.h"
 #include "compiler/parse/parse.h"
-#include "runtime/files/files.h"
+#include "runtime/base/files/files.h"
 #include "stdlib/stdlib.h"
 
 namespace expc::cli {
@@ -26,11 +27,14 @@ namespace {
 
 // ---- explain
 
+/// `expc explain`
 struct ExplainOptions {
-  std::optional<std::string> code;  // "E0203", "e0203" or "unknown-unit"; nothing lists all kinds
+  /// "E0203", "e0203" or "unknown-unit"; absent: list all diagnostics.
+  std::optional<std::string> code;
   bool list = false;
 };
 
+/// Returns a line for each diagnostic: code, name and summary.
 std::string allKinds(const editor::TextStyle& style) {
   size_t widest = 0;
   for (diag::Kind kind : diag::allKinds()) widest = std::max(widest, diag::slug(kind).size());
@@ -43,6 +47,7 @@ std::string allKinds(const editor::TextStyle& style) {
   return out;
 }
 
+/// Prints the page of a diagnostic, or the list of all.
 int explain(const ExplainOptions& options, const Console& console) {
   std::string text;
   if (options.list || !options.code) {
@@ -67,14 +72,17 @@ void addExplain(CLI::App& app, Asked& asked) {
 
 // ---- doc
 
+/// `expc doc`
 struct DocOptions {
-  std::optional<std::string> module;    // "std.image", "image" or a file; nothing lists the built-in ones
-  std::optional<std::string> workload;  // only this one
+  /// "std.image", "image" or a file; absent: list the built-in modules.
+  std::optional<std::string> module;
+  /// Show only this workload.
+  std::optional<std::string> workload;
   bool markdown = false;
 };
 
-/// The page of a built-in module, by its name with or without "std.", else of a file, as far as it can be read;
-/// `compilation` holds what is wrong in it. The error says why it cannot be opened.
+/// Returns the page of a built-in module, by its name with or without "std.", else of a file, as far as it can be read;
+/// nothing if it is no text. `compilation` gets the diagnostics. The error says why the file cannot be opened.
 llvm::Expected<std::optional<editor::ModulePage>> pageOf(const std::string& what, Compilation& compilation) {
   const std::string bare = what.starts_with("std.") ? what.substr(4) : what;
   const std::optional<std::string_view> own = stdlib::module(bare);
@@ -87,6 +95,7 @@ llvm::Expected<std::optional<editor::ModulePage>> pageOf(const std::string& what
                             own ? "std." + bare : what, (own ? bare : llvm::sys::path::stem(what).str()) + ".");
 }
 
+/// Returns a line for each built-in module. Their pages cannot fail, since they are part of this program.
 std::string allModules() {
   size_t widest = 0;
   for (std::string_view name : stdlib::names()) widest = std::max(widest, name.size() + 4);
@@ -99,7 +108,8 @@ std::string allModules() {
   return out;
 }
 
-/// Nothing after saying why.
+/// Returns the page of a module or file; nothing after saying why. A word that can be no file gets suggestions of
+/// modules instead of "cannot read".
 std::optional<editor::ModulePage> pageNamed(const std::string& what, const Console& console) {
   const std::string bare = what.starts_with("std.") ? what.substr(4) : what;
   if (!stdlib::module(bare) && what.find('/') == std::string::npos && !what.ends_with(".exp")) {
@@ -119,6 +129,7 @@ std::optional<editor::ModulePage> pageNamed(const std::string& what, const Conso
   return std::nullopt;
 }
 
+/// Prints the page of a module, or the list of all modules.
 int doc(const DocOptions& options, const Console& console) {
   std::string text;
   if (!options.module) {
@@ -154,12 +165,16 @@ void addDoc(CLI::App& app, Asked& asked) {
 
 // ---- new
 
+/// `expc new`
 struct NewOptions {
-  std::string name = "starter";  // of the study and, with .exp, of the file; may stand in a folder
+  /// The name of the study and, with .exp, of its file; may stand in a folder.
+  std::string name = "starter";
   std::string workload = "image.mobilenet_v2";
-  bool force = false;  // replace a file that is there
+  /// Replace a file that is there.
+  bool force = false;
 };
 
+/// Writes a starter under a new name and prints the commands that come next.
 int newStudy(const NewOptions& options, const Console& console) {
   const auto* starter = std::ranges::find(kStarters, options.workload, [](const auto& one) { return one.first; });
   if (starter == std::end(kStarters)) {
@@ -175,6 +190,7 @@ int newStudy(const NewOptions& options, const Console& console) {
   if (!parse::isName(name))
     return console.usage(fmt::format(
         "'{}' cannot name a study: letters, digits and _, not a digit first and no word of the language", name));
+  // Every starter declares the study `starter` on a line of its own.
   constexpr std::string_view kStudy = "\nstudy starter {";
   std::string text(*starterText(starter->second));
   text.replace(text.find(kStudy), kStudy.size(), "\nstudy " + name + " {");
@@ -209,6 +225,7 @@ void addFmt(CLI::App& app, Asked& asked) {
   command.add_flag("--diff", options.diff, "Write nothing, print what would change");
 }
 
+/// Serves an editor. A person who calls it in a terminal is told what it is for, and it serves nevertheless.
 int lsp(const bool&, const Console& console) {
   if (isatty(STDIN_FILENO) == 1)
     console.message(
@@ -220,6 +237,7 @@ int lsp(const bool&, const Console& console) {
 
 std::vector<std::string> workloadsOf(const std::string& module) {
   Compilation unheard;
+  // Completion wants names or nothing: diagnostics stay unheard.
   const auto page = llvm::expectedToOptional(pageOf(module, unheard)).value_or(std::nullopt);
   return page ? page->workloads : std::vector<std::string>();
 }

@@ -1,3 +1,8 @@
+// `expc report`, and the part of other commands that shows verdicts: opens the store, has the results judged, prints
+// the judgement and writes the page, or draws one chart, or explains one difference. The wording is that of
+// runtime/report. A page that nobody asked for may fail to be written without changing the exit code; the verdicts are
+// what counts.
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,11 +14,12 @@
 #include "cli/compilation.h"
 #include "cli/version.h"
 #include "runtime/analysis/attribution.h"
-#include "runtime/analysis/judgement.h"
-#include "runtime/plan/json.h"
+#include "runtime/analysis/judge.h"
+#include "runtime/analysis/results.h"
+#include "runtime/base/json.h"
+#include "runtime/base/text.h"
 #include "runtime/report/document.h"
 #include "runtime/report/html.h"
-#include "runtime/report/layout.h"
 #include "runtime/report/records_json.h"
 #include "runtime/report/sections.h"
 #include "runtime/report/texts.h"
@@ -23,11 +29,12 @@ namespace expc::cli {
 
 namespace {
 
-/// The breakdowns of every pair of points with this change; the ones without profiles are told.
+/// Prints the breakdown of time for every pair of points with this change, and counts the pairs that lack profile
+/// trials.
 int showExplanation(const analysis::Findings& findings, const ReportOptions& options, const Console& console) {
   const plan::Plan& plan = findings.plan;
   auto pairs = analysis::pairsOf(plan, options.explain);
-  if (!pairs) return console.error(report::printable(llvm::toString(pairs.takeError())));
+  if (!pairs) return console.error(base::printable(llvm::toString(pairs.takeError())));
   std::vector<report::Block> parts;
   llvm::json::Array explained;
   for (const auto& [treated, baseline] : *pairs) {
@@ -42,11 +49,11 @@ int showExplanation(const analysis::Findings& findings, const ReportOptions& opt
                                 lacking, pairs->size(), options.explain, report::profileAdvice(plan)));
   if (explained.empty()) return kError;
   return console.finish(options.format == Format::Json
-                            ? plan::prettyJson(llvm::json::Value(std::move(explained))) + "\n"
+                            ? base::prettyJson(llvm::json::Value(std::move(explained))) + "\n"
                             : report::documentText(parts, console.width(), console.colourOut()));
 }
 
-/// "gain over gpus by precision" as the name of a file.
+/// Returns the name of a chart as the name of a file: "gain over gpus by precision" is "gain-over-gpus-by-precision".
 std::string fileName(const std::string& chart) {
   std::string name;
   for (const char letter : chart)
@@ -57,13 +64,14 @@ std::string fileName(const std::string& chart) {
   return name;
 }
 
-/// The chart that `--chart` means: a number on the page, or a name, of which the beginning is enough where only one
-/// begins so.
+/// Returns the chart that `--chart` means: its number on the page, its name, or the beginning of exactly one name. ""
+/// means the only chart. The error lists all charts.
 llvm::Expected<const report::Chart*> chosen(const std::vector<report::Chart>& charts, const std::string& wanted) {
   std::string names;
+  // An exact name or number wins at once, so a name that is the beginning of another one stays reachable.
   std::vector<const report::Chart*> begins;
   for (size_t i = 0; i < charts.size(); ++i) {
-    names += fmt::format("\n  {}  {}", i + 1, report::printable(charts[i].name));
+    names += fmt::format("\n  {}  {}", i + 1, base::printable(charts[i].name));
     if (charts[i].name == wanted || std::to_string(i + 1) == wanted) return &charts[i];
     if (charts[i].name.starts_with(wanted)) begins.push_back(&charts[i]);
   }
@@ -71,18 +79,19 @@ llvm::Expected<const report::Chart*> chosen(const std::vector<report::Chart>& ch
   if (charts.empty())
     return llvm::createStringError("the report has no chart: nothing was measured yet that could be drawn");
   const std::string why = wanted.empty()   ? "the report has several charts: say --chart"
-                          : begins.empty() ? "the report has no chart '" + report::printable(wanted) + "'"
-                                           : "several charts begin with '" + report::printable(wanted) + "'";
+                          : begins.empty() ? "the report has no chart '" + base::printable(wanted) + "'"
+                                           : "several charts begin with '" + base::printable(wanted) + "'";
   return llvm::createStringError(why + " with a name or a number of these:" + names);
 }
 
+/// Draws the chart that the options choose into a file and prints that file's name.
 int drawOne(const std::vector<report::Chart>& charts, const ReportOptions& options, const Console& console) {
   const char* format = wordOf(options.format);
   auto chart = chosen(charts, options.chart);
   if (!chart) return console.error(chart.takeError());
   const std::string path = options.to.empty() ? fileName((*chart)->name) + "." + format : options.to;
   if (llvm::Error error = report::drawChart(**chart, format, path)) return console.error(std::move(error));
-  return console.finish(report::printable(path) + "\n");
+  return console.finish(base::printable(path) + "\n");
 }
 
 }  // namespace
@@ -103,9 +112,11 @@ int showVerdicts(const plan::Plan& plan, const store::Results& results, const Re
   if (options.format != Format::Text && options.format != Format::Json)
     return drawOne(report::namedCharts(findings), options, console);
 
+  // The page comes before the text, so that the text can say where the page lies.
   const std::string page =
       options.html.empty() ? (std::filesystem::path(options.results) / report::pageName(plan)).string() : options.html;
   const std::optional<rehearsal::Study> rehearsed = rehearsedOf(plan, options.results, console);
+  // A rehearsal is shown beside measurements; it is no result itself.
   report::HtmlOptions html;
   html.folder = options.results;
   html.program = "expc " + std::string(kVersion);
@@ -119,7 +130,7 @@ int showVerdicts(const plan::Plan& plan, const store::Results& results, const Re
 
   bool printed;
   if (options.format == Format::Json) {
-    printed = console.print(plan::prettyJson(report::resultJson(findings, html.rehearsed)) + "\n");
+    printed = console.print(base::prettyJson(report::resultJson(findings, html.rehearsed)) + "\n");
   } else {
     report::ResultTextOptions text;
     text.width = console.width();
@@ -148,7 +159,9 @@ std::string showsOneStudy(const ReportOptions& options, size_t studies) {
   return what ? tooManyStudies(options.study, studies, what) : "";
 }
 
+// Order: an interrupt ends everything, errors come before verdicts, and among these the worst verdict decides.
 int worse(int first, int second) {
+  // Every exit code of this program is in the list, so both are found.
   static constexpr std::array<int, 8> kOrder = {kInterrupted, kError,         kUsage,      kBroken,
                                                 kSomeFail,    kSomeUndecided, kNothingRan, kSuccess};
   return *std::min(std::find(kOrder.begin(), kOrder.end(), first), std::find(kOrder.begin(), kOrder.end(), second));
@@ -158,6 +171,7 @@ int report(const ReportOptions& options, const Console& console) {
   std::optional<store::Store> store;
   const auto plans = loadMeasured(options, console, &store);
   if (!plans) return plans.code;
+  // Options of pictures are refused for other formats rather than ignored.
   const bool picture = options.format != Format::Text && options.format != Format::Json;
   if (!picture && (!options.chart.empty() || !options.to.empty()))
     return console.error("--chart and --to are for a picture: say --format svg, png or pdf"), kUsage;
@@ -166,7 +180,9 @@ int report(const ReportOptions& options, const Console& console) {
   for (const ChosenPlan& one : *plans) {
     const store::Results results =
         options.machine.null_gpus.empty() ? store->load(one.plan) : store->loadLatest(one.plan, true);
-    if (&one == &plans->back()) store.reset();  // of a large study it is a fifth of all that would be held
+    // The store is not needed after the last study. For a large study it is a fifth of all memory, and judging needs
+    // the most.
+    if (&one == &plans->back()) store.reset();
     code = worse(code, showVerdicts(one.plan, results, options, console));
   }
   return code;

@@ -15,7 +15,7 @@
 #include "compiler/ast/ast.h"
 #include "compiler/check/formula/formula.h"
 #include "compiler/check/value/value.h"
-#include "runtime/plan/find.h"
+#include "runtime/base/find.h"
 #include "runtime/plan/plan.h"
 
 namespace expc::check {
@@ -136,8 +136,8 @@ struct Workload {
   /// False: errors were reported inside.
   bool valid = true;
 
-  int findParameter(std::string_view wanted) const { return plan::findNamed(parameters, wanted); }
-  int findMetric(std::string_view wanted) const { return plan::findNamed(metrics, wanted); }
+  int findParameter(std::string_view wanted) const { return base::findNamed(parameters, wanted); }
+  int findMetric(std::string_view wanted) const { return base::findNamed(metrics, wanted); }
 };
 
 /// Whether an argument of a command passes it a setting of its trials ("steps", as ${steps}). A parameter of
@@ -389,10 +389,10 @@ struct Study {
   /// metrics come after those that they read.
   std::vector<unsigned> measuredWith(const std::vector<const Criterion*>& criteria) const;
 
-  int findFactor(std::string_view wanted) const { return plan::findNamed(factors, wanted); }
-  int findMetric(std::string_view wanted) const { return plan::findNamed(metrics, wanted); }
-  int findComparison(std::string_view wanted) const { return plan::findNamed(comparisons, wanted); }
-  const Change* findPreset(std::string_view wanted) const { return plan::named(presets, wanted); }
+  int findFactor(std::string_view wanted) const { return base::findNamed(factors, wanted); }
+  int findMetric(std::string_view wanted) const { return base::findNamed(metrics, wanted); }
+  int findComparison(std::string_view wanted) const { return base::findNamed(comparisons, wanted); }
+  const Change* findPreset(std::string_view wanted) const { return base::named(presets, wanted); }
   /// Whether the first factor and parameter choose between workloads.
   bool hasWorkloadFactor() const { return uses.size() > 1; }
 };

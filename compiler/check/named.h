@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "compiler/check/scope.h"
-#include "runtime/plan/find.h"
+#include "runtime/base/find.h"
 
 namespace expc::check {
 
-using plan::findNamed, plan::named, plan::nameOf;
+using base::findNamed, base::named, base::nameOf;
 
 /// A function that collects the names of some lists when a diagnostic asks for candidates. It refers to the
 /// lists, which must live until then.

@@ -11,7 +11,7 @@
 #include "compiler/check/checker.h"
 #include "compiler/check/named.h"
 #include "compiler/parse/parse.h"
-#include "runtime/files/csv.h"
+#include "runtime/base/files/csv.h"
 
 namespace expc::check {
 namespace {

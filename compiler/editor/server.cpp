@@ -16,8 +16,8 @@
 #include <cerrno>
 #include <system_error>
 
-#include "runtime/files/files.h"
-#include "runtime/plan/json.h"
+#include "runtime/base/files/files.h"
+#include "runtime/base/json.h"
 
 namespace expc::editor {
 namespace {
@@ -64,7 +64,7 @@ Server::Server(load::FileSystem disk, std::string library, std::string version, 
 
 void Server::enqueue(const Deframer::Item& item) {
   if (!item.error.empty()) return fail(nullptr, kParseError, "skipped " + item.error);
-  llvm::Expected<llvm::json::Value> value = plan::parseJson(item.body);
+  llvm::Expected<llvm::json::Value> value = base::parseJson(item.body);
   if (!value) return fail(nullptr, kParseError, jsonText(llvm::toString(value.takeError())));
   take(std::move(*value));
 }

@@ -18,7 +18,8 @@
 #include "compiler/editor/explain.h"
 #include "compiler/lower/lower.h"
 #include "compiler/parse/parse.h"
-#include "runtime/files/files.h"
+#include "runtime/base/files/files.h"
+#include "runtime/base/hash.h"
 #include "runtime/plan/plan.h"
 #include "stdlib/stdlib.h"
 
@@ -34,7 +35,7 @@ std::optional<std::string> showText(const std::string& folder, std::string_view 
                                     std::string_view text) {
   if (folder.empty()) return std::nullopt;
   llvm::SmallString<128> path(folder);
-  llvm::sys::path::append(path, llvm::StringRef(group), plan::shortHash(text));
+  llvm::sys::path::append(path, llvm::StringRef(group), base::shortHash(text));
   if (llvm::sys::fs::create_directories(path)) return std::nullopt;
   llvm::sys::path::append(path, llvm::StringRef(name));
   // A file of the right size under the text's digest is the text; one of another size was left by a broken write.

@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "compiler/parse/parse.h"
-#include "runtime/files/files.h"
+#include "runtime/base/files/files.h"
 #include "stdlib/stdlib.h"
 
 namespace expc::load {

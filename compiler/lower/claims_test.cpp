@@ -4,7 +4,7 @@
 #include <doctest/doctest.h>
 
 #include "compiler/lower/lower.h"
-#include "runtime/plan/json.h"
+#include "runtime/base/json.h"
 #include "tests/lowered.h"
 #include "tests/study_fixture.h"
 

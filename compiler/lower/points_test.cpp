@@ -8,7 +8,8 @@
 #include "compiler/lower/lower.h"
 #include "compiler/points/lints.h"
 #include "compiler/points/point_writer.h"
-#include "runtime/plan/json.h"
+#include "runtime/base/hash.h"
+#include "runtime/base/json.h"
 #include "tests/lowered.h"
 #include "tests/study_fixture.h"
 
@@ -32,7 +33,7 @@ std::string idOf(const select::Selected& selected, const expand::Assignment& res
   else
     document["workload"] = workload.name;
   document["parameters"] = std::move(parameters);
-  return plan::shortHash(plan::canonicalJson(std::move(document)));
+  return base::shortHash(base::canonicalJson(std::move(document)));
 }
 
 struct Lowered {
@@ -63,9 +64,9 @@ struct Lowered {
       REQUIRE(!at.resolve());
       CHECK(id == idOf(prepared->selected, at));
       prepared->line(point, line);
-      auto document = plan::parseJson(line);
+      auto document = base::parseJson(line);
       REQUIRE(static_cast<bool>(document));
-      CHECK(plan::canonicalJson(*document) == line);
+      CHECK(base::canonicalJson(*document) == line);
       CHECK(document->getAsObject()->getString("point") == llvm::StringRef(id));
       CHECK(*document->getAsObject()->getObject("parameters") == points::parametersOf(prepared->selected, at));
       CHECK(document->getAsObject()->getObject("levels")->size() == point.size());

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "compiler/lower/lower.h"
-#include "runtime/plan/json.h"
+#include "runtime/base/json.h"
 #include "tests/lowered.h"
 #include "tests/study_fixture.h"
 
@@ -106,12 +106,12 @@ TEST_CASE("what is written is read: plans of 1,000 random studies") {
     ++written;
     CAPTURE(text);
     if (auto error = plan::validate(*plan)) FAIL_CHECK(llvm::toString(std::move(error)));
-    const std::string json = plan::canonicalJson(plan::toJson(*plan));
-    auto value = plan::parseJson(json);
+    const std::string json = base::canonicalJson(plan::toJson(*plan));
+    auto value = base::parseJson(json);
     REQUIRE(value);
     auto read = plan::planFromJson(*value);
     REQUIRE(read);
-    CHECK(plan::canonicalJson(plan::toJson(*read)) == json);
+    CHECK(base::canonicalJson(plan::toJson(*read)) == json);
   }
   CHECK(written > 500);
 }

@@ -5,7 +5,8 @@
 
 #include <algorithm>
 
-#include "runtime/plan/json.h"
+#include "runtime/base/hash.h"
+#include "runtime/base/json.h"
 #include "runtime/plan/plan.h"
 
 namespace expc::points {
@@ -34,7 +35,7 @@ bool isDefault(const check::Use& use, unsigned parameter, const check::Value& va
 
 /// `"name":value`
 std::string member(const std::string& name, const llvm::json::Value& value) {
-  return plan::canonicalJson(name) + ":" + plan::canonicalJson(value);
+  return base::canonicalJson(name) + ":" + base::canonicalJson(value);
 }
 
 /// Adds a member to an object, with a comma behind earlier ones; an empty text adds nothing.
@@ -58,7 +59,7 @@ llvm::json::Value toJson(const check::Value& value, bool exact) {
     if (number->isInteger()) return number->numerator();
     return number->toDouble();
   }
-  if (auto* text = std::get_if<std::string>(&value.node)) return plan::jsonText(*text);
+  if (auto* text = std::get_if<std::string>(&value.node)) return base::jsonText(*text);
   if (auto* composite = std::get_if<check::CompositeValue>(&value.node)) {
     // Records are objects, whose canonical text sorts the fields.
     if (composite->kind != check::Type::Kind::Record) return writeAll(composite->parts, exact);
@@ -76,7 +77,7 @@ llvm::json::Value toJson(const check::Value& value, bool exact) {
 llvm::json::Array argumentsJson(const check::Command& command) {
   llvm::json::Array arguments;
   for (const check::CommandArgument& argument : command.written) {
-    llvm::json::Array texts = plan::jsonTexts(argument.texts);
+    llvm::json::Array texts = base::jsonTexts(argument.texts);
     if (argument.options)
       arguments.push_back(std::move(texts));
     else
@@ -117,7 +118,7 @@ PointWriter::PointWriter(const expand::Space& space) : space_(space) {
     Labels labels{factor, {}};
     const std::string& name = study.factors[factor].name;
     for (const check::Level& level : study.factors[factor].levels)
-      labels.texts.push_back(member(name, plan::jsonText(level.label)));
+      labels.texts.push_back(member(name, base::jsonText(level.label)));
     // The entry for points without a level.
     labels.texts.push_back(member(name, nullptr));
     labels_.push_back(std::move(labels));
@@ -135,7 +136,7 @@ PointWriter::Use PointWriter::compile(const expand::Space& space, unsigned index
   // keys.
   llvm::json::Object document = identity(*use.workload);
   document["parameters"] = llvm::json::Object{};
-  std::string text = plan::canonicalJson(std::move(document));
+  std::string text = base::canonicalJson(std::move(document));
   const std::string marker = "\"parameters\":{";
   size_t at = text.find(marker + "}") + marker.size();
   result.prefix = text.substr(0, at);
@@ -197,7 +198,7 @@ uint64_t PointWriter::hash(expand::Levels point) {
   canonical_ = use.prefix;
   appendMembers(point, &Entry::id, canonical_);
   canonical_ += use.suffix;
-  return plan::hashOf(canonical_);
+  return base::hashOf(canonical_);
 }
 
 std::string_view PointWriter::id(expand::Levels point) {

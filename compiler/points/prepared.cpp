@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "compiler/points/lints.h"
-#include "runtime/plan/json.h"
+#include "runtime/base/json.h"
 
 namespace expc::points {
 namespace {
@@ -144,7 +144,7 @@ void Prepared::line(expand::Levels point, std::string& out) {
   out = "{";
   // Members are written in the order of their names, as canonical JSON has them.
   auto text = [&](const char* name, const std::string& why) {
-    if (!why.empty()) out += fmt::format("\"{}\":{},", name, plan::canonicalJson(plan::jsonText(why)));
+    if (!why.empty()) out += fmt::format("\"{}\":{},", name, base::canonicalJson(base::jsonText(why)));
   };
   const std::string& unavailable = machine->unavailable(point);
   text("expected_infeasible", machine->expectedInfeasible(point));
@@ -155,7 +155,7 @@ void Prepared::line(expand::Levels point, std::string& out) {
   out += ",\"point\":\"";
   out += writer->id(point);
   out += '"';
-  if (!unavailable.empty()) out += ",\"unavailable\":" + plan::canonicalJson(plan::jsonText(unavailable));
+  if (!unavailable.empty()) out += ",\"unavailable\":" + base::canonicalJson(base::jsonText(unavailable));
   out += '}';
 }
 

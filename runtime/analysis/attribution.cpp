@@ -11,8 +11,8 @@
 #include <set>
 #include <string_view>
 
+#include "runtime/base/find.h"
 #include "runtime/plan/evaluate.h"
-#include "runtime/plan/find.h"
 #include "runtime/stats/estimators.h"
 
 namespace expc::analysis {
@@ -200,7 +200,7 @@ std::optional<Attribution> attributionOf(const plan::Plan& plan, const Judgement
     return std::ranges::equal(cell.points, points) || (either_way && std::ranges::is_permutation(cell.points, points));
   };
   for (const plan::Comparison& comparison : plan.comparisons) {
-    const ComparisonResult* result = plan::named(judgement.comparisons, comparison.name);
+    const ComparisonResult* result = base::named(judgement.comparisons, comparison.name);
     for (unsigned cell = 0; cell < comparison.cells.size(); ++cell) {
       if (!same(comparison.cells[cell])) continue;
       addOnce(attribution.comparisons, comparison.name);

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/analysis/judgement.h"
+#include "runtime/analysis/results.h"
 #include "runtime/plan/plan.h"
 #include "runtime/stats/interval.h"
 #include "runtime/store/records.h"

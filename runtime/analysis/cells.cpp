@@ -7,8 +7,8 @@
 #include <set>
 
 #include "runtime/analysis/readings.h"
+#include "runtime/base/find.h"
 #include "runtime/plan/evaluate.h"
-#include "runtime/plan/find.h"
 #include "runtime/stats/design.h"
 #include "runtime/stats/estimators.h"
 #include "runtime/stats/nested_intervals.h"
@@ -354,7 +354,7 @@ void judgePoints(const Evidence& evidence, const plan::Cell& cell, MeasuredCell&
 bool isNeverNegative(const plan::Plan& plan, const plan::Metric& metric) {
   return !metric.derived && (isTimed(metric) || metric.unit == "B") &&
          std::ranges::none_of(plan.workloads, [&](const plan::Workload& workload) {
-           return workload.command && plan::named(workload.command->metrics, metric.name);
+           return workload.command && base::named(workload.command->metrics, metric.name);
          });
 }
 

@@ -1,6 +1,6 @@
 #include <doctest/doctest.h>
 
-#include "runtime/analysis/judgement.h"
+#include "runtime/analysis/results.h"
 #include "tests/support/analysis/study.h"
 
 namespace expc::analysis {

@@ -7,8 +7,8 @@
 #include <set>
 #include <tuple>
 
-#include "runtime/analysis/judgement.h"
 #include "runtime/analysis/readings.h"
+#include "runtime/analysis/results.h"
 #include "runtime/stats/estimators.h"
 #include "runtime/stats/procedures.h"
 #include "runtime/store/match.h"

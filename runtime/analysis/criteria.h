@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "runtime/analysis/cells.h"
-#include "runtime/analysis/judgement.h"
+#include "runtime/analysis/results.h"
 #include "runtime/stats/looks.h"
 
 namespace expc::analysis {

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "runtime/base/find.h"
 #include "runtime/plan/evaluate.h"
-#include "runtime/plan/find.h"
 
 namespace expc::analysis {
 namespace {
@@ -23,7 +23,7 @@ std::set<std::string> metricsOfUntils(const plan::Plan& plan) {
   for (const plan::KindDesign& design : plan.design.kinds)
     for (const plan::Until& until : design.until) {
       if (plan.findMetric(until.subject)) add({plan::MetricTerm{until.subject, ""}});
-      if (const plan::Comparison* comparison = plan::named(plan.comparisons, until.subject))
+      if (const plan::Comparison* comparison = base::named(plan.comparisons, until.subject))
         for (const plan::Cell& cell : comparison->cells) add(*cell.term);
     }
   return names;
@@ -81,7 +81,7 @@ bool isUncounted(const plan::Plan& plan, const plan::Metric* metric, double valu
   const bool counts = metric && !metric->derived && metric->kind != plan::TrialKind::Profile &&
                       (metric->unit == "B" || metric->name == "cpu_time");
   return value == 0 && counts && std::ranges::none_of(plan.workloads, [&](const plan::Workload& workload) {
-           return workload.command && plan::named(workload.command->metrics, metric->name);
+           return workload.command && base::named(workload.command->metrics, metric->name);
          });
 }
 

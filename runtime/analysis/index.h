@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/analysis/judgement.h"
+#include "runtime/analysis/results.h"
 #include "runtime/plan/plan.h"
 #include "runtime/stats/running_median.h"
 #include "runtime/store/records.h"

@@ -8,7 +8,7 @@
 #include <tuple>
 
 #include "runtime/analysis/index.h"
-#include "runtime/plan/find.h"
+#include "runtime/base/find.h"
 
 namespace expc::analysis {
 namespace {

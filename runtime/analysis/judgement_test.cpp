@@ -1,11 +1,11 @@
-#include "runtime/analysis/judgement.h"
-
 #include <doctest/doctest.h>
 
 #include <algorithm>
 #include <cmath>
 #include <random>
 
+#include "runtime/analysis/judge.h"
+#include "runtime/analysis/results.h"
 #include "runtime/stats/distributions.h"
 #include "tests/support/analysis/study.h"
 

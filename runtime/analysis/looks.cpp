@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "runtime/analysis/criteria.h"
+#include "runtime/base/find.h"
 #include "runtime/plan/evaluate.h"
-#include "runtime/plan/find.h"
 #include "runtime/stats/design.h"
 #include "runtime/stats/distributions.h"
 

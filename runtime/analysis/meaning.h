@@ -4,7 +4,7 @@
 
 #include <string_view>
 
-#include "runtime/analysis/judgement.h"
+#include "runtime/analysis/results.h"
 
 namespace expc::analysis {
 

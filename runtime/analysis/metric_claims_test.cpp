@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "runtime/analysis/judgement.h"
+#include "runtime/analysis/judge.h"
+#include "runtime/analysis/results.h"
 #include "tests/support/analysis/study.h"
 
 namespace expc::analysis {

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "runtime/analysis/criteria.h"
-#include "runtime/plan/find.h"
+#include "runtime/base/find.h"
 
 namespace expc::analysis {
 namespace {
@@ -160,7 +160,7 @@ std::optional<double> halfWidth(const MeasuredCell& cell, bool relative) {
 /// The cells whose intervals an `until` speaks of, with the names of their labels.
 std::pair<std::vector<plan::Cell>, std::vector<std::string>> subjectCells(const plan::Plan& plan,
                                                                           const std::string& subject) {
-  if (const plan::Comparison* comparison = plan::named(plan.comparisons, subject))
+  if (const plan::Comparison* comparison = base::named(plan.comparisons, subject))
     return {comparison->cells, comparison->factors};
   std::vector<plan::Cell> cells;
   std::vector<std::string> factors;

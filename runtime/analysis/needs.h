@@ -10,7 +10,7 @@
 
 #include "runtime/analysis/cells.h"
 #include "runtime/analysis/index.h"
-#include "runtime/analysis/judgement.h"
+#include "runtime/analysis/results.h"
 #include "runtime/plan/plan.h"
 
 namespace expc::analysis {

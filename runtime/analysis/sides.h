@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "runtime/analysis/index.h"
-#include "runtime/analysis/judgement.h"
+#include "runtime/analysis/results.h"
 
 namespace expc::analysis {
 

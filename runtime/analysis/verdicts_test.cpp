@@ -2,7 +2,8 @@
 
 #include <cmath>
 
-#include "runtime/analysis/judgement.h"
+#include "runtime/analysis/judge.h"
+#include "runtime/analysis/results.h"
 #include "tests/support/analysis/study.h"
 
 namespace expc::analysis {

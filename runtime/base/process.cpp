@@ -45,6 +45,12 @@ std::filesystem::path programFolder() {
   return std::filesystem::read_symlink("/proc/self/exe", failed).parent_path();
 }
 
+std::string hostName() {
+  char name[256] = {};
+  gethostname(name, sizeof name - 1);
+  return name;
+}
+
 std::string bootId() { return readText("/proc/sys/kernel/random/boot_id").value_or(""); }
 
 }  // namespace expc::base

@@ -31,6 +31,9 @@ Process processOf(int64_t pid, const std::string& proc = "/proc");
 /// The folder of this program, wherever it was moved to; "" where that is not known.
 std::filesystem::path programFolder();
 
+/// The name of this machine; "" where it has none.
+std::string hostName();
+
 /// Another one after each start of the machine; "" where it is not known.
 std::string bootId();
 

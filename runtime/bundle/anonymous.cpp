@@ -1,3 +1,7 @@
+// A name is found in three steps: a text is decoded (escapes undone), folded (small letters, one separator), and
+// compared with the sorted names at each beginning of a word. Hiding and the final search use the same steps, so
+// that a name which the search would find has been hidden where it could be.
+
 #include "runtime/bundle/anonymous.h"
 
 #include <arpa/inet.h>
@@ -17,9 +21,10 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/base/files/files.h"
+#include "runtime/base/json.h"
+#include "runtime/base/process.h"
 #include "runtime/bundle/archive.h"
-#include "runtime/files/files.h"
-#include "runtime/plan/json.h"
 
 namespace expc::bundle {
 namespace {
@@ -31,6 +36,7 @@ constexpr const char *kHost = "a host", *kUser = "a user", *kFolder = "a folder"
                      *kAddress = "an address";
 constexpr const char* kHome = "/home/someone";
 
+/// Bytes of UTF-8 beyond ASCII count as letters: a name next to them is a part of a longer word.
 bool isLetter(char letter) { return llvm::isAlnum(letter) || static_cast<unsigned char>(letter) >= 0x80; }
 
 template <typename Keys>
@@ -38,8 +44,8 @@ bool isAmong(const Keys& keys, StringRef key) {
   return std::find(std::begin(keys), std::end(keys), key) != std::end(keys);
 }
 
-/// Behind these stand words of a fixed list, and what kinds of hardware and software it is: measurements mean nothing
-/// without them.
+/// Whether values of this member stay as they are: words of a fixed list, and kinds of hardware and software,
+/// without which measurements mean nothing.
 bool isKind(StringRef key) {
   constexpr StringRef kKeys[] = {"device",  "launcher",   "kind",     "entry",     "status",
                                  "outcome", "verdict",    "schema",   "type",      "op",
@@ -48,7 +54,7 @@ bool isKind(StringRef key) {
   return isAmong(kKeys, key);
 }
 
-/// The address that a text is, without the port behind it; "" where it is none.
+/// The address in a text, without the port behind it; "" if the text is not an address.
 StringRef addressOf(StringRef text) {
   const StringRef whole = text.trim("[]"), front = text.split(':').first;
   in6_addr six{};
@@ -57,8 +63,9 @@ StringRef addressOf(StringRef text) {
   return inet_pton(AF_INET6, whole.str().c_str(), &six) == 1 ? whole : "";
 }
 
-/// The character that an escape at the beginning of a text stands for, in URLs, JSON, shells and terminals, and how
-/// long it is; length 0: there is none.
+/// The character that an escape at the beginning of a text stands for (in URLs, JSON, shells and terminals), and
+/// the escape's length. Length 0: no escape. Programs escape the names that they print, and a search must find them
+/// all the same.
 std::pair<char, size_t> escapeAt(StringRef text) {
   unsigned code = 0;
   const auto hex = [&](size_t from, size_t digits) {
@@ -77,10 +84,11 @@ std::pair<char, size_t> escapeAt(StringRef text) {
   return {text[1], StringRef("/\"\\").contains(text[1]) ? 2 : 0};
 }
 
-/// A text without escapes, also of escapes.
+/// A text without escapes; escapes inside escapes are undone too, up to 8 deep. `begins` leads from the decoded
+/// text back to the original, so that only the names in it are replaced.
 struct Decoded {
   std::string text;
-  std::vector<size_t> begins;  // of each character, in what was decoded; and at last its end
+  std::vector<size_t> begins;  // where each character begins in the original; the last is its end
 
   explicit Decoded(StringRef from) : text(from), begins(from.size() + 1) {
     std::iota(begins.begin(), begins.end(), size_t(0));
@@ -90,6 +98,7 @@ struct Decoded {
   }
 
  private:
+  // One round: every escape becomes one character, in place. True if there was any.
   bool undo() {
     size_t to = 0;
     for (size_t at = 0; at < text.size(); ++to) {
@@ -106,16 +115,16 @@ struct Decoded {
   }
 };
 
-/// A name as it is compared: in small letters, and with one sign between its parts, since caches and sockets write a
-/// host's name with other signs.
+/// A name in the form in which names are compared: in small letters, with '-' for '_' and '.', since caches and
+/// sockets write a host's name with other signs.
 std::string folded(StringRef text) {
   std::string out = text.lower();
   std::ranges::replace_if(out, [](char c) { return c == '_' || c == '.'; }, '-');
   return out;
 }
 
-/// The length of an opened list of numbers at the start of `text` ("76-78]"), as Slurm names nodes, with the rest of
-/// the name behind it; 0: there is none.
+/// The length of the rest of a Slurm host list after its opening bracket ("76-78]"), with the rest of the name
+/// behind it; 0 if `text` does not begin with one.
 size_t listSize(std::string_view text) {
   size_t size = 0;
   const auto take = [&](std::string_view those) {
@@ -128,8 +137,9 @@ size_t listSize(std::string_view text) {
   return take("abcdefghijklmnopqrstuvwxyz0123456789-");
 }
 
+/// The JSON value of a text from a record; null if it is not JSON.
 Value parsed(const std::string& text) {
-  auto value = plan::parseJson(text);
+  auto value = base::parseJson(text);
   if (value) return std::move(*value);
   llvm::consumeError(value.takeError());
   return nullptr;
@@ -137,6 +147,7 @@ Value parsed(const std::string& text) {
 
 }  // namespace
 
+/// A word is a run of letters and digits, the same as in isLetter.
 void Words::add(StringRef text) {
   for (size_t at = 0; at < text.size();) {
     const size_t begin = at;
@@ -157,6 +168,7 @@ void Words::addKeys(const Value& value) {
     }
 }
 
+/// Names are collected from all records before any is hidden: a log may name a host that only a later session has.
 Anonymous::Anonymous(const store::Results& results, const std::string& study, const std::string& folder, Words own)
     : own_(std::move(own)) {
   addOwn();
@@ -177,6 +189,8 @@ Anonymous::Anonymous(const store::Results& results, const std::string& study, co
     }
     std::vector<std::string> texts = trial.notes;
     texts.insert(texts.end(), {trial.reason, trial.log_tail});
+    // Texts of programs are only searched for what looks like a home folder or an address; other names come from
+    // records.
     for (const std::string& text : texts) {
       const Decoded decoded(text);
       addHomes(decoded.text), addAddresses(decoded.text);
@@ -185,21 +199,25 @@ Anonymous::Anonymous(const store::Results& results, const std::string& study, co
 }
 
 void Anonymous::add(StringRef text, std::string stand_in, const char* what) {
-  // Nobody is told from others by these.
+  // These tell nobody from others: every machine has them.
   constexpr StringRef kNobody[] = {"root", "nobody", "/", "/root", "/tmp", "/home", "/Users"};
   if (!text.empty() && text != "localhost" && (what == kHost || !isAmong(kNobody, text)))
     names_.try_emplace(folded(text), Name{std::move(stand_in), what});
 }
 
-/// A program may call it by the first part of its name, and Slurm by a list: node-[1-4], node-1[6-8].
+/// Adds a host's name, and the other forms in which programs write it: its first part, and Slurm lists that begin
+/// with it (node-[1-4], node-1[6-8]). All have one stand-in, except lists, which name several hosts.
 void Anonymous::addHost(StringRef name) {
   if (names_.count(folded(name))) return;
+  // A host may really be called host1: its stand-in must differ from it.
   std::string stand_in;
   do stand_in = fmt::format("host{}", ++hosts_);
   while (name.equals_insensitive(stand_in));
   const bool is_address = !addressOf(name).empty();
   add(name, stand_in, is_address ? kAddress : kHost);
   if (is_address) return;
+  // Slurm lists the last digits of names: node-1[6-8] stands for node-16 to node-18, so each digit may begin a
+  // list.
   const StringRef brief = name.split('.').first;
   add(brief, stand_in, kHost);
   for (size_t at = 1; at < brief.size(); ++at)
@@ -211,20 +229,22 @@ void Anonymous::addBoot(StringRef id) {
   if (!names_.count(folded(id))) add(id, fmt::format("boot{}", ++boots_), kBoot);
 }
 
+/// Adds the user, home folder and host of this process, which packs the bundle.
 void Anonymous::addOwn() {
   const passwd* user = getpwuid(getuid());
   using Texts = std::initializer_list<const char*>;
+  // The account and the environment may name different users.
   for (const char* name : Texts{user ? user->pw_name : nullptr, std::getenv("USER"), std::getenv("LOGNAME")})
     if (name) add(name, "someone", kUser);
   for (const char* home : Texts{user ? user->pw_dir : nullptr, std::getenv("HOME")})
     if (home) add(StringRef(home).rtrim('/'), kHome, kFolder);
-  char host[256] = {};
-  if (gethostname(host, sizeof host - 1) == 0) addHost(host);
+  addHost(base::hostName());
 }
 
 void Anonymous::addHomes(StringRef text) {
   for (const StringRef above : {"/home/", "/Users/"})
     for (size_t at = text.find(above); at != StringRef::npos; at = text.find(above, at + 1)) {
+      // Walks back to the path's beginning and forward to the user's end: /mnt/home/USER is hidden as a whole.
       size_t begin = at, end = at + above.size();
       while (begin > 0 && (isLetter(text[begin - 1]) || StringRef("/._-+").contains(text[begin - 1]))) --begin;
       while (end < text.size() && (isLetter(text[end]) || StringRef("._-").contains(text[end]))) ++end;
@@ -234,16 +254,19 @@ void Anonymous::addHomes(StringRef text) {
     }
 }
 
-/// Elsewhere such a text may be a version; here it names the addresses that a program talked to.
+/// Adds addresses in the text of a program, except those of the machine itself. Elsewhere such a text may be a
+/// version (1.2.3.4), so there only members named like addresses are looked at (collect).
 void Anonymous::addAddresses(StringRef text) {
   while (!text.empty()) {
     const StringRef word = text.take_while([](char c) { return isLetter(c) || c == '.' || c == ':'; });
     const StringRef address = addressOf(word.trim(".:"));
+    // 127.* and 0.0.0.0 are every machine's.
     if (!address.starts_with("127.") && address != "0.0.0.0") add(address, "address", kAddress);
     text = text.drop_front(std::max<size_t>(word.size(), 1));
   }
 }
 
+/// Adds the names that a JSON value of a record holds, by the members that hold them.
 void Anonymous::collect(const Value& value, StringRef key) {
   if (const auto* array = value.getAsArray())
     for (const Value& element : *array) collect(element, key);
@@ -259,14 +282,17 @@ void Anonymous::collect(const Value& value, StringRef key) {
 }
 
 Anonymous::Found Anonymous::nameAt(std::string_view text, size_t at) const {
+  // In the middle of a word a name means nothing: "ann" in "channel".
   if (isLetter(text[at]) && at > 0 && isLetter(text[at - 1])) return {};
   const std::string_view rest = text.substr(at);
-  // What the text begins with here is not behind it, and of that the longest stands first.
+  // Names after `rest` in descending order are its possible beginnings; the longest comes first.
   for (auto name = names_.lower_bound(rest); name != names_.end() && name->first[0] == rest[0]; ++name) {
     const std::string_view found = name->first;
     if (!rest.starts_with(found)) continue;
     const bool list = found.back() == '[' || found.back() == '{';
     const size_t more = list ? listSize(rest.substr(found.size())) : 0;
+    // A name that ends in a letter must end its word; one that ends otherwise ("/home/ann/") may be followed by
+    // more.
     const bool ends = found.size() == rest.size() || !isLetter(rest[found.size()]) || !isLetter(found.back());
     if (list ? more > 0 : ends) return {&*name, found.size() + more};
   }
@@ -279,7 +305,8 @@ std::string Anonymous::hidden(StringRef text) const {
   std::string out;
   for (size_t at = 0; at < small.size();) {
     const auto [name, size] = nameAt(small, at);
-    // A common word is hidden where a record names a host by it, and says no name in what people and programs write.
+    // A common word that is also a host's name is hidden where a record names a host by it. In text of people and
+    // programs it says nothing, unless a digit follows: "node7".
     const bool telling =
         name && (!own_.hold(name->first) || std::ranges::any_of(small.substr(at, size), llvm::isDigit));
     if (telling)
@@ -302,7 +329,7 @@ void Anonymous::hide(Value& value, StringRef key) const {
   if (auto* object = value.getAsObject())
     for (auto& [name, element] : *object) {
       const auto text = element.getAsString();
-      // Where programs lie tells who installed them.
+      // The path of a program tells who installed it.
       if (text && key == "variables" && text->contains('/'))
         element = "hidden";
       else
@@ -317,15 +344,17 @@ void Anonymous::hide(Value& value, StringRef key) const {
   else if (key == "uuid")
     value = standIn(*text, "GPU");
   else
-    value = plan::jsonText(hidden(*text));
+    value = base::jsonText(hidden(*text));
 }
 
 std::string Anonymous::hiddenJson(const std::string& text) const {
   Value value = parsed(text);
   hide(value, "");
-  return plan::canonicalJson(value);
+  return base::canonicalJson(value);
 }
 
+/// Session and trial: the fields that are names are replaced as a whole, so an unknown name there cannot slip
+/// through; other texts are searched.
 void Anonymous::apply(store::Session& session) const {
   for (std::string& node : session.where.nodes) node = standIn(node, "host");
   for (std::string& boot : session.where.boots) boot = standIn(boot, "boot");
@@ -350,6 +379,8 @@ std::string Anonymous::nameIn(StringRef text, llvm::function_ref<bool(StringRef)
   return "";
 }
 
+/// The files' own words are collected first, from all of them: a host called "trial" cannot be searched for in
+/// journals.
 llvm::Error Anonymous::search(const std::string& folder, std::set<std::string>& unsought) const {
   auto files = filesBelow(folder);
   if (!files) return files.takeError();
@@ -365,9 +396,10 @@ llvm::Error Anonymous::search(const std::string& folder, std::set<std::string>& 
   }
   std::set<std::string> stand_ins;
   for (const Name& name : llvm::make_second_range(names_)) stand_ins.insert(folded(name.stand_in));
-  const auto sought = [&](StringRef name) {  // n[ is found in programs where n is a word of theirs
+  const auto sought = [&](StringRef name) {  // n[ occurs in programs where n is a word of theirs
     return !own.hold(name.rtrim("[{")) && !stand_ins.count(name.str());
   };
+  // The user is told which names the search had to leave out.
   for (const StringRef name : llvm::make_first_range(names_))
     if (!sought(name) && !StringRef("[{").contains(name.back())) unsought.insert(name.str());
   std::vector<std::string> left;

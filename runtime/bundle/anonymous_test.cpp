@@ -6,7 +6,7 @@
 #include <set>
 #include <string>
 
-#include "runtime/files/files.h"
+#include "runtime/base/files/files.h"
 #include "tests/support/folder.h"
 
 namespace expc::bundle {

@@ -1,3 +1,7 @@
+// Packing and unpacking by libarchive. Unpacking trusts nothing: what it writes is bounded by the size of the
+// archive, and every name is checked before a file is made, so that a hostile archive can neither fill the disk nor
+// write outside of the folder.
+
 #include "runtime/bundle/archive.h"
 
 #include <archive.h>
@@ -13,7 +17,6 @@
 #include <cerrno>
 #include <cstdint>
 #include <filesystem>
-#include <map>
 #include <memory>
 #include <string>
 #include <system_error>
@@ -22,8 +25,7 @@
 
 #include "runtime/base/descriptor.h"
 #include "runtime/base/failure.h"
-#include "runtime/files/files.h"
-#include "runtime/store/match.h"
+#include "runtime/base/files/files.h"
 
 namespace expc::bundle {
 namespace {
@@ -33,13 +35,14 @@ namespace fs = std::filesystem;
 using Archive = std::unique_ptr<archive, int (*)(archive*)>;
 using Entry = std::unique_ptr<archive_entry, void (*)(archive_entry*)>;
 
-// A journal is packed to a fortieth or so, inputs (kMostOfInputs) may be of zeros alone. Every file has its digest of
-// 32 bytes in the manifest, which nothing packs, and may lie in a folder of its own.
+/// Bounds for unpacking, by the size of the archive. A journal is packed to a fortieth or so, and inputs
+/// (kMostOfInputs) may consist of zeros. Each file has a digest of 32 bytes in the manifest, which cannot be packed,
+/// so an archive of n bytes has fewer than n / 16 files and folders.
 constexpr uint64_t kMostBytes = (8 << 20) + kMostOfInputs, kMostPacked = 300, kMostEntries = 1000, kLeastOfEntry = 16;
 constexpr size_t kLongestName = 4096;
 
-/// Names are UTF-8 in the archive, whatever the locale is: libarchive asks that of the thread. It ends with what this
-/// gives.
+/// Makes names UTF-8 in the archive, whatever the locale: libarchive takes the encoding from the thread's locale.
+/// The old locale is back when the returned guard ends.
 auto utf8Names() {
   const locale_t utf8 = newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr), before = uselocale(utf8);
   return llvm::make_scope_exit([=] {
@@ -53,6 +56,7 @@ llvm::Error errorOf(const std::string& path, archive* of) {
   return base::failure("{}: {}", path, why ? why : "cannot be read as an archive");
 }
 
+/// Adds one file. Only its name, content and permission to run are kept.
 llvm::Error add(archive* out, const std::string& path, const std::string& folder, const std::string& name) {
   auto content = files::read(folder + "/" + name);
   if (!content) return content.takeError();
@@ -71,6 +75,7 @@ llvm::Error add(archive* out, const std::string& path, const std::string& folder
   return llvm::Error::success();
 }
 
+/// Whether a name from an archive stays below the folder that it is unpacked into.
 bool staysInside(const fs::path& name) {
   if (name.empty() || name.is_absolute() || name.native().size() > kLongestName) return false;
   for (const fs::path& part : name)
@@ -78,7 +83,8 @@ bool staysInside(const fs::path& name) {
   return true;
 }
 
-/// One file of an archive, piece by piece.
+/// Writes one file of an archive, piece by piece. `left` is the number of bytes that may still be written; it
+/// counts down over all files.
 llvm::Error takeOut(archive* in, archive_entry* entry, const std::string& path, const fs::path& target,
                     uint64_t& left) {
   std::error_code failed;
@@ -88,6 +94,7 @@ llvm::Error takeOut(archive* in, archive_entry* entry, const std::string& path, 
   struct stat state{};
   if (archive_entry_perm(entry) & S_IXUSR && ::fstat(out, &state) == 0)  // whoever may read it may run it
     ::fchmod(out, (state.st_mode | (state.st_mode & 0444) >> 2) & 0777);
+  // The size that a header states is not trusted; bytes are counted as they come.
   const void* piece = nullptr;
   size_t size = 0;
   la_int64_t offset = 0, at = 0;
@@ -109,6 +116,7 @@ llvm::Expected<std::set<std::string>> filesBelow(const std::string& folder) {
   std::set<std::string> names;
   std::error_code failed;
   for (fs::recursive_directory_iterator at(folder, failed), end; !failed && at != end; at.increment(failed))
+    // A link in the folder could point anywhere, so it is not followed.
     if (at->is_regular_file(failed) && !at->is_symlink()) names.insert(at->path().lexically_relative(folder).string());
   if (failed) return base::failure("{}: {}", folder, failed.message());
   return names;
@@ -142,9 +150,10 @@ llvm::Error unpack(const std::string& path, const std::string& folder) {
       archive_read_support_filter_zstd(in.get()) != ARCHIVE_OK ||
       archive_read_open_filename(in.get(), path.c_str(), 1 << 16) != ARCHIVE_OK)
     return errorOf(path, in.get());
-  std::set<std::string> seen;  // files and the folders that they lie in
+  std::set<std::string> seen;  // files and the folders above them
   uint64_t left = kMostBytes + kMostPacked * size;
   archive_entry* entry = nullptr;
+  // Each folder above a file counts too, once: a deep path makes many of them.
   int code = ARCHIVE_OK;
   while ((code = archive_read_next_header(in.get(), &entry)) == ARCHIVE_OK) {
     const char* named = archive_entry_pathname(entry);
@@ -167,89 +176,6 @@ llvm::Expected<std::string> digestOf(const std::string& path) {
   llvm::BLAKE3 hasher;
   hasher.update((*content)->getBuffer());
   return llvm::toHex(hasher.final<32>(), /*LowerCase=*/true);
-}
-
-// ---- the store in it
-
-namespace {
-
-using Numbers = std::map<int64_t, int64_t>;  // old number -> new number
-
-llvm::Error keep(llvm::Expected<int64_t> made, int64_t& number) {
-  if (made) number = *made;
-  return made.takeError();
-}
-
-/// The run that is asked about, and those that judged before: they count as looks on the other machine too. Of the
-/// others' plans nothing is needed but what their ends say; one that does not say it stays a run of which it is not
-/// known.
-llvm::Error addRuns(store::Store& into, const plan::Plan& plan, store::Run run, const store::Results& results,
-                    Numbers& runs) {
-  const auto add = [&](int64_t old, const store::Run& one) -> llvm::Error {
-    if (auto error = keep(into.addRun(one), runs[old])) return error;
-    return into.endRun(runs[old], one.ended, one.outcome, one.judged);
-  };
-  const std::string plan_json = plan::canonicalJson(plan::toJson(plan));
-  for (const store::PastLook& look : results.looks) {
-    if (look.run >= run.id) break;
-    store::Run before = run;
-    before.outcome = look.at_look ? std::string(store::Run::kAtLook)
-                     : look.said  ? std::string(store::Run::kComplete)
-                                  : "interrupted";
-    before.judged = look.judged;
-    before.plan_json = look.judged ? plan_json : "{}";
-    if (auto error = add(look.run, before)) return error;
-  }
-  run.plan_json = plan_json;
-  if (!run.judged && !run.outcome.empty()) run.judged = store::judgedOf(plan);
-  return add(run.id, run);
-}
-
-llvm::Error addAll(const store::Store& from, store::Store& into, const plan::Plan& plan, store::Run run,
-                   const store::Results& results, const Anonymous* hidden) {
-  Numbers sessions, blocks, runs;
-  for (store::Session session : results.sessions) {
-    if (hidden) hidden->apply(session);
-    const int64_t old = session.id;
-    if (auto error = keep(into.addSession(std::move(session)), sessions[old])) return error;
-  }
-  run.session = sessions.count(run.session) ? sessions[run.session] : sessions.begin()->second;
-  if (hidden)  // names of files and values of variables, which only explain
-    std::erase_if(run.match.data_digests, [](const auto& entry) { return store::isPartKey(entry.first); });
-  if (auto error = addRuns(into, plan, std::move(run), results, runs)) return error;
-  for (const store::Block& block : results.blocks) {
-    store::BlockPlan planned = from.contents().blocks.at(block.id);
-    planned.block.session = sessions[block.session];
-    if (auto error = keep(into.addBlock(std::move(planned)), blocks[block.id])) return error;
-  }
-  for (store::Trial trial : results.trials) {
-    if (hidden) hidden->apply(trial);
-    trial.session = sessions[trial.session];
-    trial.block = blocks[trial.block];
-    const auto at = runs.lower_bound(trial.run);  // a look sees what was measured up to it
-    trial.run = at == runs.end() ? runs.rbegin()->second : at->second;
-    const int64_t old = trial.id;
-    if (auto error = keep(into.beginTrial(trial), trial.id)) return error;
-    // Names of people may stand in what programs write.
-    if (!hidden)
-      if (auto error = store::copyOutput(from.folder(), old, into.folder(), trial.id)) return error;
-    if (auto error = into.endTrial(trial, {trial.started + trial.seconds, 0})) return error;
-  }
-  return llvm::Error::success();
-}
-
-}  // namespace
-
-llvm::Error writeExcerpt(const store::Store& from, const plan::Plan& plan, const store::Run& run,
-                         const store::Results& results, const std::string& folder, const Anonymous* hidden) {
-  if (results.trials.empty())
-    return llvm::createStringError("nothing was measured that counts for the study: run it first");
-  std::vector<std::string> messages;
-  auto into = store::Store::openForWriting(folder, messages);
-  if (!into) return into.takeError();
-  if (auto error = into->beginWhole()) return error;
-  if (auto error = addAll(from, *into, plan, run, results, hidden)) return error;
-  return into->close();
 }
 
 }  // namespace expc::bundle

@@ -1,3 +1,8 @@
+// Jobs: their files, their states and their ends.
+//
+// A job that left an exit code has ended. Otherwise a process is asked for in /proc, a Slurm job from squeue and sacct.
+// Answers of Slurm are kept in a file for ten seconds, because sites ask their users not to poll the controller.
+
 #include "runtime/cluster/jobs.h"
 
 #include <fmt/format.h>
@@ -15,10 +20,10 @@
 #include <tuple>
 
 #include "runtime/base/failure.h"
+#include "runtime/base/files/files.h"
+#include "runtime/base/json_record.h"
 #include "runtime/base/process.h"
 #include "runtime/cluster/slurm.h"
-#include "runtime/files/files.h"
-#include "runtime/plan/json_record.h"
 
 namespace expc::cluster {
 namespace {
@@ -26,17 +31,14 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr llvm::StringLiteral kSchema = "expc.job/1";
+// Bytes of a job's file, and digits of its number: bounds on files of strangers.
 constexpr uint64_t kMostOfJob = 64 << 10;
 constexpr size_t kMostDigits = 9;
-constexpr int kFloorSeconds = 10;  // between two questions to a controller
+constexpr int kFloorSeconds = 10;  // seconds between two questions to Slurm's controller
 
-std::string hostName() {
-  char name[256] = {};
-  gethostname(name, sizeof(name) - 1);
-  return name;
-}
+using base::hostName;
 
-/// When the process began, in the kernel's ticks; "" if there is none, or only what is left of one.
+/// The start of a process in the kernel's ticks since boot; "" if there is none or it is a zombie.
 std::string beginOf(const std::string& process) {
   int64_t pid = 0;
   if (llvm::StringRef(process).getAsInteger(10, pid)) return "";
@@ -44,6 +46,7 @@ std::string beginOf(const std::string& process) {
   return found.runs() ? std::to_string(found.started) : "";
 }
 
+/// The exit code that a job left; absent if it did not end by itself.
 std::optional<int> codeOf(const std::string& folder, const std::string& name) {
   int code = 0;
   constexpr uint64_t kLongest = 16;
@@ -51,15 +54,16 @@ std::optional<int> codeOf(const std::string& folder, const std::string& name) {
   return llvm::StringRef(text).trim().getAsInteger(10, code) ? std::nullopt : std::optional(code);
 }
 
-/// Whether the process that a file names is the job: anybody may have written the file, but only a job of this folder
-/// writes into its log here.
+/// Whether the process that a job's file names really is this job. Anybody may have written the file, but only a job of
+/// this folder has its standard output in the log here. So cancel() never signals a stranger's process.
 bool isAtWork(const std::string& folder, const JobRecord& job) {
   std::error_code failed;
   return !job.began.empty() && beginOf(job.id) == job.began &&
          fs::equivalent("/proc/" + job.id + "/fd/1", folder + "/" + job.name + ".log", failed);
 }
 
-void describe(plan::JsonRecord& io, JobRecord& job) {
+/// The fields of a job's file. The name must follow from cluster and number, since names of other files derive from it.
+void describe(base::JsonRecord& io, JobRecord& job) {
   std::string schema = kSchema.str();
   io.field("schema", schema);
   io.field("name", job.name);
@@ -78,13 +82,17 @@ void describe(plan::JsonRecord& io, JobRecord& job) {
     io.fail("name", "is not what a job with this id is called");
 }
 
+/// The state of a detached process. Processes of other machines cannot be seen from here.
 JobView lookAtProcess(const std::string& folder, const JobRecord& job) {
   if (job.host != hostName()) return {JobState::Unknown, std::nullopt, "on " + job.host + ", ask there"};
   if (isAtWork(folder, job)) return {JobState::Running, std::nullopt, ""};
   return {JobState::Ended, std::nullopt, "it left no exit code"};
 }
 
+/// The view of a job from Slurm's state words (squeue(1), JOB STATE CODES). Unknown words count as pending, with the
+/// word or the reason as a note. CANCELLED may be followed by "by UID", hence starts_with.
 JobView fromSlurm(const std::string& word, const std::string& reason) {
+  // States of jobs that hold their allocation, and then those that are over for good; everything else waits.
   for (const char* running : {"RUNNING", "COMPLETING", "STOPPED", "SUSPENDED", "SIGNALING", "STAGE_OUT"})
     if (word == running) return {JobState::Running, std::nullopt, ""};
   for (const char* over :
@@ -93,22 +101,24 @@ JobView fromSlurm(const std::string& word, const std::string& reason) {
   return {JobState::Pending, std::nullopt, reason.empty() || reason == "None" ? word : reason};
 }
 
-/// What squeue, and of jobs that it has forgotten sacct, say of all jobs of this user. `ids`: with commas between.
+/// The answers of squeue about all jobs of this user, and of sacct about jobs that squeue has forgotten: lines for
+/// parseStates(). `ids` are separated by commas. Kept in a file for kFloorSeconds.
 llvm::Expected<std::string> askSlurm(const std::string& folder, const std::string& ids) {
   const std::string kept = folder + "/slurm.states";
   std::error_code error;
   const auto written = fs::last_write_time(kept, error);
+  // An empty file is no answer: a question may have been cut off.
   if (!error && fs::file_time_type::clock::now() - written < std::chrono::seconds(kFloorSeconds))
     if (std::string text = files::tail(kept, files::kMostByHand); !text.empty()) return text;
   auto queue = output({"squeue", "-h", "-t", "all", "-u", std::to_string(getuid()), "-o", "%i|%T|%r"});
   if (!queue) return queue.takeError();
   std::string text;
-  // Where there is no accounting, what squeue has forgotten is unknown.
+  // Without accounting (sacct fails) jobs that squeue has forgotten stay unknown.
   if (auto past = output({"sacct", "-n", "-P", "-X", "-j", ids, "-o", "JobID,State"}))
     text = std::move(*past);
   else
     llvm::consumeError(past.takeError());
-  text += *queue;  // what it says is newer
+  text += *queue;  // later lines win, and squeue is newer
   if (auto failed = files::write(kept, text, files::Links::Refused)) return failed;
   return text;
 }
@@ -120,18 +130,19 @@ std::string jobsFolder(const std::string& results) {
 }
 
 std::string writtenJob(const JobRecord& job) {
-  return plan::prettyJson(plan::JsonRecord::written(job, describe)) + "\n";
+  return base::prettyJson(base::JsonRecord::written(job, describe)) + "\n";
 }
 
 llvm::Expected<JobRecord> parseJob(const std::string& text) {
-  auto json = plan::parseJson(text);
+  auto json = base::parseJson(text);
   if (!json) return json.takeError();
-  return plan::readRecord<JobRecord>(*json, "the job", describe);
+  return base::readRecord<JobRecord>(*json, "the job", describe);
 }
 
 llvm::Error writeJob(const std::string& folder, const JobRecord& job) {
   std::error_code error;
   fs::create_directories(folder, error);
+  // Numbers are used again, so an old exit code would end the new job at once; the kept answers do not know it.
   fs::remove(folder + "/" + job.name + ".code", error);
   fs::remove(folder + "/slurm.states", error);
   return files::write(folder + "/" + job.name + ".json", writtenJob(job), files::Links::Refused);
@@ -156,6 +167,7 @@ std::vector<JobRecord> readJobs(const std::string& folder, std::vector<std::stri
       skip(entry->path(), llvm::toString(job.takeError()));
     }
   }
+  // The name decides between jobs of one second, so that the order is always the same.
   std::ranges::sort(jobs, [](const JobRecord& a, const JobRecord& b) {
     return std::tie(a.submitted, a.name) < std::tie(b.submitted, b.name);
   });
@@ -181,11 +193,12 @@ llvm::Expected<std::map<std::string, JobView>> look(const std::string& folder, c
   std::map<std::string, JobView> views;
   std::string open;
   for (const JobRecord& job : jobs) {
+    // An exit code is the surest sign, and costs no question to Slurm.
     if (const auto code = codeOf(folder, job.name)) {
       views[job.name] = {JobState::Ended, code, ""};
     } else if (job.cluster.empty()) {
       views[job.name] = lookAtProcess(folder, job);
-      // It may have ended between the two looks.
+      // The process may have ended between the two looks, and then it has left a code.
       if (const auto since = codeOf(folder, job.name)) views[job.name] = {JobState::Ended, since, ""};
     } else {
       open += (open.empty() ? "" : ",") + job.id;
@@ -206,13 +219,15 @@ llvm::Expected<std::map<std::string, JobView>> look(const std::string& folder, c
 
 llvm::Error cancel(const std::string& folder, const JobRecord& job) {
   if (!job.cluster.empty()) {
+    // The kept answers are removed, so that the next look sees the end.
     auto printed = output({"scancel", job.id});
     std::error_code error;
     fs::remove(folder + "/slurm.states", error);
     return printed ? llvm::Error::success() : printed.takeError();
   }
+  // A number names a process on its own machine only.
   if (job.host != hostName()) return base::failure("{} runs on {}: cancel it there", job.name, job.host);
-  if (!isAtWork(folder, job)) return llvm::Error::success();  // it is over
+  if (!isAtWork(folder, job)) return llvm::Error::success();  // it has ended
   if (kill(std::stoi(job.id), SIGTERM) != 0 && errno != ESRCH)
     return base::failure("{} cannot be ended: {}", job.name, std::strerror(errno));
   return llvm::Error::success();

@@ -1,3 +1,9 @@
+// Site files, job scripts and Slurm's commands.
+//
+// The script runs the engine in the background and waits for it, so that the shell can pass signals on: Slurm's USR1
+// before the end of the time, and TERM for a cancelled or preempted job. Words in the script come from studies and site
+// files, so all are quoted except `setup` lines and `scratch`, which are shell text by definition.
+
 #include "runtime/cluster/slurm.h"
 
 #include <fmt/format.h>
@@ -16,18 +22,20 @@
 #include <tuple>
 
 #include "runtime/base/failure.h"
-#include "runtime/files/files.h"
+#include "runtime/base/files/files.h"
+#include "runtime/base/process.h"
 
 namespace expc::cluster {
 namespace {
 
-/// Names that stand once, each with the option of sbatch that it means.
+/// Settings that may stand once, each with the option of sbatch that it becomes.
 constexpr std::pair<const char*, const char*> kOnce[] = {
     {"partition", "--partition"},   {"account", "--account"},    {"qos", "--qos"},
     {"constraint", "--constraint"}, {"time", "--time"},          {"nodes", "--nodes"},
     {"gpus", "--gpus-per-node"},    {"cpus", "--cpus-per-task"}, {"memory", "--mem"},
 };
 
+/// Settings that may be repeated, each with the list that it goes to.
 constexpr std::pair<const char*, std::vector<std::string> Site::*> kRepeated[] = {
     {"option", &Site::options},  {"module", &Site::modules}, {"setup", &Site::setup},
     {"export", &Site::exported}, {"secret", &Site::secrets},
@@ -35,6 +43,7 @@ constexpr std::pair<const char*, std::vector<std::string> Site::*> kRepeated[] =
 
 constexpr const char kScratch[] = "scratch";
 
+/// The names of all settings, for a message.
 std::string known() {
   std::string names;
   for (const auto& [name, meaning] : kOnce) names += fmt::format("{}, ", name);
@@ -43,16 +52,18 @@ std::string known() {
   return names.substr(0, names.size() - 2);
 }
 
+/// Whether the text can be the name of a shell variable.
 bool isVariable(llvm::StringRef text) {
   return !text.empty() && !llvm::isDigit(text.front()) &&
          llvm::all_of(text, [](char c) { return llvm::isAlnum(c) || c == '_'; });
 }
 
+/// Whether the text has no spaces, quotes or backslashes, so that it needs no quoting in a line #SBATCH.
 bool isOneWord(llvm::StringRef text) {
   return llvm::all_of(text, [](char c) { return c > ' ' && c < 0x7f && c != '"' && c != '\'' && c != '\\'; });
 }
 
-/// What is wrong with a value, or "".
+/// Why the value is not allowed for the setting; "" if it is.
 std::string complaint(llvm::StringRef name, llvm::StringRef value) {
   if (value.empty()) return fmt::format("'{}' has no value", name.str());
   if (llvm::any_of(value, [](char c) { return static_cast<unsigned char>(c) < ' ' && c != '\t'; }))
@@ -60,13 +71,13 @@ std::string complaint(llvm::StringRef name, llvm::StringRef value) {
   if (name == "setup") return "";
   if (name == "secret" || name == "export") {
     if (isVariable(value)) return "";
-    // What stands there may be the secret itself.
+    // The message must not repeat the value, which may be the secret itself.
     return fmt::format("'{}' takes the name of one variable, and never its value", name.str());
   }
   if (!isOneWord(value)) return fmt::format("'{}' takes one word without quotes", name.str());
   unsigned nodes = 0;
   if (name == "nodes" && (value.getAsInteger(10, nodes) || nodes == 0)) return "'nodes' takes how many, such as 4";
-  // As sbatch reads it: minutes, or a clock with or without days.
+  // The formats of sbatch --time: minutes, a clock such as 30:00 or 4:00:00, or days in front of hours.
   static const llvm::Regex time("^([0-9]+(:[0-9]{1,2}){0,2}|[0-9]+-[0-9]{1,2}(:[0-9]{1,2}){0,2}|UNLIMITED|INFINITE)$");
   if (name == "time" && !time.match(value))
     return "'time' takes what sbatch takes, such as 30 (minutes), 30:00, 4:00:00 or 2-12:00:00";
@@ -77,9 +88,10 @@ std::string complaint(llvm::StringRef name, llvm::StringRef value) {
   return "";
 }
 
-/// Takes one setting in; what is wrong with it, or "".
+/// Takes one setting into `site`. Returns why it is refused, or "".
 std::string take(Site& site, llvm::StringRef name, llvm::StringRef value) {
   const auto is = [&](const auto& known) { return name == known.first; };
+  // The setting must be known, then its value allowed, then it must not stand twice.
   const auto* const once = llvm::find_if(kOnce, is);
   const auto* const repeated = llvm::find_if(kRepeated, is);
   const bool is_once = once != std::end(kOnce), is_repeated = repeated != std::end(kRepeated);
@@ -100,12 +112,14 @@ std::string take(Site& site, llvm::StringRef name, llvm::StringRef value) {
   return "";
 }
 
-// Seconds before the end of the job at which it is told. Slurm may be a minute late.
+// Seconds before the end of its time at which a job is signalled. Slurm may be a minute late, and a run stops two
+// minutes before the end (engine::kBeforeEnd).
 constexpr int kToldBefore = 180;
 
-// What a job gets of the submitting shell without being asked.
+// Variables of the submitting shell that each job gets. --export replaces Slurm's default, which is all of them.
 constexpr const char* kAlways = "HOME,USER,LOGNAME,PATH,LANG";
 
+/// The names of all variables that the job gets from the submitting shell.
 std::string names(const Site& site) {
   std::string all = kAlways;
   for (const auto* list : {&site.exported, &site.secrets})
@@ -113,30 +127,36 @@ std::string names(const Site& site) {
   return all;
 }
 
+/// The lines #SBATCH of the script.
 std::string header(const Site& site, const Job& job) {
   std::string text = "#!/bin/bash\n";
   const auto line = [&](const std::string& option) { text += "#SBATCH " + option + "\n"; };
   line("--job-name=" + quoted("expc-" + job.name));
   const auto nodes = llvm::find_if(site.asked, [](const auto& asked) { return asked.first == "--nodes"; });
   if (nodes == site.asked.end()) line("--nodes=1");
-  // One task has all of a node. Where one of several is lost Slurm queues the job again and the run goes on from its
-  // journals: the node of the batch script may be the one, and nobody would be left to end the others.
+  // One task has a whole node. If one of several nodes is lost, Slurm requeues the job, and the run continues from its
+  // journals. Going on without that node is no choice: it may be the one of the batch script, and then nobody would be
+  // left to end the others.
   if (nodes != site.asked.end() && nodes->second != "1") line("--ntasks-per-node=1");
   for (const auto& [option, value] : site.asked) line(option + "=" + value);
   for (const std::string& option : site.options) line(option);
+  // A run continues from its journals, so a requeued job loses nothing; its log is appended to.
   line("--requeue");
   line("--open-mode=append");
+  // B: only the batch shell gets the signal, which passes it to the engine.
   line(fmt::format("--signal=B:USR1@{}", kToldBefore));
-  // Behind a % Slurm looks for words of its own.
+  // In file names Slurm replaces %j and others, so a % in the path is doubled.
   line("--output=" + quoted(llvm::join(llvm::split(job.jobs, '%'), "%%") + "/slurm-%j.log"));
   line("--chdir=" + quoted(job.folder));
   line("--export=" + names(site));
   return text;
 }
 
-/// Modules and set-up, and a file of the variables that they set, with those that are secret left out.
+/// Shell lines that load modules, run `setup`, and write the variables that these have set to a file, except secret
+/// ones, so that the results say in which environment they were measured.
 std::string prepare(const Site& site, const Job& job) {
   if (site.modules.empty() && site.setup.empty()) return "";
+  // Variables of the shell itself change at every step and are nobody's set-up.
   std::string pattern = "BASH.*|_|SHLVL|PWD|OLDPWD";
   for (const std::string& name : site.secrets) pattern += "|" + name;
   std::string text = fmt::format(
@@ -150,10 +170,11 @@ std::string prepare(const Site& site, const Job& job) {
   return text;
 }
 
+/// Shell lines that run the engine, pass signals on, and leave its exit code.
 std::string body(const Site& site, const Job& job) {
   std::string command;
   for (const std::string& word : job.command) command += quoted(word) + " ";
-  // Its variables are those of the job.
+  // In double quotes, so that the job's shell expands variables such as $TMPDIR on the node.
   if (!site.scratch.empty()) command += "--scratch \"" + site.scratch + "\" ";
   return fmt::format(R"(
 # The engine ends cleanly when it is told. Before the end of its time the job asks to be queued again; ended from outside
@@ -173,7 +194,7 @@ exit "$code"
                      quoted(job.jobs), command, quoted(job.jobs));
 }
 
-constexpr unsigned kPatienceSeconds = 60;  // of a controller that does not answer
+constexpr unsigned kPatienceSeconds = 60;  // for a controller that does not answer
 
 }  // namespace
 
@@ -203,6 +224,7 @@ std::string quoted(const std::string& word) {
   const auto plain = [](char c) { return llvm::isAlnum(c) || llvm::StringRef("_-./=:,+@%").contains(c); };
   if (!word.empty() && llvm::all_of(word, plain)) return word;
   std::string text = "'";
+  // A quote inside of quotes: close them, write \', open them again.
   for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return text + "'";
 }
@@ -217,6 +239,7 @@ llvm::Expected<std::string> output(const std::vector<std::string>& command) {
   auto program = llvm::sys::findProgramByName(command.front());
   if (!program)
     return base::failure("there is no {} in PATH: is this a login node of a cluster with Slurm?", command.front());
+  // ExecuteAndWait redirects to files only.
   llvm::SmallString<64> out, err;
   if (llvm::sys::fs::createTemporaryFile("expc", "out", out) || llvm::sys::fs::createTemporaryFile("expc", "err", err))
     return base::failure("no temporary file can be made");
@@ -235,7 +258,7 @@ llvm::Expected<std::string> output(const std::vector<std::string>& command) {
 llvm::Expected<std::string> submit(const std::string& script_path) {
   auto printed = output({"sbatch", "--parsable", script_path});
   if (!printed) return printed.takeError();
-  // "12" or "12;cluster".
+  // sbatch --parsable prints "12", or "12;cluster" in a federation.
   const std::string id = llvm::StringRef(*printed).trim().split(';').first.str();
   if (id.empty() || !llvm::all_of(id, llvm::isDigit))
     return base::failure("sbatch printed no number of a job but '{}'", *printed);
@@ -251,7 +274,9 @@ std::optional<double> parseTimeLeft(std::string_view text) {
   }
   llvm::SmallVector<llvm::StringRef, 3> parts;
   rest.split(parts, ':');
+  // squeue(1), %L: hours are left out if they are 0.
   if (parts.size() < 2 || parts.size() > 3) return std::nullopt;
+  // Base 60, from hours or minutes down to seconds.
   double seconds = 0;
   for (const llvm::StringRef part : parts) {
     unsigned value = 0;
@@ -281,13 +306,12 @@ llvm::Expected<std::optional<Allocation>> allocation() {
   Allocation own;
   own.job = job;
   llvm::SmallVector<llvm::StringRef> names;
+  // SLURM_JOB_NODELIST is compressed, such as n[1-4]; scontrol expands it to one name a line.
   llvm::SplitString(*printed, names);
   for (const llvm::StringRef name : names) own.nodes.push_back(name.str());
   if (own.nodes.empty()) return base::failure("scontrol does not say which nodes allocation {} has", job);
   const char* node = std::getenv("SLURMD_NODENAME");
-  char host[256] = "";
-  gethostname(host, sizeof host - 1);
-  const std::string here = node ? node : llvm::StringRef(host).split('.').first.str();
+  const std::string host = base::hostName(), here = node ? node : host.substr(0, host.find('.'));
   own.is_here = llvm::is_contained(own.nodes, here);
   return own;
 }

@@ -1,3 +1,10 @@
+// Campaign: sessions, blocks, heat-up and the end of the run. Results of earlier runs come in through the index;
+// sessions and blocks go out to the store. Trials themselves are in campaign_flights.cpp.
+//
+// The invariant of this file: trials that are compared with each other are of one block, a block belongs to one
+// session, and a session never spans a restart of the machine or a gap of half an hour. So pairs never cross a change
+// of the machine's state.
+
 #include "runtime/engine/campaign.h"
 
 #include <fmt/format.h>
@@ -7,36 +14,38 @@
 #include <numeric>
 #include <thread>
 
-#include "runtime/analysis/format.h"
 #include "runtime/analysis/needs.h"
 #include "runtime/base/failure.h"
+#include "runtime/base/find.h"
+#include "runtime/base/json_record.h"
+#include "runtime/base/numbers.h"
 #include "runtime/engine/launch/heat_up.h"
 #include "runtime/engine/launch/interrupts.h"
 #include "runtime/engine/launch/trial_runner.h"
 #include "runtime/engine/trial_request.h"
-#include "runtime/plan/find.h"
-#include "runtime/plan/json_record.h"
-#include "runtime/plan/trial.h"
+#include "runtime/machine/probe.h"
+#include "runtime/machine/slots.h"
+#include "runtime/protocol/trial.h"
 #include "runtime/stats/design.h"
 
 namespace expc::engine {
 namespace {
 
-// A session is closed by a gap this long (docs/layers/engine.md).
+// A gap this long closes a session (docs/layers/engine.md).
 constexpr double kSessionGapSeconds = 30 * 60;
-// The start of CUDA on a machine with many GPUs.
+// Seconds allowed for the start of CUDA, which is slow on a machine with many GPUs.
 constexpr double kCudaStarts = 120;
 
-/// "1.3 %" of a relative half-width, else in the subject's unit.
+/// "1.3 %" for a relative half-width, else a quantity in the unit of the comparison or metric.
 std::string widthText(const plan::Plan& plan, const analysis::UntilState& state, double width) {
-  if (state.until.relative) return analysis::formatQuantity(width, "", "share");
-  if (const plan::Comparison* comparison = plan::named(plan.comparisons, state.until.subject))
-    return analysis::formatQuantity(width, comparison->unit);
+  if (state.until.relative) return base::formatQuantity(width, "", "share");
+  if (const plan::Comparison* comparison = base::named(plan.comparisons, state.until.subject))
+    return base::formatQuantity(width, comparison->unit);
   const plan::Metric* metric = plan.findMetric(state.until.subject);
-  return analysis::formatQuantity(width, metric ? metric->unit : "", metric ? metric->dimension : "");
+  return base::formatQuantity(width, metric ? metric->unit : "", metric ? metric->dimension : "");
 }
 
-/// With the repetitions where a look ended it.
+/// The run's outcome for the store, with the number of repetitions if an interim analysis ended it.
 std::string completeText(const analysis::Index& index) {
   const plan::KindDesign* design = analysis::endedAtLook(index);
   return design ? fmt::format("{}{}", store::Run::kAtLook, analysis::repetitionsAsked(index, *design))
@@ -49,7 +58,8 @@ store::Run Env::record(int64_t session) const {
   store::Run run;
   run.study = setup.plan.study;
   run.plan_digest = setup.plan.digest;
-  run.plan_json = plan::canonicalJson(plan::toJson(setup.plan));
+  // The whole plan is kept, so that a later reader can tell what this run was asked for.
+  run.plan_json = base::canonicalJson(plan::toJson(setup.plan));
   run.session = session;
   run.match = setup.match;
   run.started = now();
@@ -92,12 +102,14 @@ Campaign::Campaign(const Env& env, launch::Launcher& launcher, const machine::De
       runner_(launcher, env.clock, [this] { return tick(); }) {}
 
 llvm::Error Campaign::run() {
+  // Sessions come first, because the run's record refers to one of them.
   for (unsigned lane = 0; lane < lanes_.size(); ++lane)
     if (auto error = openSession(lane)) return error;
   auto run = env_.store.addRun(env_.record(lanes_.front().session));
   if (!run) return run.takeError();
   run_ = *run;
   if (auto error = prepare()) {
+    // An interrupt during the heat-up surfaces as an error of the launcher; it is a normal end of the run.
     if (!launch::Interrupts::requested()) return error;
     llvm::consumeError(std::move(error));
   } else if (auto failed = runBlocks()) {
@@ -106,8 +118,9 @@ llvm::Error Campaign::run() {
   return end(run_);
 }
 
-/// All that comes before the first trial, so that nothing comes between two that are compared.
+/// Does all that comes before the first trial, so that nothing comes between two trials that are compared.
 llvm::Error Campaign::prepare() {
+  // A continued session is taken for warm, since it was in use at most half an hour ago.
   if (new_session_)
     if (auto error = heatSlots()) return error;
   for (unsigned lane = 0; lane < lanes_.size(); ++lane) {
@@ -119,6 +132,7 @@ llvm::Error Campaign::prepare() {
 
 llvm::Error Campaign::end(int64_t run) {
   env_.listener.finished();
+  // Counted only if the design sets no limit on other_cpu, which would have judged these trials.
   if (crowded_ > 0) {
     const uint64_t untold = outcome_.trials > known_ ? outcome_.trials - known_ : 0;
     env_.listener.say("{} of {} trials shared their cores with other processes, which took up to {:.0f} %{}", crowded_,
@@ -135,7 +149,7 @@ llvm::Error Campaign::end(int64_t run) {
     return done(Ending::Interrupted, "interrupted");
   }
   if (out_of_time_ && needsTrials(index_)) {
-    // Started again it would end in the same way, for ever.
+    // An error, because the same command would end in the same way in every allocation of this length.
     if (outcome_.trials == 0)
       return llvm::joinErrors(
           env_.store.endRun(run, env_.now(), "out of time"),
@@ -157,7 +171,7 @@ llvm::Error Campaign::end(int64_t run) {
     if (const std::string text = endedAtLookText(index_); !text.empty()) env_.listener.message(text);
     return done(Ending::Complete, completeText(index_));
   }
-  // Where every trial failed, that was said with the reason.
+  // If every trial failed, blockOver() has said so with the reason.
   if (const std::string text = shortfallText(index_); !all_failed_ && !text.empty()) env_.listener.message(text);
   return done(Ending::Incomplete, store::Run::kIncomplete);
 }
@@ -166,7 +180,9 @@ llvm::Error Campaign::openSession(unsigned lane) {
   const launch::LauncherDescription launcher = launcher_.describe();
   const store::SessionPlace place = sessionPlace(setup_, lane, launcher);
   const machine::Machine& machine = setup_.machineOf(setup_.lane(lane));
+  // Opening a session counts as activity, so that mindGap() does not open a second one.
   lanes_[lane].last_active = env_.clock.boot();
+  // Only the first session of a lane may be one of an earlier run. Later calls come after a gap and want a new one.
   auto goes_on = lanes_[lane].session == 0 ? continueSession(lane, place) : llvm::Expected<bool>(false);
   if (!goes_on) return goes_on.takeError();
   if (*goes_on) return llvm::Error::success();
@@ -175,8 +191,10 @@ llvm::Error Campaign::openSession(unsigned lane) {
   session.workers = setup_.match.workers();
   llvm::json::Array slots;
   for (const machine::Slot& slot : setup_.lane(lane).slots) slots.push_back(slot.toJson());
+  // Everything that describes the session's machine and software goes into its environment, so that a result can be
+  // traced to it later.
   session.environment_json =
-      plan::canonicalJson(llvm::json::Object{{"machine", plan::written(machine)},
+      base::canonicalJson(llvm::json::Object{{"machine", base::written(machine)},
                                              {"launcher", launcher.name},
                                              {"system", llvm::json::Object(options_.system)},
                                              {"slots", std::move(slots)},
@@ -193,30 +211,37 @@ llvm::Error Campaign::openSession(unsigned lane) {
   return llvm::Error::success();
 }
 
-/// Whether the newest session there is the lane's: the same boot and workers, and seen a short time ago.
+/// Continues the newest session of the lane's place if it has the same boot and workers and was seen less than
+/// kSessionGapSeconds ago. Returns whether it did.
 llvm::Expected<bool> Campaign::continueSession(unsigned lane, const store::SessionPlace& place) {
   const store::Session* latest = env_.store.latestSession(place);
   if (!latest) return false;
   const store::Session& session = *latest;
   const double gap = env_.clock.boot() - session.last_seen.boot;
+  // A negative gap means that the boot clock began anew, so the session is of another boot.
   if (session.where != place || session.workers != setup_.match.workers() || gap < 0 || gap > kSessionGapSeconds)
     return false;
   lanes_[lane].session = session.id;
   index_.add(session);
+  // A run that continues at once needs no message.
   if (gap > 1) env_.listener.say("session {} goes on (last seen {} ago)", session.id, durationText(gap));
   if (auto error = env_.store.touchSession(session.id, env_.now())) return error;
   return true;
 }
 
-/// The last block of the lane's session, if it was cut and can go on: same settings, and all that ended in it counts.
+/// Resumes the last block of the lane's session if an earlier run was cut short in it, its settings are those of this
+/// plan, and every trial that ended in it still counts. Otherwise nothing is resumed, and its missing pairs come in new
+/// blocks.
 void Campaign::resumeBlock(unsigned lane) {
   const store::BlockPlan* block = env_.store.latestBlock(lanes_[lane].session, plan_.study);
   if (!block || options_.fresh) return;
   const plan::TrialKind kind = block->block.kind;
   if (block->settings != store::settingsText(plan_, kind)) return;
   const std::vector<store::Trial> trials = env_.store.contents().trialsOf(block->block.id);
+  // A trial that no longer counts (another program, other data) would make the rest of the block incomparable with it.
   for (const store::Trial& trial : trials)
     if (trial.status != store::TrialStatus::Interrupted && !index_.has(trial.id)) return;
+  // A block with nothing left to run was complete.
   if (!scheduler_.isOpen(*block, trials)) return;
   env_.listener.blockStarted(kind, block->block.number, block->places.size());
   scheduler_.begin(lane, *block, trials);
@@ -226,12 +251,15 @@ void Campaign::resumeBlock(unsigned lane) {
 llvm::Error Campaign::heatSlots() {
   const double seconds = options_.heat_up_seconds;
   if (seconds <= 0) return llvm::Error::success();
+  // Cores and GPUs of this machine warm up at the same time: a thread heats the cores while worker processes heat the
+  // GPUs.
   if (!setup_.nodes) {
     std::thread cores([&] { launch::heatUp(setup_.slots, seconds, [&] { return launch::Interrupts::requested(); }); });
     llvm::Error error = heatGpusOf({setup_.slots, {}, 0, {}});
     cores.join();
     return error;
   }
+  // Agents heat the cores of all nodes at once; then the GPUs follow, lane by lane.
   const auto question = [&](const nodes::Node&) {
     return llvm::json::Object{{"heat", llvm::json::Object{{"seconds", seconds}}}};
   };
@@ -245,21 +273,24 @@ llvm::Error Campaign::heatSlots() {
   return llvm::Error::success();
 }
 
-/// Heats each GPU by a process of the worker, all at the same time (the start of CUDA comes on top).
+/// Heats each GPU of the lane with a process of the worker, all at the same time; the start of CUDA comes on top of
+/// `heat_up_seconds`.
 llvm::Error Campaign::heatGpusOf(const LaneDevices& lane) {
   if (!setup_.slots.front().gpu || setup_.builtInPath().empty()) return llvm::Error::success();
   launch::TrialRequest request;
   request.nodes = {lane.node};
   request.spec.trial = "heat-up";
-  request.spec.workload = plan::kHeatUp;
+  request.spec.workload = protocol::kHeatUp;
   request.spec.settings = llvm::json::Object{{"seconds", options_.heat_up_seconds}};
   request.log_prefix = logFolder(options_.results) + "/heat-up";
+  // A hanging GPU must not keep the run from starting, so the heat-up has a limit.
   request.timeout_seconds = options_.heat_up_seconds + kCudaStarts;
   std::vector<unsigned> all(lane.slots.size());
   std::iota(all.begin(), all.end(), 0u);
   placeRanks(request, {{setup_.machineOf(lane), lane.slots, all, ""}}, /*one_process=*/false);
   auto end = runner_.run(request);
   if (!end) return end.takeError();
+  // A failed heat-up is no reason to refuse the run: trials are still valid, only the first may be slower.
   if (end->status != store::TrialStatus::Valid && !launch::Interrupts::requested())
     env_.listener.say("the GPUs are not heated up: {}", end->reason);
   return llvm::Error::success();
@@ -270,12 +301,14 @@ llvm::Error Campaign::mindGap(unsigned lane) {
   if (gap <= kSessionGapSeconds) return llvm::Error::success();
   env_.listener.say("nothing ran for {}: the block that was under way is left, and a new session begins",
                     durationText(gap));
+  // The block stays in the store as it is. What it lacks is measured in other blocks, in whole pairs.
   scheduler_.abandon(lane);
   return openSession(lane);
 }
 
 bool Campaign::endsInTime(const Step& step) const {
   if (!options_.ends_at) return true;
+  // Retries are not counted, and kBeforeEnd leaves a margin for them.
   double seconds = 0;
   for (const plan::Place& place : step.places) seconds += index_.typicalSeconds(step.kind, place.point).value_or(0);
   return env_.clock.boot() + seconds <= *options_.ends_at - kBeforeEnd;
@@ -286,11 +319,14 @@ llvm::Error Campaign::beginBlock(unsigned lane, const Step& step) {
   plan.block.study = plan_.study;
   plan.block.kind = step.kind;
   plan.block.number = env_.store.contents().nextBlockNumber(plan_.study, step.kind);
+  // Order and trial seeds depend on the design's seed, the study, the kind and the number alone, so a repeated study
+  // draws the same ones.
   const uint64_t seed = blockSeed(plan_.design.seed, plan_.study, step.kind, plan.block.number);
   plan.block.seed = trialSeed(plan_, seed);
   plan.block.session = lanes_[lane].session;
   plan.settings = store::settingsText(plan_, step.kind);
   plan.places = blockOrder(step.places, seed);
+  // The block is written before its first trial, so that a killed run can be resumed in it.
   auto id = env_.store.addBlock(plan);
   if (!id) return id.takeError();
   plan.block.id = *id;
@@ -304,10 +340,11 @@ void Campaign::blockOver(plan::TrialKind kind) {
   sayWidths(kind);
   sayBudget(kind);
   if (!index_.onlyFailed(kind)) return;
-  const analysis::PlaceOutcomes* newest = nullptr;  // says why they were lost
+  // The user sees the newest reason: earlier ones may have been mended meanwhile.
+  const analysis::PlaceOutcomes* newest = nullptr;  // the place with the newest loss, whose reason is shown
   for (unsigned number = 0; number < index_.places(); ++number)
     if (const auto& place = index_.of(kind, number); !newest || place.last_lost > newest->last_lost) newest = &place;
-  // The next block would cost as much and end alike.
+  // The next block would cost as much and fail in the same way.
   scheduler_.close(kind);
   all_failed_ = true;
   env_.listener.finished();
@@ -321,10 +358,11 @@ bool Campaign::stopping() const {
   return launch::Interrupts::requested() || (options_.fail_fast && index_.firstFailedForGood());
 }
 
-/// At the end of a block beyond the least number: how far the intervals are from what is asked.
+/// After each block beyond the least number: says how far the intervals are from the widths that the design asks for.
 void Campaign::sayWidths(plan::TrialKind kind) {
   if (!analysis::looksAtWidths(index_, kind)) return;
   for (const analysis::UntilState& state : analysis::untilStates(index_, kind)) {
+    // Cells that have not even the least number of repetitions have no width to speak of.
     if (state.blocks < plan::designOf(plan_, kind)->repeat) continue;
     const std::string where = state.where.empty() ? "" : " at " + state.where;
     std::string text = fmt::format("after {} of at most {} repetitions: ", state.blocks, state.most);
@@ -336,9 +374,11 @@ void Campaign::sayWidths(plan::TrialKind kind) {
   }
 }
 
-/// At the end of the first block that shows it: that the budget ends the run before a claim has any interval.
+/// Warns, once, if the budget will end the run before a claim has any interval. The time of a block is the typical time
+/// of a trial times the trials per block that are left.
 void Campaign::sayBudget(plan::TrialKind kind) {
   if (budget_told_ || !plan_.design.budget_seconds) return;
+  // The first criterion with a confidence that reads this kind stands for all of them.
   const auto claim = std::ranges::find_if(plan_.criteria, [&](const plan::Criterion& criterion) {
     return criterion.confidence && !criterion.cells.empty() && criterion.cells.front().kind == kind;
   });
@@ -347,7 +387,7 @@ void Campaign::sayBudget(plan::TrialKind kind) {
   const double budget = *plan_.design.budget_seconds;
   if (left.blocks == 0) return;
   const double block = index_.typicalSeconds(kind).value_or(0) * double(left.trials) / left.blocks;
-  const double more = std::ceil(std::max(0.0, budget - index_.spentSeconds()) / block);  // a block that is begun ends
+  const double more = std::ceil(std::max(0.0, budget - index_.spentSeconds()) / block);  // the last block is finished
   const double ends = analysis::fewestRepetitions(index_, kind) + more;
   const unsigned fewest = stats::minimumPairs(*claim->confidence);
   budget_told_ = block > 0 && ends < fewest;

@@ -1,6 +1,12 @@
 #pragma once
 
-// The blocks and trials of one run, once everything that can refuse it has been checked. Private to this directory.
+// The blocks and trials of one run, from the first session to the last record, once everything that can refuse the run
+// has been checked. Private to this directory.
+//
+// A Campaign carries out what others decide: the Scheduler says what a lane runs next, analysis::nextBlock which trials
+// are missing, launch::TrialWatch how a trial ended, validity::judge whether a disturbance spoils it. Two files
+// implement it: campaign.cpp sessions, blocks and the end of the run, campaign_flights.cpp the trials under way.
+// Everything but the heat-up of cores runs in one thread, so no state needs a lock.
 
 #include <map>
 #include <memory>
@@ -33,31 +39,38 @@ struct Env {
   RunOutcome& outcome;
   const launch::Clock& clock = *options.clock;
 
+  /// Passes messages of launchers and nodes on to the listener.
   launch::Say tell() const {
     return [&told = listener](const std::string& text) { told.message(text); };
   }
   store::Moment now() const { return {clock.wall(), clock.boot()}; }
-  /// The record of the run that the store keeps, in that session.
+  /// The record of the run that the store keeps; it refers to `session`.
   store::Run record(int64_t session) const;
 };
 
-// What runs once for several trials of a command, a build or a download: before the first trial, so that nothing is
-// built between two that are compared.
+// Preparations run once for several trials of a command, for example a build or a download. They run before the first
+// trial, so that nothing is built between two trials that are compared.
 
-/// Adds to what must agree, and watches, the files that trials are started with from the folders of preparations. Of a
-/// folder that is still to be made it is what the newest run in `known` found there, which may have been removed.
+/// Adds the digests of prepared files to `setup.match` and watches these files. Trials count only where these digests
+/// agree. If a folder is not prepared yet, its files get the digest of the newest run in `known` that has one, since
+/// the folder may only have been removed. Error: a file cannot be read, or `tick` failed.
 llvm::Error digestPrepared(Setup& setup, const std::string& results, const store::Contents& known,
                            const inputs::Tick& tick);
 
-/// Fills the folders that are not there. Whether these files are others by that than digestPrepared() took them for:
-/// then other trials count.
+/// Runs the preparations whose folders are not filled yet. Returns true if the prepared files now differ from what
+/// digestPrepared() assumed: then other trials count, and the caller must load the results anew. Error: a preparation
+/// failed. An interrupt returns false.
 llvm::Expected<bool> prepareCommands(const Env& env, launch::Launcher& launcher);
 
 /// Opens a session for each lane of the launcher and appends blocks until analysis::nextBlock asks for nothing more.
 class Campaign {
  public:
-  /// `index` holds what counts already, and gets what is measured. `leases` are of the devices of this machine.
+  /// `index` holds the trials that count already and receives the new ones. `leases` are those of this machine's
+  /// devices. All arguments must outlive the campaign.
   Campaign(const Env& env, launch::Launcher& launcher, const machine::DeviceLeases& leases, analysis::Index& index);
+  /// Runs blocks until nothing is missing or something ends the run, and records how it ended in the store and in
+  /// Env::outcome. Errors are those of the environment (store, launcher, a changed input); trials that fail are no
+  /// error.
   llvm::Error run();
 
  private:
@@ -65,65 +78,77 @@ class Campaign {
   struct Lane {
     int64_t session = 0;
     double last_active = 0;  // boot time
-    unsigned empty = 0;      // blocks in a row of which no trial was started
+    unsigned empty = 0;      // blocks in a row in which no trial was started
     bool busy = false;
-    bool told = false;   // that it is closed
-    std::string closed;  // why nothing runs in it any more: a process that does not die, a lost node; "": it is open
+    bool told = false;   // the user knows that it is closed
+    std::string closed;  // why nothing runs in it any more: a process that does not die, a lost node; "": open
   };
-  /// A trial under way.
+  /// A trial under way. A command may need several launches for it: a program that runs before each start, starts that
+  /// do not count, and at last the start that is measured. The store and the user see one trial.
   struct Flight {
     unsigned lane = 0;
-    double begin = 0;  // boot time; 0: nothing of it was started yet
+    double begin = 0;  // boot time of the first launch; 0: nothing was launched yet
     store::Trial trial;
     const plan::Point* point = nullptr;
     store::Block block;
     std::vector<NodePart> parts;
     launch::TrialRequest request;
-    int64_t uncounted = 0;      // starts before the one that counts, still to come
-    bool before = false;        // what runs now, or ran last, is what runs before a start
-    bool counts = true;         // what runs now is the trial itself
-    double seconds_before = 0;  // of what does not count
+    int64_t uncounted = 0;      // starts that do not count, still to come
+    bool before = false;        // the current or last launch is the program that runs before a start
+    bool counts = true;         // the current launch is the one that is measured
+    double seconds_before = 0;  // duration of the launches that do not count
     TrialNote note;
   };
 
   llvm::Error prepare();
+  /// Continues the lane's newest session if that is possible, else opens a new one.
   llvm::Error openSession(unsigned lane);
   llvm::Expected<bool> continueSession(unsigned lane, const store::SessionPlace& place);
   void resumeBlock(unsigned lane);
-  /// Load on every slot, so that the first trial of a session does not find an idle machine's clocks.
+  /// Puts load on every slot, so that the first trial of a session does not run at the clock rates of an idle machine.
   llvm::Error heatSlots();
   llvm::Error heatGpusOf(const LaneDevices& lane);
 
   llvm::Error runBlocks();
   /// Gives an idle lane its next trial, or leaves it idle.
   llvm::Error advance(unsigned lane);
-  /// Trials of one block are near in time: after a gap the lane's block is left and another session opened.
+  /// Abandons the lane's block and opens a new session if nothing ran in the lane for kSessionGapSeconds, since trials
+  /// of one block must be near in time.
   llvm::Error mindGap(unsigned lane);
-  /// Whether a block of these places is expected to be over before the allocation's end; with nothing measured yet, any
-  /// that can be begun before it is.
+  /// Whether the block is expected to end kBeforeEnd before the allocation does, by the typical durations so far.
+  /// Places without a duration count as 0, so with nothing measured a block may begin until that moment.
   bool endsInTime(const Step& step) const;
   llvm::Error beginBlock(unsigned lane, const Step& step);
+  /// Reports interval widths and the budget. If every trial of the kind failed so far, closes the kind.
   void blockOver(plan::TrialKind kind);
   llvm::Error startTrial(unsigned lane, const Step& step);
-  /// Starts what is next of it: all of it, a start that does not count, what runs before one.
+  /// Launches the next process of the flight: the program that runs before a start, a start that does not count, or the
+  /// start that is measured.
   llvm::Error launch(const std::shared_ptr<Flight>& flight);
-  /// Takes the end of what was started for the flight.
+  /// Takes the end of one launch: launches the next one, or finishes the trial.
   llvm::Error landed(const std::shared_ptr<Flight>& flight, launch::TrialEnd end);
-  /// An error where what a trial of the point reads has changed since the run began.
+  /// Error: a file that trials of the point read has changed since the run began.
   llvm::Error checkFiles(const plan::Point& point);
+  /// Decides what the end of the last launch means for the trial, writes it to the store, then tells index, scheduler
+  /// and listener. Error: the store cannot be written, or an input changed while the trial ran.
   llvm::Error finish(Flight& flight, launch::TrialEnd end);
-  /// Nothing is measured any more on devices that processes keep; the error where no lane is left.
+  /// Closes the lane whose trial left processes that do not die (`stuck`), since they keep its devices. Error: no lane
+  /// is left.
   llvm::Error closeLane(const Flight& flight, const std::vector<int>& stuck);
-  /// Closes the lanes on nodes that are gone.
+  /// Closes the lanes on nodes that are gone. Error: no lane is left and nobody asked the run to end.
   llvm::Error closeLostLanes();
-  /// Marks the trial invalid if a reading exceeds the design's limits.
+  /// Marks the trial invalid if a reading exceeds the design's limits, and adds the readings to its environment.
   void judgeReadings(const validity::Readings& readings, launch::TrialEnd& end);
   TrialNote noteOf(const Flight& flight) const;
+  /// Keeps or removes the folder of a command's trial, as options and status say.
   void tidy(const Flight& flight);
   void drop(const std::string& folder);
 
+  /// Whether no further trial is started: an interrupt, or --fail-fast after a failure.
   bool stopping() const;
+  /// Tells the user why the run ends and records it. The order of the cases is their precedence.
   llvm::Error end(int64_t run);
+  /// Keeps lease and sessions alive; called at least once a second while trials run. Error: the lease is lost.
   llvm::Error tick();
   void sayWidths(plan::TrialKind kind);
   void sayBudget(plan::TrialKind kind);
@@ -143,12 +168,12 @@ class Campaign {
   Scheduler scheduler_;
   Forecast forecast_;
   launch::TrialRunner runner_;
-  std::map<unsigned, unsigned> alone_;  // by node, the lane for whose next or present trial its others stand still
+  std::map<unsigned, unsigned> alone_;  // node -> lane whose next or present trial runs alone on it
   int64_t run_ = 0;
-  unsigned known_ = 0;       // trials of which it is known what others took
-  unsigned crowded_ = 0;     // trials of which others took cores, without a limit of it
-  double crowded_most_ = 0;  // the largest share that they took
-  std::string told_;         // the last reason that a trial did not end well for
+  unsigned known_ = 0;       // trials for which the share of cores that others took is known
+  unsigned crowded_ = 0;     // trials in which others took cores while the design sets no limit on that
+  double crowded_most_ = 0;  // the largest share that others took, 0 to 1
+  std::string told_;         // reason of the last trial that did not end well
   bool new_session_ = false, all_failed_ = false, out_of_time_ = false, budget_told_ = false, told_stays_ = false;
   double last_touch_ = 0;
 };
@@ -156,7 +181,8 @@ class Campaign {
 /// Whether the trials that count have taken as long as the plan's budget allows; false without one.
 bool budgetSpent(const analysis::Index& index);
 
-/// "the same command continues", where it does: with --fresh it would begin once more.
+/// "the same command continues"; with --fresh a text that says to leave that option out, since --fresh measures
+/// everything once more.
 std::string wayOn(const EngineOptions& options);
 
 /// "the budget of 24 h is spent (24 h of trials): …" with the way to go on.

@@ -1,4 +1,8 @@
-// Campaign: the trials under way.
+// Campaign: the trials under way. Steps of the scheduler come in, launches go to the launch::TrialRunner, and ends of
+// trials go to the store, then to the index, the scheduler and the listener, in this order: what is not in the store
+// has not happened.
+//
+// Each lane runs one trial at a time. A Flight is that trial; it may take several launches (see Campaign::Flight).
 
 #include <fmt/format.h>
 #include <poll.h>
@@ -10,13 +14,13 @@
 #include <utility>
 
 #include "runtime/base/failure.h"
+#include "runtime/base/json_record.h"
 #include "runtime/engine/campaign.h"
 #include "runtime/engine/launch/interrupts.h"
 #include "runtime/engine/launch/rank_process.h"
 #include "runtime/engine/not_given.h"
 #include "runtime/engine/numa.h"
 #include "runtime/plan/command.h"
-#include "runtime/plan/json_record.h"
 #include "runtime/validity/readings.h"
 
 namespace expc::engine {
@@ -25,10 +29,11 @@ namespace {
 using store::TrialStatus;
 
 constexpr double kTouch = 60;    // seconds between two notes that a session goes on
-constexpr int kNodesEnd = 3000;  // ms
-// Another lane may give up all that a block was to run; of one after the other nobody does.
+constexpr int kNodesEnd = 3000;  // ms that an interrupt may come later here than on the nodes
+// Blocks in a row that a lane may find empty. One can be: another lane may give up all its points meanwhile. More in a
+// row would be an endless loop.
 constexpr unsigned kMostEmpty = 3;
-// Others that take less of a trial's cores are not worth a word.
+// Share of a trial's cores that other processes may take before the trial gets a note about it.
 constexpr double kCrowded = 0.1;
 
 llvm::Error noProgress(plan::TrialKind kind) {
@@ -43,6 +48,8 @@ llvm::Error noProgress(plan::TrialKind kind) {
 llvm::Error Campaign::runBlocks() {
   while (true) {
     if (auto error = closeLostLanes()) return error;
+    // Starting a trial, or giving up the right to run alone, can unblock a lane that was asked earlier in this turn. So
+    // the loop ends only if nothing runs and this turn changed no such right.
     const std::map<unsigned, unsigned> had_way = alone_;
     for (unsigned lane = 0; lane < lanes_.size(); ++lane)
       if (!lanes_[lane].busy && lanes_[lane].closed.empty())
@@ -55,9 +62,12 @@ llvm::Error Campaign::runBlocks() {
 
 llvm::Error Campaign::advance(unsigned lane) {
   while (!stopping()) {
+    // A trial of the control `run.alone` has its node for itself: all other lanes of the node stand still until it is
+    // over.
     const unsigned node = setup_.lane(lane).node;
     if (const auto alone = alone_.find(node); alone != alone_.end() && alone->second != lane)
       return llvm::Error::success();
+    // Before the scheduler is asked, since a gap abandons the block that it would continue.
     if (auto error = mindGap(lane)) return error;
     const Step step = scheduler_.next(lane);
     alone_.erase(node);
@@ -65,14 +75,17 @@ llvm::Error Campaign::advance(unsigned lane) {
     if (alone) alone_[node] = lane;
     switch (step.what) {
       case Step::What::Trial:
-        for (unsigned other = 0; alone && other < lanes_.size(); ++other)  // those beside it end first
+        for (unsigned other = 0; alone && other < lanes_.size(); ++other)  // trials beside it end first
           if (lanes_[other].busy && setup_.lane(other).node == node) return llvm::Error::success();
         return startTrial(lane, step);
       case Step::What::BlockOver:
         blockOver(step.kind);
+        // startTrial() resets the count.
         if (++lanes_[lane].empty > kMostEmpty) return noProgress(step.kind);
         break;
       case Step::What::Block:
+        // Budget and end of the allocation are checked between blocks only, so that every block that is begun is
+        // complete.
         if (budgetSpent(index_)) return llvm::Error::success();
         if (!endsInTime(step)) {
           out_of_time_ = true;
@@ -94,8 +107,10 @@ llvm::Error Campaign::startTrial(unsigned lane, const Step& step) {
   lanes_[lane].empty = 0;
   flight->block = scheduler_.block(lane)->block;
   flight->point = plan_.findPoint(step.place.point);
+  // Before anything is recorded: a trial on changed files would not be comparable with the earlier ones.
   if (auto error = checkFiles(*flight->point)) return error;
   store::Trial& trial = flight->trial;
+  // The record goes to the store before the launch, so that a killed engine leaves a trial that is known to be cut off.
   trial.key = std::make_shared<const store::TrialKey>(store::keyOf(plan_, step.place, step.kind, setup_.match));
   trial.run = run_;
   trial.block = flight->block.id;
@@ -105,9 +120,10 @@ llvm::Error Campaign::startTrial(unsigned lane, const Step& step) {
   trial.limit = index_.limit(step.kind, step.place.point);
   llvm::json::Array devices;
   flight->parts = partsOf(setup_, setup_.lane(lane), flight->block, *flight->point);
+  // The devices of the trial as the store keeps them: the slots of the point on each node.
   for (const NodePart& part : flight->parts) {
     std::vector<unsigned> slots = part.own;
-    // A command that asks for no number of them has the cores of all.
+    // A command without the parameter `gpus` may use the cores of all CPU slots (see completeForCommand).
     if (setup_.workloadOf(*flight->point).command && !flight->point->parameters.get("gpus") && !part.all[0].gpu) {
       slots.resize(part.all.size());
       std::iota(slots.begin(), slots.end(), 0u);
@@ -118,7 +134,7 @@ llvm::Error Campaign::startTrial(unsigned lane, const Step& step) {
       devices.push_back(std::move(device));
     }
   }
-  trial.devices = plan::canonicalJson(std::move(devices));
+  trial.devices = base::canonicalJson(std::move(devices));
   trial.started = env_.clock.wall();
   auto id = env_.store.beginTrial(trial);
   if (!id) return id.takeError();
@@ -133,17 +149,21 @@ llvm::Error Campaign::startTrial(unsigned lane, const Step& step) {
 
 llvm::Error Campaign::launch(const std::shared_ptr<Flight>& flight) {
   launch::TrialRequest start = flight->request;
-  plan::TrialSpec& spec = start.spec;
+  protocol::TrialSpec& spec = start.spec;
+  // Commands have folders, programs that run before them, and starts that do not count; built-in workloads have none of
+  // these.
   if (const auto& command = setup_.workloadOf(*flight->point).command) {
-    if (!flight->before) {  // each start finds a folder as the first one did
+    if (!flight->before) {  // each start finds a folder like the first one did
       auto error = files_.whileLinking([&] {
         if (flight->begin != 0) drop(spec.folder);
         return folders_.make(spec.folder, setup_.command_files[flight->point->workload]);
       });
       if (error) return error;
     }
+    // The program `before` and the start alternate. `counts` becomes true for the last start.
     flight->before = !flight->before && !command->before.empty();
     flight->counts = !flight->before && flight->uncounted == 0;
+    // A launch that is not measured reports no metrics and keeps no output.
     if (!flight->counts) {
       spec.metrics.clear();
       spec.outputs.clear();
@@ -151,11 +171,11 @@ llvm::Error Campaign::launch(const std::shared_ptr<Flight>& flight) {
       if (!flight->before) spec.command->exit_codes = command->exit_codes, --flight->uncounted;
     }
   }
-  if (auto error = env_.store.settle()) return error;  // the one before is on the disk first
+  if (auto error = env_.store.settle()) return error;  // the result of the trial before is durable first
   if (flight->begin == 0) flight->begin = env_.clock.boot();
   lanes_[flight->lane].busy = true;
   const auto ended = [this, flight](launch::TrialEnd end) { return landed(flight, std::move(end)); };
-  return runner_.start(std::move(start), {ended, [this, flight](const plan::Event& event) {
+  return runner_.start(std::move(start), {ended, [this, flight](const protocol::Event& event) {
                                             env_.listener.trialProgress(flight->note, event.phase, event.done,
                                                                         event.total);
                                           }});
@@ -163,10 +183,12 @@ llvm::Error Campaign::launch(const std::shared_ptr<Flight>& flight) {
 
 llvm::Error Campaign::landed(const std::shared_ptr<Flight>& flight, launch::TrialEnd end) {
   lanes_[flight->lane].busy = false;
+  // A launch that is not measured and ended well only adds its time. If it failed, the trial failed.
   if (!flight->counts && end.status == TrialStatus::Valid && end.stuck.empty()) {
     flight->seconds_before += end.seconds;
     return launch(flight);
   }
+  // The trial is over, so it no longer keeps other lanes from running.
   std::erase_if(alone_, [&](const auto& alone) { return alone.second == flight->lane; });
   const std::vector<int> stuck = end.stuck;
   if (auto error = finish(*flight, std::move(end))) return error;
@@ -182,55 +204,64 @@ llvm::Error Campaign::finish(Flight& flight, launch::TrialEnd end) {
   const plan::TrialKind kind = trial.key->kind;
   const bool command = setup_.workloadOf(*flight.point).command.has_value();
   if (const int full = command ? inputs::noRoomBeside(flight.request.spec.folder) : 0) {
-    // Neither what it wrote nor how it ended says anything of the program.
+    // On a full disk neither the output nor the end of the trial says anything about the program. The run ends; the
+    // trial counts as interrupted.
     unlink(flight.request.spec.outputs.c_str());
     trial.status = TrialStatus::Interrupted;
     llvm::cantFail(files_.whileLinking([&] { return tidy(flight), llvm::Error::success(); }));
     return store::cannotWrite(options_.results, full);
   }
   end.seconds += flight.seconds_before;
+  // Many failures of commands are files or variables that expc did not pass on; the reason then names them.
   if (command && end.status == TrialStatus::Failed)
     end.reason += notGivenText(end.reason, *setup_.workloadOf(*flight.point).command, setup_.command_environment,
                                plan_.root, flight.request.spec.folder);
   if (!flight.counts && end.status != TrialStatus::Interrupted) {
     end.reason = fmt::format("{}: {}", flight.before ? "before" : "a start that does not count", end.reason);
-    // A command that runs before the trial says nothing of the program's memory and time.
+    // A program that runs before the trial says nothing about memory and time of the measured one, so its time-out or
+    // lack of memory is a plain failure. A start that left stuck processes has failed, too.
     if (flight.before || end.status == TrialStatus::Valid) end.status = TrialStatus::Failed;
   }
+  // The inputs are checked again after the trial, since they may have changed while it ran.
   const std::string changed =
       end.status == TrialStatus::Valid ? llvm::toString(checkFiles(*flight.point)) : std::string();
   if (!changed.empty()) {
     launch::TrialEnd failed;
     failed.reason = changed;
-    unlink(flight.request.spec.outputs.c_str());  // of what was run, nobody knows
+    unlink(flight.request.spec.outputs.c_str());  // the output may be of either version of the input
     failed.seconds = end.seconds;
     failed.readings = std::move(end.readings);
     end = std::move(failed);
   }
+  // Readings can turn a valid trial or a time-out into an invalid one, so they come before the result is stored.
   if (end.readings) judgeReadings(*end.readings, end);
   if (command) end.environment["variables"] = llvm::json::Object(setup_.command_environment.recorded);
-  end.environment_json = plan::canonicalJson(std::move(end.environment));
+  end.environment_json = base::canonicalJson(std::move(end.environment));
   static_cast<store::TrialResult&>(trial) = std::move(end);
   if (command && end.readings) trial.supply(plan::kEnergy, validity::energyOf(*end.readings));
   if (const std::string note = placeNote(setup_.machine, flight.point->parameters); !note.empty() && !command)
     trial.notes.push_back(note);
   if (auto error = env_.store.endTrial(trial, env_.now())) return error;
-  // Not the moment at which it was seen: an engine that was stopped meanwhile finds a gap behind the trial.
-  // A lane that waits for this one is not away either.
+  // Use the trial's end, not the moment at which it was noticed: if the engine was suspended, that gap must count.
+  // Lanes that wait for this trial were not away either, so they count as active, too.
   for (Lane& lane : lanes_)
     if (!lane.busy) lane.last_active = std::max(lane.last_active, flight.begin + trial.seconds);
   if (!command) launch::removeEmptyLogs(flight.request);
   if (command) llvm::cantFail(files_.whileLinking([&] { return tidy(flight), llvm::Error::success(); }));
   env_.traces.ended(kind, plan_, *flight.point, trial.id, trial.status == TrialStatus::Valid);
+  // The trial is stored as failed; the changed file ends the run.
   if (!changed.empty()) return llvm::createStringError(changed);
   if (trial.status == TrialStatus::Interrupted) return llvm::Error::success();
 
+  // A reason that repeats is printed in full once. `failedAsBefore` must be asked before the trial is added to the
+  // index.
   const bool as_before = index_.failedAsBefore(trial);
   const bool likewise = !trial.reason.empty() && trial.reason == told_;
   const std::string told = as_before ? "failed again, as before" : likewise ? "for the same reason" : trial.reason;
   if (!trial.reason.empty()) told_ = trial.reason;
   index_.add(trial);
   scheduler_.ended(flight.lane, trial);
+  // A place that is tried again is not over, so the forecast still expects a trial of it.
   if (!scheduler_.isOpen(flight.lane, trial.position)) forecast_.placeOver(kind);
   outcome_.add(trial.status);
   env_.listener.trialEnded(noteOf(flight), trial.status, trial.seconds, told);
@@ -244,6 +275,7 @@ llvm::Error Campaign::closeLostLanes() {
   std::string told;
   bool any_open = false;
   for (unsigned number = 0; number < lanes_.size(); ++number) {
+    // A busy lane is left alone: its launcher reports the trial as lost, and the next turn closes the lane.
     Lane& lane = lanes_[number];
     if (lane.closed.empty() && !lane.busy)
       for (const unsigned node : setup_.lane(number).nodes())
@@ -258,7 +290,8 @@ llvm::Error Campaign::closeLostLanes() {
     told = lane.closed;
   }
   if (any_open) return llvm::Error::success();
-  // Who ends all nodes of a job tells this process, too, though not at the same moment.
+  // Whoever ends all nodes of a job interrupts this process as well, but perhaps a little later. Wait for that, since
+  // an interrupted run is no error.
   pollfd told_here{launch::Interrupts::fd(), POLLIN, 0};
   poll(&told_here, 1, kNodesEnd);
   if (launch::Interrupts::requested()) return llvm::Error::success();
@@ -266,10 +299,12 @@ llvm::Error Campaign::closeLostLanes() {
 }
 
 llvm::Error Campaign::closeLane(const Flight& flight, const std::vector<int>& stuck) {
+  // One process is named; the others are in the leases.
   const std::string who = launch::stuckText(stuck.front());
   lanes_[flight.lane].closed = who;
   lanes_[flight.lane].told = true;
   scheduler_.abandon(flight.lane);
+  // The lease names the stuck process, so that later runs are refused the device until the process is gone.
   for (const unsigned slot : flight.parts.front().own)
     for (const int pid : stuck) leases_.block(flight.parts.front().all[slot], pid);
   if (std::ranges::none_of(lanes_, [](const Lane& lane) { return lane.closed.empty(); }))
@@ -282,9 +317,10 @@ llvm::Error Campaign::closeLane(const Flight& flight, const std::vector<int>& st
 }
 
 void Campaign::judgeReadings(const validity::Readings& readings, launch::TrialEnd& end) {
-  end.environment["readings"] = plan::written(readings);
+  end.environment["readings"] = base::written(readings);
   known_ += readings.other_cpu.has_value();
-  // A failure and an out of memory say something of the program, whatever went on beside it.
+  // Failures and lack of memory are caused by the program, whatever else ran on the machine, so readings change only
+  // valid trials and time-outs.
   if (end.status != TrialStatus::Valid && end.status != TrialStatus::Timeout) return;
   const plan::Validity& validity = plan_.design.validity;
   const std::vector<validity::Flag> flags = validity::judge(readings, validity);
@@ -293,6 +329,7 @@ void Campaign::judgeReadings(const validity::Readings& readings, launch::TrialEn
     end.reason = before + validity::disturbedText(flags);
     end.status = TrialStatus::Invalid;
   }
+  // A limit that could not be checked is noted, so that nobody takes the trial for one that passed it.
   for (const auto& [limit, most] : validity.limits)
     if (!validity::valueOf(readings, limit) && !(readings.gpus.empty() && validity::isOfCards(limit)))
       end.notes.push_back(
@@ -304,9 +341,11 @@ void Campaign::judgeReadings(const validity::Readings& readings, launch::TrialEn
   crowded_most_ = std::max(crowded_most_, *readings.other_cpu);
 }
 
-/// The folder of a command's trial is for whoever wants to know why it went wrong.
+/// Keeps the folder of a command's trial if the trial failed, so that the user can find out why; otherwise only with
+/// --keep-trials. An interrupted trial leaves none.
 void Campaign::tidy(const Flight& flight) {
   const TrialStatus status = flight.trial.status;
+  // An invalid trial is repeated and tells nothing about the program, so its folder is not kept either.
   const bool ended_well = status == TrialStatus::Valid || status == TrialStatus::Invalid;
   const bool wanted = ended_well ? options_.keep_trial_folders : status != TrialStatus::Interrupted;
   if (wanted) {
@@ -318,7 +357,7 @@ void Campaign::tidy(const Flight& flight) {
   }
 }
 
-/// Removes a folder. A mount in it stays, which is told once.
+/// Removes a trial's folder. If something cannot be removed, such as a mount, the user is told once.
 void Campaign::drop(const std::string& folder) {
   const std::string stays = folders_.drop(folder);
   if (stays.empty() || std::exchange(told_stays_, true)) return;
@@ -339,7 +378,7 @@ TrialNote Campaign::noteOf(const Flight& flight) const {
 llvm::Error Campaign::tick() {
   if (auto error = env_.store.heartbeat()) return error;
   const double now = env_.clock.boot();
-  // A long trial must not look like a gap.
+  // Sessions are touched while trials run, so that a long trial does not look like a gap to the next run.
   if (now - last_touch_ < kTouch) return llvm::Error::success();
   last_touch_ = now;
   for (const Lane& lane : lanes_)

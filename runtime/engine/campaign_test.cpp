@@ -1,4 +1,4 @@
-// Runs on a launcher that starts no process and a clock that tests move.
+// Runs of a Campaign on a launcher that starts no process, and with a clock that tests move.
 
 #include "runtime/engine/campaign.h"
 
@@ -9,6 +9,7 @@
 #include <map>
 #include <set>
 
+#include "runtime/analysis/judge.h"
 #include "tests/support/engine/run.h"
 
 using namespace expc;
@@ -16,7 +17,7 @@ using namespace expc::engine;
 
 namespace {
 
-/// Stands still until it is moved.
+/// A clock that stands still until a test moves it.
 class MovedClock final : public launch::Clock {
  public:
   double boot() const override { return boot_seconds; }
@@ -25,8 +26,8 @@ class MovedClock final : public launch::Clock {
   double boot_seconds = 1000, wall_seconds = 1.7e9;
 };
 
-/// Every trial takes a second of its clock and ends as `judge` says; trials of several lanes end in the order of their
-/// start.
+/// A launcher whose trials take one second of its clock each and end as `judge` says. Trials of several lanes end in
+/// the order in which they started.
 class PretendedLauncher final : public launch::Launcher {
  public:
   explicit PretendedLauncher(unsigned lanes = 1) : lanes_(lanes) {}
@@ -62,10 +63,10 @@ class PretendedLauncher final : public launch::Launcher {
     exited.what = launch::RankReport::What::Exited;
     const std::string why = judge ? judge(spec) : "";
     if (why.empty()) {
-      said.event.type = plan::Event::Type::Result;
+      said.event.type = protocol::Event::Type::Result;
       for (const std::string& metric : spec.metrics) said.event.metrics[metric] = 1.0;
     } else {
-      said.event.type = plan::Event::Type::Failed;
+      said.event.type = protocol::Event::Type::Failed;
       said.event.reason = why;
       exited.status = 1 << 8;
     }
@@ -80,9 +81,9 @@ class PretendedLauncher final : public launch::Launcher {
   void kill(uint64_t) override {}
 
   MovedClock clock;
-  std::vector<plan::TrialSpec> started;
-  std::function<std::string(const plan::TrialSpec&)> judge;        // why it fails; "" or null: it does not
-  std::function<validity::Readings(const plan::TrialSpec&)> read;  // what is seen of the machine; null: nothing
+  std::vector<protocol::TrialSpec> started;
+  std::function<std::string(const protocol::TrialSpec&)> judge;        // why it fails; "" or null: it does not
+  std::function<validity::Readings(const protocol::TrialSpec&)> read;  // what is seen of the machine; null: nothing
   std::function<void()> before_events, after_exit;
   size_t most_at_once = 0;
   std::map<std::string, size_t> beside;  // how many others ran beside a trial at once, by its number
@@ -90,7 +91,7 @@ class PretendedLauncher final : public launch::Launcher {
  private:
   const unsigned lanes_;
   uint64_t last_ = 0;
-  std::deque<std::pair<uint64_t, plan::TrialSpec>> under_way_;
+  std::deque<std::pair<uint64_t, protocol::TrialSpec>> under_way_;
 };
 
 EngineOptions optionsOn(const TestFolder& folder, PretendedLauncher& launcher) {
@@ -174,8 +175,8 @@ TEST_CASE("the control of a design that shares runs while all other lanes stand 
   plan.design.share = 3;
   plan.controls = {{plan::kAlone, plan.points[1].id}};
   EngineOptions options = optionsOn(folder, launcher);
-  // A control that fails is tried again, alone too.
-  launcher.judge = [&](const plan::TrialSpec& spec) { return spec.trial == "9" ? "the tape tore" : ""; };
+  // A control that fails is tried again, alone as before.
+  launcher.judge = [&](const protocol::TrialSpec& spec) { return spec.trial == "9" ? "the tape tore" : ""; };
   const Ran outcome = runPlan(plan, options);
   CHECK((outcome.ending == Ending::Complete));
   CHECK(outcome.valid == 5 * 7);
@@ -203,7 +204,7 @@ TEST_CASE("a lane's failures leave the blocks of the others alone") {
   PretendedLauncher launcher(2);
   const plan::Plan plan = nullPlan(3, 5);
   EngineOptions options = optionsOn(folder, launcher);
-  launcher.judge = [&](const plan::TrialSpec& spec) {
+  launcher.judge = [&](const protocol::TrialSpec& spec) {
     return spec.point == plan.points[1].id ? std::string("the tape tore") : std::string();
   };
   const Ran outcome = runPlan(plan, options);
@@ -233,7 +234,7 @@ TEST_CASE("a trial during which the machine swapped is kept, tried again in its 
   plan::Plan plan = nullPlan(2, 3);
   plan.design.validity.limits["swapped"] = 1 << 20;
   const EngineOptions options = optionsOn(folder, launcher);
-  launcher.read = [&](const plan::TrialSpec&) {
+  launcher.read = [&](const protocol::TrialSpec&) {
     validity::Readings readings;
     readings.swapped = launcher.started.size() == 2 ? 8 << 20 : 0;
     return readings;
@@ -264,7 +265,7 @@ TEST_CASE("a run whose trials are all disturbed ends after a block, and the next
   plan.design.validity.attempts = 2;
   const EngineOptions options = optionsOn(folder, launcher);
   bool disturbed = true;
-  launcher.read = [&](const plan::TrialSpec&) {
+  launcher.read = [&](const protocol::TrialSpec&) {
     validity::Readings readings;
     readings.gpus.resize(1);
     if (disturbed) readings.gpus[0].others = {"7 (miner)"};
@@ -284,8 +285,8 @@ TEST_CASE("a run whose trials are all disturbed ends after a block, and the next
 TEST_CASE("a failure stays a failure whatever went on beside it") {
   TestFolder folder;
   PretendedLauncher launcher;
-  launcher.judge = [](const plan::TrialSpec&) { return "the tape tore"; };
-  launcher.read = [&](const plan::TrialSpec&) {
+  launcher.judge = [](const protocol::TrialSpec&) { return "the tape tore"; };
+  launcher.read = [&](const protocol::TrialSpec&) {
     validity::Readings readings;
     readings.gpus.resize(1);
     readings.gpus[0].others = {"7 (miner)"};

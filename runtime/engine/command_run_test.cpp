@@ -1,4 +1,4 @@
-// Runs with commands: real programs, a real store, nothing of ours between but the worker that starts them.
+// Runs of commands: real programs and a real store, through the worker that starts commands.
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
@@ -12,9 +12,12 @@
 #include <fstream>
 #include <iterator>
 
+#include "runtime/base/hash.h"
+#include "runtime/base/json_record.h"
 #include "runtime/engine/engine.h"
 #include "runtime/engine/extract.h"
-#include "runtime/plan/json_record.h"
+#include "runtime/machine/probe.h"
+#include "runtime/machine/slots.h"
 #include "runtime/store/store.h"
 #include "tests/support/engine/run.h"
 #include "tests/support/folder.h"
@@ -39,7 +42,7 @@ plan::Metric metricOf(const std::string& name, bool series = false) {
   return metric;
 }
 
-/// A study's folder with a plan of one command in it, at two points unless told otherwise.
+/// A study's folder with a plan of one command, at two points unless told otherwise.
 class Study : public expc::test::TestFolder {
  public:
   explicit Study(List arguments, unsigned repeat = 1) {
@@ -66,7 +69,7 @@ class Study : public expc::test::TestFolder {
   plan::Command& command() { return *plan.workloads[0].command; }
   plan::Point& point(llvm::json::Object parameters) {
     plan::Point point;
-    point.id = plan::shortHash(plan::canonicalJson(llvm::json::Object(parameters)));
+    point.id = base::shortHash(base::canonicalJson(llvm::json::Object(parameters)));
     point.parameters = std::move(parameters);
     plan.points.push_back(std::move(point));
     return plan.points.back();
@@ -93,7 +96,8 @@ class Study : public expc::test::TestFolder {
     auto store = llvm::cantFail(store::Store::openForReading(options.results, messages));
     return store.load(plan).trials;
   }
-  /// Runs a plan of one trial and gives that. (One that fails is repeated in an extra block.)
+  /// Runs a plan of one trial and returns the trial. A failed one is repeated in an extra block, and the first is
+  /// returned.
   store::Trial one() const {
     run();
     auto all = trials();
@@ -455,13 +459,13 @@ time.sleep(600)
 
 TEST_CASE("a rehearsal of a command is refused by what would start it") {
   const Study study({"/usr/bin/touch", "started"});
-  plan::TrialSpec spec;
+  protocol::TrialSpec spec;
   spec.command = study.plan.workloads[0].command;
   spec.folder = study.path;
   spec.root = study.path;
   spec.slots = llvm::json::Array{llvm::json::Object{{"device", "cpu"}}};
   spec.rehearsal = true;
-  study.write("spec.json", plan::canonicalJson(plan::written(spec)));
+  study.write("spec.json", base::canonicalJson(base::written(spec)));
   const std::string line =
       fmt::format("'{}' --trial '{}/spec.json' > '{}/events'", EXPC_COMMAND_WORKER, study.path, study.path);
   CHECK(std::system(line.c_str()) != 0);
@@ -511,7 +515,7 @@ TEST_CASE("a built-in workload and a command can stand in one plan") {
     CHECK((trial.key->worker_build == "command-1") == command);
     CHECK((trial.not_on_device == List{"wall"}) == !command);
   }
-  // The command's trials count for a plan that has it alone.
+  // The command's trials also count for a plan that has only the command.
   study.plan.points.pop_back();
   study.plan.workloads.pop_back();
   CHECK(study.run().trials == 0);
@@ -632,7 +636,7 @@ TEST_CASE("a prepared program that is another one measures anew") {
   for (const List& arguments : {List{"${prepared}/bench"}, List{"/bin/sh", "${prepared}/bench"}}) {
     Study study(arguments, 2);
     study.regex("t ([0-9]+)");
-    // The source is no input, as where it is downloaded.
+    // The source is no input, like one that is downloaded.
     study.command().preparation = plan::Preparation{python(R"(
 import os
 open('bench', 'w').write('#!/bin/sh\necho t ' + open(os.environ['EXPC_STUDY_FOLDER'] + '/source').read())

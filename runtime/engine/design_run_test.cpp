@@ -1,5 +1,5 @@
-// Runs with the null worker of what a design can ask for: controls, budgets, adaptive repetition, series, points that
-// are expected infeasible.
+// Runs with the null worker of everything that a design can ask for: controls, budgets, adaptive repetition, series,
+// points that are expected infeasible.
 
 #include <doctest/doctest.h>
 
@@ -7,7 +7,8 @@
 #include <set>
 
 #include "runtime/analysis/cells.h"
-#include "runtime/analysis/judgement.h"
+#include "runtime/analysis/judge.h"
+#include "runtime/analysis/results.h"
 #include "tests/support/engine/run.h"
 
 using namespace expc;
@@ -30,7 +31,7 @@ TEST_CASE("a control is a trial of its own in every timed block") {
   }
   CHECK(blocks.size() == 3);
   CHECK((runPlan(plan, options).ending == Ending::NothingToDo));
-  // Without the control its trials are kept and not counted.
+  // A plan without the control keeps its trials and does not count them.
   plan.controls.clear();
   CHECK(resultsOf(plan, options).trials.size() == 6);
   CHECK(resultsOf(plan, options).kept_not_counted == 3);
@@ -47,7 +48,7 @@ TEST_CASE("a budget ends a run at the end of a block, and a larger one goes on")
   CHECK(says(outcome, "is spent"));
   CHECK(says(outcome, "-D design.budget="));
   CHECK(!says(outcome, "has no interval"));  // no claim wants one
-  // Again: what was spent stays spent.
+  // A second run has no budget left: the time of earlier trials counts.
   outcome = runPlan(plan, options);
   CHECK((outcome.ending == Ending::BudgetSpent));
   CHECK(outcome.trials == 0);
@@ -85,7 +86,7 @@ TEST_CASE("no block is begun that would not be over before the allocation, and o
   REQUIRE(!outcome);
   CHECK(llvm::toString(outcome.takeError()).find("no block would end two minutes before") != std::string::npos);
   CHECK(resultsOf(plan, options).trials.empty());
-  // What ends in time is measured, and where it was all that was asked for, the end is no reason to stop.
+  // A block that ends in time is measured. If nothing is left to measure, the end of the allocation does not matter.
   options.ends_at = options.clock->boot() + kBeforeEnd + 3600;
   CHECK((runPlan(plan, options).ending == Ending::Complete));
   options.ends_at = options.clock->boot();
@@ -102,7 +103,7 @@ TEST_CASE("adaptive repetition runs whole blocks until the interval is narrow, a
   CHECK((outcome.ending == Ending::Complete));
   CHECK(outcome.valid == 16);
   CHECK(says(outcome, "after 7 of at most 8 repetitions: half-width of step_time"));
-  // Wide limits are met by the least number.
+  // A wide limit is met by the least number of repetitions.
   TestFolder other;
   const EngineOptions elsewhere = optionsFor(other);
   plan.design.kinds[0].until[0].half_width = 10;

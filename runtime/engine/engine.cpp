@@ -1,3 +1,9 @@
+// Everything around the trials of a run: checks what can refuse it, opens the store, digests inputs, loads what counts,
+// chooses the launcher, and hands over to Campaign.
+//
+// The order matters. First come checks that touch nothing (prepare), then the store with its lease, then digests, which
+// can take minutes and keep the lease alive meanwhile, and only then anything that starts processes for trials.
+
 #include "runtime/engine/engine.h"
 
 #include <fmt/format.h>
@@ -18,25 +24,28 @@
 #include "runtime/engine/not_given.h"
 #include "runtime/engine/setup.h"
 #include "runtime/machine/leases.h"
+#include "runtime/machine/slots.h"
 
 namespace expc::engine {
 namespace {
 
-/// Where not every set of devices is like the others, which ones are used.
+/// Tells the user which devices trials of each size get, if sets of that size differ (links, sockets).
 void sayChoices(const Setup& setup, ProgressListener& listener) {
   std::set<unsigned> wanted;
   for (const plan::Point& point : setup.plan.points)
     if (point.startable() && setup.lane(0).nodesFor(point) == 1) wanted.insert(plan::devicesOf(point));
+  // Only sizes that some point has, and each once.
   for (const unsigned count : wanted)
     if (const std::string text = setup.lane(0).sets.choiceText(count); !text.empty()) listener.message(text);
 }
 
-/// Points that cannot run here are left out, and it is said; an error if that leaves none.
+/// Marks the points that cannot run on this machine and tells the user. Error: no point is left.
 llvm::Error settleUnavailable(Setup& setup, ProgressListener& listener) {
   const auto count = [&] {
     return std::ranges::count_if(setup.plan.points,
                                  [](const plan::Point& point) { return !point.unavailable.empty(); });
   };
+  // Points that rules of the study exclude are marked already; the message counts only those that the machine lacks.
   const auto by_rules = count();
   markUnavailable(setup, /*places=*/true);
   const auto all = count(), here = all - by_rules;
@@ -51,7 +60,8 @@ llvm::Error settleUnavailable(Setup& setup, ProgressListener& listener) {
       setup.plan.points.size(), machine::summary(setup.machine, setup.slots), why);
 }
 
-/// A program of the user's heats nothing before it is measured, so the worker of the built-in workloads does.
+/// Finds a worker that can heat the GPUs of a plan of commands alone, since a user's program heats nothing before it is
+/// measured. Without one the GPUs start cold, and a message says so.
 void findHeater(Setup& setup, const EngineOptions& options, ProgressListener& listener) {
   if (setup.built_in || !setup.slots.front().gpu || options.heat_up_seconds <= 0) return;
   const std::string& path = options.cuda_worker.empty() ? options.worker : options.cuda_worker;
@@ -62,6 +72,7 @@ void findHeater(Setup& setup, const EngineOptions& options, ProgressListener& li
     listener.say("the GPUs start cold: {}", llvm::toString(description.takeError()));
 }
 
+/// Describes the workers that the plan's workloads need and takes their builds into `setup.match`.
 llvm::Error findWorkers(Setup& setup, const Resources& resources) {
   for (const plan::Workload& workload : setup.plan.workloads)
     if (auto error = findWorker(setup, resources, workload)) return error;
@@ -73,8 +84,9 @@ llvm::Error findWorkers(Setup& setup, const Resources& resources) {
   return llvm::Error::success();
 }
 
-/// Says which points will not be started because their estimated memory does not fit, or lets them be tried. Those of
-/// which a criterion claims it always are.
+/// Leaves out points whose estimated memory does not fit, or lets them be tried (`try_them`), and says which. A point
+/// of which a criterion claims that it is infeasible is always started, because an estimate cannot decide that. Error:
+/// nothing is left to start.
 llvm::Error settleInfeasible(Setup& setup, bool try_them, ProgressListener& listener) {
   size_t expected = 0, startable = 0;
   std::string why;
@@ -97,7 +109,9 @@ llvm::Error settleInfeasible(Setup& setup, bool try_them, ProgressListener& list
   return llvm::Error::success();
 }
 
-/// Everything that can refuse a run without touching the results folder.
+/// Does everything that can refuse a run without touching the store; only agents of other nodes write logs to the
+/// results folder. Each step needs those before it: slots need the nodes, workers need slots and environment, and the
+/// lanes on nodes need the workers.
 llvm::Expected<Setup> prepare(const plan::Plan& plan, const EngineOptions& options, ProgressListener& listener) {
   Setup setup;
   setup.plan = plan;
@@ -125,10 +139,14 @@ llvm::Expected<Setup> prepare(const plan::Plan& plan, const EngineOptions& optio
   return setup;
 }
 
+/// Digests data, commands and their inputs into `setup.match`, compares data with the lock, and plans the copies on
+/// scratch disks. Reading the data also warms the page cache.
 llvm::Error digestAll(Setup& setup, const EngineOptions& options, const inputs::Tick& tick) {
+  // The watch notes the files before they are read, so that a change in between is seen.
   setup.files = inputs::FileWatch(setup.plan, setup.command_files);
   auto digests = inputs::digestData(setup.plan, tick);
   if (!digests) return digests.takeError();
+  // Data that the lock does not name is not held to anything.
   for (const auto& [path, digest] : *digests)
     if (auto locked = options.locked_data.find(path); locked != options.locked_data.end() && locked->second != digest)
       return base::failure(
@@ -137,14 +155,15 @@ llvm::Error digestAll(Setup& setup, const EngineOptions& options, const inputs::
           path, digest, locked->second);
   if (!options.scratch.empty()) setup.copies = inputs::scratchCopies(setup.plan, *digests, options.scratch);
   setup.match.data_digests = std::move(*digests);
+  // Variables that commands get count like data: trials with other values of them are others.
   if (setup.match.command)
     for (const auto& [name, value] : setup.command_environment.recorded)
       setup.match.data_digests[store::partKey(store::kVariable, name.str())] = value.getAsString().value_or("").str();
   return inputs::digestCommands(setup.plan, setup.command_files, setup.match.data_digests, tick);
 }
 
-/// A run that starts no trial has no session of its own: the newest there is on its nodes, whatever the lane, stands
-/// in.
+/// Records a run that starts no trial. It has no session of its own, so the newest session on its nodes stands in;
+/// without one nothing is recorded.
 llvm::Error recordRun(const Env& env, std::string_view outcome) {
   std::set<std::vector<std::string>> own;
   for (unsigned lane = 0; lane < env.setup.lanes.size(); ++lane)
@@ -158,27 +177,28 @@ llvm::Error recordRun(const Env& env, std::string_view outcome) {
   return env.store.endRun(*id, env.now(), outcome, store::judgedOf(env.setup.plan));
 }
 
-/// For what takes long before the first trial.
+/// The tick of long work before the first trial: keeps the lease alive, and ends the work on an interrupt.
 inputs::Tick tickOf(store::Store& store) {
   return [&store]() -> llvm::Error {
     return launch::Interrupts::requested() ? base::failure("interrupted before the first trial") : store.heartbeat();
   };
 }
 
-/// Whether the user has ended what gave the error, which is forgotten then.
+/// Whether the error is only the consequence of an interrupt. Consumes the error in that case.
 bool isStop(llvm::Error& error) {
   if (!launch::Interrupts::requested()) return false;
   llvm::consumeError(std::move(error));
   return true;
 }
 
-/// By an error, or by the user.
+/// Ends a run before its first trial: returns the error, or records an interrupted run if the user ended it.
 llvm::Error stopped(const Env& env, llvm::Error error) {
   if (!isStop(error)) return error;
   env.outcome.ending = Ending::Interrupted;
   return recordRun(env, "interrupted");
 }
 
+/// Fills `index` with the stored trials that match the setup, and says which are not counted and why.
 void load(const Env& env, analysis::Index& index) {
   store::Results results = env.store.load(env.setup.plan, env.setup.match);
   for (const store::Session& session : results.sessions) index.add(session);
@@ -190,6 +210,7 @@ void load(const Env& env, analysis::Index& index) {
   env.outcome.reused = env.options.fresh ? 0 : index.tally().valid;
 }
 
+/// Makes the copies of data on the scratch disk of each machine, before any session, so that no trial pays for them.
 llvm::Error copyData(const Env& env) {
   if (env.setup.copies.empty()) return llvm::Error::success();
   if (auto error = makeCopies(env.setup, tickOf(env.store), env.tell())) return error;
@@ -199,22 +220,25 @@ llvm::Error copyData(const Env& env) {
   return llvm::Error::success();
 }
 
-/// Prepares what commands need and measures. What counted before that may be of a program that is another now.
+/// Runs preparations, then the campaign. If a preparation produced other files than assumed, what counted before may be
+/// of another program, so the index is loaded anew.
 llvm::Error measure(const Env& env, launch::Launcher& launcher, const machine::DeviceLeases& leases,
                     analysis::Index& index) {
   auto changed = prepareCommands(env, launcher);
   if (!changed) return stopped(env, changed.takeError());
+  // The index that was loaded before the preparations still holds.
   if (!*changed) return Campaign(env, launcher, leases, index).run();
   analysis::Index anew(env.setup.plan, analysis::Index::Keep::ForRun);
   load(env, anew);
   return Campaign(env, launcher, leases, anew).run();
 }
 
-/// On what the run has: a launcher that was given, nodes, or this machine.
+/// Runs the campaign on the launcher that the options give, else on nodes, else on this machine with its devices
+/// leased.
 llvm::Error campaign(const Env& env, analysis::Index& index) {
   const Setup& setup = env.setup;
   const EngineOptions& options = env.options;
-  // Others who want the same devices are told this text.
+  // Another run that wants the same devices shows this text to its user.
   const std::string owner = fmt::format("process {}: a run of {} by user {}, with results in {}", getpid(),
                                         setup.plan.study, getuid(), options.results);
   const auto workers = [&](const std::string& log) {
@@ -229,13 +253,13 @@ llvm::Error campaign(const Env& env, analysis::Index& index) {
     const auto begin = [&](const nodes::Node& node) {
       const nodes::AgentTask task{workers("worker-server." + node.name), setup.lanes_per_node, options.devices,
                                   options.device_locks, owner};
-      return llvm::json::Object{{"begin", plan::written(task)}};
+      return llvm::json::Object{{"begin", base::written(task)}};
     };
     auto begun = setup.nodes->ask("begun", begin, env.tell());
     return begun ? on(*nodes::launcherOn(*setup.nodes, setup.lanes.size(), env.tell(), env.clock))
                  : stopped(env, begun.takeError());
   }
-  if (!setup.null_machine) {  // null cards measure nothing that others could disturb
+  if (!setup.null_machine) {  // null cards measure nothing that others could disturb, so no lease
     std::vector<std::string> notes;
     auto taken = machine::DeviceLeases::take(setup.slots, options.device_locks, owner, notes);
     for (const std::string& note : notes) env.listener.message(note);
@@ -246,10 +270,11 @@ llvm::Error campaign(const Env& env, analysis::Index& index) {
   return launcher ? on(**launcher) : stopped(env, launcher.takeError());
 }
 
-/// One call of run(), once the results folder is ours.
+/// The body of run(), once the results folder is leased.
 llvm::Error execute(const Env& env) {
   analysis::Index index(env.setup.plan, analysis::Index::Keep::ForRun);
   load(env, index);
+  // Incomplete differs from NothingToDo: trials are missing, but they failed for good and are not tried again.
   if (!needsTrials(index)) {
     const std::string lacking = shortfallText(index), early = endedAtLookText(index);
     env.outcome.ending = lacking.empty() ? Ending::NothingToDo : Ending::Incomplete;
@@ -273,7 +298,7 @@ llvm::Error execute(const Env& env) {
 llvm::Expected<RunOutcome> run(const plan::Plan& plan, const EngineOptions& options, ProgressListener& listener) {
   const launch::Interrupts interrupts;
   RunOutcome outcome;
-  // Trials run in other folders: everything below uses the absolute name.
+  // Trials run in other folders, so everything below uses absolute names.
   EngineOptions absolute = options;
   absolute.results = std::filesystem::absolute(options.results).lexically_normal().string();
   for (std::string* folder : {&absolute.traces, &absolute.scratch})
@@ -286,12 +311,14 @@ llvm::Expected<RunOutcome> run(const plan::Plan& plan, const EngineOptions& opti
     outcome.ending = Ending::Interrupted;
     return outcome;
   };
+  // Before the store: a run that is refused leaves no journal.
   auto setup = prepare(plan, absolute, listener);
   if (!setup) return stopped(setup.takeError());
   std::vector<std::string> messages;
   auto store = store::Store::openForWriting(absolute.results, messages);
   for (const std::string& message : messages) listener.message(message);
   if (!store) return store.takeError();
+  // News are messages of the store during the run, such as a journal that was removed.
   store->onNews([&listener](const std::string& news) { listener.message(news); });
   auto error = digestAll(*setup, options, tickOf(*store));
   if (!error) error = digestPrepared(*setup, absolute.results, store->contents(), tickOf(*store));
@@ -299,6 +326,7 @@ llvm::Expected<RunOutcome> run(const plan::Plan& plan, const EngineOptions& opti
   error = execute({*setup, absolute, *store, listener, traces, outcome});
   listener.finished();
   if (const std::string text = traces.summary(setup->plan); !text.empty() && !error) listener.message(text);
+  // The first error is the one to report; a failure to close usually follows from it.
   llvm::Error closing = store->close();
   if (error) {
     llvm::consumeError(std::move(closing));
@@ -332,6 +360,7 @@ llvm::Expected<std::optional<store::Results>> countedNow(const plan::Plan& plan,
   std::vector<std::string> untold;
   auto store = store::Store::openForReading(options.results, untold);
   if (!store) return store.takeError();
+  // The tick ends the reading after `seconds`. `over` tells that apart from a real error.
   bool over = false;
   const inputs::Tick tick = [&, end = options.clock->boot() + seconds]() -> llvm::Error {
     over = launch::Interrupts::requested() || options.clock->boot() > end;

@@ -1,7 +1,10 @@
 #pragma once
 
-// Runs a plan: opens a session, appends blocks until nothing is missing, starts one trial at a time on the device slots
-// and writes what happened to the store before it goes on.
+// Runs a plan: opens sessions, appends blocks until nothing is missing, runs trials on the device slots, one at a time
+// in each lane, and writes each result to the store before it goes on. A plan and options come in; results go to the
+// store, news to a ProgressListener, and the RunOutcome says how the run ended.
+//
+// Which trials are missing is decided in runtime/analysis. docs/layers/engine.md has the reasons for the design.
 
 #include <llvm/Support/Error.h>
 
@@ -16,18 +19,21 @@
 
 namespace expc::engine {
 
-/// Never starts a trial and returns an error when: a worker is missing or does not offer the plan's workload in the
-/// plan's version, the driver is too old for its CUDA, a command's program or inputs are missing, data is missing or
-/// not what the lock holds, the results folder cannot be written or is in use, no point is available on this machine. A
-/// failing trial is a result, not an error. Handles SIGINT and SIGTERM while it runs.
+/// Measures what the plan lacks in `options.results`, and returns when it is complete or something ended the run.
+///
+/// Returns an error without starting a trial if a worker is missing or does not offer the plan's workload in the plan's
+/// version, the driver is too old for the worker's CUDA, a command's program or inputs are missing, data is missing or
+/// not what the lock holds, the results folder cannot be written or is in use, or no point is available on this
+/// machine. A failing trial is a result, not an error. Handles SIGINT and SIGTERM while it runs; one run at a time in a
+/// process.
 llvm::Expected<RunOutcome> run(const plan::Plan& plan, const EngineOptions& options, ProgressListener& listener);
 
-/// Names what commands of the plan may look for and would not get, a line each: variables that are set here, modules
-/// beside the study. Empty where a run would be refused.
+/// Hints about what commands of the plan may look for and would not get, one line each: variables that are set here,
+/// modules beside the study. Empty if a run would be refused.
 std::vector<std::string> notGiven(const plan::Plan& plan, const EngineOptions& options);
 
-/// The part of `results` that a run would go on from; empty if its inputs are not read within `seconds`. The error is
-/// the one that would refuse the run. Writes nothing, and asks no worker where nothing is stored.
+/// The stored trials that a run would continue from. Returns nothing if its inputs cannot be digested within `seconds`.
+/// Errors are those that would refuse the run. Writes nothing, and asks no worker if nothing is stored.
 llvm::Expected<std::optional<store::Results>> countedNow(const plan::Plan& plan, const EngineOptions& options,
                                                          double seconds);
 

@@ -9,6 +9,7 @@
 #include <map>
 #include <set>
 
+#include "runtime/machine/probe.h"
 #include "tests/support/engine/run.h"
 #include "tests/support/text/has.h"
 
@@ -26,7 +27,7 @@ std::string errorOf(const plan::Plan& plan, const EngineOptions& options) {
 
 using expc::test::has;
 
-/// The plan's only point with a fault.
+/// A plan whose only point has a fault.
 plan::Plan faulty(const char* fault, unsigned gpus = 1, unsigned rank = 0) {
   plan::Plan plan = nullPlan(1, 1);
   plan.points[0].parameters["fault"] = fault;

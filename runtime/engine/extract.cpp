@@ -1,3 +1,9 @@
+// Extraction: finds the trials whose metrics must be read again, asks expc-worker-command for the values, and stores
+// them.
+//
+// The reading (pattern, pointer, file) of each metric is part of a trial's key, so a trial that was read otherwise does
+// not count until its key has the new readings. The worker reads because only it has the code for it.
+
 #include "runtime/engine/extract.h"
 
 #include <fmt/format.h>
@@ -8,11 +14,11 @@
 #include <set>
 
 #include "runtime/base/failure.h"
+#include "runtime/base/json.h"
+#include "runtime/base/json_record.h"
 #include "runtime/engine/launch/worker_client.h"
 #include "runtime/plan/command.h"
-#include "runtime/plan/json.h"
-#include "runtime/plan/json_record.h"
-#include "runtime/plan/trial.h"
+#include "runtime/protocol/trial.h"
 #include "runtime/store/match.h"
 #include "runtime/store/store.h"
 #include "runtime/validity/readings.h"
@@ -23,33 +29,35 @@ namespace {
 using store::Trial;
 using store::TrialStatus;
 
-constexpr size_t kAtOnce = 64;  // trials of one question
+constexpr size_t kAtOnce = 64;  // trials of one question: each is a process of the worker
 
-/// The energy that the looks at a trial's devices gave, as its environment keeps it.
+/// The energy from the readings that a trial's environment keeps; nothing if there are none.
 std::optional<double> energyIn(const std::string& environment) {
-  auto parsed = plan::parseJson(environment);
+  auto parsed = base::parseJson(environment);
   if (!parsed) llvm::consumeError(parsed.takeError());
   const llvm::json::Object* object = parsed ? parsed->getAsObject() : nullptr;
   const llvm::json::Value* kept = object ? object->get("readings") : nullptr;
   if (!kept) return std::nullopt;
-  auto readings = plan::readRecord<validity::Readings>(*kept, "what was seen");
-  if (!readings) return llvm::consumeError(readings.takeError()), std::nullopt;  // by another version
+  auto readings = base::readRecord<validity::Readings>(*kept, "what was seen");
+  if (!readings) return llvm::consumeError(readings.takeError()), std::nullopt;  // written by another version
   return validity::energyOf(*readings);
 }
 
-/// Trials that lack the same.
+/// Trials of one workload that lack the same metrics, so that one question serves them.
 struct Batch {
   unsigned workload = 0;
-  std::vector<std::string> metrics;  // to read
+  std::vector<std::string> metrics;  // names of the metrics to read
   std::vector<std::pair<Trial, store::TrialKey>> trials;
 };
 
+/// One call of extract().
 class Extraction {
  public:
   Extraction(const plan::Plan& plan, store::Store& store, const std::string& worker, ExtractOutcome& outcome)
       : plan_(plan), store_(store), worker_(worker), outcome_(outcome) {}
 
   llvm::Error run() {
+    // Places with a valid trial come first: their failed attempts need not be read.
     std::vector<Trial> trials = store_.endedTrials(plan_);
     for (const Trial& trial : trials)
       if (trial.status == TrialStatus::Valid) settled_.insert({trial.block, trial.position});
@@ -60,16 +68,19 @@ class Extraction {
   }
 
  private:
-  /// The key of a trial that is read as the plan says, whatever else it was measured with.
+  /// The key that the trial would have if its metrics were read as the plan says. Everything else stays as it was
+  /// measured.
   store::TrialKey keyNow(const Trial& trial) const {
     store::Match match;
     match.command = store::Worker{trial.key->worker_build, trial.key->environment_class};
     store::TrialKey key = *trial.key;
+    // Readings are replaced, not the whole key: worker build, data and settings are those of the measurement.
     for (auto& [name, reading] : store::keyOf(plan_, trial.place(), key.kind, match).readings)
       key.readings[name] = reading;
     return key;
   }
 
+  /// Puts a trial into a batch, or counts why it needs none.
   void sort(Trial trial) {
     const plan::Point& point = *plan_.findPoint(trial.place().point);
     const bool valid = trial.status == TrialStatus::Valid;
@@ -77,10 +88,12 @@ class Extraction {
     std::vector<std::string> asked;
     for (const plan::Metric& metric : plan_.metrics)
       if (metric.kind == trial.key->kind && !metric.derived) asked.push_back(metric.name);
+    // With other settings it was another measurement, which no reading can mend.
     if (asked.empty() || trial.key->settings != store::settingsText(plan_, trial.key->kind)) return;
     store::TrialKey key = keyNow(trial);
     std::vector<std::string> lacking;
     for (const std::string& name : asked) {
+      // "not on this device" is an answer, too.
       const bool there = trial.metrics.count(name) || llvm::is_contained(trial.not_on_device, name);
       if (!valid || !there || !isReadSo(*trial.key, key, name)) lacking.push_back(name);
     }
@@ -93,7 +106,7 @@ class Extraction {
       outcome_.not_kept += valid;
       return;
     }
-    // An attempt that failed at reading stands for all others of its place.
+    // At most one failed attempt of a place becomes valid, as at most one valid trial can stand there.
     if (!valid && !settled_.insert({trial.block, trial.position}).second) return;
     Batch& batch = batches_[{point.workload, lacking}];
     batch.workload = point.workload;
@@ -101,12 +114,14 @@ class Extraction {
     batch.trials.emplace_back(std::move(trial), std::move(key));
   }
 
+  /// Whether the trial read the metric as the plan does now.
   static bool isReadSo(const store::TrialKey& before, const store::TrialKey& now, const std::string& metric) {
     const auto wanted = now.readings.find(metric), held = before.readings.find(metric);
-    if (wanted == now.readings.end()) return true;  // measured of the process
+    if (wanted == now.readings.end()) return true;  // measured on the process, not read from output
     return held != before.readings.end() && held->second == wanted->second;
   }
 
+  /// Asks the worker for the batch's values, kAtOnce outputs at a time.
   llvm::Error read(Batch& batch) {
     for (size_t first = 0; first < batch.trials.size(); first += kAtOnce) {
       const size_t last = std::min(first + kAtOnce, batch.trials.size());
@@ -116,10 +131,10 @@ class Extraction {
             std::filesystem::absolute(store::keptOutput(store_.folder(), batch.trials[i].first.id)).string());
       auto lines =
           launch::askForMetrics(worker_, store_.folder(),
-                                llvm::json::Object{{"command", plan::written(*plan_.workloads[batch.workload].command)},
-                                                   {"metrics", plan::jsonTexts(batch.metrics)},
-                                                   {"root", plan::jsonText(plan_.root)},
-                                                   {"outputs", plan::jsonTexts(outputs)}});
+                                llvm::json::Object{{"command", base::written(*plan_.workloads[batch.workload].command)},
+                                                   {"metrics", base::jsonTexts(batch.metrics)},
+                                                   {"root", base::jsonText(plan_.root)},
+                                                   {"outputs", base::jsonTexts(outputs)}});
       if (!lines) return lines.takeError();
       if (lines->size() != outputs.size())
         return base::failure("the worker '{}' did not answer for each output", worker_);
@@ -129,21 +144,24 @@ class Extraction {
     return llvm::Error::success();
   }
 
+  /// Stores the answer for one trial. An output that cannot be read counts as refused.
   llvm::Error take(Trial& trial, store::TrialKey& key, const std::string& line) {
-    auto event = plan::eventFromLine(line);
+    auto event = protocol::eventFromLine(line);
     if (!event) return event.takeError();
-    if (event->type != plan::Event::Type::Result) {
+    if (event->type != protocol::Event::Type::Result) {
       ++outcome_.refused[event->reason];
       return llvm::Error::success();
     }
+    // A value that is no number means that the device cannot give it; an earlier number stays.
     for (const auto& [name, value] : event->metrics) {
-      if (const auto number = plan::measuredNumber(value))
+      if (const auto number = base::measuredNumber(value))
         trial.metrics[name.str()] = *number;
       else if (!trial.metrics.count(name.str()) && !llvm::is_contained(trial.not_on_device, name))
         trial.not_on_device.push_back(name.str());
     }
+    // Energy is no output of the program but a reading of the monitor, which the environment keeps.
     trial.supply(plan::kEnergy, energyIn(trial.environment_json));
-    for (const auto& [name, value] : event->series) trial.series[name.str()] = plan::measuredNumbers(value);
+    for (const auto& [name, value] : event->series) trial.series[name.str()] = base::measuredNumbers(value);
     trial.key = std::make_shared<const store::TrialKey>(std::move(key));
     ++outcome_.read;
     return store_.reread(trial);
@@ -153,7 +171,7 @@ class Extraction {
   store::Store& store_;
   const std::string& worker_;
   ExtractOutcome& outcome_;
-  std::set<std::pair<int64_t, unsigned>> settled_;  // places of blocks that have a valid trial
+  std::set<std::pair<int64_t, unsigned>> settled_;  // (block, position) with a valid trial, or one that becomes valid
   std::map<std::pair<unsigned, std::vector<std::string>>, Batch> batches_;
 };
 

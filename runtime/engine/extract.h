@@ -1,6 +1,7 @@
 #pragma once
 
-// Reads metrics again out of what commands wrote, so that nothing runs again only because it was read wrongly.
+// Reads metrics again from the kept output of commands, after a study changed how it extracts them, so that nothing has
+// to run again. Trials of the store come in; trials with new values and readings go back to it.
 
 #include <llvm/Support/Error.h>
 
@@ -12,17 +13,19 @@
 
 namespace expc::engine {
 
+/// Counts of what extract() did, by trial.
 struct ExtractOutcome {
   unsigned read = 0;                        // trials that have new values
-  unsigned as_before = 0;                   // were read as the plan says already
-  unsigned not_kept = 0;                    // have no kept output
+  unsigned as_before = 0;                   // trials that were read as the plan says already
+  unsigned not_kept = 0;                    // trials without a kept output
   std::map<std::string, unsigned> refused;  // why trials could not be read -> how many
-  std::vector<std::string> messages;        // what the store had to say
+  std::vector<std::string> messages;        // messages of the store, for the user
 };
 
-/// For each trial of a command of the plan that is valid, or failed although its program ended well: reads the metrics
-/// that the plan reads otherwise than was read, or anew, out of the output that was kept of it. Other values stay. The
-/// results folder must not be in use.
+/// Re-reads each trial of the plan's commands that is valid, or that failed although its program ended well. Metrics
+/// that the plan reads differently from how the trial was read, or that the trial lacks, are read from its kept output;
+/// other values stay. Error: the results folder is in use or not a store, or the worker `command_worker` cannot be
+/// asked.
 llvm::Expected<ExtractOutcome> extract(const plan::Plan& plan, const std::string& results,
                                        const std::string& command_worker);
 

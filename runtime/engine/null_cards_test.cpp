@@ -1,4 +1,4 @@
-// Runs on GPUs of a machine that is made up, null cards among them, with the null worker.
+// Runs with the null worker on made-up GPUs, null cards among them.
 
 #include <doctest/doctest.h>
 #include <sys/stat.h>
@@ -20,14 +20,14 @@ using namespace expc::engine;
 
 namespace {
 
-/// A variable of the process while it lives.
+/// Sets an environment variable of this process for its lifetime.
 struct Variable {
   Variable(const char* name, const std::string& value) : name(name) { setenv(name, value.c_str(), 1); }
   ~Variable() { unsetenv(name); }
   const char* name;
 };
 
-/// A machine of two GPUs, whose uuids begin so.
+/// Makes NVML show two GPUs whose uuids begin with `uuid`.
 struct FakeGpus {
   explicit FakeGpus(const char* uuid) : library("EXPC_NVML_LIBRARY", EXPC_FAKE_NVML), uuid("EXPC_FAKE_UUID", uuid) {}
   Variable library, uuid;
@@ -51,7 +51,7 @@ std::string errorOf(const EngineOptions& options) {
 
 using expc::test::has;
 
-/// A worker that describes itself as written by a CUDA of this version, with a variable of its own among the libraries.
+/// A worker whose description names this version of CUDA and shows a variable of its environment.
 std::string describingWorker(const TestFolder& folder, int cuda) {
   const std::string path = folder.path + "/worker";
   std::ofstream(path) << "#!/bin/sh\necho '{\"v\":1,\"build\":\"b\",\"libraries\":{\"cuda\":" << cuda

@@ -1,6 +1,7 @@
 #pragma once
 
-// The options of a run and its outcome. The engine and its parts share these types.
+// The options of a run and its outcome, shared by the engine and its parts. The command line fills them; nothing here
+// reads files or the environment.
 
 #include <llvm/Support/JSON.h>
 
@@ -15,7 +16,7 @@
 #include "runtime/engine/launch/launcher.h"
 #include "runtime/engine/nodes/nodes.h"
 #include "runtime/machine/machine.h"
-#include "runtime/plan/trial.h"
+#include "runtime/protocol/trial.h"
 
 namespace expc::engine {
 
@@ -26,44 +27,46 @@ struct Resources {
   std::string command_worker;                  // path of expc-worker-command; "": beside `worker`
   std::string devices;                         // as `--devices`; see machine::slots
   std::optional<machine::NullGpus> null_gpus;  // run on these instead of GPUs; see machine::probe
-  uint64_t memory_limit = 0;                   // bytes of the host's that a trial may take; 0: no limit
+  uint64_t memory_limit = 0;                   // bytes of host memory that a trial may take; 0: no limit
   std::string scratch;                         // folder on a disk of each machine, for copies of data; "": none
-  std::string device_locks;                    // folder of the machine's leases (machine::leaseFolder); "": take none
+  std::string device_locks;                    // folder of device leases (machine::leaseFolder); "": take none
   std::optional<nodes::NodesAsked> nodes;      // trials run on these; absent: on this machine
 };
 
+/// The options of one run. RunPolicy adds limits, attempts and what counts (analysis/index.h).
 struct EngineOptions : Resources, analysis::RunPolicy {
-  llvm::json::Object system;                       // what the plan's rules took for the machine; kept with each session
+  llvm::json::Object system;                       // the machine's values that the rules used; kept with each session
   std::string results;                             // folder; made if missing
-  bool keep_trial_folders = false;                 // of commands whose trial was valid; those of others are kept anyway
-  uint64_t log_limit = plan::kLogLimit;            // bytes of a rank's log, or of an output of a command
+  bool keep_trial_folders = false;                 // also those of commands' valid trials; failed ones stay anyway
+  uint64_t log_limit = protocol::kLogLimit;        // bytes of a rank's log, or of an output of a command
   std::string traces;                              // folder for traces of profile trials; "": none
-  bool fail_fast = false;                          // end the run at the first place that used up its attempts
-  double heat_up_seconds = 2;                      // at the start of a session, untimed
-  std::map<std::string, std::string> locked_data;  // digests that a lock holds, by data path; others are not held
-  std::vector<std::string> pass_env;               // variables that commands get besides; see CommandEnvironment
+  bool fail_fast = false;                          // end the run at the first place without attempts left
+  double heat_up_seconds = 2;                      // untimed load at the start of a session; 0: none
+  std::map<std::string, std::string> locked_data;  // data path -> digest in the lock; other data is not checked
+  std::vector<std::string> pass_env;               // further variables that commands get; see CommandEnvironment
   std::optional<double> ends_at;                   // boot time at which an allocation ends; see kBeforeEnd
   bool try_infeasible = false;                     // also start points that are expected infeasible
   launch::Launcher* launcher = nullptr;            // where trials run; null: on this machine
   const launch::Clock* clock = &launch::Clock::real();
 };
 
-/// Seconds before the end of an allocation by which a block that is begun must be expected to be over.
+/// A block is begun only if it is expected to end at least this many seconds before the allocation does.
 inline constexpr double kBeforeEnd = 120;
 
+/// How a run ended, apart from errors.
 enum class Ending {
   Complete,     // everything that the plan asks for is there
-  NothingToDo,  // it was there before
+  NothingToDo,  // nothing was missing before this run
   Incomplete,   // some trials failed for good; the judgement says which
   BudgetSpent,  // the plan's budget ended it at the end of a block; with a larger one the same command continues
   Interrupted   // SIGINT, SIGTERM or the end of an allocation; the same command continues
 };
 
-/// The outcome of this run's trials.
+/// The outcome of this run: counts of its own trials by status (Tally), and how it ended.
 struct RunOutcome : analysis::Tally {
   Ending ending = Ending::Complete;
-  unsigned reused = 0;      // valid trials that were there before
-  bool null_cards = false;  // the slots compute nothing
+  unsigned reused = 0;      // valid trials of earlier runs that count
+  bool null_cards = false;  // the devices are null cards, so no verdict comes from this run
 };
 
 }  // namespace expc::engine

@@ -1,4 +1,8 @@
-// Runs what commands are prepared with, before their first trial.
+// Preparations: what commands run once before their first trial (`prepare` in the study), such as builds and downloads.
+//
+// Each point with a preparation has a folder below the results, named by a hash of the command's digest and of the
+// parameters and data that the preparation reads; points that agree in these share it. A preparation runs like a trial,
+// through the launcher, but without a record in the store. A mark beside the folder says that it was finished.
 
 #include <fmt/format.h>
 
@@ -8,11 +12,11 @@
 #include <set>
 
 #include "runtime/base/failure.h"
+#include "runtime/base/files/files.h"
 #include "runtime/engine/campaign.h"
 #include "runtime/engine/inputs/data.h"
 #include "runtime/engine/launch/interrupts.h"
 #include "runtime/engine/not_given.h"
-#include "runtime/files/files.h"
 #include "runtime/plan/command.h"
 #include "runtime/store/match.h"
 
@@ -21,9 +25,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Stands beside the folder once it is filled, so that one that was cut off is made anew.
+/// The mark that stands beside the folder once the preparation ended well. A folder without it was cut off and is made
+/// anew. It is beside, not inside, so that the program's files are the program's alone.
 std::string markOf(const std::string& folder) { return folder + ".done"; }
 
+/// Whether the folder is there and its preparation was finished.
 bool isFilled(const std::string& folder) {
   std::error_code failed;
   return fs::exists(markOf(folder), failed) && fs::is_directory(folder, failed);
@@ -35,7 +41,7 @@ std::string folderOf(const Setup& setup, const plan::Point& point, const std::st
   return folder.empty() ? "" : results + "/" + folder;
 }
 
-/// As the newest run found it that knew; "" where none did.
+/// The digest of a prepared file in the newest run that has one; "" if none does.
 std::string lastDigest(const store::Contents& known, const std::string& file) {
   for (const auto& [id, run] : known.runs | std::views::reverse)
     if (const auto found = run.match.data_digests.find(file);
@@ -44,6 +50,8 @@ std::string lastDigest(const store::Contents& known, const std::string& file) {
   return "";
 }
 
+/// Runs the preparation of one point in `folder`. Error: it failed or timed out, or the disk is full. An interrupt is
+/// success without a mark, so that the next run prepares again.
 llvm::Error prepareCommand(const Env& env, launch::TrialRunner& runner, const plan::Point& point,
                            const std::string& folder) {
   const Setup& setup = env.setup;
@@ -51,13 +59,16 @@ llvm::Error prepareCommand(const Env& env, launch::TrialRunner& runner, const pl
   const plan::Workload& workload = setup.workloadOf(point);
   const plan::Preparation& preparation = *workload.command->preparation;
   const std::string name = fs::path(folder).filename().string();
+  // The seed is that of the design, not of a block: all blocks use the one result.
   launch::TrialRequest request =
       requestFor(setup, point, name, plan.design.kinds.front().kind, plan.design.seed % kCommandSeeds);
-  plan::TrialSpec& spec = request.spec;
+  protocol::TrialSpec& spec = request.spec;
+  // A preparation may use all devices, since no trial runs beside it.
   std::vector<unsigned> all;
   for (unsigned slot = 0; slot < setup.slots.size(); ++slot) all.push_back(slot);
   completeForCommand(request, plan, point, {{setup.machine, setup.slots, all, ""}}, "127.0.0.1", folder,
                      commandVariables(setup));
+  // The command without its metrics, expectations and exit codes: only the end of the preparation counts.
   spec.command = plan::Command{preparation.arguments, preparation.timeout_seconds, {}, {}};
   spec.prepared = folder;
   request.log_prefix = fmt::format("{}/prepare-{}", logFolder(env.options.results), name);
@@ -73,9 +84,11 @@ llvm::Error prepareCommand(const Env& env, launch::TrialRunner& runner, const pl
         plan.label(point), end->reason,
         notGivenText(end->reason, *workload.command, setup.command_environment, plan.root, folder),
         plan::outputsOf(folder));
+  // Some programs end with 0 although their last writes failed on a full disk.
   if (const int full = inputs::noRoomBeside(folder)) return store::cannotWrite(env.options.results, full);
   env.listener.say("prepared {} for {} in {}", workload.name, plan.label(point),
                    durationText(env.clock.boot() - begin));
+  // Last, so that the mark never stands beside an incomplete folder.
   return files::write(markOf(folder), "", files::Links::Refused);
 }
 
@@ -91,12 +104,14 @@ llvm::Error digestPrepared(Setup& setup, const std::string& results, const store
       const std::string path = results + "/" + file;
       std::error_code failed;
       if (!filled) {
-        // What is prepared before the next trial is not known to be the same.
+        // Not known before the preparation has run. A point that is not started gets an entry only if a run had one.
         std::string last = lastDigest(known, file);
         if (!last.empty() || point.startable()) digests[file] = std::move(last);
       } else if (!fs::is_regular_file(path, failed)) {
+        // The folder lacks this file, so nothing about it has to agree.
         digests.erase(file);
       } else if (seen.insert(file).second) {
+        // Points share folders; each file is read once.
         setup.files.watch(file, path);
         auto digest = inputs::digestPath(path, tick);
         if (!digest) return digest.takeError();
@@ -119,6 +134,7 @@ llvm::Expected<bool> prepareCommands(const Env& env, launch::Launcher& launcher)
     any = true;
   }
   if (!any || launch::Interrupts::requested()) return false;
+  // The files exist now: replace the assumed digests by real ones, and report whether any assumption was wrong.
   const auto before = env.setup.match.data_digests;
   if (auto error = digestPrepared(env.setup, env.options.results, env.store.contents(), tick)) return error;
   return before != env.setup.match.data_digests;

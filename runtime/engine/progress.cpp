@@ -1,3 +1,6 @@
+// The two ways to show progress on stderr: a bar that is redrawn in place, and lines for logs. Texts from studies and
+// programs pass through plan::printable, so that no control character reaches the terminal.
+
 #include "runtime/engine/progress.h"
 
 #include <sys/ioctl.h>
@@ -8,13 +11,14 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "runtime/plan/printable.h"
+#include "runtime/base/printable.h"
 
 namespace expc::engine {
 namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 
+// Workers report many times a second; drawing more often than this would only cost time beside a trial.
 constexpr auto kRedraw = std::chrono::milliseconds(100);
 constexpr unsigned kBarCells = 24;
 
@@ -23,7 +27,7 @@ std::string nameText(const TrialNote& trial) {
   return trial.rehearsal ? trial.point_label : fmt::format("{} {}", plan::toString(trial.kind), trial.point_label);
 }
 
-/// How it ended: "valid"; "runs" or "does not fit" of a rehearsal.
+/// How the trial ended: "valid", "failed" and so on; for a rehearsal "runs" or "does not fit".
 std::string_view endText(const TrialNote& trial, store::TrialStatus status) {
   if (trial.rehearsal && status == store::TrialStatus::Valid) return "runs";
   if (trial.rehearsal && status == store::TrialStatus::Infeasible) return "does not fit";
@@ -58,19 +62,22 @@ class BarProgress : public ProgressListener {
   void finished() override { erase(); }
 
  private:
+  /// Columns of the terminal, asked anew each time, since a window may be resized; 80 if that is not known.
   unsigned width() const {
     winsize size{};
     return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
   }
   void erase() {
     if (!shown_) return;
-    plan::tell(stderr, "\r\x1b[K");
+    base::tell(stderr, "\r\x1b[K");
     shown_ = false;
   }
+  /// Prints a line that stays; the bar is drawn again below it with the next event.
   void above(std::string_view text) {
     erase();
-    plan::tell(stderr, plan::printable(text) + "\n");
+    base::tell(stderr, base::printable(text) + "\n");
   }
+  /// `part`: how much of the present trial is done, 0 to 1.
   void draw(const TrialNote& trial, std::string_view what, double part) {
     double share = trial.expected ? std::clamp((trial.done + part) / trial.expected, 0.0, 1.0) : 0;
     unsigned full = unsigned(share * kBarCells);
@@ -78,16 +85,16 @@ class BarProgress : public ProgressListener {
     std::string text = fmt::format("[{:#<{}}{:.<{}}] {}/{}{}{}  {}", "", full, "", kBarCells - full, trial.done + 1,
                                    trial.expected, left.empty() ? "" : "  ", left, nameText(trial));
     if (!what.empty()) text += fmt::format("  {}", what);
-    text = plan::printable(text);
-    // Labels may hold any UTF-8: cut at a character's beginning. Wide characters count as one, which leaves the line
-    // short.
+    text = base::printable(text);
+    // Labels may hold any UTF-8, so cut only where a character begins: continuation bytes are 10xxxxxx. A wide
+    // character counts as one column, which may leave the line short, but a line that wraps could not be redrawn.
     size_t room = width() - 1, cells = 0, end = 0;
     while (end < text.size() && cells < room) {
       ++end;
       while (end < text.size() && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) ++end;
       ++cells;
     }
-    plan::tell(stderr, "\r" + text.substr(0, end) + "\x1b[K");
+    base::tell(stderr, "\r" + text.substr(0, end) + "\x1b[K");
     shown_ = true;
     drawn_ = SteadyClock::now();
   }
@@ -118,7 +125,7 @@ class LineProgress : public ProgressListener {
   }
 
  private:
-  void line(std::string_view text) { plan::tell(stderr, plan::printable(text) + "\n"); }
+  void line(std::string_view text) { base::tell(stderr, base::printable(text) + "\n"); }
 
   const bool quiet_;
 };
@@ -126,6 +133,7 @@ class LineProgress : public ProgressListener {
 }  // namespace
 
 std::unique_ptr<ProgressListener> makeProgress(bool quiet) {
+  // A dumb terminal cannot move its cursor.
   const char* terminal = std::getenv("TERM");
   const bool draws = isatty(STDERR_FILENO) && terminal && std::string_view(terminal) != "dumb";
   if (draws && !quiet) return std::make_unique<BarProgress>();

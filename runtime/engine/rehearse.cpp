@@ -1,3 +1,6 @@
+// Rehearsals. They share slots, ranks, launch server and trial ends with a run, but there is no session, block,
+// heat-up, retry or store. The folder of rehearsals has a lease of its own, so that a run beside it is not disturbed.
+
 #include "runtime/engine/rehearse.h"
 
 #include <fmt/format.h>
@@ -24,13 +27,15 @@ namespace {
 using rehearsal::Outcome;
 using store::TrialStatus;
 
-/// The second counted step shows what repeats; those before them what is done once. c10d lays its buckets out anew
-/// behind the first, and gives the old ones back a step or two later.
+/// Steps of a rehearsal. Three steps of warm-up hide what is done once: torch's c10d rebuilds its buckets after the
+/// first step and frees the old ones a step or two later. The second counted step shows what repeats.
 constexpr int kSteps = 2, kWarmup = 3;
-/// No value matters, and a model of 8B then takes no memory of the host.
+/// Variable that makes null cards drop the contents of allocations above this size. No value matters in a rehearsal,
+/// and a model of 8 billion parameters then takes no memory of the host.
 constexpr const char* kDrop = "NULLGPU_DROP";
 constexpr const char* kDropped = "64KiB";
 
+/// Rehearses the points of one plan. Lives for one call of rehearse().
 class Rehearser {
  public:
   Rehearser(const Setup& setup, const RehearsalOptions& options, store::Lease& lease, ProgressListener& listener)
@@ -43,6 +48,7 @@ class Rehearser {
             [&listener](const std::string& text) { listener.message(text); }, launch::Clock::real(), 1,
             /*ready=*/false))),
         runner_(*launcher_, launch::Clock::real(), [&lease] { return lease.heartbeat(); }) {
+    // The smallest memory among the cards counts: a point fits if it fits on every card.
     cards_.count = static_cast<unsigned>(setup.slots.size());
     for (const machine::Gpu& gpu : setup.machine.gpus)
       cards_.memory = cards_.memory == 0 ? gpu.memory_bytes : std::min(cards_.memory, gpu.memory_bytes);
@@ -70,6 +76,7 @@ class Rehearser {
         if (auto error = rehearse(point)) return error;
       }
     }
+    // Ends the workers before the last message, so that nothing of theirs is printed behind it.
     launcher_.reset();
     listener_.finished();
     outcome_.interrupted = launch::Interrupts::requested();
@@ -84,23 +91,25 @@ class Rehearser {
            seen->worker_build == setup_.workerOf(setup_.workloadOf(point)).description.build;
   }
 
-  /// "" of a point that can be rehearsed.
+  /// Why the point cannot be rehearsed; "" if it can.
   std::string whyNot(const plan::Point& point) const {
     if (point.parameters.getString("loader") == "dali")
       return "DALI brings a CUDA runtime of its own, which finds no driver on null cards";
     return setup_.workloadOf(point).command ? "a command, which does what its program does" : point.unavailable;
   }
 
+  /// Records that a point is not rehearsed, and why.
   llvm::Error leaveOut(const plan::Point& point, std::string why) {
     rehearsal::Point seen = blank(point);
     seen.reason = std::move(why);
     outcome_.study.put(seen);
-    // Results of other cards stay in the file.
+    // A real result in the file, of an earlier rehearsal on other cards, is worth more than this note.
     const rehearsal::Point* before = known_.find(point.id);
     const bool stays = before && (before->outcome != Outcome::NotRehearsed || before->reason == seen.reason);
     return stays ? llvm::Error::success() : write(seen);
   }
 
+  /// Launches one point and records what was seen. An interrupted one is not recorded.
   llvm::Error rehearse(const plan::Point& point) {
     rehearsal::Point seen = blank(point);
     TrialNote shown;
@@ -108,10 +117,13 @@ class Rehearser {
     shown.point_label = seen.label;
     shown.done = outcome_.rehearsed;
     shown.expected = expected_;
+    // The mean time of the points so far is the forecast for the others.
     if (shown.done > 0) shown.remaining_seconds = spent_seconds_ / shown.done * (expected_ - shown.done);
     listener_.trialStarted(shown);
+    // Missing data does not keep the point from being rehearsed: the worker makes data up, and the rest may show more
+    // to mend.
     const std::string missing = missingData(point);
-    auto end = runner_.run(request(point), [&](const plan::Event& event) {
+    auto end = runner_.run(request(point), [&](const protocol::Event& event) {
       listener_.trialProgress(shown, event.phase, event.done, event.total);
     });
     if (!end) return end.takeError();
@@ -132,19 +144,20 @@ class Rehearser {
     return write(seen);
   }
 
-  /// Why a run would be refused; "" where all is there. The worker makes data up in its place, so that the rest is
-  /// seen.
+  /// Why a run would be refused for lack of data; "" if all is there. In a rehearsal the worker makes data up in its
+  /// place, so that the rest of the point is seen.
   std::string missingData(const plan::Point& point) const {
     for (const std::string& path : store::dataPathsOf(point, setup_.plan.data_paths))
       if (auto missing = inputs::checkDataExists(setup_.plan, path)) return llvm::toString(std::move(missing));
     return "";
   }
 
+  /// A timed trial of a few steps, with the seed of the first block and the first set of devices.
   launch::TrialRequest request(const plan::Point& point) const {
     constexpr plan::TrialKind kind = plan::TrialKind::Timed;
     launch::TrialRequest request =
         requestFor(setup_, point, point.id, kind, blockSeed(setup_.plan.design.seed, setup_.plan.study, kind, 0));
-    plan::TrialSpec& spec = request.spec;
+    protocol::TrialSpec& spec = request.spec;
     spec.settings = llvm::json::Object{{"steps", kSteps}, {"warmup", kWarmup}};
     spec.rehearsal = true;
     placeRanks(request, {{setup_.machine, setup_.slots, setup_.lane(0).sets.of(plan::devicesOf(point), 0), ""}},
@@ -154,6 +167,7 @@ class Rehearser {
     return request;
   }
 
+  /// The record of a point without a result.
   rehearsal::Point blank(const plan::Point& point) const {
     rehearsal::Point seen;
     seen.point = point.id;
@@ -175,7 +189,7 @@ class Rehearser {
   const std::string folder_;
   ProgressListener& listener_;
   rehearsal::Cards cards_;
-  rehearsal::Study known_;  // as in the file
+  rehearsal::Study known_;  // the contents of the file
   RehearsalOutcome outcome_;
   std::unique_ptr<launch::Launcher> launcher_;
   launch::TrialRunner runner_;
@@ -190,7 +204,7 @@ llvm::Expected<Setup> prepare(const plan::Plan& plan, const RehearsalOptions& op
   setup.plan = plan;
   if (auto error = findSlots(setup, options, listener)) return error;
   if (!std::getenv(kDrop)) setup.environment.push_back(fmt::format("{}={}", kDrop, kDropped));
-  // Where cores lie matters to times alone.
+  // The parameter `numa` changes times only, which a rehearsal does not measure.
   markUnavailable(setup, /*places=*/false);
   for (const plan::Workload& workload : plan.workloads) {
     if (workload.command) continue;
@@ -212,6 +226,7 @@ llvm::Expected<RehearsalOutcome> rehearse(const plan::Plan& plan, const Rehearsa
   const std::string folder = rehearsal::folderOf(absolute.results);
   if (auto error = store::makeFolder(folder + "/logs")) return error;
   std::vector<std::string> messages;
+  // The lease is of the folder of rehearsals, not of the store.
   auto lease = store::Lease::acquire(folder, "rehearse", messages);
   for (const std::string& message : messages) listener.message(message);
   if (!lease) return lease.takeError();

@@ -1,3 +1,6 @@
+// The scheduler: which trial, block or pause comes next in a lane; the seeds and the random order of blocks; the
+// forecast; and the texts about missing trials. The index says what has ended, analysis::nextBlock what is missing.
+
 #include "runtime/engine/scheduler.h"
 
 #include <fmt/format.h>
@@ -7,8 +10,9 @@
 
 #include "runtime/analysis/cells.h"
 #include "runtime/analysis/needs.h"
+#include "runtime/base/find.h"
+#include "runtime/base/hash.h"
 #include "runtime/base/split_mix.h"
-#include "runtime/plan/find.h"
 
 namespace expc::engine {
 namespace {
@@ -47,6 +51,7 @@ std::string endsText(const analysis::Tally& tally) {
 /// "timed n=3 has 0 of 6 (no licence server)".
 std::string lackText(const Index& index, plan::TrialKind kind, unsigned number, unsigned repeat) {
   const analysis::PlaceOutcomes& outcomes = index.of(kind, number);
+  // Reasons may have many lines, such as the end of a log.
   const std::string reason = firstLine(outcomes.last_reason);
   return fmt::format("{} {} has {} of {}{}", toString(kind), analysis::placeLabel(index, index.place(number)),
                      outcomes.ended, repeat, reason.empty() ? "" : " (" + reason + ")");
@@ -56,17 +61,20 @@ std::string lackText(const Index& index, plan::TrialKind kind, unsigned number, 
 
 uint64_t blockSeed(uint64_t design_seed, const std::string& study, plan::TrialKind kind, uint64_t number) {
   std::string hash =
-      plan::shortHash(fmt::format("block {} {} {} {}", design_seed, plan::toString(kind), number, study));
+      base::shortHash(fmt::format("block {} {} {} {}", design_seed, plan::toString(kind), number, study));
+  // The hash has 64 bits; 53 stay (see the header).
   return std::stoull(hash, nullptr, 16) >> 11;
 }
 
 uint64_t trialSeed(const plan::Plan& plan, uint64_t block_seed) {
+  // 53 bits less 22 are 31. Built-in workloads of such a plan get the short seed, too, since a block has one seed for
+  // all its trials.
   const auto is_command = [](const plan::Workload& workload) { return workload.command.has_value(); };
   return std::ranges::any_of(plan.workloads, is_command) ? block_seed >> 22 : block_seed;
 }
 
 std::vector<plan::Place> blockOrder(std::vector<plan::Place> places, uint64_t block_seed) {
-  // Uniform below `bound`, without the bias of a remainder.
+  // Uniform below `bound` by rejection: values above the largest multiple of `bound` would favour small remainders.
   const auto below = [&](uint64_t bound) {
     uint64_t limit = UINT64_MAX - UINT64_MAX % bound, value = base::splitMix(block_seed);
     while (value >= limit) value = base::splitMix(block_seed);
@@ -85,6 +93,7 @@ Scheduler::Scheduler(const analysis::Index& index, unsigned lanes, unsigned atte
     : index_(index), attempts_(std::max(1u, attempts)), lanes_(lanes) {}
 
 void Scheduler::count(Tried& tried, const store::Trial& trial) {
+  // Attempts are numbered in the store, so the largest number is the count, also if an earlier run was cut off.
   tried.attempts = std::max(tried.attempts, trial.attempt);
   tried.failed += trial.status == TrialStatus::Failed;
   tried.invalid += trial.status == TrialStatus::Invalid;
@@ -96,11 +105,13 @@ std::vector<Scheduler::Tried> Scheduler::triedOf(const store::BlockPlan& block,
                                                  const std::vector<store::Trial>& before) const {
   std::vector<Tried> tried(block.places.size());
   for (const store::Trial& trial : before)
+    // The store may be of a stranger, so positions are checked.
     if (trial.position < tried.size()) count(tried[trial.position], trial);
   return tried;
 }
 
 bool Scheduler::isOver(const store::BlockPlan& block, unsigned position, const Tried& tried) const {
+  // Failures and disturbances have limits of their own: a failing program is not tried longer on a noisy machine.
   if (tried.over || tried.failed >= attempts_ || tried.invalid >= index_.plan().design.validity.attempts) return true;
   // A continued block may hold places that the study has dropped since, and a point may have been given up meanwhile.
   const auto number = index_.number(block.places[position]);
@@ -138,7 +149,9 @@ Step Scheduler::next(unsigned lane) {
   if (!own.block) return nextBlock();
   Step step;
   step.kind = own.block->block.kind;
+  // The position moves on only past places that are over, so a failed place is tried again before the next one runs.
   while (own.position < own.tried.size() && isOver(*own.block, own.position, own.tried[own.position])) ++own.position;
+  // The block is forgotten here, so BlockOver is told once.
   if (own.position == own.tried.size()) {
     own.block.reset();
     step.what = Step::What::BlockOver;
@@ -154,6 +167,8 @@ Step Scheduler::next(unsigned lane) {
 Step Scheduler::nextBlock() const {
   Step step;
   for (const plan::TrialKind kind : kindsInOrder(index_.plan())) {
+    // Blocks of other lanes count as if each of their trials ends well, so that two lanes do not make up for the same
+    // loss.
     std::vector<analysis::BlockUnderWay> under_way;
     for (const Lane& lane : lanes_)
       if (lane.block && lane.block->block.kind == kind) under_way.push_back({lane.block->block.id, lane.block->places});
@@ -163,7 +178,7 @@ Step Scheduler::nextBlock() const {
       step.what = Step::What::Block;
       return step;
     }
-    // The other trials may ask for one more, and kinds do not mix.
+    // Trials under way may fail and need another block of this kind. Kinds do not mix, so the next kind waits, too.
     if (!under_way.empty()) {
       step.what = Step::What::Wait;
       return step;
@@ -187,6 +202,8 @@ void Forecast::fill(TrialNote& note, unsigned done, bool over) const {
   uint64_t trials = 0;
   double seconds = 0;
   bool known = false;
+  // A kind without any duration yet cannot be forecast. It is named instead, so that the time shown is not taken for
+  // all.
   for (const auto& [kind, left] : left_) {
     trials += left.trials;
     if (left.trials == 0) continue;
@@ -197,6 +214,7 @@ void Forecast::fill(TrialNote& note, unsigned done, bool over) const {
     seconds += left.seconds_each.value_or(0) * double(left.trials);
   }
   note.done = done;
+  // At least the trial itself: a trial that makes up for a lost one was not counted before.
   note.expected = done + unsigned(std::max<uint64_t>(1, trials + over));
   if (known) note.remaining_seconds = seconds / lanes_;
 }
@@ -216,6 +234,7 @@ std::string endedAtLookText(const Index& index) {
 std::string shortfallText(const Index& index) {
   if (!analysis::lacksTrials(index)) return "";
   std::vector<std::string> lacks;
+  // Points that have fewer trials than asked; places that nobody asks for (infeasible, given up) are not counted.
   for (const plan::KindDesign& design : index.plan().design.kinds) {
     const unsigned asked = analysis::repetitionsAsked(index, design);
     for (unsigned number = 0; number < index.places(); ++number)
@@ -223,6 +242,7 @@ std::string shortfallText(const Index& index) {
         lacks.push_back(lackText(index, design.kind, number, asked));
   }
   std::string text = endsText(index.tally());
+  // Each point has its trials, but in blocks that lack the other point of a pair.
   if (lacks.empty()) return text.empty() ? "some pairs are not complete" : text + "; some pairs are not complete";
   for (size_t i = 0; i < lacks.size() && i < kNamedPlaces; ++i)
     text += (i > 0 ? ", " : text.empty() ? "" : "; ") + lacks[i];

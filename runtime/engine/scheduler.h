@@ -1,7 +1,10 @@
 #pragma once
 
-// Decides what runs next, and how much is left: functions of the index and of the blocks under way. They start nothing
-// and read no clock.
+// Decides what runs next in each lane, and how much is left. Everything here is a function of the index and of the
+// blocks under way: it starts nothing, reads no clock and no file, so tests need no process.
+//
+// Two rules hold. Trials of one block run one after the other in one lane, so that nothing comes between two that are
+// compared. Kinds never mix: all timed blocks come before quality and profile blocks.
 
 #include <cstdint>
 #include <map>
@@ -17,13 +20,14 @@
 
 namespace expc::engine {
 
-/// The next thing for a lane.
+/// The next step of a lane. Which fields are set depends on `what`.
 struct Step {
+  /// Kinds of step.
   enum class What {
-    Trial,      // `place` of the lane's block, at `position`, for the `attempt`-th time
-    BlockOver,  // the lane's block has no further place; said once
-    Block,      // a block of `kind` with these places is to be made; see Scheduler::begin
-    Wait,       // nothing until a block of another lane is over
+    Trial,      // run `place` of the lane's block, at `position`, for the `attempt`-th time
+    BlockOver,  // the lane's block has no further place to run; told once
+    Block,      // make a block of `kind` with these places, then call Scheduler::begin
+    Wait,       // nothing now: blocks of other lanes may ask for more when they are over
     Done        // nothing more for this lane
   } what = What::Done;
   plan::Place place;
@@ -32,23 +36,25 @@ struct Step {
   std::vector<plan::Place> places;
 };
 
-/// Trials of a block run one after the other in one lane, so that nothing comes between two that are compared; each
-/// lane has a block of its own. Kinds run one after the other: timed first.
+/// Knows the block of each lane and what was tried in it. Each lane has at most one block at a time.
 class Scheduler {
  public:
-  /// The index must outlive it, and hold each trial before `ended` is told of it. `attempts`: of one place in a block.
+  /// The index must outlive it, and must hold each trial before ended() is told of it. `attempts`: how often a failed
+  /// place is tried in one block, at least 1.
   Scheduler(const analysis::Index& index, unsigned lanes, unsigned attempts);
 
+  /// The lane's next step. Calling it again without begin() or ended() in between gives the same trial.
   Step next(unsigned lane);
-  /// The lane works on this block. `before`: trials of it that an earlier run started.
+  /// Gives the lane a block to work on. `before`: trials of the block that an earlier run started; their places are not
+  /// run again if they have a result.
   void begin(unsigned lane, store::BlockPlan block, const std::vector<store::Trial>& before = {});
-  /// A trial of the lane's block has ended as its status says.
+  /// Takes the end of a trial of the lane's block.
   void ended(unsigned lane, const store::Trial& trial);
-  /// Whether the place of the lane's block is to be tried again.
+  /// Whether the place of the lane's block still is to be run; false after its last attempt.
   bool isOpen(unsigned lane, unsigned position) const;
-  /// The lane's block is left as it is.
+  /// Leaves the lane's block as it is; next() will make another one.
   void abandon(unsigned lane) { lanes_[lane].block.reset(); }
-  /// No further block of the kind is asked for.
+  /// Asks for no further block of the kind. Blocks under way go on.
   void close(plan::TrialKind kind) { closed_.insert(kind); }
 
   /// The lane's block, or nothing.
@@ -57,9 +63,10 @@ class Scheduler {
   bool isOpen(const store::BlockPlan& block, const std::vector<store::Trial>& before) const;
 
  private:
+  /// The attempts at one position of a block, by how they ended.
   struct Tried {
     unsigned attempts = 0, failed = 0, invalid = 0;
-    bool over = false;  // it has a result
+    bool over = false;  // it has a result, which may be a timeout or out of memory
   };
   struct Lane {
     std::optional<store::BlockPlan> block;
@@ -70,6 +77,7 @@ class Scheduler {
   static void count(Tried& tried, const store::Trial& trial);
   std::vector<Tried> triedOf(const store::BlockPlan& block, const std::vector<store::Trial>& before) const;
   bool isOver(const store::BlockPlan& block, unsigned position, const Tried& tried) const;
+  /// The first kind that needs a block; Wait if that depends on blocks under way; Done.
   Step nextBlock() const;
 
   const analysis::Index& index_;
@@ -81,27 +89,29 @@ class Scheduler {
 /// Whether any kind still lacks trials.
 bool needsTrials(const analysis::Index& index);
 
-/// The seed of a block (order, initial weights, data order, dropout): 53 bits, so that any JSON reader keeps it. A
-/// function of its arguments alone, as the order is.
+/// The seed of a block, for its order, initial weights, data order and dropout. It is below 2^53, so that any JSON
+/// reader keeps it exactly. A function of its arguments alone, as the order is.
 uint64_t blockSeed(uint64_t design_seed, const std::string& study, plan::TrialKind kind, uint64_t number);
-/// Seeds of commands lie below it: numpy, transformers, Lightning and scikit-learn take 32 bits, a C program an int.
+/// Upper bound of the seeds of commands: numpy, transformers, Lightning and scikit-learn take 32 bits, a C program
+/// often an int.
 inline constexpr uint64_t kCommandSeeds = uint64_t{1} << 31;
-/// The seed that trials of a new block get: blockSeed's, or its first 31 bits if the plan has a command.
+/// The seed that trials of a new block get: `block_seed`, or its upper 31 bits if the plan has a command.
 uint64_t trialSeed(const plan::Plan& plan, uint64_t block_seed);
 
-/// `places` in the order of a block (Fisher and Yates, from the block's seed).
+/// `places` in the random order of a block: a Fisher-Yates shuffle with SplitMix64, seeded by the block.
 std::vector<plan::Place> blockOrder(std::vector<plan::Place> places, uint64_t block_seed);
 
-/// How much of a run is left, for its progress.
+/// How much of a run is left, for its progress bar: trials to come, and their time from typical durations.
 class Forecast {
  public:
   /// The index must outlive it.
   Forecast(const analysis::Index& index, unsigned lanes) : index_(index), lanes_(lanes) {}
-  /// Looks at the whole plan again: at the beginning of each block.
+  /// Counts anew what the plan lacks; called at the beginning of each block, since it costs a walk over the plan.
   void renew();
-  /// A place of a block is over.
+  /// A place of a block is over: one trial of the kind less.
   void placeOver(plan::TrialKind kind);
-  /// Fills in what is left, for a trial after which or during which `done` others are over. `over`: it is itself.
+  /// Sets done, expected, remaining_seconds and untimed of `note`. `done`: trials that ended before this one; `over`:
+  /// this one has ended, too. The time is divided by the number of lanes.
   void fill(TrialNote& note, unsigned done, bool over) const;
 
  private:
@@ -114,13 +124,13 @@ class Forecast {
   std::map<plan::TrialKind, Left> left_;
 };
 
-// What is not there at the end of a run, and why, in a line for who watches it.
+// Texts about what a run did not get, one line each, for the person who watches it.
 
-/// How many trials did not end well, and where what: "18 of 33 trials failed: n=3 in 9 blocks (exit code 1)"; "" if
-/// nothing lacks trials.
+/// How many trials did not end well, and which points lack trials: "18 of 33 trials failed; timed n=3 has 0 of 6 (no
+/// licence server)". "" if nothing lacks trials.
 std::string shortfallText(const analysis::Index& index);
 
-/// "every criterion is decided at the look after 8 of 20 timed repetitions"; "" where none ended so.
+/// "every criterion is decided at the look after 8 of 20 timed repetitions"; "" if no interim analysis ended the run.
 std::string endedAtLookText(const analysis::Index& index);
 
 /// "timed n=3: no licence server".

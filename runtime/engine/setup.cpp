@@ -1,3 +1,6 @@
+// Setup on one machine: slots and lanes, worker programs with their environment classes, and the environment variables
+// of commands. setup_nodes.cpp extends lanes to several nodes.
+
 #include "runtime/engine/setup.h"
 
 #include <fmt/format.h>
@@ -13,11 +16,14 @@
 #include <map>
 
 #include "runtime/base/failure.h"
+#include "runtime/base/hash.h"
+#include "runtime/base/json.h"
 #include "runtime/base/process.h"
 #include "runtime/engine/numa.h"
 #include "runtime/machine/gpus.h"
 #include "runtime/machine/leases.h"
-#include "runtime/plan/json.h"
+#include "runtime/machine/probe.h"
+#include "runtime/machine/slots.h"
 
 extern char** environ;
 
@@ -26,6 +32,7 @@ namespace {
 
 using llvm::StringRef;
 
+/// Error: the worker does not have the workload in the plan's version. The message lists what it has.
 llvm::Error checkWorkload(const plan::Workload& workload, const launch::WorkerDescription& worker,
                           const std::string& path) {
   auto found = worker.workloads.find(workload.name);
@@ -40,7 +47,8 @@ llvm::Error checkWorkload(const plan::Workload& workload, const launch::WorkerDe
       offered.empty() ? "none" : offered);
 }
 
-/// A driver runs the CUDA of its own major version and what came before.
+/// A driver runs CUDA of its own major version and older (NVIDIA's minor version compatibility). Versions are 1000 *
+/// major + 10 * minor, as cuDriverGetVersion counts them.
 llvm::Error checkDriver(const machine::Machine& machine, const WorkerProgram& worker) {
   const llvm::json::Object* libraries = worker.description.libraries.getAsObject();
   const int64_t built_for = libraries ? libraries->getInteger("cuda").value_or(0) : 0;
@@ -52,7 +60,7 @@ llvm::Error checkDriver(const machine::Machine& machine, const WorkerProgram& wo
       machine.gpu_driver, text(machine.cuda_driver), worker.path, text(built_for));
 }
 
-/// Asks for cores of another socket where there is none.
+/// Whether the point asks for cores of another socket (numa = far) and some slot has none.
 bool isTooFar(const Setup& setup, const plan::Point& point) {
   return placeOf(point.parameters) == machine::Place::Far &&
          std::ranges::any_of(setup.slots, [&](const machine::Slot& slot) {
@@ -60,6 +68,8 @@ bool isTooFar(const Setup& setup, const plan::Point& point) {
          });
 }
 
+/// Asks a worker to describe itself, and derives the environment class of its trials from machine, slots, libraries and
+/// number of lanes.
 llvm::Expected<WorkerProgram> describe(const Setup& setup, const std::string& path) {
   WorkerProgram program;
   program.path = path;
@@ -86,11 +96,12 @@ std::vector<std::string> metricsRead(const plan::Plan& plan, const plan::Workloa
 
 std::string isOrAre(unsigned count) { return fmt::format("{} {}", count == 1 ? "is" : "are", count); }
 
-/// What a point needs of devices and nodes, and there is not; "": there is.
+/// Which devices or nodes the point needs and this run lacks; "" if it lacks nothing.
 std::string lackOf(const Setup& setup, const plan::Point& point) {
   const unsigned have = setup.nodes ? setup.nodes->all().size() : 1, each = setup.slots.size();
   const unsigned devices = plan::devicesOf(point), nodes = plan::nodesOf(point, each);
   if (plan::nodesOf(point) > have) return fmt::format("needs {} nodes, there {}", nodes, isOrAre(have));
+  // The devices must divide evenly among the nodes, since each node of a trial has equally many ranks.
   if (nodes <= have && devices % nodes == 0 && devices / nodes <= each) return "";
   if (plan::nodesOf(point) > 1 && devices % nodes != 0)
     return fmt::format("needs {} devices on {} nodes, which are not as many on each", devices, nodes);
@@ -98,7 +109,8 @@ std::string lackOf(const Setup& setup, const plan::Point& point) {
                      have > 1 ? fmt::format(" on each of {} nodes", have) : "");
 }
 
-/// Of the most devices for each of `lanes` lanes, `least` at least; empty where there are not so many alike.
+/// Disjoint sets that are alike, one for each of `lanes` lanes, as large as possible but at least `least` devices;
+/// empty if there are not so many.
 std::vector<machine::AlikeSets::Set> divided(const machine::AlikeSets& sets, unsigned slots, unsigned lanes,
                                              unsigned least) {
   for (unsigned each = slots / lanes; each >= least; --each)
@@ -106,13 +118,14 @@ std::vector<machine::AlikeSets::Set> divided(const machine::AlikeSets& sets, uns
   return {};
 }
 
-/// Where programs and libraries are found, and how text is read and written: a result may hang on these.
+/// Variables that commands get and that must agree for trials to be compared: they decide which programs and libraries
+/// are found, and how text is read and written.
 constexpr StringRef kAgree[] = {"PATH",       "LD_LIBRARY_PATH", "LANG",        "LANGUAGE",     "TZ",
                                 "PYTHONPATH", "PYTHONHOME",      "VIRTUAL_ENV", "CONDA_PREFIX", "CUDA_HOME"};
-/// Who runs it, and where temporary files go: these differ from job to job.
+/// Variables that commands get and that need not agree: user names and temporary folders differ from job to job.
 constexpr StringRef kPassed[] = {"HOME", "USER", "LOGNAME", "SHELL", "TMPDIR", "XDG_RUNTIME_DIR"};
 
-/// Set by expc for each trial, so that what is passed would be lost.
+/// Variables that expc sets for each trial; passing them would have no effect, so --pass-env refuses them.
 constexpr StringRef kSet[] = {"CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "OMP_NUM_THREADS",   "TMPDIR",
                               "EXPC_OUT_OF_MEMORY",   "EXPC_TRIAL",        "EXPC_TRIAL_FOLDER", "EXPC_STUDY_FOLDER",
                               "EXPC_PREPARED",        "EXPC_SEED"};
@@ -122,6 +135,7 @@ bool isAmong(const Names& names, StringRef name) {
   return std::find(std::begin(names), std::end(names), name) != std::end(names);
 }
 
+/// LC_* are the locale's categories (POSIX).
 bool mustAgree(StringRef name) { return isAmong(kAgree, name) || name.starts_with("LC_"); }
 
 }  // namespace
@@ -145,6 +159,7 @@ std::vector<std::string> ownVariables() {
 llvm::Expected<CommandEnvironment> commandEnvironment(const std::vector<std::string>& all,
                                                       const std::vector<std::string>& passed) {
   std::map<std::string, std::string> set;
+  // The first of two equal names wins, as with getenv.
   for (const std::string& variable : all) {
     const auto [name, value] = StringRef(variable).split('=');
     set.try_emplace(name.str(), value.str());
@@ -163,6 +178,7 @@ llvm::Expected<CommandEnvironment> commandEnvironment(const std::vector<std::str
   CommandEnvironment environment;
   llvm::json::Object agreed;
   for (const auto& [name, value] : set) {
+    // A variable that was asked for by name is one that the result may depend on.
     const bool named = isAmong(passed, name), agrees = named || mustAgree(name);
     if (!agrees && !isAmong(kPassed, name)) {
       if (!isAmong(kSet, name)) environment.withheld.push_back(name);
@@ -173,11 +189,12 @@ llvm::Expected<CommandEnvironment> commandEnvironment(const std::vector<std::str
                            name);
     environment.variables.push_back(name + "=" + value);
     if (!agrees) continue;
-    const std::string digest = plan::shortHash(value);
+    // The digest suffices to tell environments apart, and reveals no value in the environment class.
+    const std::string digest = base::shortHash(value);
     agreed[name] = digest;
-    environment.recorded[name] = named ? "digest " + digest : plan::jsonText(value);
+    environment.recorded[name] = named ? "digest " + digest : base::jsonText(value);
   }
-  environment.digest = plan::shortHash(plan::canonicalJson(std::move(agreed)));
+  environment.digest = base::shortHash(base::canonicalJson(std::move(agreed)));
   return environment;
 }
 
@@ -190,11 +207,14 @@ std::vector<std::string> commandVariables(const Setup& setup) {
 llvm::Error findSlots(Setup& setup, const Resources& resources, ProgressListener& listener) {
   setup.machine = setup.nodes ? setup.nodes->all().front().machine : machine::probe(resources.null_gpus);
   for (const std::string& note : setup.machine.notes) listener.message(note);
+  // `--devices N` takes the first N GPUs, so those that other runs hold come last.
   machine::putFreeFirst(setup.machine.gpus, resources.device_locks);
   auto slots = machine::slots(setup.machine, resources.devices);
   if (!slots) return slots.takeError();
   setup.slots = std::move(*slots);
+  // One lane with all slots, until shareDevices() divides them.
   setup.lanes = {{setup.slots, machine::AlikeSets(setup.machine, setup.slots), 0, {}}};
+  // Null cards exist only in processes with the null libraries, which share their state through this folder.
   if (!setup.slots.front().null) return llvm::Error::success();
   setup.null_machine = std::make_unique<files::TemporaryFolder>();
   if (setup.null_machine->path().empty())
@@ -219,11 +239,13 @@ void markUnavailable(Setup& setup, bool places) {
 void shareDevices(Setup& setup, ProgressListener& listener) {
   const unsigned asked = setup.plan.design.share, slots = setup.slots.size();
   if (asked <= 1) return;
+  // Each lane must be able to run every point that can be started.
   unsigned least = 1;
   for (const plan::Point& point : setup.plan.points)
     if (point.startable()) least = std::max(least, plan::devicesOf(point) / plan::nodesOf(point, slots));
   const machine::AlikeSets all = setup.lanes.front().sets;
   std::vector<machine::AlikeSets::Set> sets;
+  // First as many lanes as possible, then as many devices in each as possible.
   for (unsigned lanes = std::min(asked, slots / least); lanes > 1 && sets.empty(); --lanes)
     sets = divided(all, slots, lanes, least);
   const std::string fewer =
@@ -248,18 +270,19 @@ llvm::Error findWorker(Setup& setup, const Resources& resources, const plan::Wor
   std::optional<WorkerProgram>& worker = workload.command ? setup.command : setup.built_in;
   if (!worker) {
     const bool cuda = setup.slots.front().gpu && !resources.cuda_worker.empty();
+    // The worker for commands is installed beside the other one.
     std::string path = workload.command ? resources.command_worker : cuda ? resources.cuda_worker : resources.worker;
     if (path.empty()) path = (std::filesystem::path(resources.worker).parent_path() / "expc-worker-command").string();
     auto found = describe(setup, path);
     if (!found) return found.takeError();
     if (workload.command) found->environment_class += "+env." + setup.command_environment.digest;
-    // A configuration that fits under one limit need not fit under another.
+    // A configuration that fits under one memory limit need not fit under another, so the limit is part of the class.
     if (resources.memory_limit > 0) found->environment_class += fmt::format("+memory.{}", resources.memory_limit);
-    // A disk of the machine is read at another speed than one that all share.
+    // A scratch disk has another speed than the shared file system, so times are not comparable.
     if (!resources.scratch.empty() && !setup.plan.data_paths.empty()) found->environment_class += "+scratch";
     worker = std::move(*found);
   }
-  // What a command is, is in the plan; a built-in workload must be in the worker.
+  // The plan itself defines a command, so only its patterns are checked. A built-in workload must be in the worker.
   return workload.command ? launch::checkCommand(worker->path, workload, metricsRead(setup.plan, workload))
                           : checkWorkload(workload, worker->description, worker->path);
 }

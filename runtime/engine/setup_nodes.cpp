@@ -1,4 +1,7 @@
-// Setup: the nodes of a run, and what each of their lanes has.
+// Setup of a run on several nodes: starts their agents, checks that nodes and workers are alike, and makes the lanes.
+//
+// The first node is the model: slots, lanes and environment class come from it, and every other node must have the
+// same. What is compared may then be measured on any of them.
 
 #include <fmt/format.h>
 
@@ -6,10 +9,11 @@
 #include <tuple>
 
 #include "runtime/base/failure.h"
+#include "runtime/base/json.h"
 #include "runtime/base/process.h"
 #include "runtime/engine/nodes/agent.h"
 #include "runtime/engine/setup.h"
-#include "runtime/plan/json.h"
+#include "runtime/machine/slots.h"
 
 namespace expc::engine {
 namespace {
@@ -17,7 +21,7 @@ namespace {
 using llvm::json::Object;
 using llvm::json::Value;
 
-/// One difference that people know, with both values; "" where none of these tells.
+/// The first difference between two machines that a user can recognise, with both values; "" if none of these differ.
 std::string difference(const machine::Machine& one, const machine::Machine& other) {
   const auto gpus = [](const machine::Machine& machine) {
     std::string text;
@@ -41,7 +45,8 @@ llvm::Error unlike(const nodes::Node& one, const nodes::Node& other, const std::
       one.name, other.name, how);
 }
 
-/// What each node says of a worker must be what this machine says.
+/// Error: some node has another build of the worker than this machine, or finds other libraries for it. `answers`: by
+/// node, path -> description.
 llvm::Error checkWorker(Setup& setup, WorkerProgram& worker, const std::vector<Value>& answers) {
   const std::vector<nodes::Node>& nodes = setup.nodes->all();
   for (size_t i = 0; i < nodes.size(); ++i) {
@@ -64,13 +69,14 @@ llvm::Error checkWorker(Setup& setup, WorkerProgram& worker, const std::vector<V
   return llvm::Error::success();
 }
 
+/// Lets every node describe the run's workers, and compares the answers with this machine's.
 llvm::Error checkWorkers(Setup& setup, ProgressListener& listener) {
   std::vector<WorkerProgram*> workers;
   llvm::json::Array paths;
   for (std::optional<WorkerProgram>* worker : {&setup.built_in, &setup.command}) {
     if (!*worker) continue;
     workers.push_back(&**worker);
-    paths.push_back(plan::jsonText((*worker)->path));
+    paths.push_back(base::jsonText((*worker)->path));
   }
   auto answers = setup.nodes->ask(
       "described", [&](const nodes::Node&) { return Object{{"describe", llvm::json::Array(paths)}}; },
@@ -81,7 +87,8 @@ llvm::Error checkWorkers(Setup& setup, ProgressListener& listener) {
   return llvm::Error::success();
 }
 
-/// The lanes of the first node, with the devices of another.
+/// The lanes of the first node (`first`) with the devices of another node. Error: the node has other devices, or its
+/// environment class differs.
 llvm::Expected<std::vector<LaneDevices>> lanesOn(const Setup& setup, unsigned node, const std::string& devices,
                                                  const std::vector<LaneDevices>& first) {
   const std::vector<nodes::Node>& nodes = setup.nodes->all();
@@ -93,11 +100,13 @@ llvm::Expected<std::vector<LaneDevices>> lanesOn(const Setup& setup, unsigned no
   std::vector<LaneDevices> lanes;
   for (const LaneDevices& like : first) {
     LaneDevices& lane = lanes.emplace_back();
+    // The i-th slot here stands for the i-th slot of the first node.
     for (const machine::Slot& own : like.slots)
       for (size_t i = 0; i < slots->size(); ++i)
         if (setup.slots[i].index == own.index) lane.slots.push_back((*slots)[i]);
     lane.sets = machine::AlikeSets(machine, lane.slots);
     lane.node = node;
+    // Libraries are left out: checkWorkers() has compared them.
     if (machine::environmentClass(machine, lane.slots, nullptr, first.size()) ==
         machine::environmentClass(setup.machine, like.slots, nullptr, first.size()))
       continue;
@@ -107,12 +116,15 @@ llvm::Expected<std::vector<LaneDevices>> lanesOn(const Setup& setup, unsigned no
   return lanes;
 }
 
+/// Whether one process drives all devices of the point, which confines it to one node. A command is one unless it has a
+/// parameter `nodes`.
 bool isOneProcess(const Setup& setup, const plan::Point& point) {
   const plan::Workload& workload = setup.workloadOf(point);
   return workload.command ? plan::nodesOf(point) == 0
                           : setup.workerOf(workload).description.isOneProcess(workload.name, point.parameters);
 }
 
+/// "4 blocks run at once, 2 on each of the nodes n1, n2": for the user. `each`: nodes of one lane.
 std::string spreadText(const Setup& setup, unsigned each) {
   std::string names;
   for (const nodes::Node& node : setup.nodes->all()) names += (names.empty() ? "" : ", ") + node.name;
@@ -148,10 +160,12 @@ unsigned LaneDevices::nodesFor(const plan::Point& point) const { return plan::no
 llvm::Error spreadOverNodes(Setup& setup, const Resources& resources, ProgressListener& listener) {
   if (!setup.nodes) return llvm::Error::success();
   if (auto error = checkWorkers(setup, listener)) return error;
+  // A lane has as many nodes as the point that needs most; smaller points use the first nodes of the lane.
   unsigned each = 1;  // nodes of a lane
   for (plan::Point& point : setup.plan.points) {
     const unsigned wanted = setup.lane(0).nodesFor(point);
     if (!point.startable() || wanted == 1) continue;
+    // A point that one process drives cannot span nodes, so it is left out here instead of failing in every trial.
     if (isOneProcess(setup, point))
       point.unavailable = setup.workloadOf(point).command
                               ? "no node has so many devices; a parameter 'nodes' says on how many a command runs"
@@ -159,6 +173,8 @@ llvm::Error spreadOverNodes(Setup& setup, const Resources& resources, ProgressLi
     else
       each = std::max(each, wanted);
   }
+  // Nodes are taken in groups of `each`. The first node of a group owns the lanes; the others extend them (`beyond`).
+  // Nodes that do not fill a group are left over, which spreadText() says.
   const std::vector<LaneDevices> first = std::move(setup.lanes);
   setup.lanes_per_node = first.size();
   setup.lanes.clear();
@@ -168,6 +184,7 @@ llvm::Error spreadOverNodes(Setup& setup, const Resources& resources, ProgressLi
       auto lanes = lanesOn(setup, node + more, resources.devices, first);
       if (!lanes) return lanes.takeError();
       if (more == 0) setup.lanes.insert(setup.lanes.end(), lanes->begin(), lanes->end());
+      // Lane i of a further node extends lane i of the group's first node; these are the last lanes so far.
       for (size_t i = 0; more > 0 && i < lanes->size(); ++i)
         setup.lanes[setup.lanes.size() - lanes->size() + i].beyond.push_back((*lanes)[i]);
     }
@@ -183,7 +200,7 @@ llvm::Error makeCopies(const Setup& setup, const inputs::Tick& tick, const launc
   }
   nodes::CopyTask task;
   for (const auto& [path, copy] : setup.copies) task.copies.push_back(copy);
-  const auto question = [&](const nodes::Node&) { return Object{{"copy", plan::written(task)}}; };
+  const auto question = [&](const nodes::Node&) { return Object{{"copy", base::written(task)}}; };
   return setup.nodes->ask("copied", question, say, tick).takeError();
 }
 
@@ -196,7 +213,7 @@ store::SessionPlace sessionPlace(const Setup& setup, unsigned lane, const launch
     place.boots = {setup.machineOf(own).boot_id};
     return place;
   }
-  // Gaps between trials are counted by the engine's clock, which another boot of its machine begins anew.
+  // The engine's boot comes first: gaps between trials are measured by its clock, which begins anew with each boot.
   place.boots.push_back(base::bootId());
   for (const unsigned node : own.nodes()) {
     place.nodes.push_back(setup.nodes->all()[node].name);

@@ -1,3 +1,5 @@
+// Traces: names of trace files, which trials write them, and the message at the end of a run.
+
 #include "runtime/engine/traces.h"
 
 #include <fmt/format.h>
@@ -11,18 +13,19 @@
 #include <system_error>
 
 #include "runtime/base/failure.h"
-#include "runtime/plan/find.h"
+#include "runtime/base/find.h"
 
 namespace expc::engine {
 namespace {
 
-constexpr size_t kMaxName = 120;  // of a file, before the trial's number
+constexpr size_t kMaxName = 120;  // bytes of a file's name before the trial's number; file systems take 255
 
-/// What a shell and any file system take as it is.
+/// A file name from a point's label that needs no quotes in a shell and is valid on any file system.
 std::string fileName(std::string_view label) {
   std::string name(label.substr(0, kMaxName));
   const auto harmless = [](unsigned char c) { return std::isalnum(c) || c == '=' || c == '.' || c == '-' || c == '_'; };
   std::ranges::replace_if(name, [&](unsigned char c) { return !harmless(c); }, '_');
+  // A leading dot hides a file, and a leading dash looks like an option.
   if (name.empty() || name[0] == '.' || name[0] == '-') name = "_" + name;
   return name;
 }
@@ -33,6 +36,7 @@ llvm::Error Traces::prepare() const {
   if (folder_.empty()) return llvm::Error::success();
   std::error_code failed;
   std::filesystem::create_directories(folder_, failed);
+  // Checked before the first trial, since the worker would only fail at the end of a profile trial.
   if (!failed && access(folder_.c_str(), W_OK) != 0) failed = std::error_code(errno, std::generic_category());
   if (!failed) return llvm::Error::success();
   return base::failure("--trace {}: {}; name a folder that can be written", folder_, failed.message());
@@ -54,6 +58,7 @@ void Traces::ended(plan::TrialKind kind, const plan::Plan& plan, const plan::Poi
   if (!well) {
     failed_ = true;
   } else if (std::filesystem::exists(path(plan, point, trial) + ".rank0.json", missing)) {
+    // All ranks trace the same steps, so rank 0's file stands for the others.
     traced_.insert(point.id);
     untraced_.erase(point.id);
   } else {
@@ -64,6 +69,7 @@ void Traces::ended(plan::TrialKind kind, const plan::Plan& plan, const plan::Poi
 std::string Traces::summary(const plan::Plan& plan) const {
   if (folder_.empty()) return "";
   const auto points = [](size_t count) { return fmt::format("{} point{}", count, count == 1 ? "" : "s"); };
+  // The message explains the most likely reason if nothing was traced, in the order in which things can go wrong.
   const std::string lacking =
       fmt::format("{} left no trace: the notes in the report say why", points(untraced_.size()));
   if (!traced_.empty())

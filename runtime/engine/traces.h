@@ -1,6 +1,7 @@
 #pragma once
 
-// `expc run --trace FOLDER`: which trials leave a trace of what they did, and where.
+// Traces of `expc run --trace FOLDER`: decides which trials leave a timeline of what they did, and where. The worker
+// writes the files; this only names them and looks whether they are there.
 
 #include <llvm/Support/Error.h>
 
@@ -12,28 +13,29 @@
 
 namespace expc::engine {
 
-/// Of each point the first profile trial of this run that ends well, and no other kind: tracing slows down what it
+/// Traces the first profile trial of each point that ends well, and no other kind of trial. Tracing slows down what it
 /// sees, so workers trace steps after the measured ones.
 class Traces {
  public:
-  /// "": no traces.
+  /// `folder` is absolute; "" means no traces.
   explicit Traces(std::string folder) : folder_(std::move(folder)) {}
   /// Makes the folder. The error says why traces cannot be written there.
   llvm::Error prepare() const;
   /// "EXPC_TRACE=FOLDER/precision=fp32_gpus=2.trial7" for the ranks of a trial, which add ".rank0.json"; "" for one
   /// that is not traced.
   std::string variable(plan::TrialKind kind, const plan::Plan& plan, const plan::Point& point, int64_t trial) const;
-  /// After each trial. One that ended well and left no trace is seen as such: the next one of its point tries again.
+  /// To be called after each trial. A trial that ended well but left no trace is noted, and the next profile trial of
+  /// its point tries again.
   void ended(plan::TrialKind kind, const plan::Plan& plan, const plan::Point& point, int64_t trial, bool well);
-  /// What there is to look at, or why there is nothing; "" without a folder.
+  /// Says where the traces are and how to open them, or why there are none; "" without a folder.
   std::string summary(const plan::Plan& plan) const;
 
  private:
   std::string path(const plan::Plan& plan, const plan::Point& point, int64_t trial) const;
 
   std::string folder_;
-  std::set<std::string> traced_, untraced_;  // points
-  bool failed_ = false;                      // some profile trial did
+  std::set<std::string> traced_, untraced_;  // ids of points with a trace, and of those that left none
+  bool failed_ = false;                      // some profile trial failed
 };
 
 }  // namespace expc::engine

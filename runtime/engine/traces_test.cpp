@@ -62,7 +62,7 @@ TEST_CASE("traces that cannot be, and none at all, are said") {
   plan.design.kinds[0].kind = plan::TrialKind::Profile;
   CHECK(Traces("/t").summary(plan).find("no profile trial was left to run") != std::string::npos);
 
-  // A run says so too.
+  // A run reports the same.
   EngineOptions options = optionsFor(folder);
   options.traces = folder.path + "/traces";
   const Ran outcome = runPlan(nullPlan(1, 1), options);

@@ -1,3 +1,7 @@
+// Requests of trials: ranks of built-in workloads and processes of commands, with the variables that tell them of each
+// other. The names RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR and so on are those of PyTorch's torchrun, which
+// Lightning, Accelerate and others read, too.
+
 #include "runtime/engine/trial_request.h"
 
 #include <fmt/format.h>
@@ -8,12 +12,13 @@
 #include <set>
 #include <utility>
 
-#include "runtime/channel/port.h"
+#include "runtime/base/find.h"
 #include "runtime/engine/inputs/data.h"
 #include "runtime/engine/inputs/trial_folders.h"
 #include "runtime/engine/numa.h"
+#include "runtime/machine/slots.h"
 #include "runtime/plan/command.h"
-#include "runtime/plan/find.h"
+#include "runtime/protocol/port.h"
 #include "runtime/store/match.h"
 
 namespace expc::engine {
@@ -22,15 +27,15 @@ namespace {
 using llvm::json::Array;
 using llvm::json::Object;
 
-/// Where a rank stands among the others, and where they meet.
+/// A rank's place among the others, and where they meet.
 struct RankPlace {
   unsigned rank = 0, world_size = 1, local_rank = 0, local_size = 1;
   std::string address = "127.0.0.1";
   int port = 0;
-  std::string interface;  // by which it reaches the others; "": not known, or there are none
+  std::string interface;  // network interface towards the others; "": not known, or none needed
 };
 
-/// RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, MASTER_ADDR, MASTER_PORT, and for Gloo the interface.
+/// RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, MASTER_ADDR, MASTER_PORT, and the interface for Gloo.
 std::vector<std::string> rankVariables(const RankPlace& place) {
   std::vector<std::string> variables{fmt::format("RANK={}", place.rank),
                                      fmt::format("WORLD_SIZE={}", place.world_size),
@@ -38,13 +43,13 @@ std::vector<std::string> rankVariables(const RankPlace& place) {
                                      fmt::format("LOCAL_WORLD_SIZE={}", place.local_size),
                                      "MASTER_ADDR=" + place.address,
                                      fmt::format("MASTER_PORT={}", place.port)};
-  // A host's name may lead to an address of another network, or to the loopback.
+  // Gloo would resolve the host's name, which may lead to an address of another network or to the loopback.
   if (!place.interface.empty() && !std::getenv("GLOO_SOCKET_IFNAME"))
     variables.push_back("GLOO_SOCKET_IFNAME=" + place.interface);
   return variables;
 }
 
-/// Adds the process of one node.
+/// Adds the process of one node: its slot and its environment.
 void addProcess(launch::TrialRequest& request, const NodePart& part, std::vector<std::string> variables) {
   const std::vector<machine::Slot>& all = part.all;
   std::set<int> cores;
@@ -55,16 +60,18 @@ void addProcess(launch::TrialRequest& request, const NodePart& part, std::vector
     if (all[slot].gpu) devices += (devices.empty() ? "" : ",") + all[slot].uuid;
     used.push_back(all[slot].index);
   }
-  // For each rank that it may start.
+  // OMP_NUM_THREADS counts for each rank that the program may start, so the cores are divided by the devices.
   size_t threads = std::max<size_t>(1, cores.size() / std::max<size_t>(1, part.own.size()));
   if (!request.spec.parameters.get("gpus")) {
     for (const machine::Slot& slot : all) cores.insert(slot.cores.begin(), slot.cores.end());
     threads = std::max<size_t>(1, cores.size());
   }
+  // The slot is that of the first device, with the indices of all.
   request.spec.slots.push_back(Object{{"device", all[part.own.front()].gpu ? "cuda" : "cpu"},
                                       {"index", all[part.own.front()].index},
                                       {"indices", std::move(used)},
                                       {"cores", Array(std::vector<int>(cores.begin(), cores.end()))}});
+  // Devices are named by uuid, which holds whatever the order; PCI_BUS_ID makes indices within them the same each time.
   for (std::string own : {std::string("CUDA_DEVICE_ORDER=PCI_BUS_ID"), "CUDA_VISIBLE_DEVICES=" + devices,
                           fmt::format("OMP_NUM_THREADS={}", threads)})
     variables.push_back(std::move(own));
@@ -75,6 +82,7 @@ void addProcess(launch::TrialRequest& request, const NodePart& part, std::vector
 
 std::vector<NodePart> partsOf(const Setup& setup, const LaneDevices& lane, const store::Block& block,
                               const plan::Point& point) {
+  // The lane's first nodes; the set of devices on each changes with the number of the block.
   const unsigned nodes = lane.nodesFor(point), each = plan::devicesOf(point) / nodes;
   std::vector<NodePart> parts;
   const auto add = [&](const LaneDevices& part) {
@@ -89,21 +97,21 @@ std::vector<NodePart> partsOf(const Setup& setup, const LaneDevices& lane, const
 
 void placeRanks(launch::TrialRequest& request, const std::vector<NodePart>& parts, bool one_process,
                 const std::string& address) {
-  plan::TrialSpec& spec = request.spec;
+  protocol::TrialSpec& spec = request.spec;
   const unsigned each = parts.front().own.size();
   spec.world_size = one_process ? 1 : each * parts.size();
-  // Free here, and so most likely on the other nodes.
-  const int port = channel::freePort();
+  // A port that is free on this machine is most likely free on the node where the ranks meet.
+  const int port = protocol::freePort();
   const auto add = [&](const RankPlace& place, const std::string& devices) {
     std::vector<std::string>& variables = request.environment.emplace_back(rankVariables(place));
     variables.push_back("CUDA_DEVICE_ORDER=PCI_BUS_ID");
     variables.push_back("CUDA_VISIBLE_DEVICES=" + devices);
   };
-  std::string devices;  // of the one process, in the order of its slots
+  std::string devices;  // for the one process, in the order of its slots
   for (const NodePart& part : parts)
     for (unsigned local = 0; local < each; ++local) {
       const machine::Slot& given = part.all[part.own[local]];
-      // A place that there is not was refused before.
+      // Points whose place this machine lacks were marked unavailable before (markUnavailable).
       const machine::Slot slot = machine::placed(part.machine, given, placeOf(spec.parameters)).value_or(given);
       spec.slots.push_back(slot.toJson());
       if (slot.gpu) devices += (devices.empty() ? "" : ",") + slot.uuid;
@@ -117,13 +125,14 @@ void placeRanks(launch::TrialRequest& request, const std::vector<NodePart>& part
 void completeForCommand(launch::TrialRequest& request, const plan::Plan& plan, const plan::Point& point,
                         const std::vector<NodePart>& parts, const std::string& address, const std::string& folder,
                         const std::vector<std::string>& variables) {
-  plan::TrialSpec& spec = request.spec;
+  protocol::TrialSpec& spec = request.spec;
   spec.command = plan.workloads[point.workload].command;
   spec.folder = folder;
   spec.world_size = parts.size();
   spec.parameters = inputs::absoluteParameters(plan, std::move(spec.parameters));
+  // Without a parameter `nodes` a program may start ranks of its own; variables of ours would confuse it.
   const bool meet = plan::nodesOf(point) != 0;
-  const int port = meet ? channel::freePort() : 0;
+  const int port = meet ? protocol::freePort() : 0;
   for (unsigned rank = 0; rank < parts.size(); ++rank) {
     addProcess(request, parts[rank], variables);
     if (!meet) continue;
@@ -136,7 +145,7 @@ launch::TrialRequest requestFor(const Setup& setup, const plan::Point& point, st
                                 uint64_t seed) {
   const plan::Workload& workload = setup.workloadOf(point);
   launch::TrialRequest request;
-  plan::TrialSpec& spec = request.spec;
+  protocol::TrialSpec& spec = request.spec;
   spec.trial = std::move(trial);
   spec.point = point.id;
   spec.workload = workload.name;
@@ -158,9 +167,11 @@ launch::TrialRequest trialRequest(const Setup& setup, const EngineOptions& optio
   launch::TrialRequest request = requestFor(setup, point, std::to_string(trial.id), kind, block.seed);
   request.nodes.clear();
   for (const NodePart& part : parts) request.nodes.push_back(part.node);
-  plan::TrialSpec& spec = request.spec;
+  protocol::TrialSpec& spec = request.spec;
   if (const plan::KindDesign* design = plan::designOf(plan, kind)) spec.settings = design->settings;
+  // Paths change only in the request; the trial's key keeps the plan's, so copies do not change what counts.
   spec.parameters = inputs::withCopies(point.parameters, setup.copies);
+  // Derived metrics are computed from others later; the worker does not know them.
   for (const plan::Metric& metric : plan.metrics)
     if (metric.kind == kind && !metric.derived) spec.metrics.push_back(metric.name);
   request.timeout_seconds = trial.limit;
@@ -168,6 +179,7 @@ launch::TrialRequest trialRequest(const Setup& setup, const EngineOptions& optio
   if (workload.command) {
     const std::string folder = inputs::trialFolder(options.results, trial.id);
     completeForCommand(request, plan, point, parts, address, folder, commandVariables(setup));
+    // The command worker's own log stands beside the program's output.
     request.log_prefix = plan::outputsOf(folder) + "/expc";
     if (const std::string prepared = store::preparedFolder(plan, point, setup.match.data_digests); !prepared.empty())
       spec.prepared = options.results + "/" + prepared;
@@ -176,14 +188,15 @@ launch::TrialRequest trialRequest(const Setup& setup, const EngineOptions& optio
     return request;
   }
   request.log_prefix = fmt::format("{}/{}", logFolder(options.results), trial.id);
-  // Of a point on several nodes each device has a rank (spreadOverNodes).
+  // On several nodes each device has its own rank: spreadOverNodes() left out points of one process.
   placeRanks(request, parts, setup.workerOf(workload).description.isOneProcess(spec.workload, spec.parameters),
              address);
+  // The limit is for the trial, and each rank is held to its share.
   spec.memory_limit = options.memory_limit / spec.world_size;
   const std::string trace = traces.variable(kind, plan, point, trial.id);
   for (auto& variables : request.environment) {
     if (!trace.empty()) variables.push_back(trace);
-    // A checkpoint is of what was read, too.
+    // A checkpoint depends on the data that was read, so it is stored under the data's digest.
     if (!trial.key->data.empty()) variables.push_back("EXPC_DATA_DIGEST=" + trial.key->data);
   }
   return request;

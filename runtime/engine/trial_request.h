@@ -1,8 +1,10 @@
 #pragma once
 
-// What a trial is launched with, and the processes of a trial on the slots that it was given: ranks of a built-in
-// workload, or one of a command on each of its nodes, which owns all devices that the point has there. Private to this
-// directory.
+// Turns a trial into a launch::TrialRequest: its processes, their devices, cores and environment variables, its
+// parameters and limits. Private to this directory.
+//
+// A built-in workload has one rank for each device, or one process for all devices of a node. A command has one process
+// on each of its nodes, which owns all devices that the point has there.
 
 #include <string>
 #include <vector>
@@ -16,44 +18,48 @@
 
 namespace expc::engine {
 
-/// The part of one node in a trial.
+/// The part of a trial that runs on one node. It refers to `machine` and `all`, which must outlive it.
 struct NodePart {
   const machine::Machine& machine;
   const std::vector<machine::Slot>& all;
-  std::vector<unsigned> own;  // indices into `all`
-  std::string interface;      // by which it reaches the others; "": not known
+  std::vector<unsigned> own;  // indices into `all`: the slots of this trial
+  std::string interface;      // network interface towards the other nodes; "": not known, or one node
   unsigned node = 0;
 };
 
-/// What a trial of the point has, of the devices of its lane: the same for all trials of a block with as many devices.
+/// The devices that a trial of the point gets, node by node, from those of its lane. All trials of a block with the
+/// same number of devices get the same ones.
 std::vector<NodePart> partsOf(const Setup& setup, const LaneDevices& lane, const store::Block& block,
                               const plan::Point& point);
 
-/// Fills world_size, slots and the ranks' environments of `request`. There is a rank for each slot, or one process
-/// holds all of one node. Of several nodes each has as many ranks, which are numbered from node to node; they meet at
-/// `address`, the first node's. Its parameters say where cores and memory are.
+/// Fills world_size, slots and the environments of `request`: one rank for each slot, or one process with all slots of
+/// one node. Each node has equally many ranks, numbered from node to node. They meet at `address`, which is the first
+/// node's. The parameter `numa` decides where their cores and memory are.
 void placeRanks(launch::TrialRequest& request, const std::vector<NodePart>& parts, bool one_process,
                 const std::string& address = "127.0.0.1");
 
-/// Completes `request`, whose specification has the point's parameters: command, folder, a slot of all the devices for
-/// each node, environment (`variables`, then what expc sets itself; nothing is inherited), parameters (made absolute).
-/// A point without a parameter `gpus` may use the cores of every slot: trials run one at a time, and how many threads
-/// it takes is the program's business. Only where it has a parameter `nodes` there are variables that tell the
-/// processes of each other, who meet at `address`.
+/// Completes the request of a command, whose specification has the point's parameters: command line, folder, for each
+/// node a slot with all devices there, environment, and parameters with absolute data paths. The environment is
+/// `variables` and then what expc sets itself; nothing is inherited.
+///
+/// A point without the parameter `gpus` may use the cores of all slots: no other trial runs in its lane, and the number
+/// of threads is the program's business. Only with a parameter `nodes` do its processes get variables that tell them of
+/// each other; they meet at `address`.
 void completeForCommand(launch::TrialRequest& request, const plan::Plan& plan, const plan::Point& point,
                         const std::vector<NodePart>& parts, const std::string& address, const std::string& folder,
                         const std::vector<std::string>& variables);
 
-/// With what runs at the point, under that name.
+/// A request with the workload, parameters, root and seed of the point, and nothing about devices. `trial` names it in
+/// messages and to the worker.
 launch::TrialRequest requestFor(const Setup& setup, const plan::Point& point, std::string trial, plan::TrialKind kind,
                                 uint64_t seed);
 
-/// `trial` has its number, key and limit.
+/// The complete request of a trial whose number, key and limit are set.
 launch::TrialRequest trialRequest(const Setup& setup, const EngineOptions& options, const Traces& traces,
                                   const std::vector<NodePart>& parts, const store::Block& block,
                                   const plan::Point& point, const store::Trial& trial);
 
-/// The folder of what ranks print, made if it is not there.
+/// The folder of the ranks' logs; made if it is not there.
 std::string logFolder(const std::string& results);
 
 }  // namespace expc::engine

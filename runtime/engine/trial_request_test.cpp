@@ -2,8 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include "runtime/base/json_record.h"
 #include "runtime/engine/launch/worker_client.h"
-#include "runtime/plan/json_record.h"
 
 using namespace expc;
 using namespace expc::engine;
@@ -60,7 +60,7 @@ TEST_CASE("one process has all the slots and sees their devices in their order")
   CHECK(variable(request.environment[0], "CUDA_VISIBLE_DEVICES") == "GPU-0,GPU-2");
   // The specification arrives as it was sent.
   request.spec.workload = "image.mobilenet_v2";
-  auto read = plan::readRecord<plan::TrialSpec>(plan::written(request.spec), "the trial's specification");
+  auto read = base::readRecord<protocol::TrialSpec>(base::written(request.spec), "the trial's specification");
   REQUIRE_MESSAGE(static_cast<bool>(read), llvm::toString(read.takeError()));
   CHECK(read->slots.size() == 2);
 }

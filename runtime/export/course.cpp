@@ -1,14 +1,19 @@
+// `expc compare --by session`: how metrics develop over sessions, as a document. Changes of level, drifts and outlying
+// sessions were found by analysis/course; this file puts them into words, a line of bars and JSON, and decides the exit
+// code. A stay is one session on one machine with one build and one set of data; a course is the sequence of stays for
+// one metric at one point.
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <optional>
 #include <utility>
 
-#include "runtime/analysis/format.h"
-#include "runtime/analysis/judgement.h"
+#include "runtime/analysis/results.h"
+#include "runtime/base/numbers.h"
+#include "runtime/base/text.h"
 #include "runtime/export/sides.h"
 #include "runtime/export/table.h"
-#include "runtime/report/layout.h"
 #include "runtime/report/records_json.h"
 #include "runtime/stats/estimators.h"
 
@@ -19,7 +24,7 @@ using analysis::Course;
 using analysis::Stay;
 using llvm::json::Object;
 
-/// Bars of the last stays that a line has room for, from the smallest value to the largest.
+/// Returns a bar for each of the last 60 stays, scaled from the smallest to the largest median of the whole course.
 std::string sparkline(const Course& course) {
   static constexpr std::string_view kBars[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
   constexpr size_t kMost = 60;
@@ -30,12 +35,14 @@ std::string sparkline(const Course& course) {
   for (size_t i = first; i < course.stays.size(); ++i) {
     const double median = course.stays[i].median;
     const double share = median > low.median ? (median - low.median) / (high.median - low.median) : 0;
-    text += kBars[share < 1 ? static_cast<size_t>(share * 8) : 7];  // no number between infinite ones
+    // With infinite values the share is nan, which fails the comparison and takes the highest bar.
+    text += kBars[share < 1 ? static_cast<size_t>(share * 8) : 7];
   }
   return text;
 }
 
-/// The median of the stays between changes: from the change before `number`, or from the first stay.
+/// Returns the median of the stays of one level: from change `number - 1` (0: the first stay) to change `number` (or
+/// the last stay).
 double level(const Course& course, size_t number) {
   const size_t from = number == 0 ? 0 : course.changes[number - 1].at;
   const size_t to = number < course.changes.size() ? course.changes[number].at : course.stays.size();
@@ -44,12 +51,14 @@ double level(const Course& course, size_t number) {
   return stats::orderStatistics(medians).estimate().value_or(0);
 }
 
+/// Describes a stay: when, where, and with which data and worker, which are the first suspects for a change.
 std::string stayText(const Stay& stay) {
   std::string text = timeText({stay.started}).substr(0, 16) + " on " + stay.host;
   if (!stay.data.empty()) text += ", program or data " + stay.data.substr(0, 12);
   return text + ", worker " + stay.build;
 }
 
+/// Returns a stay for programs: its median if it has values, else why it has none.
 Object stayJson(const std::vector<std::string>& sides, const Stay& one) {
   const std::string started = timeText({one.started});
   const std::string& side = sides[one.side];
@@ -67,32 +76,33 @@ Object stayJson(const std::vector<std::string>& sides, const Stay& one) {
   return object;
 }
 
-/// Whether the newest sessions have no value, and in one of them that is nobody's disturbance.
+/// Whether the newest sessions have no value, and at least one of them for a reason other than a disturbance.
 bool failsNow(const Course& course) { return !std::ranges::all_of(course.lost, &Stay::disturbed); }
 
-/// Values of the newest stay that has any that are worse than every other, of one sort.
+/// A count of a stay's worst values, those that rank below every number: timeouts, or diverged values.
 using Sort = unsigned Stay::*;
+/// Whether the newest stay with values has such values.
 bool isWorstNow(const Course& course, Sort sort) { return !course.stays.empty() && course.stays.back().*sort > 0; }
 bool timesOutNow(const Course& course) { return isWorstNow(course, &Stay::timeouts); }
 
-/// The line for newest sessions without a value.
+/// Returns the line about newest sessions without a value, with the reason of the newest one that explains it.
 report::Paragraph lostLine(const Course& course) {
   const bool fails = failsNow(course);
   const auto said = std::ranges::find(course.lost.rbegin(), course.lost.rend(), !fails, &Stay::disturbed);
   return {.text = (fails ? "" : "something disturbed every trial: ") + said->reason,
-          .word = report::counted(course.lost.size(), "session") + " since then without a value:",
+          .word = base::counted(course.lost.size(), "session") + " since then without a value:",
           .style = fails ? "fail" : "open",
           .depth = 1};
 }
 
-/// The line for values of one sort.
+/// Returns the line that counts values of one sort over all sessions, and in the newest.
 report::Paragraph worstLine(const Course& course, Sort sort, const char* word) {
   size_t sessions = 0, trials = 0;
   for (const Stay& stay : course.stays) {
     sessions += stay.*sort > 0;
     trials += stay.*sort;
   }
-  std::string text = report::counted(trials, "trial") + " in " + report::counted(sessions, "session");
+  std::string text = base::counted(trials, "trial") + " in " + base::counted(sessions, "session");
   const bool now = isWorstNow(course, sort);
   if (now)
     text += fmt::format(", {} of {} in the newest{}", course.stays.back().*sort, course.stays.back().n,
@@ -100,17 +110,18 @@ report::Paragraph worstLine(const Course& course, Sort sort, const char* word) {
   return {.text = text, .word = word, .style = now ? "fail" : "open", .depth = 1};
 }
 
-/// Whether the change is for worse; absent where the metric does not say what is better.
+/// Whether a change is for worse; absent if the metric does not say which direction is better.
 std::optional<bool> isWorse(const Course& course, double before, double after) {
   if (!course.better) return std::nullopt;
   return (*course.better == plan::Direction::Lower) == (after > before);
 }
 
+/// Formats a value of the course with its unit.
 std::string quantity(const Course& course, double value) {
-  return analysis::formatQuantity(value, course.unit, course.dimension);
+  return base::formatQuantity(value, course.unit, course.dimension);
 }
 
-/// "worse: 100 ms → 108 ms, p = 0.0002", "drift, worse: …", "changed: …".
+/// Returns the line about a change: "worse: 100 ms → 108 ms, p = 0.0002", "drift, worse: …", "changed: …".
 report::Paragraph movedLine(const Course& course, double before, double after, const std::string& how,
                             const std::string& what) {
   report::Paragraph line{.text = fmt::format("{} → {}, {}", quantity(course, before), quantity(course, after), how),
@@ -125,10 +136,11 @@ report::Paragraph movedLine(const Course& course, double before, double after, c
   return line;
 }
 
-/// Whether the newest session is outlying for worse. One session cannot tell a new level from a disturbance.
+/// Whether the newest session is outlying for worse. One session alone cannot tell a new level from a disturbance, so
+/// this is not yet a change.
 bool worseNow(const Course& course) { return course.outlying && course.outlying->worse.value_or(false); }
 
-/// The line for the newest sessions that lie apart.
+/// Returns the line about newest sessions that lie beyond all others.
 report::Paragraph outlyingLine(const Course& course) {
   const auto& [sessions, usual, worse] = *course.outlying;
   const std::string who =
@@ -143,17 +155,16 @@ report::Paragraph outlyingLine(const Course& course) {
           .depth = 1};
 }
 
-/// Puts a course behind the others: its lines where it is `shown`, and its object.
+/// Adds a course to the section: its lines if it is `shown`, its object in any case.
 void add(Section& section, const std::vector<std::string>& sides, const Course& course, bool shown) {
   const std::string newest = course.stays.empty()
                                  ? "no value"
                                  : quantity(course, course.stays.back().median) +
                                        (course.lost.empty() ? " now" : " in the last that has a value");
   const std::string gaps =
-      course.gaps > 0 ? "; " + report::counted(course.gaps, "earlier session") + " without a value" : "";
-  std::vector<report::Paragraph> lines = {
-      {.text = report::counted(course.stays.size(), "session") + ", " + newest + gaps,
-       .of = course.metric + " at " + course.label}};
+      course.gaps > 0 ? "; " + base::counted(course.gaps, "earlier session") + " without a value" : "";
+  std::vector<report::Paragraph> lines = {{.text = base::counted(course.stays.size(), "session") + ", " + newest + gaps,
+                                           .of = course.metric + " at " + course.label}};
   if (!course.lost.empty()) lines.push_back(lostLine(course));
   for (const auto& [sort, word] : {std::pair(&Stay::timeouts, "timed out:"), std::pair(&Stay::diverged, "diverged:")})
     if (std::ranges::any_of(course.stays, [&](const Stay& stay) { return stay.*sort > 0; }))
@@ -169,6 +180,7 @@ void add(Section& section, const std::vector<std::string>& sides, const Course& 
     lines.push_back({.text = "and " + stayText(course.stays[at]), .depth = 2});
     changes.push_back(EXPC_FIELDS(at, before, after, worse, p));
   }
+  // Members of the document are always there, null if not found.
   llvm::json::Value drift = nullptr, outlying = nullptr;
   if (course.drift) {
     const auto& [p, before, after, or_step] = *course.drift;
@@ -200,6 +212,7 @@ Document bySession(const plan::Plan& plan, const std::vector<std::string>& sides
   size_t changed = 0, drifting = 0, outlying = 0, without = 0, timed_out = 0, quiet = 0;
   analysis::Verdict outcome = analysis::Verdict::NotAsked;
   for (const Course& course : courses) {
+    // Without --all only courses with something to say are listed; the others are counted.
     const bool shown = all || !course.changes.empty() || course.drift || course.outlying || !course.lost.empty() ||
                        timesOutNow(course) || isWorstNow(course, &Stay::diverged);
     changed += !course.changes.empty();
@@ -208,6 +221,8 @@ Document bySession(const plan::Plan& plan, const std::vector<std::string>& sides
     without += !course.lost.empty();
     timed_out += timesOutNow(course);
     quiet += !shown;
+    // A course without values since trials failed breaks the whole; otherwise something open leaves it undecided.
+    // Changes themselves decide nothing: a trend is a description.
     if (failsNow(course))
       outcome = analysis::Verdict::Broken;
     else if ((!course.lost.empty() || worseNow(course)) && outcome == analysis::Verdict::NotAsked)
@@ -216,7 +231,7 @@ Document bySession(const plan::Plan& plan, const std::vector<std::string>& sides
   }
   section.part.rest = fmt::format(
       "{} changed of {} (Holm over all at {}; a value is a session's median, and fewer than {} show nothing)", changed,
-      courses.size(), analysis::formatConfidence(analysis::kConfidence), stats::kLeastCourse);
+      courses.size(), base::formatConfidence(analysis::kConfidence), stats::kLeastCourse);
   const auto also = [&](size_t count, std::string_view text) {
     if (count > 0) section.part.rest += fmt::format("; {} {}", count, text);
   };
@@ -226,7 +241,7 @@ Document bySession(const plan::Plan& plan, const std::vector<std::string>& sides
   also(timed_out, "with timeouts in the newest session that has a value");
   if (quiet > 0) section.part.rest += "; --all shows the others";
   Document document(plan, sides, outcome);
-  document.title += report::joined(sides) + " by session";
+  document.title += base::joined(sides) + " by session";
   document.sections = {std::move(section)};
   return document;
 }

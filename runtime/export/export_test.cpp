@@ -2,8 +2,8 @@
 #include <fmt/format.h>
 #include <llvm/Support/MemoryBuffer.h>
 
+#include "runtime/base/json.h"
 #include "runtime/export/formats.h"
-#include "runtime/plan/json.h"
 #include "tests/source_dir.h"
 #include "tests/support/report/example_results.h"
 #include "tests/support/text/has.h"
@@ -122,7 +122,7 @@ TEST_CASE("services that follow benchmarks get medians") {
 }
 
 TEST_CASE("JSON holds the tables with their columns, and what report prints") {
-  auto value = plan::parseJson(json(example()));
+  auto value = base::parseJson(json(example()));
   REQUIRE(value);
   const llvm::json::Object& object = *value->getAsObject();
   CHECK(object.getString("schema") == "expc.export/1");
@@ -149,7 +149,7 @@ TEST_CASE("JUnit: what fails is a failure, what is not asked is skipped, what is
 TEST_CASE("what comes from users is text in every format") {
   const auto sources = example(kEvil);
   CHECK(has(csv(sources), "\"<script>alert(\"\"1\"\")</script>, @all & #7\","));
-  REQUIRE(plan::parseJson(json(sources)));
+  REQUIRE(base::parseJson(json(sources)));
   for (const std::string& text : {junit(sources), markdown(sources)}) {
     CHECK_FALSE(has(text, "<script"));
     CHECK_FALSE(has(text, "<b>"));

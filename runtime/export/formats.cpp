@@ -1,3 +1,7 @@
+// CSV, JSON and Parquet of the two tables. Rows are written as they come, so that an export of millions of values needs
+// no memory for them. Parquet is written by a Python script, which gets CSV on its input: no library for it is linked,
+// and few exports want it.
+
 #include "runtime/export/formats.h"
 
 #include <fmt/format.h>
@@ -12,8 +16,8 @@
 #include <vector>
 
 #include "runtime/base/failure.h"
-#include "runtime/files/files.h"
-#include "runtime/plan/json.h"
+#include "runtime/base/files/files.h"
+#include "runtime/base/json.h"
 #include "runtime/report/assets.h"
 #include "runtime/report/python.h"
 #include "runtime/report/records_json.h"
@@ -22,13 +26,16 @@ namespace expc::exports {
 namespace {
 
 constexpr const char* kSchema = "expc.export/1";
+/// The Python package, what it is needed for, and the way out for a message.
 constexpr report::Package kWriter{"pyarrow", "parquet", "--format csv does without"};
 constexpr report::Package kReader{"pyarrow", "parquet", "JSON lines and CSV do without"};
-constexpr unsigned kReadSeconds = 24 * 60 * 60;  // a download may have hundreds of millions of rows
+/// Time limit for reading Parquet: a download may have hundreds of millions of rows.
+constexpr unsigned kReadSeconds = 24 * 60 * 60;
 
+/// Writes a field of CSV, quoted only if it must be. An empty text is quoted: an empty field means no value.
 void putText(llvm::raw_ostream& out, std::string_view text, bool formulas) {
   std::string fixed = llvm::json::isUTF8(text) ? "" : llvm::json::fixUTF8(text);
-  // These characters begin a formula, by OWASP's list.
+  // These characters begin a formula in a spreadsheet, by OWASP's list on CSV injection.
   if (!formulas && !text.empty() && std::string_view("=+-@\t\r").find(text[0]) != std::string_view::npos)
     fixed = "'" + (fixed.empty() ? std::string(text) : fixed);
   const std::string_view whole = fixed.empty() ? text : fixed;
@@ -44,6 +51,7 @@ void putText(llvm::raw_ostream& out, std::string_view text, bool formulas) {
   out << '"';
 }
 
+/// Writes a cell of CSV, by its type.
 struct CsvValue {
   llvm::raw_ostream& out;
   bool formulas;
@@ -60,6 +68,7 @@ struct CsvValue {
   void operator()(auto value) const { out << fmt::format("{}", value); }
 };
 
+/// Writes a cell as a member of a JSON object, if it has a value.
 struct JsonValue {
   llvm::json::OStream& out;
   llvm::StringRef name;
@@ -68,14 +77,14 @@ struct JsonValue {
   void operator()(auto value) const { out.attribute(name, report::json(value)); }
 };
 
-/// Describes the content of the columns.
+/// Returns name, type and description of each column.
 llvm::json::Array described(const Table& table) {
   llvm::json::Array array;
   for (const Column& column : table.columns) array.push_back(EXPC_FIELDS(column.name, column.type, column.what));
   return array;
 }
 
-/// An array of objects, a line each.
+/// Writes the rows of a table as a JSON array, one object a line, so that line tools can work on it.
 void writeRows(const Table& table, llvm::raw_ostream& out) {
   out << "\"" << table.name << "\": [";
   const char* before = "\n";
@@ -106,27 +115,29 @@ void writeCsv(const Table& table, llvm::raw_ostream& out, bool formulas) {
 void writeJson(std::span<const Source> sources, llvm::raw_ostream& out) {
   const Table measured = measurements(sources), values = series(sources);
   llvm::json::Object columns{{measured.name, described(measured)}, {values.name, described(values)}};
-  out << "{\"schema\": \"" << kSchema << "\",\n\"columns\": " << plan::canonicalJson(std::move(columns)) << ",\n";
+  out << "{\"schema\": \"" << kSchema << "\",\n\"columns\": " << base::canonicalJson(std::move(columns)) << ",\n";
   writeRows(measured, out);
   writeRows(values, out);
   out << "\"reports\": [";
   for (size_t i = 0; i < sources.size(); ++i) {
-    out << (i > 0 ? ",\n" : "\n") << plan::canonicalJson(report::resultJson(sources[i].findings()));
+    out << (i > 0 ? ",\n" : "\n") << base::canonicalJson(report::resultJson(sources[i].findings()));
   }
   out << "]}\n";
 }
 
 llvm::Error writeParquet(const std::string& path, const Table& table) {
-  // The input of assets/write_parquet.py: the columns in one line, then CSV.
+  // The input of assets/write_parquet.py: the description of the columns in one line of JSON, then CSV with all
+  // formulas as they are.
   const auto feed = [&](llvm::raw_ostream& in) {
     llvm::json::Object about{{"schema", kSchema}, {"table", table.name}, {"columns", described(table)}};
-    in << plan::canonicalJson(std::move(about)) << '\n';
+    in << base::canonicalJson(std::move(about)) << '\n';
     writeCsv(table, in);
   };
   llvm::Error error = files::writeBy(path, [&](const std::string& temporary) {
     return report::runPython(report::assets::parquetScript(), {temporary}, feed, kWriter, path);
   });
   return llvm::handleErrors(std::move(error), [](const llvm::ErrorInfoBase& one) {
+    // Another file name does not help a missing package.
     const bool lacks = one.convertToErrorCode() == report::kLacksPackage;
     return base::failure("cannot write {}{}", one.message(), lacks ? "" : "; name another file with --to FILE");
   });

@@ -1,3 +1,7 @@
+// JUnit's XML, which CI systems show as test results: a case for each criterion and for each missing thing. The format
+// has no word for "undecided", so that is an error: a gate then stops, and the difference from a failure stays visible.
+// Checked against the schema of Jenkins (junit-10.xsd).
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,9 +17,10 @@ namespace {
 
 using analysis::Answer;
 
-/// How many criteria came out how, and what is missing, by analysis::Answer.
+/// Numbers of cases by analysis::Answer, criteria and missing things together.
 using Counts = std::array<size_t, 4>;
 
+/// Counts the cases of a study.
 Counts count(const Source& source) {
   Counts counts{};
   for (const auto& result : source.judgement.criteria)
@@ -25,14 +30,16 @@ Counts count(const Source& source) {
   return counts;
 }
 
-/// Skipped cases have a number in suites alone: Jenkins' schema (junit-10.xsd) knows none above them.
+/// Returns the attributes that suites and their root share. Skipped cases are numbered only in suites: the schema knows
+/// no such attribute above them.
 std::string numbers(const Counts& counts) {
   const auto of = [&](Answer answer) { return counts[static_cast<size_t>(answer)]; };
   return fmt::format(R"(tests="{}" failures="{}" errors="{}")", counts[0] + counts[1] + counts[2] + counts[3],
                      of(Answer::Fails), of(Answer::Undecided));
 }
 
-/// `verdict` is what came out, in one line; `lines` are all that is to be said of it.
+/// Returns a case. `verdict` is the outcome in one line, `lines` everything that is to be said about it. A passed case
+/// has no element, only output.
 std::string testCase(const Source& source, const std::string& name, const analysis::Meaning& meaning,
                      const std::string& verdict, const std::string& lines) {
   static constexpr const char* kElements[] = {"", "failure", "error", "skipped"};  // by analysis::Answer
@@ -49,6 +56,7 @@ std::string testCase(const Source& source, const std::string& name, const analys
   return out + "      <system-out>" + xml(lines) + "</system-out>\n    </testcase>\n";
 }
 
+/// Returns the case of a criterion.
 std::string testCase(const Source& source, const report::Judged& judged) {
   const auto& [plan, criterion, result] = judged;
   std::string lines = criterion.text + "\n";
@@ -60,6 +68,7 @@ std::string testCase(const Source& source, const report::Judged& judged) {
                   report::markedVerdict(result) + (why.empty() ? "" : ": " + why), lines);
 }
 
+/// Returns the suite of a study. Its time is the sum over trials that count, its machine that of the newest session.
 std::string suite(const Source& source) {
   double seconds = 0;
   for (const store::Trial& trial : source.results.trials) seconds += trial.seconds;
@@ -69,7 +78,7 @@ std::string suite(const Source& source) {
   if (!source.results.sessions.empty()) {
     const auto newest =
         std::ranges::max_element(source.results.sessions, [](const auto& a, const auto& b) { return a.id < b.id; });
-    // The schema wants a time without fraction and zone.
+    // The schema wants a time without fraction and zone; ours is UTC.
     out += fmt::format(" timestamp=\"{}\" hostname=\"{}\"", timeText({newest->last_seen.wall}).substr(0, 19),
                        xml(newest->where.machine()));
   }
@@ -92,7 +101,7 @@ std::string suite(const Source& source) {
 
 std::string xml(std::string_view text) {
   std::string out = report::html(text);
-  // Two characters of Unicode that HTML only frowns upon end an XML document.
+  // XML 1.0 forbids U+FFFE and U+FFFF, which HTML only discourages; a parser would reject the document.
   for (const std::string_view banned : {"\xef\xbf\xbe", "\xef\xbf\xbf"})
     for (size_t at = 0; (at = out.find(banned, at)) != std::string::npos;) out.replace(at, 3, "\xef\xbf\xbd");
   return out;

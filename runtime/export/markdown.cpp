@@ -1,3 +1,7 @@
+// Markdown for pull requests, of reports and of comparisons. Every text is escaped, since names and reasons may come
+// from a stranger's study or program: it must not ping people, link, or break out of a table. Long parts are folded in
+// <details>, and tables are cut at report::kMostInMarkdown rows.
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -18,22 +22,24 @@
 namespace expc::exports {
 namespace {
 
+/// Returns a row of a table, and the header with its rule.
 std::string row(const std::vector<std::string>& cells) { return fmt::format("| {} |\n", fmt::join(cells, " | ")); }
 
 std::string header(const std::vector<std::string>& cells) {
   return row(cells) + row(std::vector<std::string>(cells.size(), "---"));
 }
 
+/// Returns the line that says how many rows are left out; "" if none are.
 std::string more(size_t all, size_t shown) { return all > shown ? fmt::format("\n… and {} more\n", all - shown) : ""; }
 
-/// What readers may open; a blank line makes Markdown of what is inside.
+/// Returns a part that readers can open. The blank line after <summary> makes the body Markdown again.
 std::string folded(const std::string& title, const std::string& rest, const std::string& body) {
   return body.empty() ? ""
                       : fmt::format("\n<details><summary>{}{}</summary>\n\n{}\n</details>\n", markdownText(title),
                                     rest.empty() ? "" : ": " + markdownText(rest), body);
 }
 
-/// Blocks of a report in Markdown: sentences are a list, and what has tables is folded.
+/// Renders blocks of a report: sentences become a list, tables are folded, figures are left out.
 class MarkdownRenderer {
  public:
   std::string operator()(const report::Paragraph& one) const {
@@ -57,6 +63,7 @@ class MarkdownRenderer {
       return shown;
     };
     std::string out = header(texts([&](size_t i) { return table.heading(table.columns[i]); }));
+    // Columns for the page alone are left out, as on a terminal.
     for (size_t r = 0; r < table.rows.size() && r < report::kMostInMarkdown; ++r)
       out += row(texts([&](size_t i) { return table.rows[r].cells[i].inText(" "); }));
     return table.rows.empty() ? "" : out + more(table.all, report::kMostInMarkdown);
@@ -81,12 +88,15 @@ class MarkdownRenderer {
   }
 
  private:
+  /// Whether a block is a line of a list, which must not be separated by blank lines.
   static bool isSentence(const report::Block& block) { return std::holds_alternative<report::Paragraph>(block); }
 };
 
+/// Returns the table of verdicts with the facts behind them; "" if the study has no criterion.
 std::string verdicts(const Source& source) {
   std::string out;
   for (const report::Judged& judged : report::judgedOf(source.plan, source.judgement)) {
+    // A cell of Markdown has one line, so facts are separated by <br>.
     std::string explanation;
     for (const report::Fact& one : report::verdictFacts(source.findings(), judged))
       explanation += (explanation.empty() ? "" : "<br>") + markdownText(one.label + ": " + one.text);
@@ -98,6 +108,7 @@ std::string verdicts(const Source& source) {
   return out;
 }
 
+/// Returns the summary of one study, verdicts first.
 std::string study(const Source& source) {
   std::string out = fmt::format("### {}\n", markdownText(source.plan.study));
   if (!source.plan.doc.empty()) out += "\n" + markdownText(source.plan.doc) + "\n";
@@ -120,7 +131,8 @@ std::string study(const Source& source) {
 }  // namespace
 
 std::string markdownText(std::string_view text) {
-  const std::string safe = report::html(text);  // first: it makes & and ; of its own
+  // HTML is escaped first, since that adds & and ; of its own; # behind & belongs to such an escape.
+  const std::string safe = report::html(text);
   std::string out;
   for (size_t i = 0; i < safe.size(); ++i) {
     const char c = safe[i];
@@ -129,6 +141,7 @@ std::string markdownText(std::string_view text) {
     else if (std::string_view("\\`*_{}[]|~!$").find(c) != std::string_view::npos)
       out += fmt::format("&#{};", int(c));
     else if (c == '@' || c == ':' || (c == '#' && (i == 0 || safe[i - 1] != '&')))
+      // A zero-width space breaks a mention, an issue or an address without changing its look.
       out += c == ':' && safe.compare(i, 3, "://") != 0 ? ":" : std::string(1, c) + "&#8203;";
     else
       out += c;

@@ -1,3 +1,8 @@
+// Documents about what moved between two sides and about what became of conclusions. Comparing values is
+// analysis/sides; a side's verdicts were judged before. Here they are matched by criterion, differences of machine,
+// build and data are listed beside them, and the outcome is decided. No trial of one side is ever paired with one of
+// the other: they lie in different sessions.
+
 #include "runtime/export/sides.h"
 
 #include <fmt/format.h>
@@ -10,14 +15,15 @@
 #include <tuple>
 #include <utility>
 
-#include "runtime/analysis/format.h"
+#include "runtime/analysis/judge.h"
 #include "runtime/analysis/meaning.h"
 #include "runtime/analysis/sides.h"
+#include "runtime/base/find.h"
+#include "runtime/base/json.h"
+#include "runtime/base/numbers.h"
+#include "runtime/base/text.h"
 #include "runtime/export/table.h"
-#include "runtime/plan/find.h"
-#include "runtime/plan/json.h"
 #include "runtime/report/document.h"
-#include "runtime/report/layout.h"
 #include "runtime/report/records_json.h"
 #include "runtime/report/sections.h"
 #include "runtime/report/verdict_text.h"
@@ -31,25 +37,28 @@ using analysis::Verdict;
 using llvm::json::Object;
 using report::MissingThing;
 
-// Verdicts of the sides.
+// ---- verdicts of the sides
 
-/// A criterion that the study asks, on every side.
+/// A criterion that the study asks, with its result on every side.
 struct Claim {
   const plan::Criterion& criterion;
-  std::vector<const analysis::CriterionResult*> results = {};  // by side; null: it is not asked there
+  /// Results by side; null if the criterion is not asked there.
+  std::vector<const analysis::CriterionResult*> results = {};
 
+  /// The answer on a side, and the verdict as the report words it.
   Answer answer(size_t side) const {
     return results[side] ? analysis::meaningOf(*results[side]).answer : Answer::NotAsked;
   }
   std::string verdict(size_t side) const {
     return results[side] ? report::markedVerdict(*results[side]) : std::string("NOT ASKED");
   }
+  /// Whether the wording differs between the first and the last side, marks of doubt included.
   bool changed() const { return verdict(0) != verdict(results.size() - 1); }
-  /// It held on the first side, and does not on the last.
+  /// Whether it held on the first side and does not on the last.
   bool lost() const { return answer(0) == Answer::Holds && answer(results.size() - 1) != Answer::Holds; }
 
-  /// The outcome of the conclusion, which is a verdict of the first side that stands: not run if there is none, a fail
-  /// if another side is decided otherwise, a pass if all that are decided say the same, inconclusive if none is.
+  /// The outcome of the conclusion, which is a decided verdict of the first side: not run if there is none, a fail if
+  /// another side is decided otherwise, a pass if all decided sides agree, inconclusive if no other side is decided.
   Verdict fate() const {
     const auto decided = [&](size_t side) { return answer(side) == Answer::Holds || answer(side) == Answer::Fails; };
     if (!decided(0)) return Verdict::NotRun;
@@ -63,6 +72,7 @@ struct Claim {
   }
 };
 
+/// The word for the outcome of a conclusion.
 std::string_view fateText(Verdict fate) {
   return fate == Verdict::Pass           ? "replicated"
          : fate == Verdict::Fail         ? "contradicted"
@@ -70,19 +80,20 @@ std::string_view fateText(Verdict fate) {
                                          : "without a conclusion to replicate";
 }
 
-/// In the study's order.
+/// Returns the criteria that are asked, in the study's order.
 std::vector<Claim> claimsOf(const plan::Plan& plan, std::span<const Side> sides) {
   std::vector<Claim> claims;
   for (const plan::Criterion& criterion : plan.criteria) {
     if (criterion.not_asked) continue;
     claims.push_back({criterion});
     for (const Side& side : sides)
-      claims.back().results.push_back(plan::named(side.judgement.criteria, criterion.name));
+      claims.back().results.push_back(base::named(side.judgement.criteria, criterion.name));
   }
   return claims;
 }
 
-/// Each with what the sides say of it: of `every` side with its estimates, else of the last where that changed.
+/// Returns the section of verdicts: with `every` what each side says, with its estimates; else only what the last side
+/// says, if that changed.
 Section verdictsOf(const plan::Plan& plan, std::span<const Side> sides, const std::vector<Claim>& claims, bool every) {
   constexpr size_t kListed = 8;
   Section section{{"verdicts"}};
@@ -100,7 +111,7 @@ Section verdictsOf(const plan::Plan& plan, std::span<const Side> sides, const st
     for (size_t i = 0; i < sides.size(); ++i) {
       const std::string why = claim.results[i] ? report::whyText({plan, claim.criterion, *claim.results[i]}) : "";
       const auto line = [&](const auto& cell) { return report::cellLine(plan, claim.criterion, cell); };
-      const auto cells = claim.results[i] ? report::textsOf(claim.results[i]->cells, line) : std::vector<std::string>();
+      const auto cells = claim.results[i] ? base::textsOf(claim.results[i]->cells, line) : std::vector<std::string>();
       if (every || (claim.changed() && i + 1 == sides.size()))
         section.say({.text = claim.verdict(i) + (why.empty() ? "" : ": " + why), .of = sides[i].name, .depth = 1});
       const std::string look = claim.results[i] ? report::lookText({plan, claim.criterion, *claim.results[i]}) : "";
@@ -120,15 +131,16 @@ Section verdictsOf(const plan::Plan& plan, std::span<const Side> sides, const st
   return section;
 }
 
-std::vector<std::string> namesOf(std::span<const Side> sides) { return report::textsOf(sides, &Side::name); }
+std::vector<std::string> namesOf(std::span<const Side> sides) { return base::textsOf(sides, &Side::name); }
 
-// What two sides differ in.
+// ---- differences between two sides
 
+/// Joins texts; "none" if there are none.
 std::string listed(const std::set<std::string>& texts) {
   return texts.empty() ? "none" : fmt::format("{}", fmt::join(texts, ", "));
 }
 
-/// What the trials of a side say of one thing.
+/// Returns what the trials of a side have, each value once: builds, digests, days.
 std::set<std::string> ofTrials(const Side& side, const std::function<std::string(const store::Trial&)>& of) {
   std::set<std::string> texts;
   for (const store::Trial& trial : side.results.trials) texts.insert(of(trial));
@@ -136,19 +148,20 @@ std::set<std::string> ofTrials(const Side& side, const std::function<std::string
   return texts;
 }
 
+/// Returns the machines of a side's sessions.
 std::string hostsOf(const Side& side) {
   std::set<std::string> hosts;
   for (const store::Session& session : side.results.sessions) hosts.insert(session.where.machine());
   return listed(hosts);
 }
 
-/// "2026-11-21", or the first and the last day.
+/// Returns the day of a side's trials, or the first and the last.
 std::string daysOf(const Side& side) {
   const auto days = ofTrials(side, [](const auto& trial) { return timeText({trial.started}).substr(0, 10); });
   return days.size() < 2 ? listed(days) : *days.begin() + " to " + *days.rbegin();
 }
 
-/// Machine, build, program and data, days: what they differ in beside their values.
+/// Returns the section of what differs between the sides besides their values: any of it may be why values moved.
 Section differences(const Side& one, const Side& other) {
   Section section{{.title = "differences", .folded = true}};
   const auto add = [&](const char* what, const std::function<std::string(const Side&)>& text) {
@@ -171,15 +184,16 @@ Section differences(const Side& one, const Side& other) {
   return section;
 }
 
-/// The scope of the comparison.
+/// Returns the section that says how far the comparison reaches: few sessions cannot show how much sessions differ by
+/// themselves.
 Section scopeOf(const analysis::Sides& sides) {
   const auto of = [](const analysis::Scope& side) {
-    return report::counted(side.sessions, "session") + ", " + report::counted(side.nodes, "node");
+    return base::counted(side.sessions, "session") + ", " + base::counted(side.nodes, "node");
   };
   Section section{{.title = "scope", .folded = true}};
   const auto say = [&](const std::string& text) {
     section.say({text});
-    section.json.push_back(plan::jsonText(text));
+    section.json.push_back(base::jsonText(text));
   };
   say(fmt::format("before: {}; after: {}; no value of one side is paired with one of the other", of(sides.before),
                   of(sides.after)));
@@ -196,7 +210,7 @@ Section scopeOf(const analysis::Sides& sides) {
   return section;
 }
 
-/// What fails after and did not before, and what one side has no value of, so that it cannot be compared.
+/// Returns what fails after and did not before, and what one side has no value of, so that it cannot be compared.
 std::vector<MissingThing> missingOf(const plan::Plan& plan, const analysis::Judgement& before,
                                     const analysis::Judgement& after) {
   std::vector<MissingThing> all = report::missingThings(plan, after);
@@ -211,18 +225,19 @@ std::vector<MissingThing> missingOf(const plan::Plan& plan, const analysis::Judg
   for (const analysis::PointStatus& now : after.points) {
     const analysis::PointStatus* then = before.status(now.point, now.kind);
     const plan::Point* point = plan.findPoint(now.point);
+    // Only a point that newly loses blocks, or newly runs out of memory.
     if (!then || !point || (now.lost == 0 || then->lost > 0) == (!ran_out(now) || ran_out(*then))) continue;
     std::string what = analysis::missingPoint(plan, now.kind, *point);
     if (known(what)) continue;
     all.push_back({std::move(what),
-                   ran_out(now)
-                       ? now.memory_reason
-                       : fmt::format("it failed in {}: {}", report::counted(now.lost, "block"), now.last_reason),
+                   ran_out(now) ? now.memory_reason
+                                : fmt::format("it failed in {}: {}", base::counted(now.lost, "block"), now.last_reason),
                    Verdict::Broken});
   }
   return all;
 }
 
+/// Returns the section of what is missing; `rest` explains its title.
 Section missingSection(const std::vector<MissingThing>& missing, const char* rest) {
   Section section{{.title = "missing", .rest = missing.empty() ? "" : rest}};
   append(section.part.blocks, report::missingLines(missing));
@@ -230,23 +245,23 @@ Section missingSection(const std::vector<MissingThing>& missing, const char* res
   return section;
 }
 
-// Values that moved.
+// ---- values that moved
 
-/// "1.12x [1.10x, 1.14x]", "+3.0 ms".
+/// Formats a change: "1.12x [1.10x, 1.14x]", "+3.0 ms".
 std::string changeText(const Shift& shift) {
   if (!shift.estimate) return "–";
   const std::string_view unit = shift.ratio ? "x" : std::string_view(shift.unit);
   const std::string_view dimension = shift.ratio                  ? ""
-                                     : shift.dimension == "share" ? analysis::kPoints
+                                     : shift.dimension == "share" ? base::kPoints
                                                                   : std::string_view(shift.dimension);
-  if (!shift.constant && shift.interval)
-    return analysis::formatEstimate(*shift.estimate, *shift.interval, unit, dimension);
-  return analysis::formatQuantity(*shift.estimate, unit, dimension) + (shift.constant ? " constant" : "");
+  if (!shift.constant && shift.interval) return base::formatEstimate(*shift.estimate, *shift.interval, unit, dimension);
+  return base::formatQuantity(*shift.estimate, unit, dimension) + (shift.constant ? " constant" : "");
 }
 
+/// Returns the row of a change. The last cell says which way it goes, and whether that is within the margin.
 report::Row rowOf(const Shift& shift, double margin) {
   const auto value = [&](const std::optional<double>& one) {
-    return one ? analysis::formatQuantity(*one, shift.unit, shift.dimension) : std::string("–");
+    return one ? base::formatQuantity(*one, shift.unit, shift.dimension) : std::string("–");
   };
   const char* way = shift.apart                       ? "undecided"
                     : !shift.worse                    ? ""
@@ -262,12 +277,13 @@ report::Row rowOf(const Shift& shift, double margin) {
            {way}}};
 }
 
-/// "3 of 24 moved (Holm over 24 at 95 %); 4 could not have been found to move with so few values".
+/// Summarises the shifts: "3 of 24 moved (Holm over 24 at 95 %); 4 could not have been found to move with so few
+/// values".
 std::string summary(const analysis::Sides& sides) {
   const auto count = [&](bool Shift::* is) { return std::ranges::count(sides.shifts, true, is); };
   std::string text = fmt::format("{} of {} moved", count(&Shift::moved), sides.shifts.size());
   if (sides.tested > 0)
-    text += fmt::format(" (Holm over {} at {})", sides.tested, analysis::formatConfidence(analysis::kConfidence));
+    text += fmt::format(" (Holm over {} at {})", sides.tested, base::formatConfidence(analysis::kConfidence));
   if (const auto apart = count(&Shift::apart))
     text += fmt::format("; {} undecided: the sides differ, but no more than sessions of one side may differ", apart);
   if (const size_t few = sides.shifts.size() - static_cast<size_t>(count(&Shift::tellable)))
@@ -277,7 +293,8 @@ std::string summary(const analysis::Sides& sides) {
   return text;
 }
 
-/// A row for what moved, regressions first, then by how sure it is, and for what lies apart in these sessions.
+/// Returns the section of values: a row for each that moved, regressions first, then by p, and for each whose sides lie
+/// apart no more than sessions may. All values are in the JSON.
 Section values(const analysis::Sides& sides, double margin) {
   using Kind = report::Column::Kind;
   report::Table table{
@@ -299,7 +316,8 @@ Section values(const analysis::Sides& sides, double margin) {
   return section;
 }
 
-/// The outcome of the whole comparison.
+/// Decides the outcome of the whole comparison, as the header says. A lost verdict fails only if something moved, for
+/// worse or in no known direction: otherwise fewer trials may be the reason.
 Verdict outcomeOf(const analysis::Sides& sides, const std::vector<Claim>& claims,
                   const std::vector<MissingThing>& missing) {
   const auto any = [&](const auto& holds) { return std::ranges::any_of(sides.shifts, holds); };
@@ -365,7 +383,8 @@ Document conclusions(const plan::Plan& plan, std::span<const Side> sides) {
   Verdict outcome = Verdict::NotRun;
   for (const Verdict fate : {Verdict::Fail, Verdict::Inconclusive, Verdict::Pass, Verdict::NotRun})
     if (const auto count = std::ranges::count(claims, fate, &Claim::fate)) {
-      if (counts.empty()) outcome = fate;  // the worst
+      // The order is from worst to best, so the first that occurs is the outcome.
+      if (counts.empty()) outcome = fate;
       counts.push_back(fmt::format("{} {}", count, fateText(fate)));
     }
   if (claims.empty()) counts.emplace_back("the study has no criterion, so there is nothing to replicate");
@@ -376,12 +395,13 @@ Document conclusions(const plan::Plan& plan, std::span<const Side> sides) {
     for (const MissingThing& one : report::missingThings(plan, side.judgement))
       missing.push_back({one.what + " on " + side.name, one.why, one.verdict});
   }
+  // Everything replicated, but not everything could be looked at.
   if (outcome == Verdict::Pass && !missing.empty()) outcome = Verdict::Inconclusive;
   Document document(plan, namesOf(sides), broken ? Verdict::Broken : outcome);
-  document.title += "conclusions of " + sides.front().name + " on " + report::joined(namesOf(sides.subspan(1)));
+  document.title += "conclusions of " + sides.front().name + " on " + base::joined(namesOf(sides.subspan(1)));
   if (document.outcome == Verdict::NotRun) document.exit_code = 5;
   document.sections = {verdictsOf(plan, sides, claims, true), missingSection(missing, "what has no value elsewhere")};
-  document.sections[0].part.rest = report::joined(counts);
+  document.sections[0].part.rest = base::joined(counts);
   return document;
 }
 

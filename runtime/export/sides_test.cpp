@@ -4,7 +4,7 @@
 
 #include <limits>
 
-#include "runtime/plan/json.h"
+#include "runtime/base/json.h"
 #include "tests/support/report/example_results.h"
 
 namespace expc::exports {
@@ -48,7 +48,7 @@ TEST_CASE("a value that is infinite is one of a course, in text and in JSON") {
   const Document document = bySession(report::exampleResults().plan, {"results"}, {course}, true);
   CHECK(text(document, 100, false).find("epochs at precision=fp64: 3 sessions, inf now\n      ▁▁█\n") !=
         std::string::npos);
-  CHECK(plan::canonicalJson(json(document)).find("\"median\":\"inf\"") != std::string::npos);
+  CHECK(base::canonicalJson(json(document)).find("\"median\":\"inf\"") != std::string::npos);
 }
 
 TEST_CASE("timeouts of the newest session are shown, and sessions that were all disturbed leave the answer open") {
@@ -60,7 +60,7 @@ TEST_CASE("timeouts of the newest session are shown, and sessions that were all 
   CHECK(document.exit_code == 0);
   CHECK(text(document, 100, false).find("timed out: 3 trials in 1 session, 3 of 4 in the newest\n") !=
         std::string::npos);
-  CHECK(plan::canonicalJson(json(document)).find("\"timeouts\":3") != std::string::npos);
+  CHECK(base::canonicalJson(json(document)).find("\"timeouts\":3") != std::string::npos);
   course.gaps = 2;
   course.lost = {{.session = 3, .reason = "others took its cores", .disturbed = true}};
   document = bySession(plan, {"results"}, {course}, false);
@@ -89,7 +89,7 @@ TEST_CASE("a newest session that is outlying for worse is shown and leaves the a
   CHECK(said.find("outlying, worse: the newest session lies beyond all others: 1.20 s, where their median is 1.00 s") !=
         std::string::npos);
   CHECK(markdown(document).find("outlying, worse") != std::string::npos);
-  CHECK(plan::canonicalJson(json(document)).find("\"outlying\":{\"sessions\":1,\"usual\":1,\"worse\":true}") !=
+  CHECK(base::canonicalJson(json(document)).find("\"outlying\":{\"sessions\":1,\"usual\":1,\"worse\":true}") !=
         std::string::npos);
   course.outlying->worse = false;
   CHECK(bySession(plan, {"results"}, {course}, false).exit_code == 0);
@@ -101,7 +101,7 @@ TEST_CASE("a newest session that is outlying for worse is shown and leaves the a
   CHECK(said.find("; 1 with a drift") != std::string::npos);
   CHECK(said.find("drift or step, worse: 1.00 s → 1.10 s") != std::string::npos);
   CHECK(said.find("these sessions do not tell a drift from a step") != std::string::npos);
-  CHECK(plan::canonicalJson(json(document)).find("\"or_step\":true") != std::string::npos);
+  CHECK(base::canonicalJson(json(document)).find("\"or_step\":true") != std::string::npos);
 }
 
 }  // namespace

@@ -1,3 +1,8 @@
+// The columns and rows of the two tables. Each column is an entry of a list below: name, type, description, and a
+// function that takes its value from the row's subject (Said). Adding a column means adding an entry, and a line in
+// docs/export.md. Trials come from the history, in the order of their numbers, and are looked up in the plan, which may
+// no longer have their points or metrics.
+
 #include "runtime/export/table.h"
 
 #include <fmt/chrono.h>
@@ -12,40 +17,45 @@
 #include <utility>
 
 #include "runtime/analysis/readings.h"
-#include "runtime/plan/find.h"
-#include "runtime/report/layout.h"
+#include "runtime/base/find.h"
+#include "runtime/base/text.h"
 
 namespace expc::exports {
 namespace {
 
-/// The subject of a row, whose cells borrow from here.
+/// The subject of a row. Cells borrow their texts from here, so it lives until the row was written.
 struct Said {
   const plan::Plan& plan;
   const store::Trial& trial;
-  const plan::Point* point;  // null: the plan has none such
-  std::string_view label;    // of that
+  /// The trial's point; null if the plan does not have it. `label` names its levels.
+  const plan::Point* point;
+  std::string_view label;
+  /// Whether the report counts the trial.
   bool counts;
-  const store::Session* session;  // null: not known, as with the block
+  /// The trial's session and block; null if the store lost them.
+  const store::Session* session;
   const store::Block* block;
   std::string notes, host, seed;
-  // Of this row alone:
-  std::string_view name = {};            // of the metric or the series; "": there is none
-  const plan::Metric* metric = nullptr;  // null: the plan has none such
+  // The members below change from row to row.
+  /// Name of the metric or series; "" if the trial has none.
+  std::string_view name = {};
+  /// The plan's metric of that name; null if the plan has none.
+  const plan::Metric* metric = nullptr;
   Cell value = {};
   bool diverged = false;
   int64_t step = 0;
 };
 
-/// A column and what it says.
+/// A column and the function that takes its value.
 struct Described {
   Column column;
   std::function<Cell(const Said&)> cell;
 };
 
-/// None for an empty text.
+/// Returns a cell with the text, or none if it is empty.
 Cell textOrNone(std::string_view text) { return text.empty() ? Cell() : Cell(text); }
 
-// What a row says of its trial, in both tables; the measurements say more of it.
+// Columns of both tables, about the trial.
 const Described kWhat[] = {
     {{"study", Type::Text, "the study that the export was asked for"},
      [](const Said& of) -> Cell { return of.plan.study; }},
@@ -61,6 +71,7 @@ const Described kWhat[] = {
      [](const Said& of) -> Cell { return of.trial.id; }},
     {{"counts", Type::Truth, "whether the report counts the trial"}, [](const Said& of) -> Cell { return of.counts; }},
 };
+// Columns of measurements, about the metric.
 const Described kMetric[] = {
     {{"metric", Type::Text, "the metric's name; empty of a trial without any value"},
      [](const Said& of) { return textOrNone(of.name); }},
@@ -78,6 +89,7 @@ const Described kMetric[] = {
     {{"diverged", Type::Truth, "whether the value is not finite, so that it counts as worse than every other"},
      [](const Said& of) { return of.name.empty() ? Cell() : Cell(of.diverged); }},
 };
+// Columns of measurements, about how the trial was run.
 const Described kTrial[] = {
     {{"status", Type::Text, "valid, failed, timeout, infeasible (out of memory) or invalid (disturbed)"},
      [](const Said& of) -> Cell { return toString(of.trial.status); }},
@@ -121,6 +133,7 @@ const Described kTrial[] = {
     {{"null_cards", Type::Truth, "whether it ran on cards that compute nothing, so that it measured nothing"},
      [](const Said& of) -> Cell { return of.trial.onNullCards(); }},
 };
+// Columns of series, about the value.
 const Described kValue[] = {
     {{"series", Type::Text, "the name of the series: a metric, or what a worker recorded beside them"},
      [](const Said& of) -> Cell { return of.name; }},
@@ -131,6 +144,7 @@ const Described kValue[] = {
     {{"value", Type::Real, "the value"}, [](const Said& of) { return of.value; }},
 };
 
+/// Returns the narrowest type for all levels of a factor.
 Type typeOf(const plan::Factor& factor) {
   Type type = Type::Integer;
   for (const plan::Level& level : factor.levels) {
@@ -140,15 +154,15 @@ Type typeOf(const plan::Factor& factor) {
   return factor.levels.empty() ? Type::Text : type;
 }
 
-/// What holds values of both.
+/// Returns the type that holds values of both.
 Type common(Type first, Type second) {
   if (first == second) return first;
   return first == Type::Text || second == Type::Text ? Type::Text : Type::Real;
 }
 
-/// None where the study has no such factor, or it is not active at the point.
+/// Returns the level of a factor at the row's point; none if the study has no such factor, or it is not active there.
 Cell levelCell(const Said& of, const std::string& factor, Type type) {
-  const plan::Factor* found = plan::named(of.plan.factors, factor);
+  const plan::Factor* found = base::named(of.plan.factors, factor);
   const size_t at = found ? size_t(found - of.plan.factors.data()) : SIZE_MAX;
   if (!of.point || at >= of.point->levels.size() || of.point->levels[at] == plan::kInactive) return {};
   const plan::Level& level = found->levels[of.point->levels[at]];
@@ -157,10 +171,10 @@ Cell levelCell(const Said& of, const std::string& factor, Type type) {
   return std::string_view(level.value.getAsString().value_or(level.label));
 }
 
-/// The factors of several studies: a number in base units where every level of the factor is one, else the level as it
-/// is written, a string without its quotes. Those of one name share a column.
+/// Returns a column for each name of a factor in any study. It is a number in base units if every level is a number,
+/// else the level as the study writes it, a string without its quotes. Factors of the same name share a column.
 std::vector<Described> factorsOf(std::span<const Source> sources) {
-  report::InOrder<std::string, Type> factors;
+  base::InOrder<std::string, Type> factors;
   for (const Source& source : sources)
     for (const plan::Factor& factor : source.plan.factors) {
       const auto [known, fresh] = factors.try_emplace(factor.name, typeOf(factor));
@@ -177,10 +191,11 @@ std::vector<Described> factorsOf(std::span<const Source> sources) {
   return columns;
 }
 
+/// Called for each row once its subject is complete.
 using Emit = llvm::function_ref<void()>;
 
-/// A row for every metric that a trial has a value of, or said that its device cannot give: those of the plan in its
-/// order, then what else was measured of it. A trial that is not valid has no derived ones.
+/// Emits a row for every metric of which the trial has a value, or said that its device cannot give one: first those of
+/// the plan, in its order, then whatever else was measured. A trial that is not valid has no derived metrics.
 void metricRows(Said& of, Emit emit) {
   const auto put = [&](std::string_view name, Cell value, bool diverged) {
     of.name = name;
@@ -194,7 +209,8 @@ void metricRows(Said& of, Emit emit) {
     if (metric.derived && of.trial.status != store::TrialStatus::Valid) continue;
     const auto reading = analysis::readMetric(of.plan, of.point, of.trial, metric.name);
     const auto read = of.trial.metrics.find(metric.name);
-    if (reading.worst.diverged)  // as the program wrote it
+    // A diverged value is exported as the program wrote it (inf or nan); the judgement counts it as worst.
+    if (reading.worst.diverged)
       put(metric.name, read == of.trial.metrics.end() ? std::nan("") : read->second, true);
     else if (reading.value)
       put(metric.name, *reading.value, false);
@@ -202,9 +218,11 @@ void metricRows(Said& of, Emit emit) {
   for (const auto& [name, value] : of.trial.metrics)
     if (!of.plan.findMetric(name)) put(name, value, !std::isfinite(value));
   for (const std::string& name : of.trial.not_on_device) put(name, Cell(), false);
+  // No value at all: one row still says that there was a trial, and how it ended.
   if (of.name.empty()) emit();
 }
 
+/// Emits a row for every value of every series; steps count from 1.
 void valueRows(Said& of, Emit emit) {
   for (const auto& [name, values] : of.trial.series) {
     of.name = name;
@@ -218,13 +236,14 @@ void valueRows(Said& of, Emit emit) {
   }
 }
 
-/// Null where there is none.
+/// Returns the entry of a map, or null.
 const auto* entryOf(const auto& all, const auto& key) {
   const auto found = all.find(key);
   return found == all.end() ? nullptr : &found->second;
 }
 
-/// Of the parts and the factors; `rows` makes those of one trial.
+/// Returns the table with the columns of `parts` and of all factors; `rows` emits the rows of one trial. Lookups are
+/// built once for each study, since a history may have a million trials.
 Table tableOf(const char* name, std::span<const Source> sources,
               std::initializer_list<std::span<const Described>> parts, void (*rows)(Said&, Emit)) {
   std::vector<Described> described;
@@ -271,7 +290,7 @@ std::string_view toString(Type type) {
 }
 
 std::string timeText(UnixTime time) {
-  // A foreign store may hold any number; years of five digits are no dates.
+  // A stranger's store may hold any number; years of five digits are no dates of ISO 8601.
   const double last = 253402300799;
   const int64_t all = std::isfinite(time.seconds) ? std::llround(std::min(std::max(time.seconds, 0.0), last) * 1e6) : 0;
   const std::time_t whole = all / 1000000;

@@ -1,6 +1,9 @@
 #pragma once
 
-// The two tables of an export ("expc.export/1"; docs/export.md lists the columns), and what they are made from.
+// The two tables of an export ("expc.export/1"; docs/export.md lists their columns): a row for each trial and metric,
+// and a row for each value of a series. A table is a list of described columns and a function that produces rows on
+// demand; formats.h writes them. Tables hold every trial of a study's points, also those that do not count, so that
+// readers can select for themselves.
 
 #include <llvm/ADT/STLFunctionalExtras.h>
 
@@ -12,56 +15,63 @@
 #include <variant>
 #include <vector>
 
-#include "runtime/analysis/judgement.h"
+#include "runtime/analysis/results.h"
 #include "runtime/plan/plan.h"
 #include "runtime/store/store.h"
 
 namespace expc::exports {
 
-/// One study with all that is known of it: what an export is made from.
+/// One study with everything that an export is made from.
 struct Source {
   plan::Plan plan;
-  store::Results results;  // what counts
+  /// The results that count for the judgement.
+  store::Results results;
   analysis::Judgement judgement;
-  store::History history;  // all that there is of its points
+  /// Every trial of the plan's points that the store holds, whether it counts or not.
+  store::History history;
 
+  /// Returns the parts that functions of the report take; refers to this object.
   analysis::Findings findings() const { return {plan, judgement, results}; }
 };
 
+/// The type of a column's values.
 enum class Type { Text, Integer, Real, Truth, Time };
-/// "text", "integer", "real", "truth", "time".
+/// Returns "text", "integer", "real", "truth" or "time".
 std::string_view toString(Type type);
 
+/// A column of a table.
 struct Column {
   std::string name;
   Type type = Type::Text;
-  std::string what;  // one line: what it holds, and when it is empty
+  /// One line for readers: what it holds, and when it is empty.
+  std::string what;
 };
 
-/// Seconds of Unix time.
+/// A moment, in seconds of Unix time.
 struct UnixTime {
   double seconds = 0;
 };
-/// "2026-11-23T08:13:55.250000Z"; no date before 1970 or after the year 9999.
+/// Returns "2026-11-23T08:13:55.250000Z". Moments before 1970 or after the year 9999 are moved to these bounds, and
+/// what is not finite is 1970.
 std::string timeText(UnixTime time);
 
-/// A value of a row; std::monostate where there is none. Text is borrowed until the row was written.
+/// A value of a row; std::monostate means none. Texts are borrowed until the row was written.
 using Cell = std::variant<std::monostate, std::string_view, int64_t, double, bool, UnixTime>;
 using Row = std::span<const Cell>;
 
-/// Columns that say what they hold, and rows that are handed on one at a time, so that nothing is held in memory but
-/// the records that they are made from. A row has a cell for each column, of the column's type or none.
+/// Columns, and rows that are passed on one at a time, so that memory holds only the records that they are made from. A
+/// row has a cell for each column, of the column's type or none.
 struct Table {
   const char* name;
   std::vector<Column> columns = {};
   std::function<void(llvm::function_ref<void(Row)> take)> rows = {};
 };
 
-/// A row for each trial and metric, derived ones included; of a trial without any value one row without a metric. By
-/// study, then by trial, then by metric. The last columns are `factor_NAME` for every factor of the studies, in their
-/// order. It refers to the sources, as the next one does.
+/// The table with a row for each trial and metric, derived metrics included; a trial without any value has one row
+/// without a metric. Rows are sorted by study, trial and metric. The last columns are `factor_NAME` for every factor of
+/// all studies, in their order. Both tables refer to the sources, which must outlive them.
 Table measurements(std::span<const Source> sources);
-/// A row for each value of each series, with the same factors.
+/// The table with a row for each value of each series, with the same columns of factors.
 Table series(std::span<const Source> sources);
 
 }  // namespace expc::exports

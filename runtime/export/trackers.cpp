@@ -1,5 +1,6 @@
-// Exports for services that follow benchmarks from commit to commit: the median of each metric at each point, with the
-// ends of its interval.
+// Exports for services that follow benchmarks from commit to commit (Bencher, github-action-benchmark, OpenMetrics):
+// the median of each metric at each point, with the ends of its interval. These services keep numbers only, so values
+// that are not finite are left out, and names must stay the same from run to run.
 
 #include <fmt/format.h>
 #include <llvm/ADT/STLFunctionalExtras.h>
@@ -11,8 +12,9 @@
 #include <string>
 #include <vector>
 
+#include "runtime/base/hash.h"
+#include "runtime/base/json.h"
 #include "runtime/export/formats.h"
-#include "runtime/plan/json.h"
 
 namespace expc::exports {
 namespace {
@@ -20,25 +22,27 @@ namespace {
 using llvm::json::Array;
 using llvm::json::Object;
 
-/// A finite median. It refers to its source, which must outlive it.
+/// A finite median with its place. Refers to its source, which must outlive it.
 struct Median {
   const plan::Plan& plan;
   const plan::Point& point;
   const plan::Metric& metric;
   const analysis::Summary& summary;
 
-  /// "precision gpus=2"
+  /// Returns the benchmark's name: "STUDY FACTOR=LEVEL …", or the study's name for a point without factors.
   std::string benchmark() const {
     const std::string label = plan.label(point);
     return utf8(label.empty() ? plan.study : plan.study + " " + label);
   }
-  static std::string utf8(const std::string& text) { return plan::jsonText(text).getAsString()->str(); }
+  static std::string utf8(const std::string& text) { return base::jsonText(text).getAsString()->str(); }
+  /// Returns the interval if both ends are finite.
   std::optional<stats::Interval> interval() const {
     const auto& one = summary.interval;
     return one && std::isfinite(one->low) && std::isfinite(one->high) ? one : std::nullopt;
   }
 };
 
+/// Calls `take` for every finite median, by study, point and metric.
 void eachMedian(std::span<const Source> sources, llvm::function_ref<void(const Median&)> take) {
   for (const Source& source : sources)
     for (const plan::Point& point : source.plan.points)
@@ -48,11 +52,13 @@ void eachMedian(std::span<const Source> sources, llvm::function_ref<void(const M
           take({source.plan, point, metric, *found});
 }
 
+/// Replaces all but letters and digits: names of OpenMetrics allow no others.
 std::string withLetters(std::string name) {
   std::ranges::replace_if(name, [](char c) { return !llvm::isAlnum(c); }, '_');
   return name;
 }
 
+/// Returns NAME="VALUE" with OpenMetrics' escapes.
 std::string labelText(const std::string& name, const std::string& value) {
   std::string text;
   for (const char c : Median::utf8(value))
@@ -63,6 +69,7 @@ std::string labelText(const std::string& name, const std::string& value) {
 }  // namespace
 
 std::string bencher(std::span<const Source> sources) {
+  // Bencher's limits. A longer name becomes the point's id or a hash, which also stays the same from run to run.
   constexpr size_t kLongestBenchmark = 1024, kLongestMeasure = 64;
   std::map<std::string, Object> benchmarks;
   eachMedian(sources, [&](const Median& one) {
@@ -73,11 +80,11 @@ std::string bencher(std::span<const Source> sources) {
     }
     const std::string benchmark = one.benchmark(), measure = Median::utf8(one.metric.name);
     benchmarks[benchmark.size() <= kLongestBenchmark ? benchmark : one.point.id]
-              [measure.size() <= kLongestMeasure ? measure : plan::shortHash(measure)] = std::move(value);
+              [measure.size() <= kLongestMeasure ? measure : base::shortHash(measure)] = std::move(value);
   });
   Object all;
   for (auto& [name, measures] : benchmarks) all[name] = std::move(measures);
-  return plan::prettyJson(std::move(all)) + "\n";
+  return base::prettyJson(std::move(all)) + "\n";
 }
 
 std::string actionBenchmark(std::span<const Source> sources, plan::Direction better) {
@@ -85,18 +92,19 @@ std::string actionBenchmark(std::span<const Source> sources, plan::Direction bet
   eachMedian(sources, [&](const Median& one) {
     if (one.metric.better != better) return;
     Object entry{{"name", one.benchmark() + ": " + Median::utf8(one.metric.name)},
-                 {"unit", plan::jsonText(one.metric.unit)},
+                 {"unit", base::jsonText(one.metric.unit)},
                  {"value", *one.summary.median},
                  {"extra", fmt::format("median of {} trials", one.summary.n)}};
     if (const auto interval = one.interval()) entry["range"] = fmt::format("[{}, {}]", interval->low, interval->high);
     all.push_back(std::move(entry));
   });
-  return plan::prettyJson(std::move(all)) + "\n";
+  return base::prettyJson(std::move(all)) + "\n";
 }
 
 std::string openMetrics(std::span<const Source> sources) {
   static const std::map<std::string, std::string> kUnits{{"s", "seconds"}, {"B", "bytes"}};
-  std::map<std::string, std::string> families;  // a family's lines stand together
+  // OpenMetrics wants the lines of a family together, while medians come by point: collect them by family.
+  std::map<std::string, std::string> families;
   eachMedian(sources, [&](const Median& one) {
     const auto unit = kUnits.find(one.metric.unit);
     std::string name = "expc_" + withLetters(one.metric.name);
@@ -107,6 +115,7 @@ std::string openMetrics(std::span<const Source> sources) {
       if (unit != kUnits.end()) lines += fmt::format("# UNIT {} {}\n", name, unit->second);
       lines += fmt::format("# HELP {} median over trials, and the ends of its 95 % interval\n", name);
     }
+    // Two factors whose names differ only in signs would give a label twice, which is invalid; the map keeps one.
     std::map<std::string, std::string> labels;
     for (size_t i = 0; i < one.plan.factors.size(); ++i) {
       const std::string label = "factor_" + withLetters(one.plan.factors[i].name);

@@ -1,3 +1,8 @@
+// The serving process: one thread that answers one request after the other and makes pages when they are asked for. Its
+// costs to the run are bounded: it has a lower priority, makes a page at most a twentieth of the time, and leaves out
+// what would simulate on all cores. A browser is not trusted: its header is limited in size and time, and it can choose
+// nothing but a page's number.
+
 #include "runtime/live/server.h"
 
 #include <arpa/inet.h>
@@ -24,12 +29,12 @@
 #include <optional>
 
 #include "runtime/analysis/index.h"
-#include "runtime/analysis/judgement.h"
+#include "runtime/analysis/judge.h"
 #include "runtime/analysis/needs.h"
+#include "runtime/base/text.h"
 #include "runtime/report/document.h"
 #include "runtime/report/html.h"
 #include "runtime/report/html_text.h"
-#include "runtime/report/layout.h"
 #include "runtime/report/wording.h"
 #include "runtime/simulate/forecast.h"
 #include "runtime/store/store.h"
@@ -40,22 +45,24 @@ namespace {
 namespace http = boost::beast::http;
 using Clock = std::chrono::steady_clock;
 
-/// With a browser that does not go on.
+/// How long a slow browser may take for a request, and for its answer; others wait meanwhile.
 constexpr std::chrono::seconds kPatience{2};
+/// The largest header of a request that is read, in bytes.
 constexpr size_t kMostHeader = 16 * 1024;
-/// A page loads itself again every five seconds: one that did not for so long is closed.
+/// A page reloads itself every five seconds, so one that did not for this long is closed.
 constexpr std::chrono::seconds kOpen{9};
 
+/// Returns an answer of plain text.
 Answer plain(unsigned status, const char* why) { return {status, "text/plain; charset=utf-8", why}; }
 
-/// Waits until `fd` can be read or written; false where that does not happen in time.
+/// Waits until `fd` can be read or written; false if `until` passes first.
 bool isReady(int fd, short event, Clock::time_point until) {
   const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - Clock::now()).count();
   pollfd wait{fd, event, 0};
   return left > 0 && ::poll(&wait, 1, static_cast<int>(left)) == 1;
 }
 
-/// The head of a request; nothing where it does not come whole, in time, and as HTTP. A body is not read.
+/// Reads the head of a request; nothing if it does not arrive whole, in time and as HTTP. A body is not read.
 std::optional<Request> readRequest(int fd) {
   const auto until = Clock::now() + kPatience;
   std::string head;
@@ -76,6 +83,7 @@ std::optional<Request> readRequest(int fd) {
                  std::string(message[http::field::host])};
 }
 
+/// Sends the text as far as the browser takes it in time; a failure concerns nobody but that browser.
 void send(int fd, std::string_view text) {
   const auto until = Clock::now() + kPatience;
   while (!text.empty() && isReady(fd, POLLOUT, until)) {
@@ -85,10 +93,12 @@ void send(int fd, std::string_view text) {
   }
 }
 
+/// The most running trials that the page lists.
 constexpr size_t kShownRunning = 8;
-constexpr unsigned kShare = 20;  // making a page takes one of so many parts of the time
+/// Making pages takes at most one of this many parts of the time.
+constexpr unsigned kShare = 20;
 
-/// "14 of 16 timed trials, about 3 s left". Controls are trials too.
+/// Describes the progress of a study: "14 of 16 timed trials, about 3 s left". Trials of controls count, too.
 std::string progressText(const plan::Plan& plan, const store::Results& results, const analysis::Index& index) {
   std::vector<std::string> kinds;
   for (const plan::KindDesign& design : plan.design.kinds) {
@@ -105,6 +115,7 @@ std::string progressText(const plan::Plan& plan, const store::Results& results, 
   return fmt::format("{}", fmt::join(kinds, "; "));
 }
 
+/// Lists the trials of the study that have started and not ended; "" if there are none.
 std::string runningText(const plan::Plan& plan, const std::vector<store::Trial>& unended) {
   std::vector<std::string> running;
   for (const store::Trial& trial : unended)
@@ -114,7 +125,7 @@ std::string runningText(const plan::Plan& plan, const std::vector<store::Trial>&
   return ". Running now: " + report::fewOf(std::move(running), kShownRunning);
 }
 
-/// The report pages of several studies that one run measures, one after the other, as its results folder has them.
+/// The report pages of the studies that one run measures one after the other, made from its results folder.
 class Pages {
  public:
   Pages(const std::vector<plan::Plan>& plans, std::string folder) : folder_(std::move(folder)) {
@@ -122,9 +133,9 @@ class Pages {
   }
   size_t count() const { return pages_.size(); }
 
-  /// The page of a study, which says above what runs and what is left, and loads itself again until the run has ended.
-  /// It is made anew where something was recorded since, and at most once in twenty times as long as making it takes,
-  /// so that looking costs a run no more than a twentieth of one core. A folder that cannot be read is told.
+  /// Returns the page of a study, with what runs and what is left above it; it reloads itself until the run has ended.
+  /// It is made anew only if something was recorded since, and at most once in twenty times as long as making it takes,
+  /// so that watching costs a run at most a twentieth of a core. If the folder cannot be read, the page says so.
   std::string page(size_t study, std::optional<int> ended) {
     Page& page = pages_.at(study);
     if (auto error = refresh(page, ended))
@@ -132,20 +143,23 @@ class Pages {
           "<!doctype html>\n<html lang=\"en\"><head><title>{0}</title>{1}</head><body><p>{2}</p></body>"
           "</html>\n",
           report::html(page.plan.study), report::kLoadAgain,
-          report::html(report::printable(llvm::toString(std::move(error)))));
+          report::html(base::printable(llvm::toString(std::move(error)))));
     return page.text;
   }
 
  private:
+  /// A page and what it was made from.
   struct Page {
     plan::Plan plan;
     std::string text = "";
     std::optional<int> ended = {};
-    uint64_t recorded = 0;  // bytes of journals that `text` is made from
+    /// Bytes of the journals that `text` was made from. Journals only grow, so another number means news.
+    uint64_t recorded = 0;
+    /// When it may be made again.
     Clock::time_point not_before = {};
   };
 
-  /// To the pages of the other studies.
+  /// Returns the links to pages of the run's other studies.
   std::string links(const Page& shown) const {
     std::string text;
     for (size_t i = 0; i < pages_.size(); ++i)
@@ -153,6 +167,7 @@ class Pages {
     return text.empty() ? "" : " Other studies of this run:" + text;
   }
 
+  /// Makes the page anew if there is news and its time has come, or the run has ended meanwhile.
   llvm::Error refresh(Page& page, std::optional<int> ended) const {
     auto journals = store::listJournals(folder_);
     if (!journals) return journals.takeError();
@@ -185,7 +200,8 @@ class Pages {
   std::string folder_;
 };
 
-/// One request and its answer.
+/// Reads one request and sends its answer. The headers let the page load nothing from elsewhere, and let no other page
+/// embed or read it.
 void exchange(int fd, unsigned port, size_t count, const std::function<std::string(size_t)>& page) {
   const auto request = readRequest(fd);
   if (!request) return;
@@ -201,9 +217,11 @@ void exchange(int fd, unsigned port, size_t count, const std::function<std::stri
   send(fd, text);
 }
 
-/// In a process of its own: until the run is no more, or has ended and nobody looks, or whoever looks was told.
+/// Answers requests, in a process of its own, until the run is gone, or has ended and every open page has shown that or
+/// nobody looks any more.
 void answerAll(int listener, int line, unsigned port, Pages pages) {
-  std::optional<int> code;  // that the run has ended with
+  // The code that the run has ended with, and whether a page has shown it.
+  std::optional<int> code;
   bool told = false;
   Clock::time_point asked;
   const auto page = [&](size_t study) {
@@ -213,9 +231,11 @@ void answerAll(int listener, int line, unsigned port, Pages pages) {
   };
   while (!code || (!told && Clock::now() - asked <= kOpen)) {
     pollfd waits[] = {{listener, POLLIN, 0}, {line, POLLIN, 0}};
+    // After the end only browsers count, and the loop must look at its clock now and then.
     if (::poll(waits, code ? 1 : 2, code ? 200 : -1) < 0 && errno != EINTR) return;
     if (!code && waits[1].revents) {
       int ended = 0;
+      // The pipe closed without a code: the run was killed.
       if (::read(line, &ended, sizeof ended) != sizeof ended) return;
       code = ended;
     }
@@ -225,6 +245,7 @@ void answerAll(int listener, int line, unsigned port, Pages pages) {
   }
 }
 
+/// Returns the error of a system call on the port, from errno.
 llvm::Error cannot(unsigned port, const char* doing) {
   const int code = errno;
   const std::string where = port ? fmt::format("port {}", port) : "a port";
@@ -233,11 +254,12 @@ llvm::Error cannot(unsigned port, const char* doing) {
                                              code == EADDRINUSE ? "; --serve alone takes a free one" : ""));
 }
 
-/// A socket that listens, and its port.
+/// Opens a listening socket on 127.0.0.1, and returns its port.
 llvm::Expected<std::pair<base::Descriptor, unsigned>> listenAt(unsigned port) {
   base::Descriptor listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (listener < 0) return cannot(port, "open");
   const int yes = 1;
+  // A port of a run that just ended can be used again at once.
   setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
   sockaddr_in address{};
   address.sin_family = AF_INET;
@@ -273,10 +295,12 @@ llvm::Expected<Server> Server::start(unsigned port, std::vector<plan::Plan> plan
   if (process < 0) return cannot(port, "start a process for");
   if (process == 0) {
     line.write.close();
-    // A terminal's end of the run is the run's to hear; this process ends when the run's does.
+    // Signals of the terminal reach this process, too, but are for the run alone: this process ends when the run does.
     for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) std::signal(signal, SIG_IGN);
+    // A low priority: measuring comes first.
     setpriority(PRIO_PROCESS, 0, 10);
     answerAll(listener->first, line.read, listener->second, Pages(plans, std::move(folder)));
+    // The copy of the engine's objects must not be destroyed here.
     ::_exit(0);
   }
   return Server(process, std::move(line.write), fmt::format("http://127.0.0.1:{}/", listener->second));
@@ -289,6 +313,7 @@ Server::~Server() {
 }
 
 void Server::end(int code) {
+  // The process ends by itself, after a page has shown the end or after kOpen.
   if (line_ < 0 || ::write(line_, &code, sizeof code) != ssize_t(sizeof code)) return;
   ::waitpid(process_, nullptr, 0);
   line_.close();

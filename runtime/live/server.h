@@ -1,6 +1,9 @@
 #pragma once
 
-// The page of a run that goes on: on this host only, and only to look at.
+// The live page of a run (`expc run --serve`): shows a browser on this host the report of a run that is still going on.
+// It runs in a process beside the engine and reads the results folder like any reader, so it can neither disturb the
+// journals nor end the run by a fault of its own. It is reachable on 127.0.0.1 only and answers nothing but its own
+// pages.
 
 #include <llvm/Support/Error.h>
 
@@ -14,24 +17,25 @@
 
 namespace expc::live {
 
-/// A process beside the run that gives a browser of this host the report pages of its studies, as they stand. It reads
-/// the run's results folder as any reader does, writes nothing, and ends with the run, however that ends.
+/// The process that serves the report pages of a run's studies, as they stand. It writes nothing, and ends with the
+/// run, however that ends: it notices that the pipe to the run was closed. Movable, not copyable.
 class Server {
  public:
-  /// Listens on 127.0.0.1, at `port` or at a free one where it is 0. To be called before this process has threads.
-  /// Error: the port is taken, or no process can be made.
+  /// Listens on 127.0.0.1 at `port`, or at a free port if it is 0, and forks the serving process. Must be called before
+  /// this process has threads, since a fork copies only the calling one. Error: the port is taken, or no process can be
+  /// made.
   static llvm::Expected<Server> start(unsigned port, std::vector<plan::Plan> plans, std::string folder);
 
   Server(Server&& other) noexcept = default;
   Server& operator=(Server&&) = delete;
-  /// Ends the process at once.
+  /// Kills the process, unless end() was called.
   ~Server();
 
-  /// "http://127.0.0.1:8080/".
+  /// The address for the browser: "http://127.0.0.1:8080/".
   const std::string& url() const { return url_; }
 
-  /// The run has ended with `code`. A page that was open shows that and the last state before the process ends; this
-  /// waits for it, some seconds at most.
+  /// Tells the process that the run ended with `code`. A page that is open shows that with the last state, then the
+  /// process ends; this waits for it, for some seconds at most.
   void end(int code);
 
  private:
@@ -39,11 +43,12 @@ class Server {
       : process_(process), line_(std::move(line)), url_(std::move(url)) {}
 
   int process_;
-  base::Descriptor line_;  // closed, nobody waits for the process
+  // The pipe to the process. If it closes without a code, the run is gone and the process ends.
+  base::Descriptor line_;
   std::string url_;
 };
 
-/// What a browser asks, and what it gets.
+/// A request of a browser, as far as it is read, and the answer.
 struct Request {
   std::string method, target, host;
 };
@@ -51,8 +56,9 @@ struct Answer {
   unsigned status = 200;
   std::string type, body;
 };
-/// Only GET and HEAD of the run's `count` pages are answered ("/" and "/0" are the first), and only under a name of
-/// this host: a page of another site whose name leads to 127.0.0.1 is refused. No path names a file.
+/// Answers GET and HEAD of the run's `count` pages ("/" and "/0" are the first), made by `page`; anything else is an
+/// error. A request must name this host: a page of another site whose name was made to lead to 127.0.0.1 (DNS
+/// rebinding) is refused. No path names a file.
 Answer answer(const Request& request, unsigned port, size_t count, const std::function<std::string(size_t)>& page);
 
 }  // namespace expc::live

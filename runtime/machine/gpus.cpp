@@ -1,3 +1,6 @@
+// GPUs by NVML, which is loaded at run time and called by name, and the set-up of null cards. Any call may be missing
+// in an old driver or refused in a container, so each result is used only if its call succeeded.
+
 #include "runtime/machine/gpus.h"
 
 #include <fmt/format.h>
@@ -19,7 +22,8 @@
 namespace expc::machine {
 namespace {
 
-// The part of NVML's binary interface that is used here (stable since driver 450).
+// The part of NVML's binary interface that is used here: nvmlMemory_t, nvmlPciInfo_t and constants of nvml.h (stable
+// since driver 450).
 using base::Nvml;
 using Device = Nvml::Device;
 struct MemoryInfo {
@@ -32,11 +36,13 @@ struct PciInfo {
 };
 constexpr unsigned kMigEnabled = 1;
 constexpr unsigned kTextSize = 128;
-constexpr unsigned kMostLinks = 64;  // of NVLink; a card has 18 today
+constexpr unsigned kMostLinks = 64;  // NVLinks of a card; there are 18 today
 constexpr unsigned kToGpu = 0, kToSwitch = 2;
 
+/// "0000:17:00.0": the form that hwloc reads.
 std::string busOf(const PciInfo& pci) { return fmt::format("{:04x}:{:02x}:{:02x}.0", pci.domain, pci.bus, pci.device); }
 
+/// One GPU, without cores and paths; fields that NVML refuses stay empty.
 Gpu describe(const Nvml& nvml, unsigned index) {
   Gpu gpu;
   gpu.index = index;
@@ -53,11 +59,10 @@ Gpu describe(const Nvml& nvml, unsigned index) {
   return gpu;
 }
 
-/// The NVLinks of a card that work: how many lead to a switch, which joins it with all others there, and how many to
-/// which card.
+/// The active NVLinks of a card. Those to a switch join it with every other card there; the others lead to one card.
 struct Links {
   unsigned to_switch = 0;
-  std::map<std::string, unsigned> to_card;  // by its place on the bus
+  std::map<std::string, unsigned> to_card;  // bus id of the other card -> number of links
 };
 
 Links linksOf(const Nvml& nvml, Device device) {
@@ -65,6 +70,7 @@ Links linksOf(const Nvml& nvml, Device device) {
   for (unsigned link = 0; link < kMostLinks; ++link) {
     unsigned active = 0, type = kToGpu;
     PciInfo pci{};
+    // The call fails for the first link that the card does not have.
     if (!nvml.call("nvmlDeviceGetNvLinkState", device, link, &active)) break;
     if (active == 0) continue;
     nvml.call("nvmlDeviceGetNvLinkRemoteDeviceType", device, link, &type);
@@ -75,8 +81,10 @@ Links linksOf(const Nvml& nvml, Device device) {
   return links;
 }
 
+/// The nearest common ancestor of two cards.
 Way::Over commonPlace(const Nvml& nvml, Device one, Device other) {
-  // NVML's names of these: 0 the same board, 10 one switch, 20 several, 30 a host bridge, 40 a memory node, 50 none.
+  // nvmlGpuTopologyLevel_t: 0 the same board, 10 one switch, 20 several switches, 30 a host bridge, 40 a NUMA node, 50
+  // the system.
   int level = -1;
   if (!nvml.call("nvmlDeviceGetTopologyCommonAncestor", one, other, &level) || level < 0 || level > 50)
     return Way::Over::Unknown;
@@ -85,6 +93,7 @@ Way::Over commonPlace(const Nvml& nvml, Device one, Device other) {
   return kOver[level / 10];
 }
 
+/// Fills Gpu::ways. Through a switch two cards have as many links as the one with fewer.
 void joinGpus(const Nvml& nvml, std::vector<Gpu>& gpus) {
   std::vector<Device> devices(gpus.size());
   std::vector<Links> links(gpus.size());
@@ -101,22 +110,24 @@ void joinGpus(const Nvml& nvml, std::vector<Gpu>& gpus) {
   }
 }
 
-/// CUDA shows such a GPU only in parts.
+/// Whether a GPU is divided (MIG is on). CUDA shows such a GPU only in parts.
 bool isDivided(const Nvml& nvml, unsigned index) {
   Device device = nvml.device(index);
   unsigned current = 0, pending = 0;
   return device && nvml.call("nvmlDeviceGetMigMode", device, &current, &pending) && current == kMigEnabled;
 }
 
-/// Asks `library` for the machine's driver and GPUs.
+/// Asks the NVML `library` for driver and GPUs.
 void askNvml(Machine& machine, const std::string& library) {
   const Nvml nvml(library);
   if (!nvml.isThere()) return;  // no NVIDIA driver: nothing to tell
+  // This happens in containers without devices, and after a driver update without a restart.
   if (!nvml.works()) {
     machine.notes.emplace_back(
         "NVML is installed but does not start (no NVIDIA device, or driver and library differ): GPUs are not used");
     return;
   }
+  // The path of the library that was really loaded, so that the monitor of trials loads the same one.
   machine.nvml_library = std::filesystem::absolute(nvml.path()).string();
   char text[kTextSize] = {};
   if (nvml.call("nvmlSystemGetDriverVersion", &text[0], kTextSize)) machine.gpu_driver = text;
@@ -133,15 +144,16 @@ void askNvml(Machine& machine, const std::string& library) {
     else
       machine.gpus.push_back(describe(nvml, i));
   }
+  // After all cards are known, since each needs the bus ids of the others.
   joinGpus(nvml, machine.gpus);
 }
 
 constexpr const char* kNvml = "libnvidia-ml.so.1";
-/// Loading it loads all others, before any that torch's wheels bring.
+/// Preloading this library loads all others of nullgpu/, before any that torch's wheels bring.
 constexpr const char* kPreload = "libnullgpu_preload.so";
 constexpr unsigned kMostCards = 64;
 
-/// The cards that are asked for, as the libraries read them.
+/// The variables that tell the null libraries how many cards to show, with how much memory.
 std::vector<std::pair<std::string, std::string>> cardVariables(const NullGpus& asked) {
   std::vector<std::pair<std::string, std::string>> variables;
   if (asked.cards > 0) variables.emplace_back("NULLGPU_CARDS", std::to_string(asked.cards));
@@ -149,6 +161,7 @@ std::vector<std::pair<std::string, std::string>> cardVariables(const NullGpus& a
   return variables;
 }
 
+/// Whether the text is a number with a unit, as NULLGPU_MEMORY takes it.
 bool isMemory(llvm::StringRef text) {
   const llvm::StringRef number = text.take_while([](char c) { return c >= '0' && c <= '9'; });
   return !number.empty() && llvm::StringSwitch<bool>(text.drop_front(number.size()))
@@ -157,7 +170,7 @@ bool isMemory(llvm::StringRef text) {
                                 .Default(false);
 }
 
-/// Puts `entry` before what is in a variable of paths, unless it is there.
+/// Puts `entry` in front of the paths of a variable, unless it is among them.
 void prepend(std::vector<std::string>& environment, const char* variable, const std::string& entry) {
   const char* others = std::getenv(variable);
   const std::string before = others ? others : "";
@@ -178,7 +191,7 @@ std::vector<Gpu> visible(std::vector<Gpu> gpus, std::string_view list, std::stri
       return is_index ? gpu.index == index : !entry.empty() && llvm::StringRef(gpu.uuid).starts_with(entry);
     });
     if (found == gpus.end()) {
-      // "-1" and "NoDevFiles" are the usual ways to say none.
+      // "-1" and "NoDevFiles" are the usual ways to name no GPU.
       if (entry.starts_with("MIG-"))
         note = fmt::format(
             "CUDA_VISIBLE_DEVICES names a part of a GPU with '{}', and expc measures on whole GPUs: it "
@@ -230,6 +243,7 @@ llvm::Expected<NullGpus> nullGpusFrom(std::string_view text, const std::string& 
 void readGpus(Machine& machine) {
   const bool own = machine.null_gpus && machine.null_gpus->cards > 0;
   {
+    // The variables are needed only while the library starts, in askNvml().
     Variables variables;
     if (own)
       for (const auto& [name, value] : cardVariables(*machine.null_gpus)) variables.set(name, value);
@@ -241,6 +255,7 @@ void readGpus(Machine& machine) {
     machine.gpus = visible(std::move(machine.gpus), list, note);
     if (!note.empty()) machine.notes.push_back(note);
   }
+  // Real and null cards are never mixed.
   const size_t shown = machine.gpus.size();
   std::erase_if(machine.gpus, [&](const Gpu& gpu) { return gpu.null != machine.null_gpus.has_value(); });
   if (!machine.null_gpus && machine.gpus.size() < shown)
@@ -254,13 +269,13 @@ std::vector<std::string> nullEnvironment(const Machine& machine, const std::stri
   if (machine.null_gpus) {
     for (const auto& [name, value] : cardVariables(*machine.null_gpus)) environment.push_back(name + "=" + value);
   }
-  const char* shared = std::getenv("NULLGPU_MACHINE");  // which commands do not inherit
+  const char* shared = std::getenv("NULLGPU_MACHINE");  // set by a test or user; commands do not inherit it
   environment.push_back("NULLGPU_MACHINE=" + (shared ? std::string(shared) : machine_file));
-  // Libraries that a machine shows by itself may be there without the one that brings them to the front.
+  // A machine that shows null cards by itself may lack the library for preloading; its own set-up does that then.
   const std::filesystem::path preload = std::filesystem::path(machine.nvml_library).parent_path() / kPreload;
   if (std::filesystem::exists(preload)) {
-    // What torch needs, whose search path is fixed, and what the program needs itself, before which no preloaded
-    // library's own needs are met.
+    // LD_PRELOAD wins over libraries in torch's fixed search path. LD_LIBRARY_PATH is for libraries that the program
+    // itself needs, and which are loaded before the preloaded one's own needs are met.
     prepend(environment, "LD_PRELOAD", preload.string());
     prepend(environment, "LD_LIBRARY_PATH", preload.parent_path().string());
   }

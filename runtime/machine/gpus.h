@@ -1,8 +1,8 @@
 #pragma once
 
-// The GPUs of a machine: what NVIDIA's management library says of them; and null cards, which allocate, queue and copy,
-// and compute nothing (nullgpu/). A run takes null cards only where `--null-gpus` asks for them; what it measures on
-// them is marked and never judged.
+// The GPUs of a machine, from NVIDIA's management library (NVML); and null cards, which allocate, queue and copy but
+// compute nothing (nullgpu/). A run takes null cards only if `--null-gpus` asks for them, and what it measures on them
+// is marked and never judged.
 
 #include <llvm/Support/Error.h>
 
@@ -16,11 +16,11 @@
 
 namespace expc::machine {
 
-/// Every null card is known by the beginning of its uuid, which spells "null".
+/// Whether a uuid is that of a null card: it begins with the letters "null" in hexadecimal.
 bool isNullUuid(std::string_view uuid);
 
-/// Variables of this process, which the libraries of null cards read when they are first asked. They are as before when
-/// it ends. For moments with one thread.
+/// Sets environment variables of this process and restores the former ones at its end. Libraries of null cards read
+/// theirs when they are first asked. Use it only while there is one thread, since setenv is not thread-safe.
 class Variables {
  public:
   Variables() = default;
@@ -32,21 +32,21 @@ class Variables {
   std::vector<std::pair<std::string, std::optional<std::string>>> before_;
 };
 
-/// What the text of `--null-gpus` means: "4", "4x94GiB", or "found" for the cards that the machine shows by itself.
-/// `folder` has the libraries of nullgpu/. The error names what is missing, or how the option is written.
+/// Parses the value of `--null-gpus`: "4", "4x94GiB", or "found" for cards that the machine shows by itself. `folder`
+/// has the libraries of nullgpu/. The error says which library is missing, or how the option is written.
 llvm::Expected<NullGpus> nullGpusFrom(std::string_view text, const std::string& folder);
 
-/// The machine's driver and GPUs, which have no cores and memory nodes yet: those that NVML shows (base/nvml.h) and
-/// CUDA_VISIBLE_DEVICES leaves, or those that `machine.null_gpus` asks for and no others. Notes why there is nothing,
-/// or less than nvidia-smi shows, when that is worth telling. For moments with one thread.
+/// Fills driver and GPUs of `machine`, without cores and memory nodes: the GPUs that NVML shows (base/nvml.h) and
+/// CUDA_VISIBLE_DEVICES leaves, or only those that `machine.null_gpus` asks for. Adds a note if there are none, or
+/// fewer than nvidia-smi shows, where that is worth telling. For moments with one thread.
 void readGpus(Machine& machine);
 
-/// Keeps what CUDA_VISIBLE_DEVICES names (indices, UUIDs or their beginnings), in its order; like CUDA it stops at the
-/// first entry that names nothing, which is then noted. Parts of a GPU ("MIG-...") are not measured on.
+/// Keeps the GPUs that `cuda_visible_devices` names (by indices, UUIDs or their beginnings), in its order. Like CUDA it
+/// stops at the first entry that names nothing, which goes to `note`. Parts of a GPU ("MIG-…") are not used.
 std::vector<Gpu> visible(std::vector<Gpu> gpus, std::string_view cuda_visible_devices, std::string& note);
 
-/// "NAME=value" of what a process needs to run on the null cards of `machine`. Processes that are given the same
-/// `machine_file` are on one machine, where each sees what the others do.
+/// The variables, each "NAME=value", that a process needs to run on the null cards of `machine`. Processes with the
+/// same `machine_file` share one simulated machine and see what the others do on its cards.
 std::vector<std::string> nullEnvironment(const Machine& machine, const std::string& machine_file);
 
 }  // namespace expc::machine

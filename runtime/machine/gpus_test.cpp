@@ -1,3 +1,4 @@
+
 #include "runtime/machine/gpus.h"
 
 #include <doctest/doctest.h>
@@ -7,22 +8,24 @@
 #include <filesystem>
 #include <fstream>
 
-#include "runtime/plan/json_record.h"
+#include "runtime/base/json_record.h"
+#include "runtime/machine/probe.h"
+#include "runtime/machine/slots.h"
 #include "tests/support/folder.h"
 
 using namespace expc::machine;
-using expc::plan::written;
+using expc::base::written;
 
 namespace {
 
-/// A variable of the process while it lives.
+/// Sets an environment variable of this process for its lifetime.
 struct Variable {
   Variable(const char* name, const char* value) : name(name) { setenv(name, value, 1); }
   ~Variable() { unsetenv(name); }
   const char* name;
 };
 
-/// A folder that looks like that of the null libraries.
+/// A folder with the names of the null libraries.
 struct Libraries : expc::test::TestFolder {
   explicit Libraries(bool with_preload = true) {
     std::filesystem::copy(EXPC_FAKE_NVML, path + "/libnvidia-ml.so.1");

@@ -1,3 +1,7 @@
+// Leases by flock(2). The content of a lock's file is for people and for stuck processes: the first line names the
+// owner, further lines "stuck PID STARTED" name processes that outlive their run. The folder is open to all users like
+// /tmp, so files of others are treated as hostile: no links are followed, texts are cut and cleaned.
+
 #include "runtime/machine/leases.h"
 
 #include <fcntl.h>
@@ -22,11 +26,13 @@
 namespace expc::machine {
 namespace {
 
-// Not TMPDIR, which differs from user to user.
+// Not in TMPDIR, which differs from user to user, while leases are for all users.
 constexpr char kFolder[] = "/tmp/expc-devices";
+// Bytes read of a lock's file.
 constexpr size_t kMostText = 4096;
 
-/// Anybody may have written it, and some of it is shown.
+/// The content of a lock's file, without control characters: anybody may have written it, and it is shown on a
+/// terminal.
 std::string textOf(int fd) {
   std::string text(kMostText, '\0');
   const ssize_t size = pread(fd, text.data(), text.size(), 0);
@@ -35,7 +41,8 @@ std::string textOf(int fd) {
   return text;
 }
 
-/// "stuck PID STARTED" lines: processes that an engine could not end, which are there still.
+/// The processes of "stuck PID STARTED" lines that are still there. The start time tells a process from a later one
+/// with its number.
 std::vector<int> stuckIn(const std::string& text) {
   std::vector<int> found;
   std::istringstream lines(text);
@@ -49,8 +56,8 @@ std::vector<int> stuckIn(const std::string& text) {
   return found;
 }
 
-/// Whoever made the file, everybody may lock it. In a folder that all may write to, a file of another user is not
-/// opened with O_CREAT.
+/// Opens a lock's file; anybody may lock it, whoever made it. Existing files are opened without O_CREAT, because in a
+/// sticky folder the kernel refuses O_CREAT on another user's file (fs.protected_regular). -1 and errno on an error.
 int openLock(const std::string& path) {
   constexpr int kFlags = O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
   const int fd = open(path.c_str(), kFlags);
@@ -60,6 +67,7 @@ int openLock(const std::string& path) {
   return made >= 0 ? made : open(path.c_str(), kFlags);
 }
 
+/// Makes the folder, writable for all with the sticky bit, as /tmp is. False and errno if it is not a folder.
 bool makeFolder(const std::string& folder) {
   if (mkdir(folder.c_str(), 0777) == 0) chmod(folder.c_str(), 01777);
   struct stat state{};
@@ -68,6 +76,7 @@ bool makeFolder(const std::string& folder) {
   return S_ISDIR(state.st_mode);
 }
 
+/// The names of the slot's locks: the GPU's uuid, and "core-N" for each core.
 std::vector<std::string> namesOf(const Slot& slot) {
   std::vector<std::string> names;
   if (slot.gpu) names.push_back(slot.uuid);
@@ -75,8 +84,10 @@ std::vector<std::string> namesOf(const Slot& slot) {
   return names;
 }
 
+/// "core 3" for "core-3"; a uuid as it is.
 std::string shown(const std::string& name) { return name.substr(0, 5) == "core-" ? "core " + name.substr(5) : name; }
 
+/// The error about devices that others hold, grouped by owner.
 llvm::Error taken(const std::map<std::string, std::vector<std::string>>& by_owner) {
   std::string text;
   for (const auto& [owner, devices] : by_owner)
@@ -106,6 +117,7 @@ llvm::Expected<DeviceLeases> DeviceLeases::take(const std::vector<Slot>& slots, 
     return DeviceLeases();
   };
   if (!makeFolder(folder)) return unlocked(folder);
+  // Sorted and each once: slots may share cores.
   std::set<std::string> names;
   for (const Slot& slot : slots)
     for (std::string& name : namesOf(slot)) names.insert(std::move(name));
@@ -114,6 +126,7 @@ llvm::Expected<DeviceLeases> DeviceLeases::take(const std::vector<Slot>& slots, 
     leases.locks_.push_back({name, base::Descriptor(openLock(folder + "/" + name))});
     const int fd = leases.locks_.back().fd;
     if (fd < 0) return unlocked(folder + "/" + name);
+    // Nobody waits for a lock, so two runs that want each other's devices cannot deadlock.
     const bool locked = flock(fd, LOCK_EX | LOCK_NB) == 0;
     const std::string text = textOf(fd);
     const std::vector<int> stuck = stuckIn(text);
@@ -124,6 +137,7 @@ llvm::Expected<DeviceLeases> DeviceLeases::take(const std::vector<Slot>& slots, 
           shown(name));
   }
   if (!by_owner.empty()) return taken(by_owner);
+  // Owners are written only once all locks are held, since a refused run must not leave its name.
   for (const Lock& lock : leases.locks_) {
     const std::string text = owner + "\n";
     if (ftruncate(lock.fd, 0) != 0 || pwrite(lock.fd, text.data(), text.size(), 0) < 0) return unlocked(lock.name);
@@ -135,6 +149,7 @@ void DeviceLeases::block(const Slot& slot, int pid) const {
   const std::vector<std::string> names = namesOf(slot);
   for (const Lock& lock : locks_) {
     if (std::ranges::find(names, lock.name) == names.end()) continue;
+    // Appended behind the owner's line.
     const std::string line = fmt::format("stuck {} {}\n", pid, base::processOf(pid).started);
     [[maybe_unused]] const ssize_t written = pwrite(lock.fd, line.data(), line.size(), textOf(lock.fd).size());
   }
@@ -143,6 +158,7 @@ void DeviceLeases::block(const Slot& slot, int pid) const {
 void putFreeFirst(std::vector<Gpu>& gpus, const std::string& folder) {
   std::stable_partition(gpus.begin(), gpus.end(), [&](const Gpu& gpu) {
     if (folder.empty()) return true;
+    // The lock is only tried: it ends with `fd`, at the end of each look.
     const base::Descriptor fd(open((folder + "/" + gpu.uuid).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
     return fd < 0 || (flock(fd, LOCK_EX | LOCK_NB) == 0 && stuckIn(textOf(fd)).empty());
   });

@@ -1,7 +1,7 @@
 #pragma once
 
-// Who has which devices and cores of this machine: two engines with two results folders do not measure beside each
-// other by accident.
+// Leases: which run has which devices and cores of this machine, so that two engines do not measure beside each other
+// by accident. They are advisory file locks in one folder for all users.
 
 #include <llvm/Support/Error.h>
 
@@ -13,22 +13,23 @@
 
 namespace expc::machine {
 
-/// The folder of locks that all engines of a machine share, unless EXPC_DEVICE_LOCKS names another one; "" where it is
+/// The folder of locks: EXPC_DEVICE_LOCKS, else one that all engines of the machine share; "" if the variable is
 /// "none".
 std::string leaseFolder();
 
-/// Locks on GPUs and cores, one file each, which end with this object and with its process, however that ends.
+/// Locks on GPUs and cores, one file each. The kernel releases them with this object or with its process, however that
+/// ends, so a killed run leaves no stale lock.
 class DeviceLeases {
  public:
   DeviceLeases() = default;
-  /// Takes all that `slots` have, or nothing. `owner` is what others are told: "expc run of precision, results in /r".
-  /// The error names devices and owners; a folder in
-  /// which nothing can be locked is a note instead, and so is none.
+  /// Locks all GPUs and cores of `slots`, or nothing. `owner` is shown to others: "expc run of precision, results in
+  /// /r". Error: some are taken; it names them and their owners. If the folder cannot be used at all, that is only a
+  /// note, and nothing is leased; "" for `folder` leases nothing either.
   static llvm::Expected<DeviceLeases> take(const std::vector<Slot>& slots, const std::string& folder,
                                            const std::string& owner, std::vector<std::string>& notes);
 
-  /// Notes a process that was killed and does not die: whoever takes one of the slot's devices while it is there, this
-  /// process's life over or not, is refused with its number.
+  /// Notes in the leases of the slot a process that was killed and does not die. As long as it is there, even after
+  /// this process's end, take() refuses these devices and names it.
   void block(const Slot& slot, int pid) const;
 
  private:
@@ -39,7 +40,7 @@ class DeviceLeases {
   std::vector<Lock> locks_;
 };
 
-/// GPUs that nobody has before those that somebody has, else in the order they were: who asks for some of them gets
+/// Moves GPUs that nobody has leased before those that are leased, else keeping the order, so that `--devices N` gets
 /// free ones.
 void putFreeFirst(std::vector<Gpu>& gpus, const std::string& folder);
 

@@ -46,7 +46,7 @@ TEST_CASE("a device or a core has one owner, who is named, until he is gone") {
     CHECK(refusal({card("GPU-a", 1)}, folder.path).find("GPU-a is held by the first.") == 0);
     CHECK(refusal({core(0)}, folder.path).find("core 0 is held by the first.") == 0);
     CHECK(refusal({core(0)}, folder.path).find("--devices") != std::string::npos);
-    // Others are free.
+    // Other devices are free.
     llvm::cantFail(DeviceLeases::take({card("GPU-b", 1)}, folder.path, "the second", notes));
   }
   llvm::cantFail(DeviceLeases::take({card("GPU-a", 0), core(0)}, folder.path, "the second", notes));

@@ -1,128 +1,87 @@
 #pragma once
 
-// Describes the hardware: this host's CPU, memory, kernel and GPUs, and the device slots that trials run on. No torch,
-// no CUDA runtime; a machine without a GPU or without NVML is described just the same.
+// Describes the hardware: this host's CPU, memory, kernel and GPUs, and the device slots that trials run on. These are
+// plain values: probe.h finds them out, gpus.h asks NVML, slots.h divides a machine into slots and computes environment
+// classes. Machines travel as JSON: into the store with each session, and from agents to the engine.
 
-#include <llvm/Support/Error.h>
 #include <llvm/Support/JSON.h>
 
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
-
-namespace expc::plan {
-class JsonRecord;
-}
 
 namespace expc::machine {
 
-/// How two devices reach each other: the nearest common place of their ways to the host, as `nvidia-smi topo -m` names
-/// it, and NVLinks beside it.
+/// The path between two devices: the nearest common ancestor of their paths to the host, in the terms of `nvidia-smi
+/// topo -m` (PIX, PXB, PHB, NODE, SYS), and the number of NVLinks between them.
 struct Way {
   enum class Over { Unknown, Switch, Switches, Bridge, Node, System } over = Over::Unknown;
   unsigned nvlinks = 0;
   bool operator==(const Way&) const = default;
 };
 
+/// A whole GPU; parts (MIG) are left out.
 struct Gpu {
-  unsigned index = 0;  // NVML's, the order of nvidia-smi
+  unsigned index = 0;  // NVML's index, the order of nvidia-smi
   std::string name, uuid;
   uint64_t memory_bytes = 0;
   std::string pci_bus;           // "0000:17:00.0"
-  std::vector<int> cores;        // the allowed cores next to it; all of them when the topology does not say
-  int memory_node = -1;          // the NUMA node next to it; -1: not known
-  std::map<unsigned, Way> ways;  // to the other GPUs of the machine, by their index
+  std::vector<int> cores;        // allowed cores next to it; all of them if the topology does not say
+  int memory_node = -1;          // NUMA node next to it; -1: not known
+  std::map<unsigned, Way> ways;  // Gpu::index of another GPU -> the path to it
   bool null = false;             // a card that computes nothing (gpus.h)
 };
 
-/// A socket.
+/// A CPU socket.
 struct Package {
   std::vector<int> cores;  // of Machine::allowed
 };
 
+/// A NUMA node with memory.
 struct NumaNode {
-  int index = 0;           // the system's number
+  int index = 0;           // the kernel's number
   std::vector<int> cores;  // of Machine::allowed that are next to it
 };
 
-/// The GPUs that `--null-gpus` asks for.
+/// The null cards that `--null-gpus` asks for.
 struct NullGpus {
-  unsigned cards = 0;   // 0: those that the machine shows by itself
-  std::string memory;   // of each, as NULLGPU_MEMORY takes it ("94GiB"); "": as much as the libraries say
+  unsigned cards = 0;   // 0: those that the machine shows by itself (`found`)
+  std::string memory;   // of each, as NULLGPU_MEMORY takes it ("94GiB"); "": the libraries' default
   std::string library;  // path of their NVML, beside which the others are; "" where cards is 0
 };
 
+/// A machine at the moment of the probe. Fields that cannot be read stay empty, and `notes` says why.
 struct Machine {
   std::string host, boot_id, kernel, os;
   std::string cpu_model;
   unsigned sockets = 0, cores = 0, threads = 0;  // of the whole machine; threads are what the kernel calls CPUs
   std::vector<int> allowed;       // one CPU number for each physical core that the affinity mask allows, ascending
   std::vector<Package> packages;  // those with an allowed core
-  std::vector<NumaNode> nodes;    // with memory
+  std::vector<NumaNode> nodes;    // those with memory and an allowed core
   double cpu_quota = 0;           // CPUs that the control groups grant; 0: no limit
-  uint64_t memory_bytes = 0;      // that a process can have: of the machine, or as `memory_limit` says
+  uint64_t memory_bytes = 0;      // bytes that a process can have: the machine's, or memory_limit
   uint64_t memory_limit = 0;      // bytes that the control groups grant; 0: no limit below the machine's memory
   std::string governor;           // "" when the kernel does not say (virtual machines)
   std::string gpu_driver;         // "" without an NVIDIA driver
   int cuda_driver = 0;            // the newest CUDA that the driver runs, 13000 for 13.0; 0: not known
   std::string nvml_library;       // path of the NVML that answered; "" without one
-  std::vector<Gpu> gpus;          // that CUDA_VISIBLE_DEVICES leaves; null ones only where they were asked for
+  std::vector<Gpu> gpus;          // those that CUDA_VISIBLE_DEVICES leaves; null cards only if asked for
   std::optional<NullGpus> null_gpus;
-  std::vector<std::string> notes;  // what could not be found out, in words
+  std::vector<std::string> notes;  // messages about what could not be found out
 };
 
-/// Looks; never fails: what cannot be read stays empty and is noted. With `null_gpus` the GPUs are null cards alone,
-/// without it never.
-Machine probe(const std::optional<NullGpus>& null_gpus = std::nullopt);
-
-/// The share of a rank: a GPU with cores near it, or a share of the cores.
+/// The share of the machine that a rank gets: a GPU with cores near it, or a share of the cores.
 struct Slot {
   bool gpu = false;
-  unsigned index = 0;                 // GPU: Gpu::index; CPU: number of the slot
+  unsigned index = 0;                 // Gpu::index, or the number of the CPU slot
   std::string name, uuid;             // of the GPU
-  bool null = false;                  // it computes nothing
+  bool null = false;                  // a null card
   std::vector<int> cores;             // CPU numbers that the rank is bound to
-  std::vector<int> memory_nodes;      // that its memory comes from; none: wherever the system takes it (placed)
-  unsigned threads = 0;               // for operators on the CPU; 0: one for each core
+  std::vector<int> memory_nodes;      // NUMA nodes that its memory comes from; none: the kernel chooses (placed)
+  unsigned threads = 0;               // threads of operators on the CPU; 0: one for each core
   llvm::json::Object toJson() const;  // {"device":"cpu","index":0,"cores":[0]}: an entry of TrialSpec::slots
 };
-
-/// The slots of `machine`. `devices` as in `--devices`: "" for the GPUs if there are any, else CPU slots, one for each
-/// physical core and at most four; "N" for the first N of these (more CPU slots than four, if asked for, up to the
-/// cores); "cpu:N" for N CPU slots even where there are GPUs. CPU slots share the allowed cores in equal contiguous
-/// parts; what is left over belongs to none. The error says what is possible, or that null cards were asked for and
-/// there are none.
-llvm::Expected<std::vector<Slot>> slots(const Machine& machine, std::string_view devices = "");
-
-/// Share number `index` of `parts` equal contiguous parts of `cores`. What is left over where it does not divide is in
-/// none, so that no part is better than another. With more parts than cores, cores are shared.
-std::vector<int> share(const std::vector<int>& cores, unsigned index, unsigned parts);
-
-/// Where a rank's cores and memory are, seen from its device: parameter `numa`.
-enum class Place {
-  Near,  // the slot's own cores, and the memory next to them
-  Any,   // wherever the system puts it
-  Far    // as many cores of the next socket, and its memory
-};
-
-/// The slot with cores, threads and memory nodes set for `place`. Nothing where Far is asked for and there is no other
-/// socket, or the slot's cores are on several already.
-std::optional<Slot> placed(const Machine& machine, const Slot& slot, Place place);
-
-/// A stable hash (16 hex digits) of what must agree for two trials to be the same measurement: slots and how GPUs among
-/// them are joined, driver, CPU model and the worker's libraries (as `expc-worker --describe` gives them). Host names
-/// and boots are no part of it.
-/// `beside`: as many trials run at once, each on such slots.
-std::string environmentClass(const Machine& machine, const std::vector<Slot>& slots, const llvm::json::Value& libraries,
-                             unsigned beside = 1);
-
-/// For the report, the store and the engine of another node: all but `null_gpus`, which is what was asked for.
-void describe(plan::JsonRecord& io, Machine& machine);
-
-/// One line for people: "AMD EPYC, 2 cores, 23 GiB; 2 CPU slots of 1 core".
-std::string summary(const Machine& machine, const std::vector<Slot>& slots);
 
 }  // namespace expc::machine

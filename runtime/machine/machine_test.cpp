@@ -6,6 +6,8 @@
 #include <cstdlib>
 
 #include "runtime/machine/gpus.h"
+#include "runtime/machine/probe.h"
+#include "runtime/machine/slots.h"
 
 using namespace expc::machine;
 
@@ -143,7 +145,7 @@ TEST_CASE("the environment class changes with what changes a measurement and wit
   machine.gpus[0].null = true;
   const std::string null = environmentClass(machine, llvm::cantFail(slots(machine)), libraries);
   CHECK(environmentClass(machine, gpus, libraries) != null);
-  // The name of a null card does not say its memory, which decides whether a study fits.
+  // The name of a null card does not tell its memory, which decides whether a study fits.
   machine.gpus[0].memory_bytes += 1;
   CHECK(environmentClass(machine, llvm::cantFail(slots(machine)), libraries) != null);
 }

@@ -4,12 +4,13 @@
 #include <utility>
 
 #include "runtime/machine/machine.h"
+#include "runtime/machine/slots.h"
 
 using namespace expc::machine;
 
 namespace {
 
-/// Two sockets of four cores and two memory nodes each.
+/// A machine with two sockets of four cores and two memory nodes each.
 Machine twoSockets() {
   Machine machine;
   machine.allowed = {0, 1, 2, 3, 4, 5, 6, 7};

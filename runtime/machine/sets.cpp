@@ -1,3 +1,6 @@
+// AlikeSets: enumerates sets of slots, sorts them into kinds by a name that describes devices and paths, and orders
+// each kind for rotation.
+
 #include "runtime/machine/sets.h"
 
 #include <fmt/format.h>
@@ -12,23 +15,26 @@
 namespace expc::machine {
 namespace {
 
-// Beyond this many slots (cores of a large machine as slots) only neighbours make sets: all sets would be too many.
+// Up to this many slots all sets are enumerated, at most C(10, 5) = 252. Beyond (a large machine's cores as slots) only
+// sets of neighbours are, since all sets would be too many.
 constexpr unsigned kMostCombined = 10;
-// Blocks are rarely more.
+// Sets of a kind that are used in turn; there are rarely more blocks.
 constexpr size_t kMostSets = 64;
-// More than any ways cost: devices of two names, or unlike each other in a set, are together only where nothing else is
-// possible.
+// Penalties larger than any sum of paths: a set that mixes device names, or whose devices are joined unequally, is
+// chosen only if nothing else is possible.
 constexpr int kMixed = 1000, kUneven = 500;
 
+/// More NVLinks are nearer than any other path; else the order of Way::Over.
 int distanceOf(const Way& way) { return way.nvlinks > 0 ? -static_cast<int>(way.nvlinks) : static_cast<int>(way.over); }
 
+/// The GPU of a slot; null for a CPU slot.
 const Gpu* gpuOf(const Machine& machine, const Slot& slot) {
   const auto found =
       std::ranges::find_if(machine.gpus, [&](const Gpu& gpu) { return slot.gpu && gpu.index == slot.index; });
   return found == machine.gpus.end() ? nullptr : &*found;
 }
 
-/// The number of the first place (socket, memory node) that has one of the cores; -1 where none is known.
+/// The index of the first place (socket or NUMA node) that has one of the cores; -1 if none is known.
 template <typename Place>
 int placeOf(const std::vector<Place>& places, const std::vector<int>& cores) {
   for (size_t i = 0; i < places.size(); ++i)
@@ -37,11 +43,12 @@ int placeOf(const std::vector<Place>& places, const std::vector<int>& cores) {
   return -1;
 }
 
-/// All sets of `wanted` of `count` numbers, in order; of many numbers only those that follow each other.
+/// All sets of `wanted` numbers below `count`, in lexicographic order; for a large `count` only runs of neighbours.
 std::vector<AlikeSets::Set> candidates(unsigned wanted, unsigned count) {
   std::vector<AlikeSets::Set> all;
   AlikeSets::Set set(wanted);
   if (count > kMostCombined) {
+    // Runs that begin at multiples of `wanted` come first and are disjoint; later ones wrap around.
     for (unsigned first = 0; first < count; ++first) {
       for (unsigned i = 0; i < wanted; ++i) set[i] = (first * wanted + i) % count;
       std::ranges::sort(set);
@@ -52,6 +59,7 @@ std::vector<AlikeSets::Set> candidates(unsigned wanted, unsigned count) {
   std::iota(set.begin(), set.end(), 0);
   while (true) {
     all.push_back(set);
+    // The next combination: raise the last number that is not at its maximum, then restart those behind it.
     unsigned at = wanted;
     while (at > 0 && set[at - 1] == count - wanted + at - 1) --at;
     if (at == 0) return all;
@@ -60,11 +68,12 @@ std::vector<AlikeSets::Set> candidates(unsigned wanted, unsigned count) {
   }
 }
 
-/// An order in which each next set has the numbers that were used least.
+/// Greedy order: each next set is the one whose numbers were used least so far. Ends after kMostSets.
 std::vector<AlikeSets::Set> evenly(std::vector<AlikeSets::Set> sets, size_t count) {
   std::vector<AlikeSets::Set> result;
   std::vector<unsigned> used(count, 0);
   while (!sets.empty() && result.size() < kMostSets) {
+    // Sum of the uses so far. Among equal sets min_element takes the first, so the order is always the same.
     const auto uses = [&](const AlikeSets::Set& set) {
       return std::accumulate(set.begin(), set.end(), 0u, [&](unsigned sum, unsigned slot) { return sum + used[slot]; });
     };
@@ -99,6 +108,7 @@ Way wayBetween(const Machine& machine, const Slot& one, const Slot& other) {
     const auto way = from->ways.find(to->index);
     return way == from->ways.end() ? Way{} : way->second;
   }
+  // CPU slots have no links; the terms of GPUs are reused for same node, same socket and different sockets.
   const int node = placeOf(machine.nodes, one.cores), socket = placeOf(machine.packages, one.cores);
   if (node < 0 || socket < 0) return {};
   if (node == placeOf(machine.nodes, other.cores)) return {Way::Over::Node};
@@ -111,6 +121,7 @@ std::string joinedText(const Machine& machine, const std::vector<Slot>& slots) {
     std::vector<std::string> own;
     for (size_t j = 0; j < slots.size(); ++j)
       if (i != j && slots[i].gpu && slots[j].gpu) own.push_back(wayText(wayBetween(machine, slots[i], slots[j])));
+    // Sorted at both levels, so that the numbering of devices does not matter.
     std::ranges::sort(own);
     if (!own.empty()) ways.push_back(fmt::format("{}", fmt::join(own, ",")));
   }
@@ -138,6 +149,7 @@ AlikeSets::Kind AlikeSets::kindOf(const Set& set) const {
     for (const unsigned other : set) {
       if (other == slot) continue;
       ways.push_back(wayText(ways_[slot][other]));
+      // Each pair counts twice, once from either side, which changes no order.
       kind.distance += distanceOf(ways_[slot][other]);
     }
     std::ranges::sort(ways);
@@ -146,6 +158,7 @@ AlikeSets::Kind AlikeSets::kindOf(const Set& set) const {
   }
   std::ranges::sort(members);
   if (names.size() > 1) kind.distance += kMixed;
+  // Members are sorted, so the first equals the last only if all are equal.
   if (members.front() != members.back()) kind.distance += kUneven;
   kind.name = members.front() == members.back() ? fmt::format("{} x {}", set.size(), members.front())
                                                 : fmt::format("{}", fmt::join(members, "; "));
@@ -153,6 +166,7 @@ AlikeSets::Kind AlikeSets::kindOf(const Set& set) const {
 }
 
 const std::vector<AlikeSets::Kind>& AlikeSets::kinds(unsigned wanted) const {
+  // Computed once for each size; it is asked at every trial.
   const auto [known, is_new] = kinds_.try_emplace(wanted);
   std::vector<Kind>& kinds = known->second;
   if (!is_new || wanted == 0 || wanted > devices_.size()) return kinds;
@@ -181,6 +195,7 @@ const AlikeSets::Set& AlikeSets::of(unsigned wanted, uint64_t block_number) cons
 
 std::vector<AlikeSets::Set> AlikeSets::disjoint(unsigned wanted, unsigned parts) const {
   std::vector<Set> best;
+  // The nearest kind with enough disjoint sets; else the kind with most of them.
   for (const Kind& kind : kinds(wanted)) {
     std::vector<Set> found;
     std::set<unsigned> taken;
@@ -189,6 +204,7 @@ std::vector<AlikeSets::Set> AlikeSets::disjoint(unsigned wanted, unsigned parts)
       taken.insert(set.begin(), set.end());
       found.push_back(set);
     }
+    // Kinds are in order of distance, so a further kind wins only with more sets.
     if (found.size() > best.size()) best = std::move(found);
     if (best.size() == parts) break;
   }
@@ -196,6 +212,7 @@ std::vector<AlikeSets::Set> AlikeSets::disjoint(unsigned wanted, unsigned parts)
 }
 
 std::string AlikeSets::choiceText(unsigned wanted) const {
+  // With one kind all sets are alike, and the choice needs no explanation.
   if (kinds(wanted).size() < 2) return "";
   const Kind& kind = kinds(wanted).front();
   std::vector<std::string> sets;

@@ -1,6 +1,8 @@
 #pragma once
 
-// Which devices a trial gets: sets that are alike, so that a value does not depend on which of them it was.
+// Decides which devices a trial gets: sets that are alike in their devices and the paths between them, so that a value
+// does not depend on which set it was measured on. Trials rotate over these sets from block to block, which keeps the
+// effect of a single device from being taken for one of the factors.
 
 #include <llvm/ADT/StringRef.h>
 
@@ -13,21 +15,24 @@
 
 namespace expc::machine {
 
-/// "NV4", else as `nvidia-smi topo -m` has it ("PIX", "PXB", "PHB", "NODE", "SYS"); "" where nothing is known.
+/// A path as text: "NV4" for NVLinks, else in the terms of `nvidia-smi topo -m` ("PIX", "PXB", "PHB", "NODE", "SYS");
+/// "" if nothing is known.
 std::string wayText(const Way& way);
-/// What such a text says; nothing where it is none.
+/// Parses a text of wayText(); nothing if it is none.
 std::optional<Way> wayFrom(llvm::StringRef text);
 
-/// How two slots reach each other: GPUs by NVLink and PCIe, CPU slots by memory node and socket.
+/// The path between two slots: of GPUs by NVLink and PCIe, of CPU slots by NUMA node and socket.
 Way wayBetween(const Machine& machine, const Slot& one, const Slot& other);
 
-/// What GPUs in these slots are joined by, as a word that machines joined alike share; "" for CPU slots, a single GPU,
-/// and where nothing is known.
+/// A text for how the GPUs in these slots are joined, equal for machines that are joined alike; part of the environment
+/// class. "" for CPU slots, for a single GPU, and if nothing is known.
 std::string joinedText(const Machine& machine, const std::vector<Slot>& slots);
 
-/// The sets of some slots that are alike: of devices of one name, with as many cores, which reach each other in the
-/// same ways. Of several kinds of such sets the one is taken whose devices are nearest to each other, then the one with
-/// most sets. Sets are numbers of slots, ascending.
+/// Sets of slots that are alike: devices of one name, with equally many cores, joined by the same paths. If there are
+/// several kinds of such sets, the kind with the nearest devices is taken, then the one with most sets. A Set has
+/// numbers of slots (positions in the constructor's `slots`), ascending.
+///
+/// Kinds are computed at the first question about a size, so const calls are not thread-safe.
 class AlikeSets {
  public:
   using Set = std::vector<unsigned>;
@@ -35,18 +40,19 @@ class AlikeSets {
   AlikeSets() = default;
   AlikeSets(const Machine& machine, const std::vector<Slot>& slots);
 
-  /// All sets of `wanted` slots that trials rotate over, in an order that uses every slot about as often, the first
-  /// ones disjoint as far as that goes. Empty where there are not so many slots.
+  /// All sets of `wanted` slots that trials rotate over, ordered so that every slot is used about equally often and the
+  /// first sets are disjoint where possible. Empty if there are fewer slots.
   const std::vector<Set>& of(unsigned wanted) const;
-  /// That of a block's number.
+  /// The set for a block: sets in turn. `wanted` must not exceed the number of slots.
   const Set& of(unsigned wanted, uint64_t block_number) const;
-  /// `parts` disjoint sets of `wanted` slots that are alike; fewer where there are not so many.
+  /// Up to `parts` disjoint sets of `wanted` slots that are alike; fewer if there are not so many.
   std::vector<Set> disjoint(unsigned wanted, unsigned parts) const;
-  /// "trials on 2 of 4 devices run on 0+1, 2+3 (2 x H100, NV4)": where some devices are passed over or joined
-  /// otherwise; "" where any would do.
+  /// "trials on 2 of the 4 devices run on 0+1, 2+3, …": for the user, if some sets are passed over; "" if any set would
+  /// do.
   std::string choiceText(unsigned wanted) const;
 
  private:
+  /// Sets that are alike. `distance`: sum over pairs, smaller is nearer.
   struct Kind {
     std::string name;  // what its sets have in common
     int distance = 0;
@@ -55,10 +61,10 @@ class AlikeSets {
   Kind kindOf(const Set& set) const;
   const std::vector<Kind>& kinds(unsigned wanted) const;
 
-  std::vector<std::string> devices_;  // what each slot is, by itself
+  std::vector<std::string> devices_;  // by slot: its device in words
   std::vector<Slot> slots_;
-  std::vector<std::vector<Way>> ways_;                   // between slots
-  mutable std::map<unsigned, std::vector<Kind>> kinds_;  // by how many slots, once asked; the chosen one first
+  std::vector<std::vector<Way>> ways_;                   // by slot and slot
+  mutable std::map<unsigned, std::vector<Kind>> kinds_;  // size of a set -> kinds, once asked for; the chosen one first
 };
 
 }  // namespace expc::machine

@@ -1,3 +1,4 @@
+
 #include "runtime/machine/sets.h"
 
 #include <doctest/doctest.h>
@@ -6,16 +7,17 @@
 #include <cstdlib>
 #include <utility>
 
-#include "runtime/plan/json_record.h"
+#include "runtime/base/json_record.h"
+#include "runtime/machine/slots.h"
 
 using namespace expc::machine;
-using expc::plan::written;
+using expc::base::written;
 
 namespace {
 
 using Sets = std::vector<AlikeSets::Set>;
 
-/// Cards by name, joined as `way` says for each two of their numbers.
+/// A machine with these cards; `way` gives the path between two of their numbers.
 template <typename Join>
 Machine cards(const std::vector<std::string>& names, Join&& way) {
   Machine machine;
@@ -83,7 +85,7 @@ TEST_CASE("lanes get sets that are disjoint and alike, from a kind that has so m
   CHECK(sets.disjoint(1, 4) == Sets{{0}, {1}, {2}, {3}});
   CHECK(sets.disjoint(2, 2) == Sets{{0, 1}, {2, 3}});
   CHECK(sets.disjoint(2, 3).size() == 2);
-  // Only two cards have links: two lanes of two cards are alike without them.
+  // Only two cards have links, so two lanes of two cards are alike only without them.
   const Machine one_pair = cards({"A", "A", "A", "A"}, [](unsigned one, unsigned other) {
     return one + other == 1 ? Way{Way::Over::Node, 4} : Way{Way::Over::Node, 0};
   });

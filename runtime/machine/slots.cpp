@@ -1,3 +1,8 @@
+// Device slots: which there are, which `--devices` names, where cores and memory of a slot lie for `numa`, and the
+// environment class of trials on them.
+
+#include "runtime/machine/slots.h"
+
 #include <fmt/format.h>
 #include <llvm/ADT/STLExtras.h>
 #include <llvm/ADT/StringExtras.h>
@@ -11,21 +16,22 @@
 #include <set>
 
 #include "runtime/base/failure.h"
-#include "runtime/machine/machine.h"
 #include "runtime/machine/sets.h"
 
 namespace expc::machine {
 namespace {
 
-// More CPU slots than this only make trials small; whoever wants them says so.
+// CPU slots without `--devices`: more of them would only make trials small, and the user can ask for more.
 constexpr unsigned kDefaultCpuSlots = 4;
-// Slots that `cpu:N` may put on one core.
+// Upper bound on the slots that `cpu:N` puts on one core, against a mistyped number.
 constexpr unsigned kMostOnACore = 16;
 
+/// The error of a value of `--devices`.
 llvm::Error bad(std::string_view devices, std::string_view why) {
   return base::failure("--devices {}: {}", devices, why);
 }
 
+/// `count` CPU slots that share the allowed cores.
 std::vector<Slot> cpuSlots(const Machine& machine, unsigned count) {
   std::vector<Slot> result(count);
   for (unsigned i = 0; i < count; ++i) {
@@ -35,24 +41,27 @@ std::vector<Slot> cpuSlots(const Machine& machine, unsigned count) {
   return result;
 }
 
+/// A slot for each GPU, with the cores next to it.
 std::vector<Slot> gpuSlots(const Machine& machine) {
   std::vector<Slot> result;
   for (const Gpu& gpu : machine.gpus) result.push_back({true, gpu.index, gpu.name, gpu.uuid, gpu.null, gpu.cores, {}});
   return result;
 }
 
-/// Cores that can really run at the same time: a quota of the control group may be below the mask.
+/// The number of cores that can really run at the same time: a quota of the control group may be below the affinity
+/// mask.
 unsigned usableCores(const Machine& machine) {
   unsigned cores = machine.allowed.size();
   if (machine.cpu_quota > 0) cores = std::min<unsigned>(cores, std::max(1.0, std::floor(machine.cpu_quota)));
   return std::max(1u, cores);
 }
 
-/// More CPU slots than cores, which only `cpu:N` allows.
+/// Whether several CPU slots share a core, which only `cpu:N` allows.
 bool shareCores(const Machine& machine, const std::vector<Slot>& slots) {
   return !slots.empty() && !slots.front().gpu && slots.size() > usableCores(machine);
 }
 
+/// The error if null cards were asked for and there are none: the machine shows none, or the build lacks them.
 llvm::Error noNullGpus(const NullGpus& asked) {
   if (asked.cards == 0)
     return base::failure("--null-gpus found: this machine shows none; --null-gpus 4 brings four along");
@@ -60,20 +69,20 @@ llvm::Error noNullGpus(const NullGpus& asked) {
                        asked.library);
 }
 
-/// What cards that compute nothing differ in: whether a study fits them.
+/// The memory of a card in bytes; 0: not known. Null cards differ in nothing else that matters to a study.
 uint64_t memoryOf(const Machine& machine, const Slot& slot) {
   const auto gpu = std::ranges::find(machine.gpus, slot.uuid, &Gpu::uuid);
   return gpu == machine.gpus.end() ? 0 : gpu->memory_bytes;
 }
 
-/// A value of the worker's libraries: a word or a number.
+/// A version among the worker's libraries, which is a word or a number.
 std::string versionText(const llvm::json::Value& value) {
   if (const auto text = value.getAsString()) return text->str();
   if (const auto number = value.getAsInteger()) return std::to_string(*number);
   return "?";
 }
 
-/// Indices of the sockets, or memory nodes, that have some of `cores`.
+/// Indices of the places (sockets or NUMA nodes) that have some of `cores`.
 std::vector<size_t> placesOf(const auto& places, const std::vector<int>& cores) {
   std::vector<size_t> result;
   for (size_t i = 0; i < places.size(); ++i)
@@ -82,7 +91,8 @@ std::vector<size_t> placesOf(const auto& places, const std::vector<int>& cores) 
   return result;
 }
 
-/// The cores of `other` in the places that `cores` have in `own`: slots of one socket stay apart on the other.
+/// The cores of the socket `other` at the same positions as `cores` in the socket `own`. So slots that are disjoint on
+/// one socket stay disjoint on the other.
 std::vector<int> mirrored(const std::vector<int>& cores, const std::vector<int>& own, const std::vector<int>& other) {
   std::set<int> result;
   for (size_t i = 0; i < own.size(); ++i) {
@@ -96,6 +106,7 @@ std::vector<int> mirrored(const std::vector<int>& cores, const std::vector<int>&
 llvm::json::Object Slot::toJson() const {
   llvm::json::Object object{{"device", gpu ? "cuda" : "cpu"}, {"index", index}, {"cores", llvm::json::Array(cores)}};
   if (!memory_nodes.empty()) object["memory_nodes"] = llvm::json::Array(memory_nodes);
+  // The number of threads matters only if no cores give it (numa = any).
   if (cores.empty() && threads > 0) object["threads"] = threads;
   if (gpu) {
     object["name"] = name;
@@ -105,10 +116,18 @@ llvm::json::Object Slot::toJson() const {
   return object;
 }
 
+std::vector<int> share(const std::vector<int>& cores, unsigned index, unsigned parts) {
+  if (cores.empty() || parts == 0) return {};
+  if (parts > cores.size()) return {cores[index % cores.size()]};
+  const size_t each = cores.size() / parts;
+  return {cores.begin() + index * each, cores.begin() + (index + 1) * each};
+}
+
 llvm::Expected<std::vector<Slot>> slots(const Machine& machine, std::string_view devices) {
   bool use_gpus = !machine.gpus.empty();
   if (machine.null_gpus && !use_gpus) return noNullGpus(*machine.null_gpus);
   if (devices.empty()) {
+    // Without --devices: all GPUs, else a few CPU slots.
     return use_gpus ? gpuSlots(machine) : cpuSlots(machine, std::min(kDefaultCpuSlots, usableCores(machine)));
   }
   llvm::StringRef number = devices;
@@ -118,6 +137,7 @@ llvm::Expected<std::vector<Slot>> slots(const Machine& machine, std::string_view
   if (!llvm::to_integer(number, count, 10))
     return bad(devices, "expected a number of devices, as in --devices 2, or of CPU slots, as in --devices cpu:2");
   if (count == 0) return bad(devices, "at least one device is needed");
+  // With cpu:N slots may share cores, which is for trying a study; times then say nothing, and summary() says so.
   const unsigned there = use_gpus ? machine.gpus.size() : usableCores(machine);
   const std::string offers =
       fmt::format("this machine offers {} {}{}", there, use_gpus ? "GPU" : "core", there == 1 ? "" : "s");
@@ -137,6 +157,7 @@ llvm::Expected<std::vector<Slot>> slots(const Machine& machine, std::string_view
 std::optional<Slot> placed(const Machine& machine, const Slot& slot, Place place) {
   Slot result = slot;
   result.threads = static_cast<unsigned>(slot.cores.size());
+  // Unbound, but with as many threads as cores of the slot, so that only the binding differs.
   if (place == Place::Any) {
     result.cores.clear();
     return result;
@@ -144,11 +165,13 @@ std::optional<Slot> placed(const Machine& machine, const Slot& slot, Place place
   if (place == Place::Far) {
     const std::vector<size_t> home = placesOf(machine.packages, slot.cores);
     if (machine.packages.size() < 2 || home.size() != 1) return std::nullopt;
+    // The next socket, cyclically, so that the ranks of different sockets do not all move to the first.
     const auto& other = machine.packages[(home.front() + 1) % machine.packages.size()].cores;
     if (other.empty()) return std::nullopt;
     result.cores = mirrored(slot.cores, machine.packages[home.front()].cores, other);
     result.threads = static_cast<unsigned>(result.cores.size());
   }
+  // Memory comes from the nodes next to the cores.
   result.memory_nodes.clear();
   for (const size_t node : placesOf(machine.nodes, result.cores))
     result.memory_nodes.push_back(machine.nodes[node].index);
@@ -158,7 +181,7 @@ std::optional<Slot> placed(const Machine& machine, const Slot& slot, Place place
 
 std::string environmentClass(const Machine& machine, const std::vector<Slot>& slots, const llvm::json::Value& libraries,
                              unsigned beside) {
-  // Written out rather than hashed from JSON, whose key order is the library's business.
+  // Written out as text rather than hashed from JSON, since the order of keys in JSON is up to the library.
   std::string text = fmt::format("cpu={}\ndriver={}\n", machine.cpu_model, machine.gpu_driver);
   for (const Slot& slot : slots) {
     text += fmt::format("slot={}:{}:{}\n",
@@ -166,9 +189,11 @@ std::string environmentClass(const Machine& machine, const std::vector<Slot>& sl
                         : slot.gpu ? "cuda"
                                    : "cpu",
                         slot.name, slot.cores.size());
-    if (slot.null) text += fmt::format("memory={}\n", memoryOf(machine, slot));  // a real card's name says it
+    if (slot.null) text += fmt::format("memory={}\n", memoryOf(machine, slot));  // the name of a real card implies it
   }
   if (const std::string kind = joinedText(machine, slots); !kind.empty()) text += fmt::format("joined={}\n", kind);
+  // Each line from here on is added only where it applies, so that the classes of all other machines stay what they
+  // were.
   if (shareCores(machine, slots)) text += fmt::format("cores={}\n", usableCores(machine));
   if (beside > 1) text += fmt::format("beside={}\n", beside);
   if (const llvm::json::Object* object = libraries.getAsObject()) {

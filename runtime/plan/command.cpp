@@ -8,13 +8,14 @@
 #include <filesystem>
 #include <functional>
 
-#include "runtime/plan/json.h"
-#include "runtime/plan/json_record.h"
+#include "runtime/base/json.h"
+#include "runtime/base/json_record.h"
 #include "runtime/plan/plan_words.h"
 
 namespace expc::plan {
 namespace {
 
+using base::JsonRecord, base::canonicalJson, base::kDescribed;
 std::string numberText(const llvm::json::Value& value) {
   const double number = *value.getAsNumber();
   // Whole ones exactly, also beyond 2^53.
@@ -169,16 +170,6 @@ llvm::Expected<std::vector<std::string>> expandArguments(const std::vector<std::
     result.push_back(std::move(text));
   }
   return result;
-}
-
-std::map<std::string, std::string> argumentValues(const TrialSpec& spec) {
-  std::map<std::string, std::string> values{
-      {"seed", std::to_string(spec.seed)}, {"trial", spec.trial}, {"trial_folder", spec.folder}};
-  if (!spec.prepared.empty()) values["prepared"] = spec.prepared;
-  for (const char* name : {"steps", "warmup", "epochs"})
-    if (const llvm::json::Value* value = spec.settings.get(name)) values[name] = argumentText(*value);
-  for (const auto& [name, value] : spec.parameters) values[name.str()] = argumentText(value);
-  return values;
 }
 
 std::string programPath(const std::string& name, const std::string& root) {

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/plan/trial.h"
+#include "runtime/plan/plan.h"
 
 namespace expc::plan {
 
@@ -39,10 +39,6 @@ llvm::Expected<std::set<std::string>> namesIn(const std::string& text);
 /// inactive parameter) is left out, and with it an option that stands alone before it: "--rank", "${rank}".
 llvm::Expected<std::vector<std::string>> expandArguments(const std::vector<std::string>& arguments,
                                                          const std::map<std::string, std::string>& values);
-
-/// The values of a trial: `seed`, `trial`, `trial_folder`, `prepared`, `steps`, `warmup`, `epochs`, then the
-/// parameters, which hide these where they share a name.
-std::map<std::string, std::string> argumentValues(const TrialSpec& spec);
 
 /// What to start for a program's name: a name with a slash is a path from `root`, any other is for PATH.
 std::string programPath(const std::string& name, const std::string& root);

@@ -6,7 +6,8 @@
 #include <set>
 #include <string>
 
-#include "runtime/plan/json.h"
+#include "runtime/base/hash.h"
+#include "runtime/base/json.h"
 
 namespace expc::plan {
 namespace {
@@ -187,7 +188,7 @@ std::string subjectOf(const Plan& plan, const Cell& cell, const std::map<std::st
   }
   std::string text(toString(cell.kind));
   for (const std::string& one : read) text += '\n' + one;
-  return shortHash(text);
+  return base::shortHash(text);
 }
 
 Reading evaluate(const Term& term, const Lookup& lookup, const llvm::json::Object* parameters) {

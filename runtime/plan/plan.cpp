@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "runtime/plan/find.h"
+#include "runtime/base/find.h"
 #include "runtime/plan/plan_words.h"
 
 namespace expc::plan {
@@ -46,11 +46,11 @@ void Plan::indexPoints() {
 }
 
 PlotKind Plot::kind(const Plan& plan) const {
-  if (named(plan.factors, over)) return PlotKind::Factor;
+  if (base::named(plan.factors, over)) return PlotKind::Factor;
   return plan.findMetric(over) ? PlotKind::Metrics : PlotKind::Series;
 }
 
-const Metric* Plan::findMetric(std::string_view name) const { return named(metrics, name); }
+const Metric* Plan::findMetric(std::string_view name) const { return base::named(metrics, name); }
 
 std::string Plan::label(const Point& point) const {
   std::string text;

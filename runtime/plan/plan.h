@@ -19,9 +19,11 @@
 
 #include "runtime/plan/validity.h"
 
-namespace expc::plan {
+namespace expc::base {
+class JsonRecord;
+}
 
-class JsonRecord;  // json_record.h
+namespace expc::plan {
 
 inline constexpr int kPlanVersion = 2;
 
@@ -394,21 +396,14 @@ llvm::Expected<Plan> planFromJson(const llvm::json::Value& value);
 llvm::Error validate(const Plan& plan);
 
 /// Fields of what plans, specifications and locks share; a timeout is absent or above 0.
-void describe(JsonRecord& io, Bound& bound);
-void describe(JsonRecord& io, Expectation& expectation);
-void describe(JsonRecord& io, Command& command);
-void describeTimeout(JsonRecord& io, std::optional<double>& seconds);
+void describe(base::JsonRecord& io, Bound& bound);
+void describe(base::JsonRecord& io, Expectation& expectation);
+void describe(base::JsonRecord& io, Command& command);
+void describeTimeout(base::JsonRecord& io, std::optional<double>& seconds);
 
 /// Why `text` cannot be the name of a study, workload, point or control; nothing if it can. Such a name is one file's
 /// name, stays inside the folder that it is put into, and can be printed: it is not empty, does not begin with a dot,
 /// and has no '/', '#' or control character.
 std::optional<std::string> whyNoName(std::string_view text);
-
-/// The first eight bytes of BLAKE3 over a text, as a number.
-uint64_t hashOf(std::string_view text);
-/// First 16 hex digits of BLAKE3 over `canonical`.
-std::string shortHash(std::string_view canonical);
-/// Canonical text: keys sorted, no white space, numbers shortest. Equal values give equal text.
-std::string canonicalJson(const llvm::json::Value& value);
 
 }  // namespace expc::plan

@@ -4,15 +4,16 @@
 
 #include <set>
 
+#include "runtime/base/find.h"
+#include "runtime/base/json_record.h"
 #include "runtime/plan/evaluate.h"
-#include "runtime/plan/find.h"
-#include "runtime/plan/json_record.h"
 #include "runtime/plan/plan.h"
 #include "runtime/plan/plan_words.h"
 
 namespace expc::plan {
 namespace {
 
+using base::JsonPath, base::JsonRecord, base::kDescribed, base::readRecord;
 using llvm::json::Array;
 using llvm::json::Value;
 

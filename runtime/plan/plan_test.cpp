@@ -5,9 +5,10 @@
 #include <algorithm>
 #include <functional>
 
-#include "runtime/plan/json.h"
+#include "runtime/base/json.h"
 #include "tests/support/plan/example_plan.h"
 
+using namespace expc::base;
 using namespace expc::plan;
 using llvm::json::Array;
 using llvm::json::Object;

@@ -17,8 +17,8 @@ plan::Rates rates() {
   return rates;
 }
 
-plan::Rehearsed rehearsed(unsigned ranks, unsigned steps = 2) {
-  plan::Rehearsed all;
+protocol::Rehearsed rehearsed(unsigned ranks, unsigned steps = 2) {
+  protocol::Rehearsed all;
   all.steps = steps;
   all.ranks.resize(ranks);
   return all;
@@ -27,7 +27,7 @@ plan::Rehearsed rehearsed(unsigned ranks, unsigned steps = 2) {
 }  // namespace
 
 TEST_CASE("a step takes as long as its products at the rate of their types, one after the other") {
-  plan::Rehearsed seen = rehearsed(1);
+  protocol::Rehearsed seen = rehearsed(1);
   seen.ranks[0].operations = {{"bf16", 4e15}, {"fp32", 1e14}, {"fp8", 1e20}};  // of fp8 no rate is known
   seen.ranks[0].memory_bytes = 2e12;                                           // 1 s, beside 4 + 2
   const auto least = leastStep(seen, 1, rates());
@@ -49,7 +49,7 @@ TEST_CASE("a step takes as long as its products at the rate of their types, one 
 }
 
 TEST_CASE("the slowest rank bounds a step, by what crosses its link") {
-  plan::Rehearsed seen = rehearsed(4, 1);
+  protocol::Rehearsed seen = rehearsed(4, 1);
   seen.ranks[2].collectives = {{"all_gather", {3, 4'000'000'000'000}}, {"all_reduce", {1, 1'000'000'000'000}}};
   const auto least = leastStep(seen, 4, rates());
   REQUIRE(least);
@@ -62,7 +62,7 @@ TEST_CASE("the slowest rank bounds a step, by what crosses its link") {
 }
 
 TEST_CASE("a rank alone sends nothing to others") {
-  plan::Rehearsed seen = rehearsed(1, 1);
+  protocol::Rehearsed seen = rehearsed(1, 1);
   seen.ranks[0].collectives = {{"all_reduce", {1, 1'000'000'000'000}}};
   CHECK_FALSE(leastStep(seen, 1, rates()));
 }

@@ -1,3 +1,6 @@
+// Describes the file once for reading and writing (base::JsonRecord), and computes the least time of a step from
+// what a rehearsal counted (a roofline: each resource alone, the largest wins).
+
 #include "runtime/rehearsal/rehearsal.h"
 
 #include <fmt/format.h>
@@ -6,18 +9,18 @@
 #include <filesystem>
 #include <set>
 
-#include "runtime/files/files.h"
-#include "runtime/plan/json_record.h"
+#include "runtime/base/files/files.h"
+#include "runtime/base/json_record.h"
 
 namespace expc::rehearsal {
 namespace {
 
+using base::JsonRecord;
 using llvm::json::Value;
-using plan::JsonRecord;
 
 constexpr llvm::StringLiteral kSchema = "expc.rehearsal/1";
 constexpr llvm::StringLiteral kOutcomes[] = {"runs", "lacks data", "failed", "does not fit", "not rehearsed"};
-/// A thousand points of 64 ranks each take a few megabytes.
+/// The most bytes that are read; a thousand points of 64 ranks take a few megabytes.
 constexpr uint64_t kMostBytes = 256u << 20;
 
 void describeCards(JsonRecord& io, Cards& cards) {
@@ -36,7 +39,8 @@ void describePoint(JsonRecord& io, Point& point) {
   io.field("at", point.at);
   io.field("seconds", point.seconds);
   io.field("notes", point.notes);
-  io.optionalObject("rehearsed", point.rehearsed, plan::kDescribed);
+  io.optionalObject("rehearsed", point.rehearsed, base::kDescribed);
+  // Readers use `rehearsed` of such points without asking, so a file without it must not pass.
   const bool counted = point.outcome == Outcome::Runs || point.outcome == Outcome::LacksData;
   if (io.reads() && point.rehearsed.has_value() != counted)
     io.fail("rehearsed", "belongs to a point that runs or lacks data, and to no other");
@@ -54,16 +58,17 @@ void describeStudy(JsonRecord& io, Study& study) {
   });
 }
 
+/// The error about a file that cannot be read, with the way out: rehearsals are cheap to repeat.
 llvm::Error unreadable(const std::string& path, std::string why) {
-  // Names in the file may hold anything, a terminal's escapes too.
+  // Names in the file may hold anything, also a terminal's escapes.
   std::ranges::replace_if(why, [](unsigned char c) { return c < 0x20 || c == 0x7f; }, '?');
   return llvm::createStringError(fmt::format("{}: {}; remove it, and `expc rehearse` makes it again", path, why));
 }
 
 constexpr std::string_view kLimits[] = {"products", "memory", "link", "host link"};
 
-/// Seconds of the operations whose type has a rate; nothing if none has.
-std::optional<double> productSeconds(const plan::RehearsedRank& rank, double devices, const plan::Rates& rates) {
+/// Seconds of the operations whose type has a rate; nothing if none has. Types run one after another on a device.
+std::optional<double> productSeconds(const protocol::RehearsedRank& rank, double devices, const plan::Rates& rates) {
   std::optional<double> seconds;
   for (const auto& [type, operations] : rank.operations)
     if (const auto rate = rates.products.find(type); rate != rates.products.end())
@@ -71,20 +76,23 @@ std::optional<double> productSeconds(const plan::RehearsedRank& rank, double dev
   return seconds;
 }
 
-/// Bytes that cross a rank's link in one direction at least.
-double linkBytes(const plan::RehearsedRank& rank, double ranks) {
+/// Least number of bytes that cross a rank's link in one direction.
+double linkBytes(const protocol::RehearsedRank& rank, double ranks) {
   double bytes = 0;
   for (const auto& [name, traffic] : rank.collectives) {
+    // With N ranks, a rank already has 1/N of what these collectives distribute.
     const bool divided = name == "all_gather" || name == "reduce_scatter" || name == "all_to_all";
     bytes += static_cast<double>(traffic.bytes) * (divided ? (ranks - 1) / ranks : 1);
   }
   return bytes;
 }
 
+/// The larger of two bounds.
 LeastTime larger(LeastTime best, std::optional<double> seconds, Limit limit) {
   return seconds && *seconds > best.seconds ? LeastTime{*seconds, limit} : best;
 }
 
+/// Seconds that an amount takes at a rate; nothing if the rate is unknown.
 std::optional<double> over(double amount, const std::optional<double>& rate) {
   return rate ? std::optional(amount / *rate) : std::nullopt;
 }
@@ -109,7 +117,7 @@ void Study::put(Point point) {
 Value toJson(const Study& study) { return JsonRecord::written(study, describeStudy); }
 
 llvm::Expected<Study> studyFromJson(const Value& value) {
-  return plan::readRecord<Study>(value, "the rehearsal", describeStudy);
+  return base::readRecord<Study>(value, "the rehearsal", describeStudy);
 }
 
 std::string folderOf(const std::string& results) { return (std::filesystem::path(results) / "rehearsals").string(); }
@@ -127,10 +135,11 @@ llvm::Expected<Study> read(const std::string& results, const std::string& study)
   if (!files::isThere(*path)) return Study{study, {}};
   auto buffer = files::read(*path, kMostBytes);
   if (!buffer) return unreadable(*path, llvm::toString(buffer.takeError()));
-  llvm::Expected<Value> json = plan::parseJson((*buffer)->getBuffer());
+  llvm::Expected<Value> json = base::parseJson((*buffer)->getBuffer());
   if (!json) return unreadable(*path, llvm::toString(json.takeError()));
   llvm::Expected<Study> found = studyFromJson(*json);
   if (!found) return unreadable(*path, llvm::toString(found.takeError()));
+  // A file that was copied under another name must not count for that study.
   if (found->study != study) return unreadable(*path, fmt::format("it is of the study '{}'", found->study));
   return found;
 }
@@ -138,7 +147,7 @@ llvm::Expected<Study> read(const std::string& results, const std::string& study)
 llvm::Error write(const std::string& results, const Study& study) {
   llvm::Expected<std::string> path = pathOf(results, study.study);
   if (!path) return path.takeError();
-  llvm::Error error = files::write(*path, plan::prettyJson(toJson(study)) + "\n", files::Links::Refused);
+  llvm::Error error = files::write(*path, base::prettyJson(toJson(study)) + "\n", files::Links::Refused);
   if (!error) return error;
   return llvm::createStringError(fmt::format("{}; make the folder writable, or choose another with --results DIR",
                                              llvm::toString(std::move(error))));
@@ -146,18 +155,20 @@ llvm::Error write(const std::string& results, const Study& study) {
 
 std::string_view toString(Limit limit) { return kLimits[static_cast<size_t>(limit)]; }
 
-std::optional<LeastTime> leastStep(const plan::Rehearsed& rehearsed, unsigned devices, const plan::Rates& rates) {
+std::optional<LeastTime> leastStep(const protocol::Rehearsed& rehearsed, unsigned devices, const plan::Rates& rates) {
   const auto ranks = static_cast<double>(rehearsed.ranks.size());
   const double own = std::max(1.0, devices / ranks);  // devices of a rank: dp drives all of them from one
   LeastTime least;
-  for (const plan::RehearsedRank& rank : rehearsed.ranks) {
+  for (const protocol::RehearsedRank& rank : rehearsed.ranks) {
     least = larger(least, productSeconds(rank, own, rates), Limit::Products);
     least = larger(least, over(rank.memory_bytes / own, rates.memory), Limit::Memory);
     if (ranks > 1) least = larger(least, over(linkBytes(rank, ranks), rates.link), Limit::Link);
+    // Both directions of the host's link work at once, so the larger one bounds.
     const auto crossing = static_cast<double>(std::max(rank.to_device.bytes, rank.from_device.bytes));
     least = larger(least, over(crossing / own, rates.host_link), Limit::HostLink);
   }
   if (least.seconds == 0) return std::nullopt;
+  // The rehearsal counted all its steps together.
   least.seconds /= rehearsed.steps;
   return least;
 }
@@ -172,7 +183,7 @@ std::optional<double> leastDeviceSeconds(const plan::Plan& plan, const Study& st
     if (!least) continue;
     for (const plan::KindDesign& kind : plan.design.kinds) {
       const auto steps = kind.settings.getNumber("steps");
-      if (!steps) continue;  // epochs: how many steps they have is the data's affair
+      if (!steps) continue;  // epochs: their number of steps depends on the data
       const double each = *steps + kind.settings.getNumber("warmup").value_or(0);
       total = total.value_or(0) + least->seconds * each * kind.repeat * devices;
     }

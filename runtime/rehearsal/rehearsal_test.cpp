@@ -8,7 +8,7 @@
 #include <iterator>
 #include <utility>
 
-#include "runtime/plan/json.h"
+#include "runtime/base/json.h"
 #include "tests/support/folder.h"
 #include "tests/support/rehearsal/example_rehearsal.h"
 #include "tests/support/text/has.h"
@@ -42,7 +42,7 @@ TEST_CASE("what is written is read again") {
   CHECK(llvm::cantFail(read(results.path, "study")).points.empty());
   llvm::cantFail(write(results.path, example()));
   const Study again = llvm::cantFail(read(results.path, "study"));
-  CHECK(plan::canonicalJson(toJson(again)) == plan::canonicalJson(toJson(example())));
+  CHECK(base::canonicalJson(toJson(again)) == base::canonicalJson(toJson(example())));
   REQUIRE(again.find("a"));
   CHECK(again.find("a")->rehearsed->ranks[1].launches == 1990);
   CHECK(again.find("a")->cards == Cards{4, 94'000'000'000});
@@ -95,7 +95,7 @@ TEST_CASE("every member is needed, and no other is known") {
 TEST_CASE("a damaged file is an error that names it and the way out") {
   const Results results;
   const std::string path = llvm::cantFail(pathOf(results.path, "study"));
-  const std::string text = plan::prettyJson(toJson(example()));
+  const std::string text = base::prettyJson(toJson(example()));
   for (const std::string& damaged : {std::string(), std::string("{"), std::string("[]"), text.substr(0, 500),
                                      std::string("{\"schema\":\"expc.rehearsal/2\"}"),
                                      std::string("{\"\u001b[31m\\n\":1}"), std::string(3000, '[')}) {
@@ -108,12 +108,12 @@ TEST_CASE("a damaged file is an error that names it and the way out") {
   for (size_t at = 0; at < text.size(); at += 3) {  // none of these may crash
     std::string damaged = text;
     damaged[at] ^= 1;
-    if (auto json = plan::parseJson(damaged))
+    if (auto json = base::parseJson(damaged))
       llvm::consumeError(studyFromJson(*json).takeError());
     else
       llvm::consumeError(json.takeError());
   }
-  std::ofstream(path) << plan::prettyJson(toJson({"other", {}}));
+  std::ofstream(path) << base::prettyJson(toJson({"other", {}}));
   CHECK(has(errorOf(read(results.path, "study")), "it is of the study 'other'"));
   std::filesystem::remove(path);
   std::filesystem::create_directories(path);

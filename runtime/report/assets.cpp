@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "runtime/plan/json.h"
+#include "runtime/base/json.h"
 
 // The assembler copies the files in; a string literal of a megabyte takes a compiler seconds and much memory.
 #define EXPC_ASSET(name, path)                                                                    \
@@ -69,7 +69,7 @@ std::optional<Value> filledText(llvm::StringRef text, const Object& study) {
     if (hole == 0 && end + 1 == text.size() && out.empty()) return *value;
     out += text.take_front(hole);
     const auto words = value->getAsString();
-    out += words ? words->str() : plan::canonicalJson(*value);
+    out += words ? words->str() : base::canonicalJson(*value);
     text = text.drop_front(end + 1);
   }
   return Value(out + text.str());
@@ -102,7 +102,7 @@ std::optional<Value> filledPart(const Value& part, const Object& study) {
 }  // namespace
 
 Object filled(std::string_view file, const Object& study) {
-  return std::move(*filledPart(llvm::cantFail(plan::parseJson(file)), study)->getAsObject());
+  return std::move(*filledPart(llvm::cantFail(base::parseJson(file)), study)->getAsObject());
 }
 
 }  // namespace expc::report

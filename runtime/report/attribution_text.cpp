@@ -7,8 +7,8 @@
 #include <cstdint>
 
 #include "runtime/analysis/format.h"
-#include "runtime/plan/find.h"
-#include "runtime/report/layout.h"
+#include "runtime/base/find.h"
+#include "runtime/report/paint.h"
 #include "runtime/report/sections.h"
 #include "runtime/stats/design.h"
 
@@ -45,7 +45,7 @@ bool hasBuiltIn(const plan::Plan& plan) {
 
 bool comparisonFails(const plan::Plan& plan, const analysis::Judgement& judgement) {
   return hasBuiltIn(plan) && std::ranges::any_of(plan.criteria, [&](const plan::Criterion& criterion) {
-           const auto* judged = plan::named(judgement.criteria, criterion.name);
+           const auto* judged = base::named(judgement.criteria, criterion.name);
            return judged && judged->verdict == analysis::Verdict::Fail &&
                   std::ranges::any_of(criterion.cells, [](const plan::Cell& cell) {
                     return cell.kind == plan::TrialKind::Timed && cell.points.size() == 2;
@@ -140,7 +140,7 @@ std::string stepText(const analysis::Attribution& attribution) {
 std::vector<std::string> cautions(const plan::Plan& plan, const analysis::Attribution& attribution) {
   std::vector<std::string> texts;
   if (const analysis::TimedEffect* none = attribution.mayBeNone()) {
-    const plan::Comparison* found = plan::named(plan.comparisons, none->comparison);
+    const plan::Comparison* found = base::named(plan.comparisons, none->comparison);
     const std::string unit = found ? found->unit : "";
     texts.push_back(
         fmt::format("in the timed trials the difference may be none: the interval of {}, {}, includes it. "

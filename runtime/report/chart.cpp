@@ -6,9 +6,9 @@
 #include <set>
 
 #include "runtime/analysis/format.h"
-#include "runtime/plan/json.h"
+#include "runtime/base/json.h"
 #include "runtime/report/assets.h"
-#include "runtime/report/layout.h"
+#include "runtime/report/paint.h"
 #include "runtime/report/sections.h"
 
 namespace expc::report {
@@ -84,12 +84,12 @@ struct Data {
 
   void add(const Frame& frame, const std::string& x, size_t column, const GridCell& cell) {
     if (!cell.estimate || !std::isfinite(*cell.estimate)) return;
-    Object row{{"x", plan::jsonText(x)},
-               {"s", plan::jsonText(frame.grid.columns[column])},
+    Object row{{"x", base::jsonText(x)},
+               {"s", base::jsonText(frame.grid.columns[column])},
                {"o", frame.offset(column)},
                {"e", frame.factor * *cell.estimate},
                {"n", cell.n},
-               {"t", plan::jsonText(valueCell(cell, frame.grid.unit, frame.grid.dimension).inText(" "))}};
+               {"t", base::jsonText(valueCell(cell, frame.grid.unit, frame.grid.dimension).inText(" "))}};
     if (const auto at = frame.x.places.find(x); at != frame.x.places.end()) row["xp"] = at->second;
     addEnds(row, "l", "h", cell.interval, frame.factor);
     if (cell.published) row["r"] = frame.factor * *cell.published;
@@ -164,7 +164,7 @@ Object specification(const std::vector<Bar>& bars) {
     }
     longest = std::max(longest, sum);
     twice = twice || bar.twice;
-    levels.push_back(plan::jsonText(bar.level));
+    levels.push_back(base::jsonText(bar.level));
   }
   const bool rest = largest.erase(kRest) > 0;
   std::vector<std::string> phases;
@@ -185,8 +185,8 @@ Object specification(const std::vector<Bar>& bars) {
     std::map<size_t, double> parts;
     for (const auto& [name, seconds] : bar.seconds) parts[phase_of[name]] += seconds;
     for (const auto& [phase, seconds] : parts)
-      rows.push_back(Object{{"s", plan::jsonText(bar.level)},
-                            {"c", plan::jsonText(phases[phase])},
+      rows.push_back(Object{{"s", base::jsonText(bar.level)},
+                            {"c", base::jsonText(phases[phase])},
                             {"i", phase},
                             {"v", seconds / unit.size}});
   }
@@ -196,7 +196,7 @@ Object specification(const std::vector<Bar>& bars) {
                                           {"height", kAroundBars + kBarHeight * static_cast<int>(bars.size())},
                                           {"twice", twice},
                                           {"levels", std::move(levels)},
-                                          {"phases", plan::jsonTexts(phases)},
+                                          {"phases", base::jsonTexts(phases)},
                                           {"colours", std::move(colours)},
                                           {"rows", std::move(rows)}});
 }
@@ -247,7 +247,7 @@ std::vector<Chart> charts(const plan::Plan& plan, const Grid& grid, size_t& left
       continue;
     }
     Object study = all;
-    if (data.published) study["published"] = plan::jsonText(referencesHere(plan));
+    if (data.published) study["published"] = base::jsonText(referencesHere(plan));
     const auto ideals = [&](const auto& test) { return std::ranges::all_of(data.ideals, test); };
     // What devices that lose nothing to each other would give is one line where it is the same for all columns.
     if (!data.ideals.empty() && ideals([](const auto& at) { return at.second.size() == 1; }))

@@ -14,7 +14,7 @@
 
 #include "runtime/analysis/attribution.h"
 #include "runtime/analysis/description.h"
-#include "runtime/analysis/judgement.h"
+#include "runtime/analysis/results.h"
 #include "runtime/plan/plan.h"
 #include "runtime/report/grid.h"
 #include "runtime/stats/interval.h"

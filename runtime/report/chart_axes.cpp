@@ -5,8 +5,8 @@
 #include <map>
 
 #include "runtime/analysis/format.h"
-#include "runtime/plan/find.h"
-#include "runtime/plan/json.h"
+#include "runtime/base/find.h"
+#include "runtime/base/json.h"
 #include "runtime/report/chart.h"
 #include "runtime/report/grid.h"
 
@@ -102,9 +102,9 @@ ValueAxis valueAxis(const std::string& subject, const std::string& unit, const s
   const std::string how = symbol + (!log ? "" : symbol.empty() ? "log" : ", log");
   extent.add(neutral);
   auto [low, high] = extent;
-  Object settings{{"subject", plan::jsonText(subject)},
+  Object settings{{"subject", base::jsonText(subject)},
                   {"unit", symbol.empty() ? "" : fmt::format(" ({})", symbol)},
-                  {"title", plan::jsonText(how.empty() ? subject : fmt::format("{} ({})", subject, how))},
+                  {"title", base::jsonText(how.empty() ? subject : fmt::format("{} ({})", subject, how))},
                   {"nice", !log},
                   {"extent", Array{factor * low, factor * high}}};
   if (neutral) settings["neutral"] = factor * *neutral;
@@ -127,12 +127,12 @@ ValueAxis valueAxis(const std::string& subject, const std::string& unit, const s
 }
 
 FactorAxis factorAxis(const plan::Plan& plan, const std::string& factor, const std::set<std::string>& labels) {
-  const plan::Factor* declared = plan::named(plan.factors, factor);
+  const plan::Factor* declared = base::named(plan.factors, factor);
   std::vector<double> sorted;
   std::map<std::string, double> place_of;
   Array levels, places;
   for (const auto& [level, label] : inOrder(plan, factor, labels)) {
-    levels.push_back(plan::jsonText(label));
+    levels.push_back(base::jsonText(label));
     if (!declared || level >= declared->levels.size()) continue;
     // A truth value is no number, although JSON readers would take it for one.
     const Value& value = declared->levels[level].value;
@@ -143,8 +143,8 @@ FactorAxis factorAxis(const plan::Plan& plan, const std::string& factor, const s
   }
   const bool numbers = sorted.size() == labels.size() && sorted.size() > 1;
   FactorAxis axis;
-  axis.settings = Object{{"factor", plan::jsonText(factor)},
-                         {"title", plan::jsonText(factor)},
+  axis.settings = Object{{"factor", base::jsonText(factor)},
+                         {"title", base::jsonText(factor)},
                          {"levels", std::move(levels)},
                          {"numbers", numbers}};
   if (!numbers) return axis;
@@ -169,7 +169,7 @@ FactorAxis factorAxis(const plan::Plan& plan, const std::string& factor, const s
   axis.settings["ends"] = Array{low, high};
   axis.settings["scale"] = linear_to > 0 ? "symlog" : log ? "log" : "linear";
   if (linear_to > 0) axis.settings["linear_to"] = linear_to;
-  if (log) axis.settings["title"] = plan::jsonText(factor + " (log)");
+  if (log) axis.settings["title"] = base::jsonText(factor + " (log)");
   return axis;
 }
 
@@ -178,11 +178,11 @@ const char* colourOf(size_t level) { return kPalette[level % std::size(kPalette)
 Object seriesOf(const plan::Plan& plan, const std::string& factor, const std::set<std::string>& labels) {
   Array levels, colours, shapes;
   for (const auto& [level, label] : inOrder(plan, factor, labels)) {
-    levels.push_back(plan::jsonText(label));
+    levels.push_back(base::jsonText(label));
     colours.push_back(colourOf(level));
     shapes.push_back(kShapes[level % std::size(kShapes)]);
   }
-  return Object{{"factor", plan::jsonText(factor)},
+  return Object{{"factor", base::jsonText(factor)},
                 {"levels", std::move(levels)},
                 {"colours", std::move(colours)},
                 {"shapes", std::move(shapes)}};

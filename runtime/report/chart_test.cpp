@@ -5,7 +5,7 @@
 #include <map>
 
 #include "runtime/analysis/attribution.h"
-#include "runtime/plan/json.h"
+#include "runtime/base/json.h"
 #include "runtime/report/assets.h"
 #include "tests/support/report/example_results.h"
 
@@ -71,7 +71,7 @@ void checkWhole(const std::vector<Chart>& charts) {
 }
 
 Object filledIn(const char* file, const char* study) {
-  return filled(file, *llvm::cantFail(plan::parseJson(study)).getAsObject());
+  return filled(file, *llvm::cantFail(base::parseJson(study)).getAsObject());
 }
 
 FactorAxis axisOf(std::vector<plan::Level> levels) {
@@ -87,7 +87,7 @@ FactorAxis axisOf(std::vector<plan::Level> levels) {
 TEST_CASE("a hole has the study's value, and what has none is left out") {
   CHECK(filledIn(R"j({"a": "${x}", "b": "${y.z} of ${x}", "c": ["${x}", "${none}", 1], "d": {"e": "${y.none}"}})j",
                  R"j({"x": 2.5, "y": {"z": "part"}})j") ==
-        *llvm::cantFail(plan::parseJson(R"j({"a": 2.5, "b": "part of 2.5", "c": [2.5, 1], "d": {}})j")).getAsObject());
+        *llvm::cantFail(base::parseJson(R"j({"a": 2.5, "b": "part of 2.5", "c": [2.5, 1], "d": {}})j")).getAsObject());
   // What a study is called fills nothing.
   CHECK(filledIn(R"j({"a": "${x}", "b": "<${x}>"})j", R"j({"x": "${x}"})j").getString("b") == "<${x}>");
 }

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "runtime/analysis/meaning.h"
-#include "runtime/plan/find.h"
-#include "runtime/report/layout.h"
+#include "runtime/base/find.h"
+#include "runtime/report/paint.h"
 #include "runtime/report/verdict_text.h"
 #include "runtime/report/wording.h"
 

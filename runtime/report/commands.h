@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/analysis/judgement.h"
+#include "runtime/analysis/results.h"
 #include "runtime/plan/plan.h"
-#include "runtime/report/layout.h"
+#include "runtime/report/paint.h"
 
 namespace expc::report {
 

@@ -5,7 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "runtime/plan/json.h"
+#include "runtime/analysis/judge.h"
+#include "runtime/base/json.h"
 #include "runtime/report/html.h"
 #include "runtime/report/records_json.h"
 #include "runtime/report/sections.h"
@@ -139,7 +140,7 @@ TEST_CASE("every medium says it once, and programs read the conditions by their 
     REQUIRE(first != std::string::npos);
     CHECK(text.find(notice, first + 1) == std::string::npos);
   }
-  const std::string json = plan::canonicalJson(resultJson(findings));
+  const std::string json = base::canonicalJson(resultJson(findings));
   CHECK(json.find(R"("conditions":[{"code":"independent","number":0},{"code":"one session","number":0}])") !=
         std::string::npos);
 }
@@ -165,7 +166,7 @@ TEST_CASE("the interval that decides stands in tables, lines and JSON with its c
   const Table table = criterionCells(judged);
   for (const Cell& cell : table.rows[first ? 0 : 1].cells) row += cell.inText(" ") + " | ";
   CHECK(row.find("] (97.5 % interval) | ") != std::string::npos);
-  const std::string json = plan::canonicalJson(resultJson({plan, judgement, records.results}));
+  const std::string json = base::canonicalJson(resultJson({plan, judgement, records.results}));
   CHECK(json.find("\"confidence\":0.975") != std::string::npos);
   CHECK(json.find("\"uncorrected\":{") != std::string::npos);
 }

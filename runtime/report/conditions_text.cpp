@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/report/layout.h"
+#include "runtime/report/paint.h"
 #include "runtime/report/verdict_text.h"
 
 namespace expc::report {

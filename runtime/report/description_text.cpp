@@ -1,3 +1,6 @@
+
+#include "runtime/report/description_text.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -5,8 +8,7 @@
 #include <cmath>
 
 #include "runtime/analysis/format.h"
-#include "runtime/report/layout.h"
-#include "runtime/report/sections.h"
+#include "runtime/report/paint.h"
 #include "runtime/report/wording.h"
 
 namespace expc::report {

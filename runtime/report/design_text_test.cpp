@@ -3,9 +3,10 @@
 
 #include <doctest/doctest.h>
 
-#include "runtime/analysis/judgement.h"
+#include "runtime/analysis/judge.h"
 #include "runtime/analysis/readings.h"
-#include "runtime/plan/json.h"
+#include "runtime/analysis/results.h"
+#include "runtime/base/json.h"
 #include "runtime/report/html.h"
 #include "runtime/report/records_json.h"
 #include "runtime/report/texts.h"
@@ -89,7 +90,7 @@ store::Results largerResults(const plan::Plan& plan) {
 TEST_CASE("a plan with what larger studies have comes back from JSON") {
   const llvm::json::Value json = plan::toJson(largerPlan());
   const plan::Plan back = llvm::cantFail(plan::planFromJson(json));
-  CHECK(plan::canonicalJson(plan::toJson(back)) == plan::canonicalJson(json));
+  CHECK(base::canonicalJson(plan::toJson(back)) == base::canonicalJson(json));
 }
 
 TEST_CASE("the plan's text tells workloads, inactive factors, controls, repetitions and what is not started") {

@@ -5,7 +5,8 @@
 
 #include "runtime/analysis/format.h"
 #include "runtime/plan/evaluate.h"
-#include "runtime/report/layout.h"
+#include "runtime/report/paint.h"
+#include "runtime/report/reasons.h"
 #include "runtime/report/sections.h"
 #include "runtime/report/verdict_text.h"
 #include "runtime/report/wording.h"

@@ -5,7 +5,7 @@
 #include "runtime/report/document.h"
 #include "runtime/report/html_parts.h"
 #include "runtime/report/html_text.h"
-#include "runtime/report/layout.h"
+#include "runtime/report/paint.h"
 
 namespace expc::report {
 namespace {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "runtime/report/document.h"
-#include "runtime/report/layout.h"
+#include "runtime/report/paint.h"
 
 namespace expc::report {
 namespace {

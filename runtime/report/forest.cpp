@@ -8,7 +8,7 @@
 #include "runtime/plan/evaluate.h"
 #include "runtime/report/chart.h"
 #include "runtime/report/html_text.h"
-#include "runtime/report/layout.h"
+#include "runtime/report/paint.h"
 
 namespace expc::report {
 namespace {

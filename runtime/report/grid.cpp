@@ -12,10 +12,10 @@
 #include "runtime/analysis/description.h"
 #include "runtime/analysis/format.h"
 #include "runtime/analysis/readings.h"
+#include "runtime/base/find.h"
 #include "runtime/plan/evaluate.h"
-#include "runtime/plan/find.h"
-#include "runtime/report/layout.h"
-#include "runtime/report/verdict_text.h"
+#include "runtime/report/paint.h"
+#include "runtime/report/reasons.h"
 #include "runtime/report/wording.h"
 
 namespace expc::report {
@@ -84,7 +84,7 @@ std::vector<Entry> metricEntries(const plan::Plan& plan, const analysis::Judgeme
 std::vector<Entry> comparisonEntries(const plan::Plan& plan, const analysis::Judgement& judgement,
                                      const plan::Comparison& comparison) {
   std::vector<Entry> entries;
-  const auto* result = plan::named(judgement.comparisons, comparison.name);
+  const auto* result = base::named(judgement.comparisons, comparison.name);
   if (!result) return entries;
   for (const analysis::CellEstimate& estimate : result->cells)
     if (estimate.cell < comparison.cells.size())
@@ -166,7 +166,7 @@ void fillGrid(const plan::Plan& plan, Grid& grid, const std::vector<std::string>
   for (const size_t factor : down) grid.row_factors.push_back(factors[factor]);
   std::vector<llvm::StringMap<size_t>> levels(factors.size());  // where they stand, for thousands are looked up
   for (size_t i = 0; i < factors.size(); ++i)
-    if (const plan::Factor* factor = plan::named(plan.factors, factors[i]))
+    if (const plan::Factor* factor = base::named(plan.factors, factors[i]))
       for (const plan::Level& level : factor->levels) levels[i].try_emplace(level.label, levels[i].size());
   const auto keyOf = [&](const Entry& entry, const std::vector<size_t>& of) {
     std::vector<size_t> key;
@@ -211,7 +211,7 @@ std::string asideText(const GridCell& cell) {
 }  // namespace
 
 size_t levelIndex(const plan::Plan& plan, const std::string& factor, const std::string& label) {
-  const plan::Factor* found = plan::named(plan.factors, factor);
+  const plan::Factor* found = base::named(plan.factors, factor);
   if (!found) return 0;
   return static_cast<size_t>(std::ranges::find(found->levels, label, &plan::Level::label) - found->levels.begin());
 }

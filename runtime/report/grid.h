@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "runtime/analysis/format.h"
-#include "runtime/analysis/judgement.h"
+#include "runtime/analysis/results.h"
 #include "runtime/plan/plan.h"
 #include "runtime/report/document.h"
 #include "runtime/store/records.h"

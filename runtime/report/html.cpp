@@ -14,10 +14,12 @@
 #include <system_error>
 #include <utility>
 
-#include "runtime/files/files.h"
-#include "runtime/plan/json.h"
+#include "runtime/base/files/files.h"
+#include "runtime/base/hash.h"
+#include "runtime/base/json.h"
 #include "runtime/report/assets.h"
 #include "runtime/report/commands.h"
+#include "runtime/report/description_text.h"
 #include "runtime/report/document.h"
 #include "runtime/report/html_parts.h"
 #include "runtime/report/html_text.h"
@@ -137,7 +139,7 @@ std::string chartElements(const Page& page) {
   return fmt::format(
       "<script type=\"application/json\" id=\"chart-config\">{}</script>\n<script type=\"application/json\" "
       "id=\"charts\">{}</script>\n<script>{}</script>\n",
-      scriptSafe(assets::chartConfig()), scriptSafe(plan::canonicalJson(std::move(specifications))),
+      scriptSafe(assets::chartConfig()), scriptSafe(base::canonicalJson(std::move(specifications))),
       scriptText(assets::chartLibrary()));
 }
 
@@ -214,7 +216,7 @@ std::string pageName(const plan::Plan& plan) {
   std::string plain;
   for (const char letter : asked)
     if (plain.size() < kLongest && (llvm::isAlnum(letter) || std::strchr("._=,-%", letter))) plain += letter;
-  return name + plain + (plain == asked ? "" : "-" + plan::shortHash(asked).substr(0, 8)) + ".html";
+  return name + plain + (plain == asked ? "" : "-" + base::shortHash(asked).substr(0, 8)) + ".html";
 }
 
 llvm::Error writeHtml(const std::string& path, const analysis::Findings& findings, const HtmlOptions& options) {

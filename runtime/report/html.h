@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/analysis/judgement.h"
+#include "runtime/analysis/results.h"
 #include "runtime/plan/plan.h"
 #include "runtime/report/chart.h"
 #include "runtime/report/html_options.h"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/analysis/judgement.h"
+#include "runtime/analysis/results.h"
 #include "runtime/plan/plan.h"
 #include "runtime/report/chart.h"
 #include "runtime/report/document.h"

@@ -11,14 +11,15 @@
 #include "runtime/analysis/description.h"
 #include "runtime/analysis/format.h"
 #include "runtime/analysis/meaning.h"
-#include "runtime/plan/json.h"
+#include "runtime/base/json.h"
 #include "runtime/report/assets.h"
 #include "runtime/report/chart.h"
 #include "runtime/report/commands.h"
+#include "runtime/report/description_text.h"
 #include "runtime/report/document.h"
 #include "runtime/report/html_parts.h"
 #include "runtime/report/html_text.h"
-#include "runtime/report/layout.h"
+#include "runtime/report/paint.h"
 #include "runtime/report/sections.h"
 #include "runtime/report/texts.h"
 #include "runtime/report/verdict_text.h"
@@ -56,14 +57,14 @@ void flatten(const llvm::json::Value& value, const std::string& prefix, std::map
   const auto text = value.getAsString();
   if (text && text->empty()) return;
   const auto bytes = llvm::StringRef(prefix).ends_with("memory") ? value.getAsNumber() : std::nullopt;
-  rows[prefix] = text ? text->str() : bytes ? analysis::formatQuantity(*bytes, "B") : plan::canonicalJson(value);
+  rows[prefix] = text ? text->str() : bytes ? analysis::formatQuantity(*bytes, "B") : base::canonicalJson(value);
 }
 
 /// What texts of JSON say: what all agree on as it is, what differs as a list of values with how many trials say each.
 Facts environmentFacts(const std::map<std::string_view, unsigned>& texts) {
   std::map<std::string, std::map<std::string, unsigned>> values;
   for (const auto& [json, trials] : texts) {
-    auto value = plan::parseJson(json);
+    auto value = base::parseJson(json);
     if (!value) {
       llvm::consumeError(value.takeError());
       continue;

@@ -6,7 +6,7 @@
 #include <initializer_list>
 #include <utility>
 
-#include "runtime/plan/printable.h"
+#include "runtime/base/printable.h"
 
 namespace expc::report {
 
@@ -16,7 +16,7 @@ namespace {
 std::string escaped(std::string_view text, std::initializer_list<std::pair<char, std::string_view>> marks) {
   std::string out;
   out.reserve(text.size());
-  for (const char c : plan::printableLines(text)) {
+  for (const char c : base::printableLines(text)) {
     const auto mark = std::ranges::find_if(marks, [c](const auto& one) { return one.first == c; });
     mark == marks.end() ? out.push_back(c) : void(out.append(mark->second));
   }

@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "runtime/plan/json.h"
+#include "runtime/base/json.h"
 
 using namespace expc::report;
 using llvm::json::Array;
@@ -24,11 +24,11 @@ TEST_CASE("backticks are code, alone they are themselves") {
 
 TEST_CASE("JSON in a script cannot end it") {
   const Value value = Object{{"</script><!--", Array{"</script>", "a & b", ">"}}};
-  const std::string text = scriptSafe(expc::plan::canonicalJson(value));
+  const std::string text = scriptSafe(expc::base::canonicalJson(value));
   CHECK(text.find('<') == std::string::npos);
   CHECK(text.find('>') == std::string::npos);
   CHECK(text.find('&') == std::string::npos);
-  CHECK(llvm::cantFail(expc::plan::parseJson(text)) == value);
+  CHECK(llvm::cantFail(expc::base::parseJson(text)) == value);
 }
 
 TEST_CASE("a library in a script cannot end it") {

@@ -5,7 +5,7 @@
 
 #include "runtime/analysis/criteria.h"
 #include "runtime/analysis/index.h"
-#include "runtime/report/layout.h"
+#include "runtime/report/paint.h"
 #include "runtime/report/sections.h"
 #include "runtime/report/wording.h"
 
@@ -24,7 +24,7 @@ std::string shortened(const std::vector<std::string>& labels) {
 std::string settingsText(const plan::KindDesign& design) {
   std::vector<std::string> texts;
   for (const auto& [name, value] : design.settings)
-    texts.push_back(llvm::StringRef(name).str() + " " + plan::canonicalJson(value));
+    texts.push_back(llvm::StringRef(name).str() + " " + base::canonicalJson(value));
   std::ranges::sort(texts);
   if (design.timeout_seconds) texts.push_back("timeout " + durationText(*design.timeout_seconds));
   return joined(texts);

@@ -12,11 +12,12 @@
 #include "runtime/analysis/format.h"
 #include "runtime/analysis/needs.h"
 #include "runtime/analysis/readings.h"
+#include "runtime/base/find.h"
+#include "runtime/base/json.h"
 #include "runtime/plan/evaluate.h"
-#include "runtime/plan/find.h"
-#include "runtime/plan/json.h"
 #include "runtime/report/document.h"
-#include "runtime/report/layout.h"
+#include "runtime/report/paint.h"
+#include "runtime/report/reasons.h"
 #include "runtime/report/records_json.h"
 #include "runtime/report/sections.h"
 #include "runtime/report/texts.h"
@@ -335,7 +336,7 @@ std::string planLinesHeader(const plan::Plan& head, const PlanCounts& counts) {
     criteria.push_back(EXPC_FIELDS(criterion.name, criterion.text, criterion.domain, cells, criterion.not_asked));
   }
   header["criteria"] = std::move(criteria);
-  return plan::canonicalJson(std::move(header));
+  return base::canonicalJson(std::move(header));
 }
 
 }  // namespace expc::report

@@ -8,10 +8,10 @@
 
 #include "runtime/analysis/description.h"
 #include "runtime/analysis/format.h"
-#include "runtime/plan/json.h"
+#include "runtime/base/json.h"
 #include "runtime/report/assets.h"
 #include "runtime/report/chart.h"
-#include "runtime/report/layout.h"
+#include "runtime/report/paint.h"
 
 namespace expc::report {
 namespace {
@@ -76,7 +76,7 @@ void addCurve(const DrawnCurve& one, bool intervals, double factor, size_t each,
   for (size_t i = 0; i < places.size(); ++i) {
     if (i % each != 0 && i + 1 != places.size()) continue;
     Object row{{"p", places[i].place}, {"e", factor * places[i].median}, {"n", places[i].n}};
-    if (!one.colour.empty()) row["s"] = plan::jsonText(one.colour);
+    if (!one.colour.empty()) row["s"] = base::jsonText(one.colour);
     addEnds(row, "l", "h", bandOf(places[i], intervals), factor);
     rows.push_back(std::move(row));
   }
@@ -101,7 +101,7 @@ void add(const analysis::Summary& summary, const plan::Metric& metric, ValueAxis
   const auto& interval = summary.interval;
   row[name] = axis.factor * *summary.median;
   row[name + "t"] =
-      plan::jsonText(interval ? analysis::formatEstimate(*summary.median, *interval, metric.unit, metric.dimension)
+      base::jsonText(interval ? analysis::formatEstimate(*summary.median, *interval, metric.unit, metric.dimension)
                               : analysis::formatQuantity(*summary.median, metric.unit, metric.dimension) +
                                     fmt::format(" n={}", summary.n));
   if (addEnds(row, name + "l", name + "h", interval, axis.factor)) axis.settings["intervals"] = true;
@@ -149,14 +149,14 @@ std::vector<Chart> curveCharts(const plan::Plan& plan, const std::vector<analysi
   const plan::Metric& metric = *plan.findMetric(plot.subject);
   ValueAxis y = valueAxis(plot.subject, metric.unit, metric.dimension, extent);
   Object study{{"y", std::move(y.settings)},
-               {"over", plan::jsonText(plot.over)},
+               {"over", base::jsonText(plot.over)},
                {"places", Array{first, std::max(last, first + 1)}},
                {"few", last - first < kMaxMarked},
                {"trials", least == most ? counted(most, "trial") : fmt::format("{} to {} trials", least, most)}};
   if (!plot.by.empty()) study["series"] = seriesOf(plan, plot.by[0], levels);
   if (intervals)
     study["band"] =
-        Object{{"low", "low"}, {"high", "high"}, {"what", plan::jsonText("its 95 % interval at each " + plot.over)}};
+        Object{{"low", "low"}, {"high", "high"}, {"what", base::jsonText("its 95 % interval at each " + plot.over)}};
   else if (most > 1)
     study["band"] = Object{{"low", "lowest"}, {"high", "highest"}, {"what", "lowest to highest trial"}};
 
@@ -203,7 +203,7 @@ std::vector<Chart> scatterCharts(const plan::Plan& plan, const analysis::Judgeme
   bool named = false;
   std::set<std::string> colours, shapes;
   for (const DrawnPoint& one : points) {
-    Object row{{"p", plan::jsonText(plan.label(*one.point))}, {"n", std::min(one.x->n, one.y->n)}};
+    Object row{{"p", base::jsonText(plan.label(*one.point))}, {"n", std::min(one.x->n, one.y->n)}};
     add(*one.x, across, x, "x", row);
     add(*one.y, up, y, "y", row);
     if (front.contains(one.point->id)) row["front"] = true;
@@ -211,14 +211,14 @@ std::vector<Chart> scatterCharts(const plan::Plan& plan, const analysis::Judgeme
     for (size_t i = 0; i < plan.factors.size(); ++i) {
       const std::string &factor = plan.factors[i].name, label = plan.levelLabel(*one.point, i);
       if (!plot.by.empty() && factor == plot.by[0])
-        row["s"] = plan::jsonText(*colours.insert(label).first);
+        row["s"] = base::jsonText(*colours.insert(label).first);
       else if (plot.by.size() > 1 && factor == plot.by[1])
-        row["f"] = plan::jsonText(*shapes.insert(label).first);
+        row["f"] = base::jsonText(*shapes.insert(label).first);
       else if (plan.factors[i].levels.size() > 1)
         rest += (rest.empty() ? "" : ", ") + factor + "=" + label;
     }
     named = named || !rest.empty();
-    row["r"] = plan::jsonText(rest);
+    row["r"] = base::jsonText(rest);
     rows.push_back(std::move(row));
   }
   Object study{{"x", std::move(x.settings)},

@@ -12,9 +12,9 @@
 
 #include "runtime/base/descriptor.h"
 #include "runtime/base/failure.h"
+#include "runtime/base/files/files.h"
+#include "runtime/base/json.h"
 #include "runtime/base/process.h"
-#include "runtime/files/files.h"
-#include "runtime/plan/json.h"
 #include "runtime/report/assets.h"
 #include "runtime/report/html.h"
 
@@ -29,13 +29,13 @@ std::string ofChild(int fd) { return fmt::format("/proc/self/fd/{}", fd); }
 constexpr int kPictureWidth = 640;  // pixels; on the page a chart is as wide as there is room
 
 std::string standalone(const Chart& chart) {
-  llvm::json::Object config = *llvm::cantFail(plan::parseJson(assets::chartConfig())).getAsObject();
+  llvm::json::Object config = *llvm::cantFail(base::parseJson(assets::chartConfig())).getAsObject();
   config["background"] = "white";
   config["font"] = "sans-serif";
   llvm::json::Object specification = chart.specification;
   specification["config"] = std::move(config);
   specification["width"] = kPictureWidth;
-  return plan::canonicalJson(llvm::json::Value(std::move(specification)));
+  return base::canonicalJson(llvm::json::Value(std::move(specification)));
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Turns reason codes and controls into words. Codes come from plan::Reason; the numbers of verdicts are left to
-// why.cpp.
+
+#include "runtime/report/reasons.h"
 
 #include <fmt/format.h>
 
@@ -14,10 +14,9 @@
 #include "runtime/analysis/criteria.h"
 #include "runtime/analysis/format.h"
 #include "runtime/analysis/index.h"
+#include "runtime/base/find.h"
 #include "runtime/plan/evaluate.h"
-#include "runtime/plan/find.h"
-#include "runtime/report/layout.h"
-#include "runtime/report/verdict_text.h"
+#include "runtime/report/paint.h"
 #include "runtime/stats/design.h"
 
 namespace expc::report {
@@ -86,9 +85,6 @@ constexpr bool standAtTheirCodes() {
 }
 static_assert(standAtTheirCodes());
 
-/// Follows a verdict on a single block: one trial shows that it can happen.
-constexpr std::string_view kOneBlock = " (one trial, which shows that it can happen and not that it always does)";
-
 /// Describes a control with an interval: its estimate and what it was held to. `gap`: the claimed gap, half of which is
 /// the limit; 0: no claim sets a limit.
 std::string agreementText(const plan::Plan& plan, const analysis::ControlResult& control, double gap,
@@ -153,28 +149,6 @@ Words inWords(const plan::Plan& plan, const plan::Why& why) {
       reason.said +
       (reason.code == Reason::ExpectedOutOnly ? " (an estimate is no evidence; --try-infeasible starts it)" : "");
   return {text + ": " + cause, cause};
-}
-
-std::string memoryText(const Judged& of) {
-  const auto& [plan, criterion, result] = of;
-  using analysis::CellEstimate;
-  using analysis::Verdict;
-  const std::vector<CellEstimate>& cells = result.cells;
-  const auto said = [&](const auto& cell) { return cell == cells.end() ? "" : inWords(plan, cell->why).text; };
-  if (cells.size() == 1) return said(cells.begin());
-  const auto has_verdict = [&](const CellEstimate& cell) { return cell.verdict == result.verdict; };
-  const std::string all = counted(cells.size(), "point");
-  if (result.verdict == Verdict::Pass && criterion.claim.kind != plan::Claim::Kind::Exists) {
-    const bool one_block = std::ranges::any_of(
-        cells, [](const CellEstimate& cell) { return cell.why && cell.why->code == Reason::RanOutInOnlyBlock; });
-    return one_block ? fmt::format("all {} ran out of memory, some in their only block{}", all, kOneBlock)
-                     : fmt::format("all {} ran out of memory in {} blocks or more", all, analysis::kInfeasibleBlocks);
-  }
-  // The first cell with the verdict explains it; without one the first that does not pass.
-  const auto explains = std::ranges::find_if(cells, has_verdict);
-  if (explains != cells.end())
-    return fmt::format("{} of {}: {}", std::ranges::count_if(cells, has_verdict), all, said(explains));
-  return said(std::ranges::find_if(cells, [](const CellEstimate& cell) { return cell.verdict != Verdict::Pass; }));
 }
 
 std::string stepsText(const plan::Plan& plan, const plan::Cell& cell, const analysis::ClockSteps& steps) {

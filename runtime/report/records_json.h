@@ -17,9 +17,10 @@
 
 #include "runtime/analysis/attribution.h"
 #include "runtime/analysis/description.h"
-#include "runtime/analysis/judgement.h"
+#include "runtime/analysis/results.h"
 #include "runtime/analysis/sides.h"
-#include "runtime/plan/json.h"
+#include "runtime/base/json.h"
+#include "runtime/report/reasons.h"
 #include "runtime/report/sections.h"
 #include "runtime/report/verdict_text.h"
 #include "runtime/simulate/diagnosis.h"
@@ -39,7 +40,7 @@ llvm::json::Object fieldsOf(llvm::StringRef names, const T&... values);
 /// Of members and variables, each under its own name: `EXPC_FIELDS(one.low, one.high)` is {"low": …, "high": …}.
 #define EXPC_FIELDS(...) ::expc::report::fieldsOf(#__VA_ARGS__, __VA_ARGS__)
 
-inline llvm::json::Value json(double value) { return plan::jsonNumber(value); }
+inline llvm::json::Value json(double value) { return base::jsonNumber(value); }
 
 inline llvm::json::Value json(const stats::Interval& one) { return EXPC_FIELDS(one.low, one.high, one.confidence); }
 
@@ -243,7 +244,7 @@ llvm::json::Value json(const T& value) {
   } else if constexpr (std::is_enum_v<T>) {
     return std::string(toString(value));
   } else if constexpr (std::is_convertible_v<const T&, std::string_view>) {
-    return plan::jsonText(llvm::StringRef(std::string_view(value)));
+    return base::jsonText(llvm::StringRef(std::string_view(value)));
   } else if constexpr (std::is_same_v<T, llvm::json::Value> || std::is_same_v<T, llvm::json::Object> ||
                        std::is_same_v<T, llvm::json::Array>) {
     return T(value);

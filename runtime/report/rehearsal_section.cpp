@@ -6,7 +6,7 @@
 
 #include "runtime/analysis/format.h"
 #include "runtime/rehearsal/rehearsal.h"
-#include "runtime/report/layout.h"
+#include "runtime/report/paint.h"
 #include "runtime/report/sections.h"
 #include "runtime/report/wording.h"
 
@@ -25,20 +25,20 @@ std::string secondsText(double seconds) { return analysis::formatQuantity(second
 std::string numberText(double count) { return analysis::formatQuantity(count, ""); }
 
 /// "3 (12.0 MiB)", of so many steps.
-std::string trafficText(const plan::Traffic& traffic, double steps) {
+std::string trafficText(const protocol::Traffic& traffic, double steps) {
   if (traffic.calls == 0) return "0";
   return fmt::format("{} ({})", numberText(double(traffic.calls) / steps), bytesText(double(traffic.bytes) / steps));
 }
 
 /// The most that any rank took and did, each by itself; all collectives as one.
-plan::RehearsedRank mostOf(const plan::Rehearsed& rehearsed) {
-  plan::RehearsedRank most;
+protocol::RehearsedRank mostOf(const protocol::Rehearsed& rehearsed) {
+  protocol::RehearsedRank most;
   const auto raise = [](auto& to, auto value) { to = std::max(to, value); };
-  const auto raiseTraffic = [&](plan::Traffic& to, const plan::Traffic& traffic) {
+  const auto raiseTraffic = [&](protocol::Traffic& to, const protocol::Traffic& traffic) {
     raise(to.calls, traffic.calls);
     raise(to.bytes, traffic.bytes);
   };
-  for (const plan::RehearsedRank& rank : rehearsed.ranks) {
+  for (const protocol::RehearsedRank& rank : rehearsed.ranks) {
     raise(most.device_memory_allocated, rank.device_memory_allocated);
     raise(most.device_memory_reserved, rank.device_memory_reserved);
     raise(most.host_memory, rank.host_memory);
@@ -47,7 +47,7 @@ plan::RehearsedRank mostOf(const plan::Rehearsed& rehearsed) {
     raise(most.host_seconds, rank.host_seconds);
     raiseTraffic(most.to_device, rank.to_device);
     raiseTraffic(most.from_device, rank.from_device);
-    plan::Traffic collectives;
+    protocol::Traffic collectives;
     for (const auto& [name, traffic] : rank.collectives) {
       collectives.calls += traffic.calls;
       collectives.bytes += traffic.bytes;
@@ -79,8 +79,8 @@ struct RehearsedValue {
 };
 
 /// The memory that the point takes.
-std::vector<RehearsedValue> memoryOf(const plan::Plan&, const plan::Point& point, const plan::Rehearsed& seen) {
-  const plan::RehearsedRank most = mostOf(seen);
+std::vector<RehearsedValue> memoryOf(const plan::Plan&, const plan::Point& point, const protocol::Rehearsed& seen) {
+  const protocol::RehearsedRank most = mostOf(seen);
   return {{"peak", true, memoryText(most.device_memory_allocated)},
           {"estimate", true, estimateText(point, double(most.device_memory_allocated))},
           {"reserved", true, memoryText(most.device_memory_reserved)},
@@ -88,8 +88,8 @@ std::vector<RehearsedValue> memoryOf(const plan::Plan&, const plan::Point& point
 }
 
 /// The work of one step.
-std::vector<RehearsedValue> stepOf(const plan::Plan& plan, const plan::Point& point, const plan::Rehearsed& seen) {
-  plan::RehearsedRank most = mostOf(seen);
+std::vector<RehearsedValue> stepOf(const plan::Plan& plan, const plan::Point& point, const protocol::Rehearsed& seen) {
+  protocol::RehearsedRank most = mostOf(seen);
   const double steps = seen.steps;
   const auto least = rehearsal::leastStep(seen, plan::devicesOf(point), plan.rates);
   return {

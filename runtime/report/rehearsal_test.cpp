@@ -4,10 +4,10 @@
 
 #include <doctest/doctest.h>
 
-#include "runtime/plan/json.h"
+#include "runtime/base/json.h"
 #include "runtime/report/document.h"
 #include "runtime/report/html.h"
-#include "runtime/report/layout.h"
+#include "runtime/report/paint.h"
 #include "runtime/report/records_json.h"
 #include "runtime/report/sections.h"
 #include "runtime/report/texts.h"
@@ -140,10 +140,10 @@ TEST_CASE("programs get what is exact, apart from what was measured") {
   const llvm::json::Array* points = with.getAsObject()->getArray("rehearsed");
   REQUIRE(points);
   CHECK(points->size() == 4);
-  const std::string text = plan::canonicalJson((*points)[0]);
+  const std::string text = base::canonicalJson((*points)[0]);
   CHECK(has(text, "\"launches\":2000"));
   for (const char* of_this_machine : {"host_seconds", "host_memory", "\"seconds\""}) CHECK(!has(text, of_this_machine));
   llvm::json::Object rest = *with.getAsObject();
   rest.erase("rehearsed");
-  CHECK(plan::canonicalJson(std::move(rest)) == plan::canonicalJson(without));
+  CHECK(base::canonicalJson(std::move(rest)) == base::canonicalJson(without));
 }

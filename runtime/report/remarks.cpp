@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "runtime/analysis/meaning.h"
-#include "runtime/report/layout.h"
+#include "runtime/report/paint.h"
 #include "runtime/report/sections.h"
 #include "runtime/report/verdict_text.h"
 #include "runtime/report/wording.h"
@@ -112,6 +112,40 @@ std::vector<Part> missingRemarks(const analysis::Findings& findings) {
   return settled(
       {std::move(lost), foldedPart("What is not there", "", shortcomings(plan, judgement)),
        foldedPart("Kept, not counted", counted(results.kept_not_counted, "trial"), results.not_counted_reasons)});
+}
+
+std::vector<std::string> shortcomings(const plan::Plan& plan, const analysis::Judgement& judgement) {
+  std::vector<std::string> lines;
+  for (const plan::Point& point : plan.points) {
+    for (const plan::KindDesign& design : plan.design.kinds) {
+      const analysis::PointStatus* status = judgement.status(point.id, design.kind);
+      if (!status) continue;
+      const std::string label = plan.label(point);
+      const std::string who = fmt::format("{} {}", toString(design.kind), label.empty() ? "trials" : label);
+      if (status->lacking)
+        lines.push_back(
+            fmt::format("{}: {} of {} repetitions, and nothing more is tried by itself (--retry-failed "
+                        "does)",
+                        who, status->valid, status->planned));
+      if (status->unstable())
+        lines.push_back(fmt::format("{} is unstable: out of memory in {}, {} beside: {}", who,
+                                    counted(status->infeasible, "block"), counted(status->valid, "valid trial"),
+                                    status->memory_reason));
+      if (status->invalid)
+        lines.push_back(fmt::format("{}: {} disturbed and not counted", who, counted(status->invalid, "trial")));
+      if (status->superseded)
+        lines.push_back(fmt::format("{}: {} count for nothing, since a trial may take longer now", who,
+                                    counted(status->superseded, "timeout")));
+    }
+  }
+  size_t not_run = 0;
+  for (const MissingThing& missing : missingThings(plan, judgement))
+    if (missing.verdict == analysis::Verdict::NotRun)
+      ++not_run;
+    else
+      lines.push_back(missingText(missing));
+  if (not_run > 0) lines.push_back(counted(not_run, "point") + (not_run == 1 ? " was not run" : " were not run"));
+  return lines;
 }
 
 std::vector<Block> missingLines(const std::vector<MissingThing>& missing) {

@@ -2,9 +2,11 @@
 
 #include <set>
 
+#include "runtime/analysis/judge.h"
 #include "runtime/analysis/readings.h"
-#include "runtime/plan/find.h"
-#include "runtime/plan/json.h"
+#include "runtime/base/find.h"
+#include "runtime/base/json.h"
+#include "runtime/report/reasons.h"
 #include "runtime/report/records_json.h"
 #include "runtime/report/sections.h"
 #include "runtime/report/verdict_text.h"
@@ -22,7 +24,7 @@ struct Writer {
   bool whole;  // whether single runs and blocks, and the ids of a cell's points, are written too
 
   /// One element or member that is small enough to be a tree.
-  void add(const Value& value) { json.rawValue(plan::canonicalJson(value)); }
+  void add(const Value& value) { json.rawValue(base::canonicalJson(value)); }
   void members(const Object& object) {
     for (const auto& [key, value] : object) json.attributeBegin(key), add(value), json.attributeEnd();
   }
@@ -84,7 +86,7 @@ void criteria(Writer& out, const analysis::Findings& findings) {
 
 void comparisons(Writer& out, const plan::Plan& plan, const analysis::Judgement& judgement) {
   for (const analysis::ComparisonResult& result : judgement.comparisons) {
-    const plan::Comparison* found = plan::named(plan.comparisons, result.name);
+    const plan::Comparison* found = base::named(plan.comparisons, result.name);
     if (!found) continue;
     out.json.object([&] {
       out.members(EXPC_FIELDS(found->name, found->text, found->unit));
@@ -185,7 +187,7 @@ Value resultJson(const analysis::Findings& findings, const rehearsal::Study* reh
   std::string text;
   llvm::raw_string_ostream stream(text);
   writeResultJson(stream, findings, rehearsed, true);
-  return llvm::cantFail(plan::parseJson(text));
+  return llvm::cantFail(base::parseJson(text));
 }
 
 }  // namespace expc::report

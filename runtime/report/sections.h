@@ -4,14 +4,12 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "runtime/analysis/attribution.h"
-#include "runtime/analysis/description.h"
-#include "runtime/analysis/judgement.h"
+#include "runtime/analysis/results.h"
 #include "runtime/plan/plan.h"
 #include "runtime/rehearsal/rehearsal.h"
 #include "runtime/report/document.h"
@@ -37,17 +35,6 @@ Block tableBlock(const plan::Plan& plan, const analysis::Judgement& judgement, c
 /// Every metric, a row for each point; a text has the medians of those that none of `tables` shows.
 Table pointTable(const plan::Plan& plan, const analysis::Judgement& judgement, const std::vector<plan::Table>& tables);
 
-/// What there is to say, in the order in which one wants to know it; empty parts are left out.
-std::vector<Part> describedParts(const plan::Plan& plan, const analysis::Description& description,
-                                 const store::Results& results);
-
-/// What a table shows that asks for a description; nothing of one that asks for values.
-std::optional<Part> describedTable(const plan::Plan& plan, const analysis::Description& description,
-                                   const plan::Table& table);
-
-/// A sentence for a warm-up and one for a trend, where there are such.
-std::vector<std::string> driftTexts(const analysis::Drift& drift);
-
 /// How far the verdicts can be trusted: controls, adaptive repetition, notes of trials, published values. Parts without
 /// anything to say are left out, here and below.
 std::vector<Part> trustRemarks(const analysis::Findings& findings);
@@ -55,6 +42,10 @@ std::vector<Part> trustRemarks(const analysis::Findings& findings);
 /// What is not there: trials that did not end well (those that say the same in one line), points that lack some, and
 /// what is stored and does not count.
 std::vector<Part> missingRemarks(const analysis::Findings& findings);
+
+/// Missing and doubtful results, a line for each point: repetitions that are not tried again by themselves, timeouts
+/// that count for nothing, and points that ran out of memory in some blocks only.
+std::vector<std::string> shortcomings(const plan::Plan& plan, const analysis::Judgement& judgement);
 
 /// What was asked for and has no value; a reason that the one before has is not said again.
 std::vector<Block> missingLines(const std::vector<MissingThing>& missing);

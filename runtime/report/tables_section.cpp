@@ -9,9 +9,11 @@
 
 #include "runtime/analysis/format.h"
 #include "runtime/analysis/meaning.h"
+#include "runtime/base/find.h"
 #include "runtime/plan/evaluate.h"
-#include "runtime/plan/find.h"
 #include "runtime/report/chart.h"
+#include "runtime/report/description_text.h"
+#include "runtime/report/reasons.h"
 #include "runtime/report/sections.h"
 #include "runtime/report/verdict_text.h"
 #include "runtime/report/wording.h"
@@ -152,7 +154,7 @@ Table criterionCells(const Judged& of, bool open) {
 std::vector<Block> comparisonParts(const plan::Plan& plan, const analysis::Judgement& judgement) {
   std::vector<Block> parts;
   for (const plan::Comparison& comparison : plan.comparisons) {
-    const auto* result = plan::named(judgement.comparisons, comparison.name);
+    const auto* result = base::named(judgement.comparisons, comparison.name);
     if (!result) continue;
     Part part{comparison.name, comparison.text};
     if (comparison.cells.empty()) {

@@ -3,9 +3,10 @@
 #include <cmath>
 
 #include "runtime/analysis/attribution.h"
-#include "runtime/plan/json.h"
+#include "runtime/base/hash.h"
+#include "runtime/base/json.h"
 #include "runtime/report/commands.h"
-#include "runtime/report/layout.h"
+#include "runtime/report/paint.h"
 #include "runtime/report/records_json.h"
 #include "runtime/report/sections.h"
 #include "runtime/report/texts.h"
@@ -41,7 +42,7 @@ plan::Plan bigPlan(unsigned points) {
   plan.comparisons.clear();
   plan.criteria.clear();
   for (unsigned i = 0; i < points; ++i)
-    plan.points.push_back({plan::shortHash(std::to_string(i)), 0, {i % 3, i % 2}, {}, "", ""});
+    plan.points.push_back({base::shortHash(std::to_string(i)), 0, {i % 3, i % 2}, {}, "", ""});
   return plan;
 }
 
@@ -123,7 +124,7 @@ TEST_CASE("many reasons are cut short too") {
 
 TEST_CASE("JSON lines begin with what the plan is and how much of it") {
   const plan::Plan plan = plan::examplePlan();
-  const auto header = llvm::cantFail(plan::parseJson(planLinesHeader(plan, PlanCounts::of(plan))));
+  const auto header = llvm::cantFail(base::parseJson(planLinesHeader(plan, PlanCounts::of(plan))));
   CHECK(header.getAsObject()->getString("schema") == "expc.plan-lines/2");
   CHECK(header.getAsObject()->getInteger("points") == 6);
   CHECK(header.getAsObject()->getInteger("available") == 5);
@@ -240,8 +241,8 @@ TEST_CASE("the judgement as JSON survives infinities and says the labels") {
   Example example = exampleResults();
   example.judgement.summaries[0].median = HUGE_VAL;
   example.judgement.criteria[0].cells[0].interval = stats::Interval{1.5, HUGE_VAL, 0.95};
-  const std::string text = plan::canonicalJson(resultJson({example.plan, example.judgement, example.results}));
-  const auto back = llvm::cantFail(plan::parseJson(text));
+  const std::string text = base::canonicalJson(resultJson({example.plan, example.judgement, example.results}));
+  const auto back = llvm::cantFail(base::parseJson(text));
   const auto& object = *back.getAsObject();
   CHECK(object.getString("schema") == "expc.report/1");
   CHECK(object.getInteger("exit_code") == 3);

@@ -13,11 +13,11 @@
 #include "runtime/analysis/description.h"
 #include "runtime/analysis/format.h"
 #include "runtime/analysis/meaning.h"
+#include "runtime/base/find.h"
 #include "runtime/plan/evaluate.h"
-#include "runtime/plan/find.h"
+#include "runtime/report/description_text.h"
 #include "runtime/report/grid.h"
-#include "runtime/report/layout.h"
-#include "runtime/report/sections.h"
+#include "runtime/report/paint.h"
 #include "runtime/report/wording.h"
 #include "runtime/stats/procedures.h"
 
@@ -298,7 +298,7 @@ std::string testedText(const Judged& of, const store::Results& results) {
 std::vector<Judged> judgedOf(const plan::Plan& plan, const analysis::Judgement& judgement) {
   std::vector<Judged> all;
   for (const analysis::CriterionResult& result : judgement.criteria)
-    if (const plan::Criterion* criterion = plan::named(plan.criteria, result.name))
+    if (const plan::Criterion* criterion = base::named(plan.criteria, result.name))
       all.push_back({plan, *criterion, result});
   return all;
 }

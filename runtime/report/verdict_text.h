@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "runtime/analysis/judgement.h"
+#include "runtime/analysis/results.h"
 #include "runtime/plan/plan.h"
-#include "runtime/plan/reason.h"
 #include "runtime/report/document.h"
+#include "runtime/report/reasons.h"
 #include "runtime/store/records.h"
 
 namespace expc::report {
@@ -23,15 +23,6 @@ struct Judged {
 /// In the order of the results; of each whose criterion the plan has.
 std::vector<Judged> judgedOf(const plan::Plan& plan, const analysis::Judgement& judgement);
 
-// Why things are as they are: the reasons that are codes below, and the lines that explain verdicts, which users read
-// first. Each stands alone, with numbers and units.
-
-struct Words {
-  std::string text;
-  std::string cause = "";  // what `text` ends with, behind ": ", and other places may share: what a program said
-};
-Words inWords(const plan::Plan& plan, const plan::Why& why);
-
 /// "all 4 cells are >= 1.2x: the smallest is 1.52x [1.48x, 1.57x]".
 std::string whyText(const Judged& of);
 /// Explains one cell: "" if it passes, else e.g. "1.18x [1.10x, 1.25x] does not decide >= 1.2x".
@@ -39,18 +30,6 @@ Words whyText(const plan::Plan& plan, const plan::Criterion& criterion, const an
 
 /// The line of a criterion that claims that its points run out of memory.
 std::string memoryText(const Judged& of);
-
-/// "step_time was read as 2 different values, so the interval reaches by a step of 10.0 ms to each side".
-std::string stepsText(const plan::Plan& plan, const plan::Cell& cell, const analysis::ClockSteps& steps);
-
-/// "step_time of precision=fp64 (control twice), run twice in each block: the later run agrees with the earlier (1.00x
-/// [0.99x, 1.01x]), by less than 5.0 %, half of the 10.0 % that are claimed at least".
-std::string whyText(const plan::Plan& plan, const analysis::ControlResult& control);
-std::string whyText(const plan::Plan& plan, const analysis::Distrust& distrust);
-
-/// Before a run: "control twice shows a difference of 2.5 %, half of what this claims, in 41 % of studies with 12
-/// blocks at 3 % noise; it needs about 26 blocks for 80 %". "" of a criterion that holds no control to a gap.
-std::string controlNeedText(const plan::Plan& plan, const plan::Criterion& criterion, double noise);
 
 /// A result that was asked for and has no value (analysis::Missing), with the reason in words.
 struct MissingThing {

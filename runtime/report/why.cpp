@@ -15,7 +15,8 @@
 #include "runtime/analysis/format.h"
 #include "runtime/plan/evaluate.h"
 #include "runtime/plan/plan_words.h"
-#include "runtime/report/layout.h"
+#include "runtime/report/paint.h"
+#include "runtime/report/reasons.h"
 #include "runtime/report/verdict_text.h"
 
 namespace expc::report {
@@ -401,6 +402,28 @@ class Explainer {
 };
 
 }  // namespace
+
+std::string memoryText(const Judged& of) {
+  const auto& [plan, criterion, result] = of;
+  using analysis::CellEstimate;
+  using analysis::Verdict;
+  const std::vector<CellEstimate>& cells = result.cells;
+  const auto said = [&](const auto& cell) { return cell == cells.end() ? "" : inWords(plan, cell->why).text; };
+  if (cells.size() == 1) return said(cells.begin());
+  const auto has_verdict = [&](const CellEstimate& cell) { return cell.verdict == result.verdict; };
+  const std::string all = counted(cells.size(), "point");
+  if (result.verdict == Verdict::Pass && criterion.claim.kind != plan::Claim::Kind::Exists) {
+    const bool one_block = std::ranges::any_of(
+        cells, [](const CellEstimate& cell) { return cell.why && cell.why->code == Reason::RanOutInOnlyBlock; });
+    return one_block ? fmt::format("all {} ran out of memory, some in their only block{}", all, kOneBlock)
+                     : fmt::format("all {} ran out of memory in {} blocks or more", all, analysis::kInfeasibleBlocks);
+  }
+  // The first cell with the verdict explains it; without one the first that does not pass.
+  const auto explains = std::ranges::find_if(cells, has_verdict);
+  if (explains != cells.end())
+    return fmt::format("{} of {}: {}", std::ranges::count_if(cells, has_verdict), all, said(explains));
+  return said(std::ranges::find_if(cells, [](const CellEstimate& cell) { return cell.verdict != Verdict::Pass; }));
+}
 
 std::string whyText(const Judged& of) {
   const auto& [plan, criterion, result] = of;

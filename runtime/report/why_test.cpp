@@ -1,6 +1,8 @@
 #include <doctest/doctest.h>
 
-#include "runtime/plan/json.h"
+#include "runtime/analysis/judge.h"
+#include "runtime/base/json.h"
+#include "runtime/report/reasons.h"
 #include "runtime/report/records_json.h"
 #include "runtime/report/verdict_text.h"
 #include "tests/support/analysis/study.h"

@@ -6,10 +6,9 @@
 #include <ranges>
 
 #include "runtime/analysis/format.h"
-#include "runtime/plan/find.h"
-#include "runtime/plan/json.h"
-#include "runtime/report/layout.h"
-#include "runtime/report/verdict_text.h"
+#include "runtime/base/find.h"
+#include "runtime/base/json.h"
+#include "runtime/report/paint.h"
 #include "runtime/stats/procedures.h"
 
 namespace expc::report {
@@ -24,12 +23,12 @@ constexpr size_t kNamedPoints = 4;
 std::string parameterText(const llvm::json::Value& value) {
   if (const auto text = value.getAsString()) return text->str();
   if (const auto* object = value.getAsObject(); object && object->size() == 1) {
-    const std::string list = plan::canonicalJson(object->begin()->second);
+    const std::string list = base::canonicalJson(object->begin()->second);
     llvm::StringRef payload = list;
     if (payload.consume_front("[")) payload.consume_back("]");
     return fmt::format("{}({})", llvm::StringRef(object->begin()->first).str(), payload.str());
   }
-  return plan::canonicalJson(value);
+  return base::canonicalJson(value);
 }
 
 /// "4 x NVIDIA H100", "2 x null card", "2 x 1 core": the slots of a session.
@@ -62,7 +61,7 @@ bool areCores(const llvm::json::Array& slots) {
 bool countsGpus(const plan::Plan& plan) { return !plan.points.empty() && plan.points[0].parameters.get("gpus"); }
 
 llvm::json::Object environmentOf(const store::Session& session) {
-  auto environment = plan::parseJson(session.environment_json);
+  auto environment = base::parseJson(session.environment_json);
   if (!environment) return llvm::consumeError(environment.takeError()), llvm::json::Object();
   llvm::json::Object* about = environment->getAsObject();
   return about ? std::move(*about) : llvm::json::Object();
@@ -95,7 +94,7 @@ std::string untilText(const plan::Plan& plan, const plan::Until& until) {
 
 std::string widthText(const plan::Plan& plan, const plan::Until& until, double width) {
   if (until.relative) return analysis::formatQuantity(width, "", "share");
-  if (const plan::Comparison* comparison = plan::named(plan.comparisons, until.subject))
+  if (const plan::Comparison* comparison = base::named(plan.comparisons, until.subject))
     return analysis::formatQuantity(width, comparison->unit);
   const plan::Metric* metric = plan.findMetric(until.subject);
   return analysis::formatQuantity(width, metric ? metric->unit : "", metric ? metric->dimension : "");
@@ -193,40 +192,6 @@ std::string measuredOnText(const plan::Plan& plan, const store::Results& results
   }
   return joined(textsOf(kinds, [](const auto& one) { return fewOf(one.second, kNamedHosts) + ": " + one.first; }),
                 "; ");
-}
-
-std::vector<std::string> shortcomings(const plan::Plan& plan, const analysis::Judgement& judgement) {
-  std::vector<std::string> lines;
-  for (const plan::Point& point : plan.points) {
-    for (const plan::KindDesign& design : plan.design.kinds) {
-      const analysis::PointStatus* status = judgement.status(point.id, design.kind);
-      if (!status) continue;
-      const std::string label = plan.label(point);
-      const std::string who = fmt::format("{} {}", toString(design.kind), label.empty() ? "trials" : label);
-      if (status->lacking)
-        lines.push_back(
-            fmt::format("{}: {} of {} repetitions, and nothing more is tried by itself (--retry-failed "
-                        "does)",
-                        who, status->valid, status->planned));
-      if (status->unstable())
-        lines.push_back(fmt::format("{} is unstable: out of memory in {}, {} beside: {}", who,
-                                    counted(status->infeasible, "block"), counted(status->valid, "valid trial"),
-                                    status->memory_reason));
-      if (status->invalid)
-        lines.push_back(fmt::format("{}: {} disturbed and not counted", who, counted(status->invalid, "trial")));
-      if (status->superseded)
-        lines.push_back(fmt::format("{}: {} count for nothing, since a trial may take longer now", who,
-                                    counted(status->superseded, "timeout")));
-    }
-  }
-  size_t not_run = 0;
-  for (const MissingThing& missing : missingThings(plan, judgement))
-    if (missing.verdict == analysis::Verdict::NotRun)
-      ++not_run;
-    else
-      lines.push_back(missingText(missing));
-  if (not_run > 0) lines.push_back(counted(not_run, "point") + (not_run == 1 ? " was not run" : " were not run"));
-  return lines;
 }
 
 std::string withoutFailureText(unsigned n, const std::string& noun, const std::string& conditions) {

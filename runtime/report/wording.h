@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "runtime/analysis/format.h"
-#include "runtime/analysis/judgement.h"
+#include "runtime/analysis/results.h"
 #include "runtime/plan/plan.h"
 #include "runtime/report/document.h"
-#include "runtime/report/layout.h"
+#include "runtime/report/paint.h"
 #include "runtime/store/records.h"
 
 namespace expc::report {
@@ -62,10 +62,6 @@ using Reasons = InOrder<std::string, std::vector<std::string>>;
 /// One line for each reason, however many points share it: "3 points MANY: REASON (labels of few)", "1 point ONE: …".
 /// Of many reasons the first.
 std::vector<std::string> reasonLines(const Reasons& reasons, const std::string& one, const std::string& many);
-
-/// Missing and doubtful results, a line for each point: repetitions that are not tried again by themselves, timeouts
-/// that count for nothing, and points that ran out of memory in some blocks only.
-std::vector<std::string> shortcomings(const plan::Plan& plan, const analysis::Judgement& judgement);
 
 /// States what `n` trials (or pairs, by `noun`) without a failure show, under the conditions that follow it: "10 passes
 /// show, at 95 % confidence, that at most 26 % of such trials would fail, if trials are independent".

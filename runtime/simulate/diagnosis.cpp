@@ -1,3 +1,8 @@
+// A diagnosis draws each study once and judges it under 14 scenarios: at the known truths, and with all truths at
+// each of 13 distances from the bounds. Distances are in half-widths of the criterion's own interval, because then
+// one ladder serves every metric, design and noise; 40 studies without timeouts measure these half-widths first.
+// All studies have seeds of their own, so the result does not depend on the number of threads.
+
 #include "runtime/simulate/diagnosis.h"
 
 #include <algorithm>
@@ -6,9 +11,9 @@
 #include <variant>
 
 #include "runtime/analysis/readings.h"
+#include "runtime/base/find.h"
 #include "runtime/base/parallel.h"
 #include "runtime/plan/evaluate.h"
-#include "runtime/plan/find.h"
 #include "runtime/simulate/study.h"
 
 namespace expc::simulate {
@@ -16,12 +21,14 @@ namespace {
 
 using analysis::Verdict;
 
-/// Where the truth is looked at, in reaches of the interval.
+/// Distances of the truth from the bound, in half-widths of the interval. Denser near 0, where the chances change
+/// most.
 constexpr double kDistances[] = {-4, -3, -2, -1.5, -1, -0.5, 0, 0.5, 1, 1.5, 2, 3, 4};
-/// Studies by which the reach of intervals is known well enough to place the distances.
+/// Number of studies that measure the half-width, from which the distances are placed. Its error only shifts the
+/// places.
 constexpr unsigned kTrial = 40;
 
-/// A metric of a point without noise.
+/// The value of a metric at a point without noise. Derived metrics are computed from the centres of what they read.
 plan::Reading centreOf(const plan::Plan& plan, const Model& model, const plan::MetricTerm& term) {
   const plan::Metric* declared = plan.findMetric(term.metric);
   const plan::Point* point = plan.findPoint(term.place.point);
@@ -30,12 +37,13 @@ plan::Reading centreOf(const plan::Plan& plan, const Model& model, const plan::M
         *declared->derived,
         [&](const plan::MetricTerm& part) { return centreOf(plan, model, {part.metric, term.place}); },
         point ? &point->parameters : nullptr);
-  if (const MetricModel* metric = plan::named(model.metrics, term.metric); point && metric)
+  if (const MetricModel* metric = base::named(model.metrics, term.metric); point && metric)
     return {metric->centres[static_cast<size_t>(point - plan.points.data())]};
   return {std::nullopt, {}, plan::because({.code = plan::Reason::NotInTrials, .name = term.metric})};
 }
 
-/// Whether the term multiplies and divides alone, so that noise that is a share of a metric needs no size of it.
+/// Whether the term only multiplies and divides. Then noise that is a share of each metric gives a share of the
+/// term, and the metrics' sizes need not be known.
 bool isProduct(const plan::Plan& plan, const plan::Term& term) {
   using Op = plan::OperationTerm::Op;
   bool product = true;
@@ -56,16 +64,17 @@ bool isPossible(const plan::Plan& plan, const plan::Cell& cell, double value) {
   return !metric || metric->derived || metric->dimension != "share" || (0 <= value && value <= 1);
 }
 
-/// Whether trials of all that the term reads were seen.
+/// Whether stored trials have every metric that the term reads, at its points.
 bool isMeasured(const plan::Plan& plan, const Model& model, const plan::Term& term) {
   const std::vector<plan::MetricTerm> read = plan::measuredTerms(plan, term);
   return !read.empty() && std::ranges::all_of(read, [&](const plan::MetricTerm& part) {
     const plan::Point* point = plan.findPoint(part.place.point);
-    const MetricModel* metric = plan::named(model.metrics, part.metric);
+    const MetricModel* metric = base::named(model.metrics, part.metric);
     return point && metric && metric->known[static_cast<size_t>(point - plan.points.data())];
   });
 }
 
+/// The true value of each cell under the model, without noise; NaN if it has none.
 std::vector<std::vector<double>> truthsOf(const plan::Plan& plan, const Model& model) {
   std::vector<std::vector<double>> truths;
   for (const plan::Criterion& criterion : plan.criteria) {
@@ -78,7 +87,8 @@ std::vector<std::vector<double>> truthsOf(const plan::Plan& plan, const Model& m
   return truths;
 }
 
-/// The bound that says of `truth` what `bound` says of `wanted`.
+/// A bound that `truth` meets if and only if `wanted` meets `bound`. Bounds are moved in place of trials, so that
+/// one set of drawn trials serves every truth.
 plan::Bound moved(plan::Bound bound, bool by_factor, double truth, double wanted) {
   const auto move = [&](double end) { return by_factor ? end * truth / wanted : end + truth - wanted; };
   bound.low = move(bound.low);
@@ -86,7 +96,8 @@ plan::Bound moved(plan::Bound bound, bool by_factor, double truth, double wanted
   return bound;
 }
 
-/// The value at a distance from the bound, in reaches of the interval; above 0 the bound holds.
+/// The truth that lies at a distance from the bound, in half-widths `reach`; above 0 the bound holds. Within a
+/// range the truth goes no farther inside than the middle.
 double valueAt(const plan::Bound& bound, bool by_factor, double distance, double reach) {
   const bool below = bound.relation == plan::Relation::LessEqual || bound.relation == plan::Relation::Less;
   const double side = below ? -distance : distance;
@@ -95,12 +106,13 @@ double valueAt(const plan::Bound& bound, bool by_factor, double distance, double
   return std::min(value, by_factor ? std::sqrt(bound.low * bound.high) : (bound.low + bound.high) / 2);
 }
 
-/// Known true values of a criterion's cells.
+/// Known true values of a criterion's cells, and their source; "" and none if unknown.
 struct Known {
   std::string from;
   std::vector<double> values;
 };
 
+/// Truths in order of preference: stated by the user, measured, published values in the study.
 Known knownOf(const plan::Plan& plan, const Model& model, size_t number, const std::vector<double>& truths,
               bool by_factor, const DiagnosisOptions& options) {
   const plan::Criterion& criterion = plan.criteria[number];
@@ -123,7 +135,8 @@ Known knownOf(const plan::Plan& plan, const Model& model, size_t number, const s
   return published.values.size() == cells && cells > 0 ? published : Known{};
 }
 
-/// The studies that are drawn of one design, on all cores.
+/// Draws `studies` studies of one design on all cores. A seed of its own for each study makes the numbers
+/// independent of the schedule.
 std::vector<Drawn> drawAll(const Study& study, const std::vector<Scenario>& scenarios, unsigned studies, uint64_t seed,
                            const base::Tick& tick = nullptr) {
   std::vector<Drawn> drawn(studies);
@@ -135,7 +148,7 @@ std::vector<Drawn> drawAll(const Study& study, const std::vector<Scenario>& scen
   return drawn;
 }
 
-/// One design on its way to a diagnosis.
+/// Diagnoses one design. Members are filled in the order in which diagnose() calls the functions below.
 struct Designer {
   const plan::Plan& plan;
   Model model;
@@ -143,7 +156,7 @@ struct Designer {
   const std::vector<std::vector<double>> truths = truthsOf(plan, model);
   const Study study = studyOf(plan, model, truths);
   std::vector<Known> facts = {};
-  double blocks_in_one = 0;  // that a study takes on average, in one session
+  double blocks_in_one = 0;  // blocks of a study on average, if it had one session
   DesignDiagnosis diagnosis = {};
 
   DesignDiagnosis diagnose() {
@@ -165,6 +178,7 @@ struct Designer {
     }
     findReaches();
     if (divideIntoSessions()) findReaches();
+    // The first scenario is what is known; the others follow kDistances, so sweep i is scenario i + 1.
     std::vector<Scenario> scenarios{scenario(nullptr)};
     for (const double& distance : kDistances) scenarios.push_back(scenario(&distance));
     const std::vector<Drawn> drawn = drawAll(study, scenarios, options.studies, options.seed, options.tick);
@@ -174,6 +188,7 @@ struct Designer {
     return std::move(diagnosis);
   }
 
+  /// The highest share of timeouts among the points that the criterion reads.
   double timeoutsOf(const plan::Criterion& criterion) const {
     double most = 0;
     for (const plan::Cell& cell : criterion.cells)
@@ -183,7 +198,8 @@ struct Designer {
     return most;
   }
 
-  /// The criteria with bounds by which all cells are at `distance`; null: at what is known of them, or as they are.
+  /// The bounds of all criteria for one scenario: every cell at `*distance` from its bound; for a null pointer at
+  /// its known truth, or at the model's centre if none is known.
   Scenario scenario(const double* distance) const {
     Scenario scenario;
     for (size_t c = 0; c < plan.criteria.size(); ++c) {
@@ -195,6 +211,8 @@ struct Designer {
         const double wanted = distance ? valueAt(bound, study.by_factor[c], *distance, diagnosis.criteria[c].reach)
                               : facts[c].values.empty() ? truths[c][i]
                                                         : facts[c].values[i];
+        // If values have a step, the truth moves by whole steps, so that values tie with the bound as often as
+        // before.
         const double step = study.steps[c][i], off = wanted - truths[c][i];
         const double to = step > 0 ? truths[c][i] + step * std::nearbyint(off / step) : wanted;
         scenario.back().back() = moved(bound, study.by_factor[c], truths[c][i], to);
@@ -203,14 +221,17 @@ struct Designer {
     return scenario;
   }
 
-  /// Divides a study of several sessions: each of N sessions has 1/N of the blocks that one session takes on average,
-  /// and the last one goes on until the study ends. False if there is one session.
+  /// Divides a study of several sessions: each of N sessions has 1/N of the blocks that one session takes on
+  /// average, and the last one goes on until the study ends. Returns false if there is one session. Half-widths
+  /// must be measured again afterwards, since sessions widen intervals.
   bool divideIntoSessions() {
     if (model.sessions < 2 || model.blocks_of_session > 0) return false;
     model.blocks_of_session = std::max(1u, unsigned(std::lround(blocks_in_one / model.sessions)));
     return true;
   }
 
+  /// Measures the mean half-width of each criterion's intervals and the number of blocks. Timeouts are left out:
+  /// they make intervals infinite.
   void findReaches() {
     Study in_time = study;
     in_time.timeouts = false;
@@ -233,6 +254,7 @@ struct Designer {
     }
   }
 
+  /// Shares of verdicts of criterion `c` under one scenario.
   Chances chancesOf(size_t c, size_t scenario, const std::vector<Drawn>& drawn) const {
     Chances chances;
     for (const Drawn& one : drawn) {
@@ -247,6 +269,7 @@ struct Designer {
     return chances;
   }
 
+  /// Fills in the diagnosis of criterion `c` from all drawn studies.
   void gather(size_t c, const std::vector<Drawn>& drawn) {
     CriterionDiagnosis& result = diagnosis.criteria[c];
     const plan::Criterion& criterion = plan.criteria[c];
@@ -266,6 +289,7 @@ struct Designer {
     }
     result.untrusted /= static_cast<double>(drawn.size());
     result.cut_off /= static_cast<double>(drawn.size());
+    // With timeouts the model's centre is not what an interval estimates, so coverage would mean nothing.
     if (coverage.cells > 0 && criterion.confidence && result.timeouts == 0)
       result.coverage = static_cast<double>(coverage.covered) / static_cast<double>(coverage.cells);
     if (result.reach <= 0) return;
@@ -279,7 +303,9 @@ struct Designer {
     findPower(c, own);
   }
 
-  /// Where a chance reaches kPower, between two distances that were looked at.
+  /// Finds the distances at which the chances to pass and to fail reach kPower, by linear interpolation between two
+  /// sweeps. Searched outwards from the bound, so a chance that falls again far outside does not hide the first
+  /// crossing.
   void findPower(size_t c, bool own) {
     CriterionDiagnosis& result = diagnosis.criteria[c];
     const plan::Criterion& criterion = plan.criteria[c];
@@ -307,6 +333,7 @@ struct Designer {
     result.fails_from = value(result.fails_at);
   }
 
+  /// Means of blocks, trials and seconds at the known truths. Seconds stay unknown as soon as one kind's are.
   void count(const std::vector<Drawn>& drawn) {
     for (const plan::KindDesign& design : plan.design.kinds) diagnosis.most[design.kind] = design.most();
     for (const Drawn& one : drawn) {
@@ -316,7 +343,7 @@ struct Designer {
     for (auto* sums : {&diagnosis.blocks, &diagnosis.trials})
       for (auto& [kind, sum] : *sums) sum /= static_cast<double>(drawn.size());
     for (const plan::KindDesign& design : plan.design.kinds) {
-      if (design.kind != plan::TrialKind::Profile) continue;  // not drawn, and each is run as planned
+      if (design.kind != plan::TrialKind::Profile) continue;  // not drawn: these run as planned
       const auto startable = std::ranges::count_if(plan.points, &plan::Point::startable);
       diagnosis.blocks[design.kind] = design.repeat;
       diagnosis.trials[design.kind] = static_cast<double>(design.repeat) * static_cast<double>(startable);
@@ -333,7 +360,8 @@ struct Designer {
   }
 };
 
-/// Half as many repetitions again, of the kinds that intervals are made of.
+/// The plan with half as many repetitions again of the kinds that claims with a confidence read; looks move in
+/// proportion.
 plan::Plan largerOf(plan::Plan plan) {
   const auto more = [](unsigned repetitions) { return repetitions + (repetitions + 1) / 2; };
   for (plan::KindDesign& design : plan.design.kinds) {

@@ -16,65 +16,70 @@
 
 namespace expc::simulate {
 
-/// Shares of simulated studies. What a control leaves untrusted, or nothing decides, is open.
+/// Shares of simulated studies by verdict. A study that a control leaves untrusted, or that nothing decides, is
+/// open.
 struct Chances {
   double pass = 0, fail = 0, open = 0;
 };
 
 /// All cells of a criterion at the same distance from their bounds.
 struct Sweep {
-  double distance = 0;          // of the truth from the bound, in reaches of the interval; above 0 the bound holds
-  std::optional<double> value;  // that is true there; absent where cells have bounds of their own
+  double distance = 0;          // of the truth from the bound, in half-widths of the interval; above 0 the bound holds
+  std::optional<double> value;  // the truth at that distance; absent if cells have bounds of their own
   Chances chances;
 };
 
+/// Expected behaviour of one criterion.
 struct CriterionDiagnosis {
   std::string name;
-  double timeouts = 0;          // the highest share of trials that time out among the points that it reads
-  bool valued = false;          // some simulated study has a value of it
-  plan::Why skipped = nullptr;  // why it was not simulated
-  /// Source of the known truths of its cells, for trials that do not time out: "measured", "stated" or "published"; ""
-  /// if not all are known.
+  double timeouts = 0;          // the highest share of trials that time out, over the points that it reads
+  bool valued = false;          // at least one simulated study has a value of it
+  plan::Why skipped = nullptr;  // the reason why it was not simulated, or null
+  /// Source of the true values of its cells, for trials that do not time out: "measured", "stated" or "published";
+  /// "" if not all are known.
   std::string known;
-  double least = 0, most = 0;         // of these truths
-  std::optional<Chances> chances;     // if they are true; without a value, whatever is true
-  double untrusted = 0, cut_off = 0;  // shares of studies that a control, or the budget, keeps open there
-  std::optional<double> coverage;     // share of intervals that cover what is true; absent where trials time out
-  std::vector<Sweep> sweeps;          // by distance; empty where nothing varies
-  /// True values from which on it passes, and fails, in kPower of the studies; absent: not within the sweep, no value
-  /// that a metric can have, or cells have bounds of their own. As distances in `passes_at` and `fails_at`.
+  double least = 0, most = 0;         // the range of these true values
+  std::optional<Chances> chances;     // if these values are true; for a criterion without a value, whatever is true
+  double untrusted = 0, cut_off = 0;  // shares of studies, there, that a control or the budget keeps open
+  std::optional<double> coverage;     // share of intervals that cover the truth; absent if trials time out
+  std::vector<Sweep> sweeps;          // by distance; empty if nothing varies
+  /// True values from which on the criterion passes, or fails, in kPower of the studies, and their distances from
+  /// the bound. Absent if that lies outside the sweep, if the metric cannot have such a value, or if cells have
+  /// bounds of their own (then only distances are given).
   std::optional<double> passes_from, fails_from, passes_at, fails_at;
-  double reach = 0;  // of its intervals where no trial times out: half their width, as a share or in its unit
+  double reach = 0;  // mean half-width of its intervals without timeouts, as a share or in its unit
 };
 
-/// How often a design is to decide.
+/// The chance with which a design should decide (80 %, the usual power of a study).
 inline constexpr double kPower = 0.8;
 
+/// Expected behaviour of one design.
 struct DesignDiagnosis {
-  std::map<plan::TrialKind, unsigned> most;          // repetitions that the design has at most
+  std::map<plan::TrialKind, unsigned> most;          // repetitions that the design allows
   std::vector<CriterionDiagnosis> criteria;          // all of the plan, in its order
-  std::map<plan::TrialKind, double> blocks, trials;  // means, if what is known is true; of trials every attempt
-  std::optional<double> seconds;                     // that these take one after the other; absent: not known
+  std::map<plan::TrialKind, double> blocks, trials;  // means, at the known truths; attempts are trials
+  std::optional<double> seconds;                     // of these trials in a row; absent: not known
 };
 
+/// The answer of `expc diagnose`.
 struct Diagnosis {
   unsigned studies = 0;
   uint64_t seed = 0;
   Model model;
   DesignDiagnosis design;
-  std::optional<DesignDiagnosis> larger;  // half as many repetitions again
+  std::optional<DesignDiagnosis> larger;  // the same with half as many repetitions again
 };
 
 struct DiagnosisOptions {
   unsigned studies = 1000;
   uint64_t seed = 1;
-  std::map<std::string, double> effects;  // criterion -> what is true of each of its cells
+  std::map<std::string, double> effects;  // criterion -> stated truth of each of its cells
   bool larger = true;                     // look at the next larger design, too
-  base::Tick tick = nullptr;              // called as studies are drawn; what it returns is not an end
+  base::Tick tick = nullptr;              // called while studies are drawn; its result does not end them
 };
 
-/// The work of one simulated study: its trials, and its cells at every distance, each at every repetition. A core does
-/// about half a million of these a second.
+/// The work of one simulated study, to choose a number of studies: its trials, and its cells at every distance,
+/// once for each repetition. A core does about half a million of these a second.
 uint64_t workOf(const plan::Plan& plan);
 
 /// Simulates the plan's design. The numbers are the same for the same plan, model and options, on any machine. A share

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "runtime/analysis/judge.h"
 #include "runtime/simulate/study.h"
 #include "tests/support/analysis/study.h"
 

@@ -1,3 +1,8 @@
+// Extrapolates each open criterion from its stored cells. Whole studies are not simulated here (diagnosis does
+// that): a report must appear at once, so a cell of a simulated study is a normal estimate with an error that
+// shrinks with the root of the number of blocks, and only the decision (Holm, quantifiers, looks) is the real one.
+// The search for the number of blocks is a bisection, since more blocks decide more studies.
+
 #include "runtime/simulate/forecast.h"
 
 #include <algorithm>
@@ -9,9 +14,10 @@
 
 #include "runtime/analysis/criteria.h"
 #include "runtime/analysis/description.h"
+#include "runtime/analysis/judge.h"
 #include "runtime/analysis/needs.h"
+#include "runtime/base/find.h"
 #include "runtime/plan/evaluate.h"
-#include "runtime/plan/find.h"
 #include "runtime/simulate/diagnosis.h"
 #include "runtime/stats/design.h"
 #include "runtime/stats/distributions.h"
@@ -30,17 +36,19 @@ using analysis::NextStep;
 using analysis::Verdict;
 using Reach = NextStep::Reach;
 
-constexpr size_t kStudies = 200;          // a share of 80 % has a standard error of 3 %
-constexpr unsigned kMostTimes = 100;      // as many blocks as there are
-constexpr double kClear = 2.0 / 3;        // share of decided studies from which on they say which way
-constexpr size_t kMostWork = 20'000'000;  // of one judgement, as Forecast::work has it: about a second
+constexpr size_t kStudies = 200;          // a share of 80 % then has a standard error of 3 points
+constexpr unsigned kMostTimes = 100;      // of the stored blocks: the most that are tried
+constexpr double kClear = 2.0 / 3;        // share of decided studies from which on a verdict is named
+constexpr size_t kMostWork = 20'000'000;  // of one judgement, in units of Forecast::work: about a second
 constexpr uint64_t kSeed = 1;
 
+/// Whether further blocks may change the cell's verdict.
 bool isOpen(const CellEstimate& cell) {
   return cell.verdict == Verdict::Inconclusive || cell.verdict == Verdict::NotRun;
 }
 
-/// Whether the criterion is about single points and reads a metric that shows a trend.
+/// Whether the criterion is about single points and reads a metric with a trend over the run. Then more blocks of
+/// the same run do not help.
 bool drifts(const plan::Plan& plan, const plan::Criterion& criterion, const analysis::Description& seen) {
   return std::ranges::any_of(criterion.cells, [&](const plan::Cell& cell) {
     if (cell.points.size() != 1) return false;
@@ -52,7 +60,8 @@ bool drifts(const plan::Plan& plan, const plan::Criterion& criterion, const anal
   });
 }
 
-/// Intervals of a normal estimate, of all that are at most so many standard errors wide to each side.
+/// The intervals of a normal estimate, from 8 standard errors to each side (error 1e-15) inwards in 256 steps. The
+/// table of errors is computed once, since intervals are made for each cell of each study.
 stats::NestedIntervals normalIntervals(double estimate, double error) {
   constexpr size_t kLevels = 256;
   constexpr double kWidest = 8;
@@ -68,14 +77,14 @@ stats::NestedIntervals normalIntervals(double estimate, double error) {
           }};
 }
 
-/// A cell in all studies, on logarithms where it is a ratio.
+/// The sampling distribution of one cell's estimate, on logarithms if the cell is a ratio.
 struct Resampled {
   double estimate = 0;
-  double error = 0;                // of the estimate that so many blocks give
-  std::vector<double> deviations;  // by study: of an estimate from as many resampled blocks
+  double error = 0;                // standard error of the estimate from the stored blocks
+  std::vector<double> deviations;  // by study: estimate of resampled blocks minus the mean of these
 };
 
-/// The further blocks of one criterion.
+/// Forecasts one criterion: how many further blocks decide it. Made for one question and thrown away.
 class Forecast {
  public:
   Forecast(const plan::Plan& plan, const plan::Criterion& criterion, MeasuredCriterion measured)
@@ -85,7 +94,8 @@ class Forecast {
         there_ = there_ ? std::min(there_, cell.estimate.scope.complete) : cell.estimate.scope.complete;
   }
 
-  /// About how many values resampling draws and puts in order.
+  /// Cost of the forecast: about how many values resampling draws and sorts. An estimate of few values takes time
+  /// with their square (all pairs).
   size_t work() const {
     size_t work = 0;
     for (const MeasuredCell& cell : measured_.cells) {
@@ -95,20 +105,24 @@ class Forecast {
     return work;
   }
 
+  /// The advice, or nothing if blocks cannot help. Tried in this order: intervals at all, the end of the current
+  /// design, further blocks.
   std::optional<NextStep> next() {
     if (const auto intervals = forIntervals()) return intervals;
     if (there_ == 0) return std::nullopt;
     for (const MeasuredCell& cell : measured_.cells) cells_.push_back(resampled(cell));
+    // While the design still has blocks, these cost no look. They are the advice if they decide.
     if (unfinished() && most() > there_) {
       const Share end = shareAt(most());
       if (end.decided() >= kPower) return stepTo(most(), end, false);
     }
+    // Otherwise the design's end is the first look, and what is searched beyond it is a further one.
     if (!measured_.standing.history.ended && unfinished()) measured_.standing.history.ended = most();
     return search();
   }
 
  private:
-  /// Shares of simulated studies by their end.
+  /// Shares of simulated studies that would pass and fail. The others stay open.
   struct Share {
     double pass = 0, fail = 0;
     double decided() const { return pass + fail; }
@@ -117,12 +131,16 @@ class Forecast {
   bool unfinished() const {
     return std::ranges::any_of(measured_.cells, [](const MeasuredCell& cell) { return cell.estimate.unfinished; });
   }
+  /// Repetitions of the design at most.
   unsigned most() const {
     const plan::KindDesign* design = plan::designOf(plan_, criterion_.cells.front().kind);
     return design ? design->most() : 0;
   }
+  /// The history of looks, with the current verdict as one of them.
   LookHistory afterThis() const { return analysis::afterwards(criterion_, measured_.cells, measured_.standing); }
 
+  /// Fills in a step of `blocks` further blocks. Lost blocks are asked for again, since the design counts
+  /// repetitions that ended.
   NextStep step(Reach reach, unsigned blocks, bool further) const {
     unsigned lost = 0, planned = 0;
     for (const MeasuredCell& cell : measured_.cells) {
@@ -135,8 +153,9 @@ class Forecast {
             .further_look = further};
   }
 
-  /// The blocks that give intervals where no open cell has one: for a forall all cells get one, for an exists the
-  /// first.
+  /// The number of blocks that gives intervals, if no open cell has one. A `forall` needs an interval for all cells
+  /// (the largest number), an `exists` for the first one (the smallest). Nothing if an open cell has an interval
+  /// already: then intervals are not what is missing.
   std::optional<NextStep> forIntervals() const {
     const bool exists = criterion_.claim.kind == plan::Claim::Kind::Exists;
     std::optional<unsigned> blocks;
@@ -155,8 +174,9 @@ class Forecast {
     return step(Reach::Intervals, *blocks, further);
   }
 
-  /// Values that an interval of the cell takes. Once there was something to see, the look at more is a further one, of
-  /// a level that depends on how many there are then.
+  /// The number of values that an interval of the cell takes, and whether that would be a further look. If there
+  /// was already a verdict to see, or the design has ended, the look at more values is a further one, and its level
+  /// depends on how many values there are then.
   std::pair<unsigned, bool> fewestFor(const MeasuredCell& cell) const {
     const analysis::Standing& standing = measured_.standing;
     const bool on_the_way = cell.estimate.unfinished && cell.fewest <= most();
@@ -174,7 +194,8 @@ class Forecast {
     return criterion_.cells[cell.estimate.cell].estimator == plan::Estimator::PairedRatio;
   }
 
-  /// Resamples a cell's values. Empty if they cannot be resampled: then the cell stays as it is.
+  /// Estimates the sampling distribution of a cell by a bootstrap. Nothing for a cell that cannot be resampled: it
+  /// did not vary, has one value, or an infinite one. Such a cell stays as it is in all studies.
   std::optional<Resampled> resampled(const MeasuredCell& cell) const {
     std::vector<double> values = cell.estimate.values;
     if (isRatio(cell))
@@ -188,7 +209,7 @@ class Forecast {
     // and medians other than those that were seen.
     const double moved = 1 / std::sqrt(2 * double(values.size() - 1));
     Resampled found{isRatio(cell) ? std::log(*cell.estimate.estimate) : *cell.estimate.estimate, 0, {}};
-    stats::NormalStream stream(kSeed);  // the same for all cells, so that they stay beside each other
+    stats::NormalStream stream(kSeed);  // one seed for all cells, so that study i draws the same blocks in each
     const auto any = [&] {
       return values[std::min(values.size() - 1, size_t(stream.uniform() * double(values.size())))];
     };
@@ -203,14 +224,17 @@ class Forecast {
       found.deviations.push_back(*(median ? stats::orderStatistics(drawn) : stats::signedRank(drawn)).estimate());
       mean += found.deviations.back() / double(kStudies);
     }
-    // Values that are worth fewer independent ones scatter more.
+    // Correlated values carry the information of `worth` independent ones, so their estimate scatters more than
+    // resampled blocks show.
     const double worth = cell.estimate.worth, wider = worth > 0 ? std::sqrt(double(values.size()) / worth) : 1;
     for (double& deviation : found.deviations) {
       deviation = wider * (deviation - mean);
       squares += deviation * deviation;
     }
     found.error = std::sqrt(squares / double(kStudies - 1));
-    // The cell's own interval is wider for few values, and allows for more than resampling sees.
+    // The cell's own interval allows for few values, looks and sessions, which resampling does not see. If it
+    // implies a larger standard error, that one counts. A step of the clock widens an interval too, but does not
+    // scatter.
     const auto& interval = cell.estimate.interval;
     if (!interval || cell.step > 0 || !(found.error > 0)) return found;
     const double width = isRatio(cell) ? std::log(interval->high / interval->low) : interval->high - interval->low;
@@ -221,12 +245,16 @@ class Forecast {
     return found;
   }
 
-  /// The cell's intervals in a study that has `values` of it in all; those that it has where it is not resampled.
+  /// The cell's intervals in simulated study `study` if it has `values` values in all. A cell that is not resampled
+  /// keeps its own intervals.
   stats::NestedIntervals intervalsAt(size_t i, size_t study, double values) const {
     const MeasuredCell& cell = measured_.cells[i];
     if (!cells_[i]) return cell.intervals;
     const auto& [estimate, error, deviations] = *cells_[i];
     const double there = cell.estimate.scope.complete, more = std::max(1.0, values - there);
+    // The truth of this study lies one deviation from the stored estimate. Further blocks scatter about that truth
+    // with another, independent deviation, which shrinks with the root of their number. The final estimate weighs
+    // both by their numbers of values.
     const double truth = estimate + deviations[study];
     const double seen = truth + deviations[(study + 1) % kStudies] * std::sqrt(there / more);
     const double all = (there * estimate + more * seen) / (there + more);
@@ -237,6 +265,8 @@ class Forecast {
     return isRatio(cell) ? intervals.mapped([](double log) { return std::exp(log); }) : intervals;
   }
 
+  /// Shares of verdicts if the study goes on to `values` values. The levels are those of the look that this would
+  /// be.
   Share shareAt(unsigned values) const {
     MeasuredCriterion future = measured_;
     if (measured_.standing.history.planned > 0) {
@@ -257,7 +287,8 @@ class Forecast {
     return share;
   }
 
-  /// Bisects a ladder of block numbers, since more blocks decide more.
+  /// The fewest blocks that decide kPower of the studies, from a ladder of numbers that grow by a tenth: finer
+  /// steps are within the noise of 200 studies.
   std::optional<NextStep> search() const {
     constexpr double kStep = 1.1;
     std::vector<unsigned> ladder;
@@ -273,6 +304,7 @@ class Forecast {
     return stepTo(*first, shareAt(*first), true);
   }
 
+  /// A step that reaches `values` values, with the verdict that it probably leads to.
   NextStep stepTo(unsigned values, const Share& share, bool further) const {
     NextStep next = step(Reach::Decides, values - there_, further);
     if (share.pass >= kClear * share.decided()) next.towards = Verdict::Pass;
@@ -280,8 +312,9 @@ class Forecast {
     return next;
   }
 
-  /// The share that stays open falls with the root of the blocks, since what is true is ever seldomer that near to the
-  /// bound. Where a clock's step or a missing value keeps cells open, blocks are not the way.
+  /// Extrapolates beyond the largest number tried: the share of open studies falls with the root of the number of
+  /// blocks, as the interval's width does. Nothing if a clock's step, a timeout or a missing value keeps cells
+  /// open: blocks do not help then.
   std::optional<NextStep> outOfReach(const Share& share, unsigned values) const {
     const auto kept = [](const MeasuredCell& cell) {
       return cell.step > 0 || cell.estimate.state != CellState::Measured || cell.estimate.worst.timed_out;
@@ -295,10 +328,11 @@ class Forecast {
   const plan::Criterion& criterion_;
   MeasuredCriterion measured_;
   std::vector<std::optional<Resampled>> cells_;
-  unsigned there_ = 0;  // values of the cell that has the fewest
+  unsigned there_ = 0;  // values of the measured cell that has the fewest
 };
 
-/// The duration of a block, estimated from stored trials.
+/// The duration of a block in seconds: the typical trial times the places that are still run. Absent if nothing is
+/// known.
 std::optional<double> secondsOf(const analysis::Index& index, plan::TrialKind kind) {
   unsigned places = 0;
   for (unsigned number = 0; number < index.places(); ++number)
@@ -307,7 +341,8 @@ std::optional<double> secondsOf(const analysis::Index& index, plan::TrialKind ki
   return seconds ? std::optional(*seconds * places) : std::nullopt;
 }
 
-/// Whether a forecast is made. Further blocks of the same sessions do not tell how much sessions differ.
+/// Whether a forecast makes sense. Further blocks of the same sessions do not show how much sessions differ, so a
+/// cell whose sessions differ is left out.
 bool isAsked(const plan::Criterion& criterion, const CriterionResult& result) {
   return criterion.confidence && !criterion.infeasible && result.verdict == Verdict::Inconclusive &&
          std::ranges::none_of(result.cells, [](const CellEstimate& cell) {
@@ -329,8 +364,10 @@ void advise(const plan::Plan& plan, const store::Results& results, analysis::Jud
       result.next = NextStep{.reach = Reach::Trend};
       continue;
     }
+    // Most reports have no open criterion: the index is made for the first one only.
     if (!index) evidence.emplace(analysis::gather(index.emplace(plan, results)));
     MeasuredCriterion measured = analysis::measureCriterion(*evidence, criterion);
+    // `measured` has no verdicts of its own; Holm over all cells gave them.
     for (size_t i = 0; i < measured.cells.size(); ++i) measured.cells[i].estimate.verdict = result.cells[i].verdict;
     Forecast forecast(plan, criterion, std::move(measured));
     work += forecast.work();

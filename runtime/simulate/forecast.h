@@ -4,7 +4,7 @@
 // decides them as stored ones are. Plan and results come in, a judgement with its next steps goes out; verdicts on what
 // is stored are left to analysis.
 
-#include "runtime/analysis/judgement.h"
+#include "runtime/analysis/results.h"
 #include "runtime/plan/plan.h"
 #include "runtime/store/records.h"
 
@@ -26,7 +26,8 @@ namespace expc::simulate {
 /// untrusted.
 void advise(const plan::Plan& plan, const store::Results& results, analysis::Judgement& judgement);
 
-/// The judgement of analysis::judge, with the next step of each undecided criterion.
+/// The judgement of analysis::judge, with the next step of each undecided criterion (advise). Reports call this
+/// one.
 analysis::Judgement judge(const plan::Plan& plan, const store::Results& results);
 
 }  // namespace expc::simulate

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <functional>
 
+#include "runtime/analysis/judge.h"
 #include "runtime/plan/evaluate.h"
 #include "runtime/stats/distributions.h"
 #include "tests/support/analysis/study.h"

@@ -1,3 +1,8 @@
+// Estimates a noise model from stored trials. Each metric's values (as logarithms, if all are above zero) are
+// fitted as point + block + session of the point + residual. The residuals are the noise between trials; the block
+// and session means, less the part that noise alone would give them, are drift, `apart` and `shared`. Residuals of
+// one trial stay together in a row, so that drawn metrics are correlated as measured ones are.
+
 #include "runtime/simulate/model.h"
 
 #include <fmt/format.h>
@@ -9,16 +14,19 @@
 
 #include "runtime/analysis/cells.h"
 #include "runtime/analysis/index.h"
+#include "runtime/base/find.h"
 #include "runtime/plan/evaluate.h"
-#include "runtime/plan/find.h"
 #include "runtime/stats/estimators.h"
 #include "runtime/stats/procedures.h"
 
 namespace expc::simulate {
 namespace {
 
+/// With fewer degrees of freedom a standard deviation is hardly known: with 4 its 95 % interval goes from 0.6 to
+/// 2.9 times the estimate (chi-square), and a stated or assumed noise is more honest.
 constexpr unsigned kFewestFreedoms = 4;
 
+/// A measurement of one metric in one valid trial.
 struct Value {
   size_t point = 0;
   int64_t block = 0, trial = 0, session = 0;
@@ -26,6 +34,7 @@ struct Value {
   double residual = 0;
 };
 
+/// All finite values of valid trials. Values that timed out are left out: PointEnds has their share.
 std::vector<Value> valuesOf(const analysis::Index& index, const plan::Metric& metric) {
   std::vector<Value> values;
   const auto column = index.column(metric.name);
@@ -43,8 +52,10 @@ std::vector<Value> valuesOf(const analysis::Index& index, const plan::Metric& me
 
 double median(const std::vector<double>& values) { return *stats::orderStatistics(values).estimate(); }
 
-/// The variance between groups beyond the scatter inside them: their own part of the mean square between groups.
-/// `freedoms`: the number of free differences between groups.
+/// The standard deviation between groups, beyond the part that scatter inside groups gives their means: the
+/// variance component of a one-way analysis of variance, 0 if it would be negative. `groups` maps a name to (mean,
+/// number of values), as stats::takeMeans returns it; `freedoms` is the number of free differences between groups;
+/// `inside` is the standard deviation within them.
 double betweenGroups(const auto& groups, double freedoms, double inside) {
   double squares = 0, values = 0;
   for (const auto& [_, group] : groups) {
@@ -59,7 +70,8 @@ double squaresOf(const std::vector<double>& residuals) {
   return std::inner_product(residuals.begin(), residuals.end(), residuals.begin(), 0.0);
 }
 
-/// Estimates from block means how far sessions move all points alike, and how far blocks do within sessions.
+/// Estimates from block means how far sessions move all points alike, and how far blocks do within sessions. A
+/// block mean scatters by noise alone too; that part is taken off the drift.
 void findDrifts(const std::map<int64_t, double>& drifts, const std::vector<Value>& values, MetricModel& metric) {
   std::map<int64_t, int64_t> session_of;
   for (const Value& value : values) session_of[value.block] = value.session;
@@ -75,8 +87,11 @@ void findDrifts(const std::map<int64_t, double>& drifts, const std::vector<Value
   metric.drift = std::sqrt(std::max(0.0, spread - metric.noise * metric.noise * blocks / double(values.size())));
 }
 
-/// The additive fit of points, blocks and sessions of points, by turns; of one point there is no telling a block from
-/// its trial. Sets noise, drift and sessions. False where too little is there.
+/// Fits points, blocks, and sessions of points additively, by taking turns at removing means (backfitting): with
+/// holes in the design one turn is not enough, and 20 are far more than it takes to converge. With one point, a
+/// block cannot be told from its trial, so there are no block effects. Sets noise, drift and variation between
+/// sessions, and the residual of each value. Returns false, with nothing set, if too few degrees of freedom are
+/// left.
 bool fit(std::vector<Value>& values, MetricModel& metric) {
   constexpr int kTurns = 20;
   size_t points = 0, blocks = 1;
@@ -91,6 +106,8 @@ bool fit(std::vector<Value>& values, MetricModel& metric) {
     blocks = means.size();
     for (const auto& [block, mean] : means) drifts[block] += mean.first;
   }
+  // Each session beyond the first can move each point; with several points one movement is common to all and
+  // belongs to the blocks already.
   const double of_sessions =
       double(sessions.size() - std::min<size_t>(1, sessions.size())) * double(points < 2 ? points : points - 1);
   const double freedoms = double(values.size() + 1) - double(points + blocks) - of_sessions;
@@ -103,13 +120,14 @@ bool fit(std::vector<Value>& values, MetricModel& metric) {
   if (points > 1) findDrifts(drifts, values, metric);
   metric.trials = static_cast<unsigned>(values.size());
   metric.origin = Origin::Measured;
-  // Centres are medians, so that noise has to have its own at zero.
+  // Centres are medians, so the noise needs its own median at zero. The scale is that of the residuals themselves,
+  // so that drawing rows reproduces a standard deviation of 1.
   const double scale = std::sqrt(squares / static_cast<double>(values.size())), centre = median(residuals);
   for (size_t i = 0; i < values.size(); ++i) values[i].residual = scale > 0 ? (residuals[i] - centre) / scale : 0;
   return true;
 }
 
-/// Sets the centres that trials show.
+/// Sets each point's centre to the median of its values, and marks it as known.
 void findCentres(const std::vector<Value>& values, MetricModel& metric) {
   std::map<size_t, std::vector<double>> by_point;
   for (const Value& value : values) by_point[value.point].push_back(value.value);
@@ -119,9 +137,11 @@ void findCentres(const std::vector<Value>& values, MetricModel& metric) {
   }
 }
 
-/// Residuals of all metrics of a kind, by trial.
+/// Residuals of all metrics of a kind, by trial; NaN for a metric that the trial lacks.
 using Rows = std::map<int64_t, std::vector<double>>;
 
+/// The model of one metric. Stated noise goes before measured noise, which goes before assumed noise. Measured
+/// residuals are put into `column` of the trial's row.
 MetricModel modelOf(const analysis::Index& index, const plan::Metric& metric, const Assumptions& assumptions,
                     size_t column, size_t columns, Rows& rows) {
   MetricModel model;
@@ -142,6 +162,7 @@ MetricModel modelOf(const analysis::Index& index, const plan::Metric& metric, co
   if (of_metric != assumptions.noise.end() || (of_all != assumptions.noise.end() && !metric.exact)) {
     model.noise = of_metric != assumptions.noise.end() ? of_metric->second : of_all->second;
     model.origin = Origin::Stated;
+    // Stated noise is a share; without logarithms it becomes a distance in the metric's unit.
     if (!model.multiplies && !values.empty()) model.noise *= std::abs(values.front().value);
   } else if (fit(values, model)) {
     for (const Value& value : values) {
@@ -155,6 +176,8 @@ MetricModel modelOf(const analysis::Index& index, const plan::Metric& metric, co
   return model;
 }
 
+/// A report's estimates of each cell without trials that timed out: the truths that diagnose assumes. Timeouts are
+/// drawn separately, so truths must not contain them.
 std::vector<std::vector<std::optional<double>>> estimatesOf(const plan::Plan& plan, const store::Results& stored) {
   analysis::Index in_time(plan);
   for (const store::Session& session : stored.sessions) in_time.add(session);
@@ -173,6 +196,8 @@ std::vector<std::vector<std::optional<double>>> estimatesOf(const plan::Plan& pl
 
 double shareOf(double some, double all) { return all > 0 ? some / all : 0; }
 
+/// Shares of endings of a point's trials. Failed and disturbed trials are not counted here, since a run repeats
+/// them.
 PointEnds endsOf(const analysis::PlaceOutcomes& place) {
   unsigned infeasible = 0, timeouts = 0, others = 0;
   double seconds = 0;
@@ -217,6 +242,8 @@ Model modelOf(const plan::Plan& plan, const store::Results& stored, const Assump
   return model;
 }
 
+/// A pilot measures noise only, so it stops as soon as the fit has kFewestFreedoms, asks for no profile, and takes
+/// no look at a criterion.
 plan::Plan pilotOf(plan::Plan plan) {
   const auto startable = static_cast<unsigned>(std::ranges::count_if(plan.points, &plan::Point::startable));
   // B blocks of P points leave (P - 1) (B - 1) degrees of freedom.
@@ -236,7 +263,7 @@ plan::Plan pilotOf(plan::Plan plan) {
 std::optional<double> noiseOf(const Model& model, const plan::Criterion& criterion) {
   if (criterion.cells.empty() || !criterion.cells.front().term) return std::nullopt;
   for (const plan::MetricTerm& term : plan::metricTerms(*criterion.cells.front().term))
-    if (const MetricModel* metric = plan::named(model.metrics, term.metric); metric && metric->multiplies)
+    if (const MetricModel* metric = base::named(model.metrics, term.metric); metric && metric->multiplies)
       return metric->noise;
   return std::nullopt;
 }

@@ -13,14 +13,15 @@ namespace expc::simulate {
 /// stored value was. A multiple that was seen is that very double, so that values which are equal on paper are equal.
 class Resolution {
  public:
-  /// Values are as they are.
+  /// No grid: values stay as they are.
   Resolution() = default;
-  /// The step is the largest that all `values` are multiples of. None where they are fewer than three, do not vary, or
-  /// it is below a thousandth of their range; and where two or three different ones never tie, since those always have
-  /// one.
+  /// The step is the largest number of which all `values` are multiples, up to rounding. There is none for fewer
+  /// than three values, for values that do not vary, or if it is below a thousandth of their range. There is none
+  /// either for two or three different values that never tie, because any two numbers have a common step.
   Resolution(std::vector<double> values, bool share);
 
   double step() const { return step_; }  // 0: none
+  /// The multiple of the step that is nearest to `value`, inside the range of possible values.
   double rounded(double value) const;
 
  private:

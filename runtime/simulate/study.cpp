@@ -1,3 +1,9 @@
+// Draws one study. The engine's own rules decide which trials it wants (analysis::nextBlock), when it may stop and
+// what its verdicts are; only the trials come from a random stream in place of a machine. So a change of these
+// rules changes what is simulated, without a second statement of them. One set of trials is judged under several
+// scenarios: a scenario moves the bounds, which equals moving the truth, and scenarios that a look has ended are
+// closed while trials go on for the others.
+
 #include "runtime/simulate/study.h"
 
 #include <algorithm>
@@ -7,17 +13,20 @@
 
 #include "runtime/analysis/criteria.h"
 #include "runtime/analysis/needs.h"
+#include "runtime/base/find.h"
 #include "runtime/plan/evaluate.h"
-#include "runtime/plan/find.h"
 
 namespace expc::simulate {
 namespace {
 
 using analysis::Verdict;
 
-/// Blocks of one kind have numbers of their own.
+/// Distance between the block numbers of two kinds: each kind numbers its blocks from 1, and the index needs
+/// numbers that differ.
 constexpr int64_t kBlocksOfKind = int64_t(1) << 32;
 
+/// Whether the term reads a series as it goes (epochs_to, max_gap). Only last values are drawn, so it cannot be
+/// simulated.
 bool readsCourse(const plan::Term& term) {
   bool reads = false;
   plan::forEachTerm(term, [&](const plan::Term& one) {
@@ -26,8 +35,9 @@ bool readsCourse(const plan::Term& term) {
   return reads;
 }
 
-/// How far an interval reaches on its wider side, as a share of what is estimated or in its unit. Where values are too
-/// few for an interval, and of a claim about each of them, how far they lie apart, and a single one from the truth.
+/// How far an interval reaches on its wider side, as a share of the estimate or in its unit. Three cases have no
+/// interval to read: with too few values, and for a claim about each trial, half the range of the values is taken;
+/// for a single value its distance from the truth.
 double reachOf(const analysis::CellEstimate& estimate, double truth, bool of_interval, bool as_share) {
   if (!estimate.estimate || estimate.values.empty()) return std::numeric_limits<double>::quiet_NaN();
   const double centre = *estimate.estimate;
@@ -47,14 +57,16 @@ bool multiplies(const plan::Plan& plan, const Model& model, const plan::Term& te
   });
 }
 
-/// The step in which values of the cell can be read, where it is a metric of one point; else 0.
+/// The step in which values of the cell can be read, if it is a metric of one point. Differences and ratios have a
+/// finer grid: 0.
 double stepOf(const Model& model, const plan::Cell& cell) {
   const auto* term = std::get_if<plan::MetricTerm>(&cell.term->node);
-  const MetricModel* metric = term ? plan::named(model.metrics, term->metric) : nullptr;
+  const MetricModel* metric = term ? base::named(model.metrics, term->metric) : nullptr;
   return metric ? metric->resolution.step() : 0;
 }
 
-/// Study::by_factor of one.
+/// Whether a factor moves the truth of the criterion (Study::by_factor). One cell that needs a distance makes all
+/// of them need one.
 bool isMovedByFactor(const plan::Plan& plan, const Model& model, const plan::Criterion& criterion,
                      const std::vector<double>& truths) {
   for (size_t i = 0; i < criterion.cells.size(); ++i) {
@@ -67,6 +79,7 @@ bool isMovedByFactor(const plan::Plan& plan, const Model& model, const plan::Cri
   return true;
 }
 
+/// Whether a cell still wants trials, so that its verdict would be provisional.
 bool isUnfinished(const analysis::MeasuredCriterion& measured) {
   return std::ranges::any_of(measured.cells, [](const auto& cell) { return cell.estimate.unfinished; });
 }
@@ -82,7 +95,7 @@ plan::Why whyNotSimulated(const plan::Criterion& criterion) {
   return nullptr;
 }
 
-/// One study on its way.
+/// One study under way. Lives on one thread, for one draw.
 class Run {
  public:
   Run(const Study& study, const std::vector<Scenario>& scenarios, uint64_t seed)
@@ -92,6 +105,7 @@ class Run {
         index_(study.plan),
         stream_(seed),
         open_(scenarios.size(), true) {
+    // An index in a run applies the policy of a run: retries, giving up, and looks count as they do in the engine.
     index_.startRun({});
     drawn_.endings.resize(scenarios.size());
     spent_.resize(scenarios.size());
@@ -106,8 +120,9 @@ class Run {
   }
 
  private:
-  /// Blocks until nothing is wanted. Where a look of the plan's own criteria ends them and another scenario is still
-  /// open, they go on as they would have for it.
+  /// Draws blocks until no trial is wanted. The index knows the plan's own bounds only. If a look ends the study
+  /// under these but another scenario is still open, the last block's places are repeated, as they would be for
+  /// that scenario.
   void runKind(const Study::Kind& kind) {
     const plan::TrialKind which = kind.design->kind;
     open_.assign(scenarios_.size(), true);
@@ -124,6 +139,7 @@ class Run {
       const uint64_t trials = index_.tally().trials;
       const double seconds = index_.spentSeconds();
       for (const plan::Place& place : places) runPlace(kind, place, block);
+      // A block is charged to the scenarios that were open when it began.
       for (size_t i = 0; i < open_.size(); ++i) {
         if (!open_[i]) continue;
         ++drawn_.endings[i].blocks[which];
@@ -142,7 +158,8 @@ class Run {
     return budget && index_.spentSeconds() >= *budget;
   }
 
-  /// A place that fails or is disturbed is tried again, as often as a run does.
+  /// Draws trials of a place until one ends it. A trial that failed or is invalid is repeated, as often as in a
+  /// run.
   void runPlace(const Study::Kind& kind, const plan::Place& place, int64_t block) {
     unsigned failed = 0, invalid = 0;
     while (failed < index_.policy()->attempts && invalid < study_.plan.design.validity.attempts) {
@@ -155,6 +172,8 @@ class Run {
 
   bool happens(double chance) { return chance > 0 && stream_.uniform() < chance; }
 
+  /// Draws how a trial ends, in the order in which the shares were counted: failures of all trials, then trials out
+  /// of memory, then disturbed ones, then timeouts.
   store::TrialStatus drawStatus(const PointEnds& ends) {
     if (happens(study_.model.lost)) return store::TrialStatus::Failed;
     if (happens(ends.infeasible)) return store::TrialStatus::Infeasible;
@@ -162,6 +181,7 @@ class Run {
     return study_.timeouts && happens(ends.timeouts) ? store::TrialStatus::Timeout : store::TrialStatus::Valid;
   }
 
+  /// Draws one trial and adds it to the index. Returns how it ended.
   store::TrialStatus add(const Study::Kind& kind, const plan::Place& place, int64_t block, unsigned attempt) {
     const unsigned number = *index_.number(place);
     const size_t point = study_.point_of[number];
@@ -182,6 +202,8 @@ class Run {
     return trial.status;
   }
 
+  /// Draws the values of a valid trial. All metrics of the trial use one row of residuals, so that they move
+  /// together; a metric that the row lacks is drawn from a normal distribution.
   void drawValues(const Study::Kind& kind, size_t point, int64_t block, store::Trial& trial) {
     const Model& model = study_.model;
     const std::vector<double>* row = nullptr;
@@ -190,12 +212,14 @@ class Run {
     for (size_t i = 0; i < kind.metrics.size(); ++i) {
       const MetricModel& metric = model.metrics[kind.metrics[i]];
       const int64_t session = sessionOf(block);
+      // Sessions are keyed by negative numbers, so that they share one map with blocks.
       double deviation = metric.drift * shared(kind.metrics[i], kNoPoint, block) +
                          metric.shared * shared(kind.metrics[i], kNoPoint, -session) +
                          metric.apart * shared(kind.metrics[i], point, -session);
       if (metric.noise > 0) {
         const bool stored = row && !std::isnan((*row)[i]);
         const double own = model.shape ? model.shape(stream_, point) : stored ? (*row)[i] : stream_.next();
+        // First-order autoregressive noise: its variance is that of `own` for any `carried`.
         carried_ = model.carried * carried_ + std::sqrt(1 - model.carried * model.carried) * own;
         deviation += metric.noise * (model.carried > 0 ? carried_ : own);
       }
@@ -205,6 +229,7 @@ class Run {
     }
   }
 
+  /// The session that a block falls into, from 1; the last session takes all further blocks.
   int64_t sessionOf(int64_t block) const {
     const unsigned blocks = study_.model.blocks_of_session;
     return blocks == 0 ? 1 : 1 + std::min<int64_t>((block - 1) / blocks, study_.model.sessions - 1);
@@ -212,8 +237,9 @@ class Run {
 
   static constexpr size_t kNoPoint = SIZE_MAX;
 
-  /// A standard normal number that all trials of a block share, or of a session (the negative of its number), of one
-  /// point or of all.
+  /// A standard normal number that all trials of a block share (`by` > 0), or all trials of a session (`by` is the
+  /// negative of its number), of one point or of all (kNoPoint). Drawn at the first question. Effects of size 0
+  /// draw nothing, so the stream does not move.
   double shared(size_t metric, size_t point, int64_t by) {
     const MetricModel& model = study_.model.metrics[metric];
     if ((by > 0 ? model.drift : point == kNoPoint ? model.shared : model.apart) == 0) return 0;
@@ -222,11 +248,13 @@ class Run {
     return at->second;
   }
 
-  /// Judges what is drawn; a scenario of which the look decides everything is closed. Null: at the end.
+  /// Judges the trials drawn so far under each scenario, and closes the scenarios that this look of a kind decides.
+  /// `look` is null at the end of the study.
   void judgeOpen(const plan::TrialKind* look) {
     const plan::Plan& plan = study_.plan;
     // Trials that a budget has cut off are still wanted, so their verdicts stay open.
     const analysis::Evidence evidence = budgetIsSpent() ? analysis::gather(index_) : analysis::Evidence{index_, {}};
+    // Intervals do not depend on bounds, so they are computed once for all scenarios.
     std::vector<analysis::MeasuredCriterion> measured(plan.criteria.size());
     for (size_t c = 0; c < plan.criteria.size(); ++c)
       if (!whyNotSimulated(plan.criteria[c])) measured[c] = analysis::measureCriterion(evidence, plan.criteria[c]);
@@ -247,7 +275,8 @@ class Run {
     }
   }
 
-  /// Why a control leaves each criterion untrusted, whatever its verdict.
+  /// For each criterion the reason why a control leaves it untrusted, if any. Controls are judged as if every
+  /// criterion had passed, because the answer must hold for every scenario's verdict.
   std::vector<std::optional<analysis::Distrust>> untrustedOf(const analysis::Evidence& evidence) const {
     std::vector<std::optional<analysis::Distrust>> untrusted(study_.plan.criteria.size());
     if (study_.plan.controls.empty()) return untrusted;
@@ -262,7 +291,8 @@ class Run {
     return untrusted;
   }
 
-  /// Criteria that a look of one kind has ended keep their verdict.
+  /// Keeps the verdicts of a scenario that ends here. A look decides criteria of its own kind only, and these keep
+  /// what it decided.
   void note(size_t s, const plan::TrialKind* look, const std::vector<analysis::CriterionResult>& results,
             const std::vector<analysis::MeasuredCriterion>& measured) {
     Ending& ending = drawn_.endings[s];
@@ -283,6 +313,7 @@ class Run {
     }
   }
 
+  /// Counts coverage and reach of a criterion's cells. The slack forgives rounding, as verdicts do.
   void noteIntervals(size_t c, const std::vector<analysis::MeasuredCell>& cells) {
     double reach = 0;
     unsigned reaches = 0;
@@ -305,17 +336,19 @@ class Run {
 
   const Study& study_;
   const std::vector<Scenario>& scenarios_;
-  std::vector<plan::Criterion> criteria_;  // with the bounds of the scenario that is judged
+  std::vector<plan::Criterion> criteria_;  // with the bounds of the scenario under judgement
   analysis::Index index_;
   stats::NormalStream stream_;
-  std::vector<bool> open_;                // by scenario: no look of the kind under way has ended it
+  std::vector<bool> open_;                // by scenario: no look of the current kind has ended it
   std::vector<std::vector<bool>> spent_;  // by scenario and criterion: a look has decided it
+  // Numbers that blocks and sessions share, by metric, point and block or session: see shared().
   std::map<std::tuple<size_t, size_t, int64_t>, double> shared_;
   double carried_ = 0;
   int64_t trials_ = 0;
   Drawn drawn_;
 };
 
+/// Keys are built once: the index takes thousands of trials of each place, and a key holds strings.
 Study studyOf(const plan::Plan& plan, const Model& model, const std::vector<std::vector<double>>& truths) {
   Study study{plan, model, truths};
   const analysis::Index index(plan);
@@ -330,7 +363,7 @@ Study studyOf(const plan::Plan& plan, const Model& model, const std::vector<std:
       study.steps.back().push_back(cell.term ? stepOf(model, cell) : 0);
   }
   for (const plan::KindDesign& design : plan.design.kinds) {
-    if (design.kind == plan::TrialKind::Profile) continue;  // no verdict rests on these
+    if (design.kind == plan::TrialKind::Profile) continue;  // no verdict rests on profiles
     Study::Kind kind{&design};
     for (size_t i = 0; i < model.metrics.size(); ++i)
       if (model.metrics[i].kind == design.kind) kind.metrics.push_back(i);

@@ -1,3 +1,9 @@
+// The test statistics are likelihood ratios between steps (or a line) with independent noise and a constant level
+// with autoregressive noise. Correlated noise wanders and looks like steps, so p-values are the largest over
+// several correlations: the distribution of each statistic under each is simulated once for each length of sequence
+// and kept. Sequences are looked at in two forms, as normal scores of ranks (robust) and as values clamped to
+// Tukey's fences (sensitive to large steps).
+
 #include "runtime/stats/change_points.h"
 
 #include <algorithm>
@@ -16,15 +22,17 @@
 namespace expc::stats {
 namespace {
 
-/// Sequences that are drawn for each correlation.
+/// Sequences that are drawn for each correlation: with the observed one p is a multiple of 1 / 5000.
 constexpr unsigned kDraws = 4999;
 /// Correlations under which p-values are simulated; 1 is a random walk.
 constexpr std::array kNoises{0.0, 0.4, 0.6, 0.75, 0.9, 1.0};
 /// Correlations among which the likeliest constant level is looked for.
 constexpr std::array kFitted{0.0, 0.2, 0.4, 0.6, 0.75, 0.85, 0.92, 0.97, 0.99};
-/// Values lose so much against scores: their ratio varies more from one correlation to another.
+/// The ratio of plain values is lowered by this before it is compared with that of scores, because it varies more
+/// from one correlation to another.
 constexpr double kValuesCost = 4;
-/// The shares of alpha that the search for one step and for two steps have. One alone hides where the level returns.
+/// The shares of alpha for the search for one step and for two steps (Bonferroni). A search for one step alone
+/// overlooks a level that returns to where it was.
 constexpr double kOneStep = 0.8, kTwoSteps = 1 - kOneStep;
 
 /// Twice the log likelihood ratios to a constant level with correlated noise.
@@ -33,7 +41,8 @@ struct Ratios {
   size_t at = 0;  // of the best single step
 };
 
-/// Values about their mean, and the variance of what is not known of each: they are rounded, or tie in rank.
+/// Values about their mean. `unknown` is the variance of the error with which each is known: they are rounded, or
+/// tie in rank. It keeps the logarithm of a residual sum of squares finite where values repeat.
 struct Sequence {
   std::vector<double> values;
   double unknown = 0;
@@ -55,7 +64,8 @@ double likelihood(double squares, size_t n) {
   return -static_cast<double>(n) / 2 * std::log(squares / static_cast<double>(n));
 }
 
-/// Log-likelihood of a constant level with first-order autoregressive noise (exact, with a stationary first value).
+/// Log-likelihood of a constant level with first-order autoregressive noise (exact, with a stationary first value),
+/// at the best correlation of kFitted. Sums that do not depend on the correlation are computed once.
 double constantLikelihood(const Sequence& of) {
   const std::vector<double>& z = of.values;
   const auto n = static_cast<double>(z.size());
@@ -64,7 +74,8 @@ double constantLikelihood(const Sequence& of) {
   const double inner = all - z.front() * z.front() - z.back() * z.back(), inner_sum = sum - z.front() - z.back();
   double best = -std::numeric_limits<double>::infinity();
   for (const double r : kFitted) {
-    // Sums over z_1 sqrt(1 - r²) and z_i - r z_(i-1), and over what a level of 1 is in them.
+    // With w_1 = z_1 sqrt(1 - r²) and w_i = z_i - r z_(i-1): the sum of squares of w, its product with the
+    // transformed level, and the squared length of the latter.
     const double of_squares = all - 2 * r * products + r * r * inner, of_sum = (1 - r) * (sum - r * inner_sum),
                  of_level = (1 - r) * (n - (n - 2) * r);
     const double left = of_squares - of_sum * of_sum / of_level + of.unknown * (n + (n - 2) * r * r);
@@ -73,6 +84,8 @@ double constantLikelihood(const Sequence& of) {
   return best;
 }
 
+/// All ratios of one sequence. The second step is searched greedily, inside the two parts that the best single step
+/// leaves: an exhaustive search would cost n times as much in every one of the 30,000 simulated sequences.
 Ratios ratiosOf(const Sequence& of) {
   const std::vector<double>& z = of.values;
   const size_t n = z.size();
@@ -95,12 +108,14 @@ Ratios ratiosOf(const Sequence& of) {
   };
   split(0, ratios.at);
   split(ratios.at, n);
+  // Least squares of a straight line: `t` is time about its middle, so slope and level are independent.
   double slope = 0, length = 0;
   for (size_t i = 0; i < n; ++i) {
     const double t = static_cast<double>(i) - static_cast<double>(n - 1) / 2;
     slope += t * z[i];
     length += t * t;
   }
+  // A perfect fit leaves no residual; the floor keeps its logarithm finite.
   const auto ratio = [&](double less) { return 2 * (likelihood(std::max(all - less, all * 1e-12), n) - constant); };
   ratios.step = ratio(one);
   ratios.two = ratio(one + second);
@@ -116,7 +131,8 @@ std::vector<double> normalScores(size_t n) {
   return scores;
 }
 
-/// The scores of values by their ranks; those that tie share the mean of theirs.
+/// The scores of values by their ranks; values that tie share the mean of their scores. The variance that the means
+/// take away counts as `unknown`.
 Sequence scoresOf(std::span<const double> values, const std::vector<double>& scores) {
   const size_t n = values.size();
   std::vector<size_t> order(n);
@@ -133,8 +149,9 @@ Sequence scoresOf(std::span<const double> values, const std::vector<double>& sco
   return sequence;
 }
 
-/// Values no farther out than Tukey's fences, so that an outlier near an end is no step, and known to within the least
-/// distance between two of them (Sheppard's correction). Nothing where most are equal, or many are infinite.
+/// Values clamped to Tukey's fences, so that an outlier near an end is no step. They are known to within the least
+/// distance between two of them, whose rounding has a variance of a twelfth of its square (Sheppard's correction).
+/// Nothing where most are equal, or many are infinite.
 std::optional<Sequence> valuesOf(std::span<const double> values) {
   const auto [low, high] = tukeyFences(values);
   if (!(low < high) || !std::isfinite(low) || !std::isfinite(high)) return std::nullopt;
@@ -166,16 +183,19 @@ Statistics statisticsOf(std::span<const double> values, const std::vector<double
           std::max(plain.step - kStepsCost, plain.two - 2 * kStepsCost) - plain.drift, by_rank ? ranked.at : plain.at};
 }
 
-/// Statistics of sequences without a step and a drift, for each correlation, rising.
+/// Statistics of sequences without a step and a drift, for each correlation, ascending.
 struct Chance {
   std::array<std::vector<double>, kNoises.size()> step, two, drift;
 };
 
 Chance simulated(size_t n, const std::vector<double>& scores) {
   Chance chance;
+  // The seed is the length: equal histories give equal p-values on every machine.
   NormalStream stream(n);
   std::vector<double> values(n);
   for (size_t noise = 0; noise < kNoises.size(); ++noise) {
+    // `fresh` keeps the variance at 1. A random walk has no stationary variance, and the likelihood ratios do not
+    // depend on scale.
     const double r = kNoises[noise], fresh = r < 1 ? std::sqrt(1 - r * r) : 1;
     for (unsigned draw = 0; draw < kDraws; ++draw) {
       for (size_t i = 0; i < n; ++i) values[i] = i == 0 ? stream.next() : r * values[i - 1] + fresh * stream.next();
@@ -189,7 +209,8 @@ Chance simulated(size_t n, const std::vector<double>& scores) {
   return chance;
 }
 
-/// The largest share over the first `noises` correlations of what is as large; what was seen is one of them.
+/// The p-value of `seen`: the share of simulated statistics that are as large, under the worst of the first
+/// `noises` correlations. The observed sequence counts as one of the drawn ones, so p is never 0.
 double pOf(const std::array<std::vector<double>, kNoises.size()>& chance, double seen, size_t noises) {
   double p = 0;
   for (size_t noise = 0; noise < noises; ++noise) {
@@ -205,6 +226,7 @@ struct Reference {
   Chance chance;
 };
 
+/// Simulates under the lock, so that a second thread waits instead of simulating the same length.
 std::shared_ptr<const Reference> referenceOf(size_t n) {
   static std::mutex mutex;
   static std::map<size_t, std::shared_ptr<const Reference>> known;
@@ -218,6 +240,8 @@ std::shared_ptr<const Reference> referenceOf(size_t n) {
   return found;
 }
 
+/// Appends the steps of `values`, which begin at `offset` in the whole sequence, ascending. Each part is tested at
+/// the whole alpha, as usual in binary segmentation: it is searched only if its parent has a step.
 void findAll(std::span<const double> values, size_t offset, double alpha, std::vector<Change>& found) {
   const auto tendency = tendencyOf(values);
   if (!tendency || !significant(tendency->step.p, alpha) || tendency->over_drift <= 0) return;
@@ -231,6 +255,7 @@ void findAll(std::span<const double> values, size_t offset, double alpha, std::v
 
 std::optional<Tendency> tendencyOf(std::span<const double> values) {
   if (values.size() < kLeastCourse || hasNan(values)) return std::nullopt;
+  // A constant sequence has no variance, so its likelihood is infinite; it has no step and no drift.
   if (std::ranges::all_of(values, [&](double value) { return value == values.front(); }))
     return Tendency{{kLeastSegment, 1}};
   const auto reference = referenceOf(values.size());
@@ -238,6 +263,7 @@ std::optional<Tendency> tendencyOf(std::span<const double> values) {
   const Chance& chance = reference->chance;
   const double p = std::min(pOf(chance.step, seen.step, kNoises.size()) / kOneStep,
                             pOf(chance.two, seen.two, kNoises.size()) / kTwoSteps);
+  // The drift leaves out the last correlation, the random walk, under which nearly every course looks like a drift.
   return Tendency{{seen.at, std::min(1.0, p)}, pOf(chance.drift, seen.drift, kNoises.size() - 1), seen.over_drift};
 }
 
@@ -248,6 +274,7 @@ std::vector<Change> changePoints(std::span<const double> values, double alpha) {
 }
 
 std::optional<Outlying> newestOutlying(std::span<const double> values) {
+  // Walks back from the newest value for as long as values lie outside and on its side of the others.
   const std::vector<unsigned> outside = tukeyOutliers(values);
   size_t first = values.size();
   const auto is_low = [&](size_t i) { return values[i] < tukeyFences(values).first; };
@@ -259,9 +286,12 @@ std::optional<Outlying> newestOutlying(std::span<const double> values) {
   std::vector<double> others(values.begin(), values.begin() + first);
   std::erase_if(others, [](double value) { return !std::isfinite(value); });
   const double last = values.back();
+  // A newest value that timed out or diverged lies infinitely far from the finite ones.
   if (!std::isfinite(last)) return Outlying{values.size() - first, 0};
   const auto n = static_cast<double>(others.size());
   const double mean = std::accumulate(others.begin(), others.end(), 0.0) / n;
+  // Prediction interval of one further value: its variance is that of the others times 1 + 1/n. Student's t squared
+  // is F with one degree of freedom.
   const double variance = squares(centred(others).values) / (n - 1) * (1 + 1 / n), distance = last - mean;
   const double p = variance > 0 ? fisherTail(distance * distance / variance, 1, n - 1) : 0;
   return Outlying{values.size() - first, p};

@@ -27,7 +27,7 @@ double expectedHalfWidth(double noise, unsigned pairs, double confidence = 0.95)
 /// estimate. Within 0.05 of simulated studies from 8 pairs on.
 double chanceToFind(double effect, double noise, unsigned pairs, double confidence = 0.95);
 
-/// The smallest number of pairs at which that share is `chance`; 0 where more than 100,000 are needed.
+/// The smallest number of pairs at which chanceToFind reaches `chance`; 0 if more than 100,000 are needed.
 unsigned pairsToFind(double effect, double noise, double chance, double confidence = 0.95);
 
 }  // namespace expc::stats

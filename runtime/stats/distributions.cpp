@@ -1,3 +1,6 @@
+// Boost.Math has the distributions in general. The exact ones for small samples are counted here, because verdicts
+// compare their tails with alpha and an approximation would decide some of them differently.
+
 #include "runtime/stats/distributions.h"
 
 #include <algorithm>
@@ -21,7 +24,7 @@ double normalCdf(double z) { return boost::math::cdf(boost::math::normal_distrib
 double normalQuantile(double p) { return boost::math::quantile(boost::math::normal_distribution<double>(), p); }
 
 double studentQuantile(double alpha, double freedoms) {
-  constexpr double kLeast = 1e-300;  // of which the quantile is still a number
+  constexpr double kLeast = 1e-300;  // the least tail for which the quantile is still a finite number
   return boost::math::quantile(
       boost::math::complement(boost::math::students_t(freedoms), std::clamp(alpha, kLeast, 1.0) / 2));
 }
@@ -33,7 +36,7 @@ double fisherTail(double ratio, double freedoms, double freedoms_below) {
 double fairCoinCdf(double k, double n) {
   if (k >= n) return 1.0;
   if (n <= kExactPairs && k >= 0 && k == std::floor(k) && n == std::floor(n)) {
-    double ways = 1, below = 0;  // each below 2^53, so exact
+    double ways = 1, below = 0;  // binomial coefficients below 2^53, so exact
     for (double heads = 0; heads <= k; ++heads) {
       below += ways;
       ways = ways * (n - heads) / (heads + 1);
@@ -46,12 +49,14 @@ double fairCoinCdf(double k, double n) {
 std::shared_ptr<const std::vector<double>> signedRankCdf(unsigned n) {
   assert(n <= kExactPairs && "the exact distribution is tabulated up to kExactPairs");
   static std::mutex mutex;
+  // Callers keep the shared pointer, so the lock covers only the look-up and the first computation of each n.
   static std::array<std::shared_ptr<const std::vector<double>>, kExactPairs + 1> cache;
   const std::lock_guard lock(mutex);
   if (cache[n]) return cache[n];
   const size_t last = n * (n + 1) / 2;
   std::vector<double> count(last + 1, 0.0);
   count[0] = 1;
+  // Each rank is either in the sum or not. Sums are visited downwards, so that a rank is counted once.
   for (size_t rank = 1; rank <= n; ++rank) {
     for (size_t sum = last; sum >= rank; --sum) count[sum] += count[sum - rank];
   }
@@ -68,9 +73,11 @@ double signedRankCdfApproximate(double t, unsigned n) {
   const double m = n;
   const double mean = m * (m + 1) / 4;
   const double deviation = std::sqrt(m * (m + 1) * (2 * m + 1) / 24);
+  // The statistic is a whole number: half a step is added (continuity correction).
   return normalCdf((t + 0.5 - mean) / deviation);
 }
 
+/// 52 bits and half a step: never 0 (whose logarithm is infinite) and never 1.
 double NormalStream::uniform() { return (static_cast<double>(base::splitMix(state_) >> 12) + 0.5) * 0x1p-52; }
 
 double NormalStream::next() {

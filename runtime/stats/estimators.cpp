@@ -1,3 +1,7 @@
+// Both estimators return functions of k over sorted data: interval k + 1 lies inside interval k. Captured data is
+// shared by copies of a result, so copying NestedIntervals is cheap and a result outlives the values that it was
+// made of.
+
 #include "runtime/stats/estimators.h"
 
 #include <algorithm>
@@ -45,6 +49,9 @@ NestedIntervals orderStatistics(std::span<const double> values) {
   const double median = middle((*sorted)[(n - 1) / 2], (*sorted)[n / 2]);
   const auto exact = [n](size_t depth) { return 2 * fairCoinCdf(double(depth), double(n)); };
   const auto alpha = [=](size_t k) {
+    // `k` counts steps of kStepsBetween between neighbouring depths; depth d uses the values d from both ends.
+    // Between two depths the error is interpolated linearly, and the ends by the weights of Hettmansperger &
+    // Sheather (below).
     const size_t depth = k / kStepsBetween;
     const double outer = exact(depth), part = double(k % kStepsBetween) / kStepsBetween;
     return part == 0 ? outer : outer + part * (std::min(1.0, exact(depth + 1)) - outer);
@@ -55,6 +62,8 @@ NestedIntervals orderStatistics(std::span<const double> values) {
             const double part = double(k % kStepsBetween) / kStepsBetween, at = double(depth + 1);
             const double low = (*sorted)[depth], high = (*sorted)[n - 1 - depth];
             if (part == 0) return std::pair(low, high);
+            // Weight of the inner order statistic: (n - d) I / (d + (n - 2 d) I) at depth d from 1 (Hettmansperger
+            // & Sheather 1986).
             const double weight = (double(n) - at) * part / (at + (double(n) - 2 * at) * part);
             return std::pair(between(low, (*sorted)[depth + 1], weight),
                              between(high, (*sorted)[n - 2 - depth], weight));
@@ -63,11 +72,14 @@ NestedIntervals orderStatistics(std::span<const double> values) {
 
 NestedIntervals signedRank(std::span<const double> differences) {
   if (differences.empty() || hasNan(differences)) return {};
+  // The averages of opposite infinities count as -inf in the lower ends and as +inf in the upper ones. A second set
+  // of averages is needed only then.
   const auto lower = std::make_shared<const WalshAverages>(differences, -kInfinity);
   const bool undefined = hasBothInfinities(differences);
   const auto upper = undefined ? std::make_shared<const WalshAverages>(differences, kInfinity) : lower;
   const size_t m = lower->size();
 
+  // The estimate is certain only if it is the same whichever way those averages are taken.
   const double median = lower->median();
   const bool certain = !std::isnan(median) && (!undefined || median == upper->median());
   return {certain ? std::optional(median) : std::nullopt, twoSided(m),

@@ -1,11 +1,9 @@
 #pragma once
 
+#include "runtime/base/interval.h"
+
 namespace expc::stats {
 
-/// A two-sided interval; `confidence` is what it attains at least (exact methods attain more than asked).
-struct Interval {
-  double low = 0, high = 0;
-  double confidence = 0.95;
-};
+using base::Interval;
 
 }  // namespace expc::stats

@@ -1,3 +1,8 @@
+// Computes the nominal levels of several looks by numerical integration: the density of a Brownian motion that has
+// stayed within its boundaries is carried from look to look on a grid (Armitage, McPherson & Rowe 1969). P-values
+// need the inverse of that, so LookLevels tabulates 28 values of alpha once for each plan of looks, and
+// interpolates between their logarithms in both directions.
+
 #include "runtime/stats/looks.h"
 
 #include <algorithm>
@@ -12,14 +17,15 @@
 namespace expc::stats {
 namespace {
 
-constexpr int kCells = 160;      // of Simpson's rule over where the motion may be; even
+constexpr int kCells = 160;      // intervals of Simpson's rule over the range within the boundaries; must be even
 constexpr double kFurthest = 8;  // standard deviations: beyond lies less than 1e-15
 constexpr double kSmallestAlpha = 1e-9;
 constexpr int kAlphas = 28;
 
 double upperTail(double z) { return 0.5 * std::erfc(z / std::numbers::sqrt2); }
 
-/// Where a Brownian motion is that has not left its boundaries at the looks so far: a density on an even grid.
+/// The distribution of a Brownian motion that has not left its boundaries at the looks so far: a density on an even
+/// grid. Empty before the first look, when the motion still starts at 0.
 class Motion {
  public:
   /// The probability to leave beyond ±end at `time`, not having left before.
@@ -61,6 +67,9 @@ class Motion {
   double time_ = 0, end_ = 0;
 };
 
+/// Pairs of (log alpha, log nominal level of the last look), for alphas spaced evenly on a logarithmic scale from
+/// kSmallestAlpha to below 1. An alpha whose level is 0 (all of it was spent before) has no logarithm and is left
+/// out.
 std::vector<std::pair<double, double>> tableOf(std::span<const LookAt> looks) {
   std::vector<std::pair<double, double>> table;
   for (int i = 0; i < kAlphas; ++i) {
@@ -94,6 +103,10 @@ double attained(double alpha, unsigned count, Probability probability) {
 
 double plannedShare(double fraction) { return std::log1p((std::numbers::e - 1) * std::clamp(fraction, 0.0, 1.0)); }
 
+/// Holm may use any of the levels alpha / j. The j tests at that level attain at most j times the largest level that
+/// the exact test has there; the largest of these sums may have been spent. Both exact tests are tried, since it is
+/// not known here which one a cell uses. More than kMostTests tests are not searched: the least share is taken.
+/// kMostLeft caps the share at half of alpha, however coarse the test is.
 double unspentShare(double alpha, unsigned values, unsigned tests) {
   constexpr unsigned kMostTests = 64;
   constexpr double kMostLeft = 0.5;
@@ -111,9 +124,12 @@ std::vector<double> nominalLevels(double alpha, std::span<const LookAt> looks) {
   Motion motion;
   double spent = 0;
   for (const LookAt& look : looks) {
+    // Information time: the last look is at 1.
     const double time = look.values / looks.back().values;
     const double may = std::max(0.0, alpha * look.share - spent);
     spent += may;
+    // Bisects for the boundary that spends exactly `may`. `high` always spends at most that, so it is the one to
+    // keep.
     double low = 0, high = kFurthest * std::sqrt(time);
     for (int i = 0; i < 60; ++i) {
       const double middle = (low + high) / 2;
@@ -126,6 +142,7 @@ std::vector<double> nominalLevels(double alpha, std::span<const LookAt> looks) {
 }
 
 LookLevels::LookLevels(std::span<const LookAt> looks) {
+  // One look that has all of alpha changes no level; the empty table stands for that.
   if (looks.empty() || (looks.size() == 1 && looks[0].share >= 1)) return;
   static std::mutex mutex;
   static std::map<std::vector<double>, std::vector<std::pair<double, double>>> known;

@@ -1,3 +1,6 @@
+// Intervals are ordered by their error, so every question is a binary search over k, which asks for O(log n)
+// intervals. Each transformation keeps that order and wraps the functions of the object that it starts from.
+
 #include "runtime/stats/nested_intervals.h"
 
 #include <algorithm>
@@ -29,6 +32,7 @@ NestedIntervals NestedIntervals::exactly(double value) {
 }
 
 std::optional<Interval> NestedIntervals::interval(double confidence) const {
+  // `past` is the first interval that misses too often; the one before it is the narrowest that does not.
   const size_t past = firstWhere(count_, [&](size_t k) { return !significant(alpha_(k), 1.0 - confidence); });
   if (past == 0) return std::nullopt;
   const auto [low, high] = ends_(past - 1);

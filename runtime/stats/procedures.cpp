@@ -8,6 +8,8 @@
 
 namespace expc::stats {
 
+/// Levels are assigned in the order of the p-values, but returned in that of the hypotheses. The sort is stable, so
+/// equal p-values have the same levels on every platform.
 std::vector<double> holmLevels(std::span<const double> p_values, double alpha) {
   const size_t m = p_values.size();
   std::vector<size_t> order(m);
@@ -40,6 +42,7 @@ std::vector<double> ranksOf(std::span<const double> values) {
   std::ranges::sort(order, [&](size_t a, size_t b) { return values[a] < values[b]; });
   std::vector<double> ranks(values.size());
   for (size_t i = 0; i < order.size();) {
+    // [i, end) are values that tie: each gets the mean of the ranks i + 1 .. end.
     size_t end = i;
     while (end < order.size() && values[order[end]] == values[order[i]]) ++end;
     for (size_t j = i; j < end; ++j) ranks[order[j]] = (static_cast<double>(i + end) + 1) / 2;
@@ -59,6 +62,7 @@ std::pair<double, double> tukeyFences(std::span<const double> values) {
     const double at = share * static_cast<double>(sorted.size() - 1);
     const auto below = static_cast<size_t>(at);
     const double weight = at - static_cast<double>(below);
+    // Equal neighbours are returned as they are: between two equal infinities the difference would be NaN.
     if (weight == 0 || sorted[below] == sorted[below + 1]) return sorted[below];
     return sorted[below] + weight * (sorted[below + 1] - sorted[below]);
   };
@@ -68,6 +72,7 @@ std::pair<double, double> tukeyFences(std::span<const double> values) {
 }
 
 std::vector<unsigned> tukeyOutliers(std::span<const double> values) {
+  // Quartiles of three values are values themselves, so none could lie outside.
   if (values.size() < 4 || hasNan(values)) return {};
   const auto [low, high] = tukeyFences(values);
   std::vector<unsigned> outliers;

@@ -17,7 +17,8 @@ namespace expc::stats {
 /// significant(p, level).
 std::vector<double> holmLevels(std::span<const double> p_values, double alpha);
 
-/// Takes the mean of its group away from each value; by group what its mean was, and of how many. `group_of` an index.
+/// Subtracts from each value the mean of its group. `group_of(i)` names the group of value i by any key that a map
+/// can order. Returns each group's mean and number of values.
 template <class GroupOf>
 auto takeMeans(std::vector<double>& values, GroupOf group_of) {
   std::map<decltype(group_of(size_t{0})), std::pair<double, size_t>> groups;
@@ -34,6 +35,7 @@ auto takeMeans(std::vector<double>& values, GroupOf group_of) {
 /// The values of each session, in their order; `sessions[i]` is that of `values[i]`.
 std::map<int64_t, std::vector<double>> bySession(std::span<const double> values, std::span<const int64_t> sessions);
 
+/// Whether a value is NaN. Estimators return an empty result then, since NaN has no rank.
 bool hasNan(std::span<const double> values);
 
 /// Ranks from 1; values that tie share their mean.

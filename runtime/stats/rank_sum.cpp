@@ -1,3 +1,6 @@
+// The exact distribution is computed once for each pair of sizes; the intervals are read off the sorted
+// differences, of which there are at most 2,500 where the distribution is exact.
+
 #include "runtime/stats/rank_sum.h"
 
 #include <algorithm>
@@ -14,14 +17,17 @@
 namespace expc::stats {
 namespace {
 
+/// P(U <= u) for samples of m and n values, in probabilities instead of counts: the number of arrangements exceeds
+/// 2^53 from 29 values a side on.
 std::vector<double> cumulativeCounts(unsigned m, unsigned n) {
-  std::vector<std::vector<double>> row(n + 1, {1.0});  // of no value against j values
+  std::vector<std::vector<double>> row(n + 1, {1.0});  // of i values against j, by j; i = 0
   for (unsigned i = 1; i <= m; ++i) {
     std::vector<std::vector<double>> next(n + 1);
     next[0] = {1.0};
     for (unsigned j = 1; j <= n; ++j) {
       std::vector<double> chances(size_t(i) * j + 1);
-      // The largest of all i + j values is of the first sample, and above all j of the second, or of the second.
+      // The largest of all i + j values belongs to the first sample with chance i / (i + j), and then exceeds all j
+      // values of the second.
       const double of_first = double(i) / (i + j);
       for (size_t u = 0; u < chances.size(); ++u) {
         if (u >= j && u - j < row[j].size()) chances[u] += of_first * row[j][u - j];
@@ -32,6 +38,7 @@ std::vector<double> cumulativeCounts(unsigned m, unsigned n) {
     row = std::move(next);
   }
   std::vector<double> cdf = std::move(row[n]);
+  // Rounding may carry the last sums slightly above 1.
   for (size_t u = 1; u < cdf.size(); ++u) cdf[u] = std::min(1.0, cdf[u] + cdf[u - 1]);
   return cdf;
 }
@@ -39,6 +46,7 @@ std::vector<double> cumulativeCounts(unsigned m, unsigned n) {
 /// The probability that the statistic is at most u.
 std::function<double(size_t)> probability(unsigned m, unsigned n) {
   if (m <= kExactPairs && n <= kExactPairs) return [cdf = rankSumCdf(m, n)](size_t u) { return (*cdf)[u]; };
+  // Normal approximation without ties: mean m n / 2, variance m n (m + n + 1) / 12, with continuity correction.
   const double mean = double(m) * n / 2, deviation = std::sqrt(double(m) * n * (m + n + 1.0) / 12);
   return [=](size_t u) { return normalCdf((double(u) + 0.5 - mean) / deviation); };
 }
@@ -58,6 +66,7 @@ NestedIntervals rankSum(std::span<const double> treated, std::span<const double>
   if (treated.empty() || baseline.empty() || hasNan(treated) || hasNan(baseline)) return {};
   auto differences = std::make_shared<std::vector<double>>();
   differences->reserve(treated.size() * baseline.size());
+  // The difference of two equal infinities (two timeouts) is 0, not NaN.
   for (const double one : treated)
     for (const double other : baseline) differences->push_back(one == other ? 0 : one - other);
   std::ranges::sort(*differences);

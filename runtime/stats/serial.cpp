@@ -1,3 +1,8 @@
+// The bound is an estimate plus a number of standard errors that depends on how clearly a correlation was seen. Its
+// constants are a compromise that was found by simulation: fewer errors would let intervals of correlated values
+// miss, more would widen those of independent ones. docs/layers/statistics.md has the table of what they reach, and
+// serial_test.cpp repeats a part of it.
+
 #include "runtime/stats/serial.h"
 
 #include <algorithm>
@@ -12,6 +17,7 @@ namespace expc::stats {
 namespace {
 
 constexpr size_t kFewest = 3;  // values of a session that show a correlation
+/// Below 1, where the inflation would be infinite.
 constexpr double kMost = 0.985;
 
 /// Blom's normal scores; equal values share the score of their middle rank.
@@ -24,6 +30,8 @@ std::vector<double> scoresOf(std::span<const double> values) {
 }  // namespace
 
 void SerialCorrelation::add(std::span<const double> values, std::span<const int64_t> sessions) {
+  // Scores are made over all sessions, so that levels keep their distance, and centred within each: a step between
+  // sessions is not serial correlation.
   for (auto& [session, scores] : bySession(scoresOf(values), sessions)) {
     if (scores.size() < kFewest) continue;
     takeMeans(scores, [](size_t) { return 0; });
@@ -31,6 +39,8 @@ void SerialCorrelation::add(std::span<const double> values, std::span<const int6
       squares_ += scores[i] * scores[i];
       if (i > 0) products_ += scores[i] * scores[i - 1];
     }
+    // Removing a session's mean makes the expected product of neighbours negative. `taken_` is the sum of these
+    // biases for independent values.
     taken_ += 1 - 1 / double(scores.size());
     values_ += scores.size();
     ++sessions_;
@@ -45,10 +55,16 @@ double SerialCorrelation::atMost(Pairing pairing) const {
   const double n = double(values_), error = 1 / std::sqrt(n), length = n / double(sessions_);
   const double found = products_ / squares_ + taken_ / (n - double(sessions_)), seen = found / error;
   constexpr double kTooFew = 8, kAssumed = 0.6;
+  // Marriott & Pope (1954): E[r] = rho - (1 + 3 rho) / n. The first part is added here, the second divided out
+  // below.
   const bool assumed = alone && n < kTooFew;
-  // An allowance for what chance shows costs few pairs most.
+  // The threshold is in standard errors. With few pairs an allowance for a correlation that chance produced costs
+  // most, so it is higher there. For single points it falls from 0.6 to below zero for fewer than 10 values: these
+  // get the allowance unless they look clearly independent.
   const double unseen = alone ? 0.6 - 50 / (n * n) : length < double(kPairsThatShow) ? 1.5 : 1.25;
   if (seen <= unseen && !assumed) return 0;
+  // How clearly the correlation was seen: 0 at one standard error, 1 from two on, and less for more than 20 values,
+  // whose standard error is small enough already.
   const double clearly = std::clamp(seen - 1, 0.0, 1.0) * std::min(1.0, 20 / n);
   const double errors = alone ? 1.3 + 0.5 * clearly : 0.25 + 1.6 * clearly;
   const double bound = (found + errors * error) / std::max(0.25, 1 - 3 / length);
@@ -61,6 +77,8 @@ double inflationOf(double correlation, std::span<const int64_t> sessions) {
   for (const int64_t session : sessions) ++sizes[session];
   double sum = 0;
   for (const auto& [session, size] : sizes) {
+    // The variance of a sum of n first-order autoregressive values is n + 2 sum over lags k of (n - k) rho^k. Terms
+    // below 1e-9 change nothing.
     sum += double(size);
     double power = correlation;
     for (size_t k = 1; k < size && power > 1e-9; ++k, power *= correlation) sum += 2 * double(size - k) * power;
@@ -71,10 +89,13 @@ double inflationOf(double correlation, std::span<const int64_t> sessions) {
 NestedIntervals widened(const NestedIntervals& intervals, double correlation, std::span<const int64_t> sessions) {
   constexpr double kLeastWorth = 1.3, kLeastFreedoms = 4, kLeastLevel = 1e-12;
   const double n = double(sessions.size()), inflation = inflationOf(correlation, sessions);
+  // `worth` is the effective sample size: the number of independent values whose mean is as certain.
   if (inflation <= 1 || n < 2) return intervals;
   const double worth = std::max(kLeastWorth, n / inflation);
   const double freedoms = std::min(n - 1, std::max(worth - 1, kLeastFreedoms));
   return intervals.stretched([=](double alpha) {
+    // Correlated values scatter too little by (n - inflation) / (n - 1), and their mean varies `inflation` times as
+    // much. Both together multiply the squared standard error by (n - 1) / (worth - 1).
     const double level = std::clamp(alpha, kLeastLevel, 0.999);
     const double reach = studentQuantile(level, freedoms) / studentQuantile(level, n - 1);
     return std::max(1.0, std::sqrt((n - 1) / (worth - 1)) * reach);
@@ -84,6 +105,8 @@ NestedIntervals widened(const NestedIntervals& intervals, double correlation, st
 double trendOf(std::span<const double> values, std::span<const int64_t> sessions) {
   constexpr double kSteady = 0.5, kSignificant = 0.01;
   double steps = 0, pairs = 0, variance = 0;
+  // Kendall's statistic is summed over sessions, whose variances add up (without a correction for ties, which would
+  // lower the variance and p, so the test is conservative).
   for (const auto& [session, ours] : bySession(values, sessions)) {
     const double n = double(ours.size());
     for (size_t i = 0; i < ours.size(); ++i)
@@ -92,6 +115,7 @@ double trendOf(std::span<const double> values, std::span<const int64_t> sessions
     variance += n * (n - 1) * (2 * n + 5) / 18;
   }
   if (pairs <= 0 || std::abs(steps) / pairs < kSteady) return 0;
+  // Normal approximation, with one step of continuity correction.
   return significant(2 * normalCdf(-(std::abs(steps) - 1) / std::sqrt(variance)), kSignificant) ? steps / pairs : 0;
 }
 

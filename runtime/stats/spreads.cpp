@@ -1,3 +1,6 @@
+// A one-way analysis of variance over sessions. Within-session variance is pooled; the variance of session means is
+// taken directly from the means, each weighing the same, so that it holds also for sessions of unequal length.
+
 #include "runtime/stats/spreads.h"
 
 #include <algorithm>
@@ -44,11 +47,12 @@ std::pair<double, double> CentreOfMeans::interval(double alpha) const {
 
 std::optional<Spreads> spreads(std::span<const double> values, std::span<const int64_t> sessions, Pairing pairing) {
   const auto groups = bySession(values, sessions);
+  // Where each session has one value, nothing tells scatter within sessions from scatter between them.
   if (groups.size() < 2 || groups.size() == values.size() || !allFinite(values)) return std::nullopt;
   const std::vector<double> means = meansOf(groups);
   const auto n = double(means.size()), freedoms = n - 1, freedoms_within = double(values.size()) - n;
-  double within = 0, shares = 0;  // what of the variance inside is in that of a session's mean
-  double weights = 0;             // the sum of squares of the sessions' parts of all values: 1/n where they are equal
+  double within = 0, shares = 0;  // mean of 1 / size: a session mean's variance per `within`
+  double weights = 0;             // sum of squared shares of all values: 1/n if all are equal
   for (const auto& [session, members] : groups) {
     within += squares(members) / freedoms_within;
     shares += 1 / double(members.size()) / n;
@@ -57,11 +61,15 @@ std::optional<Spreads> spreads(std::span<const double> values, std::span<const i
   const double between = squares(means) / freedoms;
   Spreads found{std::sqrt(within), std::sqrt(between), unsigned(means.size()), {}};
   std::vector<double> centres = means;
+  // A single point is estimated by its median, so its sessions are represented by their medians too. Pairs have the
+  // Hodges-Lehmann estimate, to which means are near enough.
   if (pairing == Pairing::Alone) {
     centres.clear();
     for (const auto& [session, members] : groups) centres.push_back(*orderStatistics(members).estimate());
   }
   found.mean = {mean(centres), std::sqrt(squares(centres) / freedoms / n), freedoms};
+  // The limits come from simulation (docs/layers/statistics.md, "Sessions"): 0.45, and 0.7 for two sessions of one
+  // point, if sessions are equally long.
   const double kept = pairing == Pairing::Alone && n == 2 ? 0.3 : 0.55;
   found.apart = between > 0 && (within <= 0 || fisherTail(between / (within * shares), freedoms, freedoms_within) <=
                                                    1 - kept / (n * weights));
@@ -79,6 +87,7 @@ std::optional<CentreOfMeans> shiftOfMeans(std::span<const double> treated, std::
                                           std::span<const int64_t> baseline_sessions) {
   const std::vector<double> ours = meansOf(bySession(treated, treated_sessions)),
                             others = meansOf(bySession(baseline, baseline_sessions));
+  // Student's two-sample procedure on session means, with a common variance.
   const double m = double(ours.size()), n = double(others.size());
   if (ours.empty() || others.empty() || m + n < 3 || !allFinite(treated) || !allFinite(baseline)) return std::nullopt;
   const double variance = (squares(ours) + squares(others)) / (m + n - 2);

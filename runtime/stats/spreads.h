@@ -43,8 +43,9 @@ std::optional<Spreads> spreads(std::span<const double> values, std::span<const i
 unsigned sessionsFor(double between, double reach, double alpha);
 inline constexpr unsigned kMostSessions = 1000;
 
-/// From one set of sessions to another, whose means scatter alike. Absent for fewer than three sessions in all, where a
-/// set has none, and where a value is not finite.
+/// The shift between the mean of session means of `baseline` and that of `treated`, by Student's two-sample t on
+/// session means with a common variance. Absent for fewer than three sessions in all, where a set has none, and
+/// where a value is not finite.
 std::optional<CentreOfMeans> shiftOfMeans(std::span<const double> treated, std::span<const int64_t> treated_sessions,
                                           std::span<const double> baseline, std::span<const int64_t> baseline_sessions);
 

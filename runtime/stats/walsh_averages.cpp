@@ -1,3 +1,7 @@
+// 100,000 values have 5e9 averages, so they are counted instead of stored: `known_` holds values with the number of
+// averages at most as large, and each question narrows the gap between two neighbours of it until the averages
+// inside fit into memory (at most twice the number of values), where they are selected directly.
+
 #include "runtime/stats/walsh_averages.h"
 
 #include <algorithm>
@@ -10,7 +14,8 @@ namespace {
 
 constexpr uint64_t kSign = uint64_t(1) << 63;
 
-/// Numbers in the order of the doubles, from -inf to +inf.
+/// Numbers in the order of the doubles, from -inf to +inf: flips the sign bit of positive numbers and all bits of
+/// negative ones, so that unsigned comparison agrees with that of the values.
 uint64_t rankOf(double value) {
   const auto bits = std::bit_cast<uint64_t>(value);
   return bits & kSign ? ~bits : bits | kSign;
@@ -73,7 +78,8 @@ double WalshAverages::at(size_t k) const {
   for (int halvings = 0; above->count - std::prev(above)->count > 2 * values_.size(); ++halvings) {
     const Known below = *std::prev(above);
     const double middle = halfway(below.value, above->value, halvings);
-    if (middle == below.value || middle == above->value) return above->value + 0.0;  // as many are equal
+    if (middle == below.value || middle == above->value) return above->value + 0.0;  // all that are left are equal
+    // Every count is kept: interval ends are searched for at neighbouring k, and most of the halvings are the same.
     const size_t count = countAtMost(middle);
     above = known_.insert(above, {count, middle});
     if (count <= k) ++above;

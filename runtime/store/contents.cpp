@@ -1,4 +1,6 @@
-// What the journals say, in memory, and what no entry may say.
+// Builds records in memory from the entries of journals. Journals may be damaged or a stranger's, so each entry is
+// checked against what is there: it must refer to known records and must not repeat what can be said once. Readers
+// may therefore look up block, session, key and run of any trial without checking.
 
 #include <fmt/format.h>
 
@@ -7,20 +9,20 @@
 #include <utility>
 #include <variant>
 
-#include "runtime/plan/json.h"
+#include "runtime/base/json.h"
 #include "runtime/store/store.h"
 
 namespace expc::store {
 namespace {
 
-/// Whether a metric has two values, or one although the device cannot give it.
+/// Whether a metric has two values, or one although the worker said that the device cannot give it.
 bool saysTwice(const TrialValues& trial) {
   const std::set<std::string> absent(trial.not_on_device.begin(), trial.not_on_device.end());
   return absent.size() != trial.not_on_device.size() ||
          std::any_of(absent.begin(), absent.end(), [&](const std::string& name) { return trial.metrics.count(name); });
 }
 
-/// Whether another trial of the same place in its block is valid.
+/// Whether another attempt at the same place of a block is valid: a place has one value.
 bool isValidElsewhere(const Contents& in, const Trial& trial) {
   for (auto at = in.attempts.lower_bound({trial.block, trial.position, 0}); at != in.attempts.end(); ++at) {
     const Trial& other = *at->second;
@@ -30,6 +32,7 @@ bool isValidElsewhere(const Contents& in, const Trial& trial) {
   return false;
 }
 
+/// The overloads of add() take one entry each, and return false if nothing of it was taken.
 bool add(Contents& in, Opened&& entry) {
   if (in.name.empty()) in.name = std::move(entry.store);
   return true;
@@ -50,6 +53,7 @@ bool add(Contents& in, PlanText&& entry) {
 }
 
 bool add(Contents& in, RunBegan&& entry) {
+  // Nothing says with what a run was started if its plan is lost, so the run and its trials are left out.
   if (!in.plans.contains(entry.plan) || !in.sessions.contains(entry.run.session)) return false;
   entry.run.plan_json = std::move(entry.plan);
   return in.runs.try_emplace(entry.run.id, std::move(entry.run)).second;
@@ -90,6 +94,7 @@ bool add(Contents& in, TrialEnded&& entry) {
   const auto found = in.trials.find(entry.trial.id);
   if (found == in.trials.end() || found->second.status != TrialStatus::Running) return false;
   Trial &trial = found->second, &end = entry.trial;
+  // The session's time is touched last: after it the entry is taken for certain.
   if (saysTwice(end) || (end.status == TrialStatus::Valid && isValidElsewhere(in, trial)) ||
       !add(in, Seen{end.session, entry.at}))
     return false;
@@ -102,11 +107,13 @@ bool add(Contents& in, Reread&& entry) {
   const auto key = in.keys.find(entry.key);
   if (found == in.trials.end() || key == in.keys.end() || saysTwice(entry.trial)) return false;
   Trial& trial = found->second;
+  // Trials that timed out, ran out of memory or were disturbed keep their status: reading anew finds no other.
   const bool read = trial.status == TrialStatus::Valid || trial.status == TrialStatus::Failed;
   if (!read || isValidElsewhere(in, trial)) return false;
   trial.key = key->second;
   trial.status = TrialStatus::Valid;
   trial.reason.clear();
+  // The values of a reread replace all that the trial had; its environment and duration stay.
   static_cast<TrialValues&>(trial) = std::move(entry.trial);
   return true;
 }
@@ -117,7 +124,8 @@ bool add(Contents& in, Adopted&& entry) { return in.adopted.try_emplace(std::mov
 
 unsigned Trial::nodes() const {
   if (devices.find("\"node\":") == std::string::npos) return 1;  // most do not name any, and there are many
-  const auto slots = llvm::expectedToOptional(plan::parseJson(devices));
+  // Devices come from a journal and may be any JSON; slots without a node are on one node.
+  const auto slots = llvm::expectedToOptional(base::parseJson(devices));
   std::set<llvm::StringRef> names;
   if (slots && slots->getAsArray())
     for (const llvm::json::Value& slot : *slots->getAsArray())
@@ -136,6 +144,7 @@ llvm::Expected<Contents> Contents::read(const std::string& folder, const Journal
   damaged = journals.missing;
   for (const JournalFile& journal : journals.files) {
     uint64_t lost = 0;
+    // Entries that refer to nothing are only counted: their lines are sound, so it is another line that is damaged.
     auto error = readJournal(
         folder, journal,
         [&](Entry&& entry) {

@@ -1,5 +1,6 @@
-// The fields of a journal's entries, for reading and for writing, and the line around them. What a line holds may be a
-// stranger's.
+// Describes the fields of each entry once, for reading and writing (base::JsonRecord), and the line around them:
+// canonical JSON, closed by a checksum. A line may come from a stranger, so reading checks every member and never
+// crashes. New fields are optional, since older journals lack them.
 
 #include "runtime/store/entry.h"
 
@@ -14,37 +15,41 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/plan/json_record.h"
+#include "runtime/base/hash.h"
+#include "runtime/base/json_record.h"
 #include "runtime/plan/plan.h"
 #include "runtime/plan/plan_words.h"
 
 namespace expc::store {
 namespace {
 
+using base::JsonErrors;
+using base::JsonPath;
+using base::JsonRecord;
+using base::jsonText;
 using llvm::json::Array;
 using llvm::json::Object;
 using llvm::json::Value;
-using plan::JsonErrors;
-using plan::JsonPath;
-using plan::JsonRecord;
-using plan::jsonText;
 
+/// The words in a line's member "entry"; journals of all versions have them, so a word never changes.
 /// In the order of Entry's alternatives.
 constexpr std::array<llvm::StringLiteral, 12> kNames = {"opened", "session", "seen",  "plan", "run",    "run end",
                                                         "block",  "key",     "begin", "end",  "reread", "adopted"};
 static_assert(kNames.size() == std::variant_size_v<Entry>);
 
-/// Text that is JSON already, as the value that it is: a reader of journals sees no quotes within quotes.
+/// Writes text that is JSON already as the value itself, not as a quoted string: a person who reads a journal sees
+/// no quotes within quotes. Reading gives the canonical text.
 void embedded(JsonRecord& io, JsonRecord::Key key, std::string& text) {
   if (io.reads()) {
     const Value* value = io.in(key);
-    text = value ? plan::canonicalJson(*value) : "";
+    text = value ? base::canonicalJson(*value) : "";
   } else {
-    auto value = llvm::expectedToOptional(plan::parseJson(text));
+    auto value = llvm::expectedToOptional(base::parseJson(text));
     io.out()[key] = value ? std::move(*value) : jsonText(text);
   }
 }
 
+/// A moment is an array: [wall, boot].
 void describeMoment(JsonRecord& io, JsonRecord::Key key, Moment& moment) {
   if (!io.reads()) {
     io.out()[key] = Array{moment.wall, moment.boot};
@@ -66,11 +71,11 @@ void describe(JsonRecord& io, Opened& entry) {
   io.field("sealed", entry.sealed);
   if (version < 1 || version > kJournalVersion)
     io.fail("version", fmt::format("{}, and this expc knows {}: use the expc that wrote it", version, kJournalVersion));
-  // A file beside the folder may be called after it.
+  // The store's name becomes part of a file's name (the spool), so it must be fit for one.
   if (const auto why = plan::whyNoName(entry.store)) io.fail("store", *why);
 }
 
-/// As older expc wrote it: "n1+n2/local:3", and the boots of its nodes likewise.
+/// Reads a session's place as older versions wrote it: "n1+n2/local:3", and the boots of the nodes likewise.
 SessionPlace sessionPlaceFromText(llvm::StringRef host, llvm::StringRef boots) {
   const auto [nodes, lane] = host.split('/');
   SessionPlace place;
@@ -82,6 +87,7 @@ SessionPlace sessionPlaceFromText(llvm::StringRef host, llvm::StringRef boots) {
 
 void describe(JsonRecord& io, Session& session) {
   io.field("id", session.id);
+  // Older sessions have two texts instead.
   if (io.has("nodes", true)) {
     io.field("nodes", session.where.nodes);
     io.optional("lane", session.where.lane);
@@ -92,7 +98,7 @@ void describe(JsonRecord& io, Session& session) {
     io.field("boot", boots);
     session.where = sessionPlaceFromText(host, boots);
   }
-  if (io.has("workers", true)) io.list("workers", session.workers, plan::kDescribed);
+  if (io.has("workers", true)) io.list("workers", session.workers, base::kDescribed);
   embedded(io, "environment", session.environment_json);
   describeMoment(io, "opened", session.opened);
   describeMoment(io, "seen", session.last_seen);
@@ -114,7 +120,7 @@ void describe(JsonRecord& io, RunBegan& entry) {
   io.field("digest", entry.run.plan_digest);
   io.field("plan", entry.plan);
   io.field("session", entry.run.session);
-  if (io.has("match", true)) io.object("match", entry.run.match, plan::kDescribed);
+  if (io.has("match", true)) io.object("match", entry.run.match, base::kDescribed);
   describeMoment(io, "at", entry.run.started);
 }
 
@@ -124,10 +130,11 @@ void describe(JsonRecord& io, RunEnded& entry) {
   io.field("outcome", entry.outcome);
   if (!io.has("judged", entry.judged != nullptr)) return;
   Judged judged = entry.judged ? *entry.judged : Judged();
-  io.object("judged", judged, plan::kDescribed);
+  io.object("judged", judged, base::kDescribed);
   entry.judged = std::make_shared<const Judged>(std::move(judged));
 }
 
+/// A place is a point's id, or a pair of point and control. Blocks have many places, so the short form matters.
 void describePlaces(JsonRecord& io, std::vector<plan::Place>& places) {
   if (!io.reads()) {
     io.out()["places"] = toJson(places);
@@ -197,7 +204,7 @@ void describe(JsonRecord& io, Adopted& entry) {
   io.field("ours", entry.ours);
 }
 
-/// An entry of the sort that stands at `index` in kNames.
+/// An empty entry of the type whose name stands at `index` in kNames.
 template <size_t... Indices>
 Entry emptyEntry(size_t index, std::index_sequence<Indices...>) {
   Entry entry;
@@ -205,6 +212,7 @@ Entry emptyEntry(size_t index, std::index_sequence<Indices...>) {
   return entry;
 }
 
+/// An entry's type stands beside its fields, not around them: a line is one flat object.
 Object written(const Entry& entry) {
   constexpr auto described = [](JsonRecord& io, auto& value) { describe(io, value); };
   Object object = std::visit([&](const auto& one) { return JsonRecord::written(one, described); }, entry);
@@ -212,7 +220,7 @@ Object written(const Entry& entry) {
   return object;
 }
 
-/// What is wrong is noted in `io`.
+/// Reads an entry. Errors are noted in `io`.
 Entry readEntry(JsonRecord& io) {
   std::string name;
   io.field("entry", name);
@@ -232,19 +240,20 @@ std::string sumOf(std::string_view text) {
   return fmt::format("{:08x}", llvm::crc32(llvm::arrayRefFromStringRef(text)));
 }
 
-/// A plan is long, each run's journal has it, and mostly nobody looks at it: one that is what its hash says is taken as
-/// it stands. `text` is the line without its checksum.
+/// Reads a plan's line without parsing the plan: it is long, each run's journal has one, and mostly nobody looks at
+/// it. If the hash fits, the text is taken as it stands. `text` is the line without its checksum.
 std::optional<PlanText> planFromLine(llvm::StringRef text) {
   if (!text.consume_front("{\"entry\":\"plan\",\"hash\":\"")) return std::nullopt;
   auto [hash, rest] = text.split('"');
-  if (!rest.consume_front(",\"text\":") || plan::shortHash(rest) != hash) return std::nullopt;
+  if (!rest.consume_front(",\"text\":") || base::shortHash(rest) != hash) return std::nullopt;
   return PlanText{hash.str(), rest.str()};
 }
 
 }  // namespace
 
 std::string toLine(const Entry& entry) {
-  std::string text = plan::canonicalJson(written(entry));
+  // The checksum is spliced in as the last member, so that the line stays one JSON object.
+  std::string text = base::canonicalJson(written(entry));
   text.pop_back();
   return fmt::format("{}{}{}\"}}", text, kSum, sumOf(text));
 }
@@ -259,11 +268,12 @@ std::string_view damageOf(std::string_view line) {
 llvm::Expected<Entry> entryFromLine(std::string_view line) {
   if (const std::string_view damage = damageOf(line); !damage.empty()) return llvm::createStringError(damage);
   if (auto plan = planFromLine(llvm::StringRef(line.data(), line.size() - kSumSize))) return std::move(*plan);
-  auto value = plan::parseJson(line);
+  // From here on the text may be anything with a right checksum, also a stranger's: reading must not trust it.
+  auto value = base::parseJson(line);
   if (!value) return value.takeError();
-  plan::JsonErrors errors;
-  const plan::JsonPath root;
-  plan::JsonRecord io(errors, *value, root);
+  base::JsonErrors errors;
+  const base::JsonPath root;
+  base::JsonRecord io(errors, *value, root);
   Entry entry = readEntry(io);
   if (auto error = errors.take("a line of the journal")) return error;
   return entry;
@@ -275,9 +285,10 @@ void describe(JsonRecord& io, Worker& worker) {
 }
 
 void describe(JsonRecord& io, Match& match) {
+  // Digests are an object of key and digest; absent workers are those that the plan does not need.
   io.field("digests", match.data_digests);
-  io.optionalObject("built_in", match.built_in, plan::kDescribed);
-  io.optionalObject("command", match.command, plan::kDescribed);
+  io.optionalObject("built_in", match.built_in, base::kDescribed);
+  io.optionalObject("command", match.command, base::kDescribed);
 }
 
 Array toJson(const std::vector<plan::Place>& places) {

@@ -1,6 +1,7 @@
 #pragma once
 
-// One line of a journal: what became known, as a JSON object.
+// The entries of a journal, each one line of JSON: what became known, in the order in which it did. How they form
+// records is left to contents.cpp.
 
 #include <llvm/Support/Error.h>
 #include <llvm/Support/JSON.h>
@@ -14,23 +15,24 @@
 
 #include "runtime/store/records.h"
 
-namespace expc::plan {
+namespace expc::base {
 class JsonRecord;
 }
 
 namespace expc::store {
 
+/// Raised when an older expc would misread a line; older versions are still read.
 inline constexpr int kJournalVersion = 2;
 
-/// The first line of each journal. Bytes of an earlier journal beyond what `sealed` gives were written by somebody who
-/// had lost the lease: they count for nothing.
+/// The first line of each journal. It seals the earlier ones: bytes of a journal beyond what `sealed` says were
+/// written by a process that had lost the lease, and do not count.
 struct Opened {
   uint64_t epoch = 0;                      // of the journal: larger than every earlier one's
-  std::string store;                       // the same in all journals of a folder
-  std::map<std::string, uint64_t> sealed;  // journal -> bytes
+  std::string store;                       // the store's name, equal in all journals of a folder
+  std::map<std::string, uint64_t> sealed;  // bytes that count, by journal
   std::set<std::string> replaced;          // journals whose whole content this one holds (compaction)
 };
-/// A session went on.
+/// A sign of life of a session.
 struct Seen {
   int64_t session = 0;
   Moment at;
@@ -39,43 +41,47 @@ struct Seen {
 struct PlanText {
   std::string hash, text;
 };
+/// The start of a run.
 struct RunBegan {
   Run run;           // without plan_json
-  std::string plan;  // hash
+  std::string plan;  // hash of a PlanText
 };
+/// The end of a run. A run without one was killed, or still runs.
 struct RunEnded {
   int64_t run = 0;
   Moment at;
   std::string outcome;
   JudgedPtr judged;
 };
-/// Trials name their keys by number.
+/// A key with its number; trials name their keys by number.
 struct KeyAdded {
   int64_t id = 0;
   TrialKey key;
 };
+/// The start of a trial.
 struct TrialBegan {
   TrialStart trial;
   int64_t key = 0;
 };
+/// The end of a trial.
 struct TrialEnded {
-  Trial trial;  // its id, session and TrialResult
+  Trial trial;  // only its id, session and TrialResult
   Moment at;
 };
-/// Values of a trial that were read anew from its outputs: they stand in for those that it had.
+/// Values of a trial that were read anew from its kept output; they replace those that it had.
 struct Reread {
-  Trial trial;  // its id and TrialValues
+  Trial trial;  // only its id and TrialValues
   int64_t key = 0;
 };
 
-/// Where a record came into being.
+/// The store and number under which a record came into being.
 struct Origin {
   std::string store;  // its name
   std::string what;   // "session", "run", "block" or "trial"
   int64_t number = 0;
   auto operator<=>(const Origin&) const = default;
 };
-/// A record of another store is ours under another number.
+/// Says that a record of another store is here under our number, so that merging it again adds nothing.
 struct Adopted {
   Origin from;
   int64_t ours = 0;
@@ -84,19 +90,19 @@ struct Adopted {
 using Entry = std::variant<Opened, Session, Seen, PlanText, RunBegan, RunEnded, BlockPlan, KeyAdded, TrialBegan,
                            TrialEnded, Reread, Adopted>;
 
-/// The line without its newline. It ends with a checksum of what comes before it.
+/// The line of an entry, without its newline. It ends with a checksum (CRC-32) of the text before it.
 std::string toLine(const Entry& entry);
-/// Why a line is not as it was written, by its checksum; "" of one that is.
+/// The reason why a line is not as it was written, according to its checksum; "" if it is.
 std::string_view damageOf(std::string_view line);
-/// The error says what is wrong: no JSON, a checksum that does not fit, a member that is missing or of another type. No
-/// line crashes it.
+/// Reads a line. The error says what is wrong: a checksum that does not fit, text that is not JSON, a member that
+/// is missing or of another type. No input crashes it.
 llvm::Expected<Entry> entryFromLine(std::string_view line);
 
-// What entries hold, as JSON without the line around it:
+// Members of entries as JSON, without the line around them; bundles and exports use them too.
 
-void describe(plan::JsonRecord& io, Worker& worker);
-void describe(plan::JsonRecord& io, Match& match);
-void describe(plan::JsonRecord& io, Judged& judged);
+void describe(base::JsonRecord& io, Worker& worker);
+void describe(base::JsonRecord& io, Match& match);
+void describe(base::JsonRecord& io, Judged& judged);
 llvm::json::Array toJson(const std::vector<plan::Place>& places);
 
 }  // namespace expc::store

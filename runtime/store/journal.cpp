@@ -1,3 +1,8 @@
+// Reads and writes the files below journal/. A file is created exclusively and named after its epoch, which is
+// larger than all earlier ones; it is never changed after its process ended. Writing keeps whole lines: a failed
+// write is cut off again. Durability is asked for asynchronously (aio_fsync), so that the disk works while the next
+// trial is prepared.
+
 #include "runtime/store/journal.h"
 
 #include <fcntl.h>
@@ -15,7 +20,7 @@
 #include <utility>
 
 #include "runtime/base/failure.h"
-#include "runtime/files/files.h"
+#include "runtime/base/files/files.h"
 #include "runtime/store/lease.h"
 
 namespace expc::store {
@@ -29,7 +34,8 @@ std::string pathOf(const std::string& folder, std::string_view name) {
 
 std::string nameOf(uint64_t epoch) { return fmt::format("{:06}{}", epoch, kSuffix); }
 
-/// 7 of "000007.jsonl"; nothing of other files, and of numbers behind which there is no next one.
+/// The epoch of a journal's name: 7 for "000007.jsonl". Nothing for other files, and for numbers so large that
+/// there is no next one.
 std::optional<uint64_t> epochOf(llvm::StringRef name) {
   constexpr uint64_t kMost = uint64_t(1) << 62;
   uint64_t epoch = 0;
@@ -54,18 +60,21 @@ llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> openJournal(const std::strin
   return buffer;
 }
 
-/// A file's name has to be as durable as what stands in it.
+/// Makes the folder durable: a file that is on the disk but has no durable name is lost with the power.
 void syncFolder(const std::string& folder) {
   const base::Descriptor directory(open(pathOf(folder, "").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (directory >= 0) fsync(directory);
 }
 
+/// The first line of a journal, and the size of the file.
 struct Head {
   JournalFile file;
   Opened opened;
-  std::string_view damage;  // of the first line, which then says nothing
+  std::string_view damage;  // of the first line; "" if it is whole
 };
 
+/// Reads the first line of a journal. Bytes behind the last newline are a line that a kill cut short; they do not
+/// count.
 llvm::Expected<Head> readHead(const std::string& folder, const std::string& name, uint64_t epoch) {
   auto buffer = openJournal(pathOf(folder, name));
   if (!buffer) return buffer.takeError();
@@ -80,6 +89,8 @@ llvm::Expected<Head> readHead(const std::string& folder, const std::string& name
   const llvm::StringRef line = text.take_front(text.find('\n'));
   head.damage = damageOf(line);
   if (!head.damage.empty()) return head;
+  // From here on the line is as its writer wrote it, so an error means another version, or a file under a wrong
+  // name.
   auto entry = entryFromLine(line);
   if (!entry) {
     return base::failure("{}: the first line {}", pathOf(folder, name), llvm::toString(entry.takeError()));
@@ -103,8 +114,10 @@ llvm::Expected<Journals> listJournals(const std::string& folder) {
   Journals journals;
   std::map<std::string, uint64_t> sealed;
   std::set<std::string> gone;
-  // A later journal's word on an earlier one counts, and of several words the first.
+  // Each first line says how many bytes of the earlier journals counted when it was written. Of several such
+  // statements about one journal the earliest counts.
   std::vector<Head> heads;
+  // First pass: the first line of each journal. Second pass: what counts of each.
   for (const auto& [epoch, name] : names) {
     auto head = readHead(folder, name, epoch);
     if (!head) return head.takeError();
@@ -113,6 +126,7 @@ llvm::Expected<Journals> listJournals(const std::string& folder) {
     heads.push_back(std::move(*head));
   }
   for (Head& head : heads) {
+    // Replaced journals are skipped before any check: a compaction may have been killed while removing them.
     const auto at = sealed.find(head.file.name);
     const bool is_sealed = at != sealed.end();
     const uint64_t counted = is_sealed ? at->second : head.file.bytes;
@@ -125,7 +139,8 @@ llvm::Expected<Journals> listJournals(const std::string& folder) {
       return base::failure(
           "{}: has {} bytes of the {} that it had when the next journal was opened; put the whole file back",
           pathOf(folder, head.file.name), head.file.bytes, counted);
-    // A later writer read it, and says how much of it and of those before it counts.
+    // Without its first line nothing says which bytes of the earlier journals count, unless a later journal repeats
+    // it.
     if (!head.damage.empty() && !is_sealed)
       return base::failure(
           "{}: the first line: {}. It says how much of earlier journals counts, and no later journal does: put the "
@@ -135,6 +150,7 @@ llvm::Expected<Journals> listJournals(const std::string& folder) {
     head.file.bytes = counted;
     journals.files.push_back(head.file);
   }
+  // An empty journal holds nothing, so nobody misses it.
   for (const auto& [name, bytes] : sealed)
     if (bytes > 0 && !gone.count(name))
       journals.missing.push_back(
@@ -164,6 +180,7 @@ llvm::Error readJournal(const std::string& folder, const JournalFile& journal,
     ++number;
     auto entry = entryFromLine(line);
     if (!entry) {
+      // A damaged line is told and skipped: the other lines do not depend on it, unless they refer to it.
       damaged.push_back({journal.name, number, llvm::toString(entry.takeError())});
       continue;
     }
@@ -173,6 +190,7 @@ llvm::Error readJournal(const std::string& folder, const JournalFile& journal,
 }
 
 JournalWriter::~JournalWriter() {
+  // The sync reads this object's descriptor, so it must be over first.
   llvm::consumeError(awaitSync());
   if (hidden_) unlink(path_.c_str());
 }
@@ -201,7 +219,8 @@ llvm::Expected<std::unique_ptr<JournalWriter>> JournalWriter::make(const std::st
   writer.file_.name = nameOf(opened.epoch);
   writer.path_ = pathOf(folder, writer.file_.name);
   const std::string hidden_path = writer.path_ + std::string(kHidden);
-  unlink(hidden_path.c_str());  // of one that was killed
+  unlink(hidden_path.c_str());  // left by a writer that was killed
+  // O_EXCL: two writers cannot make the same journal. O_NOFOLLOW: a link in its place is not followed.
   if (hidden) writer.path_ = hidden_path;
   writer.fd_ = base::Descriptor(
       open(writer.path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0666));
@@ -212,6 +231,7 @@ llvm::Expected<std::unique_ptr<JournalWriter>> JournalWriter::make(const std::st
   }
   if (writer.fd_ < 0) return cannotWrite(folder, errno);
   writer.hidden_ = hidden;
+  // An empty journal could not seal the earlier ones, so it must not stay.
   if (auto error = writer.append(opened, OnDisk::Now)) {
     unlink(writer.path_.c_str());
     return error;
@@ -221,6 +241,7 @@ llvm::Expected<std::unique_ptr<JournalWriter>> JournalWriter::make(const std::st
   return made;
 }
 
+/// Compares inodes rather than only asking whether the name exists: a restored backup has the same name.
 bool JournalWriter::isLost() const {
   struct stat held{}, there{};
   return fstat(fd_, &held) != 0 || lstat(path_.c_str(), &there) != 0 || held.st_ino != there.st_ino ||
@@ -235,16 +256,19 @@ bool JournalWriter::isRemoved() const {
 llvm::Expected<std::unique_ptr<JournalWriter>> JournalWriter::again(const std::vector<JournalFile>& before,
                                                                     std::string store) const {
   Opened opened{file_.epoch, std::move(store), {}, {file_.name}};
+  // Counts on the same bytes of earlier journals as this one did.
   for (const JournalFile& file : before) opened.sealed[file.name] = file.bytes;
   std::error_code none;
   if (const auto names = namesIn(folder_, none); !names.empty())
+    // The name of a removed journal may be taken by now: use a number above all that are there.
     opened.epoch = std::max(opened.epoch, names.rbegin()->first);
   ++opened.epoch;
   auto made = make(folder_, std::move(opened), /*hidden=*/true);
   if (!made) return made.takeError();
   const llvm::StringRef lines = llvm::StringRef(text_).drop_front(head_);
   if (auto error = (*made)->add(lines)) return error;
-  // Another file under our name is somebody's: the next writer would remove it as replaced.
+  // Another file under our name belongs to somebody: as a replaced journal the next writer would remove it, so it
+  // is set aside.
   struct stat held{}, there{};
   if (fstat(fd_, &held) == 0 && lstat(path_.c_str(), &there) == 0 && held.st_ino != there.st_ino)
     rename(path_.c_str(), (path_ + std::string(kFound)).c_str());
@@ -265,6 +289,7 @@ llvm::Expected<std::string> JournalWriter::keepElsewhere() const {
 
 llvm::Error JournalWriter::publish() {
   if (auto error = sync()) return error;
+  // Between create and publish somebody may have cleaned the folder up.
   if (isLost())
     return base::failure("'{}' was removed or changed while it was written; run the same command again", path_);
   const std::string path = pathOf(folder_, file_.name);
@@ -278,6 +303,7 @@ llvm::Error JournalWriter::publish() {
 llvm::Error JournalWriter::append(const Entry& entry, OnDisk when) {
   if (when != OnDisk::Sometime)
     if (auto error = awaitSync()) return error;
+  // Two syncs cannot be under way at once, since an error must say where the durable part ends.
   const JournalFile before = file_;
   if (auto error = add(toLine(entry) + "\n")) return error;
   if (when != OnDisk::Sometime) before_sync_ = before, beginSync();
@@ -287,6 +313,7 @@ llvm::Error JournalWriter::append(const Entry& entry, OnDisk when) {
 llvm::Error JournalWriter::add(llvm::StringRef lines) {
   // A part of a line would make the next one unreadable.
   if (const int error = files::writeAll(fd_, lines)) return cutTo(file_, error);
+  // A hidden journal needs only its first line in memory: it is lost with its writer anyway.
   if (!hidden_ || text_.empty()) text_ += lines;
   file_.bytes += lines.size();
   return llvm::Error::success();
@@ -303,12 +330,13 @@ void JournalWriter::beginSync() {
   sync_->aio_fildes = fd_;
   sync_->aio_sigevent.sigev_notify = SIGEV_NONE;
   if (aio_fsync(O_DSYNC, sync_.get()) == 0) return;
-  sync_.reset();  // there is no thread for it
+  sync_.reset();  // no thread is available: sync here
   sync_error_ = fdatasync(fd_) == 0 ? 0 : errno;
 }
 
 llvm::Error JournalWriter::awaitSync() {
   if (sync_) {
+    // aio_suspend also returns on a signal.
     const aiocb* const all[] = {sync_.get()};
     while (aio_error(sync_.get()) == EINPROGRESS) aio_suspend(all, 1, nullptr);
     sync_error_ = aio_error(sync_.get());
@@ -319,6 +347,8 @@ llvm::Error JournalWriter::awaitSync() {
   return error ? cutTo(before_sync_, error) : llvm::Error::success();
 }
 
+/// Cuts the file back to `end`, so that it holds whole, durable lines; returns the error for the user. If the cut
+/// fails too, the next writer seals the file at its last whole line.
 llvm::Error JournalWriter::cutTo(const JournalFile& end, int error) {
   [[maybe_unused]] const int cut = ftruncate(fd_, off_t(end.bytes));
   file_ = end;

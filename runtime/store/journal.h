@@ -1,7 +1,8 @@
 #pragma once
 
-// Journals of a results folder: append-only files, one for each writer, that record what happened. Lines come in and go
-// out as text; their meaning is left to store.h.
+// Journals of a results folder: append-only files, one for each process that writes. Each begins with a line that
+// seals the earlier ones, so lines of a writer that lost the folder do not count. Entries go in and come out; their
+// meaning is left to store.h.
 
 #include <aio.h>
 #include <llvm/ADT/STLFunctionalExtras.h>
@@ -24,80 +25,83 @@ inline constexpr std::string_view kJournalFolder = "journal";
 struct JournalFile {
   std::string name;      // "000007.jsonl"
   uint64_t epoch = 0;    // 7
-  uint64_t bytes = 0;    // that count: whole lines, and none behind what a later journal sealed
-  uint64_t ignored = 0;  // bytes behind these: a line that was cut, or what came too late
+  uint64_t bytes = 0;    // whole lines that count; nothing behind what a later journal sealed
+  uint64_t ignored = 0;  // bytes behind these: a line that was cut, or lines that came too late
 };
 
-/// The path of a folder's first journal, whatever is in it; "" of a folder without any.
+/// The path of a folder's first journal, whatever it holds; "" for a folder without any.
 std::string firstJournal(const std::string& folder);
-/// How the text of each begins.
+/// How the text of each journal begins; other rooms recognise the file by it.
 inline constexpr std::string_view kJournalMark = "{\"entry\":\"opened\",";
 
-/// A line that was not taken, and why.
+/// A line that was left out, and the reason.
 struct DamagedLine {
   std::string journal;
-  uint64_t line = 0;  // from 1; 0: of no single line
+  uint64_t line = 0;  // from 1; 0: not a single line
   std::string why;
 
   /// "000007.jsonl line 12: has no checksum at its end".
   std::string text() const;
 };
 
-/// The journals of a folder.
+/// The journals of a folder, in the state that their first lines describe.
 struct Journals {
-  std::vector<JournalFile> files;    // in the order of their epochs, without those that a later one replaced
+  std::vector<JournalFile> files;    // by epoch, without those that a later one replaced
   std::set<std::string> replaced;    // the names of these
-  std::vector<DamagedLine> missing;  // those that are not there although a later one counts on them
+  std::vector<DamagedLine> missing;  // files that are gone although a later journal counts on them
 };
 
-/// A folder without any has none. Errors: the folder cannot be read, a journal is no regular file or shorter than it
-/// was, its first line is of another version, or damaged where no later one stands in for it.
+/// Lists a folder's journals; a folder without any has none. Errors: the folder cannot be read; a journal is not a
+/// regular file or is shorter than it was; its first line has an unknown version, or is damaged and no later
+/// journal seals it.
 llvm::Expected<Journals> listJournals(const std::string& folder);
 
-/// Calls `take` for each entry of a journal up to `journal.bytes`. Damaged lines are left out and told; the error is
-/// that of the file, or `take`'s.
+/// Calls `take` for each entry of a journal up to `journal.bytes`. Damaged lines are left out and added to
+/// `damaged`. The error is the file's, or that of `take`.
 llvm::Error readJournal(const std::string& folder, const JournalFile& journal,
                         llvm::function_ref<llvm::Error(Entry&&)> take, std::vector<DamagedLine>& damaged);
 
-/// When an entry is on the disk, with all before it: at some time, once awaitSync returns, or when append returns.
+/// When an entry, with all before it, must be on the disk: at some time, once awaitSync returns, or when append
+/// returns.
 enum class OnDisk { Sometime, WhenAwaited, Now };
 
-/// The journal of the one who holds the lease.
+/// The journal of the process that holds the lease. Not thread-safe. It keeps all its lines in memory, so that it
+/// can write them again if somebody removes the file.
 class JournalWriter {
  public:
-  /// From when on a new journal is there for others: at once, or as a whole when it is published, then also in the
-  /// place of those before it. One that is never published is gone with its writer; what is left of one that was
-  /// killed, the next writer removes.
+  /// When a new journal becomes visible: at once; as a whole when it is published; or also in the place of the
+  /// earlier ones. A hidden journal that is never published is removed with its writer; if the writer was killed,
+  /// the next one removes it.
   enum class Appears { AtOnce, Whole, InsteadOfOthers };
 
   JournalWriter(const JournalWriter&) = delete;
   ~JournalWriter();
 
-  /// Makes the next journal of the folder, which seals those before it. `store` is the folder's identity if it has none
-  /// yet. An error too when another writer made the same one at this moment.
+  /// Makes the next journal of the folder, which seals those in `before`. `store` is the store's name. Fails if
+  /// another writer makes the same journal at this moment.
   static llvm::Expected<std::unique_ptr<JournalWriter>> create(const std::string& folder,
                                                                const std::vector<JournalFile>& before,
                                                                std::string store, Appears appears);
-  /// Whether the file's name no longer leads to all lines: somebody removed, replaced or cut the file, or moved the
-  /// folder.
+  /// Whether the file's name no longer leads to all its lines: somebody removed, replaced or cut the file, or moved
+  /// the folder.
   bool isLost() const;
-  /// Whether no name leads to the file any more.
+  /// Whether the file has no name any more.
   bool isRemoved() const;
-  /// Writes all added lines into a journal with the next free number, which replaces this one.
+  /// Writes all lines into a new journal with the next free number, which replaces this one.
   llvm::Expected<std::unique_ptr<JournalWriter>> again(const std::vector<JournalFile>& before, std::string store) const;
-  /// Writes all added lines into a new results folder where temporary files go. Returns its path.
+  /// Writes all lines into a new results folder in the folder for temporary files. Returns its path.
   llvm::Expected<std::string> keepElsewhere() const;
-  /// All that was added is durable, and there from now on.
+  /// Makes a hidden journal durable and visible. Nothing if that fails.
   llvm::Error publish();
 
   /// Adds a line. After an error the journal ends with its last whole line.
   llvm::Error append(const Entry& entry, OnDisk when);
-  /// All that was added is on the disk.
+  /// Makes all lines durable.
   llvm::Error sync();
-  /// Waits for the entry that was to be on the disk when awaited; at once where there is none. After an error the
-  /// journal ends before that entry.
+  /// Waits for the entry that was appended with OnDisk::WhenAwaited; returns at once if there is none. After an
+  /// error the journal ends before that entry.
   llvm::Error awaitSync();
-  /// The file as it is on disk now.
+  /// The file as it is on disk.
   const JournalFile& file() const { return file_; }
 
  private:
@@ -110,11 +114,11 @@ class JournalWriter {
   std::string folder_, path_;
   std::string
       text_;  // all that was added, since the file may be gone when it is missed; of a hidden one its first line
-  uint64_t head_ = 0;  // bytes of that
+  uint64_t head_ = 0;  // bytes of the first line
   JournalFile file_, before_sync_;
   bool hidden_ = false;
-  std::unique_ptr<aiocb> sync_;  // under way
-  int sync_error_ = 0;           // of one that is over
+  std::unique_ptr<aiocb> sync_;  // a sync that is under way
+  int sync_error_ = 0;           // the error of a sync that is over
   base::Descriptor fd_;
 };
 

@@ -1,3 +1,8 @@
+// Implements the lease without trusting locks or clocks. Taking it: write a file of our own and link(2) it to the
+// name; whoever links first has it. Taking over: only from a holder that is provably gone, or whose heartbeat is
+// old and stands still while we watch. Being fenced: the holder compares the inode before each write and the token
+// every second.
+
 #include "runtime/store/lease.h"
 
 #include <fcntl.h>
@@ -22,24 +27,27 @@
 #include <thread>
 #include <utility>
 
+#include "runtime/base/clock.h"
 #include "runtime/base/failure.h"
+#include "runtime/base/json.h"
 #include "runtime/base/process.h"
-#include "runtime/plan/json.h"
 
 namespace expc::store {
 namespace {
 
-// A lock that does not come may be one of a file server that lost its state.
+/// A lock that does not come within this many seconds may belong to a file server that lost its state: go on without
+/// it.
 constexpr double kLockPatience = 2;
-// A lease is a few hundred bytes; what is larger is none.
+/// A lease is a few hundred bytes; a larger file is not one.
 constexpr size_t kLargest = 1 << 16;
-// Least seconds between two reads of the file's content; its inode is checked each time.
+/// Least seconds between two reads of the file's content; the inode is compared each time, which costs much less.
 constexpr double kBeatSeconds = 1;
 
-// Types from statfs(2) of file systems whose disk belongs to one machine: ext2 to ext4, xfs, btrfs, tmpfs, overlay,
+// Types (statfs(2)) of file systems whose disk belongs to one machine: ext2 to ext4, xfs, btrfs, tmpfs, overlay,
 // zfs, f2fs, bcachefs. All others may be shared.
 constexpr uint32_t kOfOneMachine[] = {0xef53,     0x58465342, 0x9123683e, 0x01021994,
                                       0x794c7630, 0x2fc12fc1, 0xf2f52010, 0xca451a4e};
+/// Longer texts in a foreign lease are cut before they are printed.
 constexpr size_t kLongestText = 200;
 
 constexpr std::pair<llvm::StringLiteral, std::string LeaseHolder::*> kTexts[] = {
@@ -50,34 +58,30 @@ constexpr std::pair<llvm::StringLiteral, std::string LeaseHolder::*> kTexts[] = 
     {"purpose", &LeaseHolder::purpose},
     {"token", &LeaseHolder::token}};
 
+/// Whether only this machine can write to the folder.
 bool isOfOneMachine(const std::string& folder) {
   struct statfs system{};
   return statfs(folder.c_str(), &system) == 0 && llvm::is_contained(kOfOneMachine, uint32_t(system.f_type));
 }
 
-/// A zombie holds nothing any more.
+/// Whether the holder's process runs. A zombie counts as gone; a reused pid has another start time.
 bool isRunning(const LeaseHolder& holder) {
   const base::Process process = base::processOf(holder.pid);
   return process.runs() && process.started == holder.start_ticks;
 }
 
-/// A foreign text, made fit to be shown.
+/// A foreign text without control characters, fit to be printed.
 std::string shown(std::optional<llvm::StringRef> text) {
   std::string result = text.value_or("").take_front(kLongestText).str();
   std::replace_if(result.begin(), result.end(), [](char c) { return uint8_t(c) < 0x20 || c == 0x7f; }, '?');
   return result;
 }
 
-double seconds(const timespec& time) { return double(time.tv_sec) + 1e-9 * double(time.tv_nsec); }
-
-double bootSeconds() {
-  timespec now{};
-  clock_gettime(CLOCK_BOOTTIME, &now);
-  return seconds(now);
-}
+using base::bootSeconds;
 
 void nap() { std::this_thread::sleep_for(std::chrono::milliseconds(20)); }
 
+/// A lease file as it was found.
 struct Found {
   LeaseHolder holder;
   std::string text;
@@ -85,8 +89,8 @@ struct Found {
   bool operator==(const Found& other) const { return text == other.text && heartbeat == other.heartbeat; }
 };
 
-/// The lease that is there. It is opened, since a network file system may show the time of a file that it has not asked
-/// for lately. What is no file (a link, a pipe) is a lease that cannot be read.
+/// The lease that is there. The file is opened, because a network file system may show the cached time of a file
+/// otherwise. Something that is not a regular file (a link, a pipe) counts as an unreadable lease.
 std::optional<Found> find(const std::string& path) {
   const base::Descriptor fd(open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   if (fd < 0 && errno == ENOENT) return std::nullopt;
@@ -94,7 +98,7 @@ std::optional<Found> find(const std::string& path) {
   struct stat state{};
   if (fd < 0) return lstat(path.c_str(), &state) == 0 ? std::optional(found) : std::nullopt;
   if (fstat(fd, &state) == 0 && S_ISREG(state.st_mode)) {
-    found.heartbeat = seconds(state.st_mtim);
+    found.heartbeat = base::secondsOf(state.st_mtim);
     found.text.resize(kLargest);
     const ssize_t size = read(fd, found.text.data(), found.text.size());
     found.text.resize(size > 0 ? size_t(size) : 0);
@@ -103,18 +107,20 @@ std::optional<Found> find(const std::string& path) {
   return found;
 }
 
+/// Whether the heartbeat is far from `now`, in either direction: a clock that was set back counts too.
 bool isSilent(double heartbeat, double now, const LeasePatience& patience) {
   return std::abs(now - heartbeat) > patience.stale_seconds;
 }
 
-/// Does nothing move while we look?
+/// Watches the lease; true if nothing about it changes.
 bool staysSilent(const std::string& path, const Found& found, const LeasePatience& patience) {
   for (const double end = bootSeconds() + patience.watch_seconds; bootSeconds() < end; nap())
     if (find(path) != found) return false;
   return true;
 }
 
-/// Best effort against two takers on one host; across hosts the check of the text after the rename has to do.
+/// Keeps two takers on one host apart. Across hosts flock may do nothing; there removeStale's check of the text
+/// after the rename must suffice.
 base::Descriptor lockFolder(const std::string& folder) {
   base::Descriptor fd(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   const double end = bootSeconds() + kLockPatience;
@@ -122,7 +128,8 @@ base::Descriptor lockFolder(const std::string& folder) {
   return fd;
 }
 
-/// Moves a lease judged stale out of the way. False if it was not the one judged.
+/// Moves a stale lease out of the way. Returns false if the moved file is not the one that was judged, and then
+/// puts it back: another process took over in between.
 bool removeStale(const std::string& path, const std::string& judged) {
   const std::string aside = fmt::format("{}.stale.{}", path, LeaseHolder::self("").token);
   if (rename(path.c_str(), aside.c_str()) != 0) return false;
@@ -135,8 +142,8 @@ bool removeStale(const std::string& path, const std::string& judged) {
   return same;
 }
 
-/// An attempt to make the file: its descriptor, or none where somebody has it. `now` gets what time it is where it
-/// lies.
+/// Tries to make the lease. Returns its descriptor, or an invalid one if the lease exists. `now` gets the time of
+/// the file server, from the file's own time stamp.
 llvm::Expected<base::Descriptor> create(const std::string& folder, const std::string& path, const std::string& text,
                                         double& now) {
   const std::string temporary = fmt::format("{}.new.{}", path, LeaseHolder::self("").token);
@@ -144,11 +151,12 @@ llvm::Expected<base::Descriptor> create(const std::string& folder, const std::st
   if (fd < 0) return cannotWrite(folder, errno);
   struct stat state{};
   int error = 0;
+  // The time stamp is taken after writing, so that it is the file server's current time.
   if (::write(fd, text.data(), text.size()) != ssize_t(text.size()))
     error = errno ? errno : ENOSPC;
   else if (futimens(fd, nullptr) != 0 || fstat(fd, &state) != 0)
     error = errno;
-  now = seconds(state.st_mtim);
+  now = base::secondsOf(state.st_mtim);
   if (!error && link(temporary.c_str(), path.c_str()) != 0) error = errno;
   unlink(temporary.c_str());
   if (!error) return fd;
@@ -156,6 +164,7 @@ llvm::Expected<base::Descriptor> create(const std::string& folder, const std::st
   return cannotWrite(folder, error);
 }
 
+/// The error about a folder that another process uses.
 llvm::Error inUse(const std::string& folder, const LeaseHolder& holder) {
   return base::failure(
       "the results folder '{}' is in use by {} (expc {}): wait for it, stop it, or choose another folder with "
@@ -188,10 +197,10 @@ llvm::Error makeFolder(const std::string& folder) {
 LeaseHolder LeaseHolder::self(std::string_view purpose) {
   LeaseHolder holder;
   char name[256] = {};
-  gethostname(name, sizeof name - 1);
-  holder.host = name;
+  holder.host = base::hostName();
   holder.boot_id = base::bootId();
   std::ifstream("/etc/machine-id") >> holder.machine_id;
+  // The namespace tells containers of one host apart, whose pids mean different processes.
   const ssize_t size = readlink("/proc/self/ns/pid", name, sizeof name - 1);
   holder.pid_namespace = std::string(name, size > 0 ? size : 0);
   holder.pid = getpid();
@@ -204,7 +213,7 @@ LeaseHolder LeaseHolder::self(std::string_view purpose) {
 
 LeaseHolder LeaseHolder::fromText(std::string_view text) {
   LeaseHolder holder;
-  const auto value = llvm::expectedToOptional(plan::parseJson(text));
+  const auto value = llvm::expectedToOptional(base::parseJson(text));
   const llvm::json::Object* object = value ? value->getAsObject() : nullptr;
   if (!object) return holder;
   for (const auto& [name, member] : kTexts) holder.*member = shown(object->getString(name));
@@ -215,8 +224,8 @@ LeaseHolder LeaseHolder::fromText(std::string_view text) {
 
 std::string LeaseHolder::toText() const {
   llvm::json::Object object{{"pid", pid}, {"start_ticks", int64_t(start_ticks)}};
-  for (const auto& [name, member] : kTexts) object[name] = plan::jsonText(this->*member);
-  return plan::canonicalJson(std::move(object)) + "\n";
+  for (const auto& [name, member] : kTexts) object[name] = base::jsonText(this->*member);
+  return base::canonicalJson(std::move(object)) + "\n";
 }
 
 std::string LeaseHolder::name() const {
@@ -226,6 +235,7 @@ std::string LeaseHolder::name() const {
 
 Sign signOf(const LeaseHolder& holder, const std::string& folder) {
   const LeaseHolder self = LeaseHolder::self("");
+  // A damaged lease names nobody, so nothing is known about its holder.
   if (holder.pid <= 0 || holder.host != self.host || holder.pid_namespace != self.pid_namespace) return Sign::Elsewhere;
   if (holder.boot_id == self.boot_id) return isRunning(holder) ? Sign::Lives : Sign::Gone;
   return holder.machine_id == self.machine_id && isOfOneMachine(folder) ? Sign::Gone : Sign::Elsewhere;
@@ -238,6 +248,7 @@ llvm::Expected<Lease> Lease::acquire(const std::string& folder, std::string_view
   while (true) {
     std::optional<Found> found;
     double now = 0;
+    // Judging and removing happen under the lock; the long watching does not, so nobody waits for it.
     {
       const base::Descriptor lock = lockFolder(folder);
       auto made = create(folder, path, text, now);
@@ -252,8 +263,10 @@ llvm::Expected<Lease> Lease::acquire(const std::string& folder, std::string_view
         continue;
       }
     }
+    // Only a holder elsewhere with an old heartbeat is worth waiting for; all others are in use.
     const bool watch = signOf(found->holder, folder) == Sign::Elsewhere && isSilent(found->heartbeat, now, patience);
     if (!watch || !staysSilent(path, *found, patience)) return inUse(folder, found->holder);
+    // It stood still: the next round takes it over if it is still the same.
     silent = found;
   }
 }
@@ -275,7 +288,8 @@ bool Lease::ours() const {
 llvm::Error Lease::heartbeat() {
   const double now = bootSeconds();
   const bool due = beat_ < 0 || now - beat_ >= kBeatSeconds;
-  // The number of an inode may be used again where its server does not know that we have it open; the text never is.
+  // A file server that does not know that we have the file open may give its inode number to another file; the text
+  // (with its token) is never the same.
   const auto there = due && ours() ? find(path_) : std::nullopt;
   if (due ? !there || there->text != text_ : !ours()) {
     const std::string folder = std::filesystem::path(path_).parent_path().string();
@@ -298,6 +312,7 @@ llvm::Error Lease::heartbeat() {
 
 void Lease::release() {
   if (fd_ < 0) return;
+  // Another process's lease must stay.
   if (const auto there = ours() ? find(path_) : std::nullopt; there && there->text == text_) unlink(path_.c_str());
   fd_.close();
 }

@@ -1,7 +1,8 @@
 #pragma once
 
-// A results folder and its one writer, without file locks (network file systems): a lease file made by link(2), which
-// names its holder.
+// The lease of a results folder: it lets one process write. File locks cannot be trusted on network file systems,
+// so the lease is a file made by link(2), which is atomic everywhere, and it names its holder. The protocol is
+// explained in docs/layers/store.md ("One writer, without file locks").
 
 #include <llvm/Support/Error.h>
 
@@ -20,7 +21,7 @@ llvm::Error cannotWrite(const std::string& folder, int error);
 /// Makes `folder` and its parents.
 llvm::Error makeFolder(const std::string& folder);
 
-/// Who holds a results folder, as the lease file says it.
+/// The holder of a results folder, as the lease file describes it.
 struct LeaseHolder {
   std::string host, boot_id, machine_id, pid_namespace;
   int64_t pid = 0;
@@ -28,44 +29,46 @@ struct LeaseHolder {
   std::string purpose;       // "run", "rehearse"
   std::string token;         // random: tells one acquisition from another
 
+  /// This process.
   static LeaseHolder self(std::string_view purpose);
-  /// What a lease file says. One that is cut or damaged has a holder without a name or pid. Texts of it can be printed.
+  /// Reads a lease file. A cut or damaged one gives a holder without name and pid. Its texts are safe to print.
   static LeaseHolder fromText(std::string_view text);
   std::string toText() const;
   /// "process 12 on host a".
   std::string name() const;
 };
 
-/// What can be told of a holder without waiting. Elsewhere: it may run where we cannot see it.
+/// Signs of life of a holder that can be seen without waiting. Elsewhere: it may run where we cannot see it.
 enum class Sign { Lives, Gone, Elsewhere };
 
-/// Two machines may have one name, and a machine that was started anew has another boot id, so another boot id alone
-/// says that a holder is gone only where no second machine can write to `folder`.
+/// Judges a holder. A machine that was restarted has another boot id; but two machines may have one name, so
+/// another boot id means "gone" only if no second machine can write to `folder`.
 Sign signOf(const LeaseHolder& holder, const std::string& folder);
 
 inline constexpr std::string_view kLeaseName = "expc.lease";
 
-/// When a holder that runs where we cannot see it is believed dead. What counts is what the file server's clock says of
-/// two files of its own, and then whether the heartbeat moves while we watch, so no two clocks are compared.
+/// When a holder that runs where we cannot see it is believed dead. Both conditions must hold. The times compared
+/// are all the file server's, or all this machine's, so clocks of two machines are never compared.
 struct LeasePatience {
-  double stale_seconds = 120;  // a heartbeat that is this far from now is looked at
-  double watch_seconds = 25;   // and does not move for this long: two periods of a heartbeat, and a while
+  double stale_seconds = 120;  // a heartbeat this far from the server's now is suspicious
+  double watch_seconds = 25;   // and must not move for this long: two heartbeats and a margin
 };
 
-/// Held from acquire() to release() or destruction.
+/// A lease that this process holds, from acquire() until release() or destruction.
 class Lease {
  public:
   Lease(Lease&&) = default;
   ~Lease() { release(); }
 
-  /// Takes the lease of `folder`. A stale one is taken over and `messages` says from whom. A live one is refused by an
-  /// error that names pid and host.
+  /// Takes the lease of `folder`. Takes over a stale one, and says so in `messages`. A live one is an error that
+  /// names its process and host. May wait for LeasePatience::watch_seconds.
   static llvm::Expected<Lease> acquire(const std::string& folder, std::string_view purpose,
                                        std::vector<std::string>& messages, LeasePatience patience = LeasePatience());
-  /// Does somebody hold it who may live? Never changes anything, so it has this machine's clock alone.
+  /// Whether a process that may live holds the lease. Changes nothing, so it has only this machine's clock to
+  /// compare with.
   static bool isLive(const std::string& folder);
 
-  /// Says that we live; an error when the file is not ours any more.
+  /// Renews the sign of life; fails if the file is not ours any more.
   llvm::Error heartbeat();
   void release();
 
@@ -76,7 +79,7 @@ class Lease {
 
   std::string path_, text_;
   base::Descriptor fd_;
-  double beat_ = -1;  // by the clock that runs while the machine sleeps
+  double beat_ = -1;  // last renewal, by the clock that runs while the machine sleeps
 };
 
 }  // namespace expc::store

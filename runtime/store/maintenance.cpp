@@ -1,3 +1,6 @@
+// Each operation either completes or changes nothing. Compacting and merging write one hidden journal and publish
+// it at the end; a kill in between leaves a file that the next writer removes.
+
 #include "runtime/store/maintenance.h"
 
 #include <fmt/format.h>
@@ -10,7 +13,7 @@
 #include <variant>
 
 #include "runtime/base/failure.h"
-#include "runtime/files/files.h"
+#include "runtime/base/files/files.h"
 #include "runtime/store/store.h"
 
 namespace expc::store {
@@ -35,9 +38,10 @@ llvm::Expected<Verified> verify(const std::string& folder) {
 
 llvm::Expected<Compacted> compact(const std::string& folder, std::vector<std::string>& messages) {
   if (!isStore(folder)) return noResults(folder);
+  // Opening for writing ends what a dead writer left open, and takes in the spool.
   auto store = Store::openForWriting(folder, messages);
   if (!store) return store.takeError();
-  if (auto error = store->close()) return error;  // so that what it had to add is in a journal too
+  if (auto error = store->close()) return error;  // so that what opening had to add is in a journal too
   store = Store::openForWriting(folder, messages);
   if (!store) return store.takeError();
   const std::vector<JournalFile>& journals = store->journals().files;
@@ -47,6 +51,8 @@ llvm::Expected<Compacted> compact(const std::string& folder, std::vector<std::st
   if (!made) return made.takeError();
   const std::unique_ptr<JournalWriter> writer = std::move(*made);
   std::vector<DamagedLine> damaged = store->journals().missing;
+  // Lines are copied as they are, so nothing about a record can change. Only plans that several journals repeat are
+  // written once.
   std::set<std::string> plans;
   for (const JournalFile& journal : journals) {
     done.bytes_before += journal.bytes;
@@ -64,11 +70,13 @@ llvm::Expected<Compacted> compact(const std::string& folder, std::vector<std::st
   if (!damaged.empty())
     return base::failure("{}; nothing was changed: put the journals of a backup back, or go on without compacting",
                          damaged[0].text());
+  // The lease may have been lost while all this was read: look before the old journals are replaced.
   if (auto error = store->heartbeat()) return error;
   if (auto error = writer->publish()) return error;
   done.bytes_after = writer->file().bytes;
   if (auto error = store->close()) return error;
-  // The next writer removes the journals that are replaced. An older expc kept an index of them.
+  // The next writer removes the replaced journals, so open and close once more. An older expc kept an index of
+  // them, which would be out of date.
   for (const char* file : {"expc.sqlite", "expc.sqlite-journal"}) unlink(fmt::format("{}/{}", folder, file).c_str());
   store = Store::openForWriting(folder, messages);
   if (!store) return store.takeError();
@@ -92,14 +100,15 @@ class Merger {
   }
 
   llvm::Expected<Merged> run() {
-    // Of sessions and blocks nothing comes but what runs and trials refer to: a run here might go on with one as theirs
-    // does.
+    // Copy only sessions and blocks that a copied run or trial refers to. An unreferenced one may still be open,
+    // and could then be continued in both stores.
     std::set<int64_t> sessions, blocks;
     for (const auto& [id, run] : from_.runs)
       if (!at_work_.contains(id)) sessions.insert(run.session);
     for (const auto& [id, trial] : from_.trials) {
       if (!comes(trial)) continue;
       blocks.insert(trial.block);
+      // A session can differ from its block's, if the block went on in a later one: both are needed.
       sessions.insert({trial.session, from_.blocks.at(trial.block).block.session});
     }
     for (const int64_t id : sessions)
@@ -117,16 +126,17 @@ class Merger {
   bool leavesRuns() const { return !at_work_.empty(); }
 
  private:
-  /// A run has its number here once all its trials are there: what later runs saw of it goes by these numbers.
+  /// Whether a trial is taken over. A run gets its number here once all its trials are there, because later
+  /// verdicts count looks by the order of runs.
   bool comes(const Trial& trial) const { return trial.status != TrialStatus::Running && !at_work_.contains(trial.run); }
 
-  /// In the other store, or where that has the record from.
+  /// Where a record came into being: in the other store, or where that store has it from.
   Origin originOf(const std::string& what, int64_t theirs) const {
     const auto found = origins_.find({what, theirs});
     return found == origins_.end() ? Origin{from_.name, what, theirs} : found->second;
   }
 
-  /// Our number of a record of theirs that is here already; 0: it is not.
+  /// Our number of one of their records that is here already; 0 if it is not.
   int64_t ours(const std::string& what, int64_t theirs) const {
     const Origin origin = originOf(what, theirs);
     if (origin.store == into_.name()) return origin.number;  // they have it from us
@@ -135,6 +145,7 @@ class Merger {
     return found == known.end() ? 0 : found->second;
   }
 
+  /// Notes that their record is here now, under number `ours`, and counts it.
   llvm::Error adopt(const std::string& what, int64_t theirs, llvm::Expected<int64_t> ours, uint64_t& count) {
     if (!ours) return ours.takeError();
     if (what == "trial") adopted_.insert(*ours);
@@ -154,6 +165,7 @@ class Merger {
     run.session = ours("session", run.session);
     auto number = into_.addRun(run);
     if (!number) return number.takeError();
+    // A run without an end, whose writer is not at work, was killed.
     const std::string_view outcome = run.outcome.empty() ? Run::kKilled : run.outcome;
     if (auto error = into_.endRun(*number, run.ended, outcome, run.judged)) return error;
     return adopt("run", theirs, *number, done_.runs);
@@ -175,8 +187,8 @@ class Merger {
     trial.session = ours("session", trial.session);
     trial.block = ours("block", trial.block);
     trial.run = ours("run", trial.run);
-    // An older expc may have been killed before it noted the trial, or in the middle of it. One that is noted is
-    // another.
+    // A killed merge of an older expc may have copied the trial without noting its origin, or a part of the
+    // attempts. So an equal trial that is nobody's copy is taken for this one.
     const auto& here = into_.contents().attempts;
     for (auto at = here.find({trial.block, trial.position, trial.attempt}); at != here.end();
          at = here.find({trial.block, trial.position, ++trial.attempt}))
@@ -188,13 +200,14 @@ class Merger {
     auto number = into_.beginTrial(trial);
     if (!number) return number.takeError();
     trial.id = *number;
+    // Boot times of another machine mean nothing here, so the end has none.
     if (auto error = into_.endTrial(trial, {trial.started + trial.seconds, 0})) return error;
     if (auto error = takeOutput(theirs, *number)) return error;
     return adopt("trial", theirs, *number, done_.trials);
   }
 
-  /// Of a trial that was known too: an older expc went on where there was no room for it. On an error none stays, since
-  /// their trials may never come to be.
+  /// Copies a trial's kept output, also for trials that were known before: an older expc went on without it when
+  /// there was no room. After an error all copied outputs are removed, since their trials will never be published.
   llvm::Error takeOutput(int64_t theirs, int64_t ours) {
     std::string output = keptOutput(into_.folder(), ours);
     if (files::isThere(output)) return llvm::Error::success();
@@ -207,17 +220,18 @@ class Merger {
 
   Store& into_;
   const Contents& from_;
-  const std::string other_;                                    // the folder that `from_` is of
+  const std::string other_;                                    // the folder of `from_`
   std::set<int64_t> at_work_;                                  // their runs that have not ended
-  std::vector<std::string> outputs_;                           // that were taken along
-  std::set<int64_t> adopted_;                                  // our trials that are another store's
-  std::map<std::pair<std::string, int64_t>, Origin> origins_;  // of what they have by that number from others
+  std::vector<std::string> outputs_;                           // copied so far
+  std::set<int64_t> adopted_;                                  // our trials that came from another store
+  std::map<std::pair<std::string, int64_t>, Origin> origins_;  // by what they call it
   Merged done_;
 };
 
 }  // namespace
 
 llvm::Expected<Merged> merge(const std::string& folder, const std::string& other, std::vector<std::string>& messages) {
+  // Asked before and after reading: a run may begin or end meanwhile, and its records would be incomplete.
   bool live = Lease::isLive(other);
   auto journals = listJournals(other);
   if (!journals) return journals.takeError();

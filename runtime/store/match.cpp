@@ -1,3 +1,7 @@
+// The rule has two parts. A trial's key must equal the key that a trial would get now (keyOf, Counting::objection);
+// and a valid trial must have every metric asked for. Most of this file explains a difference to the user, in the
+// terms of files, variables and settings.
+
 #include "runtime/store/match.h"
 
 #include <fmt/format.h>
@@ -10,15 +14,17 @@
 #include <string_view>
 #include <utility>
 
+#include "runtime/base/find.h"
+#include "runtime/base/hash.h"
+#include "runtime/base/json.h"
+#include "runtime/base/json_record.h"
 #include "runtime/plan/command.h"
 #include "runtime/plan/evaluate.h"
-#include "runtime/plan/find.h"
-#include "runtime/plan/json.h"
-#include "runtime/plan/json_record.h"
 
 namespace expc::store {
 namespace {
 
+/// Adds the strings inside a JSON value that are among `paths`.
 void collectPaths(const llvm::json::Value& value, const std::vector<std::string>& paths, std::set<std::string>& found) {
   if (auto text = value.getAsString()) {
     if (std::find(paths.begin(), paths.end(), text->str()) != paths.end()) found.insert(text->str());
@@ -29,7 +35,8 @@ void collectPaths(const llvm::json::Value& value, const std::vector<std::string>
   }
 }
 
-/// The differences of two runs in the parts of `of`, behind a colon; "" where one does not say.
+/// The differences between two runs in the parts of aggregate `of`, behind a colon; "" if one of the runs did not
+/// record its parts.
 std::string partChanges(const std::string& of, const Match& then, const Match& now, bool values) {
   const std::string prefix = partKey(of, "");
   const auto parts = [&](const Match& match) {
@@ -42,7 +49,8 @@ std::string partChanges(const std::string& of, const Match& then, const Match& n
   return was.empty() || is.empty() || was == is ? "" : ": " + changes(was, is, values);
 }
 
-/// The digest of the digests of all that the point reads.
+/// One digest of everything that a point reads: data files, the command's program and inputs, and prepared files.
+/// "" if it reads nothing.
 std::string dataOf(const plan::Plan& plan, const plan::Point& point,
                    const std::map<std::string, std::string>& digests) {
   std::set<std::string> found;
@@ -55,14 +63,16 @@ std::string dataOf(const plan::Plan& plan, const plan::Point& point,
     if (const auto digest = digests.find(file); digest != digests.end()) found.insert(file + " " + digest->second);
   std::string joined;
   for (const std::string& digest : found) joined += digest + "\n";
-  return joined.empty() ? "" : plan::shortHash(joined);
+  return joined.empty() ? "" : base::shortHash(joined);
 }
 
+/// Digests of how each metric of this kind is read, and of each expectation. Names of expectations are their
+/// digests, since they have no others.
 std::map<std::string, std::string> readingsOf(const plan::Plan& plan, const plan::Command& command,
                                               plan::TrialKind kind) {
   std::map<std::string, std::string> readings;
   for (const plan::Expectation& expectation : command.expectations) {
-    const std::string digest = plan::shortHash(plan::canonicalJson(plan::written(expectation)));
+    const std::string digest = base::shortHash(base::canonicalJson(base::written(expectation)));
     readings["expect " + digest] = digest;
   }
   for (const plan::CommandMetric& metric : command.metrics) {
@@ -71,22 +81,24 @@ std::map<std::string, std::string> readingsOf(const plan::Plan& plan, const plan
     std::string reading =
         fmt::format("{}\n{}\n{}\n{:a}\n{}", int(metric.from), metric.file, metric.where, metric.scale, metric.series);
     if (metric.take) reading += fmt::format("\n{}", int(*metric.take));
-    readings[metric.name] = plan::shortHash(reading);
+    readings[metric.name] = base::shortHash(reading);
   }
   return readings;
 }
 
 constexpr std::string_view kPrepared = "${prepared}/";
 
-/// Arguments of the point's command; what each trial has of its own stays as `${seed}`.
+/// The arguments of the point's command, with its parameters in place. Values that differ per trial stay as
+/// `${seed}`.
 std::vector<std::string> argumentsAt(const plan::Point& point, const std::vector<std::string>& arguments) {
+  // The names that differ per trial expand to themselves.
   std::map<std::string, std::string> values;
   for (const char* own : {"seed", "trial", "trial_folder", "prepared", "steps", "warmup", "epochs"})
     values[own] = fmt::format("${{{}}}", own);
   for (const auto& [name, value] : point.parameters) values[name.str()] = plan::argumentText(value);
   auto texts = plan::expandArguments(arguments, values);
   if (texts) return std::move(*texts);
-  llvm::consumeError(texts.takeError());  // the compiler has checked those of a plan of now
+  llvm::consumeError(texts.takeError());  // a stored plan may be older than the check
   return {};
 }
 
@@ -111,7 +123,7 @@ std::string preparedFolder(const plan::Plan& plan, const plan::Point& point,
                            const std::map<std::string, std::string>& digests) {
   const plan::Workload& workload = plan.workloads[point.workload];
   if (!workload.command || !workload.command->preparation) return "";
-  plan::Point told;  // with those parameters alone that the preparation is told
+  plan::Point told;  // has only the parameters that the preparation is told
   for (const std::string& argument : workload.command->preparation->arguments) {
     auto names = plan::namesIn(argument);
     if (!names) return llvm::consumeError(names.takeError()), "";
@@ -122,11 +134,11 @@ std::string preparedFolder(const plan::Plan& plan, const plan::Point& point,
   for (const std::string& path : dataPathsOf(told, plan.data_paths))
     if (const auto digest = digests.find(path); digest != digests.end()) data[path] = digest->second;
   const auto command = digests.find(commandKey(workload));
-  llvm::json::Object key{{"workload", plan::jsonText(workload.name)},
+  llvm::json::Object key{{"workload", base::jsonText(workload.name)},
                          {"command", command == digests.end() ? "" : command->second},
                          {"parameters", llvm::json::Object(told.parameters)},
                          {"data", std::move(data)}};
-  return "prepared/" + plan::shortHash(plan::canonicalJson(std::move(key)));
+  return "prepared/" + base::shortHash(base::canonicalJson(std::move(key)));
 }
 
 std::set<std::string> preparedFilesOf(const plan::Plan& plan, const plan::Point& point,
@@ -141,7 +153,8 @@ std::set<std::string> preparedFilesOf(const plan::Plan& plan, const plan::Point&
       if (at == std::string::npos) continue;
       const std::string file = argument.substr(at + kPrepared.size());
       const std::string path = std::filesystem::path(folder + "/" + file).lexically_normal().string();
-      // One that is another for each trial is none that all of them share.
+      // A path that contains ${…} differs per trial, so it is not a shared file. A path that leaves the folder is
+      // not prepared.
       if (file.find("${") == std::string::npos && llvm::StringRef(path).starts_with(folder + "/")) files.insert(path);
     }
   return files;
@@ -162,6 +175,8 @@ std::vector<std::string> startedWith(const plan::Plan& plan, const plan::Point& 
   const auto add = [&](const std::vector<std::string>& arguments) {
     std::ranges::move(argumentsAt(point, arguments), std::back_inserter(texts));
   };
+  // Lists in the order of the command line; "prepare" and "before" separate the lists, so that moving an argument
+  // from one to the other is a difference.
   add(workload.command->arguments);
   if (workload.command->preparation) texts.emplace_back("prepare"), add(workload.command->preparation->arguments);
   if (!workload.command->before.empty()) texts.emplace_back("before"), add(workload.command->before);
@@ -190,7 +205,7 @@ std::string changes(const std::map<std::string, std::string>& then, const std::m
 
 std::string settingsText(const plan::Plan& plan, plan::TrialKind kind) {
   const plan::KindDesign* design = plan::designOf(plan, kind);
-  return design ? plan::canonicalJson(llvm::json::Value(llvm::json::Object(design->settings))) : "{}";
+  return design ? base::canonicalJson(llvm::json::Value(llvm::json::Object(design->settings))) : "{}";
 }
 
 TrialKey keyOf(const plan::Plan& plan, const plan::Place& place, plan::TrialKind kind, const Match& match) {
@@ -214,6 +229,8 @@ JudgedPtr judgedOf(const plan::Plan& plan) {
   for (const plan::KindDesign& design : plan.design.kinds)
     judged.planned[design.kind] = {design.repeat, design.looks, !design.until.empty()};
   for (const plan::Criterion& criterion : plan.criteria) {
+    // A claim without a confidence is about the trials themselves, and an infeasible one about no data: neither
+    // spends alpha.
     if (!criterion.confidence || criterion.infeasible) continue;
     for (const plan::Cell& cell : criterion.cells) judged.subjects.insert(plan::subjectOf(plan, cell));
   }
@@ -229,6 +246,7 @@ const TrialKey& Counting::wanted(const TrialKey& key) const {
 std::string Counting::objection(const TrialKey& key, const Match* then) const {
   if (!plan::designOf(plan_, key.kind)) return fmt::format("the plan has no {} trials", plan::toString(key.kind));
   const TrialKey& now = wanted(key);
+  // The first difference is the reason that the user sees.
   if (key.settings != now.settings)
     return fmt::format("other settings of {} trials: {}", plan::toString(key.kind), key.settings);
   if (key.worker_build != now.worker_build) return "measured by another worker build";
@@ -239,6 +257,8 @@ std::string Counting::objection(const TrialKey& key, const Match* then) const {
     return "measured in another environment (devices, driver, libraries, CPU model, or the variables that commands "
            "get)" +
            (then && is_command(point()) ? partChanges(kVariable, *then, match_, true) : "");
+  // Readings of metrics that the plan does not ask for do not matter, so those of the key need only include the
+  // wanted ones.
   if (key.data == now.data && !std::ranges::includes(key.readings, now.readings))
     return "another way to read a metric, or an expectation (`expc extract` reads what was kept)";
   if (key.data != now.data) {
@@ -247,6 +267,7 @@ std::string Counting::objection(const TrialKey& key, const Match* then) const {
                                      : "measured on other data (the files have changed)";
     if (!then) return why;
     if (is_command(of)) why += partChanges(commandKey(plan_.workloads[of.workload]), *then, match_, false);
+    // Name the files whose digests differ, as far as the earlier run recorded them.
     std::set<std::string> paths = dataPathsOf(of, plan_.data_paths);
     paths.merge(preparedFilesOf(plan_, of, match_.data_digests));
     for (const std::string& path : paths) {
@@ -269,6 +290,7 @@ std::string Counting::objection(const TrialKey& key, const Match* then) const {
 
 std::string Counting::objection(const Trial& trial) const {
   if (trial.status != TrialStatus::Valid) return "";
+  // A series counts as held; a derived metric is computed from others, so a trial has none.
   for (const plan::Metric& metric : plan_.metrics) {
     if (metric.kind != trial.key->kind || metric.derived) continue;
     if (trial.metrics.count(metric.name) || trial.series.count(metric.name)) continue;

@@ -1,6 +1,7 @@
 #pragma once
 
-// What the store holds, as plain records; analysis and report read these and nothing else.
+// The records of a results folder as plain structs: sessions, blocks, trials, runs. Analysis and report read these
+// and nothing else; journals hold them as JSON (entry.cpp).
 
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/ADT/StringRef.h>
@@ -33,21 +34,22 @@ inline constexpr llvm::StringLiteral kStatuses[] = {"running",    "valid",      
                                                     "infeasible", "interrupted", "invalid"};
 inline std::string_view toString(TrialStatus status) { return kStatuses[static_cast<size_t>(status)]; }
 
-/// Begins the environment class of what ran on null cards (nullgpu/), which compute nothing. The one mark by which they
-/// are known: no class with it is that of a real card, so nothing of the two is ever paired.
+/// Begins the environment class of null cards (nullgpu/), which compute nothing. It is their only mark: no class of
+/// a real card begins with it, so trials of the two are never paired.
 inline constexpr std::string_view kNullClass = "null-";
 inline bool isNullClass(std::string_view environment_class) {
   return environment_class.substr(0, kNullClass.size()) == kNullClass;
 }
 
-/// A point in time twice over. Only `boot` is subtracted, and only from one of the same boot of the same machine;
+/// One moment on two clocks. Only `boot` is subtracted, and only from one of the same boot of the same machine;
 /// `wall` is a label for people, since anyone may set that clock.
 struct Moment {
   double wall = 0;  // Unix time
   double boot = 0;  // seconds since the machine started, suspended ones included (CLOCK_BOOTTIME)
 };
 
-/// A worker program, and what its trials run on.
+/// The build of a worker program, and the class of environment that its trials run in. Trials count together only
+/// if both are equal.
 struct Worker {
   std::string build, environment_class;
 
@@ -57,15 +59,15 @@ struct Worker {
 
 /// Where the trials of a session run.
 struct SessionPlace {
-  std::vector<std::string> nodes;  // by name; several: a group over which trials may spread
+  std::vector<std::string> nodes;  // by name; several form a group over which trials may spread
   std::string lane;                // "local:3" where several lanes share these nodes
-  std::vector<std::string> boots;  // that must agree for it to go on: of the nodes, behind that of an engine elsewhere
+  std::vector<std::string> boots;  // must agree for a session to go on; an engine elsewhere has its own in front
 
   /// "node7", "n1+n2": what people call it, whichever lane it is.
   std::string machine() const { return llvm::join(nodes, "+"); }
-  /// With its lane: "node7, lane local:3".
+  /// The machine with its lane: "node7, lane local:3".
   std::string text() const { return machine() + (lane.empty() ? "" : ", lane " + lane); }
-  /// Whether it is on a node, or on a group that is called so.
+  /// Whether it is on a node, or on a group with that name.
   bool isOn(std::string_view name) const { return std::ranges::count(nodes, name) > 0 || machine() == name; }
   bool operator==(const SessionPlace&) const = default;
 };
@@ -91,35 +93,35 @@ struct Block {
   int64_t session = 0;
 };
 
-/// What a trial measured, and with what: all that decides for which plans it counts.
+/// Everything that decides for which plans a trial counts: what it measured, and with what.
 struct TrialKey {
   plan::Place place;
   plan::TrialKind kind = plan::TrialKind::Timed;
   std::string settings;  // canonical JSON of the kind's settings
-  std::string data;      // digest of the data, program and inputs that the point reads; "": it reads none
-  /// Of a command: how each of its metrics of this kind is read, and its expectations, as digests by name. A corrected
-  /// pattern makes another value.
+  std::string data;      // digest of the data, program and inputs that the point reads; "" if it reads none
+  /// For a command: how each of its metrics of this kind is read, and its expectations, as digests by name. A
+  /// corrected pattern makes another value, so such trials must be read anew.
   std::map<std::string, std::string> readings;
   std::string worker_build, environment_class;
 
   bool onNullCards() const { return isNullClass(environment_class); }
   auto operator<=>(const TrialKey&) const = default;
 };
-/// Trials of a store that agree share one.
+/// Trials of a store whose keys are equal share one object: 100,000 trials have a few hundred keys.
 using Key = std::shared_ptr<const TrialKey>;
 
-/// What is known of a trial before it runs: a journal's entry `begin` holds it.
+/// Everything that the engine knows of a trial before it runs; entry `begin` of a journal holds it.
 struct TrialStart {
   int64_t id = 0;
   int64_t block = 0, session = 0;
   unsigned position = 0;  // in the block's order
   unsigned attempt = 1;
   double started = 0;   // Unix time: a label, never subtracted
-  double limit = 0;     // seconds that it was given at most; 0: not known (of old stores)
-  int64_t run = 0;      // which started it; 0: not known (of old stores)
+  double limit = 0;     // seconds that it was given at most; 0: not known (old stores)
+  int64_t run = 0;      // the run that started it; 0: not known (old stores)
   std::string devices;  // JSON: the slots used; on several nodes each names its `node`
 
-  /// For plan::JsonRecord: what a journal's entry has of it as it is.
+  /// For base::JsonRecord: the members that a journal's entry holds as they are.
   void describe(auto& io) {
     io.field("trial", id);
     io.field("run", run);
@@ -135,7 +137,7 @@ struct TrialStart {
 /// The measured values of a trial; an entry `reread` replaces them. A value that is not finite diverged.
 struct TrialValues {
   std::map<std::string, double> metrics;
-  std::vector<std::string> not_on_device;  // metrics asked for that the worker said this device cannot give
+  std::vector<std::string> not_on_device;  // requested metrics that the worker cannot measure on this device
   std::map<std::string, std::vector<double>> series;
 
   void describe(auto& io) {
@@ -144,18 +146,18 @@ struct TrialValues {
       io.byName("metrics", metrics, [](auto& all, auto name, double& value) { all.measured(name, value); });
     io.optional("series", series);
   }
-  /// A value for a metric that the worker said its device cannot give; without one this stays so.
+  /// Takes a value for a metric that the worker could not give. Without a value the metric stays absent.
   void supply(const std::string& metric, std::optional<double> value) {
     if (value && std::erase(not_on_device, metric) > 0) metrics[metric] = *value;
   }
 };
 
-/// What came of it: the entry `end` holds it.
+/// The result of a trial; entry `end` of a journal holds it.
 struct TrialResult : TrialValues {
   TrialStatus status = TrialStatus::Running;
   std::string reason, log_tail;
-  double seconds = 0;                   // how long it took, by a clock that nobody sets
-  std::string environment_json = "{}";  // what the worker said of itself
+  double seconds = 0;                   // its duration, by a clock that nobody sets
+  std::string environment_json = "{}";  // what the worker said of itself, as JSON
   std::vector<std::string> notes;
 
   void describe(auto& io) {
@@ -167,26 +169,29 @@ struct TrialResult : TrialValues {
   }
 };
 
+/// One trial: its start, its result and its key. A trial whose end was not seen is Running.
 struct Trial : TrialStart, TrialResult {
-  Key key;  // never null of a trial that was read from a store
+  Key key;  // never null in a trial that was read from a store
 
   const plan::Place& place() const { return key->place; }
   bool onNullCards() const { return key->onNullCards(); }
-  /// On how many nodes it ran, as its devices say.
+  /// The number of nodes that it ran on, according to `devices`; at least 1.
   unsigned nodes() const;
 };
 
-/// What the trials of a run must agree in, besides point, kind and settings, for stored ones to count
+/// Everything in which the trials of a run must agree, besides point, kind and settings, so that stored ones count
 /// (docs/layers/store.md).
 struct Match {
   std::optional<Worker> built_in, command;  // those that the plan needs
-  /// By data path as in Plan::data_paths, commandKey, or path as in preparedFilesOf.
+  /// Digests, keyed by a data path (Plan::data_paths), by commandKey, or by a path of preparedFilesOf. A key with
+  /// isPartKey only explains a difference.
   std::map<std::string, std::string> data_digests;
 
+  /// The worker that a workload's trials need.
   const std::optional<Worker>& workerOf(const plan::Workload& workload) const {
     return workload.command ? command : built_in;
   }
-  /// Sorted, as in Session::workers.
+  /// Both workers, sorted as Session::workers are.
   std::vector<Worker> workers() const {
     std::multiset<Worker> all;
     for (const std::optional<Worker>& worker : {built_in, command})
@@ -196,18 +201,18 @@ struct Match {
   bool onNullCards() const { return std::ranges::any_of(workers(), &Worker::onNullCards); }
 };
 
-/// What the verdicts of a run are about, and how much was planned for them: what a later verdict has to know of it. It
-/// stands in the entry of the run's end.
+/// The claims that a run's verdicts are about, and how much was planned for them. Later verdicts need this to count
+/// looks. The entry of the run's end holds it.
 struct Judged {
   struct Planned {
     unsigned repeat = 0;
     std::vector<unsigned> looks;
-    std::optional<bool> adaptive;  // whether repetitions went on until intervals were narrow; absent: not known
+    std::optional<bool> adaptive;  // whether repetitions stopped by the width of intervals; absent: not known
   };
   std::map<plan::TrialKind, Planned> planned;
   std::set<std::string> subjects;  // plan::subjectOf each cell of a criterion with a confidence
 };
-/// Null: what was judged is not known.
+/// Null: unknown.
 using JudgedPtr = std::shared_ptr<const Judged>;
 
 /// One execution of a plan.
@@ -222,13 +227,13 @@ struct Run {
 
   /// Outcomes of runs after which nothing was wanted any more, so that their verdicts were no provisional ones.
   static constexpr std::string_view kComplete = "complete", kIncomplete = "incomplete", kNothingToDo = "nothing to do";
-  /// Of one whose writer died.
+  /// The outcome of a run whose writer died.
   static constexpr std::string_view kKilled = "killed";
-  /// Begins the outcome of one that ended at a look; the repetitions follow: "complete after 8".
+  /// Begins the outcome of a run that ended at a look; the repetitions follow: "complete after 8".
   static constexpr std::string_view kAtLook = "complete after ";
 
   bool endedAtLook() const { return outcome.starts_with(kAtLook); }
-  /// Whether its verdicts were final ones.
+  /// Whether its verdicts were final.
   bool saidVerdicts() const {
     return outcome == kComplete || outcome == kIncomplete || outcome == kNothingToDo || endedAtLook();
   }
@@ -241,27 +246,28 @@ struct BlockPlan {
   std::vector<plan::Place> places;  // in running order
 };
 
-/// A run that judged, or that was cut before it could, at what its trials and those before them had measured.
+/// A run that judged, or that ended before it could. It is a look at everything that its trials and the earlier
+/// ones measured.
 struct PastLook {
   int64_t run = 0;
-  bool said = false;     // its verdicts were no provisional ones
-  bool at_look = false;  // it ended at a look that was planned
+  bool said = false;     // its verdicts were final
+  bool at_look = false;  // it ended at a planned look
   JudgedPtr judged;  // null: its end does not say so, and its plan is not read any more; it may have judged anything
   /// Subjects of the reader's claims that it judged with another version of the program, other inputs or data.
   std::set<std::string> other_programs = {};
 };
 
-/// What a reader gets: everything that counts, or might, for one plan.
+/// Everything that counts, or might, for one plan.
 struct Results {
   std::vector<Session> sessions;
   std::vector<Block> blocks;
   std::vector<Trial>
       trials;  // those that count for the plan (docs/layers/store.md), Running and Interrupted ones left out
   std::vector<PastLook> looks = {};  // of all runs in the store, by number
-  uint64_t kept_not_counted = 0;     // trials of these points, or else of the study, that do not count, with why
+  uint64_t kept_not_counted = 0;     // trials of these points, or else of the study, that do not count
   std::vector<std::string> not_counted_reasons;
 
-  /// Whether these are measurements of cards that compute nothing.
+  /// Whether these are measurements of simulated GPUs, which compute nothing.
   bool onNullCards() const { return std::ranges::any_of(trials, &Trial::onNullCards); }
 };
 

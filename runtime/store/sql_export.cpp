@@ -1,4 +1,6 @@
-// `expc store export`: what a store holds, as a file of SQLite (docs/export.md).
+// `expc store export`: writes the records of a store as one SQLite file (docs/export.md). The file is made anew
+// under a temporary name and renamed, so it appears whole or not at all. SQLite is only an output format here: the
+// store never reads it.
 
 #include <fmt/format.h>
 #include <sqlite3.h>
@@ -15,8 +17,8 @@
 #include <vector>
 
 #include "runtime/base/failure.h"
-#include "runtime/files/files.h"
-#include "runtime/plan/json_record.h"
+#include "runtime/base/files/files.h"
+#include "runtime/base/json_record.h"
 #include "runtime/store/entry.h"
 #include "runtime/store/maintenance.h"
 #include "runtime/store/store.h"
@@ -62,15 +64,16 @@ CREATE VIEW point AS
   FROM run JOIN plan ON plan.hash = run.plan, json_each(plan.text, '$.points') AS p;
 )sql";
 
-/// What stands in a row; of a text and of numbers, which are a blob, no copy is made.
+/// A value in a row. Texts and series (which become blobs) are referred to, not copied.
 using Cell = std::variant<std::nullptr_t, int64_t, double, std::string_view, const std::vector<double>*>;
 
-/// A new file of SQLite. After an error nothing more is written.
+/// A new SQLite file that rows are added to. After the first error nothing more is written; code() tells it.
 class Tables {
  public:
   explicit Tables(const std::string& path) {
-    // Nobody else knows the file, and locks are not to be trusted on network file systems.
+    // Nobody else knows the file, so it needs no locks, and these cannot be trusted on network file systems.
     check(sqlite3_open_v2(path.c_str(), &db_, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, "unix-none"));
+    // A journal and syncs would protect a file that is thrown away after an error anyway.
     execute("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; BEGIN");
     execute(kTables);
   }
@@ -85,6 +88,8 @@ class Tables {
     if (code_ == SQLITE_OK) check(sqlite3_exec(db_, sql, nullptr, nullptr, nullptr));
   }
 
+  /// Adds a row to a table. Statements are prepared once per table; every row of a table has the same number of
+  /// cells.
   void add(const char* table, std::initializer_list<Cell> row) {
     sqlite3_stmt*& insert = inserts_[table];
     if (code_ == SQLITE_OK && !insert) {
@@ -110,10 +115,11 @@ class Tables {
   }
   static int bind(sqlite3_stmt* to, int column, std::nullptr_t) { return sqlite3_bind_null(to, column); }
   static int bind(sqlite3_stmt* to, int column, int64_t value) { return sqlite3_bind_int64(to, column, value); }
-  /// SQLite has no NaN, and its NULL is no value: what diverged is infinite there.
+  /// SQLite stores NaN as NULL, which means "not on this device" here. A value that diverged is stored as infinity.
   static int bind(sqlite3_stmt* to, int column, double value) {
     return sqlite3_bind_double(to, column, std::isnan(value) ? HUGE_VAL : value);
   }
+  // SQLITE_STATIC: values live until the row is written. An empty text needs a pointer, since a null one is NULL.
   static int bind(sqlite3_stmt* to, int column, std::string_view value) {
     return sqlite3_bind_text64(to, column, value.empty() ? "" : value.data(), value.size(), SQLITE_STATIC, SQLITE_UTF8);
   }
@@ -127,14 +133,16 @@ class Tables {
   int code_ = SQLITE_OK;
 };
 
-std::string jsonOf(llvm::json::Value value) { return plan::canonicalJson(value); }
+/// Members that hold structure are written as JSON texts, which SQLite can take apart (json_extract).
+std::string jsonOf(llvm::json::Value value) { return base::canonicalJson(value); }
 
 std::string jsonOf(const std::vector<Worker>& workers) {
   llvm::json::Array array;
-  for (const Worker& worker : workers) array.push_back(plan::written(worker));
+  for (const Worker& worker : workers) array.push_back(base::written(worker));
   return jsonOf(std::move(array));
 }
 
+/// A metric that the device cannot give has a row with NULL, so that it differs from one that was not asked for.
 void write(const Trial& trial, Tables& to) {
   const TrialKey& key = *trial.key;
   to.add("trial", {trial.id,
@@ -158,22 +166,23 @@ void write(const Trial& trial, Tables& to) {
                    key.data,
                    trial.devices,
                    trial.environment_json,
-                   jsonOf(plan::jsonTexts(trial.notes))});
+                   jsonOf(base::jsonTexts(trial.notes))});
   for (const auto& [name, value] : trial.metrics) to.add("metric_value", {trial.id, name, value});
   for (const std::string& name : trial.not_on_device) to.add("metric_value", {trial.id, name, nullptr});
   for (const auto& [name, numbers] : trial.series) to.add("series", {trial.id, name, &numbers});
 }
 
+/// Parents before children, so that references hold in this order.
 void write(const Contents& contents, Tables& to) {
   for (const auto& [id, session] : contents.sessions)
-    to.add("session", {id, session.where.machine(), jsonOf(plan::jsonTexts(session.where.nodes)), session.where.lane,
-                       jsonOf(plan::jsonTexts(session.where.boots)), jsonOf(session.workers), session.environment_json,
+    to.add("session", {id, session.where.machine(), jsonOf(base::jsonTexts(session.where.nodes)), session.where.lane,
+                       jsonOf(base::jsonTexts(session.where.boots)), jsonOf(session.workers), session.environment_json,
                        session.opened.wall, session.opened.boot, session.last_seen.wall, session.last_seen.boot});
   for (const auto& [hash, text] : contents.plans) to.add("plan", {hash, text});
   for (const auto& [id, run] : contents.runs)
     to.add("run", {id, run.study, run.plan_digest, run.plan_json, run.session, int64_t(run.match.onNullCards()),
-                   jsonOf(plan::written(run.match)), run.started.wall, run.started.boot, run.ended.wall, run.ended.boot,
-                   run.outcome, run.judged ? jsonOf(plan::written(*run.judged)) : std::string()});
+                   jsonOf(base::written(run.match)), run.started.wall, run.started.boot, run.ended.wall, run.ended.boot,
+                   run.outcome, run.judged ? jsonOf(base::written(*run.judged)) : std::string()});
   for (const auto& [id, plan] : contents.blocks)
     to.add("block", {id, plan.block.study, toString(plan.block.kind), int64_t(plan.block.number),
                      int64_t(plan.block.seed), plan.block.session, plan.settings, jsonOf(toJson(plan.places))});

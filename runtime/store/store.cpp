@@ -1,3 +1,8 @@
+// Opening, repairing and appending. Every write goes through append(): it checks the lease and the journal's file
+// first, then adds a line, then takes the same entry into memory, so that memory never holds what the disk refused.
+// Three faults are repaired here: a dead writer's open work is ended (closeDead), results that a full disk refused
+// are taken from the spool (takeSpooled), and a journal that somebody removed is written again (writeAgain).
+
 #include "runtime/store/store.h"
 
 #include <fcntl.h>
@@ -17,7 +22,8 @@
 
 #include "runtime/base/descriptor.h"
 #include "runtime/base/failure.h"
-#include "runtime/files/files.h"
+#include "runtime/base/files/files.h"
+#include "runtime/base/hash.h"
 
 namespace expc::store {
 namespace {
@@ -25,7 +31,7 @@ namespace {
 /// The last expc that read results of before 23 November 2026, which had no journals.
 constexpr const char* kLastWithDatabases = "cff9634a";
 
-// Looks at a folder that somebody may be removing.
+/// A folder that is being removed loses its files one after another: wait up to 1 s for the journal's turn.
 constexpr int kLooks = 50;
 constexpr useconds_t kBetween = 20'000;  // 1 s in all
 
@@ -43,13 +49,14 @@ llvm::Error refuseDatabaseAlone(const std::string& folder) {
       path, folder, kJournalFolder, kLastWithDatabases);
 }
 
-/// Only this user may have made it: others may write in /tmp too.
+/// The spool file of a store for this user. $TMPDIR may be shared, so the name holds the user's number and
+/// openSpool checks the owner.
 std::string spoolPath(const std::string& store) {
   const char* folder = std::getenv("TMPDIR");
   return fmt::format("{}/expc-spool-{}-{}.jsonl", folder && *folder == '/' ? folder : "/tmp", getuid(), store);
 }
 
-/// None and errno where it cannot be opened or is not a file of ours.
+/// No descriptor, and errno, if the file cannot be opened or is not a regular file of this user.
 base::Descriptor openSpool(const std::string& path, int flags) {
   base::Descriptor fd(open(path.c_str(), flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600));
   struct stat state{};
@@ -58,8 +65,8 @@ base::Descriptor openSpool(const std::string& path, int flags) {
   return {};
 }
 
-/// Keeps an entry of the store of that name in $TMPDIR (or /tmp), durably. What comes back is always an error, which
-/// says where the entry is, or that it is lost.
+/// Keeps an entry of the store of that name in $TMPDIR (or /tmp), durably. Always returns an error: it says where
+/// the entry is, or that it is lost.
 llvm::Error spool(const std::string& store, const Entry& entry) {
   const std::string path = spoolPath(store), line = toLine(entry) + "\n";
   const base::Descriptor fd = openSpool(path, O_WRONLY | O_CREAT | O_APPEND);
@@ -74,7 +81,8 @@ llvm::Error spool(const std::string& store, const Entry& entry) {
                        std::strerror(error != 0 ? error : errno));
 }
 
-/// The lines that were kept of a store on this machine; none if there are none, or they are not ours.
+/// The lines of a store that this user's spool holds on this machine; none if there is no such file, or it is not
+/// ours.
 std::vector<Entry> spooled(const std::string& store) {
   std::vector<Entry> entries;
   const base::Descriptor fd = openSpool(spoolPath(store), O_RDONLY);
@@ -90,13 +98,13 @@ std::vector<Entry> spooled(const std::string& store) {
   return entries;
 }
 
-/// A random one, of a new folder's store.
+/// A random name for the store of a new folder.
 std::string newName() {
   std::random_device random;
   return fmt::format("{:08x}{:08x}{:08x}{:08x}", random(), random(), random(), random());
 }
 
-/// The number of the next record.
+/// The number of the next record: one more than the largest.
 int64_t nextOf(const auto& records) { return records.empty() ? 1 : std::max<int64_t>(0, records.rbegin()->first) + 1; }
 
 }  // namespace
@@ -133,6 +141,7 @@ llvm::Expected<Contents> readStore(const std::string& folder, const Journals& jo
 
 bool isStore(const std::string& folder) { return !firstJournal(folder).empty() || files::isThere(databaseIn(folder)); }
 
+/// Only the first line is named: a long list would hide it.
 void tellDamaged(const std::string& folder, const std::vector<DamagedLine>& damaged,
                  std::vector<std::string>& messages) {
   if (damaged.empty()) return;
@@ -145,6 +154,7 @@ void tellDamaged(const std::string& folder, const std::vector<DamagedLine>& dama
 llvm::Expected<Store> Store::openForReading(const std::string& folder, std::vector<std::string>& messages) {
   Store store;
   store.folder_ = folder;
+  // Asked before the journals are listed: a run that ends in between has written all its lines by then.
   const bool live = Lease::isLive(folder);
   auto journals = listJournals(folder);
   if (!journals) return journals.takeError();
@@ -174,6 +184,7 @@ llvm::Error Store::readJournals(std::vector<std::string>& messages) {
   auto journals = listJournals(folder_);
   if (!journals) return journals.takeError();
   before_ = std::move(*journals);
+  // A killed compaction may have left these: a later journal holds all that they hold.
   for (const std::string& name : before_.replaced)
     unlink(fmt::format("{}/{}/{}", folder_, kJournalFolder, name).c_str());
   if (before_.files.empty())
@@ -183,12 +194,14 @@ llvm::Error Store::readJournals(std::vector<std::string>& messages) {
   if (!contents) return contents.takeError();
   contents_ = std::move(*contents);
   tellDamaged(folder_, damaged, messages);
+  // The first journal gives a folder its name, which copies of the folder keep.
   name_ = contents_.name.empty() ? newName() : contents_.name;
   for (const auto& [number, key] : contents_.keys) keys_[*key] = number;
   return llvm::Error::success();
 }
 
-/// Writes the entries that an earlier run had no room for. They began in a journal of this folder and end in ours.
+/// Takes in results that an earlier run had no room for. These trials began in a journal of this folder and end in
+/// ours. The file is removed only once they are durable.
 llvm::Error Store::takeSpooled(std::vector<std::string>& messages) {
   std::vector<Entry> entries = spooled(name_);
   if (entries.empty()) return llvm::Error::success();
@@ -212,7 +225,8 @@ llvm::Error Store::takeSpooled(std::vector<std::string>& messages) {
   return llvm::Error::success();
 }
 
-/// Ends the open work of a dead engine at the last sign of life of its session.
+/// Ends what a dead engine left open: its trials are interrupted, at the last sign of life of their session, and
+/// its runs are killed.
 llvm::Error Store::closeDead() {
   std::vector<Entry> ends;
   for (const Trial& trial : unendedTrials()) {
@@ -221,6 +235,7 @@ llvm::Error Store::closeDead() {
     end.trial.session = trial.session;
     end.trial.status = TrialStatus::Interrupted;
     end.trial.reason = "expc died while it ran";
+    // Not later than that: nobody knows how long the trial went on.
     end.at = contents_.sessions.at(trial.session).last_seen;
     ends.emplace_back(std::move(end));
   }
@@ -235,12 +250,14 @@ llvm::Error Store::append(const Entry& entry, OnDisk when) {
   if (auto error = heartbeat()) return error;
   if (when != OnDisk::Sometime)  // the journal tells only once what the disk did not take
     if (auto error = settle()) return error;
+  // The journal is made with the first entry, so that a run that measures nothing leaves no file.
   if (!journal_) {
     const auto appears = whole_ ? JournalWriter::Appears::Whole : JournalWriter::Appears::AtOnce;
     auto journal = JournalWriter::create(folder_, before_.files, name_, appears);
     if (!journal) return journal.takeError();
     journal_ = std::move(*journal);
   }
+  // A hidden journal becomes durable as a whole, when it is published.
   if (auto error = journal_->append(entry, whole_ ? OnDisk::Sometime : when)) return error;
   contents_.take(entry);
   return llvm::Error::success();
@@ -248,6 +265,7 @@ llvm::Error Store::append(const Entry& entry, OnDisk when) {
 
 llvm::Error Store::beginWhole() {
   whole_ = true;
+  // Repairs made while opening stand in a journal of their own, which counts among the earlier ones.
   if (!journal_) return llvm::Error::success();
   before_.files.push_back(journal_->file());
   journal_.reset();
@@ -257,6 +275,7 @@ llvm::Error Store::beginWhole() {
 llvm::Expected<int64_t> Store::numberOf(const Key& key) {
   const auto [known, fresh] = keys_.try_emplace(*key, nextOf(contents_.keys));
   if (fresh)
+    // Without the line in the journal the number must not be used.
     if (auto error = append(KeyAdded{known->second, *key})) {
       keys_.erase(known);
       return error;
@@ -274,7 +293,8 @@ llvm::Error Store::touchSession(int64_t session, Moment at) { return append(Seen
 
 llvm::Expected<int64_t> Store::addRun(Run run) {
   run.id = nextOf(contents_.runs);
-  const PlanText plan{plan::shortHash(run.plan_json), std::move(run.plan_json)};
+  // A plan is written once per journal; runs refer to it by its hash.
+  const PlanText plan{base::shortHash(run.plan_json), std::move(run.plan_json)};
   if (plans_.insert(plan.hash).second)
     if (auto error = append(plan)) return error;
   if (auto error = append(RunBegan{run, plan.hash}, OnDisk::Now)) return error;
@@ -303,6 +323,7 @@ llvm::Expected<int64_t> Store::beginTrial(const Trial& trial) {
 
 llvm::Error Store::endTrial(const Trial& trial, Moment at) {
   TrialEnded end{trial, at};
+  // An excerpt or a merge is written whole or not at all, so nothing of it is spooled.
   llvm::Error error = append(end, OnDisk::WhenAwaited);
   if (whole_) return error;
   if (error) return keepElsewhere(std::move(error), end);
@@ -318,7 +339,8 @@ llvm::Error Store::settle() {
 }
 
 llvm::Error Store::keepElsewhere(llvm::Error error, const TrialEnded& end) {
-  // The lease may be another's by now: then the value is nobody's. Else the disk is in the way, and another may not be.
+  // If the lease is lost, the value belongs to nobody. Otherwise only the disk is in the way, and the spool may
+  // take it.
   if (auto lost = heartbeat()) {
     llvm::consumeError(std::move(error));  // it says the same, or what comes of it
     return lost;
@@ -340,6 +362,8 @@ llvm::Error Store::heartbeat() {
   return journal_ && !whole_ && journal_->isLost() ? writeAgain() : llvm::Error::success();
 }
 
+/// Writes all lines into a new journal, and tells what happened. If that fails too, keeps them outside of the
+/// folder.
 llvm::Error Store::writeAgain() {
   const std::string name = journal_->file().name;
   auto again = journal_->again(before_.files, name_);
@@ -349,6 +373,7 @@ llvm::Error Store::writeAgain() {
                        /*lost=*/true);
   journal_ = std::move(*again);
   std::string also;
+  // Whoever removed our journal may have removed others, which we cannot write again.
   if (auto journals = listJournals(folder_); !journals)
     also = llvm::toString(journals.takeError());
   else if (!journals->missing.empty())
@@ -360,10 +385,14 @@ llvm::Error Store::writeAgain() {
   return llvm::Error::success();
 }
 
+/// After the folder was lost: keeps the lines of our journal outside of it, if the journal is gone too, and adds to
+/// `error` where they are.
 llvm::Error Store::keepRemoved(llvm::Error error, bool lost) {
-  // Somebody who removes the folder may have removed the lease first, and comes to the journal next.
+  // Somebody who removes the folder may have removed the lease first, and comes to the journal next. If the lease
+  // is there again, another process took the folder over, and the journal is safe.
   const std::string lease = folder_ + "/" + std::string(kLeaseName);
   for (int look = 0; look < kLooks && kept_.empty() && journal_ && !whole_; ++look) {
+    // The file is certainly gone, or known to be unusable: the lines in memory are all that is left.
     if (lost || journal_->isRemoved()) {
       auto kept = journal_->keepElsewhere();
       kept_ = fmt::format("What this run measured in journal/{} is {}", journal_->file().name,

@@ -1,8 +1,9 @@
 #pragma once
 
-// Everything that was measured, in a results folder: journals that are only appended to, and in memory what they say.
-// One process writes (it holds the lease); readers write nothing and wait for nobody. A killed writer loses at most the
-// trial that ran.
+// The store: everything that was measured, in a results folder. On disk it is a set of journals that are only
+// appended to; in memory, records (Contents). One process writes (it holds the lease); readers write nothing and
+// wait for nobody. A killed writer loses at most the trial that ran. Which trials count for a plan is decided in
+// match.h.
 
 #include <llvm/Support/Error.h>
 
@@ -25,55 +26,58 @@
 
 namespace expc::store {
 
-/// All that the journals of a results folder say, as records in memory.
+/// All records that the journals of a results folder hold.
 struct Contents {
   Contents() = default;
   Contents(Contents&&) = default;  // `attempts` points into `trials`, whose elements stay where they are
   Contents& operator=(Contents&&) = default;
 
-  /// Reads `journals` of `folder`. The content of a damaged line, and what refers to it, is left out and told.
+  /// Reads `journals` of `folder`. A damaged line is left out, with everything that refers to it, and named in
+  /// `damaged`.
   static llvm::Expected<Contents> read(const std::string& folder, const Journals& journals,
                                        std::vector<DamagedLine>& damaged);
 
-  /// Takes what an entry says. False if it refers to what is not there, or says twice what can be said once: then
-  /// nothing of it is taken.
+  /// Takes the record of an entry. Returns false, and takes nothing, if the entry refers to a record that is not
+  /// there, or repeats what can be said only once.
   bool take(Entry entry);
 
-  /// Above every number of the study's blocks of a kind; 0 where there is none.
+  /// One more than the largest number of the study's blocks of a kind; 0 if there is none.
   uint64_t nextBlockNumber(const std::string& study, plan::TrialKind kind) const;
-  /// The trials of a block, of whatever status, by id.
+  /// The trials of a block, whatever their status, by id.
   std::vector<Trial> trialsOf(int64_t block) const;
 
-  std::string name;  // the store's; "" where no journal is
+  std::string name;  // the store's; "" if there is no journal
   std::map<int64_t, Session> sessions;
   std::map<std::string, std::string> plans;  // texts by their hashes
-  std::map<int64_t, Run> runs;               // of each, `plan_json` is the hash
+  std::map<int64_t, Run> runs;               // `plan_json` of each is the hash
   std::map<int64_t, BlockPlan> blocks;
   std::map<int64_t, Key> keys;
-  std::map<int64_t, Trial> trials;  // their keys, blocks, sessions and runs are there; run 0: it is not known
+  std::map<int64_t, Trial> trials;  // their keys, blocks, sessions and runs exist; run 0: not known
   std::map<std::tuple<int64_t, unsigned, unsigned>, const Trial*> attempts;  // by block, position and attempt
-  std::map<Origin, int64_t> adopted;                                         // our numbers
+  std::map<Origin, int64_t> adopted;                                         // our numbers for records of other stores
 };
 
-/// Whether anything was ever measured in this folder.
+/// Whether the folder holds results.
 bool isStore(const std::string& folder);
 
-/// Where the output of a command's trial is kept, below a results folder.
+/// The path below a results folder where the output of a command's trial is kept.
 std::string keptOutput(const std::string& results, int64_t trial);
-/// Takes what a trial's program wrote along to another folder, where the trial has another number; nothing where none
-/// is kept.
+/// Copies the kept output of a trial to another folder, where the trial has another number. Does nothing if no
+/// output was kept.
 llvm::Error copyOutput(const std::string& from, int64_t trial, const std::string& to, int64_t number);
 
 /// "no results in 'DIR' …", with the way out.
 llvm::Error noResults(const std::string& folder);
 
-/// Reads the journals of a folder. An error too if there are none, with the way out.
+/// Reads the journals of a folder. It is an error if there are none, and the error says what to do.
 llvm::Expected<Contents> readStore(const std::string& folder, const Journals& journals,
                                    std::vector<DamagedLine>& damaged);
-/// Tells that some of the journals is damaged, if any is.
+/// Adds a message with the number of damaged lines and the first of them; nothing if there are none.
 void tellDamaged(const std::string& folder, const std::vector<DamagedLine>& damaged,
                  std::vector<std::string>& messages);
 
+/// A results folder opened for reading or writing. Not thread-safe. Records that it returns pointers to stay where
+/// they are as long as it lives.
 class Store {
  public:
   /// Takes the lease of `folder` (made if missing) and reads the journals. What a dead engine left running is marked as
@@ -86,18 +90,19 @@ class Store {
 
   Store(Store&&) noexcept = default;
 
-  /// The results that count for `plan`. Without `match`, the newest run of the same study in this store sets it, if
-  /// that run put as many blocks beside each other as the plan does. If there is none, the results are empty and say
-  /// why, also where trials of the points were measured for other studies. Results of simulated GPUs count only where
-  /// there are no others.
+  /// The results that count for `plan`. Without `match`, the newest run of the same study sets it, provided that
+  /// run executed as many blocks at a time as the plan does (design.share). Without such a run the results are
+  /// empty and give the reason, also if the points' trials were measured for other studies. Results of simulated
+  /// GPUs count only if there are no others.
   Results load(const plan::Plan& plan, const std::optional<Match>& match = std::nullopt) const;
-  /// The results without a match; `null_cards`, if given, takes only runs on simulated GPUs, or only the others.
+  /// The results without a match; `null_cards`, if given, restricts the runs to those on simulated GPUs, or to the
+  /// others.
   Results loadLatest(const plan::Plan& plan, std::optional<bool> null_cards) const;
-  /// Every trial of the plan's points that has ended, by whatever key, by id.
+  /// Every ended trial of the plan's points, whatever its key, by id.
   std::vector<Trial> endedTrials(const plan::Plan& plan) const;
-  /// Trials whose end is not recorded, by id; beside a living writer those that run.
+  /// Trials whose end is not recorded, by id; beside a living writer these are running.
   std::vector<Trial> unendedTrials() const;
-  /// The run whose match load() takes. Null where there is none, like the next two.
+  /// The run whose match load() takes. Null if there is none, like the next two.
   const Run* latestRun(const plan::Plan& plan) const;
   /// The newest session on the same nodes, in the same lane.
   const Session* latestSession(const SessionPlace& place) const;
@@ -113,32 +118,32 @@ class Store {
   llvm::Error endRun(int64_t run, Moment at, std::string_view outcome, JudgedPtr judged = nullptr);
   llvm::Expected<int64_t> addBlock(BlockPlan block);
   llvm::Expected<int64_t> beginTrial(const Trial& trial);
-  /// Status, reason, log tail, seconds, metrics, series, environment and notes; also touches the session. It is on its
-  /// way to the disk then, and there once settle() returns.
+  /// Records a trial's result, and that its session goes on. The result is being written to the disk when this
+  /// returns; it is durable once settle() returns.
   llvm::Error endTrial(const Trial& trial, Moment at);
-  /// Waits until the last trial that ended is durable. What the disk does not take is kept elsewhere, and the error
-  /// says where.
+  /// Waits until the last trial that ended is durable. If the disk refuses it, it is kept in the spool, and the
+  /// error says where.
   llvm::Error settle();
-  /// Values of a trial that were read anew under another key: it is valid by that.
+  /// Records values of a trial that were read anew under another key; the trial is valid then.
   llvm::Error reread(const Trial& trial);
-  /// Notes that a record of another store is here now.
+  /// Notes that a record of another store is here now, under our number.
   llvm::Error adopt(Adopted entry);
-  /// Starts a write that becomes visible as a whole once close() succeeded, and not at all before; nothing is read
-  /// meanwhile.
+  /// Starts a write that becomes visible as a whole when close() succeeds, and not at all before. Nothing may be
+  /// read meanwhile.
   llvm::Error beginWhole();
 
-  /// Lets the lease show that this process lives; an error when another process took it. A journal that somebody
-  /// removed, replaced or cut is written once more from memory, and that is told.
+  /// Shows other machines that this process lives. Returns an error if another process took the lease. A journal
+  /// that somebody removed, replaced or cut is written once more from memory, and the listener is told.
   llvm::Error heartbeat();
-  /// Sets the listener that is told what happened to the folder meanwhile.
+  /// Sets the listener for messages about such repairs.
   void onNews(std::function<void(const std::string&)> tell) { tell_ = std::move(tell); }
-  /// Gives the lease back.
+  /// Makes everything durable and visible, and gives the lease back.
   llvm::Error close();
 
   const std::string& folder() const { return folder_; }
   /// The name that every copy of this store shares, and no other store has.
   const std::string& name() const { return name_; }
-  /// The journals of before this process.
+  /// The journals that existed before this process wrote.
   const Journals& journals() const { return before_; }
 
  private:
@@ -156,56 +161,57 @@ class Store {
   Contents contents_;
   Journals before_;  // the journals of others
   std::unique_ptr<JournalWriter> journal_;
-  std::optional<TrialEnded> unsettled_;  // on its way to the disk
-  bool whole_ = false;                   // our journal is there once we close
+  std::optional<TrialEnded> unsettled_;  // its write to the disk is under way
+  bool whole_ = false;                   // our journal appears only when we close
   std::string name_;
-  std::map<TrialKey, int64_t> keys_;  // numbers
+  std::map<TrialKey, int64_t> keys_;  // their numbers
   std::set<std::string> plans_;
   std::optional<Lease> lease_;
-  std::string kept_;  // where the lines of a journal are that was removed with its folder
+  std::string kept_;  // where a journal's lines are kept after its folder was removed
   std::function<void(const std::string&)> tell_ = [](const std::string&) {};
 };
 
-/// A part of what a store holds of a study: one machine, one build, one time. What two of them say can be compared.
+/// Selects a part of a study's results: one machine, one build, one time. Two parts can be compared.
 struct Part {
   std::optional<std::string> host;
   std::optional<int64_t> run;
-  std::optional<std::string> build;     // how the worker's build begins
-  std::optional<std::string> program;   // how a digest of the program or its data begins
-  std::optional<double> since, before;  // Unix time of the start
+  std::optional<std::string> build;     // begins the worker's build
+  std::optional<std::string> program;   // begins a digest of the program or its data
+  std::optional<double> since, before;  // Unix time at which a trial started
 
-  /// Whether a trial is of that run and of that time.
+  /// Whether a trial belongs to that run and that time.
   bool has(const Trial& trial) const {
     return (!run || trial.run == *run) && (!since || trial.started >= *since) && (!before || trial.started < *before);
   }
 };
 
+/// The results of one part, and what its run tells about them.
 struct PartResults {
   Results results;
-  /// The plan of the run that they count for, where it is of the same study as the one asked about: what that machine
-  /// could run and what not. Absent: the study was another one then, or is not read any more.
+  /// The plan of the run that they count for, if that plan is the one asked about: it says what that machine could
+  /// run. Absent if the study was another one then, or cannot be read any more.
   std::optional<plan::Plan> plan;
-  std::optional<unsigned> share;  // blocks that run put beside each other; absent where its plan is not read any more
-  /// For a part that leaves out trials of earlier runs on its machine: the results with them. Verdicts on those trials
-  /// were looks.
+  std::optional<unsigned> share;  // blocks that the run executed at a time; absent if its plan cannot be read any more
+  /// For a part that leaves out trials of earlier runs on its machine: the results with them. Verdicts on those
+  /// trials were looks at the same data.
   std::optional<Results> with_earlier = std::nullopt;
 };
 
-/// "measured with --jobs 2; …" with what makes its trials count.
+/// "measured with --jobs 2; …", with the option that makes its trials count.
 std::string measuredWithText(unsigned share);
 
-/// The results of the newest run of the study that is of this part, and was measured in it; empty if no run is. Results
-/// of simulated GPUs count only where there are no others.
+/// The results of the newest run of the study that belongs to this part. Nothing if no run does. Results of
+/// simulated GPUs count only if there are no others.
 std::optional<PartResults> loadPart(const Store& store, const plan::Plan& plan, const Part& part);
 
-/// Everything that a store holds of a plan's points, whether it counts or not: what an export writes.
+/// Everything that a store holds of a plan's points, whether it counts or not; exports write it.
 struct History {
-  std::vector<Trial> trials;  // those that ended, by whatever key; by id
+  std::vector<Trial> trials;  // ended trials, whatever their key; by id
   std::map<int64_t, Block> blocks;
   std::map<int64_t, Session> sessions;
 };
 
-/// Every trial of the plan's points that has ended, and is of the part, with its block and session.
+/// Every ended trial of the plan's points that belongs to the part, with its block and session.
 History history(const Store& store, const plan::Plan& plan, const Part& part = {});
 
 }  // namespace expc::store

@@ -1,5 +1,6 @@
-// The reading half of Store: finds the runs of a plan's study, decides which trials count for the plan, and says why
-// others do not. Contents of journals come in, results go out; judging them is left to analysis.
+// The reading half of Store: finds the runs of a plan's study, loads the trials that count for the plan, and says
+// why others do not. match.cpp has the rule for one trial; this file adds what needs the whole store: the run that
+// started a trial, seeds that repeat, and looks. Judging the results is left to analysis.
 
 #include <fmt/format.h>
 #include <llvm/ADT/StringRef.h>
@@ -20,19 +21,19 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/plan/json.h"
+#include "runtime/base/json.h"
 #include "runtime/store/store.h"
 
 namespace expc::store {
 namespace {
 
-/// The plan of a run; nothing where it is not read any more.
+/// The plan of a run; nothing if it cannot be read any more (it is older than the reader, or damaged).
 std::optional<plan::Plan> planOf(const Run& run, const Contents& contents) {
-  auto value = plan::parseJson(contents.plans.at(run.plan_json));
+  auto value = base::parseJson(contents.plans.at(run.plan_json));
   return llvm::expectedToOptional(value ? plan::planFromJson(*value) : llvm::Expected<plan::Plan>(value.takeError()));
 }
 
-/// Whether a run says all that is asked of it.
+/// Whether a run recorded everything about what it judged; runs of older versions did not.
 bool saysAll(const JudgedPtr& judged) {
   return judged &&
          std::ranges::all_of(judged->planned, [](const auto& kind) { return kind.second.adaptive.has_value(); });
@@ -48,8 +49,9 @@ JudgedPtr completed(const JudgedPtr& judged, const JudgedPtr& of_plan) {
   return std::make_shared<const Judged>(std::move(all));
 }
 
-/// Runs that judged, of whatever study: which of their trials count, and so how much was there, is the reader's matter.
-/// Those that do not say all of what they judged (of an older expc, or killed) are asked by their plans.
+/// All runs as looks, whatever their study: the reader decides which of their trials count. The plan of a run
+/// completes what its end does not say (an older expc, or a killed run); plans are parsed once each, since they are
+/// large.
 std::vector<PastLook> looksIn(const Contents& contents) {
   std::map<std::string, JudgedPtr> by_plan;
   std::vector<PastLook> looks;
@@ -66,10 +68,11 @@ std::vector<PastLook> looksIn(const Contents& contents) {
   return looks;
 }
 
-/// Subjects of the plan's claims that `run`, which judged, was asked about by `then`, with another version of the
-/// program: with another version of a workload, whose points have other ids, or with other files.
+/// Subjects of the current plan's claims that `run` judged with another version of the program: a raised version of
+/// a workload (whose points have other ids), or other files. `then` is the plan of that run.
 std::set<std::string> otherPrograms(const plan::Plan& now, const Match& match, const plan::Plan& then, const Run& run,
                                     const Judged& judged) {
+  // Ids differ between versions, so points are matched by workload and label.
   std::map<std::pair<std::string, std::string>, const plan::Point*> known;  // by workload and label
   for (const plan::Point& point : then.points) known[{then.workloads[point.workload].name, then.label(point)}] = &point;
   std::map<std::string, std::string> ids;  // of then, by those of now
@@ -95,13 +98,14 @@ std::set<std::string> otherPrograms(const plan::Plan& now, const Match& match, c
   return subjects;
 }
 
-/// The records of runs that started the trials of a plan's points: command, files and variables.
+/// Compares how trials were started with how the plan would start them now. Plans and texts are cached, since a
+/// store has many trials of few runs.
 class Runs {
  public:
   Runs(const Contents& contents, const plan::Plan& plan) : now_(plan), contents_(contents) {}
 
-  /// Why a trial is none of what the plan starts at its point; "" also where its run left no plan that can be read, so
-  /// that nothing more is known than its key.
+  /// The reason why the plan would not start this trial at its point; "" also if the run's plan cannot be read, so
+  /// that only the key is known.
   std::string objection(const Trial& trial) {
     const plan::Plan* then = planThen(trial.run);
     const auto* was = then ? startedAt(*then, trial.place().point) : nullptr;
@@ -115,13 +119,13 @@ class Runs {
     const std::string how = changes(named(*was), named(*is), false);
     return "started otherwise: " + (how.empty() ? "in another order" : how);
   }
-  /// Null of a run that is not known.
+  /// The match of a run; null if the run is not known.
   const Match* match(int64_t run) const {
     const auto found = contents_.runs.find(run);
     return found == contents_.runs.end() ? nullptr : &found->second.match;
   }
 
-  /// Null where it is not known, or not read any more.
+  /// The plan of a run; null if it is not known, or cannot be read any more.
   const plan::Plan* planThen(int64_t number) {
     const auto run = contents_.runs.find(number);
     if (run == contents_.runs.end()) return nullptr;
@@ -131,8 +135,8 @@ class Runs {
   }
 
  private:
-  /// The command that starts a point, worked out when asked for, since a plan may have very many points; null for a
-  /// point that the plan does not have.
+  /// The texts that start a point (startedWith), computed on demand, since a plan may have very many points. Null
+  /// for a point that the plan does not have.
   const std::vector<std::string>* startedAt(const plan::Plan& plan, const std::string& id) {
     const plan::Point* point = plan.findPoint(id);
     if (!point) return nullptr;
@@ -147,16 +151,18 @@ class Runs {
   std::unordered_map<const plan::Point*, std::vector<std::string>> texts_;
 };
 
+/// One line of Results::not_counted_reasons.
 std::string notCounted(uint64_t count, const std::string& why) {
   return fmt::format("{} trial{}: {}", count, count == 1 ? "" : "s", why);
 }
 
-/// Finds what counts for one plan; without a match all that ended.
+/// Selects the trials that count for one plan, and counts the others by reason; without a match all that ended are
+/// taken.
 class Loader {
  public:
   using Keep = std::function<bool(const Trial&)>;
 
-  /// Loads the results that count; `keep` restricts them to the trials that it holds of.
+  /// Loads the results that count; `keep`, if given, restricts them further.
   Loader(const Contents& contents, const plan::Plan& plan, const Match* match, Keep keep = nullptr)
       : keep_(std::move(keep)),
         contents_(contents),
@@ -171,6 +177,7 @@ class Loader {
       if (isOver(trial) && points.contains(trial.place().point)) consider(trial);
   }
 
+  /// Whether a trial has a result. Interrupted trials have none.
   static bool isOver(const Trial& trial) {
     return trial.status != TrialStatus::Running && trial.status != TrialStatus::Interrupted;
   }
@@ -188,6 +195,8 @@ class Loader {
     for (const int64_t id : sessions) results_.sessions.push_back(contents_.sessions.at(id));
     results_.looks = looksIn(contents_);
     findOtherPrograms();
+    // Nothing at these points, but trials under the study's name: say so, since a renamed factor looks like lost
+    // results.
     if (results_.trials.empty() && objections_.empty())
       if (const uint64_t elsewhere = ofStudyElsewhere())
         object("measured at points that the study no longer has; renaming a factor makes new points", elsewhere);
@@ -204,8 +213,8 @@ class Loader {
     }));
   }
 
-  /// Finds the looks at the plan's claims that were made with another version of the program. A run that measured
-  /// nothing repeats a verdict.
+  /// Marks looks at the plan's claims that were made with another version of the program. Runs that measured
+  /// nothing are left out, since they only repeated a verdict.
   void findOtherPrograms() {
     if (all_) return;
     const auto same = [&](const Run& run, const plan::Plan& then) {
@@ -223,11 +232,14 @@ class Loader {
       if (measured.contains(look.run)) look.other_programs = otherPrograms(plan_, match_, *then, run, *look.judged);
     }
   }
+  /// Counts a trial that does not count, by reason.
   void object(const std::string& why, uint64_t count = 1) {
     results_.kept_not_counted += count;
     objections_[why] += count;
   }
 
+  /// Takes a trial, or its objection. Objections by key are computed once per key; only their explanation (which
+  /// needs the trial's run) is made for each.
   void consider(const Trial& trial) {
     const auto [why, fresh] = of_key_.try_emplace(trial.key.get());
     if (fresh && !all_) why->second = counting_.objection(*trial.key);
@@ -241,13 +253,15 @@ class Loader {
       object(lacking);
   }
 
-  /// With the seed of a block the values of its trials come again: they count once, whatever the study was called.
-  /// Times do not come again on another machine, but for those of the same moment, which are a copy.
+  /// Leaves out repeated values. Two blocks with one seed compute the same values, whatever their studies are
+  /// called, so only the first block's trials count. Times are measured anew on another machine, so there they
+  /// count; but times of the same moment are copies.
   void leaveOutRepeatedSeeds() {
     std::map<std::pair<plan::TrialKind, uint64_t>, std::set<int64_t>> blocks;
     for (const Trial& trial : results_.trials) {
       blocks[{trial.key->kind, contents_.blocks.at(trial.block).block.seed}].insert(trial.block);
     }
+    // Nearly always each seed has one block; then nothing is compared.
     if (std::ranges::all_of(blocks, [](const auto& of_seed) { return of_seed.second.size() == 1; })) return;
     std::map<std::tuple<plan::TrialKind, uint64_t, plan::Place, std::string>, int64_t> first;
     const auto firstOf = [&](const Trial& trial, const std::string& when) -> int64_t& {
@@ -277,11 +291,11 @@ class Loader {
   Counting counting_;
   Runs runs_;
   Results results_;
-  std::unordered_map<const TrialKey*, std::string> of_key_;  // why trials with this key do not count; "" where they may
+  std::unordered_map<const TrialKey*, std::string> of_key_;  // by key: why its trials do not count; "" if they may
   std::map<std::string, uint64_t> objections_;
 };
 
-/// Whether a run measured what the part speaks of, but for where.
+/// Whether a run belongs to a part, whatever its machine.
 bool isOf(const Part& part, const Run& run) {
   const auto begins = [](const std::string& wanted) {
     return [&wanted](const std::string& text) { return text.starts_with(wanted); };
@@ -292,8 +306,8 @@ bool isOf(const Part& part, const Run& run) {
          (!part.program || std::ranges::any_of(run.match.data_digests | std::views::values, begins(*part.program)));
 }
 
-/// Where a part was measured: sessions there, and the runs that have trials in them. A run names the session of one
-/// lane only.
+/// The sessions on one machine, and the runs that have trials in them. A run names the session of only one of its
+/// lanes, so trials must be searched.
 class Somewhere {
  public:
   Somewhere(const Contents& contents, const std::optional<std::string>& host) {
@@ -308,11 +322,12 @@ class Somewhere {
   bool has(const Run& run) const { return has(run.session) || runs_.count(run.id) != 0; }
 
  private:
-  std::optional<std::set<int64_t>> sessions_;  // absent: wherever
+  std::optional<std::set<int64_t>> sessions_;  // absent: anywhere
   std::set<int64_t> runs_;
 };
 
-/// The newest run that `holds` holds of; one on null cards only where there is no other. Null where there is none.
+/// The newest run that `holds` accepts. A run on null cards is taken only if there is no other. Null if there is
+/// none.
 const Run* newestRun(const Contents& contents, llvm::function_ref<bool(const Run&)> holds) {
   const Run* on_null_cards = nullptr;
   for (const auto& [id, run] : std::views::reverse(contents.runs)) {
@@ -323,8 +338,9 @@ const Run* newestRun(const Contents& contents, llvm::function_ref<bool(const Run
   return on_null_cards;
 }
 
-/// Whether a run may say what must agree for a plan: one of its study that put as many blocks beside each other. The
-/// control of a plan that shares belongs to the values, and a plan without it would trust them unseen.
+/// Whether a run may say what must agree for a plan: it belongs to the study and executed as many blocks at a time.
+/// Blocks that share a machine disturb each other, and the control that shows how much (run.alone) is only in a
+/// plan with that number.
 class SharesAlike {
  public:
   SharesAlike(const Contents& contents, const plan::Plan& plan) : contents_(contents), plan_(plan) {}
@@ -339,18 +355,18 @@ class SharesAlike {
     if (!other_) other_ = known->second;
     return false;
   }
-  /// The number that the first differing run gave.
+  /// The number that the first run with another number gave.
   const std::optional<unsigned>& other() const { return other_; }
 
  private:
   const Contents& contents_;
   const plan::Plan& plan_;
-  std::unordered_map<std::string_view, std::optional<unsigned>> shares_;  // by plan; nullopt: not read any more
+  std::unordered_map<std::string_view, std::optional<unsigned>> shares_;  // by plan; nullopt: cannot be read any more
   std::optional<unsigned> other_;
 };
 
-/// The newest run of the plan's study, and like it; of those on null cards only where that is asked, or where it is
-/// not and there is no other.
+/// The newest run of the plan's study that executed as many blocks at a time. With `null_cards`, only runs on null
+/// cards, or only others; without, runs on null cards only if there are no others.
 const Run* newestAlike(const Contents& contents, SharesAlike& alike, std::string_view study,
                        std::optional<bool> null_cards) {
   const auto is_of = [&](const Run& run) {
@@ -383,6 +399,7 @@ std::optional<PartResults> loadPart(const Store& store, const plan::Plan& plan, 
   found.results = load([&](const Trial& trial) { return where.has(trial.session) && part.has(trial); });
   for (const Trial& trial : found.results.trials) last = std::max(last, trial.run);
   if (part.run || part.since || part.before)
+    // Earlier runs on this machine count as looks at what they measured, even if the part leaves them out.
     found.with_earlier = load([&](const Trial& trial) { return where.has(trial.session) && trial.run <= last; });
   if (found.with_earlier && found.with_earlier->trials.size() == found.results.trials.size())
     found.with_earlier.reset();
@@ -422,6 +439,8 @@ Results Store::loadLatest(const plan::Plan& plan, std::optional<bool> null_cards
     results.kept_not_counted += count;
     results.not_counted_reasons.push_back(notCounted(count, why));
   };
+  // No run says what must agree. Tell the user what lies in the store all the same: trials that were measured with
+  // another --jobs, or for other studies.
   const std::vector<Trial> kept = Loader(contents_, plan, nullptr).trials();
   if (alike.other()) {
     results.looks = looksIn(contents_);

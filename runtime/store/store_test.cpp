@@ -25,7 +25,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/plan/json.h"
+#include "runtime/base/json.h"
 #include "runtime/store/maintenance.h"
 #include "tests/support/plan/example_plan.h"
 #include "tests/support/store/store.h"
@@ -194,7 +194,7 @@ TEST_CASE("whether repetitions adapted is kept, and an older run that does not s
     Run run;
     run.session = fill(store).session;
     for (const JudgedPtr& judged : {judgedOf(plan), before, JudgedPtr()})
-      for (const std::string& text : {plan::canonicalJson(plan::toJson(plan)), std::string("{}")}) {
+      for (const std::string& text : {base::canonicalJson(plan::toJson(plan)), std::string("{}")}) {
         run.plan_json = text;
         const int64_t id = llvm::cantFail(store.addRun(run));
         llvm::cantFail(store.endRun(id, {102, 12}, "complete", judged));
@@ -456,7 +456,7 @@ TEST_CASE("without a match a run counts that put as many blocks beside each othe
     Run run;
     run.study = plan.study;
     run.session = filled.session;
-    run.plan_json = plan::canonicalJson(plan::toJson(of));
+    run.plan_json = base::canonicalJson(plan::toJson(of));
     run.match = usualMatch();
     run.match.built_in->environment_class = environment_class;
     llvm::cantFail(store.addRun(std::move(run)));

@@ -1,3 +1,7 @@
+// The doctor: one function for each property of the machine, each adding at most a finding or two. A finding says what
+// is so, why it matters for a measurement, and a command that mends it. What the machine does not tell is skipped or
+// noted.
+
 #include "runtime/validity/doctor.h"
 
 #include <fcntl.h>
@@ -30,29 +34,33 @@ using Findings = std::vector<Finding>;
 using base::readText;
 using llvm::StringRef;
 
-constexpr double kWatch = 0.5;   // seconds
-constexpr double kQuiet = 0.05;  // share of the cores that others may take unmentioned
+constexpr double kWatch = 0.5;   // seconds for which the machine is watched
+constexpr double kQuiet = 0.05;  // share of the cores that others may take without a finding
 const std::string kCpu = "/sys/devices/system/cpu";
 
+/// The frequency governor of the cores (kernel documentation, cpufreq).
 void governor(const machine::Machine& machine, const std::string& root, Findings& findings) {
   std::map<std::string, unsigned> found;
   for (const int core : machine.allowed)
     if (const auto text = readText(fmt::format("{}{}/cpu{}/cpufreq/scaling_governor", root, kCpu, core)))
       ++found[*text];
+  // Virtual machines and containers often hide the frequency of cores.
   if (found.empty())
     return findings.push_back({Weight::Note, "governor", "this machine does not say how its cores are clocked",
                                "clocks that change with the load cannot be seen here"});
   std::vector<std::string> others;
   for (const auto& [name, cores] : found)
     if (name != "performance") others.push_back(fmt::format("{} of {} cores", name, cores));
+  // One core with another governor is enough: a trial may get it.
   if (others.empty()) return findings.push_back({Weight::Fine, "governor", "performance on all cores"});
   findings.push_back({Weight::Spoils, "governor", fmt::format("{}", fmt::join(others, ", ")),
                       "cores are clocked up only after they were busy for a while, so short work looks slow",
                       "sudo cpupower frequency-set -g performance"});
 }
 
-/// Turbo: no two machines tell it alike.
+/// Turbo clocks. Intel's driver and the others have different files for it, one of them inverted.
 void turbo(const machine::Machine& machine, const std::string& root, Findings& findings) {
+  // no_turbo is 1 where turbo is off; boost is 1 where it is on.
   const auto intel = readText(root + kCpu + "/intel_pstate/no_turbo"),
              others = readText(root + kCpu + "/cpufreq/boost");
   if (!intel && !others) return;
@@ -64,6 +72,7 @@ void turbo(const machine::Machine& machine, const std::string& root, Findings& f
                             : "echo 0 | sudo tee /sys/devices/system/cpu/cpufreq/boost"});
 }
 
+/// Two hardware threads for each core.
 void smt(const machine::Machine& machine, const std::string& root, Findings& findings) {
   const auto active = readText(root + kCpu + "/smt/active");
   if (!active) return;
@@ -73,9 +82,12 @@ void smt(const machine::Machine& machine, const std::string& root, Findings& fin
                       "echo off | sudo tee /sys/devices/system/cpu/smt/control"});
 }
 
+/// The kernel's clock source: if the processor's counter (TSC) is not used, reading the time is slow.
 void clockSource(const machine::Machine& machine, const std::string& root, Findings& findings) {
   const auto name = readText(root + "/sys/devices/system/clocksource/clocksource0/current_clocksource");
   if (!name) return;
+  // hpet and acpi_pm are devices that only the kernel reads, and jiffies is coarse. The processor's counter and the
+  // clocks of hypervisors are read in the process (vDSO).
   if (*name != "hpet" && *name != "acpi_pm" && *name != "jiffies")
     return findings.push_back({Weight::Fine, "clock source", *name});
   return findings.push_back(
@@ -85,8 +97,10 @@ void clockSource(const machine::Machine& machine, const std::string& root, Findi
        "command line takes it all the same"});
 }
 
+/// Swap space, and how much of it is in use.
 void swapSpace(const machine::Machine& machine, const std::string& root, Findings& findings) {
   const std::string text = readText(root + "/proc/meminfo").value_or("");
+  // Lines such as "SwapTotal:  2097148 kB" (proc(5)); 0 for a line that is not there.
   const auto kib = [&](StringRef name) {
     StringRef rest = StringRef(text).split((name + ":").str()).second.ltrim();
     uint64_t value = 0;
@@ -95,6 +109,7 @@ void swapSpace(const machine::Machine& machine, const std::string& root, Finding
   };
   const uint64_t total = kib("SwapTotal"), free = kib("SwapFree");
   if (total == 0) return findings.push_back({Weight::Fine, "swap", "none"});
+  // Swap that is in use spoils; swap that could be used is only a note.
   if (free == total)
     return findings.push_back({Weight::Note, "swap", fmt::format("{} MiB, none of it in use", total >> 10),
                                "a program that grows too large becomes slow instead of running out of memory",
@@ -103,6 +118,7 @@ void swapSpace(const machine::Machine& machine, const std::string& root, Finding
                       "what was written out is read back in the middle of a trial", "sudo swapoff -a"});
 }
 
+/// A CPU quota of the control groups: the kernel stops the processes until the next period once it is used up.
 void quota(const machine::Machine& machine, const std::string& root, Findings& findings) {
   if (machine.cpu_quota <= 0) return;
   findings.push_back({Weight::Spoils, "quota", fmt::format("the control groups grant {:.4g} CPUs", machine.cpu_quota),
@@ -110,6 +126,7 @@ void quota(const machine::Machine& machine, const std::string& root, Findings& f
                       "start expc where no quota holds"});
 }
 
+/// A memory limit of the control groups.
 void memoryLimit(const machine::Machine& machine, const std::string& root, Findings& findings) {
   if (machine.memory_limit == 0) return;
   findings.push_back({Weight::Note, "memory limit",
@@ -118,7 +135,7 @@ void memoryLimit(const machine::Machine& machine, const std::string& root, Findi
                       "start expc where no such limit holds"});
 }
 
-/// Watches the machine while nothing of ours runs.
+/// Watches the machine for kWatch seconds while nothing of ours runs: whatever is busy is somebody else.
 void others(const machine::Machine& machine, const std::string& root, Findings& findings) {
   const auto before = readBusy(root);
   const MemoryCounts memory_before = readMemory(root);
@@ -127,10 +144,12 @@ void others(const machine::Machine& machine, const std::string& root, Findings& 
   const auto after = readBusy(root);
   const MemoryCounts memory = readMemory(root);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  // Cores that appeared or vanished in between are left out.
   double busy = 0;
   for (const auto& [core, seconds] : after)
     if (const auto was = before.find(core); was != before.end()) busy += seconds - was->second;
   const double share = after.empty() ? 0 : std::min(1.0, busy / (seconds * static_cast<double>(after.size())));
+  // Names are looked up only if they will be shown, since that reads all of /proc.
   const std::vector<std::string> who =
       share > kQuiet ? runningOthers(machine.allowed, familyOf(getpid(), root), root) : std::vector<std::string>();
   if (share <= kQuiet)
@@ -141,14 +160,16 @@ void others(const machine::Machine& machine, const std::string& root, Findings& 
                                     who.empty() ? "" : fmt::format(", such as {}", fmt::join(who, ", "))),
                         "trials wait for cores, caches and memory that others use",
                         "end them, or wait; `other_cpu 5%` in a design repeats the trials that they disturb"});
+  // Pressure is a total in seconds, so its growth over the watch is compared with a share of the watch.
   if (memory_before.pressure && memory.pressure && *memory.pressure - *memory_before.pressure > kQuiet * seconds)
     findings.push_back({Weight::Spoils, "memory", "somebody waits for memory", "pages are taken from whoever has them",
                         "end what takes the memory"});
 }
 
-/// How out of memory is told, and by what a trial's memory can be limited.
+/// Whether control groups can be made here. They tell for sure that a trial ran out of memory, and limit it.
 void groups(const machine::Machine& machine, const std::string& root, Findings& findings) {
   const base::ControlGroup own = base::controlGroup("memory", root);
+  // The folder must be this process's own group, and writable, for the launch server to make groups in it.
   if (own.own && access(own.folder.c_str(), W_OK) == 0)
     return findings.push_back({Weight::Fine, "control groups", "can be made here"});
   findings.push_back({Weight::Note, "control groups", "none can be made here",
@@ -156,7 +177,9 @@ void groups(const machine::Machine& machine, const std::string& root, Findings& 
                       "systemd-run --user --scope -p Delegate=yes expc run …"});
 }
 
+/// The state and the settings of one GPU.
 void card(const machine::Gpu& gpu, const Cards& cards, Findings& findings) {
+  // A card without any finding gets one that says that it is fine.
   const size_t before = findings.size();
   const auto add = [&](Weight weight, std::string what, std::string why, std::string mend) {
     findings.push_back({weight, fmt::format("GPU {}", gpu.index), std::move(what), std::move(why), std::move(mend)});
@@ -172,6 +195,7 @@ void card(const machine::Gpu& gpu, const Cards& cards, Findings& findings) {
     add(Weight::Spoils, fmt::format("is used by {}", fmt::join(names, ", ")),
         "they share its cores and its memory with every trial", "end them, or choose other cards with --devices");
   }
+  // With nothing running a card should not be held down; if it is, its cooling or supply is at fault.
   if (state->reasons & kThrottles)
     add(Weight::Spoils, fmt::format("is slowed down ({}, {} °C)", throttleText(state->reasons), state->celsius),
         "it works at a lower clock, for as long as the reason lasts", "mend its cooling or its power supply");
@@ -182,6 +206,7 @@ void card(const machine::Gpu& gpu, const Cards& cards, Findings& findings) {
     add(Weight::Note, "leaves the driver's state when nobody uses it (persistence is off)",
         "each first program wakes it up, and settings such as locked clocks are lost",
         fmt::format("sudo nvidia-smi -i {} -pm 1", gpu.index));
+  // Only a limit below the default is worth a word: the default is what others measure with.
   if (settings.power_limit && settings.power_default && *settings.power_limit < *settings.power_default)
     add(Weight::Note,
         fmt::format("may draw {:.0f} W, and could {:.0f} W", *settings.power_limit, *settings.power_default),
@@ -190,7 +215,7 @@ void card(const machine::Gpu& gpu, const Cards& cards, Findings& findings) {
   if (findings.size() == before) add(Weight::Fine, fmt::format("is free and cool ({} °C)", state->celsius), "", "");
 }
 
-/// The folder, or the nearest one above it that exists.
+/// The folder, or its nearest ancestor that exists.
 fs::path existing(const fs::path& folder) {
   std::error_code error;
   fs::path at = fs::absolute(folder, error);
@@ -198,9 +223,10 @@ fs::path existing(const fs::path& folder) {
   return at;
 }
 
-/// What a results folder needs: a file that is made, linked under a second name, which is how its lease is taken, and
-/// locked. Says what does not work; "" where all does.
+/// Tries what a results folder needs: making a file, giving it a second name (which is how its lease is taken), and
+/// locking it. Returns what does not work, as on some network file systems; "" if all does.
 std::string tryFolder(const fs::path& folder) {
+  // mkstemp gives the file a name that nobody else has.
   std::string file = (folder / "expc-doctor-XXXXXX").string();
   const int fd = mkstemp(file.data());
   if (fd < 0) return fmt::format("no file can be made in it ({})", std::strerror(errno));

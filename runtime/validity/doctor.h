@@ -1,6 +1,7 @@
 #pragma once
 
-// What on this machine would spoil a measurement, and how it is mended. Nothing is changed.
+// Finds what on this machine would spoil a measurement, and says how to mend it; for `expc doctor`. It only reads and
+// watches, and changes nothing but a temporary file in the results folder.
 
 #include <string>
 #include <vector>
@@ -10,10 +11,11 @@
 
 namespace expc::validity {
 
+/// A property of the machine, good or bad, for people.
 struct Finding {
   enum class Weight {
     Fine,   // looked at, and good
-    Note,   // it can matter, and may be meant so
+    Note,   // it can matter, and may be intended
     Spoils  // it makes times differ that should not
   } weight = Weight::Fine;
   std::string subject;    // one word: "governor"
@@ -22,13 +24,14 @@ struct Finding {
   std::string mend = {};  // a command, or what to do; "" where it is fine or nothing can be done
 };
 
-/// Of clocks, cores, memory and whoever else is there. Takes half a second, in which the machine is watched.
+/// Examines clocks, cores, memory, limits and other users of the machine. Blocks for half a second, in which it watches
+/// the machine. `root` is put before /proc and /sys, for tests.
 std::vector<Finding> examineHost(const machine::Machine& machine, const std::string& root = "");
 
-/// Of the cards of `machine`, which nothing of ours uses now.
+/// Examines the GPUs of `machine`. No process of ours may use them at that moment.
 std::vector<Finding> examineCards(const machine::Machine& machine, const Cards& cards);
 
-/// Of the folder that will hold the results, which need not exist: whether it can be written and leased.
+/// Examines the folder that will hold the results, which need not exist: whether it can be written and leased.
 std::vector<Finding> examineFolder(const std::string& folder);
 
 }  // namespace expc::validity

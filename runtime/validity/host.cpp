@@ -1,3 +1,6 @@
+// Readers for /proc, /sys and NVML. Every file may be missing or unreadable (containers, virtual machines, old
+// kernels); then the value is absent and nobody is told here.
+
 #include "runtime/validity/host.h"
 
 #include <fmt/format.h>
@@ -23,12 +26,14 @@ using llvm::StringRef;
 
 constexpr size_t kNamedOthers = 3;
 
+/// A number with spaces around it; absent for anything else.
 std::optional<double> numberIn(StringRef text) {
   double value = 0;
-  text = text.trim();  // of which to_float takes nothing for 0
+  text = text.trim();  // to_float takes an empty text for 0
   return !text.empty() && llvm::to_float(text, value) ? std::optional(value) : std::nullopt;
 }
 
+/// A whole number with spaces around it; absent for anything else.
 std::optional<uint64_t> wholeIn(StringRef text) {
   uint64_t value = 0;
   return llvm::to_integer(text.trim(), value, 10) ? std::optional(value) : std::nullopt;
@@ -40,14 +45,16 @@ llvm::SmallVector<StringRef, 64> wordsOf(StringRef line) {
   return words;
 }
 
-/// False where the system does not tell a process's children.
+/// Adds a process and its descendants. False if the kernel does not tell a process's children.
 bool addFamily(int pid, const std::string& root, Family& family) {
+  // A process that was met before ends the recursion, so a changing tree cannot make it run forever.
   if (!family.pids.insert(pid).second) return true;
   const base::Process process = base::processOf(pid, root + "/proc");
-  if (process.state == '\0') return true;  // it is gone
+  if (process.state == '\0') return true;  // it has ended meanwhile
   *family.cpu_seconds += process.cpu_seconds;
   std::error_code error;
   for (const fs::directory_entry& task : fs::directory_iterator(fmt::format("{}/proc/{}/task", root, pid), error)) {
+    // Each thread lists the children that it has started.
     const auto children = readText(task.path().string() + "/children");
     if (!children && fs::exists(task.path(), error)) return false;
     for (const StringRef child : wordsOf(children.value_or("")))
@@ -57,7 +64,8 @@ bool addFamily(int pid, const std::string& root, Family& family) {
   return true;
 }
 
-// The part of NVML's binary interface that is used here (stable since driver 450).
+// The part of NVML's binary interface that is used here: nvmlProcessInfo_t and constants of nvml.h (stable since driver
+// 450).
 using Device = base::Nvml::Device;
 struct Process {
   unsigned pid;
@@ -71,14 +79,15 @@ constexpr size_t kMostProcesses = 256;
 
 }  // namespace
 
-/// By "cpu3 user nice system idle iowait irq softirq steal …": what was neither idle nor waiting, in seconds.
-/// Interrupts belong to nobody and are left out.
+/// Reads lines "cpu3 user nice system idle iowait irq softirq steal …" of /proc/stat, in ticks. Busy are user, nice,
+/// system and steal (which the host of a virtual machine took). Interrupts belong to nobody and are left out.
 std::map<int, double> readBusy(const std::string& root) {
   std::map<int, double> cores;
   const std::string text = readText(root + "/proc/stat").value_or("");
   for (const StringRef line : llvm::split(text, '\n')) {
     const auto words = wordsOf(line);
     int core = 0;
+    // Old kernels have fewer columns; without steal the sum would not be comparable.
     if (words.size() < 9) continue;
     StringRef number = words[0];
     if (!number.consume_front("cpu") || !llvm::to_integer(number, core, 10)) continue;
@@ -96,10 +105,11 @@ MemoryCounts readMemory(const std::string& root) {
     const auto [name, value] = line.split(' ');
     const std::optional<uint64_t> count = wholeIn(value);
     if (!count) continue;
+    // Pages read from swap and written to it (proc(5), vmstat).
     if (name == "pswpin" || name == "pswpout") counts.swapped_pages = counts.swapped_pages.value_or(0) + *count;
     if (name == "pgmajfault") counts.page_faults = *count;
   }
-  // "some avg10=0.00 avg60=0.00 avg300=0.00 total=373839527": microseconds.
+  // "some avg10=0.00 avg60=0.00 avg300=0.00 total=373839527": the total is in microseconds (kernel documentation, PSI).
   const std::string pressure = readText(root + "/proc/pressure/memory").value_or("");
   const auto words = wordsOf(StringRef(pressure).split('\n').first);
   if (words.empty() || words.front() != "some") return counts;
@@ -116,6 +126,7 @@ std::optional<double> readEnergy(const std::string& root) {
     const std::string name = entry.path().filename().string();  // "intel-rapl:0" is a package, "intel-rapl:0:0" a part
     if (!StringRef(name).starts_with("intel-rapl:") || std::ranges::count(name, ':') != 1) continue;
     const auto microjoules = numberIn(readText(entry.path().string() + "/energy_uj").value_or(""));
+    // The sum must be of all packages, or it would look like a saving.
     if (!microjoules) return std::nullopt;
     joules = joules.value_or(0) + *microjoules * 1e-6;
   }
@@ -151,6 +162,7 @@ std::vector<std::string> runningOthers(const std::vector<int>& cores, const Fami
     const auto pid = wholeIn(entry.path().filename().string());
     if (!pid || family.pids.count(static_cast<int>(*pid))) continue;
     const base::Process process = base::processOf(static_cast<int>(*pid), root + "/proc");
+    // State R also means waiting for a core; the core is then the last one that it ran on.
     if (process.state != 'R' || std::ranges::find(cores, process.core) == cores.end()) continue;
     found.push_back(processText(static_cast<int>(*pid), root));
     if (found.size() == kNamedOthers) break;
@@ -171,6 +183,7 @@ Cards::Cards(const std::string& library, const std::vector<std::string>& environ
     if (name.starts_with("NULLGPU_") && !std::getenv(name.str().c_str())) variables.set(name.str(), value.str());
   }
   library_ = std::make_unique<base::Nvml>(library);
+  // The first question makes the library of null cards read the variables, before they are restored.
   look(0);
 }
 
@@ -181,6 +194,7 @@ std::optional<CardState> Cards::look(unsigned index) const {
   CardState state;
   unsigned long long reasons = 0, millijoules = 0, errors = 0;
   unsigned milliwatts = 0;
+  // Each value by itself may be missing, for example on virtual GPUs, and keeps its default.
   if (nvml.call("nvmlDeviceGetCurrentClocksThrottleReasons", device, &reasons)) {
     state.reasons = reasons;
     state.working = (reasons & kIdle) == 0;
@@ -191,6 +205,7 @@ std::optional<CardState> Cards::look(unsigned index) const {
   if (nvml.call("nvmlDeviceGetTotalEnergyConsumption", device, &millijoules))
     state.joules = static_cast<double>(millijoules) * 1e-3;
   if (nvml.call("nvmlDeviceGetTotalEccErrors", device, kUncorrected, kVolatile, &errors)) state.ecc_errors = errors;
+  // With more processes than fit, NVML returns an error, and the card seems free.
   std::array<Process, kMostProcesses> processes{};
   auto count = static_cast<unsigned>(processes.size());
   if (nvml.call("nvmlDeviceGetComputeRunningProcesses_v3", device, &count, processes.data()))

@@ -1,7 +1,8 @@
 #pragma once
 
-// What this machine says of itself at a moment: /proc and /sys (`root` stands before each path: a folder of files in
-// tests), and of cards NVIDIA's management library, which is loaded at run time: a machine without it has no cards.
+// Reads what this machine tells about itself at a moment: /proc and /sys (proc(5), sysfs), and for GPUs NVIDIA's
+// management library (NVML), loaded at run time. Without NVML there are no cards. In tests `root` is a folder of files
+// that stands for /.
 
 #include <cstdint>
 #include <map>
@@ -15,61 +16,67 @@
 
 namespace expc::validity {
 
-/// Seconds that each core did something, or that a guest's host took it. They only grow, as do the counts below.
+/// Seconds that each core was busy since boot, or was taken by the host of a virtual machine. Counts here and below
+/// only grow, so callers take differences.
 std::map<int, double> readBusy(const std::string& root = "");
 
+/// Counts of memory shortage since boot; absent if the kernel does not tell.
 struct MemoryCounts {
   std::optional<uint64_t> swapped_pages, page_faults;
-  std::optional<double> pressure;  // seconds in which somebody waited for memory
+  std::optional<double> pressure;  // seconds in which some task waited for memory (PSI)
 };
 MemoryCounts readMemory(const std::string& root = "");
-/// What all processors took since some moment, in joules, by the counters of RAPL. These begin anew after some hours: a
-/// sum that is smaller than an earlier one says nothing. Nothing where there are none, or none may be read.
+/// Energy of all processors in joules, by the RAPL counters. They overflow after some hours, so a smaller sum than
+/// before says nothing. Absent if there are none or they may not be read (usually only by root).
 std::optional<double> readEnergy(const std::string& root = "");
-/// The load average of a minute.
+/// The load average over one minute.
 std::optional<double> readLoad(const std::string& root = "");
-/// The mean clock of these cores, in MHz.
+/// The mean clock rate of these cores in MHz; absent if a core does not tell its own.
 std::optional<double> readClock(const std::vector<int>& cores, const std::string& root = "");
 
-/// A process and all that descend from it.
+/// A process and all its descendants.
 struct Family {
   std::set<int> pids;
-  /// What they took, and those that are gone and were waited for. Nothing where the system does not say which
-  /// processes descend from one.
+  /// Processor time in seconds that they took, including children that have ended and were waited for. Absent if the
+  /// kernel does not tell a process's children (CONFIG_PROC_CHILDREN).
   std::optional<double> cpu_seconds;
 };
+/// The family of a process at this moment.
 Family familyOf(int pid, const std::string& root = "");
 
-/// Processes outside of `family` that were running on one of `cores` at this moment: "1234 (cc1plus)", three at most.
+/// Processes outside of `family` that run on one of `cores` at this moment, at most three: "1234 (cc1plus)".
 std::vector<std::string> runningOthers(const std::vector<int>& cores, const Family& family,
                                        const std::string& root = "");
 
-/// "1234 (cc1plus)"; "1234" of a process that cannot be seen.
+/// A process for people: "1234 (cc1plus)", or "1234" if it cannot be seen.
 std::string processText(int pid, const std::string& root = "");
 
+/// A GPU at a moment.
 struct CardState {
-  uint64_t reasons = 0;  // for which its clocks are held down, as NVML's bits
-  bool working = false;  // it does not idle
+  uint64_t reasons = 0;  // why its clocks are held down: bits nvmlClocksThrottleReason… of nvml.h
+  bool working = false;  // it is not idle
   unsigned clock_mhz = 0, celsius = 0;
   double watts = 0;
   std::optional<double> joules;        // since the driver was loaded
-  std::optional<uint64_t> ecc_errors;  // since then, that could not be corrected
-  std::vector<int> processes;          // that have it open
+  std::optional<uint64_t> ecc_errors;  // memory errors since then that were not corrected
+  std::vector<int> processes;          // processes that use it, in the numbers that NVML knows
 };
 
-/// What its owner has set.
+/// Settings that the owner of the machine has made.
 struct CardSettings {
   std::optional<bool> persistence;
   std::optional<double> power_limit, power_default;  // watts
 };
 
+/// The GPUs of this machine, as NVML sees them. Not thread-safe.
 class Cards {
  public:
-  /// `library`: the path of NVML, "" for none. `environment` has the variables of null cards ("NULLGPU_…=…"), which
-  /// their library reads when it is first asked, so that it sees what the workers do.
+  /// `library` is the path of NVML; "" for no cards. `environment` has the variables of null cards ("NULLGPU_…=…").
+  /// Their library reads them when it is first asked, so they are set for that moment, and it then sees what the
+  /// workers do.
   explicit Cards(const std::string& library, const std::vector<std::string>& environment = {});
 
-  /// Nothing of a card that does not answer.
+  /// The state, or the settings, of the GPU with this index of NVML; nothing if it does not answer.
   std::optional<CardState> look(unsigned index) const;
   std::optional<CardSettings> settings(unsigned index) const;
 

@@ -1,3 +1,6 @@
+// Monitor: from counters at several moments to the readings of a trial. All counters are totals, so a reading is a
+// difference; one that shrank (an overflow, a restarted driver) gives no reading (grown).
+
 #include "runtime/validity/monitor.h"
 
 #include <unistd.h>
@@ -9,19 +12,22 @@
 namespace expc::validity {
 namespace {
 
-// The kernel counts in hundredths of a second, in each core and each process.
+// Core seconds that a trial needs for a share of others. The kernel counts in ticks of 10 ms for each core and process,
+// so over less time rounding would look like disturbance.
 constexpr double kLeastCoreSeconds = 1;
-// Looking takes about a millisecond, which is more than a short trial does: those that follow each other quickly share
-// a look, and the end of one is where the next one's memory begins.
+// Seconds between two looks at least. A look takes about a millisecond, more than a short trial, so trials that follow
+// each other quickly share a look, and the count of memory at the end of one is that at the beginning of the next.
 constexpr double kLeastBetween = 0.1;
-// Above this it is worth a look at who they are.
+// Share of others above which their names are looked up.
 constexpr double kNoticeable = 0.05;
 
+/// Adds a process that is not in the list yet.
 void addOnce(std::vector<int>& pids, int pid) {
   if (std::ranges::find(pids, pid) == pids.end()) pids.push_back(pid);
 }
 
 template <typename T>
+/// The difference of two counts; absent if one is, or if the counter began anew.
 std::optional<T> grown(const std::optional<T>& before, const std::optional<T>& after) {
   return before && after && *after >= *before ? std::optional<T>(*after - *before) : std::nullopt;
 }
@@ -32,21 +38,26 @@ Monitor::Monitor(Cards cards, int pid, std::string root)
     : cards_(std::move(cards)), pid_(pid), root_(std::move(root)) {}
 
 void Monitor::begin(uint64_t number, std::vector<int> cores, const std::vector<unsigned>& cards, double now) {
+  // Time until now belongs to the trials that are under way already.
   look(now);
+  // The memory counts of the trial that ended just before serve as the beginning of this one.
   if (counted_ < 0 || now - counted_ >= kLeastBetween) count(now);
   Trial trial;
   trial.cores = std::move(cores);
   trial.began = now;
   trial.before = memory_;
   trial.joules_before = readEnergy(root_);
+  // The load is that before the trial, since its own processes raise it.
   trial.readings.load = load_;
   for (const unsigned index : cards) {
     Card card;
     card.readings.index = index;
     const auto state = cards_.look(index);
+    // A card that does not answer now gives no readings; the doctor names it.
     if (!state) continue;
     card.before = *state;
-    // Nothing of ours is on it now, whatever the numbers of processes mean where NVML takes them from.
+    // Before the start no process of ours is on the card. So all that are there are others, even if NVML reports
+    // numbers of another PID namespace.
     card.others = state->processes;
     trial.cards.push_back(std::move(card));
   }
@@ -61,6 +72,7 @@ void Monitor::look(double now) {
   looked_ = true;
   std::map<int, double> busy = readBusy(root_);
   Family family = familyOf(pid_, root_);
+  // Without a trial under way nobody needs the share, but the counts must be renewed all the same.
   if (!trials_.empty()) account(busy, family, now - at_);
   busy_ = std::move(busy);
   load_ = readLoad(root_);
@@ -74,19 +86,21 @@ void Monitor::count(double now) {
   counted_ = now;
 }
 
-/// What others took of the cores of all trials under way since the last look. It is shared out among these by their
-/// cores, since nobody says which trial a process of ours belongs to.
+/// Computes what others took of the cores of all trials under way since the last look, in core seconds, and shares it
+/// out by the trials' cores, since nothing tells which trial a process of ours belongs to.
 void Monitor::account(const std::map<int, double>& busy, const Family& family, double seconds) {
   std::set<int> cores;
   for (const auto& [number, trial] : trials_) cores.insert(trial.cores.begin(), trial.cores.end());
   double sum = 0;
   bool known = family.cpu_seconds && family_.cpu_seconds && !cores.empty();
   for (const int core : cores) {
+    // A core that went offline in between makes the share unknown.
     const auto before = std::as_const(busy_).find(core);
     const auto after = busy.find(core);
     known = known && before != std::as_const(busy_).end() && after != busy.end();
     if (known) sum += after->second - before->second;
   }
+  // Our processes may have run on other cores, too, and both counts are rounded; hence the clamp.
   const double own = known ? std::max(0.0, *family.cpu_seconds - *family_.cpu_seconds) : 0;
   const double share =
       known && seconds > 0 ? std::clamp((sum - own) / (seconds * static_cast<double>(cores.size())), 0.0, 1.0) : 0;
@@ -95,6 +109,7 @@ void Monitor::account(const std::map<int, double>& busy, const Family& family, d
     trial.accounted = trial.accounted && known;
     trial.core_seconds += core_seconds;
     trial.others_seconds += share * core_seconds;
+    // Once a trial: it reads all of /proc.
     if (share > kNoticeable && trial.readings.busy_others.empty())
       trial.readings.busy_others = runningOthers(trial.cores, family, root_);
   }
@@ -103,6 +118,7 @@ void Monitor::account(const std::map<int, double>& busy, const Family& family, d
 void Monitor::lookAt(Trial& trial, const Family& family) {
   Readings& readings = trial.readings;
   const auto mhz = has_clocks_ ? readClock(trial.cores, root_) : std::nullopt;
+  // A machine without clocks of cores gets none while we run, so it is not asked again.
   has_clocks_ = has_clocks_ && (mhz || trial.cores.empty());
   if (mhz) {
     readings.mhz_most = std::max(readings.mhz_most.value_or(*mhz), *mhz);
@@ -121,6 +137,7 @@ void Monitor::take(Card& card, const CardState& state, const Family& family) {
   readings.watts_most = std::max(readings.watts_most, state.watts);
   readings.joules = grown(card.before.joules, state.joules);
   readings.ecc_errors = grown(card.before.ecc_errors, state.ecc_errors);
+  // An idle card lowers its clock, which is no disturbance.
   if (state.working && state.clock_mhz > 0) {
     readings.clock_most = std::max(readings.clock_most, state.clock_mhz);
     readings.clock_least =
@@ -140,6 +157,7 @@ Readings Monitor::end(uint64_t number, double now) {
   const auto found = trials_.find(number);
   if (found == trials_.end()) return {};
   Trial trial = std::move(found->second);
+  // The last look counted for this trial, too; from here on it no longer shares the cores.
   trials_.erase(found);
   trial.readings.seconds = now - trial.began;
   settle(trial);
@@ -158,11 +176,13 @@ void Monitor::settle(Trial& trial) const {
   readings.page_faults = grown(before.page_faults, after.page_faults);
   if (const auto waited = grown(before.pressure, after.pressure); waited && readings.seconds > 0)
     readings.pressure = std::min(1.0, *waited / readings.seconds);
+  // The counter is that of the whole machine; with another trial beside it nobody knows whose energy it is.
   if (trial.alone) readings.joules = grown(trial.joules_before, readEnergy(root_));
   for (Card& card : trial.cards) {
     if (const auto state = cards_.look(card.readings.index))
       card.readings.joules = grown(card.before.joules, state->joules);
-    // A process that NVML names and that we do not know is somebody else's only where it knows ours.
+    // In a PID namespace NVML may report numbers that are not ours. Only if it named a process of ours as we do, an
+    // unknown number is somebody else's process.
     if (card.sees_ours)
       for (const int pid : card.unknown) addOnce(card.others, pid);
     for (const int pid : card.others) card.readings.others.push_back(processText(pid, root_));

@@ -1,6 +1,11 @@
 #pragma once
 
-// Looks at this machine before, during and after trials, several of which may be under way.
+// Watches this machine before, during and after trials, of which several may be under way: who else uses their cores
+// and cards, memory shortage, clocks, energy. The launcher calls it at each start and end and every second in between.
+// It collects readings and judges nothing (readings.h does).
+//
+// Other processes' share of the cores is what the cores did, less what our own processes took, so no list of processes
+// has to be watched.
 
 #include <cstdint>
 #include <map>
@@ -12,26 +17,29 @@
 
 namespace expc::validity {
 
+/// The watch over the trials of one launcher. Not thread-safe; costs about a millisecond for each look.
 class Monitor {
  public:
-  /// `pid`: the process from which all trials descend. `root`: before /proc and /sys.
+  /// All trials descend from the process `pid`. `root` is put before /proc and /sys, for tests.
   Monitor(Cards cards, int pid, std::string root = "");
 
-  /// A trial is about to start on these cores and cards. `now`: seconds by a clock that nobody sets.
+  /// A trial is about to start on these cores and cards (NVML indices). `now`: seconds by a clock that nobody sets.
   void begin(uint64_t trial, std::vector<int> cores, const std::vector<unsigned>& cards, double now);
-  /// To be called each second or so.
+  /// Looks at the machine on behalf of all trials under way; to be called about once a second.
   void look(double now);
-  /// The trial is over.
+  /// The trial is over: returns its readings; empty ones for an unknown trial.
   Readings end(uint64_t trial, double now);
-  /// Whether a trial is under way that was not looked at for a second.
+  /// Whether trials are under way and the last look is a second old.
   bool isDue(double now) const { return !trials_.empty() && now - at_ >= 1; }
 
  private:
+  /// A GPU of a trial.
   struct Card {
     GpuReadings readings;
     CardState before;
     std::vector<int> others;
-    bool sees_ours = false;  // it names processes by the numbers that we know
+    bool sees_ours = false;  // NVML named a process of ours, so it uses our process numbers
+    /// Processes on it that are not of our family, as NVML numbers them.
     std::vector<int> unknown;
   };
   struct Trial {
@@ -40,17 +48,21 @@ class Monitor {
     double began = 0;
     MemoryCounts before;
     std::optional<double> joules_before;
-    bool alone = true;  // no other trial was under way beside it
+    bool alone = true;  // no other trial was under way at the same time
     Readings readings;
     double core_seconds = 0, others_seconds = 0;
-    bool accounted = true;  // what others took could be told in each look
+    bool accounted = true;  // the share of others was known at each look
   };
 
-  /// What memory was asked for is read of each trial, however short: it is cheap, and nobody else's.
+  /// Reads the counts of memory. That is cheap, so it is done at the end of each trial, however short.
   void count(double now);
+  /// Adds to each trial what others took since the last look.
   void account(const std::map<int, double>& busy, const Family& family, double seconds);
+  /// Reads clocks and cards of one trial.
   void lookAt(Trial& trial, const Family& family);
+  /// Adds one look at a GPU to its readings.
   static void take(Card& card, const CardState& state, const Family& family);
+  /// Turns the counts of a trial that is over into its readings.
   void settle(Trial& trial) const;
 
   const Cards cards_;
@@ -61,8 +73,8 @@ class Monitor {
   MemoryCounts memory_;
   std::optional<double> load_;
   Family family_;
-  bool looked_ = false, has_clocks_ = true;  // machines without clocks of cores get none while we run
-  double at_ = 0, counted_ = -1;             // when it was looked at, and when memory was
+  bool looked_ = false, has_clocks_ = true;  // has_clocks_: false once a core told no clock
+  double at_ = 0, counted_ = -1;             // times of the last look, and of the last count of memory
 };
 
 }  // namespace expc::validity

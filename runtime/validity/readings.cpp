@@ -1,3 +1,6 @@
+// Readings: their JSON form, how readings of several machines combine, and the comparison with the limits of a design,
+// with texts for people.
+
 #include "runtime/validity/readings.h"
 
 #include <fmt/format.h>
@@ -5,19 +8,21 @@
 
 #include <algorithm>
 
-#include "runtime/plan/json_record.h"
+#include "runtime/base/json_record.h"
 
 namespace expc::validity {
 namespace {
 
-void describeGpu(plan::JsonRecord& io, GpuReadings& gpu) {
+void describeGpu(base::JsonRecord& io, GpuReadings& gpu) {
   io.field("index", gpu.index);
   io.field("looks", gpu.looks);
   io.optional("throttled", gpu.throttled);
   io.optional("reasons", gpu.reasons);
   std::vector<unsigned> mhz;
+  // JSON keeps the clocks as one pair, least first.
   if (gpu.clock_most > 0) mhz = {gpu.clock_least, gpu.clock_most};
   io.optional("mhz", mhz);
+  // JSON has the clocks as one pair [least, most]; absent if none was seen.
   if (mhz.size() == 2) gpu.clock_least = mhz[0], gpu.clock_most = mhz[1];
   io.field("celsius", gpu.celsius_most);
   io.field("watts", gpu.watts_most);
@@ -26,7 +31,7 @@ void describeGpu(plan::JsonRecord& io, GpuReadings& gpu) {
   io.optional("others", gpu.others);
 }
 
-/// What one machine does not tell, the other may.
+/// Combines two optional values; if only one is there, it stands alone.
 template <typename T, typename Join>
 void join(std::optional<T>& one, const std::optional<T>& other, Join both) {
   if (one && other)
@@ -35,15 +40,17 @@ void join(std::optional<T>& one, const std::optional<T>& other, Join both) {
     one = other;
 }
 
+/// An optional count as a number.
 std::optional<double> number(const auto& value) {
   return value ? std::optional(static_cast<double>(*value)) : std::nullopt;
 }
 
+/// The relative drop of a clock, 0 to 1; absent if no clock was seen.
 std::optional<double> drop(double least, double most) {
   return most > 0 ? std::optional(1 - least / most) : std::nullopt;
 }
 
-/// What a card's readings say of a limit.
+/// The reading of one card that a limit is about.
 std::optional<double> ofGpu(const GpuReadings& gpu, std::string_view limit) {
   if (limit == "other_gpu") return static_cast<double>(gpu.others.size());
   if (limit == "throttled" && gpu.looks > 0) return static_cast<double>(gpu.throttled) / gpu.looks;
@@ -51,6 +58,7 @@ std::optional<double> ofGpu(const GpuReadings& gpu, std::string_view limit) {
   return limit == "clock_drop" ? drop(gpu.clock_least, gpu.clock_most) : std::nullopt;
 }
 
+/// ": a, b" behind a sentence; "" for no names.
 std::string listed(const std::vector<std::string>& names) {
   return names.empty() ? "" : fmt::format(": {}", fmt::join(names, ", "));
 }
@@ -58,12 +66,14 @@ std::string listed(const std::vector<std::string>& names) {
 std::string percent(double share) { return fmt::format("{:.3g} %", share * 100); }
 std::string mebibytes(double bytes) { return fmt::format("{:.4g} MiB", bytes / (1 << 20)); }
 
-/// What a limit's name stands for, with what was seen.
+/// The text about an exceeded limit, with the value and the limit (`most`); for cards it names the first with that
+/// value.
 std::string textOf(const Readings& readings, std::string_view limit, double value, double most) {
   if (limit == "other_cpu")
     return fmt::format("others took {} of its cores ({} allowed){}", percent(value), percent(most),
                        listed(readings.busy_others));
   for (const GpuReadings& gpu : readings.gpus) {
+    // Exact comparison is right: `value` was taken from one of these cards.
     if (ofGpu(gpu, limit) != value) continue;
     if (limit == "other_gpu") return fmt::format("other processes are on GPU {}{}", gpu.index, listed(gpu.others));
     if (limit == "throttled")
@@ -81,8 +91,9 @@ std::string textOf(const Readings& readings, std::string_view limit, double valu
 
 }  // namespace
 
-void describe(plan::JsonRecord& io, Readings& readings) {
+void describe(base::JsonRecord& io, Readings& readings) {
   io.field("seconds", readings.seconds);
+  // Absent values are left out, so a reader tells "not known" from 0.
   io.optional("other_cpu", readings.other_cpu);
   io.optional("busy_others", readings.busy_others);
   io.optional("load", readings.load);
@@ -98,6 +109,7 @@ void describe(plan::JsonRecord& io, Readings& readings) {
 std::optional<double> energyOf(const Readings& readings) {
   std::optional<double> joules = readings.joules;
   if (!readings.gpus.empty()) {
+    // A card without energy makes the sum meaningless, so all must have one.
     joules = 0;
     for (const GpuReadings& gpu : readings.gpus) {
       if (!gpu.joules) return std::nullopt;
@@ -108,6 +120,8 @@ std::optional<double> energyOf(const Readings& readings) {
 }
 
 Readings together(const Readings& one, const Readings& other) {
+  // Shares, load and clocks are those of the worse machine, since one disturbed node delays the whole trial; counts and
+  // energies add up.
   constexpr auto most = [](auto a, auto b) { return std::max(a, b); };
   constexpr auto least = [](auto a, auto b) { return std::min(a, b); };
   constexpr auto sum = [](auto a, auto b) { return a + b; };
@@ -131,6 +145,7 @@ std::optional<double> valueOf(const Readings& readings, std::string_view limit) 
   if (limit == "swapped") return number(readings.swapped);
   if (limit == "page_faults") return number(readings.page_faults);
   if (limit == "pressure") return readings.pressure;
+  // clock_drop concerns cores and cards alike: the largest drop counts.
   std::optional<double> most;
   if (limit == "clock_drop" && readings.mhz_most) most = drop(readings.mhz_least.value_or(0), *readings.mhz_most);
   for (const GpuReadings& gpu : readings.gpus)
@@ -142,6 +157,7 @@ bool isOfCards(std::string_view limit) { return plan::Validity().limit(limit).ha
 
 std::vector<Flag> judge(const Readings& readings, const plan::Validity& validity) {
   std::vector<Flag> flags;
+  // A value equal to the limit is allowed, so that a limit of 0 means none at all.
   for (const plan::LimitRule& rule : plan::kLimits) {
     const std::optional<double> most = validity.limit(rule.name), value = valueOf(readings, rule.name);
     if (most && value && *value > *most) flags.push_back({rule.name, textOf(readings, rule.name, *value, *most)});

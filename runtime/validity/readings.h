@@ -1,6 +1,8 @@
 #pragma once
 
-// What was seen of a machine while a trial ran, which is kept with the trial, and whether it lets that count.
+// Readings: what was seen of a machine while a trial ran; and the rules that judge them. Readings are kept with the
+// trial as part of its environment, so that they can be shown, and judged again, later. docs/validity.md has the
+// limits.
 
 #include <cstdint>
 #include <optional>
@@ -10,73 +12,74 @@
 
 #include "runtime/plan/validity.h"
 
-namespace expc::plan {
+namespace expc::base {
 class JsonRecord;
 }
 
 namespace expc::validity {
 
-/// NVML's reasons for which a card's clocks are held down by heat or by what its power supply can give. A limit of
-/// power that its owner has set is none of them.
+/// Bits of nvmlClocksThrottleReasons (nvml.h) that count as throttling: hardware slowdown 0x8, thermal slowdown by
+/// software 0x20 and hardware 0x40, power brake 0x80. A power limit that the owner has set (0x4) is none of them.
 inline constexpr uint64_t kThrottles = 0x8 | 0x20 | 0x40 | 0x80;
 
-/// Of one card of a trial.
+/// Readings of one GPU of a trial.
 struct GpuReadings {
   unsigned index = 0;
-  unsigned looks = 0, throttled = 0;         // how often it was looked at, and held down then
-  uint64_t reasons = 0;                      // all for which it was, as NVML's bits
-  unsigned clock_most = 0, clock_least = 0;  // MHz, while it worked; 0: it was not seen to
+  unsigned looks = 0, throttled = 0;         // number of looks, and of those in which it was throttled
+  uint64_t reasons = 0;                      // all reasons that were seen, as bits of kThrottles
+  unsigned clock_most = 0, clock_least = 0;  // MHz while it worked; 0: it was not seen working
   unsigned celsius_most = 0;
   double watts_most = 0;
-  std::optional<double> joules;        // that it took
-  std::optional<uint64_t> ecc_errors;  // that could not be corrected
+  std::optional<double> joules;        // energy in joules
+  std::optional<uint64_t> ecc_errors;  // memory errors that were not corrected
   std::vector<std::string> others;     // processes that are not ours: "1234 (python3)"
   bool operator==(const GpuReadings&) const = default;
 };
 
-/// Of a trial. What a machine does not tell is absent.
+/// Readings of a trial; what a machine does not tell is absent.
 struct Readings {
   double seconds = 0;                    // from the first look to the last
-  std::optional<double> other_cpu;       // share of the trial's cores that others took, the host of a guest among them
-  std::vector<std::string> busy_others;  // some that were seen on these cores: "1234 (cc1plus)"
-  std::optional<double> load;            // the machine's, when it began
-  std::optional<uint64_t> swapped;       // bytes, of the machine
-  std::optional<uint64_t> page_faults;   // that read from a disk, of the machine
-  std::optional<double> pressure;        // share of the time in which somebody waited for memory
-  std::optional<double> mhz_most, mhz_least;  // of its cores: the mean at each look
-  std::optional<double> joules;               // that the processors took, of a trial that ran alone
+  std::optional<double> other_cpu;       // share of the trial's cores that others took, or a virtual machine's host
+  std::vector<std::string> busy_others;  // examples of processes on these cores: "1234 (cc1plus)"
+  std::optional<double> load;            // load average of the machine at the start
+  std::optional<uint64_t> swapped;       // bytes, whole machine
+  std::optional<uint64_t> page_faults;   // major page faults (from disk), whole machine
+  std::optional<double> pressure;        // share of the time in which some task waited for memory
+  std::optional<double> mhz_most, mhz_least;  // mean clock of its cores, extremes over looks
+  std::optional<double> joules;               // energy of the processors; only if the trial ran alone
   std::vector<GpuReadings> gpus;
   bool operator==(const Readings&) const = default;
 };
 
-/// The joules of a trial: of its cards, or of one on cores of the processors. Nothing where they are not known of each,
-/// or no counter moved: these move in steps of up to 100 ms, and nothing takes no energy.
+/// The energy of a trial in joules: of its cards, or of the processors for a trial without cards. Absent if it is not
+/// known for each card, or if no counter moved: counters move in steps of up to 100 ms, and no trial takes no energy.
 std::optional<double> energyOf(const Readings& readings);
 
-/// Of one trial, on two machines: the worst of each share, the sum of what is counted.
+/// Combines the readings of one trial on two machines: the worse of shares, the sum of counts and energies.
 Readings together(const Readings& one, const Readings& other);
 
-void describe(plan::JsonRecord& io, Readings& readings);
+/// The fields as JSON, for a trial's environment and an agent's reports.
+void describe(base::JsonRecord& io, Readings& readings);
 
-/// A limit that a trial lies above.
+/// A limit that a trial exceeds.
 struct Flag {
-  std::string_view limit;  // its name
+  std::string_view limit;  // name of the limit
   std::string text;        // "other processes took 48 % of its cores (5 % allowed): 1234 (cc1plus)"
 };
 
-/// What the readings say of a limit, in its unit; nothing where they do not.
+/// The reading that a limit is about, in the limit's unit; the worst over cards. Absent if there is no such reading.
 std::optional<double> valueOf(const Readings& readings, std::string_view limit);
 
-/// Whether it says something of a trial that has cards: these limits hold also where a study does not set them.
+/// Whether the limit is about cards. Such limits have defaults, so they hold even if a study does not set them.
 bool isOfCards(std::string_view limit);
 
-/// The limits that the readings lie above, in the order of plan::kLimits. A reading that is not there disturbs nothing.
+/// The limits that the readings exceed, in the order of plan::kLimits. A missing reading exceeds nothing.
 std::vector<Flag> judge(const Readings& readings, const plan::Validity& validity);
 
-/// "disturbed: …; …".
+/// The reason of an invalid trial: "disturbed: …; …".
 std::string disturbedText(const std::vector<Flag>& flags);
 
-/// "thermal slowdown, power brake": what NVML's bits of kThrottles stand for.
+/// The bits of kThrottles in words: "heat, by the driver, power brake".
 std::string throttleText(uint64_t reasons);
 
 }  // namespace expc::validity

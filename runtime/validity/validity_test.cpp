@@ -6,7 +6,7 @@
 #include <fstream>
 #include <utility>
 
-#include "runtime/plan/json_record.h"
+#include "runtime/base/json_record.h"
 #include "runtime/validity/doctor.h"
 #include "runtime/validity/monitor.h"
 #include "tests/support/folder.h"
@@ -16,7 +16,7 @@ using namespace expc::validity;
 
 namespace {
 
-/// A folder with the files of /proc and /sys that are looked at, for a machine with two cores.
+/// A folder with the files of /proc and /sys that are read, for a machine with two cores.
 class FakeMachine : public expc::test::TestFolder {
  public:
   FakeMachine() {
@@ -31,7 +31,7 @@ class FakeMachine : public expc::test::TestFolder {
     std::filesystem::create_directories(std::filesystem::path(path + file).parent_path());
     std::ofstream(path + file) << text;
   }
-  /// Seconds that each core was busy since the machine was started.
+  /// Sets how many seconds each core has been busy since boot.
   void cores(const std::vector<int>& seconds) const {
     std::string text = "cpu  1 2 3 4 5 6 7 8 0 0\n";
     for (size_t core = 0; core < seconds.size(); ++core)
@@ -147,7 +147,7 @@ TEST_CASE("a card that is slowed down, that others use, or whose memory errs dis
 
 namespace {
 
-/// What the fake NVML says of every card, while it lives.
+/// Sets the state that the fake NVML reports for every card, for its lifetime.
 struct FakeCard {
   explicit FakeCard(const std::string& state) { set(state); }
   ~FakeCard() { unsetenv("EXPC_FAKE_CARD"); }
@@ -209,8 +209,8 @@ TEST_CASE("readings go through JSON, and what is not there stays absent") {
   gpu.joules = 12.5;
   gpu.others = {"9 (b)"};
   readings.gpus = {gpu};
-  const auto read = [](llvm::json::Object object) { return plan::readRecord<Readings>(std::move(object), "readings"); };
-  CHECK(llvm::cantFail(read(plan::written(readings))) == readings);
+  const auto read = [](llvm::json::Object object) { return base::readRecord<Readings>(std::move(object), "readings"); };
+  CHECK(llvm::cantFail(read(base::written(readings))) == readings);
   auto refused = read(llvm::json::Object{{"seconds", "x"}, {"gpus", 7}, {"page_faults", -1}});
   REQUIRE(!refused);
   CHECK(llvm::toString(refused.takeError()).find("seconds") != std::string::npos);

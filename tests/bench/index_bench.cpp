@@ -7,7 +7,7 @@
 #include <chrono>
 #include <cmath>
 
-#include "runtime/analysis/judgement.h"
+#include "runtime/analysis/judge.h"
 #include "runtime/analysis/needs.h"
 #include "runtime/stats/distributions.h"
 

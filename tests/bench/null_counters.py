@@ -1,4 +1,4 @@
-"""What steps of a program in Python take and do on null cards, in the form of a rehearsal's rank (runtime/plan/trial.h)."""
+"""What steps of a program in Python take and do on null cards, in the form of a rehearsal's rank (runtime/protocol/trial.h)."""
 
 import ctypes
 import pathlib

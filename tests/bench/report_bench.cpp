@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "runtime/plan/json.h"
+#include "runtime/base/json.h"
 #include "runtime/plan/plan.h"
 #include "runtime/stats/distributions.h"
 #include "runtime/store/store.h"
@@ -71,7 +71,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   auto file = llvm::MemoryBuffer::getFile(argv[1]);
-  const auto plan = llvm::cantFail(plan::planFromJson(llvm::cantFail(plan::parseJson((*file)->getBuffer().str()))));
+  const auto plan = llvm::cantFail(plan::planFromJson(llvm::cantFail(base::parseJson((*file)->getBuffer().str()))));
   std::vector<std::string> messages;
   store::Store store = llvm::cantFail(store::Store::openForWriting(argv[2], messages));
   fill(store, plan, static_cast<unsigned>(std::atoi(argv[3])));

@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include "runtime/base/descriptor.h"
+#include "runtime/base/json.h"
 #include "runtime/engine/nodes/agent.h"
-#include "runtime/plan/json.h"
 #include "tests/fuzz/twice.h"
 
 namespace expc::fuzz {
@@ -32,7 +32,7 @@ void readAgentWords(const std::string& bytes) {
   receive(bytes);
   for (llvm::StringRef line : llvm::split(bytes, '\n')) {
     receive(("@expc " + line + "\n").str());
-    auto value = plan::parseJson(line);
+    auto value = base::parseJson(line);
     if (!worked(value)) continue;
     readTwice(*value, readRecord<engine::nodes::Introduction>);
     readTwice(*value, readRecord<engine::nodes::CopyTask>);

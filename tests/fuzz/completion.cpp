@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "cli/subcommand.h"
-#include "runtime/plan/printable.h"
+#include "runtime/base/printable.h"
 #include "tests/fuzz/folder.h"
 
 namespace expc::fuzz {
@@ -61,7 +61,7 @@ std::vector<std::string> offered(const std::vector<std::string>& arguments) {
   for (const llvm::StringRef line : llvm::split(llvm::StringRef(whole).drop_back(whole.empty() ? 0 : 1), '\n'))
     if (!whole.empty()) words.push_back(line.split('\t').first.str());
   for (const std::string& word : words)
-    hold(!word.empty() && plan::printable(word) == word, "a word holds nothing that steers a terminal or ends a line");
+    hold(!word.empty() && base::printable(word) == word, "a word holds nothing that steers a terminal or ends a line");
   return words;
 }
 

@@ -1,10 +1,11 @@
 #include "tests/fuzz/documents.h"
 
-#include "runtime/analysis/judgement.h"
+#include "runtime/analysis/judge.h"
+#include "runtime/analysis/results.h"
+#include "runtime/base/json.h"
 #include "runtime/cluster/jobs.h"
 #include "runtime/cluster/slurm.h"
 #include "runtime/engine/launch/worker_client.h"
-#include "runtime/plan/json.h"
 #include "runtime/plan/plan.h"
 #include "runtime/rehearsal/rehearsal.h"
 #include "runtime/report/html.h"
@@ -17,7 +18,7 @@ namespace {
 
 /// The document in `bytes`; nothing where they are no JSON.
 std::optional<llvm::json::Value> parsed(const std::string& bytes) {
-  auto json = plan::parseJson(bytes);
+  auto json = base::parseJson(bytes);
   if (json) return std::move(*json);
   hold(!llvm::toString(json.takeError()).empty(), "an error says something");
   return std::nullopt;
@@ -29,12 +30,12 @@ void readTwice(const std::string& bytes, Read read) {
   if (!json) return;
   auto document = read(*json);
   if (!document) return hold(!llvm::toString(document.takeError()).empty(), "an error says something");
-  const std::string written = plan::prettyJson(toJson(*document));
+  const std::string written = base::prettyJson(toJson(*document));
   const auto again = parsed(written);
   hold(again.has_value(), "what is written is JSON");
   auto same = read(*again);
   hold(static_cast<bool>(same), "what is written is read");
-  hold(plan::prettyJson(toJson(*same)) == written, "and is the same");
+  hold(base::prettyJson(toJson(*same)) == written, "and is the same");
 }
 
 }  // namespace
@@ -106,7 +107,7 @@ void readDescription(const std::string& bytes) {
   if (!worked(description)) return;
   hold(!description->build.empty(), "a worker has a build");
   for (const auto& [workload, parameter, level] : description->one_process)
-    hold(description->isOneProcess(workload, llvm::json::Object{{parameter, plan::jsonText(level)}}),
+    hold(description->isOneProcess(workload, llvm::json::Object{{parameter, base::jsonText(level)}}),
          "a level that one process takes is taken by one");
 }
 

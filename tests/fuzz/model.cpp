@@ -14,8 +14,8 @@
 #include <fstream>
 #include <ios>
 
+#include "runtime/base/json.h"
 #include "runtime/data/io/safetensors.h"
-#include "runtime/plan/json.h"
 #include "runtime/worker/llama/adapter_file.h"
 #include "runtime/worker/llama/folder.h"
 #include "runtime/worker/llama/random_weights.h"
@@ -35,7 +35,7 @@ void said(llvm::Error error) {
 /// A file with that header and as much data as the header's tensors ask for, within limits.
 std::string withHeader(llvm::StringRef header) {
   uint64_t data = 0;
-  if (auto json = plan::parseJson(header)) {
+  if (auto json = base::parseJson(header)) {
     if (const auto* object = json->getAsObject())
       for (const auto& [name, value] : *object) {
         const auto* tensor = value.getAsObject();
@@ -122,7 +122,7 @@ void readModel(const std::string& bytes) {
   asFile(withHeader(bytes));
   llvm::SmallVector<llvm::StringRef, 4> parts;
   llvm::StringRef(bytes).split(parts, "\n%%\n", /*MaxSplit=*/2);
-  if (auto json = plan::parseJson(parts[0])) {
+  if (auto json = base::parseJson(parts[0])) {
     if (auto config = llama::configFromJson(*json); !config) said(config.takeError());
   } else {
     said(json.takeError());

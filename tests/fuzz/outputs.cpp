@@ -2,8 +2,8 @@
 
 #include <llvm/ADT/StringExtras.h>
 
-#include "runtime/plan/json.h"
-#include "runtime/plan/json_record.h"
+#include "runtime/base/json.h"
+#include "runtime/base/json_record.h"
 #include "runtime/worker/command/readers.h"
 #include "tests/fuzz/hold.h"
 #include "tests/fuzz/twice.h"
@@ -42,17 +42,17 @@ void readOutput(const std::string& bytes) {
 
 void readWords(const std::string& bytes) {
   for (llvm::StringRef line : llvm::split(bytes, '\n')) {
-    if (auto event = plan::eventFromLine(line); worked(event)) {
-      const std::string written = plan::toLine(*event);
-      auto again = plan::eventFromLine(written);
+    if (auto event = protocol::eventFromLine(line); worked(event)) {
+      const std::string written = protocol::toLine(*event);
+      auto again = protocol::eventFromLine(written);
       hold(worked(again), "what is written is read");
-      hold(plan::toLine(*again) == written, "and is the same");
+      hold(protocol::toLine(*again) == written, "and is the same");
     }
-    auto value = plan::parseJson(line);
+    auto value = base::parseJson(line);
     if (!worked(value)) continue;
-    readTwice(*value, readRecord<plan::LaunchReply>);
-    readTwice(*value, readRecord<plan::LaunchRequest>);
-    readTwice(*value, readRecord<plan::TrialSpec>);
+    readTwice(*value, readRecord<protocol::LaunchReply>);
+    readTwice(*value, readRecord<protocol::LaunchRequest>);
+    readTwice(*value, readRecord<protocol::TrialSpec>);
   }
 }
 

@@ -7,8 +7,8 @@
 
 #include <set>
 
-#include "runtime/analysis/judgement.h"
-#include "runtime/plan/json.h"
+#include "runtime/analysis/judge.h"
+#include "runtime/base/json.h"
 #include "runtime/store/maintenance.h"
 #include "runtime/store/store.h"
 #include "tests/fuzz/folder.h"
@@ -51,7 +51,7 @@ void report(const std::string& folder) {
   std::set<std::string> studies;
   for (const auto& [id, run] : store->contents().runs) {
     if (studies.size() > 2 || !studies.insert(run.study).second) continue;
-    auto json = plan::parseJson(store->contents().plans.at(run.plan_json));
+    auto json = base::parseJson(store->contents().plans.at(run.plan_json));
     if (!worked(json)) continue;
     auto plan = plan::planFromJson(*json);
     if (worked(plan)) (void)analysis::judge(*plan, store->load(*plan));

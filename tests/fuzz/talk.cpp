@@ -8,7 +8,7 @@
 #include <random>
 
 #include "compiler/editor/server.h"
-#include "runtime/plan/json.h"
+#include "runtime/base/json.h"
 
 namespace expc::fuzz {
 
@@ -66,7 +66,7 @@ class Conversation {
   void heard(const llvm::json::Value& message) {
     const std::string text = editor::frame(message);
     const size_t body = text.find("\r\n\r\n");
-    llvm::Expected<llvm::json::Value> again = plan::parseJson(std::string_view(text).substr(body + 4));
+    llvm::Expected<llvm::json::Value> again = base::parseJson(std::string_view(text).substr(body + 4));
     expect(static_cast<bool>(again), "says what is no JSON");
     const llvm::json::Object* object = message.getAsObject();
     if (object && object->get("id") && !object->get("method")) ++answers_;

@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "runtime/plan/json_record.h"
+#include "runtime/base/json_record.h"
 #include "tests/fuzz/hold.h"
 
 namespace expc::fuzz {
@@ -15,12 +15,12 @@ template <typename Read>
 void readTwice(const llvm::json::Value& value, Read read) {
   auto first = read(value);
   if (!worked(first)) return;
-  const std::string written = plan::canonicalJson(toJson(*first));
-  auto parsed = plan::parseJson(written);
+  const std::string written = base::canonicalJson(toJson(*first));
+  auto parsed = base::parseJson(written);
   hold(worked(parsed), "what is written is JSON");
   auto again = read(*parsed);
   hold(worked(again), "what is written is read");
-  hold(plan::canonicalJson(toJson(*again)) == written, "and is the same");
+  hold(base::canonicalJson(toJson(*again)) == written, "and is the same");
 }
 
 /// A record that describe() has the fields of.
@@ -31,12 +31,12 @@ struct Described {
 
 template <typename Record>
 llvm::json::Object toJson(const Described<Record>& described) {
-  return plan::written(described.record);
+  return base::written(described.record);
 }
 
 template <typename Record>
 llvm::Expected<Described<Record>> readRecord(const llvm::json::Value& value) {
-  auto record = plan::readRecord<Record>(value, "a record");
+  auto record = base::readRecord<Record>(value, "a record");
   if (!record) return record.takeError();
   return Described<Record>{std::move(*record)};
 }

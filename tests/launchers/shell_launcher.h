@@ -8,10 +8,10 @@
 #include <csignal>
 #include <fstream>
 
+#include "runtime/base/json.h"
+#include "runtime/base/json_record.h"
 #include "runtime/engine/launch/clock.h"
 #include "runtime/engine/launch/launcher.h"
-#include "runtime/plan/json.h"
-#include "runtime/plan/json_record.h"
 
 namespace expc::engine::launch {
 /// Runs trials in a list of shells, one at a time in each: {"sh -c", "ssh node7 sh -c"}. A shell is a program and its
@@ -23,7 +23,7 @@ class ShellLauncher final : public Launcher {
   LauncherDescription describe() const override { return {"shells", unsigned(shells_.size())}; }
   llvm::Expected<uint64_t> start(const TrialRequest& request) override {
     const std::string spec = request.log_prefix + ".trial.json";
-    if (!(std::ofstream(spec) << plan::canonicalJson(plan::written(request.spec))))
+    if (!(std::ofstream(spec) << base::canonicalJson(base::written(request.spec))))
       return llvm::createStringError("cannot write " + spec);
     const uint64_t trial = next_++;
     unsigned shell = 0;  // one without a trial: there is one, since no more than lanes are started

@@ -12,21 +12,21 @@ OWN = "reads or writes what this process or its user has just made"
 
 # What is looked for, where it belongs, and who else may.
 RULES = [
-    ("opens files", r"MemoryBuffer::get(File|OpenFile|FileSlice)|fopen\(|std::[iw]?fstream|std::ifstream", "runtime/files/files.h", {
-        "runtime/files/files.cpp": "the opener",
-        **dict.fromkeys(("runtime/base/process.cpp", "runtime/machine/machine.cpp", "runtime/worker/serve/memory_group.cpp",
+    ("opens files", r"MemoryBuffer::get(File|OpenFile|FileSlice)|fopen\(|std::[iw]?fstream|std::ifstream", "runtime/base/files/files.h", {
+        "runtime/base/files/files.cpp": "the opener",
+        **dict.fromkeys(("runtime/base/process.cpp", "runtime/machine/probe.cpp", "runtime/worker/serve/memory_group.cpp",
                          "runtime/worker/serve/child.cpp",
                          "runtime/worker/profile/launching_threads.cpp", "runtime/worker/device/host.cpp", "runtime/validity/host.cpp",
                          "runtime/store/lease.cpp"), KERNEL),
         "runtime/worker/command/process.cpp": KERNEL + ", and the first line of a program that was started",
         **dict.fromkeys(("runtime/worker/serve/command_line.cpp", "runtime/worker/main/worker_main.cpp"), OWN)}),
     ("writes whole files", r"std::ofstream|raw_fd_ostream", "files::write", {
-        "runtime/files/files.cpp": "the writer", "runtime/report/python.cpp": "into a pipe"}),
+        "runtime/base/files/files.cpp": "the writer", "runtime/report/python.cpp": "into a pipe"}),
     ("removes folders", r"remove_all\(|remove_directories\(|nftw\(", "files::removeTree, which leaves mounts alone", {}),
-    ("reads JSON", r"json::parse\(", "plan::parseJson, which knows how deep", {
-        "runtime/plan/json.cpp": "the reader", **dict.fromkeys(("runtime/worker/profile/breakdown.cpp", "runtime/worker/workload/rehearsal.cpp"), OWN)}),
-    ("prints", r"llvm::(outs|errs)\(\)|std::c(out|err)\b|std::(fwrite|fputs|puts|printf)\(", "Console, or plan::tell of what is printable", {
-        "cli/console.cpp": "the printer", "runtime/plan/printable.cpp": "the printer"}),
+    ("reads JSON", r"json::parse\(", "base::parseJson, which knows how deep", {
+        "runtime/base/json.cpp": "the reader", **dict.fromkeys(("runtime/worker/profile/breakdown.cpp", "runtime/worker/workload/rehearsal.cpp"), OWN)}),
+    ("prints", r"llvm::(outs|errs)\(\)|std::c(out|err)\b|std::(fwrite|fputs|puts|printf)\(", "Console, or base::tell of what is printable", {
+        "cli/console.cpp": "the printer", "runtime/base/printable.cpp": "the printer"}),
 ]
 # A worker prints into its log, which is shown as any text of others.
 PRINTS_INTO_LOGS = "runtime/worker/"

@@ -13,10 +13,10 @@
 #include <utility>
 
 #include "runtime/base/failure.h"
+#include "runtime/base/files/files.h"
 #include "runtime/data/images/alike.h"
 #include "runtime/data/images/decode.h"
 #include "runtime/data/images/packed.h"
-#include "runtime/files/files.h"
 
 namespace expc::dataset {
 namespace {

@@ -21,8 +21,8 @@
 
 #include "runtime/base/descriptor.h"
 #include "runtime/base/failure.h"
+#include "runtime/base/files/files.h"
 #include "runtime/data/images/preparer.h"
-#include "runtime/files/files.h"
 
 namespace expc::dataset {
 namespace {

@@ -28,8 +28,8 @@
 
 #include "runtime/base/descriptor.h"
 #include "runtime/base/failure.h"
+#include "runtime/base/files/files.h"
 #include "runtime/base/split_mix.h"
-#include "runtime/files/files.h"
 
 namespace expc::dataset {
 namespace {

@@ -18,11 +18,11 @@
 #include <vector>
 
 #include "runtime/base/failure.h"
+#include "runtime/base/files/files.h"
 #include "runtime/base/parallel.h"
 #include "runtime/data/images/decode.h"
 #include "runtime/data/images/open.h"
 #include "runtime/data/images/preparer.h"
-#include "runtime/files/files.h"
 
 namespace expc::data {
 namespace {

@@ -16,9 +16,9 @@
 #include <utility>
 
 #include "runtime/base/failure.h"
+#include "runtime/base/files/files.h"
 #include "runtime/data/images/decode.h"
 #include "runtime/data/images/slots.h"
-#include "runtime/files/files.h"
 
 namespace expc::data {
 namespace {

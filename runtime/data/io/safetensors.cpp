@@ -21,8 +21,8 @@
 #include <tuple>
 
 #include "runtime/base/failure.h"
-#include "runtime/files/files.h"
-#include "runtime/plan/json.h"
+#include "runtime/base/files/files.h"
+#include "runtime/base/json.h"
 
 namespace expc::io {
 namespace {
@@ -126,7 +126,7 @@ llvm::Expected<SafeTensors> SafeTensors::parse(std::unique_ptr<llvm::MemoryBuffe
         fmt::format("a header of {} bytes announced, {} are there and {} allowed: truncated, or no safetensors file",
                     length, all.size() - kPrefix, kLargestHeader));
   const llvm::StringRef header = all.substr(kPrefix, length);
-  auto json = plan::parseJson(header);
+  auto json = base::parseJson(header);
   if (!json) return unless("header is no JSON: " + llvm::toString(json.takeError()));
   const auto* object = json->getAsObject();
   if (object == nullptr) return failure("{}: header is no JSON object", name);

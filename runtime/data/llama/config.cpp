@@ -13,8 +13,8 @@
 #include <cmath>
 
 #include "runtime/base/failure.h"
-#include "runtime/files/files.h"
-#include "runtime/plan/json.h"
+#include "runtime/base/files/files.h"
+#include "runtime/base/json.h"
 
 namespace expc::llama {
 namespace {
@@ -253,7 +253,7 @@ llvm::Expected<llvm::json::Value> readJsonFile(const std::string& path) {
   // A Git LFS pointer or a compressed file is a common slip; its error says what the file is.
   if (const auto form = files::formOf((*file)->getBuffer()); !form.empty())
     return base::failure("{}: no JSON but {}", path, form);
-  auto value = plan::parseJson((*file)->getBuffer());
+  auto value = base::parseJson((*file)->getBuffer());
   if (!value) return llvm::createStringError(path + ": " + llvm::toString(value.takeError()));
   return value;
 }

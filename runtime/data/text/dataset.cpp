@@ -14,7 +14,7 @@
 
 #include <optional>
 
-#include "runtime/plan/json.h"
+#include "runtime/base/json.h"
 
 namespace expc::text {
 namespace {
@@ -49,7 +49,7 @@ llvm::Expected<std::string> textOf(const llvm::json::Object& row, llvm::StringRe
   const auto* value = row.get(column);
   if (value == nullptr) return failure("there is no column '{}' (there are: {})", column.str(), columnsOf(row));
   const auto text = value->getAsString();
-  if (!text) return failure("'{}' is {}, expected a string", column.str(), plan::kindName(*value).str());
+  if (!text) return failure("'{}' is {}, expected a string", column.str(), base::kindName(*value).str());
   return text->str();
 }
 
@@ -93,7 +93,7 @@ llvm::Error refuseFields(const llvm::json::Object& object, llvm::ArrayRef<llvm::
     const bool agrees = says >= 0 && ((yes ? says : 1 - says) == 1 || !learnt);
     const bool known = yes || no || llvm::is_contained(own, name) || llvm::is_contained(kSeen, name);
     if (!known || agrees || isNothing(value)) continue;
-    const std::string text = plan::canonicalJson(value);
+    const std::string text = base::canonicalJson(value);
     return failure("'{}' is {}, which this build does not apply; remove the field, or the row", name.str(),
                    text.size() > 40 ? llvm::json::fixUTF8(text.substr(0, 40)) + "…" : text);
   }
@@ -104,7 +104,7 @@ llvm::Error refuseFields(const llvm::json::Object& object, llvm::ArrayRef<llvm::
 llvm::Expected<Message> messageOf(const llvm::json::Value& value) {
   const auto* object = value.getAsObject();
   if (object == nullptr)
-    return failure("it is {}, expected an object with role and content", plan::kindName(value).str());
+    return failure("it is {}, expected an object with role and content", base::kindName(value).str());
   auto role = textOf(*object, "role");
   if (!role) return role.takeError();
   auto content = textOf(*object, "content");
@@ -128,7 +128,7 @@ llvm::Expected<Conversation> messagesOf(const llvm::json::Object& row, llvm::Str
   const auto* list = value->getAsArray();
   if (list == nullptr)
     return failure("'{}' is {}, expected an array of messages; CSV has none, so conversations are in JSON or JSONL",
-                   column.str(), plan::kindName(*value).str());
+                   column.str(), base::kindName(*value).str());
   if (list->size() > kMostMessages)
     return failure("'{}' has {} messages, at most {} are taken", column.str(), list->size(), kMostMessages);
   Conversation conversation;

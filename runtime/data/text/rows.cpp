@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/files/csv.h"
-#include "runtime/files/files.h"
-#include "runtime/plan/json.h"
+#include "runtime/base/files/csv.h"
+#include "runtime/base/files/files.h"
+#include "runtime/base/json.h"
 
 namespace expc::text {
 namespace {
@@ -50,7 +50,7 @@ class JsonRows : public RowReader {
     auto length = rowLength();
     if (!length) return length.takeError();
     if (!llvm::json::isUTF8(rest_.take_front(*length))) return notUtf8("it");
-    auto value = plan::parseJson(rest_.take_front(*length));
+    auto value = base::parseJson(rest_.take_front(*length));
     if (!value) return llvm::createStringError("it is no JSON: " + llvm::toString(value.takeError()));
     rest_ = rest_.drop_front(*length);
     auto* object = value->getAsObject();

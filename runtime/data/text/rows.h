@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "runtime/base/failure.h"
-#include "runtime/files/csv.h"
+#include "runtime/base/files/csv.h"
 
 namespace expc::text {
 

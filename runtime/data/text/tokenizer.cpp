@@ -10,8 +10,8 @@
 
 #include <algorithm>
 
+#include "runtime/base/files/files.h"
 #include "runtime/data/text/characters.h"
-#include "runtime/files/files.h"
 
 namespace expc::text {
 namespace {

@@ -13,9 +13,9 @@
 #include <array>
 #include <cstdint>
 
+#include "runtime/base/json.h"
 #include "runtime/data/text/characters.h"
 #include "runtime/data/text/tokenizer.h"
-#include "runtime/plan/json.h"
 
 namespace expc::text {
 namespace {
@@ -255,7 +255,7 @@ llvm::Expected<Tokenizer> Tokenizer::fromObject(const Object& root, const std::s
 
 llvm::Expected<Tokenizer> Tokenizer::fromJson(llvm::StringRef bytes, const std::string& name) {
   const auto wrong = [&](llvm::Error error) { return failure("{}: {}", name, llvm::toString(std::move(error))); };
-  auto json = plan::parseJson(bytes);
+  auto json = base::parseJson(bytes);
   if (!json)
     return wrong(failure(
         "neither Hugging Face's tokenizer.json ({}) nor tiktoken's form, a token in base64 and its rank on each line",

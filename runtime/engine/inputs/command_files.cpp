@@ -1,3 +1,7 @@
+// Finds and digests the files of commands. The Finder resolves one command: programs in PATH or beside the study,
+// patterns of `inputs`, files among the arguments, and imports of scripts. All mistakes that would fail every trial
+// alike are refused here, with the way out.
+
 #include "runtime/engine/inputs/command_files.h"
 
 #include <fmt/format.h>
@@ -14,10 +18,11 @@
 #include <set>
 
 #include "runtime/base/failure.h"
+#include "runtime/base/files/files.h"
+#include "runtime/base/json.h"
 #include "runtime/engine/inputs/glob.h"
-#include "runtime/files/files.h"
 #include "runtime/plan/command.h"
-#include "runtime/plan/json.h"
+#include "runtime/protocol/trial.h"
 #include "runtime/store/store.h"
 
 namespace expc::engine::inputs {
@@ -25,6 +30,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// Whether a file begins with `mark`; false if it cannot be read.
 bool begins(const std::string& path, llvm::StringRef mark) {
   auto content = files::map(path);
   if (content) return (*content)->getBuffer().starts_with(mark);
@@ -32,8 +38,9 @@ bool begins(const std::string& path, llvm::StringRef mark) {
   return false;
 }
 
-/// Whether expc itself reads or wrote a file, so that no program can mean it by a pattern: studies, locks and bundles,
-/// results folders (each by its journal), and exports and reports, which say so near their beginning or end.
+/// Whether expc itself reads or wrote this file, so that a pattern such as `**` cannot mean it: studies, locks and
+/// bundles, files in results folders (known by their journals), and exports and reports, which say so near their
+/// beginning or end.
 bool isOurs(const std::string& root, const fs::path& file) {
   const std::string name = file.filename().string();
   if (name.ends_with(".exp") || name.ends_with(".exp.lock") || name.ends_with(".bundle.tar.zst")) return true;
@@ -41,6 +48,7 @@ bool isOurs(const std::string& root, const fs::path& file) {
     if (const std::string journal = store::firstJournal(at.string());
         !journal.empty() && begins(journal, store::kJournalMark))
       return true;
+  // Bytes at either end in which the marks of exports are looked for.
   constexpr uint64_t kLooked = 4096;
   auto content = files::map(file.string());
   if (!content) {
@@ -48,7 +56,8 @@ bool isOurs(const std::string& root, const fs::path& file) {
     return false;
   }
   const llvm::StringRef whole = (*content)->getBuffer();
-  if (whole.starts_with("SQLite format 3")) return whole.substr(68, 4) == "expc";  // the application's number
+  if (whole.starts_with("SQLite format 3")) return whole.substr(68, 4) == "expc";  // SQLite's application id
+  // Parquet keeps its metadata, with our schema's name, in a footer at the end.
   if (whole.starts_with("PAR1")) return whole.take_back(16 * kLooked).contains("expc.export/");
   const std::string text = whole.take_front(kLooked).str() + whole.take_back(kLooked).str();
   for (const char* mark : {"<testsuites name=\"expc\"", "\"schema\":\"expc.", "\"schema\": \"expc.", "<sub>expc run ",
@@ -57,7 +66,7 @@ bool isOurs(const std::string& root, const fs::path& file) {
   return false;
 }
 
-/// Looks for everything that one command needs.
+/// Looks for everything that one command needs. One use: find() or findInputs().
 class Finder {
  public:
   Finder(const plan::Plan& plan, unsigned workload, const std::string& results)
@@ -80,6 +89,7 @@ class Finder {
     return std::move(files_);
   }
 
+  /// Finds the inputs alone, for a lock.
   llvm::Expected<CommandFiles> findInputs() {
     if (auto error = inputs()) return error;
     return std::move(files_);
@@ -90,6 +100,8 @@ class Finder {
   llvm::Error fail(fmt::format_string<Args...> why, Args&&... args) const {
     return base::failure("the workload {}: {}", workload_.name, fmt::format(why, std::forward<Args>(args)...));
   }
+  /// Adds the program `name`, or says why it cannot be started. The kernel would say the same, but for each trial and
+  /// in fewer words.
   llvm::Error program(const std::string& name) {
     const std::string path = plan::programPath(name, plan_.root);
     std::string file = path;
@@ -109,10 +121,10 @@ class Finder {
     if (!fs::exists(file, failed)) return fail("the program '{}' does not exist (looked for {})", name, file);
     if (fs::is_directory(file, failed)) return fail("the program '{}' is a folder ({})", name, file);
     if (access(file.c_str(), X_OK) != 0) return fail("the program '{}' is not executable (chmod +x {})", name, file);
-    // A carriage return is a part of the interpreter's name for Linux and for env.
+    // For Linux and for env a carriage return is a part of the interpreter's name, so the script would not start.
     auto content = files::map(file);
     const llvm::StringRef first = content ? (*content)->getBuffer().split('\n').first : "";
-    if (!content) llvm::consumeError(content.takeError());  // who reads all of it says so
+    if (!content) llvm::consumeError(content.takeError());  // taking the digest reports it
     llvm::SmallVector<llvm::StringRef> words;
     if (first.starts_with("#!") && llvm::Regex("^#![ \t]*([^ \t]+)[ \t]*(.*)$").match(first, &words)) {
       if (words[1].ends_with("\r") || (words[1].ends_with("/env") && words[2].ends_with("\r")))
@@ -123,6 +135,7 @@ class Finder {
       if (!fs::exists(words[1].str(), failed))
         return fail("the interpreter of '{}' does not exist ({})", file, words[1].str());
     }
+    // Programs that are parameters are data: their digest counts only for the points that name them.
     const bool data = std::ranges::any_of(plan_.data_paths, [&](const std::string& one) {
       return (fs::path(plan_.root) / one).lexically_normal() == file;
     });
@@ -130,19 +143,20 @@ class Finder {
     return llvm::Error::success();
   }
 
-  /// A name that no point has is that of a parameter which is inactive at all of them (others the compiler has
-  /// refused): its argument is left out, as at a single point.
+  /// Finds the programs that these arguments start, over all points. If the first argument is `${name}` of a parameter
+  /// that is inactive at a point, it is left out there, as in a trial; the compiler has refused other unknown names.
   llvm::Error programs(const std::vector<std::string>& templates) {
     if (templates.empty()) return llvm::Error::success();
+    // A fixed program is looked up once, one with parameters at every point.
     const bool fixed = templates.front().find('$') == std::string::npos;
-    if (templates.front().find("${prepared}") != std::string::npos) return llvm::Error::success();  // not there yet
+    if (templates.front().find("${prepared}") != std::string::npos) return llvm::Error::success();  // not made yet
     std::set<std::string> seen;
     for (const plan::Point& point : plan_.points) {
       if (point.workload != index_ || !point.unavailable.empty()) continue;
-      plan::TrialSpec spec;
+      protocol::TrialSpec spec;
       spec.parameters = absoluteParameters(plan_, point.parameters);
       spec.folder = plan_.root;
-      auto arguments = plan::expandArguments(templates, plan::argumentValues(spec));
+      auto arguments = plan::expandArguments(templates, protocol::argumentValues(spec));
       if (!arguments) return fail("{}", llvm::toString(arguments.takeError()));
       if (arguments->empty() || arguments->front().empty())
         return fail("at {} no program is left to run: its name stands for an inactive parameter", plan_.label(point));
@@ -153,17 +167,21 @@ class Finder {
     return llvm::Error::success();
   }
 
+  /// Adds an input. Its name is relative to the study; a file outside has no name.
   void add(const std::string& path, bool hard, bool copy = false) {
     const std::string name = fs::path(path).lexically_relative(fs::path(plan_.root).lexically_normal()).string();
     const bool outside = name.empty() || name == "." || name.substr(0, 2) == "..";
     files_.inputs.push_back({outside ? "" : name, path, hard, copy});
   }
 
+  /// Adds the files of a pattern. A file that is named without wildcards is taken even if expc wrote it.
   llvm::Error inputsMatching(const std::string& pattern, bool copy) {
     auto found = filesMatching(plan_.root, pattern, results_);
     if (!found) return fail("inputs: {}", llvm::toString(found.takeError()));
+    // Only a wildcard can mean our files by accident.
     if (pattern.find_first_of("*?[") != std::string::npos)
       std::erase_if(*found, [&](const std::string& file) { return isOurs(plan_.root, file); });
+    // A pattern without a match is a mistake: the command would run without the file and fail, or worse, not fail.
     if (found->empty())
       return fail(
           "the input '{}' matches no file in {}: put the file there, or write its name in `inputs` as it is there",
@@ -172,7 +190,8 @@ class Finder {
     return llvm::Error::success();
   }
 
-  /// `python train.py` with train.py beside the study: it need not be said twice.
+  /// Adds files of the study that stand among the arguments: `python train.py` makes train.py an input, so it need not
+  /// be named twice. The link is symbolic, so that the script finds what lies beside it.
   llvm::Error inputsAmong(const std::vector<std::string>& arguments) {
     for (size_t i = 1; i < arguments.size(); ++i) {
       const std::string& argument = arguments[i];
@@ -190,6 +209,8 @@ class Finder {
     return llvm::Error::success();
   }
 
+  /// Collects all inputs. A file that is named in several ways is kept in the first: a copy, then `inputs`, then
+  /// arguments.
   llvm::Error inputs() {
     for (const std::string& pattern : command_.copied)
       if (auto error = inputsMatching(pattern, true)) return error;
@@ -199,14 +220,15 @@ class Finder {
       if (auto error = inputsAmong(*arguments)) return error;
     const auto before = [](const InputFile& a, const InputFile& b) { return a.path < b.path; };
     const auto same = [](const InputFile& a, const InputFile& b) { return a.path == b.path; };
-    std::ranges::stable_sort(files_.inputs, before);  // copies, what is said: the first stays
+    std::ranges::stable_sort(files_.inputs, before);  // stable, so that the first way to name a file stays first
     files_.inputs.erase(std::unique(files_.inputs.begin(), files_.inputs.end(), same), files_.inputs.end());
     lookAtImports();
     return llvm::Error::success();
   }
 
-  /// A script that is only an argument gets a symbolic link, so that it finds what lies beside it. So do all Python
-  /// files if an import would not be found through hard links.
+  /// Looks at the imports of Python scripts. Python searches the folder of the script after resolving links, so a
+  /// symbolic link lets it find modules beside the original and a hard link does not. If some import would otherwise
+  /// not be found, all Python files get symbolic links.
   void lookAtImports() {
     const auto isPython = [](const std::string& name) { return name.ends_with(".py"); };
     std::vector<std::string> names, scripts;
@@ -220,7 +242,8 @@ class Finder {
     for (InputFile& input : files_.inputs) input.hard &= files_.imports.empty() || !isPython(input.name);
   }
 
-  /// A trial would read what stood there before, or write over the user's file through its link.
+  /// Refuses metrics that are read from an input: a trial that writes nothing would read the old content, and one that
+  /// writes would change the user's file through its link.
   llvm::Error metrics() const {
     const auto check = [&](const std::string& what, const std::string& read) -> llvm::Error {
       const std::string file = fs::path(read).lexically_normal().string();
@@ -243,14 +266,14 @@ class Finder {
   const unsigned index_;
   const plan::Workload& workload_;
   const plan::Command& command_;
-  std::vector<const std::vector<std::string>*> started_;  // the arguments of all that it starts
+  std::vector<const std::vector<std::string>*> started_;  // command lines: the program, its preparation, `before`
   const std::string results_;
   CommandFiles files_;
 };
 
 }  // namespace
 
-/// Whether the workload is a command that some point is of: a preset may have left none.
+/// Whether the workload is a command with some point; a preset may have left none.
 static bool runs(const plan::Plan& plan, unsigned workload) {
   return plan.workloads[workload].command &&
          std::ranges::any_of(plan.points, [&](const auto& point) { return point.workload == workload; });
@@ -276,15 +299,16 @@ llvm::Expected<std::string> digestCommand(const plan::Plan& plan, unsigned workl
     if (parts) (*parts)[part] = llvm::toHex(alone.final<16>(), /*LowerCase=*/true);
     return llvm::Error::success();
   };
+  // The name of a program is left out of the command's digest, so that equal programs in other places agree.
   for (const std::string& program : files.programs)
     if (auto error = add("program", program, fs::path(program).lexically_proximate(plan.root))) return error;
-  // A copy is a file of the trial's own, and a program may do with it what it refuses to do with a link.
+  // The digest tells copies from links, since some programs treat a link differently from a file of their own.
   for (const InputFile& input : files.inputs)
     if (auto error = add(input.copy ? input.name + "/copy" : input.name, input.path,
                          input.name.empty() ? input.path : input.name))
       return error;
   if (const auto& preparation = plan.workloads[workload].command->preparation)
-    hasher.update("prepare " + plan::canonicalJson(plan::jsonTexts(preparation->arguments)));
+    hasher.update("prepare " + base::canonicalJson(base::jsonTexts(preparation->arguments)));
   return llvm::toHex(hasher.final<16>(), /*LowerCase=*/true);
 }
 

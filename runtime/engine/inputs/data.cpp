@@ -1,3 +1,6 @@
+// Data of trials: existence, digests and scratch copies. Everything that can take minutes works in pieces and calls the
+// tick in between.
+
 #include "runtime/engine/inputs/data.h"
 
 #include <fmt/format.h>
@@ -14,7 +17,7 @@
 #include <vector>
 
 #include "runtime/base/failure.h"
-#include "runtime/files/files.h"
+#include "runtime/base/files/files.h"
 
 namespace expc::engine::inputs {
 namespace {
@@ -34,7 +37,8 @@ llvm::Error cannotCopy(const ScratchCopy& copy, const std::string& why) {
       copy.to, why);
 }
 
-/// Files that belong to nobody else, whatever `scratch` is: what is in them decides what is measured.
+/// Makes a folder that only this user can enter, whatever the permissions of `scratch`: its files decide what is
+/// measured, so nobody else may change them.
 std::error_code makeOwnFolder(const fs::path& folder) {
   std::error_code failed;
   fs::create_directories(folder, failed);
@@ -42,7 +46,7 @@ std::error_code makeOwnFolder(const fs::path& folder) {
   return failed;
 }
 
-/// In pieces, since a file may take minutes.
+/// Copies one file in pieces, calling `tick` after each, with its permissions.
 llvm::Error copyFile(const ScratchCopy& copy, const fs::path& from, const fs::path& to, const Tick& tick) {
   bool stopped = false;
   const int out = files::openLog(to.string());
@@ -55,6 +59,7 @@ llvm::Error copyFile(const ScratchCopy& copy, const fs::path& from, const fs::pa
     return end;
   });
   if (out >= 0 && ::close(out) != 0 && code == 0) code = errno;
+  // The error of the tick is passed on as it is: it is no failure of the copy.
   if (stopped) return error;
   if (error) return cannotCopy(copy, llvm::toString(std::move(error)));
   if (code) return cannotCopy(copy, std::strerror(code));
@@ -63,7 +68,7 @@ llvm::Error copyFile(const ScratchCopy& copy, const fs::path& from, const fs::pa
   return llvm::Error::success();
 }
 
-/// A file, or all that is below a folder, as a digest reads it: links are what they lead to.
+/// Copies a file, or all files below a folder. As in a digest, links are replaced by what they lead to.
 llvm::Error copyAll(const ScratchCopy& copy, const fs::path& to, const Tick& tick) {
   return files::eachFile(copy.from, [&](const std::string& path) -> llvm::Error {
     std::error_code failed;
@@ -73,7 +78,7 @@ llvm::Error copyAll(const ScratchCopy& copy, const fs::path& to, const Tick& tic
   });
 }
 
-/// What a path of data in a value is replaced by, wherever it stands.
+/// Replaces strings in a JSON value, at any depth, for which `replacement` returns something other than "".
 void replacePaths(Value& value, const std::function<std::string(const std::string&)>& replacement) {
   if (const auto text = value.getAsString()) {
     if (std::string other = replacement(text->str()); !other.empty()) value = std::move(other);
@@ -107,6 +112,7 @@ llvm::Error addToDigest(llvm::BLAKE3& hasher, const std::string& name, const std
   std::error_code error;
   const uint64_t size = fs::file_size(path, error);
   if (error) return unreadable(path, error.message());
+  // Name and size in front of each content make the concatenation unambiguous.
   hasher.update(fmt::format("{}\n{}\n", name, size));
   if (alone) alone->update(fmt::format("\n{}\n", size));
   return files::readPieces(path, [&](llvm::StringRef piece) {
@@ -117,7 +123,7 @@ llvm::Error addToDigest(llvm::BLAKE3& hasher, const std::string& name, const std
 }
 
 llvm::Expected<std::string> digestPath(const std::string& path, const Tick& tick) {
-  std::vector<fs::path> found;  // by name; the path itself if it is a file
+  std::vector<fs::path> found;  // all files below the path, or the path itself
   auto error = files::eachFile(path, [&](const std::string& file) {
     found.emplace_back(file);
     return llvm::Error::success();
@@ -127,7 +133,7 @@ llvm::Expected<std::string> digestPath(const std::string& path, const Tick& tick
   llvm::BLAKE3 hasher;
   for (const fs::path& file : found) {
     std::error_code ignored;
-    // The name within the folder, so that the same data elsewhere has the same digest.
+    // The name within the folder, so that equal data elsewhere has the same digest.
     const std::string name = file == path ? "" : fs::relative(file, path, ignored).string();
     if (auto failed = addToDigest(hasher, name, file.string(), tick)) return failed;
   }
@@ -151,10 +157,12 @@ std::map<std::string, ScratchCopy> scratchCopies(const plan::Plan& plan,
   for (const std::string& path : plan.data_paths) {
     const fs::path from = (fs::path(plan.root) / path).lexically_normal();
     std::error_code none;
+    // An executable file is taken for a program.
     if (!fs::is_directory(from, none) && access(from.c_str(), X_OK) == 0) continue;
     const std::string& digest = digests.at(path);
-    // The name stays, since some programs ask it what is inside.
+    // The file's name stays, since some programs derive the format from it.
     const std::string name = from.has_filename() ? from.filename().string() : "data";
+    // The user's number keeps users apart on a shared scratch disk, the digest the versions of data.
     const fs::path to = fs::path(scratch) / fmt::format("expc-data-{}", getuid()) / digest / name;
     copies[path] = {from.string(), to.string(), digest};
   }
@@ -181,17 +189,20 @@ Object withCopies(Object parameters, const std::map<std::string, ScratchCopy>& c
 
 llvm::Error makeCopy(const ScratchCopy& copy, const Tick& tick) {
   const fs::path to(copy.to), folder = to.parent_path(), part = files::temporaryBeside(folder.string());
+  // Whether a valid copy is at `where`: it exists and has the digest.
   const auto holds = [&](const fs::path& where) -> llvm::Expected<bool> {
     std::error_code none;
     if (!fs::exists(where, none)) return false;
     auto digest = digestPath(where.string(), tick);
     return digest ? llvm::Expected<bool>(*digest == copy.digest) : digest.takeError();
   };
+  // A copy of an earlier run is digested again: that costs one reading, finds damage, and fills the page cache.
   auto there = holds(to);
   if (!there) return there.takeError();
   if (*there) return llvm::Error::success();
   std::error_code failed = makeOwnFolder(folder.parent_path());
   if (failed) return cannotCopy(copy, failed.message());
+  // The copy is made beside its place and renamed when it is complete, so no other process ever sees a part of it.
   const auto removed = llvm::make_scope_exit([&] { files::removeTree(part.string()); });
   fs::create_directory(part, failed);
   if (failed) return cannotCopy(copy, failed.message());
@@ -201,7 +212,7 @@ llvm::Error makeCopy(const ScratchCopy& copy, const Tick& tick) {
   if (!*whole) return cannotCopy(copy, "it has changed since its digest was taken");
   fs::rename(part, folder, failed);
   if (!failed) return llvm::Error::success();
-  // Somebody else was first, or what is there is not what it was.
+  // The rename failed because the folder exists: another process was first, or a damaged copy is there and must go.
   auto others = holds(to);
   if (!others) return others.takeError();
   if (*others) return llvm::Error::success();

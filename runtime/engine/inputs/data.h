@@ -1,8 +1,8 @@
 #pragma once
 
-// The data that a plan's points read: there at all, the same as before (digest), and in the page cache (reading it for
-// the digest). And copies of them on a disk of the machine that trials run on, which are made before the first trial,
-// so that none of it is timed.
+// The data that a plan's points read. It must be there and be the same as before, which a digest shows; taking the
+// digest also brings it into the page cache. With --scratch, trials read copies on a disk of their machine, which are
+// made before the first trial so that no trial pays for it.
 
 #include <llvm/Support/BLAKE3.h>
 #include <llvm/Support/Error.h>
@@ -16,49 +16,48 @@
 
 namespace expc::engine::inputs {
 
-/// Is called now and then while something takes long; its error ends that.
+/// Called now and then during long work; its error ends the work and is returned.
 using Tick = std::function<llvm::Error()>;
 
-/// An error that names the path and how to get it, if a data path of the plan does not exist.
+/// Error if the data path does not exist; it says where it was looked for and what to do.
 llvm::Error checkDataExists(const plan::Plan& plan, const std::string& path);
-/// The same of all of them.
+/// Checks all data paths of the plan.
 llvm::Error checkDataExists(const plan::Plan& plan);
 
-/// The digest of a file or folder: BLAKE3 over names, sizes and contents, in the order of names. Calls `tick` between
-/// pieces.
+/// The digest of a file or folder (BLAKE3, 128 bits, hex) over names, sizes and contents, in the order of names. Names
+/// are relative to the path, so equal data elsewhere has the same digest. Calls `tick` between pieces.
 llvm::Expected<std::string> digestPath(const std::string& path, const Tick& tick);
 
-/// The digest of each data path.
+/// The digest of each data path of the plan, by path.
 llvm::Expected<std::map<std::string, std::string>> digestData(const plan::Plan& plan, const Tick& tick);
 
-/// Adds a file to a digest: `name`, its size and its content. Calls `tick` between pieces. `alone` gets what digestPath
-/// makes of the file by itself, so that it is read once.
+/// Adds a file to `hasher`: its `name`, size and content. Calls `tick` between pieces. `alone`, if given, gets the
+/// input that digestPath() makes of this file by itself, so that the file is read once for both.
 llvm::Error addToDigest(llvm::BLAKE3& hasher, const std::string& name, const std::string& path, const Tick& tick,
                         llvm::BLAKE3* alone = nullptr);
 
-/// One file or folder, and where its copy is.
+/// A file or folder of data and the place of its copy.
 struct ScratchCopy {
   std::string from, to;  // absolute
-  std::string digest;    // of what is there
+  std::string digest;    // of the original; a copy is valid if it has this digest
 };
 
-/// The copies of all data that the plan's points read, by path as in Plan::data_paths, below `scratch`: a folder of
-/// this user's own has one for each digest, so that runs share them. `digests` has one for each path. A program has
-/// none: it may need what lies beside it.
+/// Plans the copies of all data of the plan, by path as in Plan::data_paths. They lie below `scratch` in a folder of
+/// this user's own, in a folder for each digest, so that runs share them. `digests` has an entry for each path.
+/// Programs are not copied, since a program may need what lies beside it.
 std::map<std::string, ScratchCopy> scratchCopies(const plan::Plan& plan,
                                                  const std::map<std::string, std::string>& digests,
                                                  const std::string& scratch);
 
-/// Parameters with data paths made absolute: the program runs in another folder than the one that the study's paths
-/// start from.
+/// The parameters with absolute data paths, since the program runs in another folder than the study's.
 llvm::json::Object absoluteParameters(const plan::Plan& plan, llvm::json::Object parameters);
 
-/// Parameters that name the copies of data where there are any.
+/// The parameters with data paths replaced by the paths of their copies, where there are any.
 llvm::json::Object withCopies(llvm::json::Object parameters, const std::map<std::string, ScratchCopy>& copies);
 
-/// Makes the copy on this machine, unless it is there with that digest. Reading it for the digest leaves it in the page
-/// cache. Others may do the same at the same time; whoever is first has made it. The error says what cannot be written,
-/// or that the data have changed; a part of a copy is not left behind. Calls `tick` between pieces.
+/// Makes the copy on this machine, unless one with that digest is there; reading it for the digest brings it into the
+/// page cache. Several processes may do this at once: the first to finish wins, and a part of a copy is never left
+/// behind. Errors: a path cannot be written, or the data changed meanwhile. Calls `tick` between pieces.
 llvm::Error makeCopy(const ScratchCopy& copy, const Tick& tick);
 
 }  // namespace expc::engine::inputs

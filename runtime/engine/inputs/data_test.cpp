@@ -37,7 +37,7 @@ struct Disk : test::TestFolder {
     std::ifstream in(path);
     return {std::istreambuf_iterator<char>(in), {}};
   }
-  /// What lies beside the copies: parts that were left behind.
+  /// The number of entries in the folder of copies: the copies, and parts that were left behind.
   size_t entries() const {
     const fs::path folder = fs::path(copy().to).parent_path().parent_path();
     return std::distance(fs::directory_iterator(folder), fs::directory_iterator());

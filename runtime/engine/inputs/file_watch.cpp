@@ -1,3 +1,5 @@
+// FileWatch: stamps of watched files, and the check before and after each trial.
+
 #include "runtime/engine/inputs/file_watch.h"
 
 #include <fmt/format.h>
@@ -20,6 +22,7 @@ std::string pathOf(const plan::Plan& plan, const std::string& data) {
   return (std::filesystem::path(plan.root) / data).string();
 }
 
+/// The error of a file that changed during the run; `gone`: it does not exist any more.
 llvm::Error changed(const std::string& path, bool gone) {
   return base::failure(
       "'{}' {} since this run began, so what comes is not comparable with what was measured. All of that is "
@@ -51,6 +54,7 @@ FileWatch::FileWatch(const plan::Plan& plan, const std::vector<CommandFiles>& fi
 
 llvm::Error FileWatch::check(const plan::Plan& plan, const plan::Point& point, const std::vector<CommandFiles>& files,
                              const std::map<std::string, std::string>& digests, const Tick& tick) {
+  // Only what this point reads: a change of another point's data does not end this trial.
   const std::string command = store::commandKey(plan.workloads[point.workload]);
   const std::set<std::string> data = store::dataPathsOf(point, plan.data_paths);
   const std::set<std::string> prepared = store::preparedFilesOf(plan, point, digests);
@@ -58,12 +62,15 @@ llvm::Error FileWatch::check(const plan::Plan& plan, const plan::Point& point, c
   keys.insert(keys.end(), prepared.begin(), prepared.end());
   keys.push_back(command);
   for (const std::string& key : keys) {
+    // Take the stamps before the contents: a change during the reading then shows at the next check.
     Stamps now = watched_[key];
     for (auto& [path, stamp] : now) stamp = stampOf(path);
     const auto differs =
         std::ranges::find_if(now, [&](const auto& one) { return watched_[key].at(one.first) != one.second; });
     if (differs == now.end()) continue;
+    // No stamp: the file is gone, whatever its digest was.
     if (!differs->second) return changed(differs->first, /*gone=*/true);
+    // A command has one digest over all its files; data and prepared files have one each.
     auto digest = key == command ? digestCommand(plan, point.workload, files[point.workload], tick)
                                  : digestPath(differs->first, tick);
     if (!digest) return digest.takeError();
@@ -75,6 +82,7 @@ llvm::Error FileWatch::check(const plan::Plan& plan, const plan::Point& point, c
 }
 
 llvm::Error FileWatch::whileLinking(llvm::function_ref<llvm::Error()> change) {
+  // Only ctime is taken over afterwards, so that a change of size or mtime in between still shows.
   std::vector<std::pair<std::string, FileStamp*>> unchanged;
   for (auto& [key, stamps] : watched_)
     for (auto& [path, stamp] : stamps)

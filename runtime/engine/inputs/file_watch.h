@@ -1,6 +1,8 @@
 #pragma once
 
-// Files that trials read, looked at again while a run goes on: all that it measures must be of the same files.
+// Watches the files that trials read. All that a run measures must be of the same files, but digesting them before each
+// trial would take too long. So their stamps (size, times, inode) are compared, and contents are read again only where
+// a stamp differs.
 
 #include <llvm/ADT/STLFunctionalExtras.h>
 #include <llvm/Support/Error.h>
@@ -16,37 +18,40 @@
 
 namespace expc::engine::inputs {
 
-/// By which a file is known to be the same without reading it.
+/// The metadata by which a file is taken for unchanged without reading it.
 struct FileStamp {
   uint64_t device = 0, inode = 0, size = 0;
-  int64_t written_ns = 0;  // since 1970; any program can set it back
-  int64_t changed_ns = 0;  // anything of it, links to it too; only the system sets it
+  int64_t written_ns = 0;  // mtime since 1970; any program can set it back
+  int64_t changed_ns = 0;  // ctime: also changes with links and permissions; only the kernel sets it
   bool operator==(const FileStamp&) const = default;
 };
 
-/// Nothing where there is no such file.
+/// The stamp of a file, following links; nothing if there is none.
 std::optional<FileStamp> stampOf(const std::string& path);
 
+/// The stamps of the files of a run, grouped by the key under which their digest is kept.
 class FileWatch {
  public:
   FileWatch() = default;
-  /// Notes how the programs and inputs of commands are, and the data: before their digests are taken, so that a change
-  /// in between is seen. Of a data folder it is the folder alone, not what lies deeper.
+  /// Notes the stamps of the programs and inputs of commands and of the data. Construct it before the digests are
+  /// taken, so that a change in between is seen. For a data folder only the folder itself is stamped, not what lies
+  /// deeper.
   FileWatch(const plan::Plan& plan, const std::vector<CommandFiles>& files);
-  /// The same of a file that a preparation left, by its key of the digest.
+  /// Notes the stamp of a file that a preparation made; `prepared` is its key among the digests.
   void watch(const std::string& prepared, const std::string& path) { watched_[prepared] = {{path, stampOf(path)}}; }
 
-  /// Whether what a trial of `point` reads is still what `digests` say. Contents are read only where a stamp differs.
-  /// The error names the file and the way out.
+  /// Checks that the files that a trial of `point` reads are still those of `digests`. Where only stamps differ (a
+  /// touch, a copy with the same content), the new stamps are noted. The error names the file and the way out.
   llvm::Error check(const plan::Plan& plan, const plan::Point& point, const std::vector<CommandFiles>& files,
                     const std::map<std::string, std::string>& digests, const Tick& tick);
 
-  /// Calls what gives files links, or takes such away: of those that were as noted this is no change.
+  /// Runs `change`, which makes or removes links to watched files. That changes their ctime, so the new ones are noted,
+  /// but only for files that were unchanged before: another change is not hidden by it.
   llvm::Error whileLinking(llvm::function_ref<llvm::Error()> change);
 
  private:
   using Stamps = std::map<std::string, std::optional<FileStamp>>;
-  std::map<std::string, Stamps> watched_;  // by key of the digest
+  std::map<std::string, Stamps> watched_;  // key among the digests -> path -> stamp
 };
 
 }  // namespace expc::engine::inputs

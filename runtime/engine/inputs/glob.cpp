@@ -1,3 +1,6 @@
+// Patterns of file names: a walk over folders that follows the parts of the pattern between slashes. llvm::GlobPattern
+// matches single names; `**` is handled here.
+
 #include "runtime/engine/inputs/glob.h"
 
 #include <fmt/format.h>
@@ -12,21 +15,23 @@
 #include <utility>
 
 #include "runtime/base/failure.h"
-#include "runtime/files/files.h"
+#include "runtime/base/files/files.h"
 
 namespace expc::engine::inputs {
 namespace {
 
 namespace fs = std::filesystem;
 
-/// One name of a pattern.
+/// A part of a pattern between slashes.
 struct Part {
   std::string name;
   std::optional<llvm::GlobPattern> glob;  // absent: `**`
 };
 
+// Names that one walk looks at: a pattern such as `/**` must end in seconds, not hours.
 constexpr size_t kMostEntries = 5'000'000;
 
+/// One search. Collects files and the first problem on its way.
 class Walk {
  public:
   Walk(std::vector<Part> parts, fs::path except) : parts_(std::move(parts)), except_(std::move(except)) {}
@@ -40,14 +45,15 @@ class Walk {
   }
 
  private:
-  /// Everything below `folder` that the parts from `at` on match. Behind the last one stands `**`: a folder that is
-  /// named whole stands for all files in it.
+  /// Visits what the parts from `at` on match below `folder`. Behind the last part stands an implicit `**`, so a folder
+  /// that is named as a whole stands for all files in it.
   void into(const fs::path& folder, size_t at) {
-    // Several `**` come to a folder in many ways.
+    // With several `**` there are many ways to a folder; each combination is walked once, which keeps the walk linear.
     if (!seen_.insert({folder.string(), at}).second) return;
     const bool any = at == parts_.size() || !parts_[at].glob, last = at + 1 >= parts_.size();
     if (any && !last) into(folder, at + 1);
-    // A name without a pattern may be one that cannot be listed.
+    // A name without wildcards is looked up directly, since its folder may be readable by name only (no read
+    // permission).
     if (!any && parts_[at].name.find_first_of("*?[\\") == std::string::npos)
       return visit(folder / parts_[at].name, at, last, true);
     for (const fs::path& entry : entriesOf(folder)) {
@@ -72,6 +78,7 @@ class Walk {
     }
   }
 
+  /// The entries of a folder; empty with problem_ set if it cannot be read.
   std::vector<fs::path> entriesOf(const fs::path& folder) {
     std::error_code failed;
     std::vector<fs::path> entries;
@@ -80,7 +87,8 @@ class Walk {
       if (!files::isTemporary(it->path().filename().string())) entries.push_back(it->path());
     if (looked_ == kMostEntries)
       problem_ = fmt::format("more than {} names were looked at: say more of where the files are", kMostEntries);
-    // A folder of a plain name that is not there has no files; one that cannot be read is a problem.
+    // A plain name that does not exist, or is a file, matches nothing. A folder that cannot be read is a problem, since
+    // files might be missing unnoticed.
     if (failed && failed != std::errc::no_such_file_or_directory && failed != std::errc::not_a_directory)
       problem_ = fmt::format("the folder '{}' cannot be read: {}", folder.string(), failed.message());
     return entries;
@@ -88,7 +96,7 @@ class Walk {
 
   const std::vector<Part> parts_;
   const fs::path except_;
-  std::set<std::pair<std::string, size_t>> seen_;  // folders, and the parts that were looked for in them
+  std::set<std::pair<std::string, size_t>> seen_;  // (folder, part) that were visited
   size_t looked_ = 0;
   std::vector<std::string> found_;
   std::string problem_;
@@ -98,7 +106,7 @@ class Walk {
 
 llvm::Expected<std::vector<std::string>> filesMatching(const std::string& root, const std::string& pattern,
                                                        const std::string& except) {
-  // A file that is called so is meant, whatever its brackets and backslashes would stand for.
+  // A file that has exactly this name is meant, whatever its brackets or backslashes would stand for.
   const fs::path literal = (fs::path(root) / pattern).lexically_normal();
   std::error_code none;
   if (pattern.find_first_of("[\\") != std::string::npos && fs::is_regular_file(literal, none))
@@ -111,7 +119,7 @@ llvm::Expected<std::vector<std::string>> filesMatching(const std::string& root, 
     if (name.empty() || name == "." || name == "/") continue;
     parts.push_back({name, std::nullopt});
   }
-  // What is compiled refers to the name that it was made of, which does not move any more.
+  // A GlobPattern refers to the text that it was made of, so compile only once no part moves any more.
   for (Part& part : parts) {
     if (part.name == "**") continue;
     auto glob = llvm::GlobPattern::create(part.name);

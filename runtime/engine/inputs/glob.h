@@ -1,5 +1,7 @@
 #pragma once
 
+// Patterns of file names, as in `inputs "src/**"`.
+
 #include <llvm/Support/Error.h>
 
 #include <string>
@@ -7,10 +9,11 @@
 
 namespace expc::engine::inputs {
 
-/// The regular files that `pattern` names, sorted: `*`, `?` and `[a-z]` within a name, `**` for any folders (and, at
-/// the end, everything below). A folder that is named whole stands for all files in it. A relative pattern starts at
-/// `root`. Hidden names match only what names them with a dot; links to folders are not followed by `**`; nothing is
-/// looked for below `except`. The error is a bad pattern or a folder that cannot be read.
+/// The regular files that `pattern` names, sorted, as normal paths below `root`, or absolute ones for an absolute
+/// pattern. Wildcards: `*`, `?` and `[a-z]` within a name, `**` for any number of folders, and at the end for
+/// everything below. A folder that is named as a whole stands for all files in it. Hidden names match only where the
+/// pattern has the dot. `**` does not follow links to folders. Nothing below `except` is looked at. Error: a bad
+/// pattern, a folder that cannot be read, or millions of names.
 llvm::Expected<std::vector<std::string>> filesMatching(const std::string& root, const std::string& pattern,
                                                        const std::string& except);
 

@@ -1,3 +1,6 @@
+// A line scanner for Python's import statements. It knows the two forms at the beginning of a line and looks for
+// modules beside the scripts; it understands neither strings nor continued lines, which is enough for a hint.
+
 #include "runtime/engine/inputs/imports.h"
 
 #include <llvm/ADT/STLExtras.h>
@@ -9,7 +12,7 @@
 #include <set>
 #include <utility>
 
-#include "runtime/files/files.h"
+#include "runtime/base/files/files.h"
 
 namespace expc::engine::inputs {
 namespace {
@@ -19,7 +22,7 @@ using llvm::StringRef;
 
 constexpr uint64_t kMostSource = 4 << 20;
 
-/// The first part of a module's name at the beginning of `text`; "" where none stands there, as in `from . import a`.
+/// The top-level module name at the beginning of `text`; "" if there is none, as in `from . import a`.
 StringRef moduleAt(StringRef text) {
   return text.ltrim().take_while([](char c) { return llvm::isAlnum(c) || c == '_'; });
 }
@@ -37,7 +40,7 @@ llvm::SmallVector<StringRef> modulesOf(StringRef line) {
   return modules;
 }
 
-/// Whether a folder may be a package: it has Python files. A folder of data may have a library's name.
+/// Whether a folder may be a package, that is, has Python files. A folder of data may have a library's name.
 bool isPackage(const fs::path& folder) {
   std::error_code failed;
   for (fs::directory_iterator at(folder, failed), end; !failed && at != end; at.increment(failed))
@@ -55,6 +58,7 @@ std::vector<Import> importsBeside(const std::string& root, const std::vector<std
   std::set<std::string> told;
   const auto look = [&](const std::string& script, StringRef module) {
     for (const fs::path& folder : folders) {
+      // Modules that exist in no script's folder are of the standard library or installed.
       const std::string base = (folder / module.str()).string();
       std::error_code failed;
       const bool file = fs::is_regular_file(fs::path(root) / (base + ".py"), failed);
@@ -70,9 +74,10 @@ std::vector<Import> importsBeside(const std::string& root, const std::vector<std
     if (folders.empty() || !StringRef(input).ends_with(".py")) continue;
     auto source = files::map((fs::path(root) / input).string(), kMostSource);
     if (!source) {
-      llvm::consumeError(source.takeError());  // who reads all of it says so
+      llvm::consumeError(source.takeError());  // taking the digest reports it
       continue;
     }
+    // Text in a string that looks like an import costs a needless hint at most.
     for (const StringRef line : llvm::split((*source)->getBuffer(), '\n'))
       for (const StringRef module : modulesOf(line))
         if (!module.empty()) look(input, module);

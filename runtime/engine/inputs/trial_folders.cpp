@@ -1,3 +1,6 @@
+// Trial folders: made, filled with inputs, recycled and removed. Links are hard if possible, so programs that refuse
+// symbolic links work.
+
 #include "runtime/engine/inputs/trial_folders.h"
 
 #include <sys/stat.h>
@@ -10,7 +13,7 @@
 #include <system_error>
 
 #include "runtime/base/failure.h"
-#include "runtime/files/files.h"
+#include "runtime/base/files/files.h"
 #include "runtime/plan/command.h"
 
 namespace expc::engine::inputs {
@@ -18,14 +21,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Its program may have changed that.
+/// Whether the folder is a real folder that we may read and write; its program may have changed that.
 bool isOpenToUs(const std::string& folder) {
   struct stat state{};
   return lstat(folder.c_str(), &state) == 0 && S_ISDIR(state.st_mode) && (state.st_mode & S_IRWXU) == S_IRWXU;
 }
 
-/// A copy is the trial's own. Another input is linked hard where the file system allows it: compressors and others
-/// refuse symbolic links.
+/// Makes one input in a trial's folder: a copy, a hard link, or a symbolic link where a hard one fails (another file
+/// system, another owner). Hard links are preferred because compressors and others refuse symbolic ones.
 void addLink(const InputFile& input, const fs::path& link, std::error_code& failed) {
   const fs::path target = fs::canonical(input.path, failed);
   if (failed) return;
@@ -45,13 +48,14 @@ llvm::Error failedToMake(const std::string& folder, const std::string& why) {
   return base::failure("the trial's folder '{}' cannot be made: {}; what was measured before is kept", folder, why);
 }
 
-/// A folder that is there and has none of the inputs gets them.
+/// Fills an existing folder that has no inputs yet.
 llvm::Error fill(const std::string& folder, const CommandFiles& files) {
   std::error_code failed;
   std::string last;
   for (const InputFile& input : files.inputs) {
     if (failed || input.name.empty()) continue;
     const fs::path link = fs::path(folder) / input.name;
+    // Inputs are sorted by path, so most follow one of the same folder.
     if (link.parent_path() != last) {
       last = link.parent_path();
       fs::create_directories(last, failed);
@@ -64,6 +68,7 @@ llvm::Error fill(const std::string& folder, const CommandFiles& files) {
 }  // namespace
 
 llvm::Error makeTrialFolder(const std::string& folder, const CommandFiles& inputs) {
+  // An old folder with this number may be left from a store that was moved or cut.
   if (const std::string stays = files::removeTree(folder); !stays.empty()) return failedToMake(folder, stays);
   std::error_code failed;
   fs::create_directories(folder, failed);
@@ -71,15 +76,15 @@ llvm::Error makeTrialFolder(const std::string& folder, const CommandFiles& input
 }
 
 int noRoomBeside(const std::string& folder) {
-  // More than a page, since some file systems keep the last ones for themselves.
+  // More than a page, since some file systems reserve the last blocks.
   constexpr size_t kSome = 64 << 10;
   const std::string outputs = plan::outputsOf(folder), path = outputs + "/room";
-  // Writing at each trial would make a trial of a short program a sixth longer.
+  // Only where space is scarce: writing after each trial would make trials of a short program a sixth longer.
   if (struct statvfs disk{}; statvfs(outputs.c_str(), &disk) == 0 && disk.f_bavail * disk.f_frsize > 16 * kSome)
     return 0;
   const int fd = files::openLog(path);
   int code = fd < 0 ? errno : files::writeAll(fd, std::string(kSome, '\0'));
-  if (fd >= 0 && close(fd) != 0 && code == 0) code = errno;  // where NFS tells of a quota
+  if (fd >= 0 && close(fd) != 0 && code == 0) code = errno;  // NFS reports an exceeded quota on close
   unlink(path.c_str());
   return code == ENOSPC || code == EDQUOT ? code : 0;
 }
@@ -89,7 +94,7 @@ void leaveInputs(const std::string& folder, const CommandFiles& files) {
     const fs::path link = fs::path(folder) / input.name;
     std::error_code failed;
     if (input.name.empty() || input.copy || fs::is_symlink(link, failed) || failed) continue;
-    if (!fs::equivalent(link, input.path, failed) || failed) continue;  // the program put something else there
+    if (!fs::equivalent(link, input.path, failed) || failed) continue;  // the program put another file there
     const fs::path target = fs::canonical(input.path, failed);
     if (failed || !fs::remove(link, failed) || failed) continue;
     fs::create_symlink(target, link, failed);
@@ -98,6 +103,7 @@ void leaveInputs(const std::string& folder, const CommandFiles& files) {
 
 llvm::Error TrialFolders::make(const std::string& folder, const CommandFiles& files) {
   const std::string outputs = plan::outputsOf(folder);
+  // The spare folder is renamed. If its outputs cannot be, or `folder` exists from an earlier engine, all is made anew.
   if (has_spare_ && access(folder.c_str(), F_OK) != 0 && std::rename(spare_.c_str(), folder.c_str()) == 0) {
     has_spare_ = false;
     if (std::rename(plan::outputsOf(spare_).c_str(), outputs.c_str()) == 0) return fill(folder, files);
@@ -107,6 +113,7 @@ llvm::Error TrialFolders::make(const std::string& folder, const CommandFiles& fi
 }
 
 std::string TrialFolders::drop(const std::string& folder) {
+  // One spare is enough for a lane; the folders of other lanes are removed.
   if (!has_spare_ && isOpenToUs(folder) && files::clearFolder(folder).empty() &&
       std::rename(folder.c_str(), spare_.c_str()) == 0) {
     has_spare_ = std::rename(plan::outputsOf(folder).c_str(), plan::outputsOf(spare_).c_str()) == 0;
@@ -123,7 +130,7 @@ void TrialFolders::keep(const std::string& folder) {
     const std::string name = folder + "/" + at->path().filename().string();
     if (link(at->path().c_str(), name.c_str()) == 0) unlink(at->path().c_str());
   }
-  rmdir(outputs.c_str());  // where all have gone
+  rmdir(outputs.c_str());  // fails if a file stays, which is intended
 }
 
 std::string TrialFolders::remove(const std::string& folder) {

@@ -1,6 +1,7 @@
 #pragma once
 
-// The folders in which commands run, one for each trial.
+// The folders in which commands run: one for each trial, below the results folder, with links to the inputs. A program
+// may leave anything there, so nothing about a used folder is taken for granted.
 
 #include <llvm/Support/Error.h>
 
@@ -10,34 +11,38 @@
 
 namespace expc::engine::inputs {
 
-/// Where the trial of this number runs.
+/// The folder of the trial with this number.
 inline std::string trialFolder(const std::string& results, int64_t trial) {
   return results + "/trials/" + std::to_string(trial);
 }
 
-/// Makes `folder` anew, with a link to each input, or a copy of it. Files there that cannot be removed are an error.
+/// Makes `folder` anew, with a link to each input, or a copy of it. Error: old files cannot be removed, or new ones not
+/// made.
 llvm::Error makeTrialFolder(const std::string& folder, const CommandFiles& inputs);
-/// Whether there is no room beside the folder of a trial whose program has ended, so that what it wrote may be cut off:
-/// ENOSPC or EDQUOT, as the system says to a few bytes more where it says that little is free; else 0.
+/// Whether the disk of a trial's folder is full, so that output of its program may be cut off. Returns ENOSPC or
+/// EDQUOT, or 0 if there is room. Where little is free it tries to write a few bytes, since quotas and reserved blocks
+/// show only then.
 int noRoomBeside(const std::string& folder);
-/// In a folder that stays: hard links to inputs become symbolic ones, so that the user's files have one name again.
+/// Prepares a folder that is kept: hard links to inputs become symbolic ones, so that the user's files have one name
+/// again and cannot be changed through the folder.
 void leaveInputs(const std::string& folder, const CommandFiles& files);
 
-/// Making a folder and its files costs a file system more than a short program takes, so the folder of a trial that
-/// nobody wants becomes the next trial's, and so do the files of its outputs, which are written anew.
+/// Recycles trial folders. Making a folder and its output files can cost a file system more time than a short program
+/// takes. So the folder of a trial that nobody wants is emptied and becomes the next trial's, together with the folder
+/// of its outputs.
 class TrialFolders {
  public:
   explicit TrialFolders(const std::string& results) : spare_(results + "/trials/.next") {}
-  ~TrialFolders() { remove(spare_); }  // the one that no trial needed any more
+  ~TrialFolders() { remove(spare_); }  // the last spare folder
   TrialFolders(const TrialFolders&) = delete;
   TrialFolders& operator=(const TrialFolders&) = delete;
 
   /// Makes a trial's folder as makeTrialFolder does, with a folder for its outputs.
   llvm::Error make(const std::string& folder, const CommandFiles& files);
-  /// Of a trial whose program has ended: what was caught of it stands in its folder, too, where nothing else is called
-  /// so.
+  /// For a folder that is kept: moves the captured output into it, except where the program made a file of that name.
   static void keep(const std::string& folder);
-  /// Removes it, with all that its trial wrote; "", or what stays and why.
+  /// Removes a folder with all that its trial wrote, or keeps it as the spare one. Returns "", or what cannot be
+  /// removed and why.
   std::string drop(const std::string& folder);
 
  private:

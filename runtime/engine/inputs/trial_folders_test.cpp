@@ -57,7 +57,7 @@ TEST_CASE("the folder of a trial that nobody wants becomes the next one's, witho
     CHECK(Results::inode(results.of(2)) == folder);
     CHECK(namesIn(results.of(2)).empty());
     CHECK(Results::inode(results.path + "/trials/.2/stdout.txt") == output);
-    // Of two that are dropped one is kept, and at the end none.
+    // If two folders are dropped, one stays as the spare; with the object that goes, too.
     llvm::cantFail(folders.make(results.of(3), {}));
     folders.drop(results.of(2));
     folders.drop(results.of(3));
@@ -94,14 +94,14 @@ TEST_CASE("what a program put into its folder goes with it, and leads nobody els
   llvm::cantFail(folders.make(results.of(2), {}));
   CHECK(namesIn(results.of(2)).empty());
   CHECK(Results::read(mine) == "mine");
-  // A folder that its program has closed is nobody's.
+  // A folder without permissions, which its program took away, is not used again.
   chmod(results.of(2).c_str(), 0500);
   folders.drop(results.of(2));
   llvm::cantFail(folders.make(results.of(3), {}));
   struct stat state{};
   REQUIRE(stat(results.of(3).c_str(), &state) == 0);
   CHECK((state.st_mode & S_IRWXU) == S_IRWXU);
-  // One that is there already is made anew.
+  // A folder that exists already is made anew.
   folders.drop(results.of(3));
   fs::create_directories(results.of(4) + "/old");
   llvm::cantFail(folders.make(results.of(4), {}));

@@ -14,14 +14,16 @@ namespace {
 
 using Steady = std::chrono::steady_clock;
 
-// Between two questions whether a heat-up ends.
+// The interval at which a heat-up asks whether it should end.
 constexpr std::chrono::milliseconds kBetweenAsks{100};
 
+/// Multiplies floating-point numbers on one core until `ended`. `volatile` keeps the compiler from removing the loop.
 void spin(int core, const std::atomic<bool>& ended) {
   cpu_set_t set;
   CPU_ZERO(&set);
+  // One thread for each core, bound to it, or the scheduler would move several to one core.
   if (core >= 0 && core < CPU_SETSIZE) CPU_SET(core, &set);
-  pthread_setaffinity_np(pthread_self(), sizeof set, &set);  // without it the core is still warmed, more or less
+  pthread_setaffinity_np(pthread_self(), sizeof set, &set);  // if it fails, the core is still warmed, more or less
   volatile double sink = 1;
   while (!ended) {
     double x = sink;

@@ -1,5 +1,8 @@
 #pragma once
 
+// Untimed load on CPU cores at the start of a session, so that its first trial finds cores at the clock rates and
+// temperatures of later ones. GPUs are heated by worker processes (Campaign::heatGpusOf).
+
 #include <functional>
 #include <vector>
 
@@ -7,7 +10,8 @@
 
 namespace expc::engine::launch {
 
-/// Keeps every core of the slots busy for `seconds`, or until `ends` says so, which is asked several times a second.
+/// Keeps every core of the slots busy for `seconds`, or until `ends` returns true, which is asked ten times a second.
+/// Blocks the calling thread meanwhile.
 void heatUp(const std::vector<machine::Slot>& slots, double seconds, const std::function<bool()>& ends);
 
 }  // namespace expc::engine::launch

@@ -1,14 +1,16 @@
 #pragma once
 
-// SIGINT, SIGTERM, SIGHUP and SIGUSR1 while a run goes on: the first asks it to finish, a second one ends the process
-// at once. SIGUSR1, which a cluster sends before a job's end, only ever asks: a job may get it beside another signal.
-// A handler can reach nothing but globals, so there is one such state in a process, and whoever waits asks for it.
+// SIGINT, SIGTERM, SIGHUP and SIGUSR1 during a run: the first one asks the run to finish, a second one ends the process
+// at once. SIGUSR1, which a cluster sends before a job's end, only ever asks, since a job may get it together with
+// another signal.
+//
+// A signal handler can reach globals only, so a process has one such state, and whoever waits for something polls it.
 
 #include <csignal>
 
 namespace expc::engine::launch {
 
-/// Handlers are set from construction to destruction; one object at a time.
+/// Sets the handlers at construction and restores the former ones at destruction; one object at a time.
 class Interrupts {
  public:
   Interrupts();
@@ -16,9 +18,10 @@ class Interrupts {
   Interrupts(const Interrupts&) = delete;
   Interrupts& operator=(const Interrupts&) = delete;
 
-  /// Of the object that there is now; false where there is none.
+  /// Whether one of the signals has come since the object was made; false without an object.
   static bool requested();
-  /// Readable once it was requested; for poll. -1 where there is none.
+  /// A descriptor for poll that becomes readable with the first signal; -1 without an object. It is never read, so it
+  /// stays readable.
   static int fd();
 
  private:

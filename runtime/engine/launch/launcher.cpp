@@ -1,3 +1,6 @@
+// Event lines of ranks, and the JSON form of requests and reports. Bytes come from a user's processes or another
+// machine, so every size and number is checked.
+
 #include "runtime/engine/launch/launcher.h"
 
 #include <fmt/format.h>
@@ -5,12 +8,13 @@
 #include <algorithm>
 #include <utility>
 
-#include "runtime/files/words.h"
-#include "runtime/plan/json_record.h"
+#include "runtime/base/files/words.h"
+#include "runtime/base/json_record.h"
 
 namespace expc::engine::launch {
 namespace {
 
+// Bytes of one event line: enough for the series of a long trial, and a bound on memory if a rank writes nonsense.
 constexpr size_t kMaxLine = 64 << 20;
 constexpr llvm::StringLiteral kWhats[] = {"started", "said", "nonsense", "exited", "readings", "lost"};
 
@@ -23,14 +27,16 @@ std::vector<RankReport> EventLines::add(std::string_view bytes) {
     over_ = true;
     rest_.clear();
   };
+  // A line may come in many pieces, and a piece may hold many lines.
   while (!over_ && !bytes.empty()) {
+    // The size is checked before the end of the line is known: a line without one must not fill the memory.
     const size_t end = bytes.find('\n');
     rest_.append(bytes.substr(0, end));
     if (rest_.size() > kMaxLine) refuse("wrote an event line without an end");
     if (over_ || end == std::string_view::npos) break;
     bytes.remove_prefix(end + 1);
     const std::string line = std::exchange(rest_, {});
-    if (auto event = plan::eventFromLine(line))
+    if (auto event = protocol::eventFromLine(line))
       reports.push_back({.what = RankReport::What::Said, .event = std::move(*event)});
     else
       refuse(fmt::format("wrote a line that is no event: '{}' ({})", files::excerpt(line),
@@ -39,19 +45,20 @@ std::vector<RankReport> EventLines::add(std::string_view bytes) {
   return reports;
 }
 
-void describe(plan::JsonRecord& io, TrialRequest& request) {
-  io.object("spec", request.spec, plan::kDescribed);
+void describe(base::JsonRecord& io, TrialRequest& request) {
+  io.object("spec", request.spec, base::kDescribed);
   io.field("environment", request.environment);
   io.field("log_prefix", request.log_prefix);
   io.field("first_rank", request.first_rank, 0, kMostRanks);
   io.field("ranks", request.ranks, 0, kMostRanks);
+  // An agent indexes `environment` by rank, so a message whose numbers disagree is refused here.
   if (io.reads() && !io.failed() &&
       (request.environment.size() != request.spec.world_size || request.first_rank > request.spec.world_size ||
        request.endRank() > request.spec.world_size))
     io.fail("its ranks do not agree with each other");
 }
 
-void describe(plan::JsonRecord& io, RankReport& report) {
+void describe(base::JsonRecord& io, RankReport& report) {
   io.word("what", report.what, kWhats);
   io.field("trial", report.trial);
   io.field("rank", report.rank, 0, kMostRanks);
@@ -61,11 +68,12 @@ void describe(plan::JsonRecord& io, RankReport& report) {
   io.optional("status", report.status);
   io.optional("out_of_memory", report.out_of_memory);
   io.optional("stuck", report.stuck);
+  // The event travels as the line that the rank wrote, so that event.cpp alone knows its form.
   if (report.what == RankReport::What::Said) {
-    std::string line = io.reads() ? "" : plan::toLine(report.event);
+    std::string line = io.reads() ? "" : protocol::toLine(report.event);
     io.field("event", line);
     if (!io.reads() || io.failed()) return;
-    if (auto event = plan::eventFromLine(line))
+    if (auto event = protocol::eventFromLine(line))
       report.event = std::move(*event);
     else
       io.fail("event", llvm::toString(event.takeError()));
@@ -73,7 +81,7 @@ void describe(plan::JsonRecord& io, RankReport& report) {
   }
   if (io.reads() && report.what == RankReport::What::Readings && !io.has("readings", true))
     return io.fail("readings", "are missing");
-  io.optionalObject("readings", report.readings, plan::kDescribed);
+  io.optionalObject("readings", report.readings, base::kDescribed);
 }
 
 }  // namespace expc::engine::launch

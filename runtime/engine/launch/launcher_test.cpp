@@ -5,8 +5,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "runtime/base/files/files.h"
 #include "runtime/engine/launch/rank_process.h"
-#include "runtime/files/files.h"
 
 using namespace expc;
 using namespace expc::engine::launch;

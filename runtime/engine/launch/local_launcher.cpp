@@ -1,3 +1,10 @@
+// LocalLauncher: trials on this machine. It talks to a launch server for each worker program over a SOCK_SEQPACKET
+// socket, reads the event pipe of each rank, and watches the machine for disturbances while trials run.
+//
+// A rank of a command may get a process that ran an earlier one and is bound to the same cores (rank_process.h); that
+// saves the fork. Whoever ends a rank, it is reported once: by its process, which goes on waiting, or by its server,
+// which saw the process end.
+
 #include "runtime/engine/launch/local_launcher.h"
 
 #include <fcntl.h>
@@ -17,21 +24,24 @@
 
 #include "runtime/base/descriptor.h"
 #include "runtime/base/failure.h"
-#include "runtime/channel/packet.h"
+#include "runtime/base/files/files.h"
+#include "runtime/base/json.h"
+#include "runtime/base/json_record.h"
 #include "runtime/engine/inputs/file_watch.h"
 #include "runtime/engine/launch/rank_process.h"
-#include "runtime/files/files.h"
-#include "runtime/plan/json.h"
-#include "runtime/plan/json_record.h"
+#include "runtime/protocol/packet.h"
 #include "runtime/validity/monitor.h"
 
 namespace expc::engine::launch {
 namespace {
 
+// A server dies if the memory killer picks it or somebody kills it; again and again means a fault that no restart
+// mends.
 constexpr unsigned kMaxRestarts = 3;
-// A killed rank is gone within this, or the server does not do its work.
+// Seconds within which a killed rank must be gone; after that it is stuck, or the server does not do its work.
 constexpr double kKillGrace = 20;
-// More than a pipe holds: what was in it when the call began is read, and one who writes on and on waits for its turn.
+// Bytes read from one rank in a turn. More than a pipe holds, so all that it held at the call is read; a rank that
+// writes without end waits for its next turn.
 constexpr size_t kMostRead = 2 << 20;
 
 class LocalLauncher final : public Launcher {
@@ -50,8 +60,9 @@ class LocalLauncher final : public Launcher {
   LauncherDescription describe() const override { return {"local", lanes_}; }
 
   llvm::Expected<uint64_t> start(const TrialRequest& request) override {
+    // Each kind of workload has a worker of its own, and so a server.
     Server& server = request.spec.command ? command_ : built_in_;
-    // A server that died with nothing to do has not been noticed yet.
+    // events() notices a dead server while a trial waits for it. One that died idle is noticed here.
     const bool idle = std::ranges::none_of(trials_, [&](auto& one) { return one.second.server == &server; });
     while (idle && server.process.receive()) {
     }
@@ -61,6 +72,7 @@ class LocalLauncher final : public Launcher {
     const uint64_t id = next_trial_++;
     Trial& trial = trials_[id];
     trial.server = &server;
+    // launchRank() adds ranks; if one fails, those that were started are killed and the trial never existed.
     trial.ranks.reserve(request.endRank() - request.first_rank);
     watch(id, request);
     for (unsigned number = request.first_rank; number < request.endRank(); ++number) {
@@ -83,7 +95,7 @@ class LocalLauncher final : public Launcher {
     const double left = std::clamp(until - clock_.boot(), 0.0, kLongestWait);
     poll(fds.data(), fds.size(), static_cast<int>(left * 1000) + 1);
     if (const double now = clock_.boot(); monitor_.isDue(now)) monitor_.look(now);
-    // Pipes first: what a rank said comes before how it ended.
+    // Pipes come first, so that what a rank said is reported before how it ended.
     for (auto& [id, trial] : trials_)
       for (Rank& rank : trial.ranks) readPipe(id, rank, /*last=*/false);
     readProcesses();
@@ -103,6 +115,7 @@ class LocalLauncher final : public Launcher {
       if (!rank.exited) found->second.server->process.kill(rank.process.launch);
   }
 
+  /// Starts the servers that trials may need, so that no trial pays for it.
   llvm::Error ready() {
     for (Server* server : {&built_in_, &command_})
       if (!server->path.empty())
@@ -111,26 +124,29 @@ class LocalLauncher final : public Launcher {
   }
 
  private:
+  /// A launch server, or the place of one that is not started yet.
   struct Server {
     std::string path;
     WorkerServer process;
-    bool started = false;                      // and if it does not live now, it died
-    std::string death;                         // how
-    std::optional<inputs::FileStamp> program;  // as it was when it was started first
+    bool started = false;                      // was started; if it is not alive now, it died
+    std::string death;                         // how it died
+    std::optional<inputs::FileStamp> program;  // the file as it was at the first start
   };
+  /// A rank that was launched.
   struct Rank {
     unsigned number = 0;
     RankProcess process;
-    base::Descriptor pipe;  // its event pipe, to read from
+    base::Descriptor pipe;  // read end of its event pipe
     bool exited = false;
     EventLines lines;
   };
   struct Trial {
     Server* server = nullptr;
     std::vector<Rank> ranks;
-    double killed_at = 0;  // boot time; 0: not
+    double killed_at = 0;  // boot time; 0: it was not killed
   };
 
+  /// Starts the server unless it lives. Error: it died too often, its program changed, or it does not start.
   llvm::Error ready(Server& server) {
     if (server.process.alive()) return llvm::Error::success();
     if (server.started) {
@@ -143,6 +159,7 @@ class LocalLauncher final : public Launcher {
       say_(fmt::format("the worker's launch server {}: starting it again ({} of {})", server.death, restarts_,
                        kMaxRestarts));
     }
+    // A worker that was rebuilt during the run would measure something else than before.
     const std::optional<inputs::FileStamp> program = inputs::stampOf(server.path);
     if (server.program && program && server.program != program) {
       return base::failure(
@@ -154,18 +171,18 @@ class LocalLauncher final : public Launcher {
     auto process = WorkerServer::start(server.path, log_, environment_);
     if (!process) return process.takeError();
     server.process = std::move(*process);
-    if (&server == &command_) waiting_.clear();  // they died with the one before
+    if (&server == &command_) waiting_.clear();  // waiting processes died with the former server
     server.started = true;
     server.death.clear();
     return llvm::Error::success();
   }
 
-  /// Begins to look at what the trial owns.
+  /// Starts watching the cores and GPUs that the trial owns.
   void watch(uint64_t id, const TrialRequest& request) {
     std::vector<int> cores;
     std::vector<unsigned> cards;
     for (unsigned number = 0; number < request.spec.slots.size(); ++number) {
-      // Slots of ranks elsewhere are other machines'.
+      // Slots of ranks on other nodes belong to other machines. A trial of one rank has all slots here.
       if (request.spec.world_size > 1 && (number < request.first_rank || number >= request.endRank())) continue;
       const llvm::json::Object* slot = request.spec.slots[number].getAsObject();
       if (!slot) continue;
@@ -178,6 +195,8 @@ class LocalLauncher final : public Launcher {
     monitor_.begin(id, std::move(cores), cards, clock_.boot());
   }
 
+  /// Starts one rank: opens its log and event pipe and hands both to a process. Error: no log, no descriptors, or a
+  /// request that is too long.
   llvm::Error launchRank(const TrialRequest& request, unsigned number, Trial& trial) {
     const auto failed = [](const std::string& what, int error) {
       return base::failure("{}: {}; what was measured before is kept", what, std::strerror(error));
@@ -187,14 +206,16 @@ class LocalLauncher final : public Launcher {
     if (log_fd < 0) return failed(log, errno);
     base::Pipe pipe;
     if (pipe.read < 0) return failed("no pipe for a rank", errno);
+    // Non-blocking on our side only: ranks write as usual, and readPipe() never waits.
     fcntl(pipe.read, F_SETFL, O_NONBLOCK);
-    plan::LaunchRequest launch;
+    protocol::LaunchRequest launch;
     launch.rank = number;
     launch.environment = request.environment[number];
     launch.spec = request.spec;
     ProcessPlace place{number, request.spec.slots, request.spec.memory_limit};
     std::optional<RankProcess> process = launchAgain(launch, place, pipe.write, log_fd);
-    // A server that is gone is noticed when its socket is read; any other trouble would leave us waiting for nothing.
+    // A server that is gone is noticed when its socket is read, and its trials are lost. After any other error nothing
+    // would ever come, so it must be returned.
     bool sent = process.has_value();
     if (!sent) {
       process.emplace().place = std::move(place);
@@ -211,28 +232,33 @@ class LocalLauncher final : public Launcher {
     return llvm::Error::success();
   }
 
-  /// By a process that waits and is bound where this rank is to be: no fork, and no way through the server.
-  std::optional<RankProcess> launchAgain(plan::LaunchRequest& launch, const ProcessPlace& place, int event_fd,
+  /// Launches the rank in a waiting process that is bound to the same place: no fork, and no way through the server.
+  /// Nothing if there is none; a process that died meanwhile is dropped.
+  std::optional<RankProcess> launchAgain(protocol::LaunchRequest& launch, const ProcessPlace& place, int event_fd,
                                          int log_fd) {
     while (auto process = waiting_.take(place)) {
       launch.id = process->launch;
-      if (channel::sendPacket(process->channel, plan::canonicalJson(plan::written(launch)), {event_fd, log_fd}))
+      if (protocol::sendPacket(process->channel, base::canonicalJson(base::written(launch)), {event_fd, log_fd}))
         return process;
     }
     return std::nullopt;
   }
 
-  static bool launchNew(plan::LaunchRequest& launch, RankProcess& process, Server& server, int event_fd, int log_fd) {
+  /// Lets the server fork a process for the rank. False and errno if the request cannot be sent.
+  static bool launchNew(protocol::LaunchRequest& launch, RankProcess& process, Server& server, int event_fd,
+                        int log_fd) {
     static uint64_t next_launch = 1;  // unique over every server of this process
     launch.id = process.launch = next_launch++;
     int ends[2] = {-1, -1};
-    // Without one the rank has a process for itself.
+    // Ranks of commands get a channel, over which their process can be given another rank. Without a channel (no
+    // descriptors left) the process just ends with its rank.
     if (launch.spec.command && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) ends[0] = ends[1] = -1;
     process.channel = base::Descriptor(ends[0]);
     const base::Descriptor theirs(ends[1]);
     return server.process.launch(launch, event_fd, log_fd, theirs);
   }
 
+  /// Queues a report for the next return of events().
   void add(uint64_t id, unsigned rank, RankReport report) {
     report.trial = id;
     report.rank = rank;
@@ -240,7 +266,7 @@ class LocalLauncher final : public Launcher {
     reports_.push_back(std::move(report));
   }
 
-  /// Reads the rank's messages; `last`: nothing more can come.
+  /// Reads the rank's messages. `last`: nothing more can come, so a line without an end counts, too.
   void readPipe(uint64_t id, Rank& rank, bool last) {
     char piece[65536];
     for (size_t total = 0; rank.pipe >= 0 && total < kMostRead;) {
@@ -257,16 +283,18 @@ class LocalLauncher final : public Launcher {
     for (RankReport& report : rank.lines.end()) add(id, rank.number, std::move(report));
   }
 
-  /// What ranks' processes say themselves: that the rank ended well. They wait for another one then, unless the server
-  /// was told to kill them.
+  /// Reads what processes of ranks say over their own channels: that the rank ended well. Such a process then waits for
+  /// another rank. If the trial was killed, the server may kill the process at any moment, so it is not used again.
   void readProcesses() {
-    std::vector<std::pair<plan::LaunchReply, RankProcess>> ended;
+    // Collected first, since takeReply() removes trials from the map that is walked here.
+    std::vector<std::pair<protocol::LaunchReply, RankProcess>> ended;
     for (auto& [id, trial] : trials_) {
       for (Rank& rank : trial.ranks) {
         bool closed = false;
         if (rank.process.channel < 0) continue;
         auto reply = receiveReply(rank.process.channel, closed);
-        const bool is_end = reply && *reply && (*reply)->type == plan::LaunchReply::Type::Exited &&
+        // Only a good end counts here. For any other the server knows more, such as the signal or lack of memory.
+        const bool is_end = reply && *reply && (*reply)->type == protocol::LaunchReply::Type::Exited &&
                             (*reply)->id == rank.process.launch && (*reply)->status == 0;
         if ((!is_end && (!reply || *reply || closed)) || trial.killed_at != 0)
           rank.process.channel.close();  // its server will tell how it ended
@@ -281,7 +309,9 @@ class LocalLauncher final : public Launcher {
     }
   }
 
-  void takeReply(const plan::LaunchReply& reply) {
+  /// Takes a message about a launch: its rank has started or ended. The trial ends with its last rank; its readings are
+  /// reported before that exit.
+  void takeReply(const protocol::LaunchReply& reply) {
     for (auto found = trials_.begin(); found != trials_.end(); ++found) {
       auto& [id, trial] = *found;
       const auto rank =
@@ -289,8 +319,8 @@ class LocalLauncher final : public Launcher {
       if (rank == trial.ranks.end()) continue;
       RankReport report;
       report.pid = rank->process.pid = reply.pid;
-      if (reply.type == plan::LaunchReply::Type::Exited) {
-        readPipe(id, *rank, /*last=*/true);  // its whole group is dead
+      if (reply.type == protocol::LaunchReply::Type::Exited) {
+        readPipe(id, *rank, /*last=*/true);  // its whole group is dead, so nothing more can come
         rank->exited = true;
         report.what = RankReport::What::Exited;
         report.status = reply.status;
@@ -305,11 +335,12 @@ class LocalLauncher final : public Launcher {
       if (over) trials_.erase(found);
       return;
     }
-    if (reply.type == plan::LaunchReply::Type::Exited) waiting_.drop(reply.id);
+    if (reply.type == protocol::LaunchReply::Type::Exited) waiting_.drop(reply.id);
   }
 
-  /// A rank that is killed and there all the same keeps its devices, and nothing can be done. Where its process is
-  /// gone, the server does not do its work: its death kills its ranks.
+  /// Gives up on ranks that are still there kKillGrace seconds after they were killed. If their processes exist, they
+  /// are stuck in the kernel and keep their devices: the trial is lost. If they are gone, the server failed to report
+  /// it and is stopped, which makes it lose its trials.
   void giveUpOverdue() {
     for (auto next = trials_.begin(); next != trials_.end();) {
       const auto at = next++;
@@ -329,13 +360,14 @@ class LocalLauncher final : public Launcher {
     }
   }
 
+  /// Loses the trials of a server that died.
   void loseTrials(Server& server) {
     if (server.started && server.death.empty()) server.death = server.process.deathText();
     for (auto next = trials_.begin(); next != trials_.end();) {
       const auto at = next++;
       auto& [id, trial] = *at;
       if (trial.server != &server) continue;
-      // Its children die with it; what they have started is in their groups.
+      // The kernel kills a dead server's children (PR_SET_PDEATHSIG). What they started is in their process groups.
       for (const Rank& rank : trial.ranks)
         if (rank.process.pid > 0 && !rank.exited) ::kill(-rank.process.pid, SIGKILL);
       std::vector<int> stuck;
@@ -346,6 +378,7 @@ class LocalLauncher final : public Launcher {
     }
   }
 
+  /// Reports a trial as lost, after everything that its ranks still said.
   void lose(uint64_t id, Trial& trial, std::string why, std::vector<int> stuck) {
     for (Rank& rank : trial.ranks) readPipe(id, rank, /*last=*/true);
     monitor_.end(id, clock_.boot());
@@ -358,9 +391,9 @@ class LocalLauncher final : public Launcher {
   const Environment environment_;
   const std::string log_;
   Server built_in_, command_;
-  WaitingProcesses waiting_;  // of the server for commands: its ranks leave nothing behind in their process
+  WaitingProcesses waiting_;  // only of the server for commands: their ranks leave nothing behind
   std::map<uint64_t, Trial> trials_;
-  std::vector<RankReport> reports_;  // not handed out yet
+  std::vector<RankReport> reports_;  // for the next return of events()
   validity::Monitor monitor_;
   uint64_t next_trial_ = 1;
   unsigned restarts_ = 0;

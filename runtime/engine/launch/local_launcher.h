@@ -1,6 +1,8 @@
 #pragma once
 
-// Runs trials on this machine: through a launch server for each worker program, which forks their ranks.
+// The launcher of this machine: trials run through a launch server for each worker program (runtime/worker/serve),
+// which is started once, loads what is slow to load, and forks a process for each rank. Agents on other nodes use the
+// same class.
 
 #include <llvm/Support/Error.h>
 
@@ -13,16 +15,17 @@
 
 namespace expc::engine::launch {
 
-/// The worker programs; "" where no trial needs it.
+/// The worker programs and how to start them.
 struct LocalWorkers {
   std::string built_in, command;
-  Environment environment;  // beside this process's
-  std::string log;          // where the servers' own output goes
-  std::string nvml = "";    // the library that knows the cards; "" where none is used
+  Environment environment;  // variables added to those of this process
+  std::string log;          // file for the servers' own output
+  std::string nvml = "";    // NVML library for watching the GPUs; "": no GPU is used
 };
 
-/// With this object the servers end, and what they run. A server is started for its first trial, or here where all are
-/// to be `ready`; one that died is started again, three times in all. An interrupt while one starts is an error.
+/// Makes a launcher of this machine. Its destruction ends the servers and all that they run. A server is started for
+/// its first trial, or now if `ready` is set. A server that died is started again, three times in all. Error: with
+/// `ready`, a server cannot be started, or an interrupt came while it started. `clock` must outlive the launcher.
 llvm::Expected<std::unique_ptr<Launcher>> launcherHere(LocalWorkers workers, Say say,
                                                        const Clock& clock = Clock::real(), unsigned lanes = 1,
                                                        bool ready = true);

@@ -11,18 +11,19 @@
 namespace expc::engine::launch {
 namespace {
 
-// Trials that one process runs: few enough that nothing which a library keeps of each adds up.
+// Ranks that one process runs: few enough that small things which libraries keep of each do not add up.
 constexpr unsigned kMostLaunches = 500;
-// Processes that wait for another trial, each bound to other cores.
+// Processes that wait at once; each is bound to other cores, and none costs more than its memory.
 constexpr size_t kMostWaiting = 16;
 
-// Looks at a process that was killed.
+// How often, and with which pause (µs), waitUntilGone() looks at a killed process.
 constexpr int kLooks = 500;
 constexpr useconds_t kBetween = 10'000;  // 5 s in all
 
 }  // namespace
 
 void WaitingProcesses::add(RankProcess process) {
+  // Dropping the process closes its channel, which ends it.
   if (process.channel < 0 || process.launches >= kMostLaunches) return;
   processes_.push_back(std::move(process));
   if (processes_.size() > kMostWaiting) processes_.pop_front();
@@ -43,6 +44,7 @@ void WaitingProcesses::drop(uint64_t launch) {
 }
 
 char processState(pid_t pid, const std::string& proc) {
+  // A zombie counts as gone: it holds no device any more.
   const base::Process process = pid > 0 ? base::processOf(pid, proc) : base::Process();
   return process.runs() ? process.state : '\0';
 }

@@ -1,7 +1,8 @@
 #pragma once
 
-// Processes of ranks: those that run one rank of a command after the other, each told over a channel of its own
-// (runtime/plan/trial.h), and whether one that was killed is really gone.
+// Processes of ranks. A process that ran a rank of a command waits for another rank with the same place, over a channel
+// of its own (runtime/protocol/trial.h), which saves a fork for each trial. And: whether a killed process is really
+// gone.
 
 #include <llvm/Support/JSON.h>
 #include <sys/types.h>
@@ -15,7 +16,7 @@
 
 namespace expc::engine::launch {
 
-/// Where a rank runs: a process that was bound there can run another one with the same.
+/// The binding of a process: it can run any later rank with an equal one.
 struct ProcessPlace {
   unsigned rank = 0;
   llvm::json::Array slots;
@@ -26,36 +27,37 @@ struct ProcessPlace {
 
 /// A process that runs a rank, or has run one and waits for another. Without a channel it ends with its rank.
 struct RankProcess {
-  uint64_t launch = 0;       // that its server forked it for, and by which it is known from then on
-  int pid = 0;               // once that is known
-  base::Descriptor channel;  // closed, it ends by itself
+  uint64_t launch = 0;       // number of the launch that its server forked it for; its name from then on
+  int pid = 0;               // 0: not known yet
+  base::Descriptor channel;  // -1: none. Once this is closed, the process ends by itself
   unsigned launches = 1;
   ProcessPlace place;
 };
 
-/// Those that wait.
+/// The processes that wait for a rank.
 class WaitingProcesses {
  public:
+  /// Keeps a process, unless it has no channel or has run enough ranks. With too many, the one that waits longest ends.
   void add(RankProcess process);
-  /// One that is bound there.
+  /// Removes and returns a process that is bound to `place`, if there is one.
   std::optional<RankProcess> take(const ProcessPlace& place);
-  /// The one of that launch is gone.
+  /// Forgets the process of that launch, which has ended.
   void drop(uint64_t launch);
   void clear() { processes_.clear(); }
 
  private:
-  std::deque<RankProcess> processes_;  // the one that waits longest first
+  std::deque<RankProcess> processes_;  // the one that waits longest comes first
 };
 
-/// The state letter of /proc/PID/stat, e.g. 'R', 'D'; '\0' where there is no such process, or only its exit status is
-/// left. `proc` is where /proc is.
+/// The state letter of /proc/PID/stat, for example 'R' or 'D' (proc(5)); '\0' if there is no such process or it is a
+/// zombie. `proc` is where /proc is mounted, for tests.
 char processState(pid_t pid, const std::string& proc = "/proc");
 
-/// Waits a few seconds for the end of a process that was killed; false where it is still there.
+/// Waits up to 5 s for the end of a process that was killed; false if it is still there.
 bool waitUntilGone(pid_t pid, const std::string& proc = "/proc");
 
-/// "process 12, in state D (…)" of one that was killed and does not die: one in state D, which waits for a device or a
-/// file system that does not answer, dies only when that answers.
+/// "process 12, in state D (…)": names a killed process that does not die. State D means that it waits in the kernel
+/// for a device or a file system; it dies only once that answers.
 std::string stuckText(pid_t pid, const std::string& proc = "/proc");
 
 }  // namespace expc::engine::launch

@@ -7,8 +7,8 @@
 #include <csignal>
 #include <memory>
 
+#include "runtime/base/files/files.h"
 #include "runtime/engine/launch/local_launcher.h"
-#include "runtime/files/files.h"
 
 using namespace expc;
 using namespace expc::engine::launch;
@@ -26,7 +26,7 @@ RankProcess processOf(uint64_t launch, uint64_t memory_limit) {
   return process;
 }
 
-/// Trials of commands by a launcher of this machine.
+/// Runs trials of commands on a LocalLauncher.
 class Commands {
  public:
   Commands() : launcher_(llvm::cantFail(launcherHere(workers(), [](const std::string&) {}))) {}
@@ -45,13 +45,13 @@ class Commands {
     request.log_prefix = folder_.path() + "/log";
     return llvm::cantFail(launcher_->start(request));
   }
-  /// Waits for its end.
+  /// Waits for the exit of the trial's rank.
   RankReport end(uint64_t trial) {
     while (true)
       for (RankReport& report : llvm::cantFail(launcher_->events(Clock::real().boot() + 10, -1)))
         if (report.trial == trial && report.what == RankReport::What::Exited) return std::move(report);
   }
-  /// Of a trial that ends well.
+  /// Runs a trial that ends well and returns the number of its process.
   int process(uint64_t memory_limit = 0) {
     const RankReport report = end(start("true", memory_limit));
     CHECK(report.status == 0);

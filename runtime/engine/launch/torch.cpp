@@ -7,7 +7,7 @@
 #include <filesystem>
 
 #include "runtime/base/failure.h"
-#include "runtime/files/files.h"
+#include "runtime/base/files/files.h"
 
 namespace expc::engine::launch {
 namespace {
@@ -15,7 +15,8 @@ namespace {
 namespace fs = std::filesystem;
 using llvm::StringRef;
 
-/// "2.11.0", as the package's version.py says, or build-version of LibTorch's archive; "" where neither is there.
+/// The version of a torch folder, for example "2.11.0", from version.py (wheel) or build-version (LibTorch archive); ""
+/// if neither is there.
 std::string versionOf(const fs::path& torch) {
   for (const char* name : {"version.py", "build-version"}) {
     auto file = files::read((torch / name).string(), files::kMostByHand);
@@ -29,9 +30,10 @@ std::string versionOf(const fs::path& torch) {
   return "";
 }
 
+/// "2.11" of "2.11.0".
 StringRef minorOf(StringRef version) { return version.substr(0, version.find('.', version.find('.') + 1)); }
 
-/// The value of a variable among `added`, else of this process; "" where it is not set.
+/// The value of a variable in `added`, else in this process; "" if it is not set.
 std::string valueOf(const std::string& name, const std::vector<std::string>& added) {
   for (const std::string& variable : added)
     if (StringRef value = variable; value.consume_front(name + "=")) return value.str();
@@ -48,8 +50,9 @@ llvm::Expected<std::vector<std::string>> withTorch(const std::string& worker, st
   const std::string named = valueOf("EXPC_TORCH", added);
   const fs::path torch = named.empty() ? (program.parent_path() / "../../torch").lexically_normal() : fs::path(named);
   std::error_code unknown;
+  // The library is looked for, not the folder: a removed wheel often leaves folders behind.
   const bool there = fs::exists(torch / "lib/libtorch_cpu.so", unknown);
-  if (!there && named.empty()) return added;  // the loader says what it misses
+  if (!there && named.empty()) return added;  // a build: the worker finds torch by its run path
   const std::string version = versionOf(torch), wanted = torchWanted();
   if (!there || minorOf(version) != wanted) {
     return base::failure(
@@ -60,11 +63,13 @@ llvm::Expected<std::vector<std::string>> withTorch(const std::string& worker, st
         : version.empty() ? "does not say its version"
                           : "is " + version);
   }
+  // Wheels of NVIDIA's packages are installed beside torch's, in site-packages/nvidia.
   const fs::path wheels = torch.parent_path() / "nvidia";
   if (valueOf("EXPC_DALI_ROOT", added).empty() && fs::exists(wheels / "dali", unknown))
     added.push_back("EXPC_DALI_ROOT=" + (wheels / "dali").string());
   if (named.empty()) return added;
-  // Before what the machine has, and before the run path. Null cards have no library of torch's names.
+  // torch's folder comes first, so that it wins over the run path and over any other torch. It hides no library of null
+  // cards, since none of them has a name of torch's. CUDA's own libraries come last.
   std::string path = valueOf("LD_LIBRARY_PATH", added);
   path = (torch / "lib").string() + (path.empty() ? "" : ":" + path) + ":" + (wheels / "cu13/lib").string();
   std::erase_if(added, [](const std::string& variable) { return StringRef(variable).starts_with("LD_LIBRARY_PATH="); });

@@ -1,7 +1,8 @@
 #pragma once
 
-// Which torch the workers load. The build's own is in their run path; an installed expc has torch's wheel beside it,
-// and a site may have one of its own (EXPC_TORCH).
+// Decides which torch a worker loads. The build's own is in its run path; an installed expc uses torch's wheel beside
+// it; a site may name another one with EXPC_TORCH. libtorch has no stable binary interface, so the minor version must
+// agree.
 
 #include <llvm/Support/Error.h>
 
@@ -10,12 +11,13 @@
 
 namespace expc::engine::launch {
 
-/// "2.11": what the workers were built for; another minor version has another binary interface.
+/// The torch version that workers were built for, without its patch number: "2.11". Another minor version has another
+/// binary interface.
 std::string torchWanted();
 
-/// The variables with which `worker` is started: `added`, and what leads it to the torch that EXPC_TORCH names. The
-/// error says which torch this worker was built for, where the one that it would load is of another minor version,
-/// whose binary interface differs, and how to get it.
+/// The variables with which `worker` is started: `added`, and those that lead it to the torch that it should load.
+/// Programs other than expc's torch workers get `added` alone. Error: the torch that it would load is missing or of
+/// another minor version; the message says how to get the right one.
 llvm::Expected<std::vector<std::string>> withTorch(const std::string& worker, std::vector<std::string> added);
 
 }  // namespace expc::engine::launch

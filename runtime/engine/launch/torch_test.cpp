@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/files/files.h"
+#include "runtime/base/files/files.h"
 #include "tests/support/folder.h"
 
 namespace {

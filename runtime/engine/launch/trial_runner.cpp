@@ -8,10 +8,10 @@
 #include <optional>
 
 #include "runtime/base/failure.h"
+#include "runtime/base/files/files.h"
+#include "runtime/base/files/words.h"
 #include "runtime/engine/launch/interrupts.h"
 #include "runtime/engine/launch/rank_process.h"
-#include "runtime/files/files.h"
-#include "runtime/files/words.h"
 #include "runtime/plan/command.h"
 
 namespace expc::engine::launch {
@@ -19,14 +19,16 @@ namespace {
 
 using store::TrialStatus;
 
-constexpr double kLook = 1;  // seconds between two looks at logs
+constexpr double kLook = 1;  // seconds between two looks at the sizes of logs
 
+/// Bytes of a file; UINT64_MAX if there is none.
 uint64_t sizeOf(const std::string& path) {
   struct stat state{};
   return stat(path.c_str(), &state) == 0 ? state.st_size : UINT64_MAX;
 }
 
-/// The end of a rank's log. A command that was killed has written none: then of what its program wrote.
+/// The end of a rank's log. If the command worker wrote none, because it was killed, the end of its program's output:
+/// errors first.
 std::string lastWords(const TrialRequest& request, unsigned rank) {
   std::string tail = files::lastWords(request.log(rank));
   if (!request.spec.command) return tail;
@@ -35,7 +37,8 @@ std::string lastWords(const TrialRequest& request, unsigned rank) {
   return tail;
 }
 
-/// Tells `watch` of a rank whose log has grown too large.
+/// Tells `watch` of each rank whose log has grown beyond the limit; the launcher cannot see it, since ranks write to
+/// the file directly.
 void watchLogs(const TrialRequest& request, TrialWatch& watch) {
   for (unsigned rank = 0; rank < request.spec.world_size; ++rank) {
     const uint64_t size = sizeOf(request.log(rank));
@@ -64,6 +67,7 @@ llvm::Error TrialRunner::start(TrialRequest request, TrialHooks hooks) {
     trials_.try_emplace(*id, std::move(request), begin, std::move(hooks));
     return llvm::Error::success();
   }
+  // An interrupt lets the start of a worker fail, which is then no error.
   if (!Interrupts::requested()) return id.takeError();
   llvm::consumeError(id.takeError());
   TrialEnd none;
@@ -74,35 +78,40 @@ llvm::Error TrialRunner::start(TrialRequest request, TrialHooks hooks) {
 
 llvm::Error TrialRunner::attend() {
   llvm::Error error = listen();
-  // Nothing may outlive the run that would have recorded it.
+  // No trial may outlive the run that would have recorded it.
   if (error)
     for (const auto& [id, trial] : trials_) launcher_.kill(id);
   return error;
 }
 
 llvm::Error TrialRunner::listen() {
+  // The time is taken before the reports: TrialWatch::judge() wants everything that happened before `now`.
   const double now = clock_.boot();
   if (now >= next_look_) {
     next_look_ = now + kLook;
     for (auto& [id, trial] : trials_) watchLogs(trial.request, trial.watch);
     if (auto error = tick_()) return error;
   }
+  // The wait ends at the earliest moment at which some trial's watch must decide.
   double until = next_look_;
   bool all_stop = true;
   for (const auto& [id, trial] : trials_) {
     until = std::min(until, trial.watch.wakeAt());
     all_stop &= trial.watch.isStopping();
   }
+  // An interrupt wakes the wait. Once all trials are stopping it is known, and waking for it again would only spin.
   auto reports = launcher_.events(until, all_stop ? -1 : Interrupts::fd());
   if (!reports) return reports.takeError();
   for (RankReport& report : *reports) {
     const auto found = trials_.find(report.trial);
+    // Reports of trials that have ended, for example of killed ranks, are dropped.
     if (found == trials_.end()) continue;
     const bool told = report.what == RankReport::What::Said && report.rank == 0;
     const auto& progress = found->second.hooks.progress;
-    if (told && report.event.type == plan::Event::Type::Progress && progress) progress(report.event);
+    if (told && report.event.type == protocol::Event::Type::Progress && progress) progress(report.event);
     found->second.watch.take(std::move(report));
   }
+  // Trials that are over leave the map before their callbacks run, since a callback may start another trial.
   std::vector<std::map<uint64_t, Trial>::node_type> over;
   for (auto next = trials_.begin(); next != trials_.end();) {
     const auto at = next++;
@@ -115,9 +124,11 @@ llvm::Error TrialRunner::listen() {
   for (auto& node : over) {
     auto& [request, watch, hooks] = node.mapped();
     TrialEnd end = watch.end();
+    // The log is read only now: it is complete once all ranks have ended.
     if (end.status == TrialStatus::Failed || end.status == TrialStatus::Timeout ||
         end.status == TrialStatus::Infeasible)
       end.log_tail = lastWords(request, watch.blamed());
+    // The error line in the log is the best guess at what the process would have said.
     if (watch.endedSilently())
       if (const std::string why = files::errorLine(end.log_tail); !why.empty()) end.reason += ": " + why;
     if (auto error = hooks.ended(std::move(end))) return error;
@@ -126,7 +137,7 @@ llvm::Error TrialRunner::listen() {
 }
 
 llvm::Expected<TrialEnd> TrialRunner::run(const TrialRequest& request,
-                                          std::function<void(const plan::Event&)> progress) {
+                                          std::function<void(const protocol::Event&)> progress) {
   std::optional<TrialEnd> over;
   const auto ended = [&](TrialEnd end) {
     over = std::move(end);
@@ -135,6 +146,7 @@ llvm::Expected<TrialEnd> TrialRunner::run(const TrialRequest& request,
   if (auto error = start(request, {ended, std::move(progress)})) return error;
   while (!over)
     if (auto error = attend()) return error;
+  // Heat-ups, preparations and rehearsals come through here; nothing can be measured beside such a process.
   if (!over->stuck.empty()) return besideStuck(stuckText(over->stuck.front()));
   removeEmptyLogs(request);
   return std::move(*over);

@@ -1,6 +1,9 @@
 #pragma once
 
-// Trials from their start to their end, on any launcher.
+// Runs trials from start to end on any launcher: feeds the launcher's reports to a TrialWatch for each trial, does what
+// it says (wait, kill, ended), and calls back. Campaigns, rehearsals, preparations and heat-ups all go through here.
+//
+// Nothing runs in the background: the owner calls attend() until it is done.
 
 #include <llvm/Support/Error.h>
 
@@ -16,27 +19,31 @@
 
 namespace expc::engine::launch {
 
-/// What hears of a trial. An error of `ended` ends the run.
+/// Callbacks of a trial. `ended` is called once, with how the trial ended; its error ends the run. `progress` gets the
+/// progress events of rank 0 and may be null.
 struct TrialHooks {
   std::function<llvm::Error(TrialEnd)> ended;
-  std::function<void(const plan::Event&)> progress = nullptr;
+  std::function<void(const protocol::Event&)> progress = nullptr;
 };
 
+/// The trials under way on one launcher. Not thread-safe.
 class TrialRunner {
  public:
-  /// What it is given must outlive it. `tick` is called at least once a second while it attends to trials; its error
+  /// The arguments must outlive it. `tick` is called at least once a second while trials are attended to; its error
   /// ends the run.
   TrialRunner(Launcher& launcher, const Clock& clock, inputs::Tick tick)
       : launcher_(launcher), clock_(clock), tick_(std::move(tick)) {}
 
-  /// Starts one beside those that are under way. One that an interrupt keeps from being started has ended with that.
+  /// Starts a trial beside those under way. If an interrupt keeps it from being started, it has ended as interrupted:
+  /// `ended` is called at once. Error: the environment's, and nothing was started.
   llvm::Error start(TrialRequest request, TrialHooks hooks);
   bool isIdle() const { return trials_.empty(); }
-  /// Listens to the trials under way until something happened, and takes it in. The error is the environment's (the
-  /// launcher's, the tick's, that of a hook), and all are killed then; whatever a worker does wrong is in TrialEnd.
+  /// Waits until something happened to a trial, and handles it. Errors are those of the environment: of the launcher,
+  /// the tick or a callback; all trials are killed then. Whatever a worker does wrong is in TrialEnd.
   llvm::Error attend();
-  /// One trial, with none beside it, from its start to its end. An error also where a process of it does not die.
-  llvm::Expected<TrialEnd> run(const TrialRequest& request, std::function<void(const plan::Event&)> progress = nullptr);
+  /// Runs one trial, with none beside it, from start to end. Also an error if a process of it does not die.
+  llvm::Expected<TrialEnd> run(const TrialRequest& request,
+                               std::function<void(const protocol::Event&)> progress = nullptr);
 
  private:
   struct Trial {
@@ -56,10 +63,10 @@ class TrialRunner {
   double next_look_ = 0;
 };
 
-/// Why a run ends that has no devices left but those of a process that does not die.
+/// The error of a run that has no devices left except those of a process that does not die; `who` from stuckText().
 llvm::Error besideStuck(const std::string& who);
 
-/// Logs in which nothing stands are gone.
+/// Removes the logs of the trial's ranks that are empty.
 void removeEmptyLogs(const TrialRequest& request);
 
 }  // namespace expc::engine::launch

@@ -1,3 +1,9 @@
+// TrialWatch: from reports and times to a status and a reason. docs/layers/engine.md has the table of ends.
+//
+// The order of rules: lost by the launcher; all ranks have exited; complaints, after a moment to settle; the time
+// limit; ranks that do not end after the result. Being over is checked before any limit, so a late look never fails a
+// trial that ended in time.
+
 #include "runtime/engine/launch/trial_watch.h"
 
 #include <fmt/format.h>
@@ -7,26 +13,27 @@
 #include <cmath>
 #include <csignal>
 
+#include "runtime/base/json.h"
 #include "runtime/engine/launch/worker_client.h"
-#include "runtime/plan/json.h"
 
 namespace expc::engine::launch {
 namespace {
 
 using store::TrialStatus;
 
-// After the first sign of trouble the other ranks have this long to say what they know, so that the cause is found. A
-// rank that only lost the others knows no cause: on a busy machine, or over nodes, the rank that knows it may be
-// slower.
+// Seconds from the first complaint until the weightiest one is believed, so that the cause can be found. A rank that
+// only lost the others knows no cause, and on a busy machine or over nodes the rank that knows it may be slower, so
+// that wait is longer.
 constexpr double kSettle = 0.3, kSettleLost = 5;
-// A signal for the whole job ends a trial's ranks and reaches the engine at about the same time, in either order.
+// A signal for the whole job reaches the trial's ranks and the engine at about the same time, in either order. Seconds
+// to wait for it after a bad end, which is then an interruption.
 constexpr double kToldAsWell = 0.1;
-// After rank 0's result the ranks have as long to end as the trial was given, within these bounds.
+// After rank 0's result the ranks get as long to end as the trial's limit, but within these bounds, in seconds.
 constexpr double kLeastTeardown = 1, kMostTeardown = 30;
-// Who did not look for so long was away itself (stopped, or in a call that hung). What happened meanwhile may still be
-// on its way, through a launch server that was away too, so no limit is held against the trial for the next moment.
+// An engine that did not look for kAway seconds was suspended, or in a call that hung. Reports of that time may still
+// be on their way, since a launch server may have been suspended, too. So no limit is enforced for kAfterAway seconds.
 constexpr double kAway = 2, kAfterAway = 1;
-constexpr unsigned kMostAway = 10;  // or one who is always slow would never see a limit
+constexpr unsigned kMostAway = 10;  // else a machine that is always slow would never enforce a limit
 
 }  // namespace
 
@@ -38,7 +45,7 @@ TrialWatch::TrialWatch(const TrialRequest& request, double now)
       last_look_(now) {}
 
 void TrialWatch::complain(Rank& rank, Weight weight, std::string reason, bool said) {
-  // How one that was killed ends, and what it says of it, means nothing.
+  // Once the trial is being killed, exits and words of its ranks mean nothing.
   if (stopping_ || weight <= rank.weight) return;
   rank.weight = weight;
   rank.complained = ++complaints_;
@@ -47,15 +54,18 @@ void TrialWatch::complain(Rank& rank, Weight weight, std::string reason, bool sa
 }
 
 void TrialWatch::take(RankReport report) {
+  // Each node sends its own readings of the trial.
   std::optional<validity::Readings>& seen = end_.readings;
   if (report.readings) seen = seen ? validity::together(*seen, *report.readings) : std::move(report.readings);
   end_.stuck.insert(end_.stuck.end(), report.stuck.begin(), report.stuck.end());
   if (report.what == RankReport::What::Lost) {
+    // A lost trial has no exits; the report stands for them. With its node lost, the trial is interrupted and repeated.
     last_exit_ = report.at;
     if (report.with_node) stop(TrialStatus::Interrupted, report.text);
     lost_ = std::move(report.text);
     return;
   }
+  // Ranks come from other machines, too, so they are checked.
   if (report.rank >= ranks_.size()) return;
   Rank& rank = ranks_[report.rank];
   switch (report.what) {
@@ -71,15 +81,16 @@ void TrialWatch::take(RankReport report) {
 }
 
 void TrialWatch::takeEvent(Rank& rank, RankReport& report) {
-  plan::Event& event = report.event;
+  protocol::Event& event = report.event;
   switch (event.type) {
-    case plan::Event::Type::Failed:
+    case protocol::Event::Type::Failed:
       return complain(rank, event.lost_others ? Weight::LostOthers : Weight::SaidFailed, event.reason, true);
-    case plan::Event::Type::Infeasible:
+    case protocol::Event::Type::Infeasible:
       return complain(rank, Weight::OutOfMemory, event.reason, true);
-    case plan::Event::Type::Result:
+    case protocol::Event::Type::Result:
       if (rank.had_result) complain(rank, Weight::Nonsense, "sent a second result");
       rank.had_result = true;
+      // Only rank 0's result counts, and only its first.
       if (report.rank != 0 || result_) return;
       result_ = std::move(event);
       teardown_until_ = report.at + teardownSeconds();
@@ -94,17 +105,21 @@ void TrialWatch::takeExit(Rank& rank, const RankReport& report) {
   last_exit_ = std::max(last_exit_, report.at);
   const int status = report.status;
   const bool ended_well = WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  // The kernel may kill a helper process, such as a loader, while the rank goes on and ends well. That is a note, no
+  // failure.
   if (ended_well && !report.out_of_memory.empty()) notes_.push_back("it went on, though " + report.out_of_memory);
   if (!ended_well && !report.out_of_memory.empty()) {
     const std::string words = rank.said ? rank.reason : statusText(status);
     complain(rank, Weight::OutOfMemory, fmt::format("ran out of memory ({}): {}", report.out_of_memory, words));
-    // The kernel did that before we ended what was left, and it is why the trial failed.
+    // The rank was killed for memory before we killed the rest; the exit report only came later. So the trial is
+    // infeasible.
     if (stopping_ && end_.status == TrialStatus::Failed && blamed_ == report.rank) {
       end_.status = TrialStatus::Infeasible;
       end_.reason = fmt::format("{} ran out of memory ({}): {}", nameOf(report.rank), report.out_of_memory, words);
     }
     return;
   }
+  // SIGKILL comes from people, schedulers and the memory killer alike, and the status does not tell which.
   if (WIFSIGNALED(status)) {
     rank.killed = WTERMSIG(status) == SIGKILL;
     const char* who = rank.killed ? "; nothing tells who did that" : "";
@@ -120,11 +135,11 @@ void TrialWatch::interrupt() {
 
 void TrialWatch::flooded(unsigned rank) {
   stop(TrialStatus::Failed,
-       fmt::format("{} logged more than {}", nameOf(rank), plan::logLimitText(request_.spec.log_limit)), rank);
+       fmt::format("{} logged more than {}", nameOf(rank), protocol::logLimitText(request_.spec.log_limit)), rank);
 }
 
 TrialWatch::Next TrialWatch::judge(double now) {
-  // Whether it is over is asked before any limit: who looks late finds a trial that ended in time.
+  // First whether it is over, then the limits: whoever looks late must find that a trial ended in time.
   if (lost_) {
     if (!stopping_ && now < last_exit_ + kToldAsWell) return Next::Wait;
     stop(TrialStatus::Failed, *lost_);
@@ -137,6 +152,7 @@ TrialWatch::Next TrialWatch::judge(double now) {
   }
   if (!stopping_) judgeTime(now);
   last_look_ = now;
+  // Killing is asked for once; the launcher reports the exits.
   if (!stopping_ || kill_said_) return Next::Wait;
   kill_said_ = true;
   return Next::Kill;
@@ -147,10 +163,11 @@ void TrialWatch::judgeTime(double now) {
     deadline_ = std::max(deadline_, now + kAfterAway);
     if (teardown_until_) teardown_until_ = std::max(*teardown_until_, now + kAfterAway);
   }
+  // A complaint is weighed before the limits, because it says more than "not finished".
   const unsigned rank = worst();
   if (ranks_[rank].weight != Weight::None) {
     if (!trouble_since_) trouble_since_ = now;
-    // The weightiest reason cannot be outdone; the others wait for a better one.
+    // Nothing outweighs OutOfMemory, so it needs no wait.
     if (ranks_[rank].weight == Weight::OutOfMemory || now >= settleUntil()) settleFailure();
   } else if (!result_ && now >= deadline_) {
     stop(TrialStatus::Timeout,
@@ -168,7 +185,7 @@ double TrialWatch::wakeAt() const {
   if (stopping_) return last_look_ + kAway;
   double moment = result_ ? *teardown_until_ : deadline_;
   if (trouble_since_) moment = std::min(moment, settleUntil());
-  // Less, so that being busy elsewhere is not taken for being away.
+  // Half of kAway, so that a short delay of the caller is not taken for a suspension.
   return std::min(moment, last_look_ + kAway / 2);
 }
 
@@ -193,6 +210,7 @@ bool TrialWatch::allExited() const {
 }
 
 unsigned TrialWatch::worst() const {
+  // The earlier of two equal complaints counts as the weightier.
   const auto less = [](const Rank& a, const Rank& b) {
     return a.weight != b.weight ? a.weight < b.weight : a.complained > b.complained;
   };
@@ -203,7 +221,7 @@ void TrialWatch::settleFailure() {
   const unsigned number = worst();
   const Rank& rank = ranks_[number];
   const TrialStatus status = rank.weight == Weight::OutOfMemory ? TrialStatus::Infeasible : TrialStatus::Failed;
-  const bool named = rank.said && llvm::StringRef(rank.reason).starts_with("rank ");  // by the worker itself
+  const bool named = rank.said && llvm::StringRef(rank.reason).starts_with("rank ");  // the worker named its rank
   silent_ = !rank.said && (rank.weight == Weight::BadExit || rank.weight == Weight::Signal) && !rank.killed;
   stop(status, named ? rank.reason : fmt::format("{}{}{}", nameOf(number), rank.said ? ": " : " ", rank.reason),
        number);
@@ -213,21 +231,23 @@ std::string TrialWatch::nameOf(unsigned rank) const {
   return request_.spec.world_size == 1 ? "the worker" : fmt::format("rank {}", rank);
 }
 
-/// Every rank ended well: does rank 0's result hold what was asked for?
+/// All ranks ended well. The trial is valid if rank 0's result has every metric that was asked for.
 void TrialWatch::takeResult() {
   if (!result_) return stop(TrialStatus::Failed, "the worker ended without a result");
   for (const std::string& name : request_.spec.metrics) {
     const llvm::json::Value* value = result_->metrics.get(name);
-    if (result_->series.get(name) && (!value || value->getAsNull())) continue;  // taken below
+    if (result_->series.get(name) && (!value || value->getAsNull())) continue;  // a series, taken below
     if (!value) return stop(TrialStatus::Failed, fmt::format("the worker's result lacks the metric {}", name));
-    if (auto number = plan::measuredNumber(*value)) {
+    // NaN and infinity are values: a training that diverged is a result. Null means that this device has no such
+    // metric.
+    if (auto number = base::measuredNumber(*value)) {
       end_.metrics[name] = *number;
       if (!std::isfinite(*number)) notes_.push_back(fmt::format("{} diverged: it is {:f}", name, *number));
     } else {
       end_.not_on_device.push_back(name);
     }
   }
-  for (const auto& [name, value] : result_->series) end_.series[name.str()] = plan::measuredNumbers(value);
+  for (const auto& [name, value] : result_->series) end_.series[name.str()] = base::measuredNumbers(value);
   if (request_.spec.rehearsal && !result_->rehearsed) {
     return stop(TrialStatus::Failed,
                 "the worker's result lacks what was rehearsed: it is older than this expc; build both from one tree");
@@ -240,6 +260,7 @@ void TrialWatch::takeResult() {
 }
 
 TrialEnd TrialWatch::end() {
+  // All ranks have exited: what was not decided by time is decided now.
   if (!stopping_ && ranks_[worst()].weight != Weight::None) settleFailure();
   if (!stopping_) takeResult();
   end_.seconds = std::max(0.0, last_exit_ - started_);

@@ -1,7 +1,11 @@
 #pragma once
 
-// How a trial ends, decided from what a launcher reports and from the time. It does nothing itself, so tests move the
-// clock.
+// Decides how one trial ends, from the reports of a launcher and from the time. It reads no clock and does nothing
+// itself, so tests can move time and invent reports.
+//
+// When a rank dies, the other ranks complain about their lost connection, often before the dead rank is noticed. So the
+// first complaint is not believed at once: the watch waits a moment, weighs all complaints and blames the weightiest
+// (Weight).
 
 #include <optional>
 #include <string>
@@ -12,92 +16,100 @@
 
 namespace expc::engine::launch {
 
-/// What the store keeps, but for the environment, to which more is added first. `seconds` are those from its start to
-/// the end of its last rank.
+/// How a trial ended, as the store keeps it; the environment is added by the caller, which knows more of it. `seconds`
+/// is the time from the trial's start to the end of its last rank.
 struct TrialEnd : store::TrialResult {
   TrialEnd() { status = store::TrialStatus::Failed; }
   llvm::json::Object environment;
-  std::optional<plan::Rehearsed> rehearsed;    // of a rehearsal that is valid
-  std::optional<validity::Readings> readings;  // of all its nodes together
-  std::vector<int> stuck;                      // processes of it that do not die
+  std::optional<protocol::Rehearsed> rehearsed;  // set for a rehearsal that is valid
+  std::optional<validity::Readings> readings;    // of all nodes together; absent: the launcher has none
+  std::vector<int> stuck;                        // processes of the trial that do not die
 };
 
+/// The state of one trial under way. Call take() with each report, judge() after each wait, and end() once.
 class TrialWatch {
  public:
   /// `request` must outlive it; `now` is the boot time of the trial's start.
   TrialWatch(const TrialRequest& request, double now);
 
+  /// Takes a report about this trial.
   void take(RankReport report);
-  /// The user, or who lends the machine, wants an end. One that has ended well before is not touched; one that was
-  /// about to fail is interrupted, since the same signal may have ended it.
+  /// The user, or the owner of the machine, wants an end. A trial that ended well before stays valid. One that was
+  /// about to fail counts as interrupted, since the same signal may have ended its ranks.
   void interrupt();
-  /// A rank's log has grown beyond what is kept.
+  /// A rank's log exceeds the limit: the trial fails.
   void flooded(unsigned rank);
 
+  /// The next step of the caller.
   enum class Next {
-    Wait,  // until wakeAt() or a report
-    Kill,  // what is left of it, once; its exits are still waited for
-    Ended  // end() says how
+    Wait,  // until wakeAt() or the next report
+    Kill,  // kill the trial's ranks; said once, and their exits are still awaited
+    Ended  // call end()
   };
-  /// To be asked with everything taken that had happened before `now` was looked up.
+  /// Says what to do at the boot time `now`. Every report of what happened before `now` must have been taken.
   Next judge(double now);
+  /// The boot time at which judge() must be asked again if no report comes.
   double wakeAt() const;
-  /// It is about to be killed, or was.
+  /// Whether the trial is about to be killed, or was.
   bool isStopping() const { return stopping_; }
 
-  /// After Next::Ended, once: everything but the tail of the log, which is that of `blamed()`.
+  /// How the trial ended, without the tail of the log, which is that of blamed(). Call it once, after Next::Ended.
   TrialEnd end();
-  /// The rank whose log tells why the trial failed.
+  /// The rank whose log tells best why the trial failed.
   unsigned blamed() const { return blamed_; }
-  /// Whether a worker's process ended by itself without a message on its event pipe: its log may have one. If somebody
-  /// killed it, its log does not say so.
+  /// Whether the blamed process ended by itself without a message on its event pipe, so that its log may have one. If
+  /// SIGKILL ended it, the log says nothing about it.
   bool endedSilently() const { return silent_; }
 
  private:
-  /// Why a trial fails. Of several reasons the weightiest is told, then the first: when one rank dies the others
-  /// complain about it.
+  /// How much a complaint tells about the cause, ascending. The weightiest complaint is the reason of the failure;
+  /// among equal ones the first.
   enum class Weight {
     None,
-    LostOthers,  // an event `failed` that says so
-    SaidFailed,  // any other
-    BadExit,     // exit code not 0 and not a word
+    LostOthers,  // the rank said that it lost the others
+    SaidFailed,  // the rank said another reason
+    BadExit,     // an exit code other than 0, without a message
     Nonsense,    // a line that is no event
     Signal,
     OutOfMemory
   };
+  /// The state of one rank and its weightiest complaint.
   struct Rank {
     Weight weight = Weight::None;
-    unsigned complained = 0;  // the how-manieth complaint this is
+    unsigned complained = 0;  // sequence number of the complaint
     std::string reason;
-    bool said = false;  // in its own words
+    bool said = false;  // the reason is in the rank's own words
     bool exited = false;
-    bool killed = false;  // by SIGKILL
+    bool killed = false;  // ended by SIGKILL
     bool had_result = false;
   };
 
+  /// Notes a complaint if it is weightier than the rank's former one.
   void complain(Rank& rank, Weight weight, std::string reason, bool said = false);
   void takeEvent(Rank& rank, RankReport& report);
   void takeExit(Rank& rank, const RankReport& report);
   bool allExited() const;
   unsigned worst() const;
+  /// Decides how the trial ends; the first call counts. `rank` is blamed.
   void stop(store::TrialStatus status, std::string reason, unsigned rank = 0);
   void settleFailure();
   void takeResult();
   void judgeTime(double now);
   std::string nameOf(unsigned rank) const;
-  double settleUntil() const;  // once there is trouble
+  double settleUntil() const;  // boot time at which complaints are weighed
   double teardownSeconds() const;
 
   const TrialRequest& request_;
   const double started_;
   std::vector<Rank> ranks_;
-  std::optional<plan::Event> result_;
+  std::optional<protocol::Event> result_;
   std::vector<std::string> notes_;
   TrialEnd end_;
   bool stopping_ = false, kill_said_ = false;
-  std::optional<std::string> lost_;  // why the launch server is gone
+  std::optional<std::string> lost_;  // why the launcher lost the trial
   bool silent_ = false;
   unsigned blamed_ = 0, away_ = 0, complaints_ = 0;
+  /// Boot times. `deadline_` is the trial's limit; `teardown_until_` is set with rank 0's result.
   double deadline_, last_look_, last_exit_ = 0;
   std::optional<double> trouble_since_, teardown_until_;
 };

@@ -1,4 +1,4 @@
-// How a trial ends, by reports and a clock that is moved.
+// Tests of TrialWatch: how a trial ends, from reports and from times that the tests choose.
 
 #include "runtime/engine/launch/trial_watch.h"
 
@@ -26,7 +26,7 @@ TrialRequest requestOf(unsigned ranks, double timeout) {
 struct Watched {
   explicit Watched(unsigned ranks = 1, double timeout = 10) : request(requestOf(ranks, timeout)), watch(request, 100) {}
 
-  void said(plan::Event event, double at, unsigned rank = 0) {
+  void said(protocol::Event event, double at, unsigned rank = 0) {
     RankReport report;
     report.what = What::Said;
     report.rank = rank;
@@ -35,14 +35,14 @@ struct Watched {
     watch.take(std::move(report));
   }
   void result(double at) {
-    plan::Event event;
-    event.type = plan::Event::Type::Result;
+    protocol::Event event;
+    event.type = protocol::Event::Type::Result;
     event.metrics["wall"] = 2.5;
     said(std::move(event), at);
   }
   void failed(const char* reason, double at, unsigned rank = 0, bool lost = false) {
-    plan::Event event;
-    event.type = plan::Event::Type::Failed;
+    protocol::Event event;
+    event.type = protocol::Event::Type::Failed;
     event.reason = reason;
     event.lost_others = lost;
     said(std::move(event), at, rank);
@@ -57,7 +57,7 @@ struct Watched {
     watch.take(std::move(report));
   }
   TrialEnd endAt(double now) {
-    // One that failed waits for a moment, whether the engine is told to end as well.
+    // A failed trial waits a moment, in case the engine is interrupted, too.
     if (watch.judge(now) == Next::Wait) now = watch.wakeAt();
     REQUIRE((watch.judge(now) == Next::Ended));
     return watch.end();
@@ -72,7 +72,7 @@ struct Watched {
 TEST_CASE("a trial that finished before it was looked at is valid, however late that is") {
   Watched trial;
   CHECK((trial.watch.judge(100.5) == Next::Wait));
-  // Hours later all that happened is read at once.
+  // The engine looks hours later and reads everything at once.
   trial.result(9000);
   trial.exited(0, 104);
   const TrialEnd end = trial.endAt(9000);

@@ -1,3 +1,6 @@
+// Starts worker programs and talks to them. Every wait has a limit and also wakes for an interrupt, because a worker
+// may hang while it loads its libraries from a slow disk.
+
 #include "runtime/engine/launch/worker_client.h"
 
 #include <fcntl.h>
@@ -15,23 +18,23 @@
 #include <filesystem>
 
 #include "runtime/base/failure.h"
-#include "runtime/channel/packet.h"
+#include "runtime/base/files/files.h"
+#include "runtime/base/json.h"
+#include "runtime/base/json_record.h"
 #include "runtime/engine/launch/interrupts.h"
 #include "runtime/engine/launch/torch.h"
-#include "runtime/files/files.h"
-#include "runtime/plan/json.h"
-#include "runtime/plan/json_record.h"
+#include "runtime/protocol/packet.h"
 
 extern char** environ;
 
 namespace expc::engine::launch {
 namespace {
 
-// Loading libtorch from a cold disk takes a while.
+// Loading libtorch from a cold disk or a network takes a while.
 constexpr auto kStartPatience = std::chrono::seconds(120);
 constexpr size_t kMaxDescription = 4 << 20;
-constexpr size_t kMaxValues = 1ull << 30;  // of the series of many trials
-// Where the child finds its end of a channel.
+constexpr size_t kMaxValues = 1ull << 30;  // bytes of the answer to --extract, with series of many trials
+// The descriptor at which the child finds its end of a channel.
 constexpr int kChannel = 3;
 
 using Steady = std::chrono::steady_clock;
@@ -43,7 +46,7 @@ int millisecondsUntil(Steady::time_point end) {
 
 llvm::StringRef nameOf(llvm::StringRef variable) { return variable.split('=').first; }
 
-/// The variables of this process with `added` in the place of those of the same name.
+/// The variables of this process, those in `added` instead of ones with the same name. The pointers refer to both.
 std::vector<char*> variablesWith(const Environment& added) {
   std::vector<char*> all;
   for (char** own = environ; *own; ++own) {
@@ -56,8 +59,8 @@ std::vector<char*> variablesWith(const Environment& added) {
   return all;
 }
 
-/// Starts `path argument...` in its own process group, stdin from /dev/null. `out` becomes stdout, `err` stderr and
-/// `channel` (if not -1) descriptor kChannel. -1 and errno where it does not start.
+/// Starts `path argument...` in its own process group, with stdin from /dev/null, `out` as stdout, `err` as stderr, and
+/// `channel` (if not -1) as descriptor kChannel. Returns -1 and sets errno if it cannot be started.
 pid_t spawn(const std::string& path, std::vector<std::string> arguments, int out, int err, int channel,
             const Environment& environment) {
   posix_spawn_file_actions_t actions;
@@ -69,6 +72,7 @@ pid_t spawn(const std::string& path, std::vector<std::string> arguments, int out
   if (channel >= 0) posix_spawn_file_actions_adddup2(&actions, channel, kChannel);
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
+  // An own group keeps a terminal's Ctrl-C from the worker: the engine decides when trials end.
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
   posix_spawnattr_setpgroup(&attributes, 0);
   std::vector<char*> argv{const_cast<char*>(path.c_str())};
@@ -87,6 +91,7 @@ bool isCudaWorker(const std::string& path) {
   return std::filesystem::path(path).filename().string() == "expc-worker-cuda";
 }
 
+/// The error of a worker that cannot be started, with the way to build it.
 llvm::Error missing(const std::string& path, int error) {
   const char* way_out = isCudaWorker(path) ? "`make cuda` builds it (where there is an NVIDIA driver `make build` does)"
                                            : "build it with `make` (or `cmake --build BUILD --target expc-worker`)";
@@ -96,7 +101,8 @@ llvm::Error missing(const std::string& path, int error) {
       path, std::strerror(error), way_out);
 }
 
-/// The status of a child that ends within so many looks, of 10 ms but for the first; nothing of one that does not.
+/// Reaps a child that ends within `looks` looks and returns its status. The first 20 looks are 0.5 ms apart, since most
+/// children end at once, the others 10 ms.
 std::optional<int> reap(pid_t pid, int looks) {
   int status = 0;
   for (int look = 0; look < looks; ++look) {
@@ -106,9 +112,10 @@ std::optional<int> reap(pid_t pid, int looks) {
   return std::nullopt;
 }
 
+/// How reading an answer ended.
 enum class Read { Complete, NoAnswer, Interrupted };
 
-/// Everything up to the end of file; no answer where there is too much, or nothing for too long.
+/// Reads up to the end of file. NoAnswer if there are more than `most` bytes, or the time is over.
 Read readAll(int fd, std::string& text, size_t most) {
   auto end = Steady::now() + kStartPatience;
   char buffer[65536];
@@ -116,7 +123,7 @@ Read readAll(int fd, std::string& text, size_t most) {
     pollfd waiting[] = {{fd, POLLIN, 0}, {Interrupts::fd(), POLLIN, 0}};
     int ready = poll(waiting, 2, millisecondsUntil(end));
     if (ready == 0) return Read::NoAnswer;
-    if (ready < 0) continue;  // a signal, of which the second descriptor tells
+    if (ready < 0) continue;  // a signal, which the second descriptor reports
     if (waiting[1].revents) return Read::Interrupted;
     ssize_t size = read(fd, buffer, sizeof buffer);
     if (size == 0) return Read::Complete;
@@ -126,7 +133,7 @@ Read readAll(int fd, std::string& text, size_t most) {
   }
 }
 
-/// "one_process" of each parameter: levels for which one process drives all devices.
+/// Reads "one_process" of each parameter: the levels at which one process drives all devices.
 void readOneProcess(const std::string& name, const llvm::json::Object& workload, WorkerDescription& into) {
   const llvm::json::Array* parameters = workload.getArray("params");
   for (size_t i = 0; parameters && i < parameters->size(); ++i) {
@@ -138,14 +145,16 @@ void readOneProcess(const std::string& name, const llvm::json::Object& workload,
   }
 }
 
-/// The answer of a worker program to a command line.
+/// The answer of a worker program to a command line: its exit status and what it printed.
 struct Answer {
   int status = 0;
   std::string text;
 };
 
+/// Runs `path arguments...` and collects what it prints, at most `most` bytes. Its stderr is the user's.
 llvm::Expected<Answer> ask(const std::string& path, const std::vector<std::string>& arguments,
                            const Environment& environment = {}, size_t most = kMaxDescription) {
+  // Checked before, since posix_spawn may report a missing program only as exit code 127.
   if (access(path.c_str(), X_OK) != 0) return missing(path, errno);
   base::Pipe pipe;
   if (pipe.read < 0) return missing(path, errno);
@@ -155,6 +164,7 @@ llvm::Expected<Answer> ask(const std::string& path, const std::vector<std::strin
   Answer answer;
   const Read read = readAll(pipe.read, answer.text, most);
   pipe.read.close();
+  // The whole group, since a worker may have started helpers that keep the pipe open.
   if (read != Read::Complete) kill(-pid, SIGKILL);
   while (waitpid(pid, &answer.status, 0) < 0 && errno == EINTR) {
   }
@@ -170,11 +180,11 @@ llvm::Expected<WorkerDescription> parseDescription(const std::string& path, cons
     return base::failure(
         "what '{} --describe' printed is no description of a worker: {}; is it expc-worker of this build?", path, why);
   };
-  auto value = plan::parseJson(text);
+  auto value = base::parseJson(text);
   if (!value) return bad(llvm::toString(value.takeError()));
   const llvm::json::Object* object = value->getAsObject();
-  if (!object || object->getInteger("v").value_or(-1) != plan::kTrialVersion) {
-    return bad(fmt::format("version {} was expected", plan::kTrialVersion));
+  if (!object || object->getInteger("v").value_or(-1) != protocol::kTrialVersion) {
+    return bad(fmt::format("version {} was expected", protocol::kTrialVersion));
   }
   WorkerDescription description;
   description.build = object->getString("build").value_or("").str();
@@ -222,8 +232,8 @@ llvm::Expected<WorkerDescription> describeWorker(const std::string& path, const 
 
 llvm::Error checkCommand(const std::string& path, const plan::Workload& workload,
                          const std::vector<std::string>& metrics) {
-  llvm::json::Object question{{"command", plan::written(*workload.command)}, {"metrics", plan::jsonTexts(metrics)}};
-  auto answer = ask(path, {"--check", plan::canonicalJson(std::move(question))});
+  llvm::json::Object question{{"command", base::written(*workload.command)}, {"metrics", base::jsonTexts(metrics)}};
+  auto answer = ask(path, {"--check", base::canonicalJson(std::move(question))});
   if (!answer) return answer.takeError();
   if (answer->status == 0) return llvm::Error::success();
   const std::string why = llvm::StringRef(answer->text).trim().str();
@@ -234,7 +244,7 @@ llvm::Error checkCommand(const std::string& path, const plan::Workload& workload
 llvm::Expected<std::vector<std::string>> askForMetrics(const std::string& path, const std::string& folder,
                                                        llvm::json::Object question) {
   const std::string file = folder + "/extract.question.json";
-  if (auto error = files::write(file, plan::canonicalJson(std::move(question)), files::Links::Refused)) return error;
+  if (auto error = files::write(file, base::canonicalJson(std::move(question)), files::Links::Refused)) return error;
   auto answer = ask(path, {"--extract", file}, {}, kMaxValues);
   unlink(file.c_str());
   if (!answer) return answer.takeError();
@@ -248,6 +258,7 @@ llvm::Expected<std::vector<std::string>> askForMetrics(const std::string& path, 
 }
 
 WorkerServer& WorkerServer::operator=(WorkerServer&& other) noexcept {
+  // Swapping leaves the former server to `other`, whose destructor stops it.
   std::swap(fd_, other.fd_);
   std::swap(pid_, other.pid_);
   std::swap(nonsense_, other.nonsense_);
@@ -266,22 +277,25 @@ llvm::Expected<WorkerServer> WorkerServer::start(const std::string& path, const 
                          std::strerror(errno));
   }
   int ends[2];
+  // SOCK_SEQPACKET keeps messages apart and carries descriptors (SCM_RIGHTS).
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
     return base::failure("no socket for the worker: {}", std::strerror(errno));
   WorkerServer server;
   server.fd_ = base::Descriptor(ends[0]);
   base::Descriptor theirs(ends[1]);
   server.pid_ = spawn(path, {"--serve", std::to_string(kChannel)}, log_fd, log_fd, theirs, *variables);
+  // Our copy of the child's end is closed, so that its death closes the channel.
   theirs.close();
   if (server.pid_ < 0) return missing(path, errno);
   auto end = Steady::now() + kStartPatience;
+  // Ready comes once the libraries are loaded. A server that dies meanwhile closes its channel.
   while (server.alive() && Steady::now() < end) {
     pollfd waiting[] = {{server.fd_, POLLIN, 0}, {Interrupts::fd(), POLLIN, 0}};
     if (poll(waiting, 2, millisecondsUntil(end)) < 0) continue;
     if (waiting[1].revents) return base::failure("interrupted while the worker started");
     if (!waiting[0].revents) continue;
     auto reply = server.receive();
-    if (reply && reply->type == plan::LaunchReply::Type::Ready) return server;
+    if (reply && reply->type == protocol::LaunchReply::Type::Ready) return server;
   }
   std::string how =
       server.alive() ? fmt::format("was not ready after {} s", kStartPatience.count()) : server.deathText();
@@ -289,33 +303,34 @@ llvm::Expected<WorkerServer> WorkerServer::start(const std::string& path, const 
                        log, files::lastWords(log));
 }
 
-bool WorkerServer::launch(const plan::LaunchRequest& request, int event_fd, int log_fd, int next_fd) {
+bool WorkerServer::launch(const protocol::LaunchRequest& request, int event_fd, int log_fd, int next_fd) {
   std::vector<int> descriptors{event_fd, log_fd};
   if (next_fd >= 0) descriptors.push_back(next_fd);
-  return channel::sendPacket(fd_, plan::canonicalJson(plan::written(request)), descriptors);
+  return protocol::sendPacket(fd_, base::canonicalJson(base::written(request)), descriptors);
 }
 
 bool WorkerServer::kill(uint64_t launch) {
-  return channel::sendPacket(fd_,
-                             plan::canonicalJson(llvm::json::Object{{"v", plan::kTrialVersion}, {"kill", launch}}));
+  return protocol::sendPacket(
+      fd_, base::canonicalJson(llvm::json::Object{{"v", protocol::kTrialVersion}, {"kill", launch}}));
 }
 
-llvm::Expected<std::optional<plan::LaunchReply>> receiveReply(int socket, bool& closed) {
-  const auto packet = channel::receivePacket(socket, /*waits=*/false);
+llvm::Expected<std::optional<protocol::LaunchReply>> receiveReply(int socket, bool& closed) {
+  const auto packet = protocol::receivePacket(socket, /*waits=*/false);
   closed = !packet && errno != EAGAIN;
   if (!packet) return std::nullopt;
-  auto value = plan::parseJson(packet->text);
-  auto reply = value ? plan::readRecord<plan::LaunchReply>(*value, "the launch reply")
-                     : llvm::Expected<plan::LaunchReply>(value.takeError());
+  auto value = base::parseJson(packet->text);
+  auto reply = value ? base::readRecord<protocol::LaunchReply>(*value, "the launch reply")
+                     : llvm::Expected<protocol::LaunchReply>(value.takeError());
   if (!reply) return reply.takeError();
   return std::move(*reply);
 }
 
-std::optional<plan::LaunchReply> WorkerServer::receive() {
+std::optional<protocol::LaunchReply> WorkerServer::receive() {
   if (fd_ < 0) return std::nullopt;
   bool closed = false;
   auto reply = receiveReply(fd_, closed);
   if (reply && !closed) return std::move(*reply);
+  // After nonsense the channel is closed, too: nothing on it can be trusted any more.
   if (!reply) nonsense_ = llvm::toString(reply.takeError());
   fd_.close();
   return std::nullopt;
@@ -327,7 +342,7 @@ std::string WorkerServer::deathText() {
     return "said what cannot be understood: " + nonsense_;
   }
   if (pid_ < 0) return "is gone";
-  // Its socket is closed, so it is dead or about to be.
+  // Its socket is closed, so the server is dead or about to die.
   if (const auto status = reap(pid_, 200)) {
     pid_ = -1;
     return statusText(*status);
@@ -339,7 +354,8 @@ std::string WorkerServer::deathText() {
 void WorkerServer::stop() {
   fd_.close();
   if (pid_ < 0) return;
-  // It kills its children and exits when the channel closes; if it does not, they die with it (PR_SET_PDEATHSIG).
+  // A server kills its children and exits when the channel closes. If it does not, it is killed, and its children die
+  // with it (PR_SET_PDEATHSIG).
   if (!reap(pid_, 500)) {
     ::kill(-pid_, SIGKILL);
     ::kill(pid_, SIGKILL);

@@ -1,7 +1,9 @@
 #pragma once
 
-// The engine's end of the launch channel (runtime/plan/trial.h): a worker program, what it offers, and its launch
-// server.
+// The engine's end of the launch channel (runtime/protocol/trial.h): questions to a worker program (--describe,
+// --check,
+// --extract) and its launch server (--serve). The other end is runtime/worker/serve. Workers are started by path, never
+// linked, so expc itself needs no torch.
 
 #include <llvm/Support/Error.h>
 #include <llvm/Support/JSON.h>
@@ -17,46 +19,48 @@
 #include <vector>
 
 #include "runtime/base/descriptor.h"
-#include "runtime/plan/trial.h"
+#include "runtime/protocol/trial.h"
 
 namespace expc::engine::launch {
 
-/// What `worker --describe` printed.
+/// The answer of `worker --describe`.
 struct WorkerDescription {
   std::string build;
   llvm::json::Value libraries = llvm::json::Object{};
   std::map<std::string, int> workloads;  // name -> version
-  /// With what one process drives all devices of a trial: a workload, a parameter of it, a level of that.
+  /// (workload, parameter, level) for which one process drives all devices of a trial, for example torch's
+  /// DataParallel.
   std::set<std::array<std::string, 3>> one_process;
 
   /// Whether a trial of `workload` with these parameters is one rank that holds all its slots.
   bool isOneProcess(const std::string& workload, const llvm::json::Object& parameters) const;
 };
 
-/// Of what the worker `path` printed. The error names it and says what is wrong.
+/// Parses the answer of the worker `path`. Error: it is no description, or of another version of the protocol.
 llvm::Expected<WorkerDescription> parseDescription(const std::string& path, const std::string& text);
 
-/// Variables that a worker gets beside those of this process, "NAME=value".
+/// Variables that a worker gets in addition to those of this process, each "NAME=value"; they replace equal names.
 using Environment = std::vector<std::string>;
 
-/// Asks the worker program. Errors: it is missing (and how to build it), does not run, prints nonsense.
+/// Asks a worker program to describe itself. Errors: it is missing (the message says how to build it), it does not run,
+/// or its answer cannot be read. An interrupt ends the wait with an error, here and below.
 llvm::Expected<WorkerDescription> describeWorker(const std::string& path, const Environment& environment = {});
 
-/// Asks expc-worker-command whether these metrics of a command can be read as it says: patterns, pointers. The error is
-/// one line with the workload and the metric.
+/// Asks expc-worker-command whether these metrics of a command can be read as the study says, for example whether its
+/// patterns compile. The error is one line that names the workload and the metric.
 llvm::Error checkCommand(const std::string& path, const plan::Workload& workload,
                          const std::vector<std::string>& metrics);
 
-/// Asks expc-worker-command to read metrics out of kept outputs (its --extract): an event line for each of them. The
-/// question is written to `folder` meanwhile.
+/// Asks expc-worker-command (--extract) to read metrics from kept outputs. Returns an event line for each output. The
+/// question is written to a file in `folder` meanwhile, since it may be too long for a command line.
 llvm::Expected<std::vector<std::string>> askForMetrics(const std::string& path, const std::string& folder,
                                                        llvm::json::Object question);
 
-/// A message of the launch channel; the error says why what came is none. None where the other end is closed or nothing
-/// has come, which `closed` tells apart.
-llvm::Expected<std::optional<plan::LaunchReply>> receiveReply(int socket, bool& closed);
+/// Receives a message of the launch channel without waiting. Nothing if none has come or the other end is closed;
+/// `closed` tells these apart. Error: what came is no message.
+llvm::Expected<std::optional<protocol::LaunchReply>> receiveReply(int socket, bool& closed);
 
-/// A launch server, one process for many trials.
+/// A launch server: one process that forks the ranks of many trials. A default-constructed one is not alive.
 class WorkerServer {
  public:
   WorkerServer() = default;
@@ -64,21 +68,24 @@ class WorkerServer {
   WorkerServer& operator=(WorkerServer&& other) noexcept;
   ~WorkerServer();  // stops it: its children die with it
 
-  /// Starts `path --serve FD` and waits until it is ready; its own output goes to `log`. An interrupt ends the wait
-  /// with an error.
+  /// Starts `path --serve FD` and waits until it is ready, at most two minutes; its own output goes to `log`. An
+  /// interrupt ends the wait with an error.
   static llvm::Expected<WorkerServer> start(const std::string& path, const std::string& log,
                                             const Environment& environment = {});
 
-  /// Hands over the descriptors (the caller keeps its copies); `next_fd` may be -1. False when the server is gone.
-  bool launch(const plan::LaunchRequest& request, int event_fd, int log_fd, int next_fd);
+  /// Asks the server to fork a rank with these descriptors; the caller keeps its copies. `next_fd` is the channel for
+  /// further ranks, -1 for none. False if the server is gone.
+  bool launch(const protocol::LaunchRequest& request, int event_fd, int log_fd, int next_fd);
+  /// Asks the server to kill a rank with its process group. False if the server is gone.
   bool kill(uint64_t launch);
-  /// The next message, if one is there. After an end of file or nonsense `alive()` is false.
-  std::optional<plan::LaunchReply> receive();
+  /// The next message, if there is one; does not wait. After an end of file or nonsense the server is not alive.
+  std::optional<protocol::LaunchReply> receive();
 
   int fd() const { return fd_; }
   bool alive() const { return fd_ >= 0; }
-  /// "killed by signal 9 (Killed)": how it ended; for a server that is not alive. Reaps it.
+  /// How the server ended, for example "killed by signal 9 (Killed)". For a server that is not alive; it is reaped.
   std::string deathText();
+  /// Closes the channel, waits up to five seconds for the server's end, then kills it.
   void stop();
 
  private:
@@ -87,7 +94,7 @@ class WorkerServer {
   std::string nonsense_;
 };
 
-/// "exited with code 7", "killed by signal 6 (Aborted)": a status as from waitpid.
+/// A status of waitpid in words: "exited with code 7", "killed by signal 6 (Aborted)".
 std::string statusText(int status);
 
 }  // namespace expc::engine::launch

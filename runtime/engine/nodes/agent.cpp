@@ -1,3 +1,8 @@
+// The agent: serves one engine, with a LocalLauncher for its trials, and the line protocol of both ends.
+//
+// The agent has one loop: it waits for reports of its launcher or for messages, whichever comes first. Long work
+// (copying, heating) happens inside a message, so it asks wanted() again and again whether the engine is still there.
+
 #include "runtime/engine/nodes/agent.h"
 
 #include <fcntl.h>
@@ -18,10 +23,12 @@
 #include <memory>
 
 #include "runtime/base/failure.h"
+#include "runtime/base/files/files.h"
+#include "runtime/base/json.h"
 #include "runtime/engine/launch/heat_up.h"
-#include "runtime/files/files.h"
 #include "runtime/machine/leases.h"
-#include "runtime/plan/json.h"
+#include "runtime/machine/probe.h"
+#include "runtime/machine/slots.h"
 
 namespace expc::engine::nodes {
 namespace {
@@ -31,17 +38,18 @@ using launch::TrialRequest;
 using llvm::json::Object;
 using llvm::json::Value;
 
-/// Stands before each message.
+/// The mark in front of each message; everything without it is noise of other programs.
 constexpr llvm::StringLiteral kMark = "@expc ";
 
-/// Reads in one turn: enough for what is waiting, and soon done where somebody writes without end.
+/// Reads in one call of receive(): enough for what is waiting, yet soon over if the other end writes without pause.
 constexpr int kMostReads = 64;
 
+// Set by the handler of SIGTERM.
 volatile std::sig_atomic_t told_to_end = 0;
 
 std::string variable(llvm::StringRef name) { return llvm::sys::Process::GetEnv(name).value_or(""); }
 
-/// An address as a number; "" of what is none.
+/// The numeric form of an IP address; "" for another kind of address.
 std::string numberOf(const sockaddr* address) {
   char text[NI_MAXHOST] = "";
   const int family = address ? address->sa_family : AF_UNSPEC;
@@ -50,7 +58,7 @@ std::string numberOf(const sockaddr* address) {
   return getnameinfo(address, size, text, sizeof text, nullptr, 0, NI_NUMERICHOST) == 0 ? text : "";
 }
 
-/// This machine's own address on the way to another one; "" where there is no way.
+/// This machine's own address towards another machine; "" if there is no route.
 std::string addressTowards(const std::string& other) {
   addrinfo hints{}, *found = nullptr;
   hints.ai_flags = AI_NUMERICHOST;
@@ -58,7 +66,7 @@ std::string addressTowards(const std::string& other) {
   if (getaddrinfo(other.c_str(), "9", &hints, &found) != 0) return "";
   sockaddr_storage own{};
   socklen_t size = sizeof own;
-  // The kernel chooses the way of datagrams without sending any.
+  // Connecting a datagram socket makes the kernel choose a route and a source address without sending anything.
   const base::Descriptor fd(socket(found->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   const bool known = fd >= 0 && connect(fd, found->ai_addr, found->ai_addrlen) == 0 &&
                      getsockname(fd, reinterpret_cast<sockaddr*>(&own), &size) == 0;
@@ -66,9 +74,11 @@ std::string addressTowards(const std::string& other) {
   return known ? numberOf(reinterpret_cast<const sockaddr*>(&own)) : "";
 }
 
-/// Introduces this node. Others reach it at the address that Slurm or sshd used; else by its name.
+/// Describes this node. Its address is the one over which Slurm or sshd reached it, since a host's name may resolve to
+/// another network; without one it is the host's name.
 Introduction introduction(const machine::Machine& machine) {
   const std::string slurm = variable("SLURM_LAUNCH_NODE_IPADDR"), node = variable("SLURMD_NODENAME");
+  // SSH_CONNECTION: client address, client port, server address, server port (ssh(1)).
   const std::string ssh = llvm::StringRef(variable("SSH_CONNECTION")).rsplit(' ').first.rsplit(' ').second.str();
   const std::string own = slurm.empty() ? ssh : addressTowards(slurm);
   Introduction introduction{node.empty() ? machine.host : node, machine.host, "", machine};
@@ -84,19 +94,20 @@ Introduction introduction(const machine::Machine& machine) {
   return introduction;
 }
 
+/// One agent. Any error ends it: the engine is told and takes the node for lost.
 class Agent {
  public:
   Agent(Lines& lines, const machine::Machine& machine) : lines_(lines), machine_(machine) {}
 
   void serve() {
-    lines_.send(Object{{"here", plan::written(introduction(machine_))}});
+    lines_.send(Object{{"here", base::written(introduction(machine_))}});
     llvm::Error end = llvm::Error::success();
     while (!end) end = turn();
     lines_.send(Object{{"error", llvm::toString(std::move(end))}});
   }
 
  private:
-  /// Tells what happens, and does what it is told.
+  /// One round: sends reports, then handles messages.
   llvm::Error turn() {
     if (auto error = report()) return error;
     for (const Object& message : lines_.receive())
@@ -104,6 +115,8 @@ class Agent {
     return wanted();
   }
 
+  /// Waits for reports of the launcher, or for a message, and sends the reports. Without a launcher it waits for a
+  /// message.
   llvm::Error report() {
     if (!launcher_) {
       pollfd wait{lines_.fd(), POLLIN, 0};
@@ -111,7 +124,7 @@ class Agent {
       return wanted();
     }
     auto reports = launcher_->events(clock_.boot() + launch::kLongestWait, lines_.fd());
-    // Who ended this agent ended its ranks, too, so how these end says nothing of them.
+    // Whoever ends this agent ends its ranks, too, so how these end says nothing about the trial and is not sent.
     if (auto error = wanted()) {
       llvm::consumeError(reports.takeError());
       return error;
@@ -122,14 +135,16 @@ class Agent {
     for (RankReport& one : *reports) {
       const auto known = engines_number_.find(one.trial);
       if (known == engines_number_.end()) continue;
+      // The launcher here has numbers of its own; the engine knows the trial by the number that it sent.
       keepStuck(one);
       one.trial = known->second;
-      all.push_back(plan::written(one));
+      all.push_back(base::written(one));
     }
     lines_.send(Object{{"reports", std::move(all)}, {"now", clock_.boot()}});
     return llvm::Error::success();
   }
 
+  /// Handles one message of the engine. An unknown one is an error, since both ends are of one build.
   llvm::Error take(const Object& message) {
     if (const Value* asked = message.get("describe")) return describe(*asked);
     if (const Value* data = message.get("copy")) return copy(*data);
@@ -144,6 +159,7 @@ class Agent {
     return base::failure("the engine asks what this agent does not know: both must be of one build");
   }
 
+  /// Describes the workers at the given paths.
   llvm::Error describe(const Value& asked) {
     Object all;
     const llvm::json::Array* paths = asked.getAsArray();
@@ -157,15 +173,16 @@ class Agent {
     return llvm::Error::success();
   }
 
-  /// An error where nobody waits any more for what this does.
+  /// Error if nobody waits for this agent's work any more: SIGTERM came, or the engine is gone.
   llvm::Error wanted() const {
     if (told_to_end) return base::failure("its agent was told to end");
     if (!lines_.hasPeer()) return base::failure("its standard input has ended");
     return llvm::Error::success();
   }
 
+  /// Copies data to this node's scratch disk.
   llvm::Error copy(const Value& value) {
-    auto task = plan::readRecord<CopyTask>(value, "what is to be copied");
+    auto task = base::readRecord<CopyTask>(value, "what is to be copied");
     if (!task) return task.takeError();
     for (const inputs::ScratchCopy& one : task->copies)
       if (auto error = inputs::makeCopy(one, [this] { return wanted(); })) return error;
@@ -173,8 +190,9 @@ class Agent {
     return llvm::Error::success();
   }
 
+  /// Leases the devices and makes the launcher.
   llvm::Error begin(const Value& value) {
-    auto task = plan::readRecord<AgentTask>(value, "what the engine asks");
+    auto task = base::readRecord<AgentTask>(value, "what the engine asks");
     if (!task) return task.takeError();
     auto slots = machine::slots(machine_, task->devices);
     if (!slots) return slots.takeError();
@@ -185,6 +203,7 @@ class Agent {
     for (std::string& note : notes) say(std::move(note));
     if (!leases) return leases.takeError();
     leases_ = std::move(*leases);
+    // The engine's path of NVML need not exist here.
     if (!task->workers.nvml.empty()) task->workers.nvml = machine_.nvml_library;
     auto launcher = launch::launcherHere(std::move(task->workers), say, clock_, task->lanes);
     if (!launcher) return launcher.takeError();
@@ -193,6 +212,7 @@ class Agent {
     return llvm::Error::success();
   }
 
+  /// Heats the cores of all slots; the engine waits for the answer.
   llvm::Error heatCores(const Object& asked) {
     launch::heatUp(slots_, asked.getNumber("seconds").value_or(0), [this] { return llvm::errorToBool(wanted()); });
     if (auto error = wanted()) return error;
@@ -200,8 +220,9 @@ class Agent {
     return llvm::Error::success();
   }
 
+  /// Starts this node's ranks of the trial that the engine calls `number`.
   llvm::Error start(const Value& value, int64_t number) {
-    auto request = plan::readRecord<TrialRequest>(value, "a trial for this node");
+    auto request = base::readRecord<TrialRequest>(value, "a trial for this node");
     if (!request) return request.takeError();
     if (!launcher_) return base::failure("the engine starts a trial before it says what runs it");
     auto own = launcher_->start(*request);
@@ -210,7 +231,8 @@ class Agent {
     return llvm::Error::success();
   }
 
-  /// Whoever comes after this run must not measure beside what does not die.
+  /// Notes stuck processes in the leases of all slots, so that later runs do not measure beside them. The report does
+  /// not say which slots the process had.
   void keepStuck(const RankReport& report) const {
     for (const int pid : report.stuck)
       for (const machine::Slot& slot : slots_) leases_.block(slot, pid);
@@ -222,14 +244,15 @@ class Agent {
   std::vector<machine::Slot> slots_;
   machine::DeviceLeases leases_;
   std::unique_ptr<launch::Launcher> launcher_;
-  std::map<uint64_t, uint64_t> engines_number_;  // by the launcher's
+  std::map<uint64_t, uint64_t> engines_number_;  // the launcher's number of a trial -> the engine's
 };
 
+/// A handler instead of SIG_IGN, because started programs would inherit an ignored signal.
 void nothing(int) {}
 void noteEnd(int) { told_to_end = 1; }
 
-/// Signals that a terminal or a job's end sends to all are the engine's to answer; TERM ends the node with what runs
-/// there. What it starts gets them as they were.
+/// Leaves to the engine the signals that a terminal or the end of a job sends to all processes; it ends the agents once
+/// it knows their trials. SIGTERM ends this agent with all that it runs. Started programs get all signals as usual.
 void leaveSignalsToTheEngine() {
   struct sigaction action{};
   action.sa_handler = nothing;
@@ -242,23 +265,25 @@ void leaveSignalsToTheEngine() {
 }  // namespace
 
 bool Lines::hasPeer() const {
+  // POLLRDHUP and POLLHUP show the end of the stream without reading what is still in it.
   pollfd ended{in_, POLLRDHUP, 0};
   return isOpen() && out_ >= 0 && poll(&ended, 1, 0) >= 0 && (ended.revents & (POLLRDHUP | POLLHUP | POLLERR)) == 0;
 }
 
 bool Lines::send(const Object& message) {
-  if (files::writeAll(out_, kMark.str() + plan::canonicalJson(Object(message)) + "\n") != 0) finish();
+  if (files::writeAll(out_, kMark.str() + base::canonicalJson(Object(message)) + "\n") != 0) finish();
   return out_ >= 0;
 }
 
 void Lines::take(llvm::StringRef line, std::string& others, std::vector<Object>& messages) {
+  // Text before the mark belongs to another program that wrote without a newline.
   const auto [before, text] = line.split(kMark);
   if (!before.empty()) others += before.str() + "\n";
   if (!line.contains(kMark)) {
     noise_ += line.size() + 1;
     return;
   }
-  auto value = plan::parseJson(text);
+  auto value = base::parseJson(text);
   if (Object* message = value ? value->getAsObject() : nullptr)
     messages.push_back(std::move(*message));
   else
@@ -267,10 +292,10 @@ void Lines::take(llvm::StringRef line, std::string& others, std::vector<Object>&
 
 std::vector<Object> Lines::receive(size_t longest) {
   std::vector<Object> messages;
-  std::string others;  // what is no message
+  std::string others;  // noise of other programs
   char piece[65536];
   pollfd more{in_, POLLIN, 0};
-  // A node that writes without end is read again later.
+  // The number of reads is bounded, so a node that writes without pause does not keep the others waiting.
   for (int reads = 0; isOpen() && reads < kMostReads && poll(&more, 1, 0) == 1; ++reads) {
     const ssize_t size = read(in_, piece, sizeof piece);
     if (size < 0 && errno == EINTR) continue;
@@ -279,34 +304,36 @@ std::vector<Object> Lines::receive(size_t longest) {
     for (size_t end; (end = rest_.find('\n', begin)) != std::string::npos; begin = end + 1)
       take(llvm::StringRef(rest_).slice(begin, end), others, messages);
     rest_.erase(0, begin);
+    // Reached at the end of the stream, at an error, or with a line that is too long: the conversation is over.
     if (size > 0 && rest_.size() <= longest) continue;
     if (!rest_.empty()) others += rest_ + "\n";
     in_.close();
   }
   const base::Descriptor file(others.empty() || log_.empty() ? -1 : files::openLog(log_, files::Log::GoesOn));
   if (file >= 0) (void)files::writeAll(file, others);
+  // Noise is bounded over the whole conversation, so a program that prints without end does not go unnoticed.
   if (noise_ <= longest || !isOpen()) return messages;
   messages.push_back(Object{{"error", fmt::format("it wrote more than {} MiB that no agent writes", longest >> 20)}});
   in_.close();
   return messages;
 }
 
-void describe(plan::JsonRecord& io, Introduction& node) {
+void describe(base::JsonRecord& io, Introduction& node) {
   io.field("name", node.name);
   io.field("address", node.address);
   io.field("interface", node.interface);
-  io.object("machine", node.machine, plan::kDescribed);
+  io.object("machine", node.machine, base::kDescribed);
 }
 
-void describe(plan::JsonRecord& io, CopyTask& task) {
-  io.list("copies", task.copies, [](plan::JsonRecord& one, inputs::ScratchCopy& copy) {
+void describe(base::JsonRecord& io, CopyTask& task) {
+  io.list("copies", task.copies, [](base::JsonRecord& one, inputs::ScratchCopy& copy) {
     one.field("from", copy.from);
     one.field("to", copy.to);
     one.field("digest", copy.digest);
   });
 }
 
-void describe(plan::JsonRecord& io, AgentTask& task) {
+void describe(base::JsonRecord& io, AgentTask& task) {
   io.field("built_in", task.workers.built_in);
   io.field("command", task.workers.command);
   io.field("environment", task.workers.environment);
@@ -319,11 +346,13 @@ void describe(plan::JsonRecord& io, AgentTask& task) {
 }
 
 void runAgent() {
-  // Nothing that is started here has the engine's words, or says anything between its own.
+  // Children must neither inherit the pipes to the engine nor write to them: move both away, read /dev/null instead,
+  // and let stdout go where stderr goes.
   const auto moved = [](int fd) { return base::Descriptor(fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1)); };
   Lines lines(moved(STDIN_FILENO), moved(STDOUT_FILENO));
   dup2(base::Descriptor(open("/dev/null", O_RDONLY | O_CLOEXEC)), STDIN_FILENO);
   dup2(STDERR_FILENO, STDOUT_FILENO);
+  // Probed while there is only one thread, as machine::readGpus() wants.
   const machine::Machine machine = machine::probe();
   Agent agent(lines, machine);
   leaveSignalsToTheEngine();

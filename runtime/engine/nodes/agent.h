@@ -1,12 +1,12 @@
 #pragma once
 
-// The part of an engine that runs on a node, and what the two say to each other: JSON objects, one a line, over the
-// agent's standard input and output.
+// The part of the engine that runs on another node, and the protocol between the two: JSON objects, one a line, over
+// the agent's standard input and output.
 //
-// An agent begins, with what its machine is (`here`). Then the engine asks, one thing at a time: what the workers are
-// (`describe`), to copy data (`copy`), and to begin (`begin`, once the run has its results folder); from then on it
-// sends `start` and `kill`, and the agent sends `reports`. The agent ends with its standard input, and all that it runs
-// with it.
+// The agent begins with a description of its machine (`here`). Then the engine asks, one thing at a time: to describe
+// the workers (`describe`), to copy data (`copy`), to begin (`begin`, once the run has its results folder), to heat
+// cores (`heat`). From then on it sends `start` and `kill`, and the agent sends `reports`. The agent may send `say` for
+// the user, and `error` as its last message. It ends when its standard input does, and all that it runs ends with it.
 
 #include <llvm/Support/JSON.h>
 
@@ -15,69 +15,75 @@
 #include <vector>
 
 #include "runtime/base/descriptor.h"
+#include "runtime/base/json_record.h"
 #include "runtime/engine/inputs/data.h"
 #include "runtime/engine/launch/local_launcher.h"
 #include "runtime/machine/machine.h"
-#include "runtime/plan/json_record.h"
 
 namespace expc::engine::nodes {
 
-/// Serves the engine at the other end of the standard streams until these end.
+/// Serves the engine at the other end of the standard streams until these end or SIGTERM comes; the body of `expc
+/// agent`.
 void runAgent();
 
-/// One end of a conversation; owns its descriptors.
+/// One end of the conversation. Owns its descriptors. Not thread-safe.
 class Lines {
  public:
   Lines() = default;
-  /// Whatever is between the two ends may print on the same stream (a shell's greeting, a prolog of Slurm): what is
-  /// marked as a message is one, and everything else goes to the file `log`, or nowhere where that is "".
+  /// Programs between the two ends may print on the same stream (a shell's greeting, a prolog of Slurm). So messages
+  /// are marked, and everything else goes to the file `log`, or nowhere if that is "".
   Lines(base::Descriptor in, base::Descriptor out, std::string log = "")
       : in_(std::move(in)), out_(std::move(out)), log_(std::move(log)) {}
 
   int fd() const { return in_; }
   bool isOpen() const { return in_ >= 0; }
   void close() { in_.close(), out_.close(); }
-  /// Says nothing more, so that the other end comes to an end; what that says until then can still be received.
+  /// Closes the sending direction, so that the other end finishes. What it says until then can still be received.
   void finish() { out_.close(); }
-  /// Whether the other end still hears and speaks. What it has said stays to be received.
+  /// Whether the other end is still there. What it has said can be received in any case.
   bool hasPeer() const;
-  /// Sends one message, and waits until it is on its way. False where nobody hears any more; what the other end has
-  /// said stays to be received.
+  /// Sends one message; may block while the pipe is full. False if nobody reads any more; what the other end has said
+  /// can still be received.
   bool send(const llvm::json::Object& message);
-  /// The whole messages of what has come, without waiting; one that cannot be read stands as an `error` that says so.
-  /// Closed after the end, after a line longer than `longest` bytes, and after more than that of what is no message.
+  /// The complete messages that have come, without waiting. A message that cannot be parsed becomes an object with
+  /// `error`. Closes the conversation at its end, after a line longer than `longest` bytes, and after more than
+  /// `longest` bytes that are no messages.
   std::vector<llvm::json::Object> receive(size_t longest = 64 << 20);
 
  private:
+  /// Sorts one line into `messages` or, as noise, into `others`.
   void take(llvm::StringRef line, std::string& others, std::vector<llvm::json::Object>& messages);
 
   base::Descriptor in_, out_;
+  /// `rest_`: a line that is not complete yet.
   std::string log_, rest_;
-  size_t noise_ = 0;  // bytes of lines that were no messages
+  size_t noise_ = 0;  // bytes received that were no messages
 };
 
+/// A node, as its agent describes it.
 struct Introduction {
   std::string name;       // of the node
-  std::string address;    // by which other nodes reach it
-  std::string interface;  // that has this address; "": not known
+  std::string address;    // at which other nodes reach it
+  std::string interface;  // network interface with this address; "": not known
   machine::Machine machine;
 };
-void describe(plan::JsonRecord& io, Introduction& node);
+void describe(base::JsonRecord& io, Introduction& node);
 
+/// Data to be copied to the node's scratch disk.
 struct CopyTask {
   std::vector<inputs::ScratchCopy> copies;
 };
-void describe(plan::JsonRecord& io, CopyTask& task);
+void describe(base::JsonRecord& io, CopyTask& task);
 
-/// The inputs of an agent's launcher.
+/// The parts that an agent needs to begin: workers, lanes and leases.
 struct AgentTask {
-  launch::LocalWorkers workers;  // with any NVML, where the node is to use its own
+  launch::LocalWorkers workers;  // `nvml` not "": the node uses its own NVML
   unsigned lanes = 1;
-  std::string devices;  // as `--devices`: what a lease is taken on
-  std::string locks;    // folder of leases on the node; "": none are taken
-  std::string owner;    // what others are told of the leases
+  std::string devices;  // as in `--devices`: these are leased
+  std::string locks;    // folder of leases on the node; "": none
+  std::string owner;    // text that others are shown of the leases
 };
 
-void describe(plan::JsonRecord& io, AgentTask& task);
+void describe(base::JsonRecord& io, AgentTask& task);
 
 }  // namespace expc::engine::nodes

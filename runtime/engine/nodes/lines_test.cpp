@@ -6,9 +6,9 @@
 #include <fstream>
 #include <sstream>
 
+#include "runtime/base/files/files.h"
+#include "runtime/base/json.h"
 #include "runtime/engine/nodes/agent.h"
-#include "runtime/files/files.h"
-#include "runtime/plan/json.h"
 
 using namespace expc;
 using namespace expc::engine::nodes;
@@ -31,7 +31,7 @@ struct Conversation {
 
 std::string textOf(const std::vector<Object>& messages) {
   std::string text;
-  for (const Object& one : messages) text += plan::canonicalJson(Object(one));
+  for (const Object& one : messages) text += base::canonicalJson(Object(one));
   return text;
 }
 
@@ -117,9 +117,9 @@ TEST_CASE("what a node says of itself arrives as it was") {
   gpu.cores = {0};
   gpu.ways = {{0, {.nvlinks = 4}}, {2, {.over = machine::Way::Over::System}}};
   node.machine.gpus = {gpu};
-  auto read = plan::readRecord<Introduction>(plan::written(node), "a node");
+  auto read = base::readRecord<Introduction>(base::written(node), "a node");
   REQUIRE_MESSAGE(read, llvm::toString(read.takeError()));
-  CHECK(plan::written(*read) == plan::written(node));
+  CHECK(base::written(*read) == base::written(node));
   CHECK(read->machine.gpus[0].memory_node == -1);
   CHECK(read->machine.gpus[0].ways == gpu.ways);
   CHECK(read->machine.packages[1].cores == std::vector<int>{2});
@@ -127,11 +127,11 @@ TEST_CASE("what a node says of itself arrives as it was") {
 
 TEST_CASE("what is to be copied on a node arrives as it was, and whole") {
   const CopyTask task{{{"/from", "/to", "digest"}}};
-  const auto back = llvm::cantFail(plan::readRecord<CopyTask>(plan::written(task), "copies"));
+  const auto back = llvm::cantFail(base::readRecord<CopyTask>(base::written(task), "copies"));
   REQUIRE(back.copies.size() == 1);
   CHECK(back.copies[0].to == task.copies[0].to);
   CHECK(back.copies[0].digest == task.copies[0].digest);
-  auto bad = plan::readRecord<CopyTask>(Object{{"copies", llvm::json::Array{Object{{"from", "/a"}}}}}, "copies");
+  auto bad = base::readRecord<CopyTask>(Object{{"copies", llvm::json::Array{Object{{"from", "/a"}}}}}, "copies");
   REQUIRE(!bad);
   llvm::consumeError(bad.takeError());
 }

@@ -1,3 +1,9 @@
+// Nodes: starting agents, asking them, and NodeLauncher, the engine's end of trials on them.
+//
+// NodeLauncher sends each node its part of a trial and merges their reports. Two things need care. Times of a node are
+// moved to the engine's clock (Node::ahead). And a trial that is lost on one node ends only once nothing of it runs on
+// the others, since its devices are busy until then.
+
 #include "runtime/engine/nodes/nodes.h"
 
 #include <fcntl.h>
@@ -19,8 +25,8 @@
 #include <utility>
 
 #include "runtime/base/failure.h"
+#include "runtime/base/files/files.h"
 #include "runtime/engine/launch/interrupts.h"
-#include "runtime/files/files.h"
 
 namespace expc::engine::nodes {
 namespace {
@@ -32,26 +38,29 @@ using launch::RankReport;
 using llvm::json::Object;
 using llvm::json::Value;
 
-constexpr double kStartSeconds = 120;  // that agents are given to come
-constexpr double kEndSeconds = 10;     // and to end
-// Clocks of two machines run apart by less than this share.
+constexpr double kStartSeconds = 120;  // for agents to start: srun may wait for a prolog
+constexpr double kEndSeconds = 10;     // for agents to end, before each stronger signal
+// Upper bound on the relative drift of two machines' clocks; quartz is within 100 ppm.
 constexpr double kDrift = 1e-4;
 
-/// The answers that agents begin with.
+/// The key of the introduction that agents begin with.
 constexpr llvm::StringLiteral kHere = "here";
 
+/// Whether the command that started the agent has ended; reaps it.
 bool hasEnded(Node& node) {
-  node.lines.receive();  // one that waits until it is heard cannot end
+  node.lines.receive();  // an agent whose pipe is full cannot end
   if (node.command > 0 && waitpid(node.command, nullptr, WNOHANG) == node.command) node.command = -1;
   return node.command < 0;
 }
 
+/// The error of a node without an agent, with the end of its log.
 llvm::Error missing(const Node& node, const std::string& why) {
+  // srun and ssh say on their standard error why an agent did not start, which goes to the log.
   const std::string said = files::lastWords(node.log);
   return failure("node {}: {}; see {}{}{}", node.name, why, node.log, said.empty() ? "" : ":\n", said);
 }
 
-/// Runs trials on nodes, through their agents.
+/// The launcher of trials on nodes. Numbers of trials are the engine's; agents translate them.
 class NodeLauncher final : public launch::Launcher {
  public:
   NodeLauncher(Nodes& nodes, unsigned lanes, launch::Say say, const Clock& clock)
@@ -64,13 +73,16 @@ class NodeLauncher final : public launch::Launcher {
     const uint64_t id = next_trial_++;
     Trial& trial = trials_[id];
     trial.ranks = request.spec.world_size;
+    // Consecutive ranks go to one node, in the order of the nodes.
     const unsigned each = trial.ranks / request.nodes.size();
     launch::TrialRequest part = request;
+    // Each node gets the whole specification with the numbers of its own ranks.
     part.ranks = each;
     for (const unsigned node : request.nodes) {
       trial.left[node] = each;
       Node& own = nodes_.all()[node];
-      if (own.lost.empty() && !own.lines.send(Object{{"start", plan::written(part)}, {"trial", id}})) lose(own, "");
+      if (own.lost.empty() && !own.lines.send(Object{{"start", base::written(part)}, {"trial", id}})) lose(own, "");
+      // A lost node is no error of start(): the trial is reported as lost, like one that was under way.
       if (!own.lost.empty()) end(id, trial, lostWith(own.lost));
       part.first_rank += each;
     }
@@ -97,20 +109,21 @@ class NodeLauncher final : public launch::Launcher {
  private:
   struct Trial {
     unsigned ranks = 0, exited = 0;
-    std::map<unsigned, unsigned> left;  // ranks that have not exited, by node that has a part of it
-    std::optional<RankReport> end;      // that it is lost, to be told once nothing of it runs
+    std::map<unsigned, unsigned> left;  // node -> its ranks that have not exited
+    std::optional<RankReport> end;      // set if it is lost: the report for when nothing of it runs
   };
 
   static RankReport lostWith(const std::string& why) {
     return {.what = RankReport::What::Lost, .text = why, .with_node = true};
   }
 
-  /// What is left of the trial ends, too.
+  /// Marks the trial as lost, for the first reason, and kills what is left of it.
   void end(uint64_t id, Trial& trial, RankReport report) {
     if (!trial.end) trial.end = std::move(report);
     kill(id);
   }
 
+  /// Handles all messages of a node.
   void read(unsigned node) {
     Node& own = nodes_.all()[node];
     if (!own.lost.empty()) return;
@@ -119,25 +132,28 @@ class NodeLauncher final : public launch::Launcher {
     if (!own.lines.isOpen()) lose(own, "");
   }
 
+  /// Handles one message: reports, or the agent's last error. A message that makes no sense loses the node.
   void take(unsigned node, const Object& said) {
     Node& own = nodes_.all()[node];
     if (const auto error = said.getString("error")) return lose(own, error->str());
     const llvm::json::Array* all = said.getArray("reports");
     const auto told = said.getNumber("now");
     if (!all || !told) return lose(own, "its agent said what this engine does not know: both must be of one build");
-    // What came quickest tells best how far the two clocks are apart.
+    // A message arrives late, so `ahead` is too small by its delay. The quickest message estimates the offset of the
+    // clocks best: keep the largest value, and let it decay by the possible drift.
     const double now = clock_.boot(), ahead = *told - now;
     own.ahead = own.has_told ? std::max(own.ahead - kDrift * launch::kLongestWait, ahead) : ahead;
     own.has_told = true;
     for (const Value& one : *all) {
-      auto report = plan::readRecord<RankReport>(one, "a report");
+      auto report = base::readRecord<RankReport>(one, "a report");
       if (!report) return lose(own, llvm::toString(report.takeError()));
+      // No event can be later than now, whatever the error of the offset.
       report->at = std::min(report->at - own.ahead, now);
       const auto found = trials_.find(report->trial);
       if (found == trials_.end()) continue;
       Trial& trial = found->second;
       if (report->what == RankReport::What::Lost) {
-        trial.left[node] = 0;  // nothing of it is left there, and the node lives on
+        trial.left[node] = 0;  // nothing of it is left on this node, which lives on
         end(found->first, trial, std::move(*report));
         continue;
       }
@@ -149,6 +165,7 @@ class NodeLauncher final : public launch::Launcher {
     }
   }
 
+  /// Marks a node as lost, and each trial with a part on it.
   void lose(Node& own, const std::string& why) {
     own.lines.close();
     if (!own.lost.empty()) return;
@@ -157,7 +174,7 @@ class NodeLauncher final : public launch::Launcher {
       if (trial.left.count(&own - nodes_.all().data())) end(id, trial, lostWith(own.lost));
   }
 
-  /// A trial that was lost on one node is over once nothing of it runs on the others.
+  /// Reports lost trials of which nothing runs any more on the nodes that are there.
   void settleLost() {
     for (auto next = trials_.begin(); next != trials_.end();) {
       const auto at = next++;
@@ -194,6 +211,7 @@ std::vector<Object> Node::hear(const launch::Say& say) {
 }
 
 Nodes::~Nodes() {
+  // Agents end when their input does. Those that do not are signalled, SIGTERM first, with kEndSeconds in between.
   for (Node& node : nodes_) node.lines.finish();
   for (const int sign : {0, SIGTERM, SIGKILL}) {
     for (Node& node : nodes_)
@@ -204,8 +222,10 @@ Nodes::~Nodes() {
 }
 
 llvm::Expected<std::unique_ptr<Nodes>> Nodes::start(const NodesAsked& asked, const std::string& results) {
+  // The agent's command line passes through shells, here and on the node, so quoting cannot be relied on.
   if (asked.program.find_first_of(" \t\n'\"\\$`;&|<>()*?[]#~") != std::string::npos)
     return failure("'{}' has a character that shells read otherwise: agents cannot be started by it", asked.program);
+  // In the environment rather than replaced in the line, so that the user's line needs no escaping rules of ours.
   setenv("EXPC_AGENT", (asked.program + " agent").c_str(), 1);
   const std::string folder = results + "/nodes";
   std::error_code ignored;  // opening a file says what is wrong
@@ -228,9 +248,10 @@ llvm::Error Nodes::launch(const NodesAsked::One& asked, const std::string& folde
   if (to.read < 0 || from.read < 0) return files::systemError("a pipe for an agent", errno);
   node.command = fork();
   if (node.command == 0) {
-    // A terminal's Ctrl-C is for the engine, which ends the agents once it has heard of their trials.
+    // An own session keeps a terminal's Ctrl-C from srun and ssh: the engine ends the agents once it has heard of their
+    // trials.
     setsid();
-    signal(SIGPIPE, SIG_DFL);  // srun ends an agent that nobody hears
+    signal(SIGPIPE, SIG_DFL);  // so that srun ends an agent that nobody reads
     dup2(to.read, STDIN_FILENO);
     dup2(from.write, STDOUT_FILENO);
     dup2(log, STDERR_FILENO);
@@ -248,10 +269,10 @@ llvm::Error Nodes::meet() {
   if (!met) return met.takeError();
   std::set<std::string> names;
   for (const auto& [node, said] : llvm::zip(nodes_, *met)) {
-    auto here = plan::readRecord<Introduction>(said, fmt::format("what node {} is", node.name));
+    auto here = base::readRecord<Introduction>(said, fmt::format("what node {} is", node.name));
     if (!here) return here.takeError();
     static_cast<Introduction&>(node) = std::move(*here);
-    // Two agents on one host are two nodes.
+    // Two agents on one host are two nodes, so the second is called NAME#2.
     const std::string name = node.name;
     for (unsigned number = 2; !names.insert(node.name).second; ++number) node.name = fmt::format("{}#{}", name, number);
   }
@@ -263,6 +284,7 @@ llvm::Expected<std::vector<Value>> Nodes::ask(llvm::StringRef key, llvm::functio
   for (Node& node : nodes_)
     if (Object asked = question(node); !asked.empty()) node.lines.send(asked);
   std::vector<Value> answers(nodes_.size(), nullptr);
+  // Null stands for an answer that has not come.
   const auto is_missing = [](const Value& answer) { return answer.kind() == Value::Null; };
   while (llvm::any_of(answers, is_missing)) {
     if (Interrupts::requested()) return failure("interrupted while the nodes were asked");
@@ -270,6 +292,7 @@ llvm::Expected<std::vector<Value>> Nodes::ask(llvm::StringRef key, llvm::functio
     std::vector<pollfd> fds{{Interrupts::fd(), POLLIN, 0}};
     for (const auto& [node, answer] : llvm::zip(nodes_, answers))
       if (is_missing(answer)) fds.push_back({node.lines.fd(), POLLIN, 0});
+    // A second at most, so that `tick` is called often enough.
     poll(fds.data(), fds.size(), 1000);
     for (auto&& [node, answer] : llvm::zip(nodes_, answers)) {
       if (!is_missing(answer)) continue;

@@ -1,7 +1,8 @@
 #pragma once
 
-// The nodes that a run has besides, or in the place of, the machine of its engine: on each an agent (agent.h), whose
-// standard streams come here through what starts it.
+// The nodes of a run: starts an agent (agent.h) on each, asks them questions, and runs trials through them. The
+// engine's own machine is a node only if an agent runs there, too. Standard streams of agents come here through the
+// command that starts them, such as srun or ssh.
 
 #include <llvm/ADT/STLFunctionalExtras.h>
 #include <llvm/Support/Error.h>
@@ -19,36 +20,37 @@
 
 namespace expc::engine::nodes {
 
-/// Which nodes a run is to have.
+/// The nodes that the user asked for.
 struct NodesAsked {
   struct One {
-    std::string name;  // until it has said its own
-    /// A line of sh that starts an agent there, hands on its standard streams, and goes on as long as it does. Where it
-    /// says $EXPC_AGENT stands the agent's command line; $EXPC_NODE is the number of the node, from 1 on.
+    std::string name;  // for messages, until its agent has said its own
+    /// A command line for sh that starts an agent on the node, passes its standard streams on, and runs as long as it
+    /// does. $EXPC_AGENT stands for the agent's command line, $EXPC_NODE for the number of the node, counted from 1.
     std::string line;
   };
   std::vector<One> all;
-  std::string program;  // expc, as the nodes find it
+  std::string program;  // path of expc on the nodes
 };
 
+/// A node with a running agent, or one that was lost.
 struct Node : Introduction {  // no two have the same name
-  std::string log;            // what is said there besides
-  pid_t command = -1;         // what has started its agent; -1: it has ended
+  std::string log;            // file for everything that is said there except messages
+  pid_t command = -1;         // process that started its agent; -1: it has ended
   Lines lines;
-  std::string lost;       // why it is not there any more; "": it is
-  double ahead = 0;       // seconds of its boot time before the engine's
-  bool has_told = false;  // `ahead` is known
+  std::string lost;       // why it is lost; "": it is there
+  double ahead = 0;       // its boot clock minus the engine's, in seconds
+  bool has_told = false;  // whether `ahead` is known
 
-  /// What it has said meanwhile, but for what is for people, which `say` gets.
+  /// The messages that have come, without those for the user, which go to `say`.
   std::vector<llvm::json::Object> hear(const launch::Say& say);
 };
 
-/// All of them, from their start to their end: with this object the agents end, and what they run.
+/// The nodes of a run. Its destruction ends the agents and all that they run.
 class Nodes {
  public:
-  /// Starts the agents and waits until all are there. What is said at their start, or by them to nobody, is in the
-  /// folder `nodes` of `results`. The error names the first that is missing, with the end of that; an interrupt is an
-  /// error, too.
+  /// Starts the agents and waits until all have introduced themselves, two minutes at most. Their output goes to the
+  /// folder `results`/nodes. The error names the first node that is missing, with the end of its log. An interrupt is
+  /// an error, too.
   static llvm::Expected<std::unique_ptr<Nodes>> start(const NodesAsked& asked, const std::string& results);
   ~Nodes();
   Nodes(const Nodes&) = delete;
@@ -56,8 +58,9 @@ class Nodes {
 
   std::vector<Node>& all() { return nodes_; }
   const std::vector<Node>& all() const { return nodes_; }
-  /// Asks every node, and waits for what each answers under `key`, until the boot time `until` and while `tick` has no
-  /// error. The error names the node that says no or is gone, or is that of `tick`; an interrupt is one, too.
+  /// Sends each node its question (an empty one is not sent) and waits for the answers under `key`, in the order of the
+  /// nodes. Gives up at the boot time `until`, when `tick` fails, or on an interrupt. The error names the node that
+  /// refused or is gone, or is that of `tick`.
   llvm::Expected<std::vector<llvm::json::Value>> ask(
       llvm::StringRef key, llvm::function_ref<llvm::json::Object(const Node&)> question, const launch::Say& say,
       const inputs::Tick& tick = [] { return llvm::Error::success(); },
@@ -71,7 +74,8 @@ class Nodes {
   std::vector<Node> nodes_;
 };
 
-/// Runs trials on nodes whose agents have begun, which must outlive it. `lanes`: of all of them together.
+/// Makes a launcher that runs trials on `nodes`, whose agents must have begun. `nodes` and `clock` must outlive it.
+/// `lanes`: of all nodes together.
 std::unique_ptr<launch::Launcher> launcherOn(Nodes& nodes, unsigned lanes, launch::Say say, const launch::Clock& clock);
 
 }  // namespace expc::engine::nodes

@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "runtime/plan/json.h"
+#include "runtime/base/json.h"
 #include "runtime/worker/command/readers.h"
 
 namespace expc::command {
@@ -100,7 +100,7 @@ std::string withoutBareWords(llvm::StringRef text) {
 /// Looks for bare words only if there may be some: copying a large text takes time.
 llvm::Expected<Value> parse(llvm::StringRef text) {
   const bool odd = text.contains("NaN") || text.contains("Infinity");
-  return plan::parseJson(odd ? withoutBareWords(text) : text.str());
+  return base::parseJson(odd ? withoutBareWords(text) : text.str());
 }
 
 /// The documents in a text: one, or one per line (JSON Lines). If neither can be read, the error is

@@ -17,9 +17,9 @@
 #include <filesystem>
 
 #include "runtime/base/descriptor.h"
-#include "runtime/files/files.h"
-#include "runtime/plan/json.h"
-#include "runtime/plan/json_record.h"
+#include "runtime/base/files/files.h"
+#include "runtime/base/json.h"
+#include "runtime/base/json_record.h"
 #include "runtime/worker/command/metrics.h"
 
 namespace expc::command {
@@ -96,7 +96,7 @@ llvm::Error keepOutput(const std::string& path, const std::string& folder, const
     if (size > 0) anything = true;
     if (size > room) {
       // Files are kept in order while they fit; a later, smaller one may still fit.
-      left_out.push_back(plan::jsonText(name));
+      left_out.push_back(base::jsonText(name));
       continue;
     }
     std::string coded;
@@ -106,10 +106,10 @@ llvm::Error keepOutput(const std::string& path, const std::string& folder, const
       room -= size;
       coded = llvm::encodeBase64((*text)->getBuffer());
     }
-    kept[plan::jsonText(name).getAsString()->str()] = std::move(coded);
+    kept[base::jsonText(name).getAsString()->str()] = std::move(coded);
   }
   if (!anything) return llvm::Error::success();
-  const std::string document = plan::canonicalJson(llvm::json::Object{{"wall", end.wall_seconds},
+  const std::string document = base::canonicalJson(llvm::json::Object{{"wall", end.wall_seconds},
                                                                       {"cpu_time", end.cpu_seconds},
                                                                       {"peak", end.peak_bytes},
                                                                       {"left_out", std::move(left_out)},
@@ -131,10 +131,10 @@ llvm::Error keepOutput(const std::string& path, const std::string& folder, const
 llvm::Expected<KeptOutput> unpackOutput(const std::string& path, const std::string& folder) {
   auto document = readDocument(path);
   if (!document) return document.takeError();
-  auto value = plan::parseJson(*document);
+  auto value = base::parseJson(*document);
   if (!value) return failed(path, llvm::toString(value.takeError()));
   llvm::json::Object files;
-  auto kept = plan::readRecord<KeptOutput>(*value, "the kept output", [&](plan::JsonRecord& in, KeptOutput& output) {
+  auto kept = base::readRecord<KeptOutput>(*value, "the kept output", [&](base::JsonRecord& in, KeptOutput& output) {
     in.field("wall", output.end.wall_seconds);
     in.field("cpu_time", output.end.cpu_seconds);
     in.field("peak", output.end.peak_bytes);

@@ -10,10 +10,10 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/files/files.h"
-#include "runtime/plan/json.h"
-#include "runtime/plan/json_record.h"
-#include "runtime/plan/trial.h"
+#include "runtime/base/files/files.h"
+#include "runtime/base/json.h"
+#include "runtime/base/json_record.h"
+#include "runtime/protocol/trial.h"
 #include "runtime/worker/command/kept_output.h"
 #include "runtime/worker/command/metrics.h"
 #include "runtime/worker/command/readers.h"
@@ -48,13 +48,13 @@ struct Question {
 
 /// Parses a question; `what` names it in errors. @param of_outputs whether it is about kept outputs
 llvm::Expected<Question> readQuestion(std::string_view text, const char* what, bool of_outputs) {
-  auto value = plan::parseJson(text);
+  auto value = base::parseJson(text);
   if (!value) return value.takeError();
-  return plan::readRecord<Question>(*value, what, [&](plan::JsonRecord& io, Question& question) {
+  return base::readRecord<Question>(*value, what, [&](base::JsonRecord& io, Question& question) {
     io.field("metrics", question.metrics);
     if (of_outputs) io.field("outputs", question.outputs);
     if (of_outputs) io.field("root", question.root);
-    io.object("command", question.command, plan::kDescribed);
+    io.object("command", question.command, base::kDescribed);
   });
 }
 
@@ -82,7 +82,8 @@ bool isRead(const Question& question, const std::string& file) {
 }
 
 /// Reads one kept output: unpacks it, then verifies and reads as a trial would.
-llvm::Expected<plan::Event> readOne(const Question& question, const MetricReader& reader, const std::string& output) {
+llvm::Expected<protocol::Event> readOne(const Question& question, const MetricReader& reader,
+                                        const std::string& output) {
   const files::TemporaryFolder scratch;
   if (scratch.path().empty()) return failure("no temporary folder can be made in TMPDIR");
   const std::string folder = scratch.path() + "/trial";
@@ -90,7 +91,7 @@ llvm::Expected<plan::Event> readOne(const Question& question, const MetricReader
   if (!kept) return kept.takeError();
   for (const std::string& file : kept->left_out)
     if (isRead(question, file)) return failure("'{}' was too large to be kept", file);
-  plan::Event result{.type = plan::Event::Type::Result};
+  protocol::Event result{.type = protocol::Event::Type::Result};
   const auto next = [](const plan::CommandMetric&) {};
   auto error = reader.verify(folder, question.root, next);
   if (!error) error = reader.read(folder, kept->end, result, next);
@@ -115,9 +116,9 @@ int extract(const char* path) {
   }
   for (const std::string& output : question->outputs) {
     auto event = readOne(*question, *reader, output);
-    std::puts(plan::toLine(
-                  event ? *event
-                        : plan::Event{.type = plan::Event::Type::Failed, .reason = llvm::toString(event.takeError())})
+    std::puts(protocol::toLine(event ? *event
+                                     : protocol::Event{.type = protocol::Event::Type::Failed,
+                                                       .reason = llvm::toString(event.takeError())})
                   .c_str());
   }
   return 0;
@@ -125,7 +126,7 @@ int extract(const char* path) {
 
 /// The answer to `--describe`. Its workloads are the study's own, so none is listed.
 llvm::json::Value describeBuild() {
-  return llvm::json::Object{{"v", plan::kTrialVersion},
+  return llvm::json::Object{{"v", protocol::kTrialVersion},
                             {"build", kBuild},
                             {"libraries", llvm::json::Object{}},
                             {"workloads", llvm::json::Array{}}};

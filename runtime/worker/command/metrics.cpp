@@ -13,8 +13,8 @@
 #include <functional>
 #include <numeric>
 
-#include "runtime/files/files.h"
-#include "runtime/files/words.h"
+#include "runtime/base/files/files.h"
+#include "runtime/base/files/words.h"
 #include "runtime/plan/evaluate.h"
 
 namespace expc::command {
@@ -208,7 +208,7 @@ llvm::Error MetricReader::verify(const std::string& folder, const std::string& r
   return llvm::Error::success();
 }
 
-llvm::Error MetricReader::read(const std::string& folder, const ProgramEnd& end, plan::Event& result,
+llvm::Error MetricReader::read(const std::string& folder, const ProgramEnd& end, protocol::Event& result,
                                const std::function<void(const CommandMetric&)>& next) const {
   for (const std::string& name : measured_) result.metrics[name] = measuredOf(name, end);
   for (const CommandMetric& metric : metrics_) {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "runtime/plan/command.h"
-#include "runtime/plan/trial.h"
+#include "runtime/protocol/trial.h"
 #include "runtime/worker/command/process.h"
 #include "runtime/worker/command/readers.h"
 
@@ -49,7 +49,7 @@ class MetricReader {
   /// pattern but no number behind the last value. The error names the metric, the file and what is
   /// wrong.
   /// @param next called before each metric that is read from a file
-  llvm::Error read(const std::string& folder, const ProgramEnd& end, plan::Event& result,
+  llvm::Error read(const std::string& folder, const ProgramEnd& end, protocol::Event& result,
                    const std::function<void(const plan::CommandMetric&)>& next) const;
 
  private:

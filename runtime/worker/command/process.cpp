@@ -27,7 +27,7 @@
 
 #include "runtime/base/descriptor.h"
 #include "runtime/base/failure.h"
-#include "runtime/files/files.h"
+#include "runtime/base/files/files.h"
 #include "runtime/worker/serve/child.h"
 
 extern char** environ;

@@ -24,8 +24,8 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/files/csv.h"
-#include "runtime/files/files.h"
+#include "runtime/base/files/csv.h"
+#include "runtime/base/files/files.h"
 
 namespace expc::command {
 namespace {

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "runtime/base/failure.h"
-#include "runtime/files/words.h"
+#include "runtime/base/files/words.h"
 
 namespace expc::command {
 

@@ -21,10 +21,11 @@
 #include <optional>
 #include <utility>
 
-#include "runtime/files/files.h"
-#include "runtime/files/words.h"
+#include "runtime/base/files/files.h"
+#include "runtime/base/files/words.h"
+#include "runtime/base/json.h"
 #include "runtime/plan/command.h"
-#include "runtime/plan/json.h"
+#include "runtime/protocol/trial.h"
 #include "runtime/worker/command/kept_output.h"
 #include "runtime/worker/command/metrics.h"
 #include "runtime/worker/command/process.h"
@@ -77,7 +78,7 @@ void onAlarm(int) {
 /// The course of one trial.
 class Trial {
  public:
-  Trial(const plan::LaunchRequest& request, int event_fd, serve::KernelLog& kernel_log)
+  Trial(const protocol::LaunchRequest& request, int event_fd, serve::KernelLog& kernel_log)
       : spec_(request.spec), rank_(request.rank), events_(event_fd), event_fd_(event_fd), kernel_log_(kernel_log) {}
   int run();
 
@@ -102,7 +103,7 @@ class Trial {
   /// A program that runs out of memory may write a line to this file.
   std::string outOfMemoryFile() const { return spec_.folder + "/out-of-memory.txt"; }
 
-  const plan::TrialSpec& spec_;
+  const protocol::TrialSpec& spec_;
   const unsigned rank_;
   serve::EventWriter events_;
   const int event_fd_;
@@ -119,7 +120,7 @@ llvm::Error Trial::prepare() {
   if (spec_.rehearsal)
     return failure("a command is not rehearsed: what its program does on null cards is its own affair");
   if (auto error = MetricReader::make(*spec_.command, spec_.metrics).moveInto(reader_)) return error;
-  auto arguments = plan::expandArguments(spec_.command->arguments, plan::argumentValues(spec_));
+  auto arguments = plan::expandArguments(spec_.command->arguments, protocol::argumentValues(spec_));
   if (!arguments) return arguments.takeError();
   if (arguments->empty() || arguments->front().empty())
     return failure("the command has no program left to run: its name stands for an inactive parameter");
@@ -174,7 +175,7 @@ int Trial::judge(const ProgramEnd& end) {
   }
   if (end.flooded) {
     events_.failed(fmt::format("{} was ended: it wrote more than {} to an output", program_.arguments.front(),
-                               plan::logLimitText(spec_.log_limit)));
+                               protocol::logLimitText(spec_.log_limit)));
     return 1;
   }
   if (!endedWell(end.status)) return fail(howItEnded(end), end);
@@ -231,15 +232,16 @@ void Trial::dropUnwritten() const {
 int Trial::readMetrics(const ProgramEnd& end) {
   dropUnwritten();
   keep(end);
-  plan::Event result{.type = plan::Event::Type::Result};
+  protocol::Event result{.type = protocol::Event::Type::Result};
   {
     // The deadline names the metric that is being read: a pattern may be too slow on this output.
     Deadline deadline(kReadSeconds, event_fd_);
     const auto next = [&](const plan::CommandMetric& metric) {
-      deadline.say(plan::toLine({.type = plan::Event::Type::Failed,
-                                 .reason = fmt::format("{} was not read after {} s: '{}' is too slow on this output",
-                                                       metric.name, kReadSeconds, metric.where)}) +
-                   '\n');
+      deadline.say(
+          protocol::toLine({.type = protocol::Event::Type::Failed,
+                            .reason = fmt::format("{} was not read after {} s: '{}' is too slow on this output",
+                                                  metric.name, kReadSeconds, metric.where)}) +
+          '\n');
     };
     auto error = reader_->verify(spec_.folder, spec_.root, next);
     if (!error) error = reader_->read(spec_.folder, end, result, next);
@@ -248,10 +250,10 @@ int Trial::readMetrics(const ProgramEnd& end) {
   // Recorded as the program saw them.
   const char* threads = std::getenv("OMP_NUM_THREADS");
   const char* devices = std::getenv("CUDA_VISIBLE_DEVICES");
-  result.environment = llvm::json::Object{{"program", plan::jsonText(end.file)},
-                                          {"arguments", plan::jsonTexts(program_.arguments)},
-                                          {"omp_num_threads", plan::jsonText(threads ? threads : "")},
-                                          {"cuda_visible_devices", plan::jsonText(devices ? devices : "")},
+  result.environment = llvm::json::Object{{"program", base::jsonText(end.file)},
+                                          {"arguments", base::jsonTexts(program_.arguments)},
+                                          {"omp_num_threads", base::jsonText(threads ? threads : "")},
+                                          {"cuda_visible_devices", base::jsonText(devices ? devices : "")},
                                           {"seed", std::to_string(spec_.seed)}};
   if (end.left_behind > 0)
     result.notes.push_back(fmt::format("{} process{} that the command left behind {} ended", end.left_behind,
@@ -291,7 +293,7 @@ void Deadline::say(const std::string& event) {
   current_line.store(next);
 }
 
-int runTrial(const plan::LaunchRequest& request, int event_fd) {
+int runTrial(const protocol::LaunchRequest& request, int event_fd) {
   static serve::KernelLog kernel_log;  // for this process, which may run many trials
   // Only kills from now on are about this trial.
   kernel_log.skip();

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "runtime/plan/trial.h"
+#include "runtime/protocol/trial.h"
 
 namespace expc::command {
 
@@ -14,7 +14,7 @@ inline constexpr char kBuild[] = "command-1";
 
 /// Runs one trial of a command, as a serve::Child: runs the program in the trial's folder, reads
 /// its metrics, and reports the outcome.
-int runTrial(const plan::LaunchRequest& request, int event_fd);
+int runTrial(const protocol::LaunchRequest& request, int event_fd);
 
 /// Ends this process with an event (a whole line) on `event_fd` and exit code 1 if it lives for
 /// that many seconds. It is the only way out of a library call that never returns. One at a time.

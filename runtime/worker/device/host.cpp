@@ -17,6 +17,7 @@
 #include <fstream>
 #include <string>
 
+#include "runtime/base/clock.h"
 #include "runtime/base/process.h"
 
 namespace expc::device {
@@ -92,12 +93,9 @@ std::optional<double> residentPeak() {
 std::chrono::steady_clock::time_point processStart() {
   const auto now = std::chrono::steady_clock::now();
   const uint64_t started = base::processOf(getpid()).started;  // clock ticks since boot
-  timespec boot{};
-  if (started == 0 || clock_gettime(CLOCK_BOOTTIME, &boot) != 0) return now;
-  const double age = static_cast<double>(boot.tv_sec) + 1e-9 * static_cast<double>(boot.tv_nsec) -
-                     static_cast<double>(started) / static_cast<double>(sysconf(_SC_CLK_TCK));
+  const double age = base::bootSeconds() - static_cast<double>(started) / static_cast<double>(sysconf(_SC_CLK_TCK));
   // The clocks do not agree, so the age is unknown.
-  if (age < 0 || age > 1e7) return now;
+  if (started == 0 || age < 0 || age > 1e7) return now;
   return now - std::chrono::duration_cast<std::chrono::steady_clock::duration>(std::chrono::duration<double>(age));
 }
 

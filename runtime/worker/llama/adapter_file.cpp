@@ -21,9 +21,9 @@
 #include <vector>
 
 #include "runtime/base/failure.h"
+#include "runtime/base/files/files.h"
+#include "runtime/base/json.h"
 #include "runtime/data/llama/config.h"
-#include "runtime/files/files.h"
-#include "runtime/plan/json.h"
 #include "runtime/worker/llama/folder.h"
 #include "runtime/worker/model/state_file.h"
 
@@ -127,7 +127,7 @@ std::vector<std::string> differences(const llvm::json::Object& json, const Decod
     if (fitsModel(key, value) || llvm::is_contained(kHarmless, llvm::StringRef(key)) ||
         llvm::is_contained(kCompared, llvm::StringRef(key)))
       continue;
-    unknown[key.str()] = plan::canonicalJson(value);
+    unknown[key.str()] = base::canonicalJson(value);
   }
   constexpr size_t kShown = 48;  // characters of a value
   for (const auto& [key, value] : unknown)
@@ -202,8 +202,8 @@ llvm::Error saveAdapter(const std::string& folder, const Decoder& decoder, const
                           {"lora_dropout", lora.dropout},
                           {"bias", "none"},
                           {"target_modules", std::move(modules)}};
-  if (!base.empty()) json["base_model_name_or_path"] = plan::jsonText(base);
-  const std::string text = plan::prettyJson(std::move(json));
+  if (!base.empty()) json["base_model_name_or_path"] = base::jsonText(base);
+  const std::string text = base::prettyJson(std::move(json));
   return files::write(folder + kConfig, text);
 }
 

@@ -19,9 +19,9 @@
 #include <system_error>
 
 #include "runtime/base/failure.h"
+#include "runtime/base/files/files.h"
+#include "runtime/base/json.h"
 #include "runtime/data/llama/config.h"
-#include "runtime/files/files.h"
-#include "runtime/plan/json.h"
 #include "runtime/worker/model/state_file.h"
 
 namespace expc::llama {
@@ -289,11 +289,11 @@ llvm::Error writeFolder(const std::string& path, const Config& config,
     if (const auto error = llvm::sys::fs::remove(joined(path, kIndex)))
       return failure("{}: {}", joined(path, kIndex), error.message());
   } else {
-    const std::string index = plan::prettyJson(
+    const std::string index = base::prettyJson(
         llvm::json::Object{{"metadata", llvm::json::Object{{"total_size", total}}}, {"weight_map", std::move(map)}});
     if (auto error = files::write(joined(path, kIndex), index)) return error;
   }
-  const std::string text = plan::prettyJson(configToJson(config, c10::getDtypeNames(dtype).first));
+  const std::string text = base::prettyJson(configToJson(config, c10::getDtypeNames(dtype).first));
   return files::write(joined(path, "config.json"), text);
 }
 

@@ -44,7 +44,7 @@ llvm::json::Value describe(const Capabilities& capabilities) {
     devices.push_back(std::string(backend.name));
   }
   for (const auto& workload : capabilities.workloads) workloads.push_back(workload::toJson(workload));
-  return llvm::json::Object{{"v", plan::kTrialVersion},
+  return llvm::json::Object{{"v", protocol::kTrialVersion},
                             {"build", serve::executableDigest()},
                             {"libraries", std::move(libraries)},
                             {"devices", std::move(devices)},
@@ -56,7 +56,7 @@ llvm::json::Value describe(const Capabilities& capabilities) {
 void workerMain(int argc, char** argv, const std::vector<device::Backend>& backends) {
   const Capabilities capabilities{registeredWorkloads(), backends};
   const auto rankFrom = [&](std::chrono::steady_clock::time_point (*start)()) -> serve::Child {
-    return [&capabilities, start](const plan::LaunchRequest& request, int event_fd) {
+    return [&capabilities, start](const protocol::LaunchRequest& request, int event_fd) {
       const auto since = start();
       device::keepFreedMemory();
       return workload::runRank(capabilities, request.spec, event_fd, since);

@@ -13,6 +13,8 @@
 #include <string>
 #include <string_view>
 
+#include "runtime/base/clock.h"
+
 namespace expc::profile {
 namespace {
 
@@ -28,19 +30,13 @@ clockid_t clockOf(pid_t thread) {
   return static_cast<clockid_t>((~static_cast<unsigned>(thread) << 3) | kScheduled | kOfThread);
 }
 
-double secondsOf(clockid_t clock) {
-  timespec time{};
-  if (clock_gettime(clock, &time) != 0) return 0;  // the thread has ended
-  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
-}
-
 }  // namespace
 
 void markLaunchingThread() { pthread_setname_np(pthread_self(), kMarked); }
 
 /// The calling thread counts whatever its name is; the others by their names.
 double launchingSeconds() {
-  double seconds = secondsOf(CLOCK_THREAD_CPUTIME_ID);
+  double seconds = base::secondsOn(CLOCK_THREAD_CPUTIME_ID);
   for (const auto& entry : std::filesystem::directory_iterator("/proc/self/task")) {
     std::string name;
     std::getline(std::ifstream(entry.path() / "comm"), name);
@@ -48,7 +44,7 @@ double launchingSeconds() {
     const std::string digits = entry.path().filename().string();
     pid_t thread = 0;
     std::from_chars(digits.data(), digits.data() + digits.size(), thread);
-    if (thread != gettid()) seconds += secondsOf(clockOf(thread));
+    if (thread != gettid()) seconds += base::secondsOn(clockOf(thread));
   }
   return seconds;
 }

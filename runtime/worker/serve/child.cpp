@@ -29,8 +29,9 @@
 #include <set>
 #include <utility>
 
-#include "runtime/plan/json.h"
-#include "runtime/plan/json_record.h"
+#include "runtime/base/clock.h"
+#include "runtime/base/json.h"
+#include "runtime/base/json_record.h"
 #include "runtime/worker/serve/event_writer.h"
 #include "runtime/worker/serve/memory_group.h"
 
@@ -50,7 +51,7 @@ std::vector<int> numbersOf(const llvm::json::Value& slot, llvm::StringRef name) 
 
 /// Collects a list over all slots that the rank drives: its own, or all of them if it is the only
 /// rank. If one slot is not bound, the whole process stays unbound.
-std::vector<int> together(const plan::TrialSpec& spec, unsigned rank, llvm::StringRef name) {
+std::vector<int> together(const protocol::TrialSpec& spec, unsigned rank, llvm::StringRef name) {
   std::set<int> result;
   for (size_t slot = 0; slot < spec.slots.size(); ++slot) {
     if (slot != rank && spec.world_size > 1) continue;
@@ -89,23 +90,24 @@ void redirect(int log_fd) {
 
 /// Tells the engine over `channel` that the rank ended well. All output is in the log before that,
 /// since the engine then reads it.
-bool tellEnd(int channel, uint64_t launch, channel::Packet& packet) {
+bool tellEnd(int channel, uint64_t launch, protocol::Packet& packet) {
   std::fflush(nullptr);
   redirect(-1);
   packet.log_fd.close();
-  return channel::sendPacket(channel, plan::canonicalJson(plan::written(endOf(launch, getpid(), 0, bootSeconds()))));
+  return protocol::sendPacket(channel,
+                              base::canonicalJson(base::written(endOf(launch, getpid(), 0, base::bootSeconds()))));
 }
 
 /// The next launch from the channel; nothing if nobody will send one. A request that cannot be read
 /// ends the process with a line in its log.
-std::optional<plan::LaunchRequest> nextLaunch(int channel, channel::Packet& packet) {
+std::optional<protocol::LaunchRequest> nextLaunch(int channel, protocol::Packet& packet) {
   packet = {};
-  auto next = channel::receivePacket(channel);
+  auto next = protocol::receivePacket(channel);
   if (!next) return std::nullopt;
   packet = std::move(*next);
-  auto value = plan::parseJson(packet.text);
-  auto request = value ? plan::readRecord<plan::LaunchRequest>(*value, "the launch request")
-                       : llvm::Expected<plan::LaunchRequest>(value.takeError());
+  auto value = base::parseJson(packet.text);
+  auto request = value ? base::readRecord<protocol::LaunchRequest>(*value, "the launch request")
+                       : llvm::Expected<protocol::LaunchRequest>(value.takeError());
   if (request && packet.event_fd >= 0 && packet.log_fd >= 0) return std::move(*request);
   redirect(packet.log_fd);
   std::fprintf(stderr, "the launch cannot be carried out: %s\n",
@@ -116,8 +118,8 @@ std::optional<plan::LaunchRequest> nextLaunch(int channel, channel::Packet& pack
 /// Runs one trial in this process. @param changed what somebody has changed in this process for
 /// good, "" if nothing: then the trial fails, since it would not be comparable with those before
 /// @param clean becomes false if the trial left something behind
-int runRank(const plan::LaunchRequest& request, const channel::Packet& packet, const std::string& changed, bool& clean,
-            const Child& child) {
+int runRank(const protocol::LaunchRequest& request, const protocol::Packet& packet, const std::string& changed,
+            bool& clean, const Child& child) {
   redirect(packet.log_fd);
   if (!changed.empty()) {
     EventWriter(packet.event_fd)
@@ -140,14 +142,8 @@ int runRank(const plan::LaunchRequest& request, const channel::Packet& packet, c
 
 }  // namespace
 
-double bootSeconds() {
-  timespec time{};
-  clock_gettime(CLOCK_BOOTTIME, &time);
-  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
-}
-
-plan::LaunchReply endOf(uint64_t launch, pid_t pid, int status, double at) {
-  return {.type = plan::LaunchReply::Type::Exited, .id = launch, .pid = pid, .status = status, .at = at};
+protocol::LaunchReply endOf(uint64_t launch, pid_t pid, int status, double at) {
+  return {.type = protocol::LaunchReply::Type::Exited, .id = launch, .pid = pid, .status = status, .at = at};
 }
 
 std::string bindCores(const std::vector<int>& cores) {
@@ -191,7 +187,7 @@ void describePlace(llvm::json::Object& environment) {
   environment["memory_nodes"] = std::move(nodes);
 }
 
-void takePlace(const plan::TrialSpec& spec, unsigned rank) {
+void takePlace(const protocol::TrialSpec& spec, unsigned rank) {
   // The machine may allow fewer cores than the engine saw. That is worth a line in the log, not a
   // failed trial.
   if (const std::string why = bindCores(rankCores(spec, rank)); !why.empty())
@@ -200,7 +196,7 @@ void takePlace(const plan::TrialSpec& spec, unsigned rank) {
     std::fprintf(stderr, "rank %u takes memory wherever the system puts it: %s\n", rank, why.c_str());
 }
 
-int runGuarded(const plan::LaunchRequest& request, int event_fd, const Child& child) {
+int runGuarded(const protocol::LaunchRequest& request, int event_fd, const Child& child) {
   try {
     return child(request, event_fd);
   } catch (const std::exception& error) {
@@ -211,7 +207,7 @@ int runGuarded(const plan::LaunchRequest& request, int event_fd, const Child& ch
   return 1;
 }
 
-void runChild(const plan::LaunchRequest& request, channel::Packet packet, pid_t server, const RankMemory& memory,
+void runChild(const protocol::LaunchRequest& request, protocol::Packet packet, pid_t server, const RankMemory& memory,
               const Standing& standing, const Child& child) {
   // If the server dies, so does this process.
   prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -250,8 +246,8 @@ void runChild(const plan::LaunchRequest& request, channel::Packet packet, pid_t 
 }
 
 std::vector<int> slotCores(const llvm::json::Value& slot) { return numbersOf(slot, "cores"); }
-std::vector<int> rankCores(const plan::TrialSpec& spec, unsigned rank) { return together(spec, rank, "cores"); }
-std::vector<int> rankMemoryNodes(const plan::TrialSpec& spec, unsigned rank) {
+std::vector<int> rankCores(const protocol::TrialSpec& spec, unsigned rank) { return together(spec, rank, "cores"); }
+std::vector<int> rankMemoryNodes(const protocol::TrialSpec& spec, unsigned rank) {
   return together(spec, rank, "memory_nodes");
 }
 

@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "runtime/channel/packet.h"
-#include "runtime/plan/trial.h"
+#include "runtime/protocol/packet.h"
+#include "runtime/protocol/trial.h"
 #include "runtime/worker/serve/memory_group.h"
 #include "runtime/worker/serve/standing.h"
 
@@ -27,36 +27,34 @@ namespace expc::serve {
 /// - the process leads its own process group, is bound to the cores and memory of its slots, and
 ///   dies with the server;
 /// - signals have their default actions again, except that SIGPIPE stays ignored.
-using Child = std::function<int(const plan::LaunchRequest& request, int event_fd)>;
+using Child = std::function<int(const protocol::LaunchRequest& request, int event_fd)>;
 
 /// Makes the forked process the rank that `request` describes, set up as Child demands. If `packet`
 /// came with a channel, the process reports there that the rank ended well and takes the next
 /// launch from it, until a rank does not end well or the channel is closed; otherwise it ends after
 /// the first. Each rank starts from the state that the server started with (`standing`), which a
 /// command may have changed in its parent; if that cannot be restored, the rank fails.
-[[noreturn]] void runChild(const plan::LaunchRequest& request, channel::Packet packet, pid_t server,
+[[noreturn]] void runChild(const protocol::LaunchRequest& request, protocol::Packet packet, pid_t server,
                            const RankMemory& memory, const Standing& standing, const Child& child);
 
-/// Seconds since the machine was started (CLOCK_BOOTTIME), a clock that engine and workers share.
-double bootSeconds();
 /// The reply to a launch whose process has ended; `status` as from waitpid(), `at` in
 /// bootSeconds().
-plan::LaunchReply endOf(uint64_t launch, pid_t pid, int status, double at);
+protocol::LaunchReply endOf(uint64_t launch, pid_t pid, int status, double at);
 
 /// Binds this process to the cores and memory of the rank's slots. A failure is a line in the log.
-void takePlace(const plan::TrialSpec& spec, unsigned rank);
+void takePlace(const protocol::TrialSpec& spec, unsigned rank);
 
 /// Runs `child`; an exception that leaves it becomes a `failed` event and exit code 1.
-int runGuarded(const plan::LaunchRequest& request, int event_fd, const Child& child);
+int runGuarded(const protocol::LaunchRequest& request, int event_fd, const Child& child);
 
 // The cores on which a process runs, and the NUMA nodes of its memory.
 
 /// The core numbers in one entry of TrialSpec::slots; empty if it has none.
 std::vector<int> slotCores(const llvm::json::Value& slot);
 /// The cores that a rank drives: its slot's, or those of all slots if it is the only rank.
-std::vector<int> rankCores(const plan::TrialSpec& spec, unsigned rank);
+std::vector<int> rankCores(const protocol::TrialSpec& spec, unsigned rank);
 /// The NUMA nodes of a rank's memory ("memory_nodes" of its slots); empty if the system decides.
-std::vector<int> rankMemoryNodes(const plan::TrialSpec& spec, unsigned rank);
+std::vector<int> rankMemoryNodes(const protocol::TrialSpec& spec, unsigned rank);
 
 /// Binds this thread, and those that it starts from now on, to `cores`; an empty list changes
 /// nothing. @returns "" or the system's error

@@ -10,8 +10,8 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "runtime/plan/json.h"
-#include "runtime/plan/json_record.h"
+#include "runtime/base/json.h"
+#include "runtime/base/json_record.h"
 #include "runtime/worker/serve/child.h"
 #include "runtime/worker/serve/serve.h"
 
@@ -19,12 +19,12 @@ namespace expc::serve {
 namespace {
 
 /// Reads a trial's specification from a file, or from standard input for "-".
-llvm::Expected<plan::TrialSpec> readSpec(const char* path) {
+llvm::Expected<protocol::TrialSpec> readSpec(const char* path) {
   auto file = llvm::MemoryBuffer::getFileOrSTDIN(path);
   if (!file) return llvm::createStringError(file.getError().message());
-  auto value = plan::parseJson((*file)->getBuffer());
+  auto value = base::parseJson((*file)->getBuffer());
   if (!value) return value.takeError();
-  return plan::readRecord<plan::TrialSpec>(*value, "the trial's specification");
+  return base::readRecord<protocol::TrialSpec>(*value, "the trial's specification");
 }
 
 /// Runs one rank of the trial in this process; events go to standard output.
@@ -34,7 +34,7 @@ int runTrialFile(const char* path, const Worker& worker) {
     std::fprintf(stderr, "%s: %s: %s\n", worker.name, path, llvm::toString(spec.takeError()).c_str());
     return 2;
   }
-  plan::LaunchRequest request;
+  protocol::LaunchRequest request;
   request.spec = std::move(*spec);
   const char* rank = std::getenv("RANK");
   request.rank = rank ? static_cast<unsigned>(std::strtoul(rank, nullptr, 10)) : 0;
@@ -64,7 +64,7 @@ int runWorker(int argc, char** argv, const Worker& worker) {
   }
   if (command == "--trial" && argc == 3) return runTrialFile(argv[2], worker);
   if (command == "--describe" && argc == 2) {
-    std::puts(plan::prettyJson(worker.describe()).c_str());
+    std::puts(base::prettyJson(worker.describe()).c_str());
     return 0;
   }
   const bool help = command == "--help" && argc == 2;

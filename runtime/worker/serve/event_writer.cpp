@@ -31,30 +31,30 @@ bool EventWriter::writeRaw(std::string_view text) {
   return send(text);
 }
 
-bool EventWriter::write(const plan::Event& event) {
-  using Type = plan::Event::Type;
+bool EventWriter::write(const protocol::Event& event) {
+  using Type = protocol::Event::Type;
   const std::lock_guard lock(mutex_);
   if (ended_) return false;
   ended_ = event.type == Type::Result || event.type == Type::Failed || event.type == Type::Infeasible;
-  return send(plan::toLine(event) + '\n');
+  return send(protocol::toLine(event) + '\n');
 }
 
-bool EventWriter::started() { return write(plan::Event{}); }
+bool EventWriter::started() { return write(protocol::Event{}); }
 
 bool EventWriter::progress(uint64_t done, uint64_t total, std::string_view phase) {
-  return write({.type = plan::Event::Type::Progress, .done = done, .total = total, .phase = std::string(phase)});
+  return write({.type = protocol::Event::Type::Progress, .done = done, .total = total, .phase = std::string(phase)});
 }
 
 bool EventWriter::failed(std::string_view reason) {
-  return write({.type = plan::Event::Type::Failed, .reason = std::string(reason)});
+  return write({.type = protocol::Event::Type::Failed, .reason = std::string(reason)});
 }
 
 bool EventWriter::lostOthers(std::string_view reason) {
-  return write({.type = plan::Event::Type::Failed, .reason = std::string(reason), .lost_others = true});
+  return write({.type = protocol::Event::Type::Failed, .reason = std::string(reason), .lost_others = true});
 }
 
 bool EventWriter::infeasible(std::string_view reason) {
-  return write({.type = plan::Event::Type::Infeasible, .reason = std::string(reason)});
+  return write({.type = protocol::Event::Type::Infeasible, .reason = std::string(reason)});
 }
 
 }  // namespace expc::serve

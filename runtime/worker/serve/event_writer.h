@@ -7,7 +7,7 @@
 #include <mutex>
 #include <string_view>
 
-#include "runtime/plan/trial.h"
+#include "runtime/protocol/trial.h"
 
 namespace expc::serve {
 
@@ -21,7 +21,7 @@ class EventWriter {
   explicit EventWriter(int fd);
   /// Writes an event. @returns false if the engine's end is closed or the last event was written;
   /// then nothing is written any more
-  bool write(const plan::Event& event);
+  bool write(const protocol::Event& event);
   /// Shorthands for write().
   bool started();
   bool progress(uint64_t done, uint64_t total, std::string_view phase);

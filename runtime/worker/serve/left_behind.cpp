@@ -26,8 +26,8 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/base/files/files.h"
 #include "runtime/base/process.h"
-#include "runtime/files/files.h"
 #include "runtime/worker/serve/child.h"
 
 namespace expc::serve {

@@ -22,9 +22,10 @@
 #include <set>
 #include <utility>
 
-#include "runtime/channel/packet.h"
-#include "runtime/plan/json.h"
-#include "runtime/plan/json_record.h"
+#include "runtime/base/clock.h"
+#include "runtime/base/json.h"
+#include "runtime/base/json_record.h"
+#include "runtime/protocol/packet.h"
 #include "runtime/worker/serve/child.h"
 #include "runtime/worker/serve/memory_group.h"
 
@@ -46,13 +47,13 @@ class Server {
   int run();
 
  private:
-  bool send(const plan::LaunchReply& reply);
-  void handle(channel::Packet packet);
-  void launch(const plan::LaunchRequest& request, channel::Packet packet);
+  bool send(const protocol::LaunchReply& reply);
+  void handle(protocol::Packet packet);
+  void launch(const protocol::LaunchRequest& request, protocol::Packet packet);
   void refuse(uint64_t id, int log_fd, const std::string& why);
   void reap();
   void killAll();
-  std::string memoryEvidence(Rank& rank, const plan::LaunchReply& exited);
+  std::string memoryEvidence(Rank& rank, const protocol::LaunchReply& exited);
   std::set<pid_t> known() const;
 
   int control_fd_;
@@ -91,14 +92,14 @@ int Server::run() {
     return 1;
   }
   removeLeftScratch();
-  send(plan::LaunchReply{});
+  send(protocol::LaunchReply{});
   while (open_) {
     pollfd fds[] = {{control_fd_, POLLIN, 0}, {signal_fd_, POLLIN, 0}};
     if (poll(fds, 2, -1) < 0 && errno != EINTR) break;
     // Deaths first: a request may be for the slots of a rank that has just ended.
     if (fds[1].revents) reap();
     if (fds[0].revents) {
-      auto packet = channel::receivePacket(control_fd_);
+      auto packet = protocol::receivePacket(control_fd_);
       open_ = packet.has_value();
       if (packet) handle(std::move(*packet));
     }
@@ -107,13 +108,13 @@ int Server::run() {
   return 0;
 }
 
-bool Server::send(const plan::LaunchReply& reply) {
-  if (!channel::sendPacket(control_fd_, plan::canonicalJson(plan::written(reply)))) open_ = false;
+bool Server::send(const protocol::LaunchReply& reply) {
+  if (!protocol::sendPacket(control_fd_, base::canonicalJson(base::written(reply)))) open_ = false;
   return open_;
 }
 
-void Server::handle(channel::Packet packet) {
-  auto value = plan::parseJson(packet.text);
+void Server::handle(protocol::Packet packet) {
+  auto value = base::parseJson(packet.text);
   const llvm::json::Object* object = value ? value->getAsObject() : nullptr;
   if (!value) return refuse(0, packet.log_fd, llvm::toString(value.takeError()));
   // A request is either {"kill": ID} or a launch.
@@ -123,14 +124,14 @@ void Server::handle(channel::Packet packet) {
     return;
   }
   const uint64_t id = object ? uint64_t(object->getInteger("launch").value_or(0)) : 0;
-  auto request = plan::readRecord<plan::LaunchRequest>(*value, "the launch request");
+  auto request = base::readRecord<protocol::LaunchRequest>(*value, "the launch request");
   if (!request) return refuse(id, packet.log_fd, llvm::toString(request.takeError()));
   if (packet.event_fd < 0 || packet.log_fd < 0)
     return refuse(request->id, packet.log_fd, "the request came without its two descriptors");
   launch(*request, std::move(packet));
 }
 
-void Server::launch(const plan::LaunchRequest& request, channel::Packet packet) {
+void Server::launch(const protocol::LaunchRequest& request, protocol::Packet packet) {
   const pid_t server = getpid();
   const RankMemory memory(group_, request.spec.memory_limit);
   // Buffered output would be written twice, by the child too.
@@ -146,13 +147,13 @@ void Server::launch(const plan::LaunchRequest& request, channel::Packet packet) 
   // Parent and child both set it: whoever comes first.
   setpgid(pid, pid);
   ranks_.push_back({pid, request.id, memory});
-  send({.type = plan::LaunchReply::Type::Started, .id = request.id, .pid = pid});
+  send({.type = protocol::LaunchReply::Type::Started, .id = request.id, .pid = pid});
 }
 
 void Server::refuse(uint64_t id, int log_fd, const std::string& why) {
   std::string text = "the launch server refused the request: " + why + "\n";
   [[maybe_unused]] ssize_t written = ::write(log_fd >= 0 ? log_fd : STDERR_FILENO, text.data(), text.size());
-  send(endOf(id, 0, W_EXITCODE(127, 0), bootSeconds()));
+  send(endOf(id, 0, W_EXITCODE(127, 0), base::bootSeconds()));
 }
 
 /// Reaps ranks that have ended, cleans up after them and reports each.
@@ -164,7 +165,7 @@ void Server::reap() {
     siginfo_t state{};
     // WNOWAIT leaves the rank a zombie for the moment.
     if (waitid(P_PID, rank.pid, &state, WEXITED | WNOHANG | WNOWAIT) != 0 || state.si_pid != rank.pid) return false;
-    const double at = bootSeconds();
+    const double at = base::bootSeconds();
     // Leftovers in its process group die with it. Until the rank is reaped, its number cannot
     // belong to another.
     kill(-rank.pid, SIGKILL);
@@ -173,7 +174,7 @@ void Server::reap() {
     int status = 0;
     waitpid(rank.pid, &status, 0);
     removeScratch(rank.pid);
-    plan::LaunchReply reply = endOf(rank.launch, rank.pid, status, at);
+    protocol::LaunchReply reply = endOf(rank.launch, rank.pid, status, at);
     reply.out_of_memory = memoryEvidence(rank, reply);
     reply.stuck = std::move(stuck);
     send(reply);
@@ -183,7 +184,7 @@ void Server::reap() {
 
 /// The evidence that the kernel killed the rank, or a process of it, for memory; "" if there is
 /// none. If ranks have no groups of their own, a kill counts for the first rank that ends after it.
-std::string Server::memoryEvidence(Rank& rank, const plan::LaunchReply& exited) {
+std::string Server::memoryEvidence(Rank& rank, const protocol::LaunchReply& exited) {
   const auto killed = [](uint64_t count, const std::string& says) {
     return fmt::format("the kernel killed {} process{} of it for memory, as {}", count, count == 1 ? "" : "es", says);
   };

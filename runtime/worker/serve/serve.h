@@ -1,6 +1,6 @@
 #pragma once
 
-// The worker's side of the launch channel (runtime/plan/trial.h): a server that has loaded what is
+// The worker's side of the launch channel (runtime/protocol/trial.h): a server that has loaded what is
 // slow to load, and forks a child for each launch. It knows nothing of torch or of any workload.
 
 #include <llvm/Support/JSON.h>
@@ -8,7 +8,7 @@
 #include <functional>
 #include <string>
 
-#include "runtime/plan/trial.h"
+#include "runtime/protocol/trial.h"
 #include "runtime/worker/serve/child.h"
 #include "runtime/worker/serve/event_writer.h"
 

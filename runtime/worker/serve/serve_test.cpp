@@ -22,9 +22,9 @@
 #include <stdexcept>
 #include <utility>
 
-#include "runtime/channel/packet.h"
-#include "runtime/plan/json.h"
-#include "runtime/plan/json_record.h"
+#include "runtime/base/json.h"
+#include "runtime/base/json_record.h"
+#include "runtime/protocol/packet.h"
 #include "runtime/worker/serve/child.h"
 
 using namespace expc;
@@ -45,25 +45,25 @@ class TestServer {
     }
     close(ends[1]);
     fd_ = ends[0];
-    CHECK(receive().type == plan::LaunchReply::Type::Ready);
+    CHECK(receive().type == protocol::LaunchReply::Type::Ready);
   }
   ~TestServer() {
     if (fd_ >= 0) close(fd_);
     waitpid(pid_, nullptr, 0);
   }
 
-  plan::LaunchReply receive() { return receiveFrom(fd_); }
+  protocol::LaunchReply receive() { return receiveFrom(fd_); }
 
-  static plan::LaunchReply receiveFrom(int channel) {
+  static protocol::LaunchReply receiveFrom(int channel) {
     pollfd waiting{channel, POLLIN, 0};
     REQUIRE(poll(&waiting, 1, 10000) == 1);
-    auto packet = channel::receivePacket(channel);
+    auto packet = protocol::receivePacket(channel);
     REQUIRE(packet);
     return llvm::cantFail(
-        plan::readRecord<plan::LaunchReply>(llvm::cantFail(plan::parseJson(packet->text)), "the launch reply"));
+        base::readRecord<protocol::LaunchReply>(llvm::cantFail(base::parseJson(packet->text)), "the launch reply"));
   }
 
-  void sendText(const std::string& text) { REQUIRE(channel::sendPacket(fd_, text)); }
+  void sendText(const std::string& text) { REQUIRE(protocol::sendPacket(fd_, text)); }
 
   /// Launches a rank. Returns the read ends of the event pipe and of the log. @param next the third
   /// descriptor, if not -1
@@ -72,7 +72,7 @@ class TestServer {
   }
 
   static std::pair<int, int> launchOver(int channel, uint64_t id, unsigned rank, int core, int next) {
-    plan::LaunchRequest request;
+    protocol::LaunchRequest request;
     request.id = id;
     request.rank = rank;
     request.environment = {"EXPC_TEST_WORD=hello=there"};
@@ -84,7 +84,7 @@ class TestServer {
     REQUIRE(pipe2(log, O_CLOEXEC) == 0);
     std::vector<int> descriptors{events[1], log[1]};
     if (next >= 0) descriptors.push_back(next);
-    REQUIRE(channel::sendPacket(channel, plan::canonicalJson(plan::written(request)), descriptors));
+    REQUIRE(protocol::sendPacket(channel, base::canonicalJson(base::written(request)), descriptors));
     close(events[1]);
     close(log[1]);
     return {events[0], log[0]};
@@ -122,7 +122,7 @@ bool isGone(pid_t pid) {
 }  // namespace
 
 TEST_CASE("a child has its environment, log, cores and events, and its exit is reported") {
-  TestServer server([](const plan::LaunchRequest& request, int fd) {
+  TestServer server([](const protocol::LaunchRequest& request, int fd) {
     cpu_set_t set;
     sched_getaffinity(0, sizeof set, &set);
     printf("%s %d %d\n", getenv("EXPC_TEST_WORD"), CPU_COUNT(&set), getpgid(0) == getpid());
@@ -131,20 +131,20 @@ TEST_CASE("a child has its environment, log, cores and events, and its exit is r
   });
   auto [events, log] = server.launch(5);
   auto started = server.receive();
-  CHECK(started.type == plan::LaunchReply::Type::Started);
+  CHECK(started.type == protocol::LaunchReply::Type::Started);
   CHECK(started.id == 5);
   CHECK(started.pid > 0);
   auto exited = server.receive();
-  CHECK(exited.type == plan::LaunchReply::Type::Exited);
+  CHECK(exited.type == protocol::LaunchReply::Type::Exited);
   CHECK(WIFEXITED(exited.status));
   CHECK(WEXITSTATUS(exited.status) == 5);
   CHECK(readAll(log) == "hello=there 1 1\n");
-  auto event = llvm::cantFail(plan::eventFromLine(readAll(events)));
+  auto event = llvm::cantFail(protocol::eventFromLine(readAll(events)));
   CHECK(event.done == 1);
 }
 
 TEST_CASE("an exception ends the rank as failed") {
-  TestServer server([](const plan::LaunchRequest&, int) -> int { throw std::runtime_error("no such file: x"); });
+  TestServer server([](const protocol::LaunchRequest&, int) -> int { throw std::runtime_error("no such file: x"); });
   auto [events, log] = server.launch(1);
   server.receive();
   CHECK(WEXITSTATUS(server.receive().status) == 1);
@@ -153,7 +153,7 @@ TEST_CASE("an exception ends the rank as failed") {
 }
 
 TEST_CASE("a kill ends a child and what it started") {
-  TestServer server([](const plan::LaunchRequest&, int fd) {
+  TestServer server([](const protocol::LaunchRequest&, int fd) {
     pid_t grandchild = fork();
     if (grandchild == 0) {
       sleep(1000);
@@ -179,7 +179,7 @@ TEST_CASE("a kill ends a child and what it started") {
 TEST_CASE("a child that left its group and session ends with its rank") {
   for (const bool killed : {true, false}) {
     CAPTURE(killed);
-    TestServer server([&](const plan::LaunchRequest&, int event_fd) {
+    TestServer server([&](const protocol::LaunchRequest&, int event_fd) {
       if (fork() == 0) {
         setsid();
         if (fork() == 0) {
@@ -193,11 +193,11 @@ TEST_CASE("a child that left its group and session ends with its rank") {
       return 0;
     });
     auto [events, log] = server.launch(1);
-    CHECK(server.receive().type == plan::LaunchReply::Type::Started);
+    CHECK(server.receive().type == protocol::LaunchReply::Type::Started);
     char text[32] = {};
     REQUIRE(read(events, text, sizeof text - 1) > 0);
     if (killed) server.sendText(R"({"v":1,"kill":1})");
-    CHECK(server.receive().type == plan::LaunchReply::Type::Exited);
+    CHECK(server.receive().type == protocol::LaunchReply::Type::Exited);
     CHECK(kill(std::atoi(text), 0) != 0);  // killed before the engine hears of the end
     close(events);
     close(log);
@@ -224,8 +224,8 @@ void start(TestServer& server, uint64_t id, const std::string& said, Process& pr
   close(events);
 }
 
-void checkEnded(const plan::LaunchReply& reply, uint64_t id, const Process& process, int code) {
-  CHECK(reply.type == plan::LaunchReply::Type::Exited);
+void checkEnded(const protocol::LaunchReply& reply, uint64_t id, const Process& process, int code) {
+  CHECK(reply.type == protocol::LaunchReply::Type::Exited);
   CHECK(reply.id == id);
   CHECK(reply.pid == process.pid);
   CHECK(reply.at > 0);
@@ -244,7 +244,7 @@ void again(Process& process, uint64_t id, const std::string& said) {
 TEST_CASE("a process that has a channel runs one rank after the other until one does not end well") {
   int calls = 0;
   TestServer server(
-      [&](const plan::LaunchRequest& request, int) {
+      [&](const protocol::LaunchRequest& request, int) {
         printf("%d\n", ++calls);
         return calls == 3 ? 7 : 0;
       },
@@ -257,7 +257,7 @@ TEST_CASE("a process that has a channel runs one rank after the other until one 
   again(first, 1, "3\n");
   checkEnded(server.receive(), 1, first, 7);
   CHECK(isGone(first.pid));
-  CHECK(!channel::receivePacket(first.channel));
+  CHECK(!protocol::receivePacket(first.channel));
   start(server, 4, "1\n", second);
   checkEnded(TestServer::receiveFrom(second.channel), 4, second, 0);
   server.sendText(R"({"v":1,"kill":4})");  // while it waits
@@ -266,7 +266,7 @@ TEST_CASE("a process that has a channel runs one rank after the other until one 
 }
 
 TEST_CASE("a process that waits ends by itself once its channel is closed, and with the server") {
-  TestServer server([](const plan::LaunchRequest&, int) { return 0; }, serve::Reuse::Often);
+  TestServer server([](const protocol::LaunchRequest&, int) { return 0; }, serve::Reuse::Often);
   Process first, second;
   start(server, 1, "", first);
   checkEnded(TestServer::receiveFrom(first.channel), 1, first, 0);
@@ -279,24 +279,24 @@ TEST_CASE("a process that waits ends by itself once its channel is closed, and w
 }
 
 TEST_CASE("a launch that a waiting process cannot read ends it, and the log says why") {
-  TestServer server([](const plan::LaunchRequest&, int) { return 0; }, serve::Reuse::Often);
+  TestServer server([](const protocol::LaunchRequest&, int) { return 0; }, serve::Reuse::Often);
   Process process;
   start(server, 1, "", process);
   checkEnded(TestServer::receiveFrom(process.channel), 1, process, 0);
   int log[2];
   REQUIRE(pipe2(log, O_CLOEXEC) == 0);
-  REQUIRE(channel::sendPacket(process.channel, "{", {log[1], log[1]}));
+  REQUIRE(protocol::sendPacket(process.channel, "{", {log[1], log[1]}));
   close(log[1]);
   CHECK(readAll(log[0]).find("the launch cannot be carried out: ") == 0);
   checkEnded(server.receive(), 1, process, 127);
 }
 
 TEST_CASE("a worker with a process for each rank closes the channel and lets the server tell") {
-  TestServer server([](const plan::LaunchRequest&, int) { return 0; });
+  TestServer server([](const protocol::LaunchRequest&, int) { return 0; });
   Process process;
   start(server, 1, "", process);
   checkEnded(server.receive(), 1, process, 0);
-  CHECK(!channel::receivePacket(process.channel));
+  CHECK(!protocol::receivePacket(process.channel));
 }
 
 TEST_CASE("what others changed in a process is put back, or named") {
@@ -325,7 +325,7 @@ TEST_CASE("what others changed in a process is put back, or named") {
 
 TEST_CASE("a process that its rank changed for good runs no other rank, and one that can be put back does") {
   for (const bool for_good : {false, true}) {
-    const auto child = [for_good](const plan::LaunchRequest&, int) {
+    const auto child = [for_good](const protocol::LaunchRequest&, int) {
       rlimit files{};
       getrlimit(RLIMIT_NOFILE, &files);
       const rlimit few{77, for_good ? 77 : files.rlim_max};
@@ -344,7 +344,7 @@ TEST_CASE("a process that its rank changed for good runs no other rank, and one 
 
 TEST_CASE("a process whose folder for temporary files cannot be cleared runs no other rank") {
   if (getuid() != 0) return;  // only root can mount
-  const auto child = [](const plan::LaunchRequest&, int) {
+  const auto child = [](const protocol::LaunchRequest&, int) {
     const std::string at = std::string(getenv("TMPDIR")) + "/m";
     const bool mounted = unshare(CLONE_NEWNS) == 0 && mount("", "/", "", MS_REC | MS_PRIVATE, nullptr) == 0 &&
                          mkdir(at.c_str(), 0700) == 0 && mount("none", at.c_str(), "tmpfs", 0, nullptr) == 0;
@@ -355,7 +355,7 @@ TEST_CASE("a process whose folder for temporary files cannot be cleared runs no 
   REQUIRE(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0);
   const int log = server.launch(1, 0, 0, ends[1]).second;
   close(ends[1]);
-  CHECK(server.receive().type == plan::LaunchReply::Type::Started);
+  CHECK(server.receive().type == protocol::LaunchReply::Type::Started);
   const int status = server.receive().status;  // the server reports it, not the process
   const std::string said = readAll(log);
   close(ends[0]);
@@ -365,7 +365,7 @@ TEST_CASE("a process whose folder for temporary files cannot be cleared runs no 
 }
 
 TEST_CASE("a closed channel kills the children") {
-  TestServer server([](const plan::LaunchRequest&, int) {
+  TestServer server([](const protocol::LaunchRequest&, int) {
     sleep(1000);
     return 0;
   });
@@ -378,16 +378,16 @@ TEST_CASE("a closed channel kills the children") {
 }
 
 TEST_CASE("nonsense is refused and the server goes on") {
-  TestServer server([](const plan::LaunchRequest&, int) { return 0; });
+  TestServer server([](const protocol::LaunchRequest&, int) { return 0; });
   for (const char* text : {"{", "[]", R"({"v":1,"launch":3})", R"({"v":1,"kill":77})"}) {
     server.sendText(text);
     if (std::string(text).find("kill") != std::string::npos) continue;
     auto refused = server.receive();
-    CHECK(refused.type == plan::LaunchReply::Type::Exited);
+    CHECK(refused.type == protocol::LaunchReply::Type::Exited);
     CHECK(WEXITSTATUS(refused.status) == 127);
   }
   auto [events, log] = server.launch(4);
-  CHECK(server.receive().type == plan::LaunchReply::Type::Started);
+  CHECK(server.receive().type == protocol::LaunchReply::Type::Started);
   CHECK(server.receive().status == 0);
   close(events);
   close(log);
@@ -424,7 +424,7 @@ TEST_CASE("a trial has one last event, whichever thread comes first") {
 }
 
 TEST_CASE("a rank that is alone has the cores and memory of all slots, unless one of them is not bound") {
-  plan::TrialSpec spec;
+  protocol::TrialSpec spec;
   const auto slot = [](const std::vector<int>& cores, int node) {
     return llvm::json::Object{{"cores", llvm::json::Array(cores)}, {"memory_nodes", llvm::json::Array{node}}};
   };
@@ -442,7 +442,7 @@ TEST_CASE("a rank that is alone has the cores and memory of all slots, unless on
 
 TEST_CASE("memory is bound to nodes and the system says so") {
   // Runs in a process of its own, because bindings stay.
-  TestServer server([](const plan::LaunchRequest&, int) {
+  TestServer server([](const protocol::LaunchRequest&, int) {
     const std::string why = serve::bindMemory({0});
     if (!why.empty()) return 3;  // some containers forbid it
     llvm::json::Object environment;

@@ -20,8 +20,8 @@
 #include <system_error>
 
 #include "runtime/base/failure.h"
-#include "runtime/files/files.h"
-#include "runtime/plan/json.h"
+#include "runtime/base/files/files.h"
+#include "runtime/base/json.h"
 #include "runtime/worker/model/state_file.h"
 
 namespace expc::workload {
@@ -41,7 +41,7 @@ using base::failure;
 
 /// The digest of an object in its canonical form, which does not depend on the order in which fields were added.
 std::string digestOfJson(const Object& object) {
-  return io::digestOf({llvm::arrayRefFromStringRef(plan::canonicalJson(Object(object)))});
+  return io::digestOf({llvm::arrayRefFromStringRef(base::canonicalJson(Object(object)))});
 }
 
 /// The error for any damage. It names the way out: without this folder the trial continues from an older checkpoint.
@@ -57,7 +57,7 @@ llvm::Expected<Object> readContent(const std::string& folder) {
   const std::string path = folder + "/" + kContent;
   auto file = files::read(path);
   if (!file) return damaged(folder, llvm::toString(file.takeError()));
-  auto value = plan::parseJson((*file)->getBuffer());
+  auto value = base::parseJson((*file)->getBuffer());
   if (!value) return damaged(folder, path + ": " + llvm::toString(value.takeError()));
   const Object* object = value->getAsObject();
   const Object* content = object ? object->getObject("content") : nullptr;
@@ -184,7 +184,7 @@ llvm::Error CheckpointFolder::save(int64_t epochs, const std::vector<model::Name
                    {"own", std::move(own)}};
     std::string digest = digestOfJson(content);
     const std::string text =
-        plan::canonicalJson(Object{{"content", std::move(content)}, {"digest", std::move(digest)}}) + "\n";
+        base::canonicalJson(Object{{"content", std::move(content)}, {"digest", std::move(digest)}}) + "\n";
     if (auto error = files::write(partial + "/" + kContent, text)) return error;
     return files::move(partial, folder);
   }();

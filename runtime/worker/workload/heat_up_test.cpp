@@ -5,7 +5,7 @@
 
 #include <chrono>
 
-#include "runtime/plan/trial.h"
+#include "runtime/protocol/trial.h"
 #include "runtime/worker/device/device.h"
 #include "runtime/worker/workload/workload.h"
 
@@ -13,16 +13,16 @@ using namespace expc;
 
 namespace {
 
-plan::TrialSpec heatUpOf(llvm::json::Object settings) {
-  plan::TrialSpec spec;
-  spec.workload = plan::kHeatUp;
+protocol::TrialSpec heatUpOf(llvm::json::Object settings) {
+  protocol::TrialSpec spec;
+  spec.workload = protocol::kHeatUp;
   spec.settings = std::move(settings);
   spec.slots = llvm::json::Array{llvm::json::Object{{"device", "cpu"}}};
   return spec;
 }
 
 /// The events of a rank of a worker that has no workload.
-std::string eventsOf(const plan::TrialSpec& spec, int& code) {
+std::string eventsOf(const protocol::TrialSpec& spec, int& code) {
   int ends[2];
   REQUIRE(pipe2(ends, O_CLOEXEC) == 0);
   code = workload::runRank({{}, {device::cpuBackend()}}, spec, ends[1], std::chrono::steady_clock::now());
@@ -44,8 +44,8 @@ TEST_CASE("a rank that is asked to keeps its device busy for so long and has a r
   CHECK(Clock::now() - begin >= std::chrono::milliseconds(50));
   CHECK(code == 0);
   const size_t last = events.rfind('\n', events.size() - 2) + 1;
-  const plan::Event result = llvm::cantFail(plan::eventFromLine(events.substr(last, events.size() - 1 - last)));
-  CHECK((result.type == plan::Event::Type::Result));
+  const protocol::Event result = llvm::cantFail(protocol::eventFromLine(events.substr(last, events.size() - 1 - last)));
+  CHECK((result.type == protocol::Event::Type::Result));
   CHECK(result.metrics.empty());
 }
 
@@ -53,7 +53,7 @@ TEST_CASE("a heat-up without its time, or on a device that is not there, fails w
   int code = 0;
   CHECK(eventsOf(heatUpOf({}), code).find("a heat-up needs its seconds") != std::string::npos);
   CHECK(code == 1);
-  plan::TrialSpec elsewhere = heatUpOf(llvm::json::Object{{"seconds", 0.01}});
+  protocol::TrialSpec elsewhere = heatUpOf(llvm::json::Object{{"seconds", 0.01}});
   elsewhere.slots = llvm::json::Array{llvm::json::Object{{"device", "cuda"}}};
   CHECK(eventsOf(elsewhere, code).find("cuda") != std::string::npos);
   CHECK(code == 1);

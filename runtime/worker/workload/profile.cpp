@@ -142,13 +142,13 @@ llvm::Error traceSteps(TrialContext& context, Training& training, std::vector<st
 
 std::vector<profile::Measure> profileMetrics() { return measuredIn(Profile()); }
 
-llvm::Expected<plan::Event> profileTrial(TrialContext& context, Training& training, const Settings& settings) {
+llvm::Expected<protocol::Event> profileTrial(TrialContext& context, Training& training, const Settings& settings) {
   // Remarks about the training come before those about measuring it.
   std::vector<std::string> notes = training.notes();
   if (auto error = runSteps(context, training, settings.warmup, "warmup", false)) return error;
   auto profile = profileSteps(context, training, settings.steps);
   if (!profile) return profile.takeError();
-  plan::Event result{.type = plan::Event::Type::Result};
+  protocol::Event result{.type = protocol::Event::Type::Result};
   profile::reduce(context.communicator, measuredIn(*profile), result.metrics);
   notes.insert(notes.end(), profile->findings.notes.begin(), profile->findings.notes.end());
   if (auto error = traceSteps(context, training, notes)) return error;

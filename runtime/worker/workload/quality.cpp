@@ -12,8 +12,9 @@
 #include <utility>
 
 #include "runtime/base/failure.h"
-#include "runtime/plan/json.h"
-#include "runtime/plan/json_record.h"
+#include "runtime/base/hash.h"
+#include "runtime/base/json.h"
+#include "runtime/base/json_record.h"
 #include "runtime/worker/comm/communicator.h"
 #include "runtime/worker/workload/checkpoint.h"
 #include "runtime/worker/workload/training.h"
@@ -28,14 +29,14 @@ using Checkpoint = CheckpointFolder::Checkpoint;
 /// A value as a fact of the trial's identity: texts without quotes.
 std::string textOf(const llvm::json::Value& value) {
   if (auto text = value.getAsString()) return text->str();
-  return plan::canonicalJson(value);
+  return base::canonicalJson(value);
 }
 
 /// The identity by which a checkpoint is found and checked. Only what was asked for is in the folder's name. The
 /// environment is in the facts alone: continuing elsewhere is then refused with a reason, rather than begun anew in
 /// silence.
 TrialIdentity identityOf(const TrialContext& context) {
-  const plan::TrialSpec& spec = context.spec;
+  const protocol::TrialSpec& spec = context.spec;
   const char* data = std::getenv("EXPC_DATA_DIGEST");
   Object asked{{"point", spec.point},
                {"workload", spec.workload},
@@ -48,7 +49,7 @@ TrialIdentity identityOf(const TrialContext& context) {
     if (name != "checkpoints") asked["parameter " + name.str()] = textOf(value);
   TrialIdentity identity;
   identity.name =
-      fmt::format("{}-seed{}-{}", spec.point, spec.seed, plan::shortHash(plan::canonicalJson(Object(asked))));
+      fmt::format("{}-seed{}-{}", spec.point, spec.seed, base::shortHash(base::canonicalJson(Object(asked))));
   identity.facts = std::move(asked);
   Object environment;
   context.device.describe(environment);
@@ -73,7 +74,7 @@ llvm::Expected<std::optional<Checkpoint>> newestOfAll(TrialContext& context, Che
 }
 
 /// The course as JSON, in both directions.
-constexpr auto kCourse = [](plan::JsonRecord& io, Course& course) {
+constexpr auto kCourse = [](base::JsonRecord& io, Course& course) {
   io.field("losses", course.losses);
   io.field("accuracies", course.accuracies);
   io.field("training_s", course.training_s);
@@ -108,7 +109,7 @@ llvm::Error resume(Training& training, Course& course, const Checkpoint& checkpo
   const llvm::json::Value* kept = checkpoint.content.get("course");
   const auto done = numbers ? doneFrom(training, *numbers) : std::nullopt;
   // Whatever does not fit below makes the checkpoint unusable; a course that cannot be read counts as empty.
-  if (kept) course = expectedToOptional(plan::readRecord<Course>(*kept, "the course", kCourse)).value_or(Course());
+  if (kept) course = expectedToOptional(base::readRecord<Course>(*kept, "the course", kCourse)).value_or(Course());
   const int64_t evaluations = training.evaluatesEpochs() ? checkpoint.epochs : 0;
   if (!done || static_cast<int64_t>(course.accuracies.size()) != evaluations ||
       static_cast<int64_t>(course.losses.size()) != checkpoint.epochs * training.stepsPerEpoch())
@@ -128,7 +129,7 @@ llvm::Error keep(TrialContext& context, Training& training, const CheckpointFold
   course.evaluation_s = context.communicator.allReduce(course.evaluation_s, comm::Reduction::Max);
   return comm::whileOneWorks(context.communicator, 0, [&](const comm::CallOthers&) {
     return folder.save(epochs, snapshot.model, snapshot.rest,
-                       Object{{"course", plan::JsonRecord::written(course, kCourse)},
+                       Object{{"course", base::JsonRecord::written(course, kCourse)},
                               {"training", numbersOf(training, snapshot.done)}});
   });
 }
@@ -180,8 +181,8 @@ llvm::Error train(TrialContext& context, Training& training, const CheckpointFol
 
 }  // namespace
 
-llvm::Expected<plan::Event> qualityTrial(TrialContext& context, int64_t epochs, const std::string& checkpoints,
-                                         const MakeTraining& make) {
+llvm::Expected<protocol::Event> qualityTrial(TrialContext& context, int64_t epochs, const std::string& checkpoints,
+                                             const MakeTraining& make) {
   // Look for a checkpoint first: it decides at which epoch the training starts.
   std::optional<CheckpointFolder> folder;
   std::optional<Checkpoint> checkpoint;
@@ -193,7 +194,7 @@ llvm::Expected<plan::Event> qualityTrial(TrialContext& context, int64_t epochs, 
   if (!created) return created.takeError();
   Training& training = context.keep(std::move(*created));
   Course course;
-  plan::Event result{.type = plan::Event::Type::Result};
+  protocol::Event result{.type = protocol::Event::Type::Result};
   if (checkpoint) {
     if (auto error = resume(training, course, *checkpoint)) return error;
     result.notes.push_back(fmt::format("went on after epoch {} of {} from {}; times are the sum of both parts",

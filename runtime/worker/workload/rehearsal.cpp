@@ -14,7 +14,7 @@
 #include <utility>
 
 #include "nullgpu/core/counters_api.h"
-#include "runtime/plan/json_record.h"
+#include "runtime/base/json_record.h"
 #include "runtime/worker/device/host.h"
 #include "runtime/worker/profile/breakdown.h"
 #include "runtime/worker/profile/launching_threads.h"
@@ -24,7 +24,7 @@
 namespace expc::workload {
 namespace {
 
-using plan::RehearsedRank, plan::Traffic;
+using protocol::RehearsedRank, protocol::Traffic;
 
 /// The number of made-up rows or images: enough for a step of many ranks.
 constexpr int64_t kMadeUp = 4096;
@@ -119,14 +119,14 @@ llvm::Error observeStep(TrialContext& context, Training& training, int64_t steps
 }
 
 /// All ranks' counts, on every rank, sent as the JSON that the result has.
-llvm::Expected<plan::Rehearsed> gather(TrialContext& context, RehearsedRank own, int64_t steps) {
-  plan::Rehearsed all{static_cast<unsigned>(steps), {std::move(own)}};
-  const std::string text = plan::canonicalJson(plan::written(all));
+llvm::Expected<protocol::Rehearsed> gather(TrialContext& context, RehearsedRank own, int64_t steps) {
+  protocol::Rehearsed all{static_cast<unsigned>(steps), {std::move(own)}};
+  const std::string text = base::canonicalJson(base::written(all));
   all.ranks.clear();
   for (const std::string& one : profile::gatherTexts(context.communicator, text)) {
     auto value = llvm::json::parse(one);
     if (!value) return value.takeError();
-    auto counted = plan::readRecord<plan::Rehearsed>(*value, "what a rank counted");
+    auto counted = base::readRecord<protocol::Rehearsed>(*value, "what a rank counted");
     if (!counted) return counted.takeError();
     for (RehearsedRank& rank : counted->ranks) all.ranks.push_back(std::move(rank));
   }
@@ -135,7 +135,7 @@ llvm::Expected<plan::Rehearsed> gather(TrialContext& context, RehearsedRank own,
 
 }  // namespace
 
-llvm::Error checkRehearsal(const plan::TrialSpec& spec) {
+llvm::Error checkRehearsal(const protocol::TrialSpec& spec) {
   if (spec.kind != plan::TrialKind::Timed)
     return llvm::createStringError("a rehearsal is a timed trial, and this is a " +
                                    std::string(plan::toString(spec.kind)) + " trial: expc rehearse makes it one");
@@ -157,7 +157,7 @@ llvm::Error checkRehearsal(const plan::TrialSpec& spec) {
 }
 
 // Only {"folder":["a path"]} and the like have a path; everything else is left for the parameters' own check.
-std::string standInForData(const plan::TrialSpec& spec, llvm::json::Object& parameters) {
+std::string standInForData(const protocol::TrialSpec& spec, llvm::json::Object& parameters) {
   const llvm::json::Object* data = parameters.getObject("data");
   if (!spec.rehearsal || !data || data->size() != 1) return "";
   const llvm::json::Array* arguments = data->begin()->second.getAsArray();
@@ -169,14 +169,15 @@ std::string standInForData(const plan::TrialSpec& spec, llvm::json::Object& para
   return note;
 }
 
-llvm::Expected<plan::Event> rehearse(TrialContext& context, Training& training, const Settings& settings) {
+llvm::Expected<protocol::Event> rehearse(TrialContext& context, Training& training, const Settings& settings) {
   if (auto error = warmUp(context, training, settings.warmup)) return error;
   auto rank = countSteps(context, training, settings.steps);
   if (!rank) return rank.takeError();
   if (auto error = observeStep(context, training, settings.steps, *rank)) return error;
   auto rehearsed = gather(context, std::move(*rank), settings.steps);
   if (!rehearsed) return rehearsed.takeError();
-  return plan::Event{.type = plan::Event::Type::Result, .notes = training.notes(), .rehearsed = std::move(*rehearsed)};
+  return protocol::Event{
+      .type = protocol::Event::Type::Result, .notes = training.notes(), .rehearsed = std::move(*rehearsed)};
 }
 
 }  // namespace expc::workload

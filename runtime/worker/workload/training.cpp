@@ -173,7 +173,7 @@ std::vector<profile::Measure> timedMetrics(const Clocked& clocked) {
 }
 
 // Losses are taken after the clock: reading them waits for the device.
-llvm::Expected<plan::Event> timedTrial(TrialContext& context, Training& training, const Settings& settings) {
+llvm::Expected<protocol::Event> timedTrial(TrialContext& context, Training& training, const Settings& settings) {
   auto clocked = clockSteps(context, training, settings);
   if (!clocked) return clocked.takeError();
   auto losses = training.takeLosses();
@@ -184,7 +184,7 @@ llvm::Expected<plan::Event> timedTrial(TrialContext& context, Training& training
     clocked->notes.push_back(uncountedText(*peaks));
   std::vector<profile::Measure> metrics = timedMetrics(*clocked);
   for (profile::Measure& own : training.measure(*clocked, settings.steps)) metrics.push_back(std::move(own));
-  plan::Event result{.type = plan::Event::Type::Result};
+  protocol::Event result{.type = protocol::Event::Type::Result};
   profile::reduce(context.communicator, metrics, result.metrics);
   result.notes = training.notes();
   result.notes.insert(result.notes.end(), clocked->notes.begin(), clocked->notes.end());
@@ -217,8 +217,8 @@ llvm::Error runSteps(TrialContext& context, Training& training, int64_t count, s
 }
 
 /// A quality trial makes its training itself, because a checkpoint decides at which epoch it starts.
-llvm::Expected<plan::Event> runTraining(TrialContext& context, const Settings& settings, const std::string& checkpoints,
-                                        const MakeTraining& make) {
+llvm::Expected<protocol::Event> runTraining(TrialContext& context, const Settings& settings,
+                                            const std::string& checkpoints, const MakeTraining& make) {
   if (context.spec.kind == plan::TrialKind::Quality) return qualityTrial(context, settings.epochs, checkpoints, make);
   auto created = make(0);
   if (!created) return created.takeError();

@@ -153,7 +153,7 @@ using MakeTraining = std::function<llvm::Expected<std::unique_ptr<Training>>(int
 std::vector<profile::Measure> timedMetrics(const Clocked& clocked);
 
 /// A timed trial. The result has the training's notes first, then the metrics of every training and its own.
-llvm::Expected<plan::Event> timedTrial(TrialContext& context, Training& training, const Settings& settings);
+llvm::Expected<protocol::Event> timedTrial(TrialContext& context, Training& training, const Settings& settings);
 
 /// The names of profile trials' metrics, without values.
 std::vector<profile::Measure> profileMetrics();
@@ -164,7 +164,7 @@ inline constexpr int64_t kTracedSteps = 3;
 /// A profile trial: `warmup` steps, then `steps` profiled ones. The result has the training's notes first, and the
 /// loss of each step. If EXPC_TRACE names a file without its ending, a few more steps are traced into
 /// EXPC_TRACE.rank0.json, …; nothing is measured during these.
-llvm::Expected<plan::Event> profileTrial(TrialContext& context, Training& training, const Settings& settings);
+llvm::Expected<protocol::Event> profileTrial(TrialContext& context, Training& training, const Settings& settings);
 
 /// A quality trial: `epochs` epochs between barriers, then the training's own judgement. With a folder of checkpoints
 /// it continues from this trial's newest one, which must be the same on every rank.
@@ -173,31 +173,31 @@ llvm::Expected<plan::Event> profileTrial(TrialContext& context, Training& traini
 /// (rows, images, weights, adapters, tokenizer: the engine's digest of them in EXPC_DATA_DIGEST). How it computes
 /// (torch, device, threads, instruction set) must agree as well, since it changes the last bits. The checkpoints'
 /// folder counts for neither.
-llvm::Expected<plan::Event> qualityTrial(TrialContext& context, int64_t epochs, const std::string& checkpoints,
-                                         const MakeTraining& make);
+llvm::Expected<protocol::Event> qualityTrial(TrialContext& context, int64_t epochs, const std::string& checkpoints,
+                                             const MakeTraining& make);
 
 /// An error if a rehearsal is impossible: another kind of trial, metrics to measure, or devices that are not
 /// simulated.
-llvm::Error checkRehearsal(const plan::TrialSpec& spec);
+llvm::Error checkRehearsal(const protocol::TrialSpec& spec);
 
 /// In a rehearsal, replaces a folder or file of the parameter `data` that does not exist by made-up data, so that the
 /// rest of the point can be rehearsed. Returns a note if it did, else (and in any other trial) "".
-std::string standInForData(const plan::TrialSpec& spec, llvm::json::Object& parameters);
+std::string standInForData(const protocol::TrialSpec& spec, llvm::json::Object& parameters);
 
 /// A rehearsal: `warmup` steps, then `steps` that are counted, then one whose operators are observed; its operations
 /// and bytes times `steps` are reported. The result has the training's notes but no metrics: a loss is whatever
 /// memory held. The result has all ranks' counts.
-llvm::Expected<plan::Event> rehearse(TrialContext& context, Training& training, const Settings& settings);
+llvm::Expected<protocol::Event> rehearse(TrialContext& context, Training& training, const Settings& settings);
 
 /// A trial of any kind. `checkpoints` is the folder of a quality trial as written in the study; "" keeps none.
-llvm::Expected<plan::Event> runTraining(TrialContext& context, const Settings& settings, const std::string& checkpoints,
-                                        const MakeTraining& make);
+llvm::Expected<protocol::Event> runTraining(TrialContext& context, const Settings& settings,
+                                            const std::string& checkpoints, const MakeTraining& make);
 
 /// runTraining() from parameters as the specification has them. `make` returns a MakeTraining for parameters and
 /// settings; it is told whether made-up data stands in for what a rehearsal lacks.
 template <typename Parameters, typename Make>
-llvm::Expected<plan::Event> runTraining(TrialContext& context,
-                                        llvm::Expected<Parameters> (*read)(const llvm::json::Object&), Make make) {
+llvm::Expected<protocol::Event> runTraining(TrialContext& context,
+                                            llvm::Expected<Parameters> (*read)(const llvm::json::Object&), Make make) {
   llvm::json::Object given = context.spec.parameters;
   const std::string stand_in = standInForData(context.spec, given);
   auto parameters = read(given);

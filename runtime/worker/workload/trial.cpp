@@ -5,7 +5,7 @@
 // A rank that fails must say so and leave without waiting. Therefore nothing is destroyed after a failure (Rank is
 // leaked), and the exit code alone tells the caller to use _exit().
 
-#include "runtime/plan/trial.h"
+#include "runtime/protocol/trial.h"
 
 #include <ATen/ATen.h>
 #include <ATen/Context.h>
@@ -27,7 +27,7 @@ namespace expc::workload {
 namespace {
 
 /// The workload that the specification names, in its version; null with the reason in `why`.
-const Workload* find(const Capabilities& capabilities, const plan::TrialSpec& spec, std::string& why) {
+const Workload* find(const Capabilities& capabilities, const protocol::TrialSpec& spec, std::string& why) {
   // A workload of another version may give other results under the same name, so it is refused.
   for (const Workload& workload : capabilities.workloads) {
     if (workload.name != spec.workload) continue;
@@ -42,7 +42,7 @@ const Workload* find(const Capabilities& capabilities, const plan::TrialSpec& sp
 }
 
 /// An error if trials of this kind do not measure all metrics that are asked for. Checked before anything runs.
-llvm::Error checkAsked(const plan::TrialSpec& spec, const Workload& workload) {
+llvm::Error checkAsked(const protocol::TrialSpec& spec, const Workload& workload) {
   if (spec.rehearsal) return checkRehearsal(spec);
   for (const std::string& name : spec.metrics) {
     const auto measured = [&](const Metric& metric) { return metric.name == name && metric.kind == spec.kind; };
@@ -55,7 +55,7 @@ llvm::Error checkAsked(const plan::TrialSpec& spec, const Workload& workload) {
 
 /// Drops metrics that nobody asked for; with no names given all stay. Series are not metrics and stay too. A missing
 /// metric is a fault of the workload.
-llvm::Error keepAsked(const plan::TrialSpec& spec, plan::Event& event) {
+llvm::Error keepAsked(const protocol::TrialSpec& spec, protocol::Event& event) {
   if (spec.metrics.empty()) return llvm::Error::success();
   llvm::json::Object kept;
   for (const std::string& name : spec.metrics) {
@@ -91,9 +91,9 @@ constexpr int64_t kHeatSizeOnCpu = 512;
 // Products that are queued before the host waits: enough that the queue never runs dry, few enough to end on time.
 constexpr int kHeatQueued = 16;
 
-/// Keeps `device` busy with products of random matrices for `spec`'s setting "seconds" (runtime/plan/trial.h). An
+/// Keeps `device` busy with products of random matrices for `spec`'s setting "seconds" (runtime/protocol/trial.h). An
 /// error says what is wrong with the setting; torch's exceptions leave it.
-llvm::Error heatUp(device::Device& device, const plan::TrialSpec& spec) {
+llvm::Error heatUp(device::Device& device, const protocol::TrialSpec& spec) {
   const std::optional<double> seconds = spec.settings.getNumber("seconds");
   if (!seconds || *seconds < 0) return llvm::createStringError("a heat-up needs its seconds");
   at::NoGradGuard no_grad;
@@ -117,7 +117,7 @@ llvm::Error heatUp(device::Device& device, const plan::TrialSpec& spec) {
 /// what it keeps, before the communicator and the device.
 struct Rank {
   const Capabilities& capabilities;
-  const plan::TrialSpec& spec;
+  const protocol::TrialSpec& spec;
   serve::EventWriter writer;
   std::chrono::steady_clock::time_point process_start;
   std::string place = "";  // "rank 1 of 2"
@@ -201,7 +201,7 @@ struct Rank {
                                      llvm::Twine(rendezvous->world_size));
     }
     place = "rank " + std::to_string(rendezvous->rank) + " of " + std::to_string(spec.world_size);
-    if (spec.workload == plan::kHeatUp) return heat(rendezvous->rank);
+    if (spec.workload == protocol::kHeatUp) return heat(rendezvous->rank);
     std::string why;
     const Workload* workload = find(capabilities, spec, why);
     if (!workload) return llvm::createStringError(why);
@@ -228,12 +228,12 @@ struct Rank {
   llvm::Error heat(unsigned rank) {
     if (auto error = open(all().slice(rank, 1))) return error;
     if (auto error = heatUp(*device, spec)) return error;
-    if (rank == 0) writer.write({.type = plan::Event::Type::Result});
+    if (rank == 0) writer.write({.type = protocol::Event::Type::Result});
     return llvm::Error::success();
   }
 
   /// Completes the result with the environment and writes it.
-  llvm::Error deliver(plan::Event& result) {
+  llvm::Error deliver(protocol::Event& result) {
     if (auto error = keepAsked(spec, result)) return error;
     device->describe(result.environment);
     device::describeAllocator(result.environment);
@@ -248,7 +248,7 @@ struct Rank {
 
 }  // namespace
 
-int runRank(const Capabilities& capabilities, const plan::TrialSpec& spec, int event_fd,
+int runRank(const Capabilities& capabilities, const protocol::TrialSpec& spec, int event_fd,
             std::chrono::steady_clock::time_point process_start) {
   // Leaked if the trial fails: destroying what is broken can wait for ever.
   Rank& rank = *new Rank{capabilities, spec, serve::EventWriter(event_fd), process_start};

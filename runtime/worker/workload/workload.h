@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/plan/trial.h"
+#include "runtime/protocol/trial.h"
 #include "runtime/worker/comm/communicator.h"
 #include "runtime/worker/device/device.h"
 #include "runtime/worker/serve/serve.h"
@@ -55,10 +55,10 @@ class Progress {
 
 /// The environment of one rank when its trial begins. `communicator` is connected and knows the device.
 struct TrialContext {
-  const plan::TrialSpec& spec;
+  const protocol::TrialSpec& spec;
   comm::Communicator& communicator;
   device::Device& device;  // the first one, if the process drives several
-  /// The slots of this process: an entry for each device that it drives (runtime/plan/trial.h).
+  /// The slots of this process: an entry for each device that it drives (runtime/protocol/trial.h).
   llvm::ArrayRef<llvm::json::Value> slots;
   Progress& progress;
   std::chrono::steady_clock::time_point process_start;
@@ -79,7 +79,7 @@ struct Workload : Declared {
   /// Runs a trial on one rank. Every rank returns; rank 0's event is the result, with all metrics of the trial's kind
   /// (null for one that this device cannot measure). An error is the trial's failure, worded for a reader. torch's
   /// exceptions may leave it.
-  llvm::Expected<plan::Event> (*run)(TrialContext& context);
+  llvm::Expected<protocol::Event> (*run)(TrialContext& context);
   /// Whether a trial with these parameters wants algorithms that give the same bits each time. Asked before the ranks
   /// meet, since NCCL chooses its algorithms then. Null means never.
   bool (*deterministic)(const llvm::json::Object& parameters) = nullptr;
@@ -94,7 +94,7 @@ struct Capabilities {
 /// Runs one rank of a trial, found by RANK and its companions in the environment, and writes its events to
 /// `event_fd`. Returns the exit code, 0 if the trial ended well. After any other code the caller must leave by
 /// _exit(): broken communicators are not taken down, and their destructors could wait for ever.
-int runRank(const Capabilities& capabilities, const plan::TrialSpec& spec, int event_fd,
+int runRank(const Capabilities& capabilities, const protocol::TrialSpec& spec, int event_fd,
             std::chrono::steady_clock::time_point process_start);
 
 }  // namespace expc::workload

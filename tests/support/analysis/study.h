@@ -6,7 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "runtime/analysis/judgement.h"
+#include "runtime/analysis/judge.h"
+#include "runtime/analysis/results.h"
 #include "runtime/plan/plan.h"
 #include "runtime/store/records.h"
 

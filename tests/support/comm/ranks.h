@@ -14,7 +14,7 @@
 #include <system_error>
 #include <vector>
 
-#include "runtime/channel/port.h"
+#include "runtime/protocol/port.h"
 #include "runtime/worker/comm/communicator.h"
 
 namespace expc::comm {
@@ -53,7 +53,7 @@ inline std::vector<RankOutcome> runRanks(unsigned world, std::chrono::millisecon
   };
   Rendezvous rendezvous;
   rendezvous.world_size = world;
-  rendezvous.master_port = channel::freePort();
+  rendezvous.master_port = protocol::freePort();
   rendezvous.timeout = timeout;
   std::vector<Child> children;
   for (unsigned rank = 0; rank < world; ++rank) {

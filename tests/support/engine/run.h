@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/base/hash.h"
 #include "runtime/engine/engine.h"
 #include "runtime/store/store.h"
 #include "tests/support/folder.h"
@@ -33,7 +34,7 @@ inline plan::Plan nullPlan(unsigned points, unsigned repeat, bool quality = fals
     plan::Point point;
     point.levels = {i};
     point.parameters = llvm::json::Object{{"step", 0.001 * (i + 1)}, {"duration", 0.001}, {"noise", 0.01}, {"gpus", 1}};
-    point.id = plan::shortHash(plan::canonicalJson(llvm::json::Value(llvm::json::Object(point.parameters))));
+    point.id = base::shortHash(base::canonicalJson(llvm::json::Value(llvm::json::Object(point.parameters))));
     plan.points.push_back(std::move(point));
   }
   plan.factors.push_back(std::move(factor));

@@ -6,8 +6,8 @@
 
 namespace expc::rehearsal {
 
-inline plan::RehearsedRank exampleRank() {
-  plan::RehearsedRank rank;
+inline protocol::RehearsedRank exampleRank() {
+  protocol::RehearsedRank rank;
   rank.host_memory = 3'000'000'000;
   rank.device_memory_allocated = 10'000'000'000;
   rank.device_memory_reserved = 11'000'000'000;
@@ -29,10 +29,10 @@ inline Point exampleRun(const std::string& id) {
   point.point = id;
   point.label = "precision=bf16 gpus=2";
   point.outcome = Outcome::Runs;
-  plan::RehearsedRank second = exampleRank();
+  protocol::RehearsedRank second = exampleRank();
   second.device_memory_allocated = 9'000'000'000;
   second.launches = 1990;
-  point.rehearsed = plan::Rehearsed{2, {exampleRank(), second}};
+  point.rehearsed = protocol::Rehearsed{2, {exampleRank(), second}};
   point.estimates = {{"device_memory_peak", 9.8e9}};
   point.cards = {4, 94'000'000'000};
   point.worker_build = "build";

@@ -3,7 +3,8 @@
 // Results and their judgement for plan::examplePlan(), by hand, with one of everything that a report shows: for tests.
 
 #include "runtime/analysis/description.h"
-#include "runtime/analysis/judgement.h"
+#include "runtime/analysis/judge.h"
+#include "runtime/analysis/results.h"
 #include "runtime/store/records.h"
 #include "tests/support/plan/example_plan.h"
 

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "runtime/base/json.h"
 #include "runtime/data/text/tokenizer.h"
-#include "runtime/plan/json.h"
 #include "tests/source_dir.h"
 
 namespace expc::text {
@@ -24,7 +24,7 @@ inline std::string golden(const std::string& name) {
 }
 
 inline llvm::json::Value goldenJson(const std::string& name) {
-  auto json = plan::parseJson(golden(name));
+  auto json = base::parseJson(golden(name));
   REQUIRE(json);
   return std::move(*json);
 }

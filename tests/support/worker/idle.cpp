@@ -10,15 +10,16 @@
 #include <string>
 #include <thread>
 
-#include "runtime/plan/trial.h"
+#include "runtime/base/hash.h"
+#include "runtime/protocol/trial.h"
 #include "runtime/worker/serve/serve.h"
 #include "runtime/worker/workload/declared/parameter_table.h"
 
 namespace expc::null {
 namespace {
 
-using plan::LaunchRequest;
-using plan::TrialSpec;
+using protocol::LaunchRequest;
+using protocol::TrialSpec;
 
 struct Parameters {
   double duration = 0.01, step = 0.01, noise = 0.01, quality = 0.9;
@@ -43,7 +44,7 @@ void describeParameters(workload::ParameterTable& table, Parameters& result) {
 
 /// Uniform in (0, 1), a function of the text alone.
 double uniform(const std::string& text) {
-  uint64_t bits = std::stoull(plan::shortHash(text), nullptr, 16);
+  uint64_t bits = std::stoull(base::shortHash(text), nullptr, 16);
   return (double(bits >> 11) + 0.5) / double(1ull << 53);
 }
 
@@ -66,20 +67,20 @@ std::string faultOf(const LaunchRequest& request, const Parameters& parameters) 
 double stepsOf(const TrialSpec& spec) { return spec.settings.getNumber("steps").value_or(1); }
 
 /// Made up, like all that it tells.
-plan::Rehearsed rehearsed(const TrialSpec& spec) {
-  plan::RehearsedRank rank;
+protocol::Rehearsed rehearsed(const TrialSpec& spec) {
+  protocol::RehearsedRank rank;
   rank.host_memory = 100 << 20;
   rank.device_memory_allocated = 1 << 30;
   rank.device_memory_reserved = 2ull << 30;
   rank.launches = spec.world_size;
-  plan::Rehearsed result;
+  protocol::Rehearsed result;
   result.steps = static_cast<unsigned>(stepsOf(spec));
   result.ranks.assign(spec.world_size, rank);
   return result;
 }
 
 /// A breakdown as of a worker that trains (runtime/worker/profile/breakdown.h), of steps that take `step` seconds.
-void addBreakdown(plan::Event& event, const TrialSpec& spec, double step) {
+void addBreakdown(protocol::Event& event, const TrialSpec& spec, double step) {
   const double steps = stepsOf(spec);
   const auto add = [&](const char* name, double share) {
     event.series[name] = llvm::json::Array{share * step * steps, steps, 0.0};
@@ -91,14 +92,14 @@ void addBreakdown(plan::Event& event, const TrialSpec& spec, double step) {
   if (spec.world_size > 1) add("profile.beside.all_reduce", 0.2);
 }
 
-plan::Event result(const TrialSpec& spec, const Parameters& parameters, double startup, bool leave_one_out) {
+protocol::Event result(const TrialSpec& spec, const Parameters& parameters, double startup, bool leave_one_out) {
   std::string seed = std::to_string(spec.seed);
-  std::string own = seed + plan::canonicalJson(llvm::json::Object(spec.parameters));
+  std::string own = seed + base::canonicalJson(llvm::json::Object(spec.parameters));
   const double noise = parameters.noise;
   // What the block's members share cancels in pairs; what each has of its own does not.
   const double step = parameters.step * std::exp(noise * (2 * normal(seed) + normal(own)));
-  plan::Event event;
-  event.type = plan::Event::Type::Result;
+  protocol::Event event;
+  event.type = protocol::Event::Type::Result;
   for (const std::string& name : spec.metrics) {
     if (leave_one_out) {
       leave_one_out = false;
@@ -129,7 +130,7 @@ int runIdle(const LaunchRequest& request, int event_fd) {
   auto begin = std::chrono::steady_clock::now();
   serve::EventWriter events(event_fd);
   const TrialSpec& spec = request.spec;
-  if (spec.workload == plan::kHeatUp) {
+  if (spec.workload == protocol::kHeatUp) {
     std::printf("rank %u of %u is heated up\n", request.rank, spec.world_size);
     sleepSeconds(spec.settings.getNumber("seconds").value_or(0));
     if (request.rank == 0) events.write(result(spec, Parameters(), 0, false));
@@ -195,7 +196,7 @@ llvm::json::Value describe() {
                                  {"device_memory_peak"},
                                  {"accuracy", TrialKind::Quality},
                                  {"profiled_time", TrialKind::Profile}}};
-  return llvm::json::Object{{"v", plan::kTrialVersion},
+  return llvm::json::Object{{"v", protocol::kTrialVersion},
                             {"build", serve::executableDigest()},
                             {"libraries", llvm::json::Object{}},
                             {"workloads", llvm::json::Array{workload::toJson(idle)}}};

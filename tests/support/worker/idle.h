@@ -4,7 +4,7 @@
 
 #include <llvm/Support/JSON.h>
 
-#include "runtime/plan/trial.h"
+#include "runtime/protocol/trial.h"
 
 namespace expc::null {
 
@@ -12,7 +12,7 @@ inline constexpr std::string_view kWorkload = "null.idle";
 inline constexpr int kWorkloadVersion = 1;
 
 /// One rank; the exit code.
-int runIdle(const plan::LaunchRequest& request, int event_fd);
+int runIdle(const protocol::LaunchRequest& request, int event_fd);
 
 /// What `--describe` prints.
 llvm::json::Value describe();

@@ -126,7 +126,7 @@ std::optional<ParameterTable::Variant> ParameterTable::variant(const Value& valu
   return Variant{object->begin()->first, &arguments->front()};
 }
 
-llvm::Expected<Settings> readSettings(const plan::TrialSpec& spec) {
+llvm::Expected<Settings> readSettings(const protocol::TrialSpec& spec) {
   constexpr int64_t kMost = 1'000'000'000;
   ParameterTable table(spec.settings, "setting");
   Settings result;
@@ -148,7 +148,7 @@ llvm::Expected<Settings> readSettings(const plan::TrialSpec& spec) {
   return result;
 }
 
-bool asked(const plan::TrialSpec& spec, std::string_view metric) {
+bool asked(const protocol::TrialSpec& spec, std::string_view metric) {
   return spec.metrics.empty() || std::find(spec.metrics.begin(), spec.metrics.end(), metric) != spec.metrics.end();
 }
 

@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/plan/trial.h"
+#include "runtime/protocol/trial.h"
 
 namespace expc::workload {
 
@@ -159,9 +159,9 @@ struct Settings {
   }
 };
 /// The settings of the trial's kind, or an error if a length is missing or makes no sense.
-llvm::Expected<Settings> readSettings(const plan::TrialSpec& spec);
+llvm::Expected<Settings> readSettings(const protocol::TrialSpec& spec);
 
 /// Whether the trial asks for a metric. A trial that names no metric asks for all.
-bool asked(const plan::TrialSpec& spec, std::string_view metric);
+bool asked(const protocol::TrialSpec& spec, std::string_view metric);
 
 }  // namespace expc::workload

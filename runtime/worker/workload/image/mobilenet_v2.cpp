@@ -19,7 +19,7 @@ namespace {
 
 /// Runs a trial of any kind. A training restarts at the epoch that its checkpoint says, since its loader must start
 /// there.
-llvm::Expected<plan::Event> run(TrialContext& context) {
+llvm::Expected<protocol::Event> run(TrialContext& context) {
   return runTraining(context, readParameters, [&](const Parameters& parameters, const Settings& settings, bool) {
     return [&](int64_t epochs_done) { return Training::create(context, parameters, settings.epochs, epochs_done); };
   });

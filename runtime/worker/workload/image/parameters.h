@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "runtime/data/images/open.h"
-#include "runtime/plan/trial.h"
+#include "runtime/protocol/trial.h"
 #include "runtime/worker/feed/feed.h"
 #include "runtime/worker/optim/optimizer.h"
 #include "runtime/worker/precision/precision.h"

@@ -22,7 +22,7 @@ std::string refusal(const char* name, llvm::json::Value value) {
 }
 
 std::string settingsRefusal(plan::TrialKind kind, Object settings) {
-  plan::TrialSpec spec;
+  protocol::TrialSpec spec;
   spec.kind = kind;
   spec.settings = std::move(settings);
   auto result = readSettings(spec);

@@ -15,7 +15,7 @@
 #include <numeric>
 
 #include "runtime/base/failure.h"
-#include "runtime/files/files.h"
+#include "runtime/base/files/files.h"
 #include "runtime/worker/comm/communicator.h"
 #include "runtime/worker/llama/adapter_file.h"
 #include "runtime/worker/model/state_file.h"
@@ -29,7 +29,7 @@ namespace {
 
 /// Runs a trial of any kind. The order of items follows from the number of steps, so a training need not know after
 /// which epoch it continues.
-llvm::Expected<plan::Event> run(TrialContext& context) {
+llvm::Expected<protocol::Event> run(TrialContext& context) {
   return runTraining(context, readParameters, [&](Parameters& parameters, const Settings& settings, bool made_up) {
     if (made_up) {
       // The lengths of missing rows are unknown, so assume the longest, which take most memory. Each step gets rows

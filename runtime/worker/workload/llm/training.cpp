@@ -43,7 +43,7 @@ llvm::Expected<std::unique_ptr<Training>> Training::create(TrialContext& context
 
 /// Builds everything in the order of what can fail soonest: the model's fit into memory, the rows, then the weights.
 llvm::Error Training::build(const Settings& settings) {
-  const plan::TrialSpec& spec = context_.spec;
+  const protocol::TrialSpec& spec = context_.spec;
   auto model = Model::open(parameters_, spec.root);
   if (!model) return model.takeError();
   // Ask for memory before anything large exists: on the CPU the system would kill a process, perhaps another one.

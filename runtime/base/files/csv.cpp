@@ -1,0 +1,89 @@
+#include "runtime/base/files/csv.h"
+
+#include <csv.h>
+#include <fmt/format.h>
+
+#include <deque>
+#include <utility>
+
+namespace expc::files {
+namespace {
+
+constexpr size_t kPiece = 64 << 10, kMostCells = 1 << 16;
+
+/// What parts the cells, by the first row.
+unsigned char separatorOf(llvm::StringRef bytes) {
+  unsigned char other = ',';
+  bool quoted = false;
+  for (const char c : bytes) {
+    if (c == '"') quoted = !quoted;
+    if (quoted) continue;
+    if (c == ',' || c == '\n' || c == '\r') return c == ',' ? ',' : other;
+    if (other == ',' && (c == ';' || c == '\t')) other = static_cast<unsigned char>(c);
+  }
+  return other;
+}
+
+}  // namespace
+
+/// Feeds libcsv piece by piece and keeps what rows come out of one.
+struct CsvRows::Parser {
+  Parser(llvm::StringRef bytes, Blanks blanks) : rest(bytes) {
+    rest.consume_front("\xef\xbb\xbf");
+    csv_init(&csv, CSV_STRICT | CSV_STRICT_FINI);
+    csv_set_blk_size(&csv, kPiece);
+    csv_set_delim(&csv, separatorOf(rest));
+    if (blanks == Blanks::Kept) csv_set_space_func(&csv, [](unsigned char) { return 0; });
+  }
+  ~Parser() { csv_free(&csv); }
+  Parser(const Parser&) = delete;
+  Parser& operator=(const Parser&) = delete;
+
+  void feed() {
+    const llvm::StringRef piece = rest.take_front(kPiece);
+    rest = rest.drop_front(piece.size());
+    const auto on_cell = [](void* text, size_t size, void* self) {
+      auto& cells = static_cast<Parser*>(self)->cells;
+      if (cells.size() <= kMostCells) cells.emplace_back(static_cast<const char*>(text), size);
+    };
+    const auto on_row = [](int, void* self) { static_cast<Parser*>(self)->endOfRow(); };
+    const size_t used = piece.empty() ? 0 : csv_parse(&csv, piece.data(), piece.size(), on_cell, on_row, this);
+    in_row += used;
+    done = rest.empty() || used != piece.size() || in_row > kLargestRow;
+    if (in_row > kLargestRow)
+      failure = fmt::format("it is longer than {} bytes; a quote may not be closed", kLargestRow);
+    if (!done || !failure.empty() || (used == piece.size() && csv_fini(&csv, on_cell, on_row, this) == 0)) return;
+    failure =
+        "it is no CSV: a quote stands where none may be, or is not closed; a cell with quotes, commas or line breaks "
+        "stands in quotes, and quotes in it are doubled";
+  }
+
+  void endOfRow() {
+    ready.push_back(std::exchange(cells, {}));
+    in_row = 0;
+  }
+
+  llvm::StringRef rest;
+  csv_parser csv;
+  std::vector<std::string> cells;  // of the row that is read
+  std::deque<std::vector<std::string>> ready;
+  std::string failure;
+  size_t in_row = 0;  // bytes read since a row ended
+  bool done = false;
+};
+
+CsvRows::CsvRows(llvm::StringRef bytes, Blanks blanks) : parser_(std::make_unique<Parser>(bytes, blanks)) {}
+CsvRows::CsvRows(CsvRows&&) noexcept = default;
+CsvRows::~CsvRows() = default;
+
+llvm::Expected<bool> CsvRows::next(std::vector<std::string>& cells) {
+  while (parser_->ready.empty() && !parser_->done) parser_->feed();
+  if (parser_->ready.empty() && !parser_->failure.empty()) return llvm::createStringError(parser_->failure);
+  if (parser_->ready.empty()) return false;
+  cells = std::move(parser_->ready.front());
+  parser_->ready.pop_front();
+  if (cells.size() > kMostCells) return llvm::createStringError(fmt::format("it has more than {} cells", kMostCells));
+  return true;
+}
+
+}  // namespace expc::files

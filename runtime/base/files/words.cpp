@@ -1,0 +1,114 @@
+#include "runtime/base/files/words.h"
+
+#include <llvm/ADT/STLExtras.h>
+#include <llvm/ADT/StringExtras.h>
+#include <llvm/Support/JSON.h>
+#include <llvm/Support/Regex.h>
+
+#include <algorithm>
+#include <optional>
+#include <tuple>
+
+namespace expc::files {
+namespace {
+
+using llvm::StringRef;
+
+constexpr size_t kMostLine = 200, kMostSearched = 1000;
+
+/// Prefixes of an error: a rank or a time, the place in a source, the words of pytest, Java and loggers.
+constexpr StringRef kBefore =
+    "^(([0-9][^ ]*|[^ ]{1,60}[]:>)]|E|ERROR|FATAL|CRITICAL|Caused by:|Exception in thread \"[^\"]*\"|FAILED [^ ]+ -)"
+    " *)*";
+/// `ValueError: …`, `a.b.SomeException: …`, and without words of its own `AssertionError`. A colon with nothing behind
+/// it is a heading, as is a word alone.
+constexpr StringRef kException =
+    "([[:alpha:]_][[:alnum:]_]*([.:]+[[:alnum:]_]+)*)?((Error|Exception|Interrupt|Exit): .*[[:alnum:]]|"
+    "[[:alnum:]_](Error|Exception|Interrupt)$)";
+/// `error: …`, `fatal error: …`, `error[E0308]: …`, `what():  …`. A number behind it is a metric.
+constexpr StringRef kError =
+    "((fatal|internal|runtime|syntax) )?(error|Error|ERROR|fatal|FATAL|panic|what\\(\\))(\\[[^]]*\\])?:.*[[:alpha:]]";
+/// An error of a process that had no other fault than that another one failed, or was waited for by it.
+constexpr StringRef kOfAnother[] = {"CalledProcessError",    "ChildFailedError", "by peer",          "Broken pipe",
+                                    "remote process exited", "DistStoreError",   "DistNetworkError", "was aborted",
+                                    "Watchdog caught",       "imed out waiting", "Socket Timeout"};
+
+/// Whether a character of box drawing (U+2500 to U+259F) begins here.
+bool isBox(StringRef text) { return text.size() >= 3 && text[0] == '\xe2' && text[1] >= '\x94' && text[1] <= '\x96'; }
+
+/// Strips the frame of a line: blanks, boxes, rules.
+StringRef unframed(StringRef line) {
+  StringRef before;
+  while (before != line) {
+    before = line = line.trim(" \t|");
+    while (isBox(line)) line = line.drop_front(3);
+    while (isBox(line.take_back(3))) line = line.drop_back(3);
+    for (const char rule : StringRef("=-*#_~+")) {
+      const std::string run(3, rule);
+      if (line.starts_with(run)) line = line.ltrim(rule);
+      if (line.ends_with(run)) line = line.rtrim(rule);
+    }
+  }
+  return line;
+}
+
+/// Letters beyond ASCII count, signs and punctuation (U+0080 to U+00BF, U+2000 to U+2FFF) do not.
+bool hasWords(StringRef line) {
+  return llvm::any_of(line, [](unsigned char c) { return llvm::isAlnum(c) || (c > 0xc2 && c != 0xe2); });
+}
+
+bool isOfAnother(StringRef line) {
+  return llvm::any_of(kOfAnother, [&](StringRef words) { return line.contains(words); });
+}
+
+}  // namespace
+
+std::string excerpt(StringRef text, size_t most) {
+  size_t end = std::min(most, text.size());
+  if (end < text.size())  // back to where a character begins, which is three bytes away at most
+    for (int back = 0; back < 3 && end > 0 && (text[end] & 0xc0) == 0x80; ++back) --end;
+  std::string result = text.take_front(end).str();
+  std::ranges::replace_if(result, [](unsigned char c) { return c < 0x20 || c == 0x7f; }, '?');
+  if (!llvm::json::isUTF8(result)) result = llvm::json::fixUTF8(result);
+  return text.size() > end ? result + "..." : result;
+}
+
+std::string withoutColours(StringRef text) {
+  auto [out, rest] = text.split("\x1b[");
+  std::string plain = out.str();
+  while (!rest.empty()) {
+    rest = rest.drop_while([](char c) { return c >= 0x20 && c < 0x40; }).substr(1);
+    std::tie(out, rest) = rest.split("\x1b[");
+    plain += out;
+  }
+  return plain;
+}
+
+std::string errorLine(StringRef text) {
+  static const llvm::Regex error((kBefore + "(" + kException + "|" + kError + ")").str());
+  const std::string plain = withoutColours(text);
+  StringRef rest = plain, last, found, of_another;
+  // Python's exception, whatever its name, is the first line behind its traceback that is not indented.
+  std::optional<StringRef> traceback;  // what stands before each of its lines, a rank say
+  bool ignored = false;                // what Python could not raise as it ended
+  while (!rest.empty()) {
+    const StringRef whole = rest.take_until([](char c) { return c == '\n' || c == '\r'; });
+    rest = rest.drop_front(std::min(whole.size() + 1, rest.size()));
+    const StringRef line = unframed(whole);
+    if (!hasWords(line)) continue;
+    last = line;
+    if (const size_t at = whole.find("Traceback (most recent call last)"); at != StringRef::npos) {
+      traceback = whole.take_front(at);
+      continue;
+    }
+    StringRef behind = whole;
+    const bool raised = traceback && behind.consume_front(*traceback) && !behind.empty() && !behind.starts_with(" ");
+    if (raised || error.match(line.take_front(kMostSearched)))
+      (isOfAnother(line) || (raised && ignored) ? of_another : found) = line;
+    if (raised) traceback.reset();
+    if (!traceback) ignored = line.starts_with("Exception ignored in");
+  }
+  return excerpt(!found.empty() ? found : !of_another.empty() ? of_another : last, kMostLine);
+}
+
+}  // namespace expc::files

@@ -1,0 +1,178 @@
+#include "runtime/base/json.h"
+
+#include <fmt/format.h>
+#include <llvm/ADT/STLExtras.h>
+#include <llvm/ADT/StringExtras.h>
+#include <llvm/Support/ConvertUTF.h>
+#include <llvm/Support/raw_ostream.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdint>
+#include <iterator>
+
+namespace expc::base {
+namespace {
+
+/// Position of the first bracket that opens deeper than allowed; brackets inside strings do not count.
+std::optional<size_t> tooDeep(std::string_view text) {
+  unsigned depth = 0;
+  bool in_string = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (in_string) {
+      if (c == '\\')
+        ++i;
+      else if (c == '"')
+        in_string = false;
+    } else if (c == '"') {
+      in_string = true;
+    } else if (c == '[' || c == '{') {
+      if (++depth > kMaxJsonDepth) return i;
+    } else if ((c == ']' || c == '}') && depth > 0) {
+      --depth;
+    }
+  }
+  return std::nullopt;
+}
+
+/// Whole values print as integers whatever they are stored as, so that 2 and 2.0 give one text.
+std::string canonicalNumber(const llvm::json::Value& value) {
+  if (const auto unsigned_value = value.getAsUINT64()) return std::to_string(*unsigned_value);
+  const double number = *value.getAsNumber();
+  if (number >= -0x1p63 && number < 0x1p63)
+    if (const auto signed_value = value.getAsInteger()) return std::to_string(*signed_value);
+  if (!std::isfinite(number)) return "null";  // JSON has no such number; readers of a number refuse null
+  if (number == std::trunc(number) && number >= 0 && number < 0x1p64)
+    return std::to_string(static_cast<uint64_t>(number));
+  char buffer[32];
+  const auto end = std::to_chars(buffer, buffer + sizeof buffer, number);
+  return {buffer, end.ptr};
+}
+
+/// Prints as LLVM does, but sorts members by name, writes numbers in one form and, with an indent, flat arrays on one
+/// line.
+void print(llvm::json::OStream& out, const llvm::json::Value& value, bool pretty) {
+  const auto nests = [](const llvm::json::Value& element) { return element.getAsArray() || element.getAsObject(); };
+  if (const llvm::json::Object* object = value.getAsObject()) {
+    std::vector<llvm::StringRef> keys;
+    for (const auto& member : *object) keys.push_back(llvm::StringRef(member.first));
+    std::sort(keys.begin(), keys.end());
+    out.object([&] {
+      for (const llvm::StringRef key : keys)
+        out.attributeBegin(key), print(out, *object->get(key), pretty), out.attributeEnd();
+    });
+  } else if (const llvm::json::Array* array = value.getAsArray(); array && pretty && llvm::none_of(*array, nests)) {
+    std::string line;
+    for (const llvm::json::Value& element : *array) line += (line.empty() ? "" : ", ") + canonicalJson(element);
+    out.rawValue("[" + line + "]");
+  } else if (array) {
+    out.array([&] {
+      for (const llvm::json::Value& element : *array) print(out, element, pretty);
+    });
+  } else if (value.getAsNumber()) {
+    out.rawValue(canonicalNumber(value));
+  } else {
+    out.value(value);
+  }
+}
+
+std::string printed(const llvm::json::Value& value, bool pretty) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  llvm::json::OStream out(stream, pretty ? 2 : 0);
+  print(out, value, pretty);
+  return text;
+}
+
+/// The UTF-16 unit of an escape \uXXXX at `at`.
+std::optional<uint32_t> unitAt(std::string_view text, size_t at) {
+  uint32_t unit = 0;
+  if (text.size() < at + 6 || text.substr(at, 2) != "\\u") return std::nullopt;
+  if (llvm::StringRef(text.data() + at + 2, 4).getAsInteger(16, unit)) return std::nullopt;
+  return unit;
+}
+
+/// LLVM's parser joins the two halves of an escaped character of U+20000 and above to another character. Here they are
+/// written as UTF-8 before it sees them; nothing where there are none.
+std::optional<std::string> withoutHighPairs(std::string_view text) {
+  std::optional<std::string> result;
+  size_t copied = 0;
+  for (size_t at = text.find('\\'); at != text.npos; at = text.find('\\', at)) {
+    const auto high = unitAt(text, at), low = unitAt(text, at + 6);
+    if (!high || *high < 0xd840 || *high > 0xdbff || !low || *low < 0xdc00 || *low > 0xdfff) {
+      at += 2;  // past what is escaped, which may be a backslash
+      continue;
+    }
+    const uint32_t code_point = 0x10000 + ((*high - 0xd800) << 10) + (*low - 0xdc00);
+    char bytes[4];
+    char* end = bytes;
+    llvm::ConvertCodePointToUTF8(code_point, end);
+    if (!result) result.emplace();
+    result->append(text.substr(copied, at - copied)).append(bytes, end);
+    copied = at += 12;
+  }
+  if (result) result->append(text.substr(copied));
+  return result;
+}
+
+}  // namespace
+
+llvm::Expected<llvm::json::Value> parseJson(std::string_view text) {
+  if (const auto at = tooDeep(text))
+    return llvm::createStringError(llvm::inconvertibleErrorCode(), "nested deeper than %u levels at byte %zu",
+                                   kMaxJsonDepth, *at);
+  const auto rewritten = withoutHighPairs(text);
+  return llvm::json::parse(rewritten ? *rewritten : text);
+}
+
+std::string canonicalJson(const llvm::json::Value& value) { return printed(value, false); }
+
+/// For people too, whose terminals may take some characters of UTF-8 for escape sequences: U+007F to U+009F.
+std::string prettyJson(const llvm::json::Value& value) {
+  const std::string text = printed(value, true);
+  std::string out;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const auto byte = [&](size_t at) { return unsigned(static_cast<unsigned char>(text[at])); };
+    const bool two = byte(i) == 0xc2 && byte(i + 1) < 0xa0;  // a quote follows at least
+    i += two;
+    if (two || byte(i) == 0x7f)
+      fmt::format_to(std::back_inserter(out), "\\u{:04x}", byte(i));
+    else
+      out += text[i];
+  }
+  return out;
+}
+
+llvm::json::Value jsonText(llvm::StringRef bytes) {
+  if (llvm::json::isUTF8(bytes)) return llvm::json::Value(bytes.str());
+  return llvm::json::Value(llvm::json::fixUTF8(bytes));
+}
+
+llvm::json::Value jsonNumber(double number) {
+  if (std::isfinite(number)) return number;
+  return std::isnan(number) ? "nan" : number > 0 ? "inf" : "-inf";
+}
+
+std::optional<double> measuredNumber(const llvm::json::Value& value) {
+  for (const double number : {double(NAN), double(INFINITY), -double(INFINITY)})
+    if (value.getAsString() && jsonNumber(number) == value) return number;
+  return value.getAsNumber();
+}
+
+std::vector<double> measuredNumbers(const llvm::json::Value& array) {
+  std::vector<double> numbers;
+  if (const llvm::json::Array* elements = array.getAsArray())
+    for (const llvm::json::Value& element : *elements) numbers.push_back(measuredNumber(element).value_or(NAN));
+  return numbers;
+}
+
+llvm::json::Array jsonTexts(const std::vector<std::string>& texts) {
+  llvm::json::Array array;
+  array.reserve(texts.size());
+  for (const std::string& text : texts) array.push_back(jsonText(text));
+  return array;
+}
+
+}  // namespace expc::base

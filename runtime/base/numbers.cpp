@@ -1,0 +1,226 @@
+#include "runtime/base/numbers.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <initializer_list>
+#include <vector>
+
+namespace expc::base {
+namespace {
+
+/// How numbers of one place are written: divided, rounded, with a suffix.
+struct Style {
+  double divisor = 1;
+  std::string suffix;
+  int decimals = 0;
+
+  std::string write(double value) const {
+    if (std::isnan(value)) return "?";
+    if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
+    const double shown = value / divisor;
+    const double size = std::abs(shown);
+    // A value too small for the digits of its neighbours is zero among them.
+    const bool tiny = shown != 0 && decimals >= kMaxDecimals && size < 0.5 * std::pow(10, -decimals);
+    const std::string text =
+        tiny || size >= 1e15 ? fmt::format("{:.3g}", shown) : fmt::format("{:.{}f}", shown, decimals);
+    const bool negative_zero = text.find_first_not_of("-0.") == std::string::npos && text[0] == '-';
+    return (negative_zero ? text.substr(1) : text) + suffix;
+  }
+  static constexpr int kMaxDecimals = 9;
+};
+
+struct Step {
+  double below;  // the largest magnitude shown in this unit
+  double size;
+  const char* symbol;
+};
+
+constexpr double kForever = 1e300;
+// Minutes and hours start late, so that 90 s is not 1.5 min.
+constexpr std::array<Step, 6> kTime = {
+    {{1e-6, 1e-9, "ns"}, {1e-3, 1e-6, "us"}, {1, 1e-3, "ms"}, {120, 1, "s"}, {7200, 60, "min"}, {kForever, 3600, "h"}}};
+constexpr std::array<Step, 5> kBytes = {{{0x1p10, 1, "B"},
+                                         {0x1p20, 0x1p10, "KiB"},
+                                         {0x1p30, 0x1p20, "MiB"},
+                                         {0x1p40, 0x1p30, "GiB"},
+                                         {kForever, 0x1p40, "TiB"}}};
+constexpr std::array<Step, 5> kDecimalBytes = {
+    {{1e3, 1, "B"}, {1e6, 1e3, "kB"}, {1e9, 1e6, "MB"}, {1e12, 1e9, "GB"}, {kForever, 1e12, "TB"}}};
+
+template <size_t N>
+DisplayUnit scaled(const std::array<Step, N>& steps, double magnitude) {
+  for (const Step& step : steps)
+    if (magnitude < step.below) return {step.size, step.symbol};
+  return {steps.back().size, steps.back().symbol};
+}
+
+/// Three significant digits of a positive magnitude.
+double rounded(double magnitude) {
+  if (magnitude == 0) return 0;
+  const double unit = std::pow(10, std::floor(std::log10(magnitude)) - 2);
+  return std::round(magnitude / unit) * unit;
+}
+
+bool isShare(std::string_view unit, std::string_view dimension) {
+  return dimension == "share" || dimension == kPoints || unit == "%";
+}
+
+/// A value that is this much smaller than the largest value beside it gets a unit of its own.
+constexpr double kFarBelow = 100;
+
+/// Whether the value has at most three decimals in a unit that is a power of `base`.
+bool isRoundIn(double base, double value) {
+  double shown = std::abs(value);
+  while (shown >= base) shown /= base;
+  return std::abs(shown * 1000 - std::round(shown * 1000)) < 1e-6;
+}
+
+/// Whether bytes are written beside bounds that somebody wrote in GB and not in GiB.
+bool besideDecimals(std::string_view unit, std::span<const double> bounds) {
+  return (unit == "B" || unit == "B/s") && std::ranges::any_of(bounds, [](double bound) {
+           return std::isfinite(bound) && isRoundIn(1000, bound) && !isRoundIn(1024, bound);
+         });
+}
+
+/// The style for values up to `magnitude`; `whole`: all of them are whole numbers. `beside`: the largest magnitude that
+/// stands beside them.
+Style styleFor(double magnitude, bool whole, std::string_view unit, std::string_view dimension,
+               std::span<const double> bounds, double beside) {
+  const bool far_below = magnitude * kFarBelow < beside;
+  const double largest = far_below ? magnitude : std::max(magnitude, beside);
+  DisplayUnit shown_in = displayUnit(largest, unit, dimension);
+  if (besideDecimals(unit, bounds)) {
+    shown_in = scaled(kDecimalBytes, largest);
+    shown_in.symbol += unit.substr(1);
+  }
+  Style style{shown_in.size, (unit == "x" || shown_in.symbol.empty() ? "" : " ") + shown_in.symbol, 0};
+  const bool share = isShare(unit, dimension), time = unit == "s";
+  if (whole && !share && !time && unit != "x" && shown_in.size == 1) return style;
+  const int least = share ? 1 : unit == "x" ? 2 : 0;
+  const double shown = rounded(magnitude / style.divisor);
+  const int digits = shown == 0 ? 0 : 2 - static_cast<int>(std::floor(std::log10(shown) + 1e-12));
+  // A share below 1 % keeps two decimals, not three digits: 0.25 %.
+  const int most = share ? 2 : Style::kMaxDecimals;
+  style.decimals = std::clamp(std::min(digits, most), least, Style::kMaxDecimals);
+  if (share && shown >= 1) style.decimals = 1;
+  return style;
+}
+
+double magnitudeOf(std::initializer_list<double> values) {
+  double largest = 0;
+  for (const double value : values) {
+    if (std::isfinite(value)) largest = std::max(largest, std::abs(value));
+  }
+  return largest;
+}
+
+bool allWhole(std::initializer_list<double> values) {
+  return std::ranges::all_of(values, [](double v) { return !std::isfinite(v) || v == std::floor(v); });
+}
+
+/// Adds decimals until each value that differs from a bound also prints differently.
+void setApart(Style& style, std::initializer_list<double> values, std::span<const double> bounds) {
+  for (const double value : values) {
+    for (const double bound : bounds) {
+      if (!std::isfinite(value) || !std::isfinite(bound)) continue;
+      if (std::abs(value - bound) <= 1e-12 * std::abs(bound)) continue;
+      while (style.decimals < Style::kMaxDecimals && style.write(value) == style.write(bound)) ++style.decimals;
+    }
+  }
+}
+
+/// One digit at least of the interval's width.
+void showWidth(Style& style, const Interval& interval) {
+  const double width = (interval.high - interval.low) / style.divisor;
+  if (!std::isfinite(width) || width <= 0) return;
+  const int needed = -static_cast<int>(std::floor(std::log10(width)));
+  style.decimals = std::clamp(needed, style.decimals, Style::kMaxDecimals);
+}
+
+std::string bracket(const Style& style, const Interval& interval) {
+  return "[" + style.write(interval.low) + ", " + style.write(interval.high) + "]";
+}
+
+}  // namespace
+
+DisplayUnit displayUnit(double magnitude, std::string_view unit, std::string_view dimension) {
+  if (isShare(unit, dimension)) return {0.01, std::string(dimension == kPoints ? kPoints : "%")};
+  if (unit == "s") return magnitude == 0 ? DisplayUnit{1, "s"} : scaled(kTime, rounded(magnitude));
+  if (unit != "B" && unit != "B/s") return {1, std::string(unit)};
+  DisplayUnit bytes = scaled(kBytes, magnitude);
+  bytes.symbol += unit.substr(1);
+  return bytes;
+}
+
+std::string formatQuantity(double value, std::string_view unit, std::string_view dimension) {
+  return formatAgainst(value, {}, unit, dimension);
+}
+
+std::string formatAgainst(double value, std::span<const double> bounds, std::string_view unit,
+                          std::string_view dimension, double beside) {
+  Style style = styleFor(magnitudeOf({value}), allWhole({value}), unit, dimension, bounds, beside);
+  setApart(style, {value}, bounds);
+  return style.write(value);
+}
+
+std::string formatInterval(const Interval& interval, std::string_view unit, std::string_view dimension,
+                           std::span<const double> bounds, double beside) {
+  Style style = styleFor(magnitudeOf({interval.low, interval.high}), allWhole({interval.low, interval.high}), unit,
+                         dimension, bounds, beside);
+  showWidth(style, interval);
+  setApart(style, {interval.low, interval.high}, bounds);
+  return bracket(style, interval);
+}
+
+EstimateText formatParts(double estimate, const Interval& interval, std::string_view unit, std::string_view dimension,
+                         std::span<const double> bounds, double beside) {
+  // The style is that of the estimate alone, unless its interval is of another size altogether.
+  const double own = magnitudeOf({estimate}), largest = magnitudeOf({estimate, interval.low, interval.high});
+  Style style = styleFor(own * 10 < largest ? largest : own, allWhole({estimate, interval.low, interval.high}), unit,
+                         dimension, bounds, beside);
+  showWidth(style, interval);
+  setApart(style, {estimate, interval.low, interval.high}, bounds);
+  return {style.write(estimate), bracket(style, interval)};
+}
+
+std::string formatEstimate(double estimate, const Interval& interval, std::string_view unit, std::string_view dimension,
+                           std::span<const double> bounds) {
+  const EstimateText text = formatParts(estimate, interval, unit, dimension, bounds);
+  return text.estimate + " " + text.interval;
+}
+
+std::string durationText(double seconds) {
+  if (!std::isfinite(seconds) || seconds < 0) return "?";
+  if (seconds < 0.95) return fmt::format("{:.0f} ms", 1000 * seconds);
+  const auto whole = static_cast<uint64_t>(std::llround(seconds));
+  if (seconds < 9.95) return fmt::format("{:.2g} s", seconds);
+  if (whole < 60) return fmt::format("{} s", whole);
+  if (whole < 600)
+    return whole % 60 ? fmt::format("{} min {} s", whole / 60, whole % 60) : fmt::format("{} min", whole / 60);
+  if (whole < 3600) return fmt::format("{:.0f} min", seconds / 60);
+  if (whole < 48 * 3600) {
+    const uint64_t minutes = (whole + 30) / 60;
+    return minutes % 60 ? fmt::format("{} h {} min", minutes / 60, minutes % 60) : fmt::format("{} h", minutes / 60);
+  }
+  return fmt::format("{:.1f} days", seconds / 86400);
+}
+
+std::string formatConfidence(double confidence) {
+  const double percent = confidence * 100;
+  for (int decimals = 0; decimals < 4; ++decimals) {
+    const double unit = std::pow(10, -decimals);
+    const double rounded = std::round(percent / unit) * unit;
+    if (std::abs(rounded - percent) < 1e-9 && (rounded < 100 || confidence >= 1))
+      return fmt::format("{:.{}f} %", percent, decimals);
+  }
+  if (percent < 99) return fmt::format("{:.4g} %", percent);
+  // Two digits of what is missing, so that nothing less than certain is called that.
+  const int decimals = 1 - static_cast<int>(std::floor(std::log10(100 - percent)));
+  return fmt::format("{:.{}f} %", percent, std::clamp(decimals, 2, 14));
+}
+
+}  // namespace expc::base

@@ -1,0 +1,65 @@
+#include "runtime/base/text.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <llvm/ADT/StringRef.h>
+#include <llvm/Support/Unicode.h>
+
+#include <algorithm>
+
+namespace expc::base {
+
+unsigned displayWidth(std::string_view text) {
+  const int width = llvm::sys::unicode::columnWidthUTF8(llvm::StringRef(text));
+  return width < 0 ? static_cast<unsigned>(text.size()) : static_cast<unsigned>(width);
+}
+
+std::string wrapped(std::string_view text, unsigned width, unsigned indent) {
+  std::string out;
+  unsigned column = 0;
+  for (size_t start = 0; start < text.size();) {
+    if (text[start] == ' ') {
+      ++start;
+      continue;
+    }
+    size_t end = std::min(text.find(' ', start), text.size());
+    // A number keeps its per cent.
+    if (text.substr(end, 2) == " %") end = std::min(text.find(' ', end + 1), text.size());
+    const std::string_view word = text.substr(start, end - start);
+    const unsigned word_width = displayWidth(word);
+    if (column > 0 && column + 1 + word_width > width) {
+      out += '\n';
+      out.append(indent, ' ');
+      column = indent;
+    } else if (column > 0) {
+      out += ' ';
+      ++column;
+    }
+    out += word;
+    column += word_width;
+    start = end;
+  }
+  return out;
+}
+
+std::string elided(const std::string& text, unsigned width) {
+  if (displayWidth(text) <= width || text.size() <= width) return text;
+  // Names are ASCII; where they are not, whole characters are kept.
+  const auto starts = [&](size_t at) {
+    return at >= text.size() || (static_cast<unsigned char>(text[at]) & 0xc0) != 0x80;
+  };
+  size_t head = (width - 1) / 2, tail = text.size() - (width - 1 - head);
+  while (!starts(head)) --head;
+  while (!starts(tail)) ++tail;
+  return text.substr(0, head) + "…" + text.substr(tail);
+}
+
+std::string counted(uint64_t count, std::string_view noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
+std::string joined(const std::vector<std::string>& texts, std::string_view separator) {
+  return fmt::format("{}", fmt::join(texts, separator));
+}
+
+}  // namespace expc::base

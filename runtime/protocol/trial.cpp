@@ -1,0 +1,236 @@
+#include "runtime/protocol/trial.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "runtime/base/json_record.h"
+#include "runtime/plan/command.h"
+#include "runtime/plan/plan_words.h"
+
+namespace expc::protocol {
+namespace {
+
+using base::JsonErrors, base::JsonPath, base::JsonRecord, base::canonicalJson, base::jsonNumber, base::kDescribed,
+    base::measuredNumber, base::parseJson;
+using llvm::json::Array;
+using llvm::json::Object;
+using llvm::json::Value;
+
+constexpr llvm::StringLiteral kReplies[] = {"ready", "started", "exited"};
+constexpr unsigned kMaxRanks = 65536;
+
+void describeSlots(JsonRecord& io, TrialSpec& spec) {
+  if (!io.reads()) {
+    io.out()["slots"] = Array(spec.slots);
+    return;
+  }
+  io.each("slots", [&](const Value& slot, const JsonPath& at) {
+    if (!slot.getAsObject()) io.failAt(at, "expected an object");
+    spec.slots.push_back(slot);
+  });
+  const bool one_process = spec.world_size == 1 && !spec.slots.empty();  // it may drive several devices
+  if (spec.slots.size() != spec.world_size && !one_process)
+    io.fail("slots", fmt::format("{} slots for {} ranks", spec.slots.size(), spec.world_size));
+}
+
+constexpr auto kTraffic = [](JsonRecord& io, Traffic& traffic) {
+  io.field("calls", traffic.calls);
+  io.field("bytes", traffic.bytes);
+};
+
+void describeRank(JsonRecord& io, RehearsedRank& rank) {
+  io.field("host_memory", rank.host_memory);
+  io.field("device_memory_allocated", rank.device_memory_allocated);
+  io.field("device_memory_reserved", rank.device_memory_reserved);
+  io.field("launches", rank.launches);
+  io.field("synchronisations", rank.synchronisations);
+  io.object("to_device", rank.to_device, kTraffic);
+  io.object("from_device", rank.from_device, kTraffic);
+  io.object("within_devices", rank.within_devices, kTraffic);
+  io.byName("collectives", rank.collectives,
+            [](JsonRecord& all, JsonRecord::Key name, Traffic& traffic) { all.object(name, traffic, kTraffic); });
+  io.field("host_seconds", rank.host_seconds);
+  io.field("operations", rank.operations);
+  io.field("memory_bytes", rank.memory_bytes);
+}
+
+constexpr llvm::StringLiteral kTypes[] = {"started", "progress", "result", "infeasible", "failed"};
+/// A line longer than this is nonsense; a long run's series of losses takes a few megabytes.
+constexpr size_t kMaxLine = 64u << 20;
+
+/// JSON has no NaN, and null means "not on this device": so a value that is not finite (a training that diverged, a
+/// division by zero) is written as a word.
+Value finiteOf(const Value& value) {
+  if (const Object* object = value.getAsObject()) {
+    Object safe;
+    for (const auto& [name, member] : *object) safe[name] = finiteOf(member);
+    return safe;
+  }
+  if (const Array* array = value.getAsArray()) {
+    Array safe;
+    for (const Value& element : *array) safe.push_back(finiteOf(element));
+    return safe;
+  }
+  const auto number = value.getAsNumber();
+  return number && !std::isfinite(*number) ? jsonNumber(*number) : value;
+}
+
+void checkMetrics(JsonRecord& io, const Object& metrics) {
+  for (const auto& [name, value] : metrics)
+    if (!value.getAsNull() && !measuredNumber(value)) io.fail("metrics." + name.str(), "is not a number");
+}
+
+void checkSeries(JsonRecord& io, const Object& series) {
+  for (const auto& [name, value] : series) {
+    const Array* numbers = value.getAsArray();
+    if (!numbers) {
+      io.fail("series." + name.str(), "expected an array of numbers");
+      continue;
+    }
+    for (size_t i = 0; i < numbers->size(); ++i)
+      if (!measuredNumber((*numbers)[i])) io.fail(fmt::format("series.{}[{}]", name.str(), i), "is not a number");
+  }
+}
+
+void describeResult(JsonRecord& io, Event& event) {
+  if (!io.reads()) {
+    io.out()["metrics"] = finiteOf(Object(event.metrics));
+    io.out()["series"] = finiteOf(Object(event.series));
+  } else {
+    io.field("metrics", event.metrics);
+    io.optional("series", event.series);
+    checkMetrics(io, event.metrics);
+    checkSeries(io, event.series);
+  }
+  if (io.has("environment", true)) io.field("environment", event.environment);
+  if (io.has("notes", true)) io.field("notes", event.notes);
+  io.optionalObject("rehearsed", event.rehearsed, kDescribed);
+}
+
+void describeEvent(JsonRecord& io, Event& event) {
+  describeVersion(io);
+  io.word("event", event.type, kTypes);
+  if (io.failed()) return;
+  switch (event.type) {
+    case Event::Type::Started:
+      break;
+    case Event::Type::Progress:
+      io.field("done", event.done);
+      io.field("total", event.total);
+      io.field("phase", event.phase);
+      break;
+    case Event::Type::Result:
+      describeResult(io, event);
+      break;
+    case Event::Type::Infeasible:
+    case Event::Type::Failed:
+      io.field("reason", event.reason);
+      io.optional("lost", event.lost_others);
+      break;
+  }
+}
+
+}  // namespace
+
+void describeVersion(JsonRecord& io) {
+  uint64_t version = kTrialVersion;
+  io.field("v", version);
+  if (!io.failed() && version != kTrialVersion)
+    io.fail("v", fmt::format("this program reads version {}, found {}; are expc and expc-worker of one build?",
+                             kTrialVersion, version));
+}
+
+void describe(JsonRecord& io, TrialSpec& spec) {
+  describeVersion(io);
+  io.field("trial", spec.trial);
+  io.field("point", spec.point);
+  io.field("workload", spec.workload);
+  io.field("workload_version", spec.workload_version);
+  io.optionalObject("command", spec.command, kDescribed);
+  if (spec.command) {
+    io.field("folder", spec.folder);
+    io.optional("prepared", spec.prepared);
+    io.optional("outputs", spec.outputs);
+    if (!spec.folder.starts_with('/')) io.fail("folder", "an absolute path is needed");
+  }
+  io.word("kind", spec.kind, plan::words::kKind);
+  io.field("settings", spec.settings);
+  io.field("parameters", spec.parameters);
+  io.field("root", spec.root);
+  io.field("seed", spec.seed);
+  io.field("metrics", spec.metrics);
+  io.field("world_size", spec.world_size, 1, kMaxRanks);
+  describeSlots(io, spec);
+  io.optional("memory_limit", spec.memory_limit);
+  io.optional("log_limit", spec.log_limit, kLogLimit);
+  io.optional("rehearsal", spec.rehearsal);
+}
+
+void describe(JsonRecord& io, LaunchRequest& request) {
+  describeVersion(io);
+  io.field("launch", request.id);
+  io.field("rank", request.rank, 0, kMaxRanks - 1);
+  io.field("environment", request.environment);
+  io.object("spec", request.spec, kDescribed);
+  for (const std::string& variable : request.environment)
+    if (variable.find('=') == std::string::npos || variable.front() == '=')
+      io.fail("environment", fmt::format("'{}' is not NAME=value", variable));
+  if (request.rank >= request.spec.world_size)
+    io.fail("rank", fmt::format("rank {} of {}", request.rank, request.spec.world_size));
+}
+
+void describe(JsonRecord& io, LaunchReply& reply) {
+  describeVersion(io);
+  io.word("reply", reply.type, kReplies);
+  if (reply.type == LaunchReply::Type::Ready) return;
+  io.field("launch", reply.id);
+  io.field("pid", reply.pid);
+  if (reply.type != LaunchReply::Type::Exited) return;
+  io.field("status", reply.status);
+  io.optional("at", reply.at);
+  io.optional("out_of_memory", reply.out_of_memory);
+  io.optional("stuck", reply.stuck);
+}
+
+void describe(JsonRecord& io, Rehearsed& rehearsed) {
+  io.field("steps", rehearsed.steps, 1);
+  io.list("ranks", rehearsed.ranks, describeRank);
+  if (rehearsed.ranks.empty()) io.fail("ranks", "expected at least one rank");
+}
+
+std::string toLine(const Event& event) { return canonicalJson(JsonRecord::written(event, describeEvent)); }
+
+llvm::Expected<Event> eventFromLine(std::string_view line) {
+  if (line.size() > kMaxLine)
+    return llvm::createStringError(llvm::inconvertibleErrorCode(), "a line of %zu bytes, the limit is %zu", line.size(),
+                                   kMaxLine);
+  llvm::Expected<Value> value = parseJson(line);
+  if (!value)
+    return llvm::createStringError(llvm::inconvertibleErrorCode(),
+                                   "not a JSON event: " + llvm::toString(value.takeError()));
+  JsonErrors errors;
+  const JsonPath root;
+  JsonRecord io(errors, *value, root);
+  Event event;
+  describeEvent(io, event);
+  // Other members are left alone: a worker may say more than this reader knows.
+  if (errors.any()) return errors.take("the event");
+  return event;
+}
+
+std::map<std::string, std::string> argumentValues(const TrialSpec& spec) {
+  std::map<std::string, std::string> values{
+      {"seed", std::to_string(spec.seed)}, {"trial", spec.trial}, {"trial_folder", spec.folder}};
+  if (!spec.prepared.empty()) values["prepared"] = spec.prepared;
+  for (const char* name : {"steps", "warmup", "epochs"})
+    if (const llvm::json::Value* value = spec.settings.get(name)) values[name] = plan::argumentText(*value);
+  for (const auto& [name, value] : spec.parameters) values[name.str()] = plan::argumentText(value);
+  return values;
+}
+
+std::string logLimitText(uint64_t bytes) {
+  return fmt::format("{:.4g} MB (--log-limit)", static_cast<double>(bytes) / 1e6);
+}
+
+}  // namespace expc::protocol

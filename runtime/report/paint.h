@@ -1,0 +1,35 @@
+#pragma once
+
+// Colours of the terminal, and the words of runtime/base with which every part of a report is written.
+
+#include <string>
+#include <string_view>
+
+#include "runtime/base/printable.h"
+#include "runtime/base/text.h"
+
+namespace expc::report {
+
+using base::counted, base::displayWidth, base::elided, base::InOrder, base::joined, base::printable, base::textsOf,
+    base::wrapped;
+
+/// Escapes for the terminal; plain text without colour.
+class Paint {
+ public:
+  explicit Paint(bool on) : on_(on) {}
+  std::string plain(std::string_view text) const { return std::string(text); }
+  std::string bold(std::string_view text) const { return paint("1", text); }
+  std::string faint(std::string_view text) const { return paint("2", text); }
+  std::string green(std::string_view text) const { return paint("1;32", text); }
+  std::string red(std::string_view text) const { return paint("1;31", text); }
+  std::string yellow(std::string_view text) const { return paint("1;33", text); }
+  using Brush = std::string (Paint::*)(std::string_view) const;
+  /// That of a verdict's style (analysis/meaning.h); "" is plain.
+  static Brush of(std::string_view style);
+
+ private:
+  std::string paint(std::string_view code, std::string_view text) const;
+  bool on_;
+};
+
+}  // namespace expc::report
