@@ -64,6 +64,7 @@ struct CriterionChecker {
       bound();
     confidence();
     if (context.context.problems() != before) return std::nullopt;
+    if (noisy() && !criterion.confidence && !declaration.always.isValid()) everyTrial();
     return std::move(criterion);
   }
 
@@ -256,16 +257,17 @@ struct CriterionChecker {
       if (!first) first = &study.factors[i];
     }
     if (names.empty()) return;
+    const std::string quantified = names.size() == 1 ? first->name : "*";
     auto builder = emitter.build(declaration.name.range, CriterionSilent, criterion.name, diag::list(names));
     if (declaration.subject && !first->levels.empty()) {
       // Suggest a level at which the comparison has a value: not its baseline.
       const size_t last = first->levels.size() - 1;
       const bool before_it = first->baseline == last && last > 0;
       builder.note(declaration.subject->range,
-                   "quantify it, as in 'forall {}:', or select a level, as in '{}[{} = {}]'", first->name,
-                   subjectName(), first->name, first->levels[before_it ? last - 1 : last].label);
+                   "quantify it, as in 'forall {}:', or select a level, as in '{}[{} = {}]'", quantified, subjectName(),
+                   first->name, first->levels[before_it ? last - 1 : last].label);
     } else {
-      builder.note({}, "quantify it, as in 'forall {}:', or write 'forall *'", first->name);
+      builder.note({}, "quantify it, as in 'forall {}:'", quantified);
     }
     builder.emit();
   }
@@ -410,6 +412,12 @@ struct CriterionChecker {
         .emit();
   }
 
+  /// Whether the subject varies from trial to trial and the claim is no equality.
+  bool noisy() const {
+    const bool equal = !criterion.like && criterion.bound.relation == Relation::Equal;
+    return !criterion.infeasible && !metric().exact && !equal;
+  }
+
   /// Warns that a claim about a noisy comparison does not ask for an interval: `always` says so on purpose.
   void everyTrial() {
     if (!comparison() || criterion.like) return;
@@ -425,9 +433,7 @@ struct CriterionChecker {
   void confidence() {
     const bool equal = !criterion.like && criterion.bound.relation == Relation::Equal;
     if (!declaration.confidence) {
-      const bool noisy = !criterion.infeasible && !metric().exact && !equal;
-      if (!noisy || declaration.always.isValid()) return;
-      if (!context.confidence) return everyTrial();
+      if (!context.confidence || !noisy() || declaration.always.isValid()) return;
       criterion.confidence = context.confidence;
       // Reports show the text, so it names the inherited confidence too.
       criterion.text += fmt::format(" with confidence {:g}%", *context.confidence * 100);

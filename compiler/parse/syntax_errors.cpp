@@ -267,7 +267,7 @@ void reportNoStatement(Reporter& reporter, Rule block, const Situation& situatio
   const std::string meant = slip ? slip->meant : hint(reporter.text(), situation);
   auto near = meant.empty() && !slip ? suggestion(reporter, found, words) : std::nullopt;
   // `a = 1` where a comparison goes on: `==` was meant.
-  if (found.token == Token::Assign && !begins && !named && meant.empty()) near = "==";
+  if (found.token == Token::Assign && !begins && !named && meant.empty() && !slip) near = "==";
   std::string expected =
       near ? fmt::format("a statement of a {}", blockOf(block).name) : describeStatements(blockOf(block));
   if (expected.back() == ',') expected.pop_back();

@@ -12,24 +12,43 @@ namespace expc::parse {
 
 namespace {
 
+/// Whether the token found follows the name of a factor, whose levels may be left out: the parser reads `factor n`
+/// alone and takes the next sign for a new statement.
+bool followsFactorName(std::string_view file, const Situation& situation) {
+  const std::string_view head = headOfLine(file, situation);
+  if (situation.rules.front() != Rule::StudyBody || head != "factor") return false;
+  const size_t begin = static_cast<size_t>(head.data() - file.data());
+  return file.substr(begin, situation.found.begin - begin).find(" in ") == std::string_view::npos;
+}
+
+/// Whether the token before is a word whose value follows without a sign.
+bool takesValue(const Situation& situation) {
+  constexpr Token kSettings[] = {Token::Baseline, Token::Confidence, Token::Measure,
+                                 Token::Table,    Token::Timeout,    Token::Version};
+  const Rule inner = situation.rules.front();
+  return llvm::is_contained(kSettings, situation.previous.token) || inner == Rule::DesignItem ||
+         inner == Rule::Setting || inner == Rule::SettingValue;
+}
+
 /// `=` or `:` where the statement has the other one, `in`, or nothing: values follow `=`, sentences `:`, settings
 /// nothing.
 std::optional<Slip> signBetween(std::string_view file, const Situation& situation) {
   const Located& found = situation.found;
-  const bool assign = found.token == Token::Assign;
-  if (!assign && found.token != Token::Colon) return std::nullopt;
   const auto replacedBy = [&](std::string word) { return Slip{found.begin, found.end, std::move(word)}; };
+  const bool factor = followsFactorName(file, situation);
+  if (factor && found.token == Token::LeftBrace) return Slip{found.begin, found.begin, "in ", "; levels follow 'in'"};
+  const bool assign = found.token == Token::Assign;
+  if ((!assign && found.token != Token::Colon) || file.substr(found.end).starts_with("=")) return std::nullopt;
   const Rule inner = situation.rules.front();
-  if (situation.expects(Token::In) && (inner == Rule::FactorDecl || inner == Rule::OnlyClause)) return replacedBy("in");
+  // `factor m: { … }`: a word needs the blank that a sign does not.
+  const std::string in = found.begin == situation.previous.end ? " in" : "in";
+  if (factor) return Slip{found.begin, found.end, in, "; levels follow 'in'"};
+  if (situation.expects(Token::In) && inner == Rule::OnlyClause) return replacedBy(in);
   if (!assign && situation.expects(Token::Assign) && inner != Rule::Argument) return replacedBy("=");
   if (assign && situation.expects(Token::Colon) && inner == Rule::CriterionDecl) return replacedBy(":");
-  // Behind a word that asks for a value, a name or a block.
-  const bool wants =
-      situation.expects(Token::Number) || situation.expects(Token::Identifier) || situation.expects(Token::LeftBrace);
-  if (!assign || !wants || !std::isalpha(static_cast<unsigned char>(file[situation.previous.begin])))
-    return std::nullopt;
+  if (!assign || !takesValue(situation)) return std::nullopt;
   const uint32_t next = static_cast<uint32_t>(std::min(file.find_first_not_of(" \t", found.end), file.size()));
-  return next < file.size() && file[next] != '=' ? std::optional(Slip{found.begin, next, ""}) : std::nullopt;
+  return Slip{found.begin, next, ""};
 }
 
 /// The text from a place to the end of its line, without a comment and blanks at the end.
