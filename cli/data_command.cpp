@@ -53,7 +53,7 @@ struct DataOptions {
   Format format = Format::Text;
 };
 
-using data::Place;
+using data::Source;
 
 /// Shows progress on a terminal while something goes on, and ends it when the user interrupts. One object per command.
 class Work {
@@ -156,7 +156,7 @@ std::string infoText(const std::string& path, const dataset::Info& info, const s
   const char* channels = info.smallest.channels == 1 ? "grey" : "colour";
   text += same ? fmt::format("  size      {}, {}\n", sizeOf(info.smallest), channels)
                : fmt::format("  size      {} to {}, {}\n", sizeOf(info.smallest), sizeOf(info.largest), channels);
-  if (info.kind == Place::Kind::Folder) text += fmt::format("  files     {} JPEG, {} PNG\n", info.jpeg, info.png);
+  if (info.kind == Source::Kind::Folder) text += fmt::format("  files     {} JPEG, {} PNG\n", info.jpeg, info.png);
   if (info.unreadable > 0)
     text += fmt::format("  unread    {} files at least: see `expc data verify {}`\n", info.unreadable, path);
   if (info.checksum) text += fmt::format("  checksum  {:016x}\n", *info.checksum);
@@ -184,7 +184,7 @@ llvm::json::Object infoJson(const std::string& path, const dataset::Info& info, 
                          {"largest", shapeJson(info.largest)},
                          {"digest", digest},
                          {"classes", std::move(classes)}};
-  if (info.kind == Place::Kind::Folder)
+  if (info.kind == Source::Kind::Folder)
     out["files"] = llvm::json::Object{{"jpeg", info.jpeg}, {"png", info.png}, {"unreadable", info.unreadable}};
   if (info.checksum) out["checksum"] = fmt::format("{:016x}", *info.checksum);
   return out;

@@ -79,7 +79,7 @@ class Explainer {
     std::string text = fmt::format("point {}  {}\n", prepared_.writer->id(point), expand::labelOf(study_, point));
     expand::Assignment at(prepared_.selected);
     at.set(point);
-    at.settle();
+    at.resolve();
     const check::Use& use = study_.uses[at.use()];
     std::vector<std::pair<std::string, std::string>> rows;
     for (unsigned i = 0; i < study_.workload->parameters.size(); ++i) {
@@ -123,7 +123,7 @@ class Explainer {
     if (!rule.because.empty()) text += fmt::format("  because \"{}\"\n", rule.because);
     expand::Assignment at(prepared_.selected);
     at.set(levels);
-    at.settle();
+    at.resolve();
     for (unsigned parameter : rule.parameters) {
       const check::Value* value = at.value(parameter);
       text += fmt::format("    {} {}\n", study_.workload->parameters[parameter].name,

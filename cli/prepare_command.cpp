@@ -160,7 +160,7 @@ llvm::Error prepareImages(const PrepareOptions& options, const Downloads& downlo
   fs::create_directories(to);
   for (size_t i = 0; i < sources.size(); ++i)
     if (auto error = copy(sources[i], (to / kImages[i]).string())) return error;
-  auto sets = data::open({.kind = data::Place::Kind::Mnist, .path = to.string(), .count = 0});
+  auto sets = data::open({.kind = data::Source::Kind::Mnist, .path = to.string(), .count = 0});
   if (!sets) return sets.takeError();
   auto digest = digestOf(to.string());
   if (!digest) return digest.takeError();

@@ -58,7 +58,7 @@ studyBody       : LEFT_BRACE studyItem* RIGHT_BRACE;
 studyItem       : workloadUse | factorDecl | letDecl | ruleDecl | measureDecl | metricDecl | compareDecl | controlDecl
                 | criterionDecl | confidenceDecl | designDecl | tableDecl | plotDecl | presetDecl;
 workloadUse     : WORKLOAD name (ASSIGN name)? arguments?;
-factorDecl      : FACTOR factorName IN value factorClause*;
+factorDecl      : FACTOR factorName (IN value)? factorClause*;
 factorClause    : BASELINE value | WHEN condition;
 measureDecl     : MEASURE words;
 compareDecl     : COMPARE word ASSIGN condition OVER factorName (AGAINST value)? (ALLOW word)?;

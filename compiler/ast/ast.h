@@ -304,9 +304,9 @@ struct WorkloadUse {
 /// parentheses into one such identifier.
 struct FactorDecl : Declaration {
   std::vector<Identifier> parts;  // the parameters of a lockstep factor; empty for a simple one
-  ExprPtr levels;
-  ExprPtr baseline;  // may be null
-  ExprPtr when;      // may be null
+  ExprPtr levels;                 // null: all levels of the parameter's type
+  ExprPtr baseline;               // may be null
+  ExprPtr when;                   // may be null
 };
 
 /// `measure step_time, loss`: metrics to measure beside those that something reads.

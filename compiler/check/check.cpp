@@ -58,7 +58,7 @@ Program check(source::SourceManager& sources, load::Modules modules, diag::Emitt
     program.studies.push_back(std::move(study));
   }
   checkReferencesUsed(context, *scope.ast);
-  program.names.settle();
+  program.names.sort();
   return program;
 }
 

@@ -72,7 +72,7 @@ struct StudyScope {
   diag::Emitter& emitter = context.emitter;
 
   /// The context of an expression inside the study. `system`: it may read the machine.
-  Place place(bool system = false) { return {&scope, &study.workload->parameters, &lets, &study, system}; }
+  ExpressionScope place(bool system = false) { return {&scope, &study.workload->parameters, &lets, &study, system}; }
   Expressions& expressions() { return context.expressions; }
   /// Fills `lets` from the declaration.
   void declareLets();
@@ -87,6 +87,9 @@ struct StudyScope {
   bool allowed(const Value& value, unsigned parameter, source::Range range, std::string_view what);
   /// The index of the declared level that `expr` denotes.
   std::optional<unsigned> level(const ast::Expr& expr, unsigned factor, std::string_view what);
+  /// The same where `name` stands for the factor: for a lockstep factor it may be a part, and the value is that part's.
+  std::optional<unsigned> levelByPart(const ast::Identifier& name, const ast::Expr& expr, unsigned factor,
+                                      std::string_view what);
   /// Expressions::refused for names of this study.
   bool refused(const ast::Identifier& word, std::initializer_list<SymbolKind> kinds) {
     return expressions().refused(word, place(), kinds);
@@ -138,7 +141,7 @@ std::optional<Command> checkCommand(Context& context, const ast::WorkloadDecl& d
                                     ModuleScope& scope);
 
 /// Checks one rule of a workload or a study.
-std::optional<Rule> checkRule(Context& context, const ast::RuleDecl& declaration, Place place);
+std::optional<Rule> checkRule(Context& context, const ast::RuleDecl& declaration, ExpressionScope place);
 /// Adds the factors, the choice between several workloads first, and refuses activities that depend on
 /// themselves.
 void checkFactors(StudyContext& context);

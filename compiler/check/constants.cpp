@@ -8,6 +8,7 @@
 namespace expc::check {
 namespace {
 
+EXPC_DIAGNOSTIC(RangeEndMissed, Warning, "the range ends at {0}: no step reaches {1}");
 EXPC_DIAGNOSTIC(NotConstant, Error, "{0} must be constant");
 
 // Limit on the levels of one factor.
@@ -62,7 +63,7 @@ std::optional<Value> Expressions::valueOf(const Formula& formula, std::string_vi
   return emitter_.refuse(formula.range, NotConstant, what);
 }
 
-std::optional<Value> Expressions::constant(const ast::Expr& expr, const Place& place, const Type& expected,
+std::optional<Value> Expressions::constant(const ast::Expr& expr, const ExpressionScope& place, const Type& expected,
                                            std::string_view what) {
   FormulaPtr formula = asNumber(build(expr, place, &expected), expected);
   // An expected Error comes from a type that was refused; the value cannot be judged, but its names were looked
@@ -71,14 +72,14 @@ std::optional<Value> Expressions::constant(const ast::Expr& expr, const Place& p
   return valueOf(*formula, what);
 }
 
-std::optional<Value> Expressions::number(const ast::Expr& expr, const Place& place, std::string_view what) {
+std::optional<Value> Expressions::number(const ast::Expr& expr, const ExpressionScope& place, std::string_view what) {
   FormulaPtr formula = build(expr, place);
   if (formula->type.isError() || !want(*formula, Type::Kind::Number, what)) return std::nullopt;
   return valueOf(*formula, what);
 }
 
-std::optional<Expressions::Levels> Expressions::levels(const ast::Expr& expr, const Place& place, const Type& expected,
-                                                       std::string_view what) {
+std::optional<Expressions::Levels> Expressions::levels(const ast::Expr& expr, const ExpressionScope& place,
+                                                       const Type& expected, std::string_view what) {
   Levels result;
   const auto add = [&](const ast::Expr& element, bool as_written) {
     auto value = constant(element, place, expected, what);
@@ -108,6 +109,8 @@ std::optional<Expressions::Levels> Expressions::levels(const ast::Expr& expr, co
     auto values = enumerateRange(*lower, upper ? &*upper : nullptr, step ? &*step : nullptr, range->geometric,
                                  expr.range, kMaxLevels, emitter_);
     if (!values) return std::nullopt;
+    if (upper && values->back() != *upper)
+      emitter_.emit(range->upper->range, RangeEndMissed, values->back().toString(), upper->toString());
     // `declared` gets the range as one text; each level gets its value as a label.
     for (Value& value : *values) {
       if (!allows(value, expr.range, expected, std::nullopt, what)) return std::nullopt;

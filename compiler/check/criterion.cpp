@@ -1,6 +1,6 @@
 // Criteria. The order of steps matters: the subject's pins bind factors first, then quantifiers bind the others
-// (`*` the rest), then conditions `factor == level` do; what is still unbound makes the criterion silent about
-// that factor. The bound comes last, since its unit is the subject's.
+// (`*` the rest), then conditions `factor == level` do, then factors with one level to ask about. A factor that is
+// still unbound makes the criterion silent. The bound comes last, since its unit is the subject's.
 
 #include <algorithm>
 
@@ -17,6 +17,7 @@ EXPC_DIAGNOSTIC(EmptyBand, Error, "the band {0}..{1} holds nothing");
 EXPC_DIAGNOSTIC(ConfidenceRange, Error, "a confidence lies between 50% and 100%, both excluded, not at {0}");
 EXPC_DIAGNOSTIC(EqualityWithConfidence, Error,
                 "'{0}' varies from trial to trial, so no interval ever equals one value");
+EXPC_DIAGNOSTIC(EveryTrial, Warning, "without a confidence '{0}' must hold in every pair of trials");
 EXPC_DIAGNOSTIC(UnreachableBound, Error, "{0} can never be {1}");
 EXPC_DIAGNOSTIC(NotPublished, Error, "the reference '{0}' publishes no '{1}'");
 EXPC_DIAGNOSTIC(CriterionShape, Error, "the criterion '{0}' {1}");
@@ -53,6 +54,7 @@ struct CriterionChecker {
         if (*part) context.expressions().lookUp(**part, context.place());
       return std::nullopt;
     }
+    pinOnlyLevels();
     silent();
     if (criterion.infeasible)
       infeasible();
@@ -62,6 +64,7 @@ struct CriterionChecker {
       bound();
     confidence();
     if (context.context.problems() != before) return std::nullopt;
+    if (noisy() && !criterion.confidence && !declaration.always.isValid()) everyTrial();
     return std::move(criterion);
   }
 
@@ -87,7 +90,10 @@ struct CriterionChecker {
     const ast::Identifier* word = wordOf(*expr);
     if (!word)
       return emitter.build(expr->range, CriterionShape, criterion.name, "must judge a metric or a comparison")
-          .note({}, "write its name, and '[factor = level]' to look at one level")
+          .note({}, "{}",
+                std::holds_alternative<ast::CallExpr>(expr->node)
+                    ? "write its name alone; with a confidence the claim is about the median over trials"
+                    : "write its name, and '[factor = level]' to look at one level")
           .refuse();
     const auto subject = context.subject(*word);
     if (subject) {
@@ -106,15 +112,14 @@ struct CriterionChecker {
     if (!selector.name)
       return emitter.emit(selector.value->range, CriterionShape, criterion.name,
                           "has a selector that is not 'factor = level'");
-    if (const auto factor = context.factor(*selector.name))
-      return pinAt(*factor, selector.name->range, *selector.value);
+    if (const auto factor = context.factor(*selector.name)) return pinAt(*factor, *selector.name, *selector.value);
     unknown = true;
   }
 
   /// Pins a factor to a level, and reports a comparison that would compare that level with itself.
-  void pinAt(unsigned factor, source::Range range, const ast::Expr& value) {
-    if (!bind(factor, range)) return;
-    auto level = context.level(value, factor, "the level");
+  void pinAt(unsigned factor, const ast::Identifier& name, const ast::Expr& value) {
+    if (!bind(factor, name.range)) return;
+    auto level = context.levelByPart(name, value, factor, "the level");
     if (!level) return;
     criterion.pins.push_back({factor, *level});
     // `previous` has no partner at the first level.
@@ -187,7 +192,7 @@ struct CriterionChecker {
     const ast::Identifier* word = binary->op == ast::BinaryOp::Equal ? wordOf(*binary->left) : nullptr;
     const int factor = word ? study.findFactor(word->name) : -1;
     if (factor < 0 || bound_at[factor].isValid()) return;
-    pinAt(static_cast<unsigned>(factor), word->range, *binary->right);
+    pinAt(static_cast<unsigned>(factor), *word, *binary->right);
   }
 
   /// The number of parts of `a and b and …` that are the word `feasible`.
@@ -201,7 +206,7 @@ struct CriterionChecker {
   /// Checks the condition of a quantifier. `feasible` is taken out of it: it is a property of the criterion,
   /// which only a part of a conjunction can be.
   void where(const ast::Quantifier& declared, Quantifier& quantifier, const std::vector<bool>& known) {
-    Place place = context.place();
+    ExpressionScope place = context.place();
     unsigned feasible = 0;
     place.feasible = &feasible;
     quantifier.where = context.expressions().condition(*declared.where, place, "the condition of 'where'");
@@ -226,6 +231,21 @@ struct CriterionChecker {
     }
   }
 
+  /// Pins each unbound factor that leaves one level to ask about. A comparison has no value at the level it compares
+  /// with, so a factor with a baseline and one other level has one reading.
+  void pinOnlyLevels() {
+    for (unsigned factor = 0; factor < bound_at.size(); ++factor) {
+      if (bound_at[factor].isValid()) continue;
+      const size_t levels = study.factors[factor].levels.size();
+      std::optional<unsigned> without;
+      for (const Comparison* at = comparison(); at; at = at->inner ? &study.comparisons[*at->inner] : nullptr)
+        if (at->over == factor) without = at->previous ? 0 : at->against;
+      if (levels != (without ? 2 : 1)) continue;
+      bound_at[factor] = declaration.name.range;
+      criterion.pins.push_back({factor, without == 0u ? 1u : 0u});
+    }
+  }
+
   /// Reports factors for which the criterion says nothing: neither quantified nor pinned.
   void silent() {
     if (unknown) return;
@@ -237,16 +257,17 @@ struct CriterionChecker {
       if (!first) first = &study.factors[i];
     }
     if (names.empty()) return;
+    const std::string quantified = names.size() == 1 ? first->name : "*";
     auto builder = emitter.build(declaration.name.range, CriterionSilent, criterion.name, diag::list(names));
     if (declaration.subject && !first->levels.empty()) {
       // Suggest a level at which the comparison has a value: not its baseline.
       const size_t last = first->levels.size() - 1;
       const bool before_it = first->baseline == last && last > 0;
       builder.note(declaration.subject->range,
-                   "quantify it, as in 'forall {}:', or select a level, as in '{}[{} = {}]'", first->name,
-                   subjectName(), first->name, first->levels[before_it ? last - 1 : last].label);
+                   "quantify it, as in 'forall {}:', or select a level, as in '{}[{} = {}]'", quantified, subjectName(),
+                   first->name, first->levels[before_it ? last - 1 : last].label);
     } else {
-      builder.note({}, "quantify it, as in 'forall {}:', or write 'forall *'", first->name);
+      builder.note({}, "quantify it, as in 'forall {}:'", quantified);
     }
     builder.emit();
   }
@@ -391,13 +412,28 @@ struct CriterionChecker {
         .emit();
   }
 
+  /// Whether the subject varies from trial to trial and the claim is no equality.
+  bool noisy() const {
+    const bool equal = !criterion.like && criterion.bound.relation == Relation::Equal;
+    return !criterion.infeasible && !metric().exact && !equal;
+  }
+
+  /// Warns that a claim about a noisy comparison does not ask for an interval: `always` says so on purpose.
+  void everyTrial() {
+    if (!comparison() || criterion.like) return;
+    const source::Range end{declaration.range.file, declaration.range.end, declaration.range.end};
+    emitter.build(declaration.name.range, EveryTrial, criterion.name)
+        .note({}, "a claim about the effect ends with a confidence, as in 'with confidence 95%'")
+        .fix(end, " always")
+        .emit();
+  }
+
   /// Sets the confidence: the criterion's own, else that of the study if the subject is noisy and `always` is
   /// not written.
   void confidence() {
     const bool equal = !criterion.like && criterion.bound.relation == Relation::Equal;
     if (!declaration.confidence) {
-      const bool noisy = !criterion.infeasible && !metric().exact && !equal;
-      if (!context.confidence || !noisy || declaration.always.isValid()) return;
+      if (!context.confidence || !noisy() || declaration.always.isValid()) return;
       criterion.confidence = context.confidence;
       // Reports show the text, so it names the inherited confidence too.
       criterion.text += fmt::format(" with confidence {:g}%", *context.confidence * 100);

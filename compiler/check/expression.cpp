@@ -82,7 +82,7 @@ FormulaPtr Expressions::make(Formula formula) {
   return constantOf(std::get<Value>(std::move(outcome)), formula.type, formula.range);
 }
 
-FormulaPtr Expressions::build(const ast::Expr& expr, const Place& place, const Type* expected) {
+FormulaPtr Expressions::build(const ast::Expr& expr, const ExpressionScope& place, const Type* expected) {
   if (auto* node = std::get_if<ast::NumberLiteral>(&expr.node)) return literal(*node, expr.range, place);
   if (auto* node = std::get_if<ast::StringLiteral>(&expr.node)) return text(*node, expr.range, place, expected);
   if (auto* node = std::get_if<ast::BoolLiteral>(&expr.node))
@@ -123,7 +123,7 @@ std::optional<Unit> Expressions::unit(std::string_view name, ModuleScope& scope,
   });
 }
 
-FormulaPtr Expressions::unitBelow(const ast::Expr& expr, const Place& place) {
+FormulaPtr Expressions::unitBelow(const ast::Expr& expr, const ExpressionScope& place) {
   const ast::Identifier* word = wordOf(expr);
   if (!word || namesValue(expr, place)) return nullptr;
   const auto one = unit(word->name, *place.module);
@@ -131,7 +131,7 @@ FormulaPtr Expressions::unitBelow(const ast::Expr& expr, const Place& place) {
              : nullptr;
 }
 
-FormulaPtr Expressions::literal(const ast::NumberLiteral& literal, source::Range range, const Place& place) {
+FormulaPtr Expressions::literal(const ast::NumberLiteral& literal, source::Range range, const ExpressionScope& place) {
   bool refused = false;
   auto unit = this->unit(literal.unit, *place.module, &refused);
   if (refused) return error();
@@ -154,7 +154,7 @@ FormulaPtr Expressions::literal(const ast::NumberLiteral& literal, source::Range
   return constantOf(Value::number(*value, unit->dimension), Type::number(unit->dimension), range);
 }
 
-FormulaPtr Expressions::text(const ast::StringLiteral& literal, source::Range range, const Place& place,
+FormulaPtr Expressions::text(const ast::StringLiteral& literal, source::Range range, const ExpressionScope& place,
                              const Type* expected) {
   // A path is relative to the file that writes it; make it relative to the root file's folder.
   if (!expected || expected->kind != Type::Kind::Path)
@@ -163,13 +163,13 @@ FormulaPtr Expressions::text(const ast::StringLiteral& literal, source::Range ra
 }
 
 /// The index of a parameter in scope, or -1.
-static int findParameter(const Place& place, std::string_view name) {
+static int findParameter(const ExpressionScope& place, std::string_view name) {
   return place.parameters ? findNamed(*place.parameters, name) : -1;
 }
 
 /// The declaration that a parameter's name means in an editor: the factor of the study that varies it, else the
 /// workload's.
-static source::Range declarationOf(const Place& place, unsigned index) {
+static source::Range declarationOf(const ExpressionScope& place, unsigned index) {
   const Parameter& parameter = (*place.parameters)[index];
   if (place.study)
     for (const ast::FactorDecl& factor : place.study->declaration->factors)
@@ -177,14 +177,15 @@ static source::Range declarationOf(const Place& place, unsigned index) {
   return parameter.range;
 }
 
-bool Expressions::namesValue(const ast::Expr& expr, const Place& place) const {
+bool Expressions::namesValue(const ast::Expr& expr, const ExpressionScope& place) const {
   const ast::Identifier* word = wordOf(expr);
   if (!word) return !std::holds_alternative<ast::CallExpr>(expr.node);
   return findParameter(place, word->name) >= 0 || (place.metrics && place.metrics->declares(word->name)) ||
          (place.lets && place.lets->contains(word->name)) || place.module->lets.contains(word->name);
 }
 
-FormulaPtr Expressions::name(const ast::NameExpr& name, source::Range range, const Place& place, const Type* expected) {
+FormulaPtr Expressions::name(const ast::NameExpr& name, source::Range range, const ExpressionScope& place,
+                             const Type* expected) {
   if (name.name.parts.size() > 1) return qualified(name, range, place);
   const ast::Identifier& word = name.name.parts.at(0);
   // `feasible` is not evaluated here: it counts as true, and the criterion remembers that it was asked.
@@ -213,7 +214,7 @@ FormulaPtr Expressions::name(const ast::NameExpr& name, source::Range range, con
   return error();
 }
 
-FormulaPtr Expressions::qualified(const ast::NameExpr& name, source::Range range, const Place& place) {
+FormulaPtr Expressions::qualified(const ast::NameExpr& name, source::Range range, const ExpressionScope& place) {
   const auto& parts = name.name.parts;
   // `system.gpus`, `record.field` or `module.let`.
   if (parts[0].name == "system") return systemProperty(name.name, range, place);
@@ -222,10 +223,15 @@ FormulaPtr Expressions::qualified(const ast::NameExpr& name, source::Range range
   if (!module) return error();
   FormulaPtr named = parts.size() == 2 ? letOf(module->lets, parts[1], range, {module}) : nullptr;
   if (named) return named;
+  if (module->enums.contains(parts[1].name))
+    return error(emitter_.build(parts[1].range, diag::UnknownName, "value", parts[1].name, "")
+                     .note({}, "it is an enum; 'factor {}' without 'in' has all of its levels", parts[1].name)
+                     .refuse());
   return error(unknownName(emitter_, "value", parts[1], namesOf(module->lets)));
 }
 
-FormulaPtr Expressions::systemProperty(const ast::QualifiedName& name, source::Range range, const Place& place) {
+FormulaPtr Expressions::systemProperty(const ast::QualifiedName& name, source::Range range,
+                                       const ExpressionScope& place) {
   std::string property = joined(name, 1);
   int index = findSystemProperty(property);
   if (index < 0)
@@ -257,7 +263,7 @@ ModuleScope* Expressions::module(const ast::Identifier& word, ModuleScope& scope
   return nullptr;
 }
 
-void Expressions::unknown(const ast::Identifier& word, const Place& place) {
+void Expressions::unknown(const ast::Identifier& word, const ExpressionScope& place) {
   const Study* study = place.study;
   const int comparison = study ? study->findComparison(word.name) : -1;
   const int metric = study && study->workload ? study->workload->findMetric(word.name) : -1;
@@ -274,6 +280,12 @@ void Expressions::unknown(const ast::Identifier& word, const Place& place) {
   if (findUnit(word.name) || place.module->units.contains(word.name)) {
     emitter_.build(word.range, diag::UnknownName, "name", word.name, "")
         .note({}, "it is a unit: one is written '1{}'", word.name)
+        .emit();
+    return;
+  }
+  if (place.siblings && named(*place.siblings, word.name)) {
+    emitter_.build(word.range, diag::UnknownName, "name", word.name, "")
+        .note({}, "a default is a constant, so it reads no other parameter")
         .emit();
     return;
   }
@@ -294,7 +306,8 @@ void Expressions::unknown(const ast::Identifier& word, const Place& place) {
   });
 }
 
-bool Expressions::refused(const ast::Identifier& word, const Place& place, std::initializer_list<SymbolKind> kinds) {
+bool Expressions::refused(const ast::Identifier& word, const ExpressionScope& place,
+                          std::initializer_list<SymbolKind> kinds) {
   // The declarations in which the name may have been refused: the study and its workloads.
   std::vector<source::Range> owners = {place.workload};
   if (place.study) owners = {place.study->range};
@@ -332,7 +345,7 @@ FormulaPtr Expressions::level(const ast::Identifier& word, const EnumType& type)
   return constantOf(Value::level(type, static_cast<unsigned>(index)), Type::of(type), word.range);
 }
 
-FormulaPtr Expressions::variant(const ast::CallExpr& call, source::Range range, const Place& place,
+FormulaPtr Expressions::variant(const ast::CallExpr& call, source::Range range, const ExpressionScope& place,
                                 const Type* expected) {
   // A call is a level with a payload if an enum is expected, or else a function. `choose`, `max` and `min` may
   // yield an enum too, so they are tried first, unless the enum has a level of that name.
@@ -396,7 +409,7 @@ bool Expressions::tooDeep(source::Range range) {
   return true;
 }
 
-FormulaPtr Expressions::metric(const ast::Identifier& word, const Place& place, bool series) {
+FormulaPtr Expressions::metric(const ast::Identifier& word, const ExpressionScope& place, bool series) {
   // Finding a derived metric may declare it first, which recurses.
   if (tooDeep(word.range)) return error();
   ++let_depth_;
@@ -426,7 +439,7 @@ FormulaPtr Expressions::metric(const ast::Identifier& word, const Place& place, 
   return make(std::move(formula));
 }
 
-FormulaPtr Expressions::epochsTo(const ast::CallExpr& call, source::Range range, const Place& place) {
+FormulaPtr Expressions::epochsTo(const ast::CallExpr& call, source::Range range, const ExpressionScope& place) {
   // The argument must be `series RELATION constant`.
   auto* condition = call.arguments.size() == 1 ? std::get_if<ast::BinaryExpr>(&call.arguments[0].value->node) : nullptr;
   const ast::Identifier* word = condition && relationOf(opOf(condition->op)) ? wordOf(*condition->left) : nullptr;
@@ -443,18 +456,18 @@ FormulaPtr Expressions::epochsTo(const ast::CallExpr& call, source::Range range,
   return make(Formula::Op::EpochsTo, Type::number(), range, {std::move(bound)});
 }
 
-FormulaPtr Expressions::refused(const ast::CallExpr& call, const Place& place, diag::Refusal refusal) {
+FormulaPtr Expressions::refused(const ast::CallExpr& call, const ExpressionScope& place, diag::Refusal refusal) {
   for (const ast::CallArgument& argument : call.arguments) lookUp(*argument.value, place);
   return error(refusal);
 }
 
-void Expressions::lookUp(const ast::Expr& expr, const Place& place) {
+void Expressions::lookUp(const ast::Expr& expr, const ExpressionScope& place) {
   const Type unknown = Type::error();
   build(expr, place, &unknown);
 }
 
 FormulaPtr Expressions::letOf(NameMap<LetEntry>& lets, const ast::Identifier& word, source::Range range,
-                              const Place& place) {
+                              const ExpressionScope& place) {
   const auto found = lets.find(word.name);
   if (found == lets.end()) return nullptr;
   note(word.range, found->second.declaration->name.range);
@@ -462,7 +475,7 @@ FormulaPtr Expressions::letOf(NameMap<LetEntry>& lets, const ast::Identifier& wo
   return named->looks_up && !place.lookups ? misplacedLookup(word.name, range) : at(named, range);
 }
 
-FormulaPtr Expressions::let(LetEntry& entry, const Place& place) {
+FormulaPtr Expressions::let(LetEntry& entry, const ExpressionScope& place) {
   if (entry.state == LetEntry::State::Done) return entry.formula;
   const ast::Identifier& word = entry.declaration->name;
   // It reads itself, directly or through others.
@@ -474,7 +487,7 @@ FormulaPtr Expressions::let(LetEntry& entry, const Place& place) {
   if (tooDeep(word.range)) return error();
   entry.state = LetEntry::State::Active;
   ++let_depth_;
-  Place inside = place;
+  ExpressionScope inside = place;
   // A let may be used in places where a machine must not matter.
   inside.system = false;
   if (!entry.declaration->value) {

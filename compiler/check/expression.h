@@ -70,7 +70,7 @@ class Expressions {
   /// Builds a formula; never null, of type Error after a report. `expected` gives bare words and strings their
   /// meaning (an enum level, a path). Whether the result agrees with it is left to the caller. An expected type
   /// Error means that the type is unknown: names are looked up, and unknown ones are not reported.
-  FormulaPtr build(const ast::Expr& expr, const Place& place, const Type* expected = nullptr);
+  FormulaPtr build(const ast::Expr& expr, const ExpressionScope& place, const Type* expected = nullptr);
 
   /// A unit by its name in a file: built in, declared there, or declared in a file that it imports. `refused`
   /// is set if its declaration was refused.
@@ -78,16 +78,17 @@ class Expressions {
 
   /// The formula of a `let` or a unit. Builds it at its first use, or when it is declared, so that its mistakes
   /// are reported in any case.
-  FormulaPtr let(LetEntry& entry, const Place& place);
+  FormulaPtr let(LetEntry& entry, const ExpressionScope& place);
 
   /// A boolean formula, or null after a report. `what` names it in messages.
-  FormulaPtr condition(const ast::Expr& expr, const Place& place, std::string_view what);
+  FormulaPtr condition(const ast::Expr& expr, const ExpressionScope& place, std::string_view what);
 
   /// A constant of type `expected`, or nothing after a report. `what` names it: "the baseline".
-  std::optional<Value> constant(const ast::Expr& expr, const Place& place, const Type& expected, std::string_view what);
+  std::optional<Value> constant(const ast::Expr& expr, const ExpressionScope& place, const Type& expected,
+                                std::string_view what);
 
   /// A constant number of any dimension, or nothing after a report.
-  std::optional<Value> number(const ast::Expr& expr, const Place& place, std::string_view what);
+  std::optional<Value> number(const ast::Expr& expr, const ExpressionScope& place, std::string_view what);
 
   /// Levels with their labels, and `declared`: the texts as written, where a range stays one text ("1..4").
   struct Levels {
@@ -95,7 +96,8 @@ class Expressions {
     std::vector<std::string> declared;
   };
   /// The levels that a set, a range or a single value stands for; nothing after a report.
-  std::optional<Levels> levels(const ast::Expr& expr, const Place& place, const Type& expected, std::string_view what);
+  std::optional<Levels> levels(const ast::Expr& expr, const ExpressionScope& place, const Type& expected,
+                               std::string_view what);
 
   /// The scope in which the last part of `name` is declared: that of the module before the dot, or `scope`
   /// itself. Null after a report.
@@ -110,14 +112,15 @@ class Expressions {
 
   /// The cell of a column in the table of `place`, as a value of `type`; of type Error after reporting that
   /// there is no such column. `in_quotes`: whether `range` lies inside quotes.
-  FormulaPtr cell(const std::string& column, source::Range range, bool in_quotes, const Place& place, const Type& type);
+  FormulaPtr cell(const std::string& column, source::Range range, bool in_quotes, const ExpressionScope& place,
+                  const Type& type);
 
   /// Notes what the names in an expression mean when its type is unknown.
-  void lookUp(const ast::Expr& expr, const Place& place);
+  void lookUp(const ast::Expr& expr, const ExpressionScope& place);
 
   /// Whether a name that was not found was declared all the same, in the study or workload of `place`, and
   /// refused there (which was reported). If so, its use is noted and counted.
-  bool refused(const ast::Identifier& word, const Place& place, std::initializer_list<SymbolKind> kinds);
+  bool refused(const ast::Identifier& word, const ExpressionScope& place, std::initializer_list<SymbolKind> kinds);
   /// The number of uses of refused declarations.
   size_t refusals() const { return refusals_; }
   /// Counts a refusal whose cause was reported elsewhere.
@@ -140,54 +143,57 @@ class Expressions {
 
  private:
   // One function for each kind of expression, in literals, names, calls, operators and composites.
-  FormulaPtr literal(const ast::NumberLiteral& literal, source::Range range, const Place& place);
-  FormulaPtr text(const ast::StringLiteral& literal, source::Range range, const Place& place, const Type* expected);
-  FormulaPtr name(const ast::NameExpr& name, source::Range range, const Place& place, const Type* expected);
-  FormulaPtr qualified(const ast::NameExpr& name, source::Range range, const Place& place);
+  FormulaPtr literal(const ast::NumberLiteral& literal, source::Range range, const ExpressionScope& place);
+  FormulaPtr text(const ast::StringLiteral& literal, source::Range range, const ExpressionScope& place,
+                  const Type* expected);
+  FormulaPtr name(const ast::NameExpr& name, source::Range range, const ExpressionScope& place, const Type* expected);
+  FormulaPtr qualified(const ast::NameExpr& name, source::Range range, const ExpressionScope& place);
   FormulaPtr level(const ast::Identifier& word, const EnumType& type);
   /// A call: a level with a payload, or one of the functions below.
-  FormulaPtr variant(const ast::CallExpr& call, source::Range range, const Place& place, const Type* expected);
-  FormulaPtr choose(const ast::CallExpr& call, source::Range range, const Place& place, const Type* expected);
-  FormulaPtr extreme(const ast::CallExpr& call, source::Range range, const Place& place);
-  FormulaPtr lookup(const ast::CallExpr& call, source::Range range, const Place& place);
+  FormulaPtr variant(const ast::CallExpr& call, source::Range range, const ExpressionScope& place,
+                     const Type* expected);
+  FormulaPtr choose(const ast::CallExpr& call, source::Range range, const ExpressionScope& place, const Type* expected);
+  FormulaPtr extreme(const ast::CallExpr& call, source::Range range, const ExpressionScope& place);
+  FormulaPtr lookup(const ast::CallExpr& call, source::Range range, const ExpressionScope& place);
   /// Whether a function is called with positional arguments of the right number (`fits`). Otherwise reports
   /// what the call should have (`number`), or what each argument should be (`each`).
   bool takes(const ast::CallExpr& call, source::Range range, bool fits, std::string_view number, std::string_view each);
   /// Whether a value of the function `word` agrees with the first one, `first`; `type` becomes the type of all.
   bool alike(const Formula& value, const Formula*& first, Type& type, std::string_view word);
-  FormulaPtr column(const ast::CallExpr& call, source::Range range, const Place& place, const Type* expected);
+  FormulaPtr column(const ast::CallExpr& call, source::Range range, const ExpressionScope& place, const Type* expected);
   /// A metric read by a derived metric; null if no metric has the name. `series`: a series is wanted.
-  FormulaPtr metric(const ast::Identifier& word, const Place& place, bool series);
-  FormulaPtr epochsTo(const ast::CallExpr& call, source::Range range, const Place& place);
+  FormulaPtr metric(const ast::Identifier& word, const ExpressionScope& place, bool series);
+  FormulaPtr epochsTo(const ast::CallExpr& call, source::Range range, const ExpressionScope& place);
   /// Refuses a function of files outside of estimates.
   FormulaPtr misplacedLookup(std::string_view name, source::Range range);
   /// The value of the `let` of this name among `lets`, at the place of its use; null if there is none.
-  FormulaPtr letOf(NameMap<LetEntry>& lets, const ast::Identifier& word, source::Range range, const Place& place);
+  FormulaPtr letOf(NameMap<LetEntry>& lets, const ast::Identifier& word, source::Range range,
+                   const ExpressionScope& place);
   /// Whether names are defined by each other in too long a chain; reports it.
   bool tooDeep(source::Range range);
-  FormulaPtr unary(const ast::UnaryExpr& unary, source::Range range, const Place& place);
-  FormulaPtr binary(const ast::BinaryExpr& binary, source::Range range, const Place& place);
-  FormulaPtr coalesce(const ast::BinaryExpr& binary, source::Range range, const Place& place);
-  FormulaPtr sequence(const std::vector<ast::ExprPtr>& elements, source::Range range, const Place& place,
+  FormulaPtr unary(const ast::UnaryExpr& unary, source::Range range, const ExpressionScope& place);
+  FormulaPtr binary(const ast::BinaryExpr& binary, source::Range range, const ExpressionScope& place);
+  FormulaPtr coalesce(const ast::BinaryExpr& binary, source::Range range, const ExpressionScope& place);
+  FormulaPtr sequence(const std::vector<ast::ExprPtr>& elements, source::Range range, const ExpressionScope& place,
                       const Type* expected, bool tuple);
-  FormulaPtr record(const std::vector<ast::CallArgument>& fields, source::Range range, const Place& place,
+  FormulaPtr record(const std::vector<ast::CallArgument>& fields, source::Range range, const ExpressionScope& place,
                     const Type* expected);
-  FormulaPtr field(const ast::NameExpr& name, source::Range range, const Place& place);
-  FormulaPtr systemProperty(const ast::QualifiedName& name, source::Range range, const Place& place);
-  FormulaPtr equality(const ast::BinaryExpr& binary, source::Range range, const Place& place);
-  FormulaPtr membership(const ast::BinaryExpr& binary, source::Range range, const Place& place);
-  FormulaPtr range(FormulaPtr value, const ast::RangeExpr& range, source::Range where, const Place& place);
-  FormulaPtr arithmetic(const ast::BinaryExpr& binary, source::Range range, const Place& place);
+  FormulaPtr field(const ast::NameExpr& name, source::Range range, const ExpressionScope& place);
+  FormulaPtr systemProperty(const ast::QualifiedName& name, source::Range range, const ExpressionScope& place);
+  FormulaPtr equality(const ast::BinaryExpr& binary, source::Range range, const ExpressionScope& place);
+  FormulaPtr membership(const ast::BinaryExpr& binary, source::Range range, const ExpressionScope& place);
+  FormulaPtr range(FormulaPtr value, const ast::RangeExpr& range, source::Range where, const ExpressionScope& place);
+  FormulaPtr arithmetic(const ast::BinaryExpr& binary, source::Range range, const ExpressionScope& place);
 
   /// `row` as a divisor, if it names no value: one of the unit. Null if there is no such unit.
-  FormulaPtr unitBelow(const ast::Expr& expr, const Place& place);
+  FormulaPtr unitBelow(const ast::Expr& expr, const ExpressionScope& place);
   /// Whether an expression has a meaning without an expected type: a parameter, metric or `let`, unlike a bare
   /// level.
-  bool namesValue(const ast::Expr& expr, const Place& place) const;
+  bool namesValue(const ast::Expr& expr, const ExpressionScope& place) const;
   /// Reports an unknown name, with a note on what it is instead.
-  void unknown(const ast::Identifier& word, const Place& place);
+  void unknown(const ast::Identifier& word, const ExpressionScope& place);
   /// Looks up the names in the arguments of a refused call.
-  FormulaPtr refused(const ast::CallExpr& call, const Place& place, diag::Refusal refusal = {});
+  FormulaPtr refused(const ast::CallExpr& call, const ExpressionScope& place, diag::Refusal refusal = {});
   /// Whether a formula has this kind of type; reports one that has not. Type Error passes.
   bool want(const Formula& formula, Type::Kind kind, std::string_view what);
   /// The value of a formula that must be constant.
@@ -224,14 +230,14 @@ Formula::Op opOf(ast::BinaryOp op);
 struct Context;
 
 /// The metrics that a workload or a study derives from others. Each is declared when something reads it,
-/// wherever it stands; while one is declared, its expression finds the others through Place::metrics.
+/// wherever it stands; while one is declared, its expression finds the others through ExpressionScope::metrics.
 struct DerivedMetrics {
   Context& context;
   const std::vector<ast::MetricDecl>& declared;
   /// The measured metrics; gets the derived ones appended.
   std::vector<Metric>& metrics;
   /// The context of the expressions.
-  Place place;
+  ExpressionScope place;
   std::vector<LetEntry::State> states = std::vector<LetEntry::State>(declared.size());
   /// The index of the one that is being declared.
   size_t current = 0;

@@ -13,6 +13,7 @@ namespace expc::check {
 namespace {
 
 EXPC_DIAGNOSTIC(FactorIsArgument, Error, "'{0}' is both an argument and a factor");
+EXPC_DIAGNOSTIC(NoLevels, Error, "the factor '{0}' has no levels");
 EXPC_DIAGNOSTIC(DuplicateLevel, Error, "the level {0} of '{1}' is there twice");
 EXPC_DIAGNOSTIC(BaselineNotLevel, Error, "the baseline {0} is no level of '{1}'");
 EXPC_DIAGNOSTIC(LockstepShape, Error, "{0} must be a tuple of {1} values, as in {2}");
@@ -95,7 +96,7 @@ struct FactorChecker {
   /// Fills the levels; refuses repeated ones and ones that a workload does not accept.
   void levels() {
     std::string what = fmt::format("a level of '{}'", factor.name);
-    auto levels = context.levels(*declaration.levels, factor, what);
+    auto levels = declaration.levels ? context.levels(*declaration.levels, factor, what) : everyLevel();
     if (!levels) return;
     factor.declared = std::move(levels->declared);
     // Find repetitions by label first: a factor may have thousands of levels.
@@ -120,6 +121,32 @@ struct FactorChecker {
     }
   }
 
+  /// The levels of `factor precision`, without `in`: all that the parameter's type has.
+  std::optional<Expressions::Levels> everyLevel() {
+    const Parameter& parameter = study.workload->parameters[factor.parameters[0]];
+    const Type& type = parameter.type;
+    Expressions::Levels all;
+    const auto add = [&](Value value) {
+      all.declared.push_back(value.toString());
+      all.levels.push_back({{std::move(value)}, all.declared.back(), declaration.name.range});
+    };
+    if (!factor.lockstep() && type.kind == Type::Kind::Bool) {
+      add(Value::boolean(false));
+      add(Value::boolean(true));
+    } else if (!factor.lockstep() && type.kind == Type::Kind::Enum &&
+               std::ranges::all_of(type.enumeration->levels, &noFields)) {
+      for (unsigned at = 0; at < type.enumeration->levels.size(); ++at) add(Value::level(*type.enumeration, at));
+    } else {
+      return context.emitter.build(declaration.name.range, NoLevels, factor.name)
+          .note({},
+                "list them, as in 'factor {} in {{ 1, 2, 4 }}'; an enum or a bool has all of its levels without a list",
+                factor.name)
+          .refuse();
+    }
+    return all;
+  }
+  static bool noFields(const EnumType::Level& level) { return level.fields.empty(); }
+
   /// Whether every workload accepts the level's values.
   bool allowed(const Level& level, std::string_view what) {
     for (size_t i = 0; i < factor.parameters.size(); ++i)
@@ -140,7 +167,8 @@ struct FactorChecker {
       return;
     }
     context.emitter.build(declaration.baseline->range, BaselineNotLevel, labelOf(*baseline), factor.name)
-        .note(declaration.levels->range, "its levels are here")
+        .note(declaration.levels ? declaration.levels->range : factor.range, "its levels are {}",
+              diag::list(factor.declared))
         .emit();
   }
 
@@ -272,6 +300,33 @@ bool StudyScope::allowed(const Value& value, unsigned parameter, source::Range r
   });
 }
 
+/// The position of a parameter among those of a lockstep factor.
+static size_t partOf(const Factor& factor, unsigned parameter) {
+  return static_cast<size_t>(std::ranges::find(factor.parameters, parameter) - factor.parameters.begin());
+}
+
+/// Whether no two levels of a factor share the value of one of its parameters.
+static bool identifies(const Factor& factor, unsigned parameter) {
+  const size_t part = partOf(factor, parameter);
+  for (size_t i = 0; i < factor.levels.size(); ++i)
+    for (size_t j = 0; j < i; ++j)
+      if (factor.levels[i].values[part] == factor.levels[j].values[part]) return false;
+  return !factor.levels.empty();
+}
+
+std::optional<unsigned> StudyScope::levelByPart(const ast::Identifier& name, const ast::Expr& expr, unsigned index,
+                                                std::string_view what) {
+  const Factor& factor = study.factors[index];
+  if (name.name == factor.name || !factor.lockstep() || factor.levels.empty()) return level(expr, index, what);
+  const unsigned parameter = static_cast<unsigned>(study.workload->findParameter(name.name));
+  const auto value = expressions().constant(expr, place(), study.workload->parameters[parameter].type, what);
+  if (!value) return std::nullopt;
+  const auto found = std::ranges::find_if(
+      factor.levels, [&](const Level& one) { return one.values[partOf(factor, parameter)] == *value; });
+  const std::vector<Value> wanted = found == factor.levels.end() ? std::vector<Value>{*value} : found->values;
+  return levelOf(wanted, factor, expr.range, value->toString());
+}
+
 std::optional<unsigned> StudyScope::factor(const ast::Identifier& name) {
   if (const int index = study.findFactor(name.name); index >= 0) {
     note(name, study.factors[index].range);
@@ -284,9 +339,15 @@ std::optional<unsigned> StudyScope::factor(const ast::Identifier& name) {
   if (parameter < 0) return unknownName(emitter, "factor", name, namesOf(study.factors));
   note(name, study.workload->parameters[parameter].range);
   if (not_varied.contains(name.name)) return expressions().refuse();
+  // A part of a lockstep factor stands for the factor where its values tell the levels apart.
+  if (const int at = study.factor_of[parameter];
+      at >= 0 && identifies(study.factors[at], static_cast<unsigned>(parameter)))
+    return static_cast<unsigned>(at);
   auto builder = emitter.build(name.range, diag::UnknownName, "factor", name.name, "");
   if (const int at = study.factor_of[parameter]; at >= 0)
-    builder.note(study.factors[at].range, "it is varied in lockstep: write '{}'", study.factors[at].name);
+    builder.note(study.factors[at].range,
+                 "it is varied in lockstep, and several levels share a value of it: write '{}'",
+                 study.factors[at].name);
   else
     builder.note({}, "it is a parameter that this study does not vary");
   return builder.refuse();

@@ -101,7 +101,7 @@ void Names::note(source::Range range, source::Range declared) {
   occurrences_.push_back({range, *symbol, false});
 }
 
-void Names::settle() {
+void Names::sort() {
   const auto place = [](const Occurrence& one) {
     return std::tuple(one.range.file.index, one.range.begin, one.range.end, !one.declares, one.symbol);
   };

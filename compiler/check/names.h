@@ -76,11 +76,11 @@ struct Occurrence {
   bool declares = false;
 };
 
-/// The index. Filled by `declare` and `note`, then read after `settle`.
+/// The index. Filled by `declare` and `note`, then read after `sort`.
 class Names {
  public:
   const std::vector<Symbol>& symbols() const { return symbols_; }
-  /// All occurrences, sorted by file and place after `settle`.
+  /// All occurrences, sorted by file and place after `sort`.
   const std::vector<Occurrence>& occurrences() const { return occurrences_; }
 
   /// Adds everything that a file declares, whether or not the checker accepts it.
@@ -89,7 +89,7 @@ class Names {
   /// is.
   void note(source::Range range, source::Range declared);
   /// Sorts the occurrences and drops repetitions.
-  void settle();
+  void sort();
 
   /// The symbol whose declared name begins at `range`. The beginning of a file stands for the file itself.
   std::optional<unsigned> declaredAt(source::Range range) const;

@@ -76,14 +76,14 @@ bool Expressions::agree(FormulaPtr& left, FormulaPtr& right) {
       .refuse();
 }
 
-FormulaPtr Expressions::condition(const ast::Expr& expr, const Place& place, std::string_view what) {
+FormulaPtr Expressions::condition(const ast::Expr& expr, const ExpressionScope& place, std::string_view what) {
   Type boolean = Type::boolean();
   FormulaPtr formula = build(expr, place, &boolean);
   if (formula->type.isError() || !want(*formula, Type::Kind::Bool, what)) return nullptr;
   return formula;
 }
 
-FormulaPtr Expressions::unary(const ast::UnaryExpr& unary, source::Range range, const Place& place) {
+FormulaPtr Expressions::unary(const ast::UnaryExpr& unary, source::Range range, const ExpressionScope& place) {
   bool negate = unary.op == ast::UnaryOp::Negate;
   FormulaPtr operand = build(*unary.operand, place);
   if (!want(*operand, negate ? Type::Kind::Number : Type::Kind::Bool,
@@ -92,7 +92,7 @@ FormulaPtr Expressions::unary(const ast::UnaryExpr& unary, source::Range range, 
   return make(negate ? Op::Negate : Op::Not, operand->type, range, {operand});
 }
 
-FormulaPtr Expressions::binary(const ast::BinaryExpr& binary, source::Range range, const Place& place) {
+FormulaPtr Expressions::binary(const ast::BinaryExpr& binary, source::Range range, const ExpressionScope& place) {
   using enum ast::BinaryOp;
   const ast::BinaryOp op = binary.op;
   if (op == In || op == NotIn) return membership(binary, range, place);
@@ -107,7 +107,7 @@ FormulaPtr Expressions::binary(const ast::BinaryExpr& binary, source::Range rang
   return good ? make(opOf(op), Type::boolean(), range, {left, right}) : error();
 }
 
-FormulaPtr Expressions::coalesce(const ast::BinaryExpr& binary, source::Range range, const Place& place) {
+FormulaPtr Expressions::coalesce(const ast::BinaryExpr& binary, source::Range range, const ExpressionScope& place) {
   FormulaPtr left = build(*binary.left, place);
   // The right side may be a bare level of the left side's enum.
   FormulaPtr right = build(*binary.right, place, &left->type);
@@ -125,7 +125,7 @@ FormulaPtr Expressions::coalesce(const ast::BinaryExpr& binary, source::Range ra
   return make(Op::Coalesce, type, range, {left, right});
 }
 
-FormulaPtr Expressions::equality(const ast::BinaryExpr& binary, source::Range range, const Place& place) {
+FormulaPtr Expressions::equality(const ast::BinaryExpr& binary, source::Range range, const ExpressionScope& place) {
   const Op op = opOf(binary.op);
   FormulaPtr left, right;
   // A bare level gets its meaning from the other side's type, so build the side that names a value first.
@@ -149,7 +149,7 @@ FormulaPtr Expressions::equality(const ast::BinaryExpr& binary, source::Range ra
   return make(op, Type::boolean(), range, {left, right});
 }
 
-FormulaPtr Expressions::membership(const ast::BinaryExpr& binary, source::Range range, const Place& place) {
+FormulaPtr Expressions::membership(const ast::BinaryExpr& binary, source::Range range, const ExpressionScope& place) {
   // A written range or set belongs to `in`; anything else must be a list value.
   bool written = std::holds_alternative<ast::RangeExpr>(binary.right->node) ||
                  std::holds_alternative<ast::SetExpr>(binary.right->node);
@@ -186,7 +186,8 @@ FormulaPtr Expressions::membership(const ast::BinaryExpr& binary, source::Range 
   return make(Op::Not, Type::boolean(), range, {result});
 }
 
-FormulaPtr Expressions::range(FormulaPtr value, const ast::RangeExpr& bounds, source::Range where, const Place& place) {
+FormulaPtr Expressions::range(FormulaPtr value, const ast::RangeExpr& bounds, source::Range where,
+                              const ExpressionScope& place) {
   Formula formula = formulaOf(Op::InRange, Type::boolean(), where, {value});
   formula.geometric = bounds.geometric;
   bool good = want(*value, Type::Kind::Number, "what lies in a range");
@@ -200,7 +201,7 @@ FormulaPtr Expressions::range(FormulaPtr value, const ast::RangeExpr& bounds, so
   return good ? make(std::move(formula)) : error();
 }
 
-FormulaPtr Expressions::arithmetic(const ast::BinaryExpr& binary, source::Range range, const Place& place) {
+FormulaPtr Expressions::arithmetic(const ast::BinaryExpr& binary, source::Range range, const ExpressionScope& place) {
   const Op op = opOf(binary.op);
   // `300 / row`: a unit without a number may be a divisor.
   FormulaPtr left = build(*binary.left, place), right = op == Op::Divide ? unitBelow(*binary.right, place) : nullptr;
@@ -252,7 +253,7 @@ bool Expressions::alike(const Formula& value, const Formula*& first, Type& type,
   return true;
 }
 
-FormulaPtr Expressions::choose(const ast::CallExpr& call, source::Range range, const Place& place,
+FormulaPtr Expressions::choose(const ast::CallExpr& call, source::Range range, const ExpressionScope& place,
                                const Type* expected) {
   const size_t count = call.arguments.size();
   if (!takes(call, range, count >= 3 && count % 2 == 1,
@@ -273,7 +274,7 @@ FormulaPtr Expressions::choose(const ast::CallExpr& call, source::Range range, c
   return good ? make(Formula::Op::Choose, type, range, std::move(parts)) : error();
 }
 
-FormulaPtr Expressions::extreme(const ast::CallExpr& call, source::Range range, const Place& place) {
+FormulaPtr Expressions::extreme(const ast::CallExpr& call, source::Range range, const ExpressionScope& place) {
   const std::string& word = call.callee.parts[0].name;
   if (!takes(call, range, call.arguments.size() > 1, "two numbers or more", "numbers")) return error();
   std::vector<FormulaPtr> values;
@@ -293,7 +294,7 @@ FormulaPtr Expressions::misplacedLookup(std::string_view name, source::Range ran
                    .refuse());
 }
 
-FormulaPtr Expressions::lookup(const ast::CallExpr& call, source::Range range, const Place& place) {
+FormulaPtr Expressions::lookup(const ast::CallExpr& call, source::Range range, const ExpressionScope& place) {
   const auto index = static_cast<unsigned>(findLookup(call.callee.parts[0].name));
   const LookupFunction& function = lookupFunctions()[index];
   if (!place.lookups) return misplacedLookup(function.name, range);
@@ -310,7 +311,7 @@ FormulaPtr Expressions::lookup(const ast::CallExpr& call, source::Range range, c
 }
 
 /// `lora.rank`, a part of a record.
-FormulaPtr Expressions::field(const ast::NameExpr& name, source::Range range, const Place& place) {
+FormulaPtr Expressions::field(const ast::NameExpr& name, source::Range range, const ExpressionScope& place) {
   const auto& parts = name.name.parts;
   ast::NameExpr first{{{parts[0]}, parts[0].range}};
   // Resolve the first part as a name, then descend one field for each further part.
@@ -330,8 +331,8 @@ FormulaPtr Expressions::field(const ast::NameExpr& name, source::Range range, co
 }
 
 /// A list or a tuple. Without an expected type the first element determines that of a list.
-FormulaPtr Expressions::sequence(const std::vector<ast::ExprPtr>& elements, source::Range range, const Place& place,
-                                 const Type* expected, bool tuple) {
+FormulaPtr Expressions::sequence(const std::vector<ast::ExprPtr>& elements, source::Range range,
+                                 const ExpressionScope& place, const Type* expected, bool tuple) {
   bool fits = expected && expected->kind == (tuple ? Type::Kind::Tuple : Type::Kind::List);
   Formula formula = formulaOf(Formula::Op::Sequence, Type::error(), range);
   // The value without its parts; evaluation fills them in from the operands.
@@ -356,8 +357,8 @@ FormulaPtr Expressions::sequence(const std::vector<ast::ExprPtr>& elements, sour
   return make(std::move(formula));
 }
 
-FormulaPtr Expressions::record(const std::vector<ast::CallArgument>& fields, source::Range range, const Place& place,
-                               const Type* expected) {
+FormulaPtr Expressions::record(const std::vector<ast::CallArgument>& fields, source::Range range,
+                               const ExpressionScope& place, const Type* expected) {
   if (!expected || expected->kind != Type::Kind::Record)
     return error(emitter_.refuse(range, errors::NotAValue, "a record"));
   const CompositeType& type = *expected->composite;

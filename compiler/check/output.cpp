@@ -98,7 +98,7 @@ struct PlotChecker {
   bool over() {
     const ast::Identifier& word = plot.over;
     const int subject = context.study.findMetric(plot.subject.name);
-    const bool places = language::find(language::Role::Place, word.name) != nullptr;
+    const bool places = language::find(language::Role::Axis, word.name) != nullptr;
     // A factor called `epoch` wins over the axis.
     if (context.study.findFactor(word.name) < 0 && subject >= 0 && context.study.metrics[subject].series) {
       context.note(plot.subject, context.study.metrics[subject].range);
@@ -118,7 +118,7 @@ struct PlotChecker {
 
   /// A plot of a series over `epoch` or `step`.
   bool overPlaces(bool places) {
-    if (!places) unknownName(context.emitter, "axis of a series", plot.over, language::texts(language::Role::Place));
+    if (!places) unknownName(context.emitter, "axis of a series", plot.over, language::texts(language::Role::Axis));
     return places;
   }
 

@@ -1,6 +1,6 @@
 // Published values: a CSV file whose columns are parameters and metrics of a study. A reference is read once
 // for each study that has all its names; rows become values of the study's parameters and metrics. Columns are
-// expressions over the cells, built with Place::columns and evaluated for each row.
+// expressions over the cells, built with ExpressionScope::columns and evaluated for each row.
 
 #include <algorithm>
 #include <cctype>
@@ -110,7 +110,7 @@ struct ReferenceReader {
   bool bind(std::vector<std::string> header) {
     sheet.header = std::move(header);
     NameMap<LetEntry> values;
-    Place place{&scope, nullptr, &values};
+    ExpressionScope place{&scope, nullptr, &values};
     place.columns = &sheet;
     for (const ast::LetDecl& declared : declaration.columns) {
       Column& column = columns.emplace_back();
@@ -134,7 +134,7 @@ struct ReferenceReader {
   }
 
   /// Builds a column's expression and checks its type.
-  bool compute(const ast::LetDecl& declared, const Place& place, Column& column) {
+  bool compute(const ast::LetDecl& declared, const ExpressionScope& place, Column& column) {
     column.value = context.expressions().build(*declared.value, place, &column.type);
     const Type& type = column.value->type;
     if (type.isError()) return false;
@@ -277,7 +277,7 @@ void importReference(StudyContext& context, const std::string& written, const as
 
 }  // namespace
 
-FormulaPtr Expressions::column(const ast::CallExpr& call, source::Range range, const Place& place,
+FormulaPtr Expressions::column(const ast::CallExpr& call, source::Range range, const ExpressionScope& place,
                                const Type* expected) {
   const bool one = call.arguments.size() == 1 && !call.arguments[0].name;
   const ast::Expr* argument = call.arguments.empty() ? nullptr : call.arguments[0].value.get();
@@ -293,8 +293,8 @@ FormulaPtr Expressions::column(const ast::CallExpr& call, source::Range range, c
   return cell(text->value, parse::writtenRange(sources_, argument->range, 0, text->value.size()), true, place, type);
 }
 
-FormulaPtr Expressions::cell(const std::string& column, source::Range range, bool in_quotes, const Place& place,
-                             const Type& type) {
+FormulaPtr Expressions::cell(const std::string& column, source::Range range, bool in_quotes,
+                             const ExpressionScope& place, const Type& type) {
   const std::vector<std::string>& header = place.columns->header;
   const int index = findNamed(header, column);
   if (index < 0)

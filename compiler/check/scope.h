@@ -1,6 +1,6 @@
 #pragma once
 
-// The names that a file declares or imports, and the context of an expression (Place), which decides what its
+// The names that a file declares or imports, and the context of an expression (ExpressionScope), which decides what its
 // names can mean: the same word may be a parameter in a rule, a column in a reference and a level in a
 // comparison.
 
@@ -60,7 +60,7 @@ struct Columns {
 };
 
 /// The context of an expression. Pointers may be null unless noted; they must outlive the expression's check.
-struct Place {
+struct ExpressionScope {
   /// The file's names; never null.
   ModuleScope* module = nullptr;
   /// The parameters in scope; null: none.
@@ -79,6 +79,8 @@ struct Place {
   unsigned* feasible = nullptr;
   /// For a derived metric: the metrics that it may read.
   DerivedMetrics* metrics = nullptr;
+  /// For a default: the parameters of its workload, which a constant cannot read.
+  const std::vector<ast::ParamDecl>* siblings = nullptr;
   /// The name of the workload that is being declared, if any.
   source::Range workload = {};
 };

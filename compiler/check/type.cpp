@@ -59,7 +59,7 @@ std::optional<Refinement> refinement(Context& context, const ast::Expr& expr, co
   Refinement result;
   result.range = expr.range;
   result.text = context.expressions.written(expr.range);
-  Place place{&scope};
+  ExpressionScope place{&scope};
   // A bound must be constant, and of the type that it bounds.
   auto bound = [&](const ast::ExprPtr& part, const Type& expected) -> std::optional<Rational> {
     if (!part) return std::nullopt;

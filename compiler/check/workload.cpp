@@ -69,8 +69,10 @@ void declareEnums(Checking& context, ModuleScope& scope) {
   }
 }
 
-/// Checks type and default of a parameter; its type is Error if either was refused. The conditions come later.
-Parameter checkParameter(Context& context, ModuleScope& scope, const ast::ParamDecl& declaration) {
+/// Checks type and default of a parameter, one of `siblings`; its type is Error if either was refused. The
+/// conditions come later.
+Parameter checkParameter(Context& context, ModuleScope& scope, const ast::ParamDecl& declaration,
+                         const std::vector<ast::ParamDecl>& siblings) {
   Parameter parameter;
   parameter.name = declaration.name.name;
   parameter.doc = declaration.doc;
@@ -80,7 +82,9 @@ Parameter checkParameter(Context& context, ModuleScope& scope, const ast::ParamD
   parameter.refinement = std::move(allowed);
   std::string what = fmt::format("the default of '{}'", parameter.name);
   if (declaration.default_value) {
-    auto value = context.expressions.constant(*declaration.default_value, {&scope}, type, what);
+    ExpressionScope place{&scope};
+    place.siblings = &siblings;
+    auto value = context.expressions.constant(*declaration.default_value, place, type, what);
     if (value && context.expressions.allows(*value, declaration.default_value->range, type, parameter.refinement, what))
       parameter.fallback = std::move(value);
     else
@@ -90,7 +94,7 @@ Parameter checkParameter(Context& context, ModuleScope& scope, const ast::ParamD
 }
 
 /// Declares a workload's own lets. They may be used in its conditions and estimates, and nowhere else.
-void declareLets(Context& context, const ast::WorkloadDecl& declaration, Place place) {
+void declareLets(Context& context, const ast::WorkloadDecl& declaration, ExpressionScope place) {
   for (const ast::LetDecl& let : declaration.lets)
     if (isFresh(context.emitter, "let", let.name, *place.parameters))
       declareLet(context.emitter, "let", let, *place.lets);
@@ -102,7 +106,7 @@ void declareLets(Context& context, const ast::WorkloadDecl& declaration, Place p
 }
 
 /// Checks a parameter's `when`. It may read only earlier parameters, so that activity is decided in one pass.
-void checkWhen(Context& context, const Place& place, const ast::ParamDecl& declaration, Workload& workload) {
+void checkWhen(Context& context, const ExpressionScope& place, const ast::ParamDecl& declaration, Workload& workload) {
   int index = workload.findParameter(declaration.name.name);
   FormulaPtr when = context.expressions.condition(*declaration.when, place, "the condition of 'when'");
   if (!when) return;
@@ -137,7 +141,7 @@ void takeMetrics(Context& context, ModuleScope& scope, const ast::WorkloadDecl& 
 }
 
 /// Checks an estimate: of a metric of type Bytes, and of that type itself.
-void checkEstimate(Context& context, Place place, const ast::EstimateDecl& declaration, Workload& workload) {
+void checkEstimate(Context& context, ExpressionScope place, const ast::EstimateDecl& declaration, Workload& workload) {
   place.lookups = true;
   FormulaPtr value = context.expressions.build(*declaration.value, place), when;
   if (declaration.when) when = context.expressions.condition(*declaration.when, place, "the condition of 'when'");
@@ -174,14 +178,14 @@ void declareWorkload(Checking& context, ModuleScope& scope, const ast::WorkloadD
   if (declaration.version) workload->version = *declaration.version;
   if (workload->version < 1) context.emitter.emit(declaration.version_range, BadVersion, workload->version);
   for (const ast::ParamDecl& param : declaration.params) {
-    Parameter parameter = checkParameter(context, scope, param);
+    Parameter parameter = checkParameter(context, scope, param, declaration.params);
     if (isFresh(context.emitter, "parameter", parameter, workload->parameters))
       workload->parameters.push_back(std::move(parameter));
   }
   // Parameters are complete here, so conditions may name any of them; checkWhen restricts `when` to earlier
   // ones.
   NameMap<LetEntry> lets;
-  Place place{&scope, &workload->parameters, &lets};
+  ExpressionScope place{&scope, &workload->parameters, &lets};
   place.workload = workload->range;
   declareLets(context, declaration, place);
   for (const ast::ParamDecl& param : declaration.params)
@@ -256,7 +260,7 @@ bool declareLet(diag::Emitter& emitter, std::string_view what, const ast::LetDec
   return fresh;
 }
 
-std::optional<Rule> checkRule(Context& context, const ast::RuleDecl& declaration, Place place) {
+std::optional<Rule> checkRule(Context& context, const ast::RuleDecl& declaration, ExpressionScope place) {
   // Rules are the one place that may ask about a machine.
   place.system = true;
   bool require = declaration.kind == ast::RuleKind::Require;

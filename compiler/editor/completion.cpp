@@ -132,7 +132,7 @@ class Completion : Places {
          [](C& c) {
            c.factors();
            c.metrics(false);
-           c.words(Role::Place, kKeyword);
+           c.words(Role::Axis, kKeyword);
          }},
         {Rule::PlotDecl, Token::By, kFactors},
         {Rule::DesignDecl, Token::Design, [](C& c) { c.words({"full"}); }},

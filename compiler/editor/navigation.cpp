@@ -21,10 +21,10 @@ using check::SymbolKind;
 namespace {
 
 /// The place of a symbol's declaration, which identifies it in every compilation.
-struct Place {
+struct Location {
   std::string file;
   uint32_t begin = 0;
-  bool operator==(const Place&) const = default;
+  bool operator==(const Location&) const = default;
 };
 
 /// A file's name in every analysis: its URI if it has one, so that a built-in module is the same file whether it is
@@ -33,17 +33,17 @@ std::string fileOf(const Query& query, source::FileId file) {
   return query.workspace.uri(query.analysis, file).value_or(std::string(query.analysis.sources.name(file)));
 }
 
-Place placeOf(const Query& query, const Symbol& symbol) {
+Location locationOf(const Query& query, const Symbol& symbol) {
   return {fileOf(query, symbol.range.file), symbol.range.begin};
 }
 
 /// The symbols of an analysis that are declared at `place`, and the factors that vary them: references of a parameter
 /// include those of its factors.
-std::set<unsigned> matching(const Query& query, const Place& place) {
+std::set<unsigned> matching(const Query& query, const Location& place) {
   std::set<unsigned> result;
   const std::vector<Symbol>& symbols = query.analysis.names().symbols();
   for (unsigned id = 0; id < symbols.size(); ++id)
-    if (symbols[id].range.begin == place.begin && placeOf(query, symbols[id]) == place) result.insert(id);
+    if (symbols[id].range.begin == place.begin && locationOf(query, symbols[id]) == place) result.insert(id);
   for (unsigned id = 0; id < symbols.size(); ++id)
     if (const auto varies = symbols[id].varies; varies && result.contains(*varies)) result.insert(id);
   return result;
@@ -87,7 +87,9 @@ source::Range tellingPart(const Declared&) {
 }
 source::Range tellingPart(const ast::ParamDecl& param) { return param.type.range; }
 source::Range tellingPart(const ast::MetricDecl& metric) { return metric.type ? metric.type->range : source::Range{}; }
-source::Range tellingPart(const ast::FactorDecl& factor) { return factor.levels->range; }
+source::Range tellingPart(const ast::FactorDecl& factor) {
+  return factor.levels ? factor.levels->range : source::Range{};
+}
 source::Range tellingPart(const ast::CompareDecl& compare) { return compare.call_range; }
 source::Range tellingPart(const ast::WorkloadUse& use) { return use.name.range; }
 
@@ -141,7 +143,7 @@ llvm::json::Value definition(const Query& query) {
 llvm::json::Value references(const Query& query, bool with_declaration) {
   const Symbol* symbol = query.symbol();
   if (!symbol) return nullptr;
-  const Place place = placeOf(query, *symbol);
+  const Location place = locationOf(query, *symbol);
   std::set<std::tuple<std::string, uint32_t, uint32_t>> seen;
   llvm::json::Array result;
   // Adds the references in one compilation.
@@ -151,7 +153,7 @@ llvm::json::Value references(const Query& query, bool with_declaration) {
       if (!wanted.contains(found.symbol)) continue;
       const Symbol& meant = in.analysis.names().symbols()[found.symbol];
       // Only the declaration itself is left out; the declaration of a factor is a use of its parameter.
-      if (found.declares && !with_declaration && meant.range.begin == place.begin && placeOf(in, meant) == place)
+      if (found.declares && !with_declaration && meant.range.begin == place.begin && locationOf(in, meant) == place)
         continue;
       // A module that several documents import is a part of each of their compilations.
       if (!seen.emplace(fileOf(in, found.range.file), found.range.begin, found.range.end).second) continue;

@@ -133,7 +133,7 @@ TEST_CASE("a study narrows where a factor varies; elsewhere it has its default, 
   CHECK(study.points() == std::vector<Point>{{kAbsent, 0}, {0, 1}, {1, 1}});
   expand::Assignment at(study.selected);
   at.set(Point{kAbsent, 0});
-  REQUIRE(!at.settle());
+  REQUIRE(!at.resolve());
   unsigned batch = static_cast<unsigned>(study.space->study().workload->findParameter("batch"));
   REQUIRE(at.value(batch));
   CHECK(*at.value(batch) == check::Value::number(32));

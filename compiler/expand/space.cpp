@@ -33,7 +33,7 @@ Assignment::Assignment(const select::Selected& selected, const check::System* sy
 
 unsigned Assignment::use() const { return selected_.study->hasWorkloadFactor() && levels_[0] < kOpen ? levels_[0] : 0; }
 
-std::optional<check::Failure> Assignment::settleOne(unsigned index) {
+std::optional<check::Failure> Assignment::resolveOne(unsigned index) {
   const check::Study& study = *selected_.study;
   // First the use's argument, then the level of the factor; an absent factor leaves the argument to the
   // workload and nothing to the study.
@@ -45,7 +45,7 @@ std::optional<check::Failure> Assignment::settleOne(unsigned index) {
     absent = level == kAbsent;
     if (level < kOpen) value = &study.factors[factor].levels[level].values[slot_[index]];
   }
-  // The `when` reads only earlier parameters, so these are settled already.
+  // The `when` reads only earlier parameters, so these are resolved already.
   if (const check::Formula* when = study.workload->parameters[index].when.get()) {
     check::Outcome outcome = evaluate(*when, View::Workload);
     if (const check::Failure* failure = std::get_if<check::Failure>(&outcome)) return *failure;
@@ -56,15 +56,15 @@ std::optional<check::Failure> Assignment::settleOne(unsigned index) {
   return std::nullopt;
 }
 
-std::optional<check::Failure> Assignment::settle(std::span<const unsigned> parameters) {
+std::optional<check::Failure> Assignment::resolve(std::span<const unsigned> parameters) {
   for (unsigned index : parameters)
-    if (auto failure = settleOne(index)) return failure;
+    if (auto failure = resolveOne(index)) return failure;
   return std::nullopt;
 }
 
-std::optional<check::Failure> Assignment::settle() {
+std::optional<check::Failure> Assignment::resolve() {
   for (unsigned index = 0; index < workload_.size(); ++index)
-    if (auto failure = settleOne(index)) return failure;
+    if (auto failure = resolveOne(index)) return failure;
   return std::nullopt;
 }
 
@@ -161,7 +161,7 @@ Condition::Condition(const Space& space, check::FormulaPtr formula, View view, c
 
 Condition::Answer Condition::evaluate(Levels levels) const {
   at_.set(levels);
-  if (at_.settle(parameters_)) return Answer::None;
+  if (at_.resolve(parameters_)) return Answer::None;
   check::Outcome outcome = at_.evaluate(*formula_, view_);
   const check::Value* value = std::get_if<check::Value>(&outcome);
   return !value ? Answer::None : value->asBool() ? Answer::Yes : Answer::No;
@@ -183,7 +183,7 @@ void Condition::report(Levels levels, diag::Emitter& emitter) const {
   std::vector<unsigned> named(levels.size(), kOpen);
   for (unsigned factor : factors_) named[factor] = levels[factor];
   at_.set(named);
-  if (auto failure = at_.settle(parameters_)) return reportAt(*failure, space_.selected(), at_, emitter);
+  if (auto failure = at_.resolve(parameters_)) return reportAt(*failure, space_.selected(), at_, emitter);
   check::Outcome outcome = at_.evaluate(*formula_, view_);
   if (auto* failure = std::get_if<check::Failure>(&outcome)) reportAt(*failure, space_.selected(), at_, emitter);
 }
@@ -221,18 +221,18 @@ std::vector<const check::Value*> Space::varied(unsigned parameter) const {
 }
 
 Space::Reads Space::readsOf(const check::Formula& formula) const {
-  // A formula needs its parameters settled, and for that the parameters in their `when`s. Activity of a factor
+  // A formula needs its parameters resolved, and for that the parameters in their `when`s. Activity of a factor
   // only decides which levels it has: those conditions are compiled already, so their factors must be chosen,
-  // but their parameters need not be settled here (`settled` is false).
+  // but their parameters need not be resolved here (`resolved` is false).
   std::set<unsigned> parameters, looked, factors;
-  auto visit = [&](auto& self, const check::Formula& read, bool settled) -> void {
+  auto visit = [&](auto& self, const check::Formula& read, bool resolved) -> void {
     for (unsigned parameter : check::parametersOf(read)) {
       const check::Formula* when = study().workload->parameters[parameter].when.get();
       // Visit each parameter at most twice: once for its factors, and again if it must be settled too.
       bool fresh = looked.insert(parameter).second;
-      bool missing = settled && parameters.insert(parameter).second;
+      bool missing = resolved && parameters.insert(parameter).second;
       if (!fresh && !missing) continue;
-      if (when) self(self, *when, settled);
+      if (when) self(self, *when, resolved);
       // Factor 0 selects the workload.
       if (differs_[parameter]) factors.insert(0);
       int factor = study().factor_of[parameter];

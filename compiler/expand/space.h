@@ -42,7 +42,7 @@ enum class View { Study, Workload };
 /// "precision=fp64 gpus=1": the chosen and active factors, in declared order.
 std::string labelOf(const check::Study& study, Levels levels);
 
-/// The values of all parameters at one point, for evaluating formulas there. Reusable: set levels, settle,
+/// The values of all parameters at one point, for evaluating formulas there. Reusable: set levels, resolve,
 /// evaluate. Values are pointers into the selection, which must outlive it. `system` and `lookup` may be null;
 /// formulas that need them then have no value.
 class Assignment {
@@ -50,17 +50,17 @@ class Assignment {
   explicit Assignment(const select::Selected& selected, const check::System* system = nullptr,
                       const check::Lookup* lookup = nullptr);
 
-  /// Chooses a level, kAbsent or kOpen. Parameters that depend on it are stale until they are settled again.
+  /// Chooses a level, kAbsent or kOpen. Parameters that depend on it are stale until they are resolved again.
   void set(unsigned factor, unsigned level) { levels_[factor] = level; }
   void set(Levels levels) { levels_.assign(levels.begin(), levels.end()); }
 
   /// Computes the values of some parameters. They must be given in ascending order, with all parameters that
   /// their `when`s read; check has refused circles. Returns the failure of a `when` that has no value.
-  std::optional<check::Failure> settle(std::span<const unsigned> parameters);
+  std::optional<check::Failure> resolve(std::span<const unsigned> parameters);
   /// Computes the values of all parameters.
-  std::optional<check::Failure> settle();
+  std::optional<check::Failure> resolve();
 
-  /// Evaluates a formula whose parameters are settled.
+  /// Evaluates a formula whose parameters are resolved.
   check::Outcome evaluate(const check::Formula& formula, View view) const;
   /// The value with which the workload runs; null if the parameter is not active there.
   const check::Value* value(unsigned parameter) const { return workload_[parameter]; }
@@ -69,7 +69,7 @@ class Assignment {
   std::string label() const { return labelOf(*selected_.study, levels_); }
 
  private:
-  std::optional<check::Failure> settleOne(unsigned parameter);
+  std::optional<check::Failure> resolveOne(unsigned parameter);
 
   const select::Selected& selected_;
   const check::System* system_;
@@ -138,7 +138,7 @@ class Condition {
   const Space& space_;
   check::FormulaPtr formula_;
   View view_;
-  // Parameters to settle before the formula is evaluated.
+  // Parameters to resolve before the formula is evaluated.
   std::vector<unsigned> parameters_;
   std::vector<unsigned> factors_;
   std::vector<uint64_t> stride_;
@@ -242,7 +242,7 @@ class Space {
   std::vector<const check::Value*> varied(unsigned parameter) const;
 
   /// The dependencies of a formula. `parameters`: ascending, with those that their `when`s read; they must be
-  /// settled. `factors`: in walking order, also those that only decide activity; they must be chosen.
+  /// resolved. `factors`: in walking order, also those that only decide activity; they must be chosen.
   struct Reads {
     std::vector<unsigned> parameters, factors;
   };

@@ -232,8 +232,8 @@ constexpr Word kWords[] = {
     {"strong", Scaling, "More devices for one job: the rate should grow with them."},
     {"weak", Scaling, "A job that grows with the devices: the rate should grow with them, relative to it."},
     // Axes of a series.
-    {"epoch", Place, "The places of a series, from 1: `plot loss over epoch by method` draws curves."},
-    {"step", Place, "The same, where a series has a value for each logged step."},
+    {"epoch", Axis, "The places of a series, from 1: `plot loss over epoch by method` draws curves."},
+    {"step", Axis, "The same, where a series has a value for each logged step."},
     // Descriptions of metrics, in the order of plan::Table::Shows.
     {"effects", Description, "`table effects of metric`: what each factor does to it, and its share of the variation."},
     {"ranking", Description, "`table ranking of metric`: the points in its order, with ties.", "ranking of $0"},
@@ -295,7 +295,7 @@ constexpr Unit kUnits[] = {
 };
 
 /// Whether a name without context may mean a word of this role.
-bool standsAlone(Role role) { return role != Role::Property && role != Role::Scaling && role != Role::Place; }
+bool standsAlone(Role role) { return role != Role::Property && role != Role::Scaling && role != Role::Axis; }
 
 }  // namespace
 

@@ -32,7 +32,7 @@ enum class Role : uint8_t {
   Source,       // a function after `from` that reads a command's output: `regex`
   Taken,        // a function after `from` that reduces several numbers to one: `median`
   Scaling,      // the quantity that `efficiency` holds constant: `strong`
-  Place,        // the axis of a series in a plot: `epoch`
+  Axis,         // the axis of a series in a plot: `epoch`
   Description,  // a kind of table, before `of`: `effects`
   Property,     // a property of a system: `gpu.memory`
 };

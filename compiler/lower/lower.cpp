@@ -71,7 +71,7 @@ struct PlanBuilder {
       levels_of_all.insert(levels_of_all.end(), levels.begin(), levels.end());
       at.set(levels);
       // Space::compile has refused every `when` without a value.
-      auto failure = at.settle();
+      auto failure = at.resolve();
       assert(!failure && "every `when` has a value at every point");
       (void)failure;
       plan::Point point;
@@ -156,7 +156,7 @@ struct PlanBuilder {
     if (strong) {
       expand::Assignment at(prepared.selected);
       at.set(point);
-      if (at.settle()) return std::nullopt;
+      if (at.resolve()) return std::nullopt;
       const check::Outcome outcome = at.evaluate(*strong, expand::View::Workload);
       const auto* value = std::get_if<check::Value>(&outcome);
       shared = value && value->asBool();

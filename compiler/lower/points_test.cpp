@@ -19,12 +19,12 @@ namespace {
 
 /// The id by its definition: the hash of the canonical JSON of a point's meaning. PointWriter must agree with
 /// it.
-std::string idOf(const select::Selected& selected, const expand::Assignment& settled) {
-  const check::Use& use = selected.study->uses[settled.use()];
+std::string idOf(const select::Selected& selected, const expand::Assignment& resolved) {
+  const check::Use& use = selected.study->uses[resolved.use()];
   const check::Workload& workload = *use.workload;
   llvm::json::Object parameters, document{{"version", workload.version}};
   for (unsigned i = 0; i < use.parameter_of.size(); ++i) {
-    const check::Value* value = use.parameter_of[i] >= 0 ? settled.value(i) : nullptr;
+    const check::Value* value = use.parameter_of[i] >= 0 ? resolved.value(i) : nullptr;
     if (value && *value != workload.parameters[use.parameter_of[i]].fallback)
       parameters[selected.study->workload->parameters[i].name] = points::toJson(*value, true);
   }
@@ -61,7 +61,7 @@ struct Lowered {
     for (const auto& point : points()) {
       std::string id(prepared->writer->id(point));
       at.set(point);
-      REQUIRE(!at.settle());
+      REQUIRE(!at.resolve());
       CHECK(id == idOf(prepared->selected, at));
       prepared->line(point, line);
       auto document = base::parseJson(line);

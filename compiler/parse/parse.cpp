@@ -158,7 +158,7 @@ struct Transform : Declarations {
   /// `factor NAME in LEVELS [baseline LEVEL] [when CONDITION]`; NAME may be the parts of a lockstep factor in brackets.
   void read(uint32_t index, ast::FactorDecl& out) {
     out.name = factorName(child(index, Rule::FactorName), &out.parts);
-    out.levels = levels(child(index, Rule::Value));
+    if (const auto values = children(index, Rule::Value); !values.empty()) out.levels = levels(values[0]);
     for (uint32_t clause : children(index, Rule::FactorClause)) {
       const bool is_baseline = has(clause, Token::Baseline);
       // The grammar takes the clauses in any order and number; each may be given once.

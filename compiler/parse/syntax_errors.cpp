@@ -162,11 +162,22 @@ std::string constructHint(const Situation& situation, std::string_view before) {
     return "; a reason follows 'because'";
   if (in_study && found == Token::Comma && situation.previous.token == Token::Number)
     return "; several levels stand in braces: { 32, 64 }";
+  if (in_study && found == Token::Only) return "; 'only' belongs to a preset; a study leaves points out by 'require'";
   if (situation.rules.front() != Rule::WorkloadBody) return "";
   if (found == Token::Timeout) return "; 'timeout' stands behind the command: command [\"python\"] timeout 2h";
   if (found == Token::Command) return "; 'command' stands behind the workload's name: workload w command [\"python\"]";
   if (found == Token::String && situation.previous.token != Token::String)
     return "; a program is given by 'command': workload w command [\"python\", \"train.py\"]";
+  return "";
+}
+
+/// What stands behind a criterion's bound although it has no place there.
+std::string claimHint(std::string_view file, const Situation& situation) {
+  if (headOfLine(file, situation) != "criterion") return "";
+  const Token found = situation.found.token;
+  if (found == Token::And) return "; a criterion has one bound: write two criteria, or a band as in 'within 1x..2x'";
+  if (found == Token::Or) return "; a criterion has one bound: write two criteria";
+  if (found == Token::Where) return "; the configurations that a claim is about stand before it: forall where a > 1: …";
   return "";
 }
 
@@ -189,6 +200,7 @@ std::string hint(std::string_view file, const Situation& situation) {
     if (std::string unit = unitHint(textOf(earlier), before); !unit.empty()) return unit;
   if (std::string sign = signHint(previous.token, file.substr(found.begin)); !sign.empty()) return sign;
   if (std::string meant = constructHint(situation, before); !meant.empty()) return meant;
+  if (std::string meant = claimHint(file, situation); !meant.empty()) return meant;
   return found.token == Token::Identifier ? wordHint(text, situation) : "";
 }
 
@@ -223,12 +235,14 @@ void reportUnexpected(Reporter& reporter, const Situation& situation) {
   // These two belong in front of the brace, so the grammar does not expect them here, but a misspelling of one is
   // likely.
   if (situation.rules.front() == Rule::WorkloadBody) words.insert(words.end(), {Token::Command, Token::Timeout});
-  const std::string meant = hint(reporter.text(), situation);
+  const std::optional<Slip> slip = later_line ? std::nullopt : slipOf(reporter.text(), situation);
+  const std::string meant = slip ? slip->meant : hint(reporter.text(), situation);
   const std::string shown = describeFound(reporter, situation, wantsName(situation) && !later_line);
   std::optional<diag::Builder> builder = reporter.unexpected(range, expected, shown + meant);
   if (!builder) return;
-  const auto near = meant.empty() ? suggestion(reporter, found, words) : std::nullopt;
+  const auto near = meant.empty() && !slip ? suggestion(reporter, found, words) : std::nullopt;
   if (near) builder->guess(rangeOf(reporter, found), *near);
+  if (slip) builder->fix({reporter.file(), slip->begin, slip->end}, slip->written);
   builder->emit();
 }
 
@@ -249,10 +263,11 @@ void reportNoStatement(Reporter& reporter, Rule block, const Situation& situatio
   for (const language::Role role : {language::Role::Clause, language::Role::Operator})
     for (const language::Word& word : language::words(role))
       if (word.text.size() > 2 || !begins) words.push_back(tokenOf(word.text));
-  const std::string meant = hint(reporter.text(), situation);
-  auto near = meant.empty() ? suggestion(reporter, found, words) : std::nullopt;
+  const std::optional<Slip> slip = begins ? std::nullopt : slipOf(reporter.text(), situation);
+  const std::string meant = slip ? slip->meant : hint(reporter.text(), situation);
+  auto near = meant.empty() && !slip ? suggestion(reporter, found, words) : std::nullopt;
   // `a = 1` where a comparison goes on: `==` was meant.
-  if (found.token == Token::Assign && !begins && !named && meant.empty()) near = "==";
+  if (found.token == Token::Assign && !begins && !named && meant.empty() && !slip) near = "==";
   std::string expected =
       near ? fmt::format("a statement of a {}", blockOf(block).name) : describeStatements(blockOf(block));
   if (expected.back() == ',') expected.pop_back();
@@ -261,6 +276,7 @@ void reportNoStatement(Reporter& reporter, Rule block, const Situation& situatio
       begins ? reporter.unexpected(range, expected, shown + meant)
              : reporter.build(range, CannotFollow, shown, describe(reporter, situation.previous), meant);
   if (builder && near) builder->guess(range, *near);
+  if (builder && slip) builder->fix({reporter.file(), slip->begin, slip->end}, slip->written);
   if (builder) builder->emit();
 }
 

@@ -4,7 +4,8 @@
 // where it stands in a Situation; the functions here word the message, guess what was meant and propose a mend. No text
 // of ANTLR's reaches the user.
 //
-// syntax_errors.cpp words messages and knows common slips; syntax_describe.cpp says what could stand in a place.
+// syntax_errors.cpp words messages and knows common habits of other languages; syntax_slips.cpp knows slips with a
+// certain mend; syntax_describe.cpp says what could stand in a place.
 
 #include <llvm/ADT/STLExtras.h>
 
@@ -102,6 +103,21 @@ void reportUnclosed(Reporter& reporter, Rule block, const Located& open, const S
 void reportCharacters(Reporter& reporter, uint32_t begin, uint32_t end);
 
 // ---- parts of these messages
+
+/// A slip that has one reading: what stands at [begin, end) and what is written instead.
+struct Slip {
+  uint32_t begin = 0;
+  uint32_t end = 0;
+  std::string written;
+  /// Goes on in the message: "; a condition follows 'when'". Empty if the fix says it all.
+  std::string meant = {};
+};
+
+/// The slip that the token found is, if its mend is certain. `file` is the whole text.
+std::optional<Slip> slipOf(std::string_view file, const Situation& situation);
+
+/// The first word of the line that the token found is on; with one statement a line, the head of its statement.
+std::string_view headOfLine(std::string_view file, const Situation& situation);
 
 /// Describes what could stand in a place: "a level set, such as { a, b } or 1..4,". Ends in a comma where a sentence
 /// that goes on needs one.

@@ -102,11 +102,11 @@ void collectPaths(const check::Value& value, const check::Type& type, std::vecto
   }
 }
 
-llvm::json::Object parametersOf(const select::Selected& selected, const expand::Assignment& settled) {
-  const check::Use& use = selected.study->uses[settled.use()];
+llvm::json::Object parametersOf(const select::Selected& selected, const expand::Assignment& resolved) {
+  const check::Use& use = selected.study->uses[resolved.use()];
   llvm::json::Object parameters;
   for (unsigned i = 0; i < use.parameter_of.size(); ++i)
-    if (const check::Value* value = use.parameter_of[i] >= 0 ? settled.value(i) : nullptr)
+    if (const check::Value* value = use.parameter_of[i] >= 0 ? resolved.value(i) : nullptr)
       parameters[selected.study->workload->parameters[i].name] = toJson(*value);
   return parameters;
 }

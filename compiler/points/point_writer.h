@@ -26,9 +26,9 @@ llvm::json::Array argumentsJson(const check::Command& command);
 /// Appends the paths in a value of `type` that are not in `paths` yet.
 void collectPaths(const check::Value& value, const check::Type& type, std::vector<std::string>& paths);
 
-/// Every active parameter of the workload that runs, with its value. `settled` must be settled for all
+/// Every active parameter of the workload that runs, with its value. `resolved` must be resolved for all
 /// parameters.
-llvm::json::Object parametersOf(const select::Selected& selected, const expand::Assignment& settled);
+llvm::json::Object parametersOf(const select::Selected& selected, const expand::Assignment& resolved);
 
 /// Writes points as text without building a document for each: the text of every level is made once, and a
 /// point's text is joined from these. A test compares it with the document. Not thread-safe.

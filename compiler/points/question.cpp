@@ -151,7 +151,7 @@ std::optional<double> Machine::bytesAt(Estimate& estimate, expand::Levels point)
 std::optional<double> Machine::evaluate(const Estimate& estimate, expand::Levels point) {
   at_.set(point);
   // A part whose `when` does not hold adds nothing; a part without a value leaves the whole estimate unknown.
-  if (at_.settle(estimate.parameters)) return std::nullopt;
+  if (at_.resolve(estimate.parameters)) return std::nullopt;
   double sum = 0;
   for (const check::Estimate* part : estimate.parts) {
     if (part->when) {
@@ -193,7 +193,7 @@ PublishedValues::PublishedValues(const expand::Space& space, const check::Publis
 
 std::optional<double> PublishedValues::read(unsigned metric, expand::Levels point) {
   at_.set(point);
-  if (elsewhere_[space_.use(point)] || at_.settle()) return std::nullopt;
+  if (elsewhere_[space_.use(point)] || at_.resolve()) return std::nullopt;
   // The first row of the file wins, whichever group it is in.
   std::optional<size_t> best;
   double value = 0;
@@ -222,7 +222,7 @@ std::optional<double> PublishedValues::of(unsigned metric, expand::Levels point)
     return plan::Reading{read(static_cast<unsigned>(space_.study().findMetric(term.metric)), point)};
   };
   at_.set(point);
-  if (at_.settle()) return std::nullopt;
+  if (at_.resolve()) return std::nullopt;
   const llvm::json::Object parameters = parametersOf(space_.selected(), at_);
   return finite(plan::evaluate(*derived_[metric], part, &parameters));
 }

@@ -33,7 +33,7 @@ constexpr uint64_t kLatest = 20'000'000;
 constexpr size_t kMany = 4096;
 
 thread_local bool on_device_thread = false;
-thread_local Place place_of_operation;
+thread_local OperationContext place_of_operation;
 /// Nanoseconds of each card not yet reported to Machine::worked(). Used by the device's thread
 /// only.
 std::vector<uint64_t> busy;
@@ -163,10 +163,10 @@ void Queues::abandon() {
 // The thread:
 
 /// Nested: a graph's launch executes other operations within its own.
-const Place& currentPlace() { return place_of_operation; }
+const OperationContext& currentOperation() { return place_of_operation; }
 
-bool perform(Operation& operation, const Place& place, uint64_t& begin) {
-  const Place outer = std::exchange(place_of_operation, place);
+bool perform(Operation& operation, const OperationContext& place, uint64_t& begin) {
+  const OperationContext outer = std::exchange(place_of_operation, place);
   if (begin == 0) begin = now();
   const bool done = operation.advance();
   place_of_operation = outer;
@@ -225,7 +225,7 @@ bool Queues::move(std::unique_lock<std::mutex>& lock) {
   // A placeholder with the position stays in the queue until the operation is done.
   Entry entry = std::move(stream->queue.front());
   stream->queue.front().sequence = entry.sequence;
-  const Place place{stream->card, stream->number, entry.correlation};
+  const OperationContext place{stream->card, stream->number, entry.correlation};
   lock.unlock();
   const bool done = perform(*entry.operation, place, entry.begin);
   if (done) entry.operation.reset();

@@ -177,7 +177,7 @@ Queues& queues();
 
 /// The operation that the device's thread is executing, for records and for operations within a
 /// graph.
-struct Place {
+struct OperationContext {
   unsigned card = 0;
   uint32_t stream = 0, correlation = 0;
 };
@@ -186,9 +186,9 @@ struct Place {
 /// done.
 /// @param begin time of the first step; set here if 0
 /// @returns whether the operation is done
-bool perform(Operation& operation, const Place& place, uint64_t& begin);
+bool perform(Operation& operation, const OperationContext& place, uint64_t& begin);
 
 /// The place of the operation under way. Call it from advance() only.
-const Place& currentPlace();
+const OperationContext& currentOperation();
 
 }  // namespace nullgpu

@@ -95,7 +95,7 @@ class GraphLaunch final : public Operation {
     const size_t position = random_() % ready_.size(), index = ready_[position];
     const Node& node = *executable_->graph->nodes[index];
     if (guards_[index]) guards_[index]->check();
-    const Place place{node.card, currentPlace().stream, currentPlace().correlation};
+    const OperationContext place{node.card, currentOperation().stream, currentOperation().correlation};
     if (!perform(*node.operation, place, begins_[index])) return false;
     guards_[index].reset();
     ready_.erase(ready_.begin() + ptrdiff_t(position));

@@ -81,8 +81,8 @@ llvm::Expected<std::unique_ptr<Batches>> open(const Wanted& wanted, const Images
 }
 
 llvm::Error measure(const Wanted& wanted) {
-  static const std::map<std::string, Place::Kind> kKinds{
-      {"mnist", Place::Kind::Mnist}, {"folder", Place::Kind::Folder}, {"packed", Place::Kind::Packed}};
+  static const std::map<std::string, Source::Kind> kKinds{
+      {"mnist", Source::Kind::Mnist}, {"folder", Source::Kind::Folder}, {"packed", Source::Kind::Packed}};
   auto sets = expc::data::open({kKinds.at(wanted.kind), wanted.path, 0});
   if (!sets) return sets.takeError();
   const Images& images = *sets->train;

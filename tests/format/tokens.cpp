@@ -77,7 +77,7 @@ void printWords() {
 void printTable() {
   constexpr const char* kRoles[] = {"Head",     "Clause",  "Operator", "Value",   "Comparison", "Choice",
                                     "Function", "Type",    "Trait",    "Kind",    "Setting",    "Source",
-                                    "Taken",    "Scaling", "Place",    "Property"};
+                                    "Taken",    "Scaling", "Axis",     "Property"};
   const auto print = [](std::string_view role, std::string_view text) {
     fmt::print("{}\n", llvm::formatv("{0}", llvm::json::Value(llvm::json::Object{{"role", std::string(role)},
                                                                                  {"text", std::string(text)}}))

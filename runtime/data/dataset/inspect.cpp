@@ -24,7 +24,7 @@ namespace {
 using base::failure;
 
 namespace fs = std::filesystem;
-using Kind = data::Place::Kind;
+using Kind = data::Source::Kind;
 
 /// The set of an image numbered through both sets; `index` becomes its number in that set.
 const data::Images& setOf(const data::ImageSets& sets, int64_t& index) {
@@ -74,30 +74,30 @@ const char* toString(Kind kind) {
   return kNames[static_cast<size_t>(kind)];
 }
 
-llvm::Expected<data::Place> recognise(const std::string& path) {
+llvm::Expected<data::Source> recognise(const std::string& path) {
   std::error_code code;
   const fs::file_status status = fs::status(path, code);
   if (status.type() == fs::file_type::not_found) return failure("{}: there is no such file or folder", path);
   if (code) return failure("{}: {}", path, code.message());
-  if (status.type() != fs::file_type::directory) return data::Place{Kind::Packed, path, 0};
+  if (status.type() != fs::file_type::directory) return data::Source{Kind::Packed, path, 0};
   // IDX files are looked for first: a folder of them may hold others as well.
   const fs::path folder = path;
   // The compressed name counts as well, so that the error can say how to unpack it.
   for (const char* name : {"train-images-idx3-ubyte", "train-images-idx3-ubyte.gz"})
-    if (fs::exists(folder / name, code)) return data::Place{Kind::Mnist, path, 0};
+    if (fs::exists(folder / name, code)) return data::Source{Kind::Mnist, path, 0};
   if (fs::is_directory(folder / "train", code) || fs::is_directory(folder / "test", code))
-    return data::Place{Kind::Folder, path, 0};
+    return data::Source{Kind::Folder, path, 0};
   return failure(
       "{}: no data set: expected train/CLASS/*.jpg (or .png) and test/CLASS/*.jpg in it, or MNIST's four IDX "
       "files (train-images-idx3-ubyte, …)",
       path);
 }
 
-llvm::Expected<Info> inspect(const data::Place& place, unsigned threads, const base::Tick& tick) {
-  auto sets = data::open(place);
+llvm::Expected<Info> inspect(const data::Source& source, unsigned threads, const base::Tick& tick) {
+  auto sets = data::open(source);
   if (!sets) return sets.takeError();
   Info info;
-  info.kind = place.kind;
+  info.kind = source.kind;
   info.train = sets->train->count();
   info.test = sets->test->count();
   countClasses(*sets, info);
@@ -106,16 +106,16 @@ llvm::Expected<Info> inspect(const data::Place& place, unsigned threads, const b
     addShape(info, *shape);
   else if (auto error = addHeaders(info, *sets, threads, tick))
     return error;
-  if (place.kind == Kind::Packed) {
-    auto file = data::PackedFile::open(place.path);
+  if (source.kind == Kind::Packed) {
+    auto file = data::PackedFile::open(source.path);
     if (!file) return file.takeError();
     info.checksum = (*file)->header().header_sum;
   }
   return info;
 }
 
-llvm::Expected<Verified> verify(const data::Place& place, unsigned threads, const base::Tick& tick) {
-  auto sets = data::open(place);
+llvm::Expected<Verified> verify(const data::Source& source, unsigned threads, const base::Tick& tick) {
+  auto sets = data::open(source);
   if (!sets) return sets.takeError();
   Verified result;
   result.images = sets->train->count() + sets->test->count();

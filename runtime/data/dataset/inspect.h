@@ -18,9 +18,9 @@ namespace expc::dataset {
 
 /// The kind of data set at a path: IDX files, class folders or a packed file. Any file counts as packed; opening it
 /// says more. The error says what was looked for.
-llvm::Expected<data::Place> recognise(const std::string& path);
+llvm::Expected<data::Source> recognise(const std::string& path);
 /// The kind as a study writes it: "mnist", "folder", "packed".
-const char* toString(data::Place::Kind kind);
+const char* toString(data::Source::Kind kind);
 
 /// A class, and its images in each set.
 struct ClassCount {
@@ -30,7 +30,7 @@ struct ClassCount {
 
 /// A description of a data set.
 struct Info {
-  data::Place::Kind kind;
+  data::Source::Kind kind;
   std::vector<ClassCount> classes;  // by label
   int64_t train = 0, test = 0;
   data::Shape smallest, largest;     // each side by itself; channels as decoded
@@ -40,7 +40,7 @@ struct Info {
 };
 
 /// Describes a data set from labels and headers; decodes nothing. `tick` is called as work proceeds.
-llvm::Expected<Info> inspect(const data::Place& place, unsigned threads, const base::Tick& tick = nullptr);
+llvm::Expected<Info> inspect(const data::Source& source, unsigned threads, const base::Tick& tick = nullptr);
 
 /// The result of reading every image.
 struct Verified {
@@ -50,6 +50,6 @@ struct Verified {
 };
 
 /// Decodes every image, or checks its sum if the file is packed. Unreadable images are no error of this function.
-llvm::Expected<Verified> verify(const data::Place& place, unsigned threads, const base::Tick& tick = nullptr);
+llvm::Expected<Verified> verify(const data::Source& source, unsigned threads, const base::Tick& tick = nullptr);
 
 }  // namespace expc::dataset

@@ -86,7 +86,7 @@ TEST_CASE("a set of shapes is a class folder, balanced, equal for equal argument
   REQUIRE(textOf(makeShapes(folder / "b", alone, false)) == "none");
   auto place = recognise(folder / "a");
   REQUIRE(place);
-  CHECK(place->kind == data::Place::Kind::Folder);
+  CHECK(place->kind == data::Source::Kind::Folder);
   auto info = inspect(*place, 2);
   REQUIRE(info);
   CHECK(info->train == 23);
@@ -133,7 +133,7 @@ TEST_CASE("a folder that is there is replaced only if it was made here, and only
 TEST_CASE("what is damaged is listed, all of it") {
   const TestFolder folder;
   REQUIRE(textOf(makeShapes(folder / "shapes", {.size = 16, .count = 20, .classes = 2}, false)) == "none");
-  const auto place = data::Place{data::Place::Kind::Folder, folder / "shapes", 0};
+  const auto place = data::Source{data::Source::Kind::Folder, folder / "shapes", 0};
   auto verified = verify(place, 2);
   REQUIRE(verified);
   CHECK(verified->images == 24);

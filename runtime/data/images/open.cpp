@@ -236,16 +236,16 @@ llvm::Expected<ImageSets> openFolder(const std::string& path) {
   return sets;
 }
 
-llvm::Expected<ImageSets> open(const Place& place) {
-  switch (place.kind) {
-    case Place::Kind::Mnist:
-      return readMnist(place.path);
-    case Place::Kind::Synthetic:
-      return synthetic(place.count);
-    case Place::Kind::Folder:
-      return openFolder(place.path);
-    case Place::Kind::Packed:
-      return openPacked(place.path);
+llvm::Expected<ImageSets> open(const Source& source) {
+  switch (source.kind) {
+    case Source::Kind::Mnist:
+      return readMnist(source.path);
+    case Source::Kind::Synthetic:
+      return synthetic(source.count);
+    case Source::Kind::Folder:
+      return openFolder(source.path);
+    case Source::Kind::Packed:
+      return openPacked(source.path);
   }
   llvm_unreachable("no other kind of data");
 }

@@ -15,7 +15,7 @@
 namespace expc::data {
 
 /// The source of images: IDX files of MNIST's layout, class folders of JPEG and PNG files, a packed file, or synthetic.
-struct Place {
+struct Source {
   enum class Kind { Mnist, Folder, Packed, Synthetic } kind = Kind::Mnist;
   std::string path;   // all kinds but Synthetic
   int64_t count = 0;  // for Synthetic, the number of training images
@@ -41,8 +41,8 @@ llvm::Expected<ImageSets> readMnist(const std::string& folder);
 /// million.
 llvm::Expected<ImageSets> synthetic(int64_t count, uint32_t seed = 0);
 
-/// Opens both sets of a place.
-llvm::Expected<ImageSets> open(const Place& place);
+/// Opens both sets of a source.
+llvm::Expected<ImageSets> open(const Source& source);
 
 /// Decodes and scales a whole set into memory, for trainings that read their data before they begin. The images have
 /// `preparation`'s rows, columns, channels and layout, in fp32 (4 bytes a value) and not normalised, and can only be

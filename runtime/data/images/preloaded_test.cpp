@@ -28,7 +28,7 @@ void checkAlike(const Images& images, const Images& loaded, const Preparation& p
 
 TEST_CASE("images held as tensors give the batches that files give, in each layout and type") {
   const auto opened = [] {
-    return llvm::cantFail(open({.kind = Place::Kind::Synthetic, .path = "", .count = 20})).train;
+    return llvm::cantFail(open({.kind = Source::Kind::Synthetic, .path = "", .count = 20})).train;
   };
   for (const Layout layout : {Layout::Nchw, Layout::Nhwc}) {
     const Preparation preparation{40, 40, 3, layout, Element::Float32};

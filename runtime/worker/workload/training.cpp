@@ -193,7 +193,7 @@ llvm::Expected<protocol::Event> timedTrial(TrialContext& context, Training& trai
   return result;
 }
 
-std::vector<Metric> metricsOf(const std::vector<profile::Measure>& timed, const Judged& judged) {
+std::vector<Metric> metricsOf(const std::vector<profile::Measure>& timed, const QualityResult& judged) {
   using plan::TrialKind;
   std::vector<Metric> all;
   const auto add = [&](const std::vector<profile::Measure>& measures, TrialKind kind) {

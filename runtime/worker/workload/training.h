@@ -49,7 +49,7 @@ struct Course {
 };
 
 /// A quality trial's metrics, and as series the values that every rank has alike.
-struct Judged {
+struct QualityResult {
   std::vector<profile::Measure> metrics;
   std::vector<std::pair<const char*, std::vector<double>>> series;
 };
@@ -107,7 +107,7 @@ class Training {
   /// Evaluates after an epoch and adds the result to the course.
   virtual llvm::Error evaluateEpoch(Course& course) { return llvm::Error::success(); }
   /// The metrics, after the last epoch.
-  virtual llvm::Expected<Judged> judge(Course& course) = 0;
+  virtual llvm::Expected<QualityResult> judge(Course& course) = 0;
   /// Writes what was trained into the folder of a trial that has ended. Returns notes that say what lies where.
   virtual llvm::Expected<std::vector<std::string>> leave(const CheckpointFolder& folder, int64_t epochs) = 0;
 
@@ -139,7 +139,7 @@ class Training {
 
 /// The metrics that trials of each kind measure: those of every training, and a workload's own, read off tables that
 /// are filled without a measurement. So a metric is named once.
-std::vector<Metric> metricsOf(const std::vector<profile::Measure>& timed, const Judged& judged);
+std::vector<Metric> metricsOf(const std::vector<profile::Measure>& timed, const QualityResult& judged);
 
 /// Runs `count` steps, marking the device after each if `marked`. A training that ends earlier is no error.
 llvm::Error runSteps(TrialContext& context, Training& training, int64_t count, std::string_view phase, bool marked);

@@ -79,9 +79,9 @@ llvm::Expected<std::unique_ptr<feed::Feed>> warmFeed(const Wanted& wanted, const
 }
 
 llvm::Error measure(const Wanted& wanted) {
-  static const std::map<std::string, data::Place::Kind> kKinds{{"mnist", data::Place::Kind::Mnist},
-                                                               {"folder", data::Place::Kind::Folder},
-                                                               {"packed", data::Place::Kind::Packed}};
+  static const std::map<std::string, data::Source::Kind> kKinds{{"mnist", data::Source::Kind::Mnist},
+                                                               {"folder", data::Source::Kind::Folder},
+                                                               {"packed", data::Source::Kind::Packed}};
   auto sets = data::open({kKinds.at(wanted.kind), wanted.path, 0});
   if (!sets) return sets.takeError();
   const llvm::json::Value slot = llvm::json::Object{{"device", "cpu"}, {"threads", wanted.settings.number("threads")}};

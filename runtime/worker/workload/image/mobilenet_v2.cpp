@@ -42,8 +42,8 @@ std::vector<profile::Measure> timed(const Clocked& clocked, double images, doubl
 }
 
 /// The metrics of quality trials. The course's seconds must be those of the slowest rank.
-Judged judged(const Course& course, const std::vector<double>& epoch_losses, std::optional<double> train_accuracy,
-              std::optional<double> evaluation_pause) {
+QualityResult judged(const Course& course, const std::vector<double>& epoch_losses,
+                     std::optional<double> train_accuracy, std::optional<double> evaluation_pause) {
   return {{{"accuracy", lastOf(course.accuracies)},
            {"train_accuracy", train_accuracy},
            {"final_loss", lastOf(epoch_losses)},
@@ -80,7 +80,7 @@ llvm::Error Training::evaluateEpoch(Course& course) {
   return llvm::Error::success();
 }
 
-llvm::Expected<Judged> Training::judge(Course& course) {
+llvm::Expected<QualityResult> Training::judge(Course& course) {
   std::optional<double> train_accuracy;
   if (asked(context_.spec, "train_accuracy")) {
     if (auto error = accuracy(*sets_.train, course).moveInto(train_accuracy)) return error;

@@ -20,7 +20,7 @@
 namespace expc::workload::image {
 
 /// The training data; its path is as written in the study.
-using Data = data::Place;
+using Data = data::Source;
 
 /// docs/semantics.md §8 and §9 define these.
 enum class OptimizerKind { Sgd, Adam };

@@ -90,7 +90,7 @@ class Training : public workload::Training {
   bool evaluatesEpochs() const override { return true; }
   /// Classifies the test images.
   llvm::Error evaluateEpoch(Course& course) override;
-  llvm::Expected<Judged> judge(Course& course) override;
+  llvm::Expected<QualityResult> judge(Course& course) override;
   llvm::Expected<std::vector<std::string>> leave(const CheckpointFolder& folder, int64_t epochs) override;
 
  private:

@@ -62,7 +62,7 @@ std::vector<profile::Measure> timed(const Clocked& clocked, const Work& work, do
 }
 
 /// The metrics of quality trials.
-Judged judged(const std::vector<double>& losses, const Evaluation& evaluated, double total_time) {
+QualityResult judged(const std::vector<double>& losses, const Evaluation& evaluated, double total_time) {
   return {{{"final_loss", finalLoss(losses)},
            {"evaluation_loss", evaluated.loss},
            {"reward_margin", evaluated.margin},
@@ -193,7 +193,7 @@ std::vector<profile::Measure> Training::measure(const Clocked& clocked, int64_t 
                static_cast<double>(rows_->train.count()), utilisation(all.flops, clocked.wall));
 }
 
-llvm::Expected<Judged> Training::judge(Course& course) {
+llvm::Expected<QualityResult> Training::judge(Course& course) {
   const auto begin = std::chrono::steady_clock::now();
   auto evaluated = evaluate();
   if (!evaluated) return evaluated.takeError();

@@ -99,7 +99,7 @@ class Training : public workload::Training {
   Snapshot snapshot() override;
   llvm::Error restore(const io::SafeTensors& model, const io::SafeTensors& rest, const Done& done) override;
   llvm::json::Object counts() const override;
-  llvm::Expected<Judged> judge(Course& course) override;
+  llvm::Expected<QualityResult> judge(Course& course) override;
   llvm::Expected<std::vector<std::string>> leave(const CheckpointFolder& folder, int64_t epochs) override;
 
  private:
