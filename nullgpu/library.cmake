@@ -1,19 +1,19 @@
-# How a library of the null GPU is made. Each folder here is one: `nullgpu_library(NAME ...)` in its CMakeLists.txt takes every .cpp beside it
-# (and *_test.cpp for a doctest program nullgpu_NAME_test, which links the library).
+# Builds the libraries of the null GPU, one per folder: `nullgpu_library(NAME ...)` in a folder's CMakeLists.txt takes every .cpp beside it, and
+# *_test.cpp for a doctest program nullgpu_NAME_test that links the library.
 #
 #   nullgpu_library(NAME FILE libcudart.so.13 EXPORTS cuda* __cuda* [SUCCEED function...] [DEPS target...])
-#     A library that stands in for one of NVIDIA's: FILE is its name and its soname, EXPORTS the only names that are seen from outside. What torch
-#     asks of it, and no source here defines, becomes a stub that ends the process (nullgpu/stubs), and the version of its symbols is the one that torch asks for.
-#     SUCCEED are functions that do nothing here and return 0, success in every one of these interfaces.
+#     Replaces one of NVIDIA's libraries. FILE is its name and soname; EXPORTS are the only names visible from outside. A symbol that torch needs
+#     and no source here defines becomes a stub that ends the process (nullgpu/stubs). Symbols get the version that torch asks for.
+#     SUCCEED lists functions that do nothing and return 0, which means success in all of these interfaces.
 #   nullgpu_library(NAME FILE libnullgpu.so [DEPS target...])
-#     Without EXPORTS: a library of ours, all of it seen, no stubs.
+#     Without EXPORTS it is a library of our own: everything is visible, and there are no stubs.
 #
-# The target is nullgpu_NAME, the place lib/nullgpu of the build folder.
+# The target is nullgpu_NAME; the library goes to lib/nullgpu in the build folder.
 find_program(NULLGPU_PYTHON python3 HINTS /usr/bin NO_DEFAULT_PATH REQUIRED)
 set(NULLGPU_ROOT "${CMAKE_CURRENT_LIST_DIR}")
 set(NULLGPU_OUT "${CMAKE_BINARY_DIR}/lib/nullgpu")
 set(NULLGPU_STUBS_TOOL "${NULLGPU_ROOT}/stubs/stubs.py")
-# What torch asks for, written by nullgpu/stubs.
+# The symbols that torch needs, written by nullgpu/stubs.
 set(NULLGPU_DEMAND "${CMAKE_BINARY_DIR}/nullgpu/demand.json")
 
 if(EXPC_TESTS)
@@ -21,14 +21,14 @@ if(EXPC_TESTS)
   add_library(nullgpu_doctest_main OBJECT "${CMAKE_BINARY_DIR}/nullgpu/doctest_main.cpp")
 endif()
 
-# The places where `target` is looked for and looks for others: beside each other, wherever the folder lies.
+# Puts the library `target` beside the others, and lets them find each other there wherever the folder is moved.
 function(nullgpu_place target file)
   set_target_properties(${target} PROPERTIES PREFIX "" OUTPUT_NAME "${file}" SUFFIX "" LIBRARY_OUTPUT_DIRECTORY "${NULLGPU_OUT}"
                                              BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "$ORIGIN")
   target_link_options(${target} PRIVATE "LINKER:--enable-new-dtags" "LINKER:--no-undefined")
 endfunction()
 
-# One .cpp with stubs and one version script for `file`, from what torch asks for and what the objects define.
+# Generates the stubs (a .cpp) and the version script of `file`, from the symbols that torch needs and those that the objects define.
 function(nullgpu_stubs target name file exports objects succeed)
   set(_stubs "${CMAKE_CURRENT_BINARY_DIR}/${name}_stubs.cpp")
   set(_script "${CMAKE_CURRENT_BINARY_DIR}/${name}.map")
@@ -71,7 +71,7 @@ function(nullgpu_library name)
     string(REPLACE ";" "," _exports "${ARG_EXPORTS}")
     nullgpu_stubs(${_target} ${name} ${ARG_FILE} "${_exports}" "${_objects}" "${ARG_SUCCEED}")
   endif()
-  # As expc's own libraries are, within its build.
+  # Join sources as expc's build does for its own libraries.
   set_target_properties(${_compiled} PROPERTIES UNITY_BUILD "${EXPC_UNITY}" UNITY_BUILD_BATCH_SIZE 12)
   foreach(_each IN LISTS _target _compiled)
     target_include_directories(${_each} PUBLIC "${NULLGPU_ROOT}/..")

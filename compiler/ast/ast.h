@@ -1,6 +1,12 @@
 #pragma once
 
-// The syntax tree of one .exp file: what was written, nothing resolved. Every node carries its range.
+// The syntax tree of one .exp file: what was written, nothing resolved. compiler/parse builds it,
+// compiler/check reads it, and nobody changes it in between. Names are texts here; whether `fp32` is a level or
+// a factor is decided when the checker knows the type of the place.
+//
+// Every node carries its range. Lists keep the order of the file, each kind of statement in a list of its own,
+// since the order of declarations of different kinds has no meaning. The tree owns its nodes (unique_ptr); it
+// is not copied.
 
 #include <memory>
 #include <optional>
@@ -14,12 +20,13 @@ namespace expc::ast {
 
 using source::Range;
 
+/// One name.
 struct Identifier {
   std::string name;
   Range range;
 };
 
-/// `image.mobilenet_v2`, `system.gpus`, `design.timed.repeat`.
+/// A dotted path: `image.mobilenet_v2`, `system.gpus`, `design.timed.repeat`.
 struct QualifiedName {
   std::vector<Identifier> parts;
   Range range;
@@ -28,42 +35,51 @@ struct QualifiedName {
 // ---- expressions ------------------------------------------------------------------------------------------------
 
 struct Expr;
+/// Null where the grammar lets an expression be absent; each field that may be null says so.
 using ExprPtr = std::unique_ptr<Expr>;
 
-/// A number and its unit, as one token: `300`, `0.5`, `2.0x`, `95%`, `80GiB`, `1e6`. `digits` is the text without unit.
+/// A number and its unit, as one token: `300`, `0.5`, `2.0x`, `95%`, `80GiB`, `1e6`. Kept as text (`digits`
+/// without the unit): the checker converts it exactly and reports what does not fit.
 struct NumberLiteral {
   std::string digits;
-  std::string unit;  // "" when there is none
+  /// "" if there is none.
+  std::string unit;
 };
+/// A text in quotes.
 struct StringLiteral {
   std::string value;  // escapes resolved
 };
+/// `true` or `false`.
 struct BoolLiteral {
   bool value;
 };
-/// A bare word or a dotted path; resolved by the checker (factor, let, argument, enum level, `system.gpus`).
+/// A bare word or a dotted path. It means a factor, a let, an argument, an enum level or a property
+/// (`system.gpus`).
 struct NameExpr {
   QualifiedName name;
 };
+/// An argument, a selector or a field of a record, with or without a name: `size = 300px`.
 struct CallArgument {
-  std::optional<Identifier> name;  // `size = 300px`
+  std::optional<Identifier> name;
   ExprPtr value;
 };
-/// `mnist("data")`, `speedup(step_time)`.
+/// A call: `mnist("data")`, `speedup(step_time)`.
 struct CallExpr {
   QualifiedName callee;
   std::vector<CallArgument> arguments;
 };
-/// `gain[precision = fp32]`
+/// A value at a chosen point: `gain[precision = fp32]`.
 struct IndexExpr {
   ExprPtr base;
   std::vector<CallArgument> selectors;
 };
+/// `-a`, `not a`.
 enum class UnaryOp { Negate, Not };
 struct UnaryExpr {
   UnaryOp op;
   ExprPtr operand;
 };
+/// Binary operators. Precedence is the grammar's; the tree shows how they bind.
 enum class BinaryOp {
   Or,
   And,
@@ -81,33 +97,36 @@ enum class BinaryOp {
   Divide,
   Coalesce  // `rank ?? 0`: the right side where the left is not active
 };
+/// `left op right`; neither is null.
 struct BinaryExpr {
   BinaryOp op;
   ExprPtr left, right;
 };
-/// `{ fp64, fp32 }`
+/// A set of levels or values: `{ fp64, fp32 }`.
 struct SetExpr {
   std::vector<ExprPtr> elements;
 };
-/// `1..4`, `1..16 by *2`, `0..100 by 10`, `1..` (upper null)
+/// A range: `1..4`, `1..16 by *2`, `0..100 by 10`, `1..` (then `upper` is null).
 struct RangeExpr {
   ExprPtr lower, upper;
-  ExprPtr step;  // may be null
+  /// Null for steps of 1. With `geometric` the factor between neighbours.
+  ExprPtr step;
   bool geometric = false;
 };
-/// `(dali, nhwc)`
+/// A level of a lockstep factor: `(dali, nhwc)`.
 struct TupleExpr {
   std::vector<ExprPtr> elements;
 };
-/// `["python", "train.py"]`
+/// A value of a list type: `["python", "train.py"]`.
 struct ListExpr {
   std::vector<ExprPtr> elements;
 };
-/// `{ rank = 8, alpha = 16 }`
+/// A value of a record type: `{ rank = 8, alpha = 16 }`. Every field has a name.
 struct RecordExpr {
-  std::vector<CallArgument> fields;  // every one has a name
+  std::vector<CallArgument> fields;
 };
 
+/// An expression with its range.
 struct Expr {
   Range range;
   std::variant<NumberLiteral, StringLiteral, BoolLiteral, NameExpr, CallExpr, IndexExpr, UnaryExpr, BinaryExpr, SetExpr,
@@ -117,83 +136,101 @@ struct Expr {
 
 // ---- declarations -------------------------------------------------------------------------------------------------
 
-/// What is called by a name of its own.
+/// The common part of everything that has a name of its own.
 struct Declaration {
   Range range;
-  std::string doc;  // the `///` comment before it
+  /// The `///` comment before it, shown in hovers and by `expc doc`; "" if there is none.
+  std::string doc;
   Identifier name;
 };
 
+/// `import std.image` or `import "shared/jobs.exp" as jobs`.
 struct Import {
   Range range;
-  std::variant<QualifiedName, StringLiteral> target;  // `std.image` or "path.exp"
+  /// The name of a standard module, or a path relative to this file.
+  std::variant<QualifiedName, StringLiteral> target;
   Range target_range;
   std::optional<Identifier> alias;
 };
 
-/// A level of an enum; `mnist(path)`, `synthetic(count : int)` are variants with a payload.
 struct TypeExpr;
+/// A part of a level's payload, with or without a name: `count : int`.
 struct EnumField {
   std::optional<Identifier> name;
   std::unique_ptr<TypeExpr> type;
 };
+/// A level of an enum. `mnist(path)` and `synthetic(count : int)` are variants that carry a payload.
 struct EnumLevel {
   Identifier name;
   std::vector<EnumField> fields;
 };
+/// `ordered enum method { none, lora }`; only levels of an ordered one can be compared with `<`.
 struct EnumDecl : Declaration {
   bool ordered = false;
   std::vector<EnumLevel> levels;
 };
 
-/// `int`, `precision`, `Pixels`, `Images / Time`, `int in 1..64`, `Ratio in { 0.5x, 1.0x }`, `list(int)`,
-/// `(int, string)`, `{ rank : int, alpha : float }`.
+/// A type as it is written: `int`, `precision`, `Pixels`, `Images / Time`, `int in 1..64`, `Ratio in { 0.5x,
+/// 1.0x }`, `list(int)`, `(int, string)`, `{ rank : int, alpha : float }`.
 struct TypeExpr {
   enum class Shape { Named, List, Tuple, Record };
   Range range;
   Shape shape = Shape::Named;
   QualifiedName name;              // Named
-  std::vector<TypeExpr> parts;     // List (one), Tuple, Record
-  std::vector<Identifier> fields;  // Record: a name for each part
-  std::vector<Identifier> per;     // `Images / Time`: the dimensions below
-  ExprPtr refinement;              // may be null
+  std::vector<TypeExpr> parts;     // List (exactly one), Tuple, Record
+  std::vector<Identifier> fields;  // Record: the name of each part
+  /// The dimensions by which `name` is divided, as in `Images / Time`.
+  std::vector<Identifier> per;
+  /// The set or range after `in`; may be null.
+  ExprPtr refinement;
 };
 
-/// `let warm = 30`; also `unit row`, whose value may be null, and `unit krow = 1000row`.
+/// `let warm = 30`. Also a unit: `unit krow = 1000row`, or `unit row` with a null value.
 struct LetDecl : Declaration {
   ExprPtr value;
 };
 
-/// `param batch : Images in 1.. = 64 when loader == dali`
+/// A parameter of a workload: `param batch : Images in 1.. = 64 when loader == dali`.
 struct ParamDecl : Declaration {
   TypeExpr type;
-  ExprPtr default_value;  // null: the study must give it
-  ExprPtr when;           // may be null
-  ExprPtr strong;         // where more of it share the same work; may be null
+  /// Null: the study must give a value.
+  ExprPtr default_value;
+  /// The condition under which the parameter exists; may be null.
+  ExprPtr when;
+  /// The condition under which more of it (devices) share the same work, for `efficiency`; may be null.
+  ExprPtr strong;
 };
 
-/// In a workload or a file: `metric step_time : Time lower timed`; `metric profiler.*` stands for all of a module. In a
-/// study (derived): `metric share = a / b`.
+/// In a workload or a file: `metric step_time : Time lower timed`, or `metric profiler.*` for all metrics of a
+/// module. In a study, computed from others: `metric share = a / b`.
 struct MetricDecl : Declaration {
-  bool all = false;  // the name is a module's
+  /// `profiler.*`: the name is a module's.
+  bool all = false;
   std::optional<TypeExpr> type;
-  std::optional<Identifier> direction;  // lower, higher
-  std::optional<Identifier> kind;       // timed, quality, profile
-  bool exact = false;                   // bytes, counts: compared as they are
-  bool series = false;                  // a value for each epoch or logged step
-  ExprPtr derived;                      // may be null
-  ExprPtr source;                       // of a command's metric: `from regex(…)`; may be null
+  /// `lower` or `higher`: which values are better.
+  std::optional<Identifier> direction;
+  /// The kind of trial that yields it: `timed`, `quality`, `profile`.
+  std::optional<Identifier> kind;
+  /// A count without noise (bytes, launches): values are compared as they are, without an interval.
+  bool exact = false;
+  /// One value per epoch or logged step instead of one per trial.
+  bool series = false;
+  /// The formula of a derived metric; may be null.
+  ExprPtr derived;
+  /// For a metric of a command, where it is read: `from regex(…)`; may be null.
+  ExprPtr source;
 };
 
-/// `estimate device_memory_peak = 4B * parameters when precision == fp32`: a part of what a workload expects of a
-/// metric before it runs; the parts of one metric whose `when` holds add up.
-struct EstimateDecl : Declaration {  // called as the metric is
+/// A part of what a workload expects of a metric before it runs: `estimate device_memory_peak = 4B * parameters
+/// when precision == fp32`. The parts of one metric whose `when` holds are added. The name is the metric's.
+struct EstimateDecl : Declaration {
   ExprPtr value;
   ExprPtr when;  // may be null
 };
 
+/// `require` keeps points that satisfy the condition, `exclude` removes them.
 enum class RuleKind { Require, Exclude };
-/// `require cards: gpus <= system.gpus because "the node has fewer cards"`
+/// A rule: `require cards: gpus <= system.gpus because "the node has fewer cards"`.
 struct RuleDecl {
   Range range;
   std::string doc;
@@ -203,36 +240,47 @@ struct RuleDecl {
   std::optional<std::string> because;
 };
 
-/// A text in a place where nothing else may stand.
+/// A string in a place where the grammar allows nothing else.
 struct Text {
   std::string value;  // escapes resolved
   Range range;
 };
 
-/// One argument, or `options "--{name}" "{value}"`: as many as there are parameters left.
+/// One argument of a command; or `options "--{name}" "{value}"`, which stands for all parameters that no other
+/// argument holds.
 struct CommandArgument {
   Range range;
   bool options = false;
-  std::vector<Text> texts;  // one; of `options` its form, none where it is the usual one
+  /// Exactly one for an argument. For `options` its form, empty for the usual one.
+  std::vector<Text> texts;
 };
 
-/// `command ["python", "train.py", "--gpus", "${gpus}"] timeout 2h`; `prepare […]`, `before […]`
+/// `command ["python", "train.py", "--gpus", "${gpus}"] timeout 2h`; also `prepare […]` and `before […]`.
 struct Command {
   Range range;
   std::vector<CommandArgument> arguments;
   ExprPtr timeout;  // may be null
 };
 
+/// A program that trials run: one of the worker's, or a command of the user's, with its parameters, metrics and
+/// rules. Only commands have inputs, outputs, preparations, exit codes and expectations.
 struct WorkloadDecl : Declaration {
   std::optional<Command> command;
-  std::vector<Text> inputs;  // of a command: files and patterns that it reads
-  std::vector<Text> copied;  // of these the ones that each trial has copies of
-  ExprPtr outputs;           // of a command: where its metrics are read from that do not say it; may be null
+  /// Files and patterns that the command reads. A change of one makes stored trials stale.
+  std::vector<Text> inputs;
+  /// The inputs marked `copy`: each trial gets its own copy.
+  std::vector<Text> copied;
+  /// The reader (`json("out.json")`) of metrics without a source of their own; may be null.
+  ExprPtr outputs;
+  /// Programs that run once before the trials, and before each start.
   std::optional<Command> prepare, before;
-  std::vector<int> exit_codes;  // with which a command ends well; none: 0 alone
+  /// Exit codes that mean success; empty means 0 alone.
+  std::vector<int> exit_codes;
   Range exit_range;
+  /// Calls (`regex(…)`, `same(…)`) that a valid trial's output must satisfy.
   std::vector<ExprPtr> expectations;
-  std::optional<int> version;  // `version 2`: raised only when results would change
+  /// The author raises it only when results would change.
+  std::optional<int> version;
   Range version_range;
   std::vector<ParamDecl> params;
   std::vector<LetDecl> lets;
@@ -241,8 +289,8 @@ struct WorkloadDecl : Declaration {
   std::vector<RuleDecl> rules;
 };
 
-/// `workload image.mobilenet_v2(size = 300px)`
-/// or `workload ours = image.mobilenet_v2(size = 300px)` where a study has several.
+/// A workload in a study: `workload image.mobilenet_v2(size = 300px)`, or with a label where a study has
+/// several: `workload ours = image.mobilenet_v2(size = 300px)`.
 struct WorkloadUse {
   Range range;
   std::optional<Identifier> label;
@@ -250,37 +298,43 @@ struct WorkloadUse {
   std::vector<CallArgument> arguments;
 };
 
-/// `factor precision in { fp64, fp32 } baseline fp64 when …`. In `factor (loader, layout) in { (dali, nhwc), … }` the
-/// name is "(loader, layout)", written so wherever a factor is named: a reader that sees a name in parentheses in a
-/// place of a factor (quantifier, over, by, only, selector) makes one identifier of it, with single blanks.
+/// `factor precision in { fp64, fp32 } baseline fp64 when …`. A lockstep factor varies several parameters
+/// together: `factor (loader, layout) in { (dali, nhwc), … }`. Its name is "(loader, layout)", with single
+/// blanks: wherever a factor is named (quantifier, over, by, only, selector), the parser turns names in
+/// parentheses into one such identifier.
 struct FactorDecl : Declaration {
-  std::vector<Identifier> parts;  // of a lockstep factor; empty for a simple one
+  std::vector<Identifier> parts;  // the parameters of a lockstep factor; empty for a simple one
   ExprPtr levels;
   ExprPtr baseline;  // may be null
   ExprPtr when;      // may be null
 };
 
+/// `measure step_time, loss`: metrics to measure beside those that something reads.
 struct MeasureDecl {
   Range range;
   std::vector<Identifier> metrics;
 };
 
-/// `compare gain = speedup(step_time) over precision against fp32 allow W0406`
+/// `compare gain = speedup(step_time) over precision against fp32 allow W0406`.
 struct CompareDecl : Declaration {
   CallExpr call;
   Range call_range;
   Identifier over;
-  ExprPtr against;                    // may be null; the bare name `previous` is the level before
-  std::optional<Identifier> allowed;  // the code of a warning
+  /// The level to compare with; the bare name `previous` means the level before. Null: the factor's baseline.
+  ExprPtr against;
+  /// The code of a warning that the author accepts.
+  std::optional<Identifier> allowed;
 };
 
-/// `control twice = [method = lora, rank = 8]`: a second label on one point.
+/// `control twice = [method = lora, rank = 8]`: a second label on one point, so the two differ by noise alone.
+/// Each selector has a name.
 struct ControlDecl : Declaration {
-  std::vector<CallArgument> selectors;  // each has a name
+  std::vector<CallArgument> selectors;
 };
 
 enum class QuantifierKind { ForAll, Exists };
-/// `forall gpus, loader where gpus > 1:`; `forall *` and `forall where gpus > 1` have all = true.
+/// A quantifier of a criterion: `forall gpus, loader where gpus > 1:`. `forall *` and `forall where gpus > 1`
+/// range over all factors (`all`).
 struct Quantifier {
   Range range;
   QuantifierKind kind;
@@ -288,30 +342,38 @@ struct Quantifier {
   std::vector<Identifier> factors;
   ExprPtr where;  // may be null
 };
-/// `criterion name: Q* subject >= bound with confidence 95%`; the subject is compared with one bound, a band (`within
-/// 0.6x..0.7x give 10%`), or what a reference publishes (`gain like tables.table2 within 5%`). `criterion oom: Q*
-/// infeasible` has no subject.
+/// `criterion name: Q* subject >= bound with confidence 95%`. The subject is compared with one bound, with a
+/// band (`within 0.6x..0.7x give 10%`), or with a published value (`gain like tables.table2 within 5%`).
+/// `criterion oom: Q* infeasible` has no subject: it claims that the points run out of memory.
 struct CriterionDecl : Declaration {
   std::vector<Quantifier> quantifiers;
   bool infeasible = false;
-  ExprPtr subject;                    // null with `infeasible`
-  std::optional<QualifiedName> like;  // a reference
-  ExprPtr like_within;                // `within 5%` after it; may be null
-  std::optional<BinaryOp> relation;   // >=, >, <=, <, ==
-  ExprPtr bound;                      // with relation
-  ExprPtr band_low, band_high;        // `within low..high`, without relation
-  ExprPtr give;                       // with a band; may be null
-  ExprPtr confidence;                 // may be null
-  Range always;                       // of the word that refuses the study's confidence; invalid without it
+  /// Null with `infeasible`.
+  ExprPtr subject;
+  /// The reference after `like`.
+  std::optional<QualifiedName> like;
+  /// The tolerance after `like`: `within 5%`; may be null.
+  ExprPtr like_within;
+  /// The operator before `bound` (>=, >, <=, <, ==); absent for a band and for `like`.
+  std::optional<BinaryOp> relation;
+  /// Present if `relation` is.
+  ExprPtr bound;
+  /// `within low..high`; null for other forms.
+  ExprPtr band_low, band_high;
+  /// The widening of a band; may be null.
+  ExprPtr give;
+  ExprPtr confidence;  // may be null
+  /// The word `always`, by which the criterion refuses the study's confidence; invalid without it.
+  Range always;
 };
-/// `confidence 95%`: of every criterion of a study or a file that says nothing else.
+/// `confidence 95%`: the confidence of every criterion of a study or a file that states none.
 struct ConfidenceDecl {
   Range range;
   ExprPtr value;
 };
 
-/// One setting of a design block: `repeat 10`, `steps 300`, `order blocks`, `seed 7`, `budget 24h`,
-/// `repeat 10..20 until half_width(gain) <= 1%`, `repeat 20 looks at 8, 14`.
+/// A setting of a design: `repeat 10`, `steps 300`, `order blocks`, `seed 7`, `budget 24h`, `repeat 10..20
+/// until half_width(gain) <= 1%`, `repeat 20 looks at 8, 14`.
 struct DesignSetting {
   Range range;
   Identifier name;
@@ -319,26 +381,31 @@ struct DesignSetting {
   ExprPtr until;  // may be null
   std::vector<ExprPtr> looks;
 };
+/// `timed { repeat 10  steps 300 }`: settings of one kind of trial.
 struct DesignKindBlock {
   Range range;
   Identifier kind;  // timed, quality, profile
   std::vector<DesignSetting> settings;
 };
+/// `design full { … }`: how often and how long points are measured.
 struct DesignDecl {
   Range range;
-  std::optional<Identifier> shape;  // full; absent in a preset, which merges
+  /// `full`. Absent in a preset, whose settings are merged into the study's design.
+  std::optional<Identifier> shape;
   std::vector<DesignKindBlock> kinds;
   std::vector<DesignSetting> settings;
 };
 
-/// `table step_time by gpus, precision`, `table effects of step_time`
+/// `table step_time by gpus, precision`, or a description: `table effects of step_time`.
 struct TableDecl {
   Range range;
-  Identifier subject;          // of `of` what it describes: `effects`
-  std::vector<Identifier> of;  // metrics
+  /// A metric or comparison; before `of` the kind of description.
+  Identifier subject;
+  /// The metrics after `of`; empty for a plain table.
+  std::vector<Identifier> of;
   std::vector<Identifier> by;
 };
-/// `plot gain over gpus by precision`
+/// `plot gain over gpus by precision`.
 struct PlotDecl {
   Range range;
   Identifier subject;
@@ -346,19 +413,20 @@ struct PlotDecl {
   std::vector<Identifier> by;
 };
 
-/// `only gpus in { 1, 2 }`
+/// `only gpus in { 1, 2 }`: restricts a factor in a preset.
 struct OnlyClause {
   Range range;
   Identifier factor;
   ExprPtr levels;
 };
-/// `size = 32px`
+/// `size = 32px`, `design.timed.repeat = 3`, or a property of a system.
 struct Assignment {
   Range range;
   QualifiedName target;
   ExprPtr value;
 };
-/// `keep criterion a, b`, `remove criterion a`, `remove criterion with confidence`, `remove criterion *`
+/// Which criteria a preset keeps or removes: `keep criterion a, b`, `remove criterion a`, `remove criterion
+/// with confidence`, `remove criterion *`.
 struct CriteriaClause {
   enum class Which { Named, Confident, All };
   Range range;
@@ -366,14 +434,17 @@ struct CriteriaClause {
   Which which = Which::Named;
   std::vector<Identifier> criteria;  // Named
 };
+/// A named change of a study, applied with `--preset`.
 struct PresetDecl : Declaration {
   std::vector<Assignment> assignments;
   std::vector<OnlyClause> only;
   std::vector<CriteriaClause> claims;
   std::vector<DesignDecl> designs;
-  std::vector<CriterionDecl> criteria;  // added while the preset is on
+  /// Added while the preset is applied.
+  std::vector<CriterionDecl> criteria;
 };
 
+/// A grid of points, how they are measured, and what is claimed of them.
 struct StudyDecl : Declaration {
   std::vector<WorkloadUse> workloads;
   std::vector<FactorDecl> factors;
@@ -391,16 +462,20 @@ struct StudyDecl : Declaration {
   std::vector<PresetDecl> presets;
 };
 
-/// `system box { gpus = 4  gpu.memory = 94GB }`
+/// A described machine, for planning without it: `system box { gpus = 4  gpu.memory = 94GB }`.
 struct SystemDecl : Declaration {
   std::vector<Assignment> properties;
 };
 
-/// `reference table2 from "precision.csv" { gpus  total_time = column(total_time_s) * 1s  epoch_time = total_time / 20
-/// }`
+/// Published values in a CSV file, with what its columns mean:
+///   reference table2 from "precision.csv" {
+///     gpus  total_time = column(total_time_s) * 1s  epoch_time = total_time / 20
+///   }
 struct ReferenceDecl : Declaration {
   Text path;
-  std::vector<LetDecl> columns;  // parameters and metrics of the studies that use it; no value: the column so called
+  /// Named as parameters and metrics of the studies that use the reference. A null value reads the column of
+  /// that name.
+  std::vector<LetDecl> columns;
 };
 
 /// One file.
@@ -410,13 +485,15 @@ struct Module {
   std::vector<LetDecl> units;
   std::vector<EnumDecl> enums;
   std::vector<LetDecl> lets;
-  std::vector<MetricDecl> metrics;  // for workloads that take them all
+  /// For workloads that take them all (`metric profiler.*`).
+  std::vector<MetricDecl> metrics;
   std::vector<WorkloadDecl> workloads;
   std::vector<SystemDecl> systems;
   std::vector<ReferenceDecl> references;
-  std::vector<ConfidenceDecl> confidences;  // for every study of the file that has none
-  std::vector<DesignDecl> designs;          // likewise
-  std::vector<PresetDecl> presets;          // for every study of the file
+  /// These three apply to every study of the file; a study's own confidence and design replace the file's.
+  std::vector<ConfidenceDecl> confidences;
+  std::vector<DesignDecl> designs;
+  std::vector<PresetDecl> presets;
   std::vector<StudyDecl> studies;
 };
 

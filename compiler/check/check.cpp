@@ -1,3 +1,6 @@
+// The order of checking. Scopes come first, since names may be used before their declaration; modules in the
+// order of loading, so that imported ones are complete; then machines, and last the studies of the root file.
+
 #include "compiler/check/check.h"
 
 #include "compiler/check/checker.h"
@@ -5,7 +8,8 @@
 
 namespace expc::check {
 
-/// A scope for each module, with its imports bound; those it imports come before it.
+/// Opens a scope for each module and binds its imports. Modules come after those that they import, so these
+/// exist.
 static void openScopes(Program& program) {
   std::map<const load::Module*, ModuleScope*> scopes = {{nullptr, nullptr}};
   for (const auto& module : program.modules.all) {
@@ -18,6 +22,7 @@ static void openScopes(Program& program) {
   }
 }
 
+/// Notes that the words of an import mean the beginning of the imported file.
 static void noteImports(Context& context, const ModuleScope& scope) {
   for (const ast::Import& import : scope.ast->imports) {
     const auto bound = scope.imports.find(load::boundName(import));
@@ -35,12 +40,14 @@ Program check(source::SourceManager& sources, load::Modules modules, diag::Emitt
   program.lookup = std::move(lookup);
   openScopes(program);
   for (const auto& module : program.modules.all) program.names.declare(*module);
-  // Behind a syntax error stand declarations that the parser dropped; what they would break is noise.
+  // After a syntax error the parser dropped declarations, so unknown names would mostly be consequences: check
+  // silently, for the names alone.
   diag::Collector unread;
   diag::Emitter silent(unread);
   Checking context{{sources, program.modules.parsed ? emitter : silent, &program.names}, program};
   for (auto& scope : program.scopes) noteImports(context, *scope);
   for (auto& scope : program.scopes) declareModule(context, *scope);
+  // The root's systems come first in Program::systems, so that they are found before imported ones.
   for (auto scope = program.scopes.rbegin(); scope != program.scopes.rend(); ++scope) declareSystems(context, **scope);
   ModuleScope& scope = rootScope(program);
   for (const ast::StudyDecl& declaration : scope.ast->studies) {

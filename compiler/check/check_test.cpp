@@ -67,7 +67,7 @@ TEST_CASE("imports are found from the file that writes them") {
   CHECK(
       Fixture("import \"a.exp\"", {{"dir/a.exp", "import \"././b.exp\""}, {"dir/b.exp", "import \"a.exp\""}}).slugs() ==
       std::vector<std::string>{"import-cycle"});
-  // One file by two ways is one module, not a cycle.
+  // A file that is imported along two paths is one module, not a cycle.
   Fixture diamond("import \"a.exp\"\nimport \"b.exp\"\nlet z = a.x + b.x",
                   {{"dir/a.exp", "import \"c.exp\"\nlet x = c.x"},
                    {"dir/b.exp", "import \"c.exp\"\nlet x = c.x"},
@@ -91,7 +91,7 @@ TEST_CASE("syntax errors are not followed by their consequences") {
 
 namespace {
 
-/// Whether a rule over the job's parameters holds at their defaults; nothing where it has no value.
+/// Whether a rule over the job's parameters holds at their defaults; nothing if it has no value there.
 std::optional<bool> holds(const std::string& condition) {
   Fixture fixture(check::jobStudy("require " + condition + " measure step_time, accuracy"));
   REQUIRE_MESSAGE(fixture.emitter.errors() == 0, fixture.text());

@@ -1,6 +1,11 @@
 #pragma once
 
-// Shared types of the parts of check, which select also uses.
+// The parts of check, one function for each kind of declaration, and the contexts that they share. Select uses
+// the scope of a study too, to resolve texts of the command line.
+//
+// Conventions: a function that returns an optional or a pointer has reported why if it returns nothing.
+// Mistakes are reported once; a use of something that was refused is counted (Context::problems) but not
+// reported again.
 
 #include <set>
 
@@ -13,139 +18,158 @@ namespace expc::check {
 struct Context {
   source::SourceManager& sources;
   diag::Emitter& emitter;
-  Names* names = nullptr;  // where uses of names are noted; may be null
+  /// The index in which uses of names are noted; may be null.
+  Names* names = nullptr;
   Expressions expressions{sources, emitter, names};
 
-  /// Grows where something cannot be used, reported here or where it is declared.
+  /// A count that grows whenever something cannot be used, whether it is reported here or was where it is
+  /// declared.
   size_t problems() const { return emitter.errors() + expressions.refusals(); }
 };
 
-/// A program while it is checked.
+/// A program while it is being checked.
 struct Checking : Context {
   Program& program;
+  /// Names of references that some study took, and that some report is about.
   std::set<std::string> used_references = {}, reported_references = {};
 };
 
-/// Declares the enums, lets and workloads of one module; those it imports are complete.
+/// Declares the units, enums, lets, metrics and workloads of one module. The modules that it imports must be
+/// complete.
 void declareModule(Checking& context, ModuleScope& scope);
 
+/// A type with the range or set after `in`, if any.
 struct TypeAndRefinement {
   Type type;
   std::optional<Refinement> refinement;
 };
-/// `int in 1..64`; of type Error after a report.
+/// Resolves a type as it is written, such as `int in 1..64`. The type is Error after a report.
 TypeAndRefinement resolveType(Context& context, const ast::TypeExpr& type, ModuleScope& scope);
 
-/// Checks one study of the root file.
+/// Checks one study of the root file. Never null; `valid` tells whether it is free of errors.
 std::unique_ptr<Study> checkStudy(Checking& context, ModuleScope& scope, const ast::StudyDecl& declaration);
 
-/// A subject of a judgement: a metric of the study, or a comparison with the metric that it compares.
+/// The subject of a judgement, table or plot: a metric of the study, or a comparison together with the metric
+/// that it compares.
 struct Subject {
   unsigned metric = 0;
   std::optional<unsigned> comparison;
 };
 
-/// The meaning of names inside a study: its declaration, and the places where things were declared.
+/// The meaning of names inside a study. All functions report what they refuse.
 struct StudyScope {
   Context& context;
   ModuleScope& scope;
   const ast::StudyDecl* declaration;
   const Study& study;
   NameMap<LetEntry> lets = {};
-  NameMap<source::Range> declared_references = {};  // all of the file, fitting or not
-  std::optional<double> confidence = {};            // of criteria that say nothing of it
-  std::set<std::string> not_varied = {};            // what refused factors would have varied
+  /// All references of the file, whether or not they fit this study, with their places.
+  NameMap<source::Range> declared_references = {};
+  /// The confidence of criteria that state none.
+  std::optional<double> confidence = {};
+  /// Parameters that refused factors would have varied: a use of such a factor is no second mistake.
+  std::set<std::string> not_varied = {};
   diag::Emitter& emitter = context.emitter;
 
+  /// The context of an expression inside the study. `system`: it may read the machine.
   Place place(bool system = false) { return {&scope, &study.workload->parameters, &lets, &study, system}; }
   Expressions& expressions() { return context.expressions; }
   /// Fills `lets` from the declaration.
   void declareLets();
-  /// The values of one level, in the order of the factor's parameters; nothing after a report.
+  /// The values of one level, in the order of the factor's parameters. `what` names it in messages.
   std::optional<std::vector<Value>> levelValues(const ast::Expr& expr, const Factor& factor, std::string_view what);
-  /// The levels of `factor` that a set, a range or a single value stands for; nothing after a report.
+  /// The levels that a set, a range or a single value stands for.
   std::optional<Expressions::Levels> levels(const ast::Expr& expr, const Factor& factor, std::string_view what);
-  /// The declared level of these values; nothing after a report that calls it `label`.
+  /// The index of the declared level with these values; `label` names them in a report.
   std::optional<unsigned> levelOf(const std::vector<Value>& values, const Factor& factor, source::Range range,
                                   const std::string& label);
-  /// Whether each of the study's workloads takes a value for a parameter; reports the first that does not.
+  /// Whether every workload of the study that has a parameter accepts a value for it.
   bool allowed(const Value& value, unsigned parameter, source::Range range, std::string_view what);
-  /// The declared level that `expr` is; nothing after a report.
+  /// The index of the declared level that `expr` denotes.
   std::optional<unsigned> level(const ast::Expr& expr, unsigned factor, std::string_view what);
+  /// Expressions::refused for names of this study.
   bool refused(const ast::Identifier& word, std::initializer_list<SymbolKind> kinds) {
     return expressions().refused(word, place(), kinds);
   }
   void note(const ast::Identifier& word, source::Range declared) { expressions().note(word.range, declared); }
-  /// Says that a metric or comparison is not known, unless its declaration was refused.
+  /// Reports that a metric or comparison is unknown, unless its declaration was refused.
   diag::Refusal unknownSubject(const ast::Identifier& name, std::string_view what);
-  /// Index of a factor; nothing after a report that says what the name is instead.
+  /// The index of a factor. The report says what the name is instead, if anything.
   std::optional<unsigned> factor(const ast::Identifier& name);
-  /// The subject that a name means where something is judged or shown; nothing after a report.
+  /// The metric or comparison of this name.
   std::optional<Subject> subject(const ast::Identifier& word);
 };
 
-/// A study while it is checked.
+/// A study while it is being checked.
 struct StudyContext : StudyScope {
   Checking& context;
   Study& study;
-  bool stray = false;  // an argument or a factor names no parameter: it may be the one that is missing elsewhere
+  /// An argument or a factor names no parameter. It may be a misspelt one, so parameters without a value are
+  /// not reported.
+  bool stray = false;
 };
 
-/// The workload of a study with several: a parameter `workload` (an enum of the labels) first, then every parameter of
-/// any of them, active where one that has it is chosen; the metrics that all have; rules and estimates that hold where
-/// theirs is chosen. Sets Use::parameter_of. Null after reporting what does not fit together. Owned by the program.
+/// The union of the workloads of a study with several. It has a parameter `workload` (an enum of their labels)
+/// first, then every parameter of any of them, active where a workload that has it is chosen; the metrics that
+/// all have; rules and estimates that hold where theirs is chosen. Sets Use::parameter_of. Null after reporting
+/// what does not fit together. Owned by the program.
 const Workload* unite(StudyContext& context);
 
-/// `left and right`, either of which may be null (true).
+/// `left and right`; either may be null and then means true.
 FormulaPtr both(FormulaPtr left, FormulaPtr right);
 
-/// `written` is the limit as it stands in the file.
+/// A bound of a plan; `written` is the limit as it stands in the file.
 Bound boundOf(Relation relation, const Rational& limit, std::string_view written);
 
-/// A measured metric, of a command or a built-in workload; nothing after a report.
+/// Checks a measured metric, of a command or a built-in workload.
 std::optional<Metric> checkMetric(Context& context, ModuleScope& scope, const ast::MetricDecl& declaration);
-/// Where a metric of a command is read, by its own `from` or by `outputs`; none where the runtime sees it from outside.
-/// Reports what is wrong with it.
+/// Determines where a command's metric is read: by its own `from`, or by `outputs`. None for a metric that the
+/// runtime observes from outside (wall time, memory).
 void checkMetricSource(Context& context, ModuleScope& scope, const ast::WorkloadDecl& workload,
                        const ast::MetricDecl& declaration, Metric& metric);
-/// Checks `outputs` by itself, once: false after a report.
+/// Checks `outputs` by itself, so that a mistake in it is reported once instead of for each metric.
 bool checkOutputsClause(Context& context, ModuleScope& scope, const ast::WorkloadDecl& workload);
-/// The expectation of a command's output; nothing after a report.
+/// Checks one `expect` of a command.
 std::optional<plan::Expectation> checkExpectation(Context& context, ModuleScope& scope,
                                                   const ast::WorkloadDecl& workload, const ast::Expr& expr);
-/// The command that a workload is, nothing where it is none: every `${name}` must be one of its parameters or known to
-/// the runtime.
+/// Checks the command of a workload; nothing if it has none. Every `${name}` must be one of its parameters, or
+/// a value that the runtime fills in.
 std::optional<Command> checkCommand(Context& context, const ast::WorkloadDecl& declaration, const Workload& workload,
                                     ModuleScope& scope);
 
-/// One rule, or nothing after a report.
+/// Checks one rule of a workload or a study.
 std::optional<Rule> checkRule(Context& context, const ast::RuleDecl& declaration, Place place);
-/// Adds the factors, with that of several workloads first, and refuses conditions that go round in circles.
+/// Adds the factors, the choice between several workloads first, and refuses activities that depend on
+/// themselves.
 void checkFactors(StudyContext& context);
-/// Reads the references of the file whose names this study has.
+/// Reads the references of the file whose names this study has, and those of other files that a criterion asks
+/// for.
 void checkReferences(StudyContext& context);
 /// Warns of references of the root file that no study took.
 void checkReferencesUsed(Checking& context, const ast::Module& module);
-/// The machines that a file declares; Program::systems gets them.
+/// Adds the machines that a file declares to Program::systems.
 void declareSystems(Checking& context, ModuleScope& scope);
-/// Reports conditions that stand on a metric, a comparison, …; appends to study.comparisons.
+/// Appends to study.comparisons, each after the one that it compares again.
 void checkComparisons(StudyContext& context);
-/// One criterion of the study or of a preset; nothing after a report.
+/// Checks one criterion of the study or of a preset.
 std::optional<Criterion> checkCriterion(StudyScope& context, const ast::CriterionDecl& declaration);
-/// `confidence 95%`; nothing after a report.
+/// The value of `confidence 95%`, between 0.5 and 1.
 std::optional<double> checkConfidence(StudyScope& context, const ast::Expr& expr);
-/// A design or the part of one that a preset gives; nothing if there is none or after a report.
+/// Checks a study's design, or (`partial`) the settings that a preset gives. Nothing if there is none, or after
+/// a report.
 std::optional<Design> checkDesign(StudyScope& context, const std::vector<ast::DesignDecl>& designs, bool partial);
-/// `design.timed.repeat = 20`: the same settings, by path. With `known_kind` only in a block that is designed already.
+/// Checks `design.timed.repeat = 20` and adds it to `design`. With `known_kind` (an override) the kind of trial
+/// must be designed already.
 bool checkDesignSetting(StudyScope& context, const ast::QualifiedName& path, const ast::Expr& value, bool known_kind,
                         Design& design);
-/// That every measured kind has a design with all it needs, and the other way round.
-/// `before`: the number of problems when the study began.
+/// Checks that every measured kind of trial has a design with all required settings, and the other way round.
+/// `before`: the number of problems when the study began; warnings are left out if there were more.
 void checkDesignCovers(StudyContext& context, size_t before);
-/// Metrics of the study: `measure`, then what comparisons, criteria, tables and plots use.
+/// Collects the metrics of the study: those of `measure`, then those that comparisons, tables and plots read.
 void checkMeasures(StudyContext& context);
+/// Checks tables and plots.
 void checkOutputs(StudyContext& context);
-/// A preset, or an override in the shape of one.
+/// Checks a preset, or an override in the form of one.
 std::optional<Change> checkPreset(StudyScope& context, const ast::PresetDecl& declaration, bool is_override);
 
 }  // namespace expc::check

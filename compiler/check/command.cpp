@@ -1,4 +1,6 @@
-// A workload that is a program of the user's.
+// A workload that is a program of the user's. Arguments are templates: `${name}` is replaced by a parameter's
+// value, by the runtime, without a shell. Checked here are the templates, that each parameter reaches the
+// program, and `options`, which passes all parameters that no other argument holds.
 
 #include <llvm/ADT/StringRef.h>
 #include <llvm/Support/Regex.h>
@@ -17,17 +19,17 @@ EXPC_DIAGNOSTIC(UnusedParameter, Warning, "no argument of the command holds the 
 
 EXPC_DIAGNOSTIC(ShellWord, Warning, "no shell reads this command, so its program gets '{0}' itself");
 
-/// Whether an argument is what a shell would take for a redirection or for what stands between two commands: `<`,
-/// `>out.txt`, `2>&1`, `|`. `<pad>` and `>=` are none.
+/// Whether an argument looks like shell syntax (`<`, `>out.txt`, `2>&1`, `|`), which no shell will interpret.
+/// Words such as `<pad>` and `>=` do not.
 bool isShellWord(llvm::StringRef text) {
   static const llvm::Regex shell("^(\\|\\|?|&&?|;|<<?<?|[0-9&]?>>?(&[0-9])?|[0-9&]?(<|>>?)[^<>=&]+)$");
   return shell.match(text);
 }
 
-/// What the runtime fills in beside parameters (docs/language.md).
+/// Names that the runtime fills in besides parameters (docs/language.md).
 const std::vector<std::string> kOfTrial = {"seed", "trial", "steps", "warmup", "epochs", "trial_folder"};
 
-/// The form of `options` for one parameter.
+/// The form of `options` for one parameter: `{name}`, `{dashed}` and `{value}` replaced.
 std::string filledIn(std::string text, const std::string& name) {
   std::string dashed = name;
   std::replace(dashed.begin(), dashed.end(), '_', '-');
@@ -37,7 +39,7 @@ std::string filledIn(std::string text, const std::string& name) {
   return text;
 }
 
-/// The texts that a program gets, with `options` written out.
+/// The argument templates as a plan has them, with `options` written out.
 std::vector<std::string> argumentTexts(const std::vector<CommandArgument>& arguments) {
   std::vector<std::string> texts;
   for (const CommandArgument& argument : arguments) {
@@ -48,31 +50,38 @@ std::vector<std::string> argumentTexts(const std::vector<CommandArgument>& argum
   return texts;
 }
 
+/// Checks one command with its preparation, inputs, metrics and expectations.
 struct CommandChecker {
   Context& context;
   const ast::WorkloadDecl& declaration;
   const Workload& workload;
   ModuleScope& scope;
-  std::vector<bool> passed = std::vector<bool>(workload.parameters.size());  // by parameter: some argument holds it
-  std::vector<std::string> names = {};                                       // what else may stand in arguments
-  bool told_all = false, said = false;                                       // `options`; the first word of a shell
+  /// For each parameter whether some argument holds it.
+  std::vector<bool> passed = std::vector<bool>(workload.parameters.size());
+  /// Other names that may stand in arguments at the moment.
+  std::vector<std::string> names = {};
+  /// Whether `options` occurred, and whether a shell word was reported.
+  bool told_all = false, said = false;
 
   Command run() {
     Command command;
+    // `prepare` runs before any trial, so values of a trial are not known there; `prepared` is its folder.
     if (declaration.prepare) {
       names = {"prepared"};
       const std::vector<CommandArgument> arguments = program(*declaration.prepare);
       command.preparation = plan::Preparation{argumentTexts(arguments), timeout(*declaration.prepare)};
     }
     names.insert(names.end(), kOfTrial.begin(), kOfTrial.end());
+    // From here on values of a trial may stand in arguments.
     if (declaration.before) command.before = argumentTexts(program(*declaration.before));
     command.exit_codes.assign(declaration.exit_codes.begin(), declaration.exit_codes.end());
     const size_t before = context.emitter.errors();
     command.written = program(*declaration.command);
     command.timeout_seconds = timeout(*declaration.command);
+    // All parameters are marked by now. After an error a misspelt name may be the one that seems unused.
     if (told_all)
       fillOptions(command.written);
-    else if (context.emitter.errors() == before)  // a name that is wrong may be the one that is missing
+    else if (context.emitter.errors() == before)
       unused();
     command.arguments = argumentTexts(command.written);
     inputs(command);
@@ -80,6 +89,7 @@ struct CommandChecker {
       if (metric.source) command.metrics.push_back(*metric.source);
     for (const ast::ExprPtr& expr : declaration.expectations)
       if (auto expectation = checkExpectation(context, scope, declaration, *expr)) {
+        // The file that an output must equal is read, so a change of it makes results stale.
         if (expectation->read.from == plan::CommandMetric::From::Same)
           command.inputs.push_back(expectation->read.where);
         command.expectations.push_back(std::move(*expectation));
@@ -87,6 +97,7 @@ struct CommandChecker {
     return command;
   }
 
+  /// Checks the arguments of one program and takes them over.
   std::vector<CommandArgument> program(const ast::Command& written) {
     std::vector<CommandArgument> arguments;
     for (const ast::CommandArgument& argument : written.arguments) {
@@ -107,7 +118,7 @@ struct CommandChecker {
     return arguments;
   }
 
-  /// Checks the `${…}` of one argument and marks the parameters that it passes on.
+  /// Checks the `${…}` of one argument and marks the parameters that it passes on. `$$` is a dollar sign.
   void checkTemplate(const ast::Text& text) {
     const std::string& value = text.value;
     for (size_t at = value.find('$'); at != std::string::npos; at = value.find('$', at)) {
@@ -126,6 +137,7 @@ struct CommandChecker {
     }
   }
 
+  /// Marks one parameter as passed; reports an unknown name.
   void placeholder(source::Range range, const std::string& name) {
     if (int index = workload.findParameter(name); index >= 0)
       passed[static_cast<size_t>(index)] = true;
@@ -133,6 +145,8 @@ struct CommandChecker {
       diag::unknownName(context.emitter, range, "parameter", name, namesOf(workload.parameters, names));
   }
 
+  /// Checks the form of `options`: `"--{name}" "{value}"`, or both in one text. Only the command itself may
+  /// have it, once.
   void checkOptions(const ast::Command& written, const ast::CommandArgument& argument, CommandArgument& made) {
     if (&written != &*declaration.command || told_all)
       return context.emitter.emit(argument.range, BadCommand, declaration.name.name,
@@ -143,6 +157,7 @@ struct CommandChecker {
     if (made.texts.empty()) made.texts = {"--{name}", "{value}"};
     const std::string &first = made.texts.front(), &last = made.texts.back();
     const bool named = first.find("{name}") != std::string::npos || first.find("{dashed}") != std::string::npos;
+    // Two forms: one text that holds name and value, or a name followed by a value.
     const bool alone = made.texts.size() == 1 && first.find("{value}") != std::string::npos;
     const bool pair =
         made.texts.size() == 2 && first.find("{value}") == std::string::npos && last.starts_with("{value}");
@@ -156,6 +171,7 @@ struct CommandChecker {
           .emit();
   }
 
+  /// The timeout in seconds, if there is one.
   std::optional<double> timeout(const ast::Command& written) {
     if (!written.timeout) return std::nullopt;
     const ast::Expr& expr = *written.timeout;
@@ -165,7 +181,8 @@ struct CommandChecker {
     return good ? std::optional(value->asNumber()->toDouble()) : std::nullopt;
   }
 
-  /// By name, so that the order of declarations means nothing.
+  /// Gives `options` the parameters that no argument holds, sorted by name, so that the order of declarations
+  /// does not change the command's identity.
   void fillOptions(std::vector<CommandArgument>& arguments) {
     const auto options = std::ranges::find_if(arguments, &CommandArgument::options);
     for (size_t i = 0; i < passed.size(); ++i)
@@ -173,14 +190,16 @@ struct CommandChecker {
     std::ranges::sort(options->parameters);
   }
 
+  /// Warns of parameters that change nothing, as no argument holds them.
   void unused() {
-    std::vector<bool> read = passed;  // a parameter that decides whether another is there changes what runs
+    // A parameter that decides whether another exists changes what runs.
+    std::vector<bool> read = passed;
     for (const Parameter& parameter : workload.parameters)
       if (parameter.when)
         for (const unsigned index : parametersOf(*parameter.when)) read[index] = true;
     for (size_t i = 0; i < read.size(); ++i) {
       const std::string& name = workload.parameters[i].name;
-      // `gpus` is how many slots a trial gets, and `nodes` on how many nodes, whether or not the program is told.
+      // `gpus` and `nodes` determine the resources of a trial, whether or not the program is told.
       if (read[i] || name == "gpus" || name == "nodes") continue;
       context.emitter.build(workload.parameters[i].range, UnusedParameter, name)
           .note(declaration.command->range,
@@ -190,6 +209,7 @@ struct CommandChecker {
     }
   }
 
+  /// Takes over inputs and copies, with paths from the study's folder.
   void inputs(Command& command) {
     const auto add = [&](const std::vector<ast::Text>& from, std::vector<std::string>& to) {
       for (const ast::Text& input : from) {
@@ -203,7 +223,7 @@ struct CommandChecker {
   }
 };
 
-/// What says how a program is run and read has no meaning in a workload that is none.
+/// Reports clauses of commands in a workload that has no command.
 void refuseClauses(Context& context, const ast::WorkloadDecl& declaration) {
   const auto refuse = [&](source::Range range, std::string_view clause) {
     context.emitter

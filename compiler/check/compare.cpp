@@ -1,3 +1,7 @@
+// Comparisons. They are checked in the order in which they compare each other, so that the inner one of
+// `difference(gain)` is complete. A comparison needs a baseline to compare with, and a function that makes
+// sense for its subject: ratios only of positive values, efficiency only over levels that count something.
+
 #include <algorithm>
 
 #include "compiler/check/checker.h"
@@ -15,6 +19,7 @@ EXPC_DIAGNOSTIC(ScalingMismatch, Warning, "'{0}' is named {1} scaling, but {2}")
 
 using Function = Comparison::Function;
 
+/// The function of a comparison; the enumeration is in the order of the table of words.
 std::optional<Function> findFunction(StudyContext& context, const ast::QualifiedName& callee) {
   const ast::Identifier& last = callee.parts.back();
   const int index = callee.parts.size() == 1 ? language::indexOf(language::Role::Comparison, last.name) : -1;
@@ -22,6 +27,7 @@ std::optional<Function> findFunction(StudyContext& context, const ast::Qualified
   return unknownName(context.emitter, "comparison function", last, language::texts(language::Role::Comparison));
 }
 
+/// Whether a metric's declared range contains zero or less.
 bool canBeNonPositive(const Metric& metric) {
   if (!metric.refinement) return false;
   const auto nonPositive = [](const Value& value) { return value.asNumber()->sign() <= 0; };
@@ -29,7 +35,7 @@ bool canBeNonPositive(const Metric& metric) {
          (metric.refinement->lower && metric.refinement->lower->sign() <= 0);
 }
 
-/// Comparisons, each after the one that it compares again, wherever that is declared.
+/// Checks all comparisons of a study, each after the one that it compares again, wherever that is declared.
 struct Comparisons {
   StudyContext& context;
   diag::Emitter& emitter = context.emitter;
@@ -55,26 +61,31 @@ struct Comparisons {
     return arguments.empty() || arguments[0].name ? nullptr : wordOf(*arguments[0].value);
   }
 
+  /// Checks one comparison and appends it; leaves it out after a report.
   void one(const ast::CompareDecl& declaration) {
     Comparison comparison;
     comparison.name = declaration.name.name;
     comparison.doc = declaration.doc;
     comparison.range = declaration.name.range;
+    // A comparison may not have a metric's name either, since criteria accept both.
     isFresh(emitter, "metric or comparison", comparison, study.metrics);
     if (!isFresh(emitter, "comparison", comparison, study.comparisons)) return;
     auto function = findFunction(context, declaration.call.callee);
     const auto subject = arguments(declaration, function) ? context.subject(*argument(declaration)) : std::nullopt;
+    // Look up every name before giving up, so that one mistake does not hide another.
     const auto over = context.factor(declaration.over);
     if (declaration.allowed) allow(*declaration.allowed, comparison);
     if (!over) return;
     comparison.over = *over;
     const Factor& factor = study.factors[comparison.over];
-    if (factor.levels.empty()) return;  // reported there
+    // The factor's levels were refused and reported.
+    if (factor.levels.empty()) return;
     if (!against(declaration, factor, comparison) || !function || !subject) return;
     comparison.function = *function;
     comparison.inner = subject->comparison;
     comparison.metric = subject->metric;
     if (!suits(declaration, factor, comparison)) return;
+    // Differences and gaps keep the subject's unit; quotients are ratios.
     bool keeps = *function == Function::Difference || *function == Function::MaxGap;
     Dimension of =
         comparison.inner ? study.comparisons[*comparison.inner].dimension : study.metrics[comparison.metric].dimension;
@@ -83,16 +94,18 @@ struct Comparisons {
     if (*function == Function::Efficiency) namesScaling(declaration, factor);
     comparison.weak = *function == Function::Efficiency && !study.metrics[comparison.metric].dimension.isRate() &&
                       scaling(declaration) == "weak";
+    // The text names the baseline even where the study leaves it to the factor.
     comparison.text =
         fmt::format("{} over {} against {}", context.expressions().written(declaration.call_range), factor.name, level);
     study.comparisons.push_back(std::move(comparison));
   }
 
-  /// "strong", "weak", or what stands in their place.
+  /// The second argument as written: "strong", "weak", or something else.
   std::string scaling(const ast::CompareDecl& declaration) const {
     return context.expressions().written(declaration.call.arguments[1].value->range);
   }
 
+  /// Whether the call has one metric and for efficiency perhaps a kind of scaling; reports otherwise.
   bool arguments(const ast::CompareDecl& declaration, std::optional<Function> function) {
     const ast::CallExpr& call = declaration.call;
     std::string_view name = call.callee.parts.back().name;
@@ -109,20 +122,22 @@ struct Comparisons {
         .refuse();
   }
 
+  /// Accepts `allow W0406`; reports any other code.
   void allow(const ast::Identifier& code, Comparison& comparison) {
     const std::string known(diag::code(diag::Kind::SomeWithoutPartner));
     comparison.incomplete = code.name == known;
     if (!comparison.incomplete) unknownName(emitter, "warning", code, {known}, " of a comparison");
   }
 
-  /// Sets what the treated points are compared with.
+  /// Sets the level that treated points are compared with: an explicit one, `previous`, or the factor's
+  /// baseline.
   bool against(const ast::CompareDecl& declaration, const Factor& factor, Comparison& comparison) {
     if (!declaration.against && factor.baseline) {
       comparison.against = *factor.baseline;
       return true;
     }
     if (!declaration.against) {
-      // A baseline that is declared and not there was refused.
+      // A baseline that is declared but absent was refused, so its lack is no second mistake.
       const std::vector<ast::FactorDecl>& factors = context.declaration->factors;
       const ast::FactorDecl* declared = named(factors, factor.name);
       if (declared && declared->baseline) return context.expressions().refuse();
@@ -135,6 +150,7 @@ struct Comparisons {
     }
     const ast::Identifier* word = wordOf(*declaration.against);
     const Type& type = study.workload->parameters[factor.parameters[0]].type;
+    // An enum may have a level called `previous`, which wins.
     bool is_level = type.kind == Type::Kind::Enum && type.enumeration->find("previous") >= 0;
     if (word && word->name == "previous" && !is_level) {
       comparison.previous = true;
@@ -145,7 +161,7 @@ struct Comparisons {
     return level.has_value();
   }
 
-  /// Whether the function can be taken of the subject.
+  /// Whether the function can be applied to the subject; reports otherwise.
   bool suits(const ast::CompareDecl& declaration, const Factor& factor, const Comparison& comparison) {
     source::Range range = declaration.call.arguments[0].value->range;
     const Metric& metric = study.metrics[comparison.metric];
@@ -157,7 +173,9 @@ struct Comparisons {
         emitter.build(range, errors::NotASeries, metric.name).note(metric.range, "it has one value a trial").emit();
       return false;
     }
+    // A gap is a distance: no direction and no sign matter.
     if (comparison.function == Function::MaxGap) return true;
+    // A derived metric may lack a direction.
     if (comparison.function == Function::Speedup && !metric.better)
       return emitter.build(range, errors::NoDirection, metric.name)
           .note(metric.range, "write 'lower' or 'higher' after it, or take 'ratio'")
@@ -170,9 +188,11 @@ struct Comparisons {
     return true;
   }
 
-  /// A comparison compared again: does pinning gain less with more GPUs?
+  /// Whether the function can be applied to a comparison, which asks for instance: does pinning gain less with
+  /// more GPUs? Reports otherwise.
   bool suitsComparison(source::Range range, const Factor& factor, const Comparison& comparison) {
     const Comparison& inner = study.comparisons[*comparison.inner];
+    // Over its own factor the inner comparison has no value at its baseline.
     for (const Comparison* at = &inner;; at = &study.comparisons[*at->inner]) {
       if (at->over == comparison.over)
         return emitter.build(range, ComparedTwice, at->name, factor.name)
@@ -194,6 +214,8 @@ struct Comparisons {
         .refuse();
   }
 
+  /// Whether efficiency can be computed: of a rate, or of a time with a stated kind of scaling, over positive
+  /// numbers.
   bool suitsEfficiency(const ast::CompareDecl& declaration, const Metric& metric, const Factor& factor) {
     bool good = true;
     const bool time = metric.dimension == Dimension::of(Dimension::Time);
@@ -210,6 +232,7 @@ struct Comparisons {
       builder.emit();
       good = false;
     }
+    // The levels enter the formula as numbers, by which the rate is divided.
     for (const Level& level : factor.levels) {
       const Rational* number = factor.lockstep() ? nullptr : level.values[0].asNumber();
       if (number && number->sign() > 0) continue;
@@ -222,8 +245,8 @@ struct Comparisons {
     return good;
   }
 
-  /// Strong scaling shares the same work, weak scaling gives each the same. A workload says of a parameter where it is
-  /// strong, and the arguments decide.
+  /// Warns if `strong` or `weak` contradicts the workload. In strong scaling all levels share the same work, in
+  /// weak scaling each device gets its own; a workload's `strong` condition says which one its arguments mean.
   void namesScaling(const ast::CompareDecl& declaration, const Factor& factor) {
     if (declaration.call.arguments.size() != 2 || factor.lockstep()) return;
     const ast::Expr& how = *declaration.call.arguments[1].value;
@@ -242,7 +265,7 @@ struct Comparisons {
     }
   }
 
-  /// Whether a condition of a workload holds with the arguments of a use; nothing where factors decide.
+  /// Whether a condition of a workload holds with the arguments of a use; nothing if a factor decides it.
   std::optional<bool> holds(const Formula& condition, const Use& use) const {
     std::vector<const Value*> values(use.workload->parameters.size());
     std::vector<bool> fixed(values.size(), true);

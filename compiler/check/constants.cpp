@@ -1,4 +1,5 @@
-// Places where an expression must be constant: arguments, levels, defaults, bounds; and words and texts of expressions.
+// Places where an expression must be constant (arguments, levels, defaults, bounds), the sets of levels that an
+// expression denotes, and small helpers for words and texts.
 
 #include <algorithm>
 
@@ -9,11 +10,13 @@ namespace {
 
 EXPC_DIAGNOSTIC(NotConstant, Error, "{0} must be constant");
 
+// Limit on the levels of one factor.
 constexpr size_t kMaxLevels = 10000;
 
 }  // namespace
 
 bool Refinement::allows(const Value& value) const {
+  // A set wins over a range. A range that cannot be computed exactly allows nothing.
   if (!set.empty()) return std::ranges::count(set, value) > 0;
   const Rational* number = value.asNumber();
   if (!number || !lower) return true;
@@ -39,6 +42,7 @@ bool Expressions::positive(const Value& value, source::Range range, std::string_
 }
 
 FormulaPtr Expressions::asNumber(FormulaPtr formula, const Type& wanted) {
+  // Convert constants only: a computed share keeps its type, so that mixing it with numbers is reported.
   const bool share = formula->isConstant() && formula->type.dimension == Dimension::share();
   if (!share || wanted.kind != Type::Kind::Number || wanted.whole || !wanted.dimension.isPlain()) return formula;
   return constantOf(Value::number(*formula->constant.asNumber()), Type::number(), formula->range);
@@ -49,6 +53,7 @@ bool Expressions::fits(const Formula& formula, const Type& type, std::string_vie
     mismatch(formula.range, what, type, formula.type);
     return false;
   }
+  // Whether a computed `int` is whole is known only at a point.
   return !formula.isConstant() || allows(formula.constant, formula.range, type, std::nullopt, what);
 }
 
@@ -60,6 +65,8 @@ std::optional<Value> Expressions::valueOf(const Formula& formula, std::string_vi
 std::optional<Value> Expressions::constant(const ast::Expr& expr, const Place& place, const Type& expected,
                                            std::string_view what) {
   FormulaPtr formula = asNumber(build(expr, place, &expected), expected);
+  // An expected Error comes from a type that was refused; the value cannot be judged, but its names were looked
+  // up.
   if (formula->type.isError() || expected.isError() || !fits(*formula, expected, what)) return std::nullopt;
   return valueOf(*formula, what);
 }
@@ -76,6 +83,7 @@ std::optional<Expressions::Levels> Expressions::levels(const ast::Expr& expr, co
   const auto add = [&](const ast::Expr& element, bool as_written) {
     auto value = constant(element, place, expected, what);
     if (!value) return false;
+    // A label is the text as written, except that computed numbers show their value.
     std::string label = as_written || !value->asNumber() ? written(element.range) : value->toString();
     result.levels.push_back({{std::move(*value)}, label, element.range});
     result.declared.push_back(std::move(label));
@@ -83,13 +91,14 @@ std::optional<Expressions::Levels> Expressions::levels(const ast::Expr& expr, co
   };
   if (auto* set = std::get_if<ast::SetExpr>(&expr.node)) {
     bool good = true;
-    // A literal keeps its unit as it was written; anything computed shows its value.
+    // A literal keeps the unit in which it was written (1GiB); anything computed shows its value.
     for (const ast::ExprPtr& element : set->elements)
       good &= add(*element, std::holds_alternative<ast::NumberLiteral>(element->node));
     if (!good) return std::nullopt;
   } else if (auto* range = std::get_if<ast::RangeExpr>(&expr.node)) {
     auto lower = constant(*range->lower, place, expected, what);
     auto upper = range->upper ? constant(*range->upper, place, expected, what) : std::nullopt;
+    // A geometric step is a plain factor.
     Type step_type = range->geometric ? Type::number() : expected;
     auto step = range->step ? constant(*range->step, place, step_type, "the step") : std::nullopt;
     if (!lower || (range->upper && !upper) || (range->step && !step)) return std::nullopt;
@@ -99,6 +108,7 @@ std::optional<Expressions::Levels> Expressions::levels(const ast::Expr& expr, co
     auto values = enumerateRange(*lower, upper ? &*upper : nullptr, step ? &*step : nullptr, range->geometric,
                                  expr.range, kMaxLevels, emitter_);
     if (!values) return std::nullopt;
+    // `declared` gets the range as one text; each level gets its value as a label.
     for (Value& value : *values) {
       if (!allows(value, expr.range, expected, std::nullopt, what)) return std::nullopt;
       std::string label = value.toString();

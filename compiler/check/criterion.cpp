@@ -1,3 +1,7 @@
+// Criteria. The order of steps matters: the subject's pins bind factors first, then quantifiers bind the others
+// (`*` the rest), then conditions `factor == level` do; what is still unbound makes the criterion silent about
+// that factor. The bound comes last, since its unit is the subject's.
+
 #include <algorithm>
 
 #include "compiler/check/checker.h"
@@ -17,15 +21,19 @@ EXPC_DIAGNOSTIC(UnreachableBound, Error, "{0} can never be {1}");
 EXPC_DIAGNOSTIC(NotPublished, Error, "the reference '{0}' publishes no '{1}'");
 EXPC_DIAGNOSTIC(CriterionShape, Error, "the criterion '{0}' {1}");
 
+// Terms and claims of a plan nest no deeper (runtime/plan).
 constexpr size_t kMaxQuantifiers = 64;
 
+/// Checks one criterion; each step reads what the earlier ones have set in `criterion`.
 struct CriterionChecker {
   StudyScope& context;
   const ast::CriterionDecl& declaration;
   diag::Emitter& emitter = context.emitter;
   const Study& study = context.study;
   Criterion criterion = {};
-  std::vector<source::Range> bound_at = {};  // for each factor, where it is pinned or quantified
+  /// For each factor the place where it is pinned or quantified; invalid while it is not.
+  std::vector<source::Range> bound_at = {};
+  /// Some quantifier or selector was refused, so an unbound factor proves nothing.
   bool unknown = false;
 
   std::optional<Criterion> run() {
@@ -36,8 +44,10 @@ struct CriterionChecker {
     criterion.text = text();
     bound_at.assign(study.factors.size(), {});
     criterion.infeasible = declaration.infeasible;
+    // Quantifiers are checked even if the subject was refused.
     const bool judged = criterion.infeasible || subject();
     quantifiers();
+    // Without a subject the bound cannot be judged, but its names have a meaning.
     if (!judged) {
       for (const ast::ExprPtr* part : {&declaration.bound, &declaration.band_low, &declaration.band_high})
         if (*part) context.expressions().lookUp(**part, context.place());
@@ -55,6 +65,7 @@ struct CriterionChecker {
     return std::move(criterion);
   }
 
+  /// The source text after the name.
   std::string text() const {
     source::Range rest{declaration.range.file, declaration.name.range.end, declaration.range.end};
     std::string result = context.expressions().written(rest);
@@ -68,6 +79,7 @@ struct CriterionChecker {
   const Metric& metric() const { return study.metrics[*criterion.metric]; }
   const std::string& subjectName() const { return comparison() ? comparison()->name : metric().name; }
 
+  /// Resolves the subject and its selectors; false after a report.
   bool subject() {
     const ast::Expr* expr = declaration.subject.get();
     auto* index = std::get_if<ast::IndexExpr>(&expr->node);
@@ -84,10 +96,12 @@ struct CriterionChecker {
     }
     if (index)
       for (const ast::CallArgument& selector : index->selectors) pin(selector);
+    // A series is no single value; compared by max_gap it is one.
     if (!subject || comparison() || !metric().series) return subject.has_value();
     return errors::seriesValue(emitter, word->range, word->name, metric().range);
   }
 
+  /// Checks one selector `[factor = level]`.
   void pin(const ast::CallArgument& selector) {
     if (!selector.name)
       return emitter.emit(selector.value->range, CriterionShape, criterion.name,
@@ -97,11 +111,13 @@ struct CriterionChecker {
     unknown = true;
   }
 
+  /// Pins a factor to a level, and reports a comparison that would compare that level with itself.
   void pinAt(unsigned factor, source::Range range, const ast::Expr& value) {
     if (!bind(factor, range)) return;
     auto level = context.level(value, factor, "the level");
     if (!level) return;
     criterion.pins.push_back({factor, *level});
+    // `previous` has no partner at the first level.
     for (const Comparison* at = comparison(); at; at = at->inner ? &study.comparisons[*at->inner] : nullptr) {
       if (at->over != factor || *level != (at->previous ? 0 : at->against)) continue;
       emitter.build(value.range, SelectsBaseline, at->name, study.factors[factor].levels[*level].label)
@@ -110,7 +126,7 @@ struct CriterionChecker {
     }
   }
 
-  /// Marks a factor as bound at `range`; false after reporting that it was.
+  /// Marks a factor as bound at `range`; false after reporting that it was bound before.
   bool bind(unsigned factor, source::Range range) {
     if (bound_at[factor].isValid())
       return emitter.build(range, QuantifiedTwice, study.factors[factor].name)
@@ -120,6 +136,7 @@ struct CriterionChecker {
     return true;
   }
 
+  /// Binds factors by quantifiers, then checks their conditions.
   void quantifiers() {
     if (declaration.quantifiers.size() > kMaxQuantifiers) {
       emitter.emit(declaration.quantifiers[kMaxQuantifiers].range, CriterionShape, criterion.name,
@@ -127,7 +144,7 @@ struct CriterionChecker {
       unknown = true;
       return;
     }
-    // Named factors first: `*` stands for the rest.
+    // Named factors first, so that `*` stands for the rest, whatever the order.
     for (const ast::Quantifier& declared : declaration.quantifiers) {
       Quantifier& quantifier = criterion.quantifiers.emplace_back();
       quantifier.kind = declared.kind;
@@ -137,6 +154,7 @@ struct CriterionChecker {
         if (factor && bind(*factor, name.range)) quantifier.factors.push_back(*factor);
       }
     }
+    // `*` takes the factors that nothing names.
     for (size_t i = 0; i < declaration.quantifiers.size(); ++i) {
       if (!declaration.quantifiers[i].all) continue;
       for (unsigned factor = 0; factor < bound_at.size(); ++factor) {
@@ -146,7 +164,9 @@ struct CriterionChecker {
       }
     }
     for (const ast::Quantifier& declared : declaration.quantifiers)
+      // Not for `*`, which has bound every factor.
       if (declared.where && !declared.all) narrow(*declared.where);
+    // A condition may ask only about factors that are pinned or bound by its own or an outer quantifier.
     std::vector<bool> known(bound_at.size(), false);
     for (const Pin& pin : criterion.pins) known[pin.factor] = true;
     for (size_t i = 0; i < declaration.quantifiers.size(); ++i) {
@@ -155,7 +175,8 @@ struct CriterionChecker {
     }
   }
 
-  /// `where method == lora` says what the criterion means for a factor that nothing else binds: that level.
+  /// `where method == lora` tells what the criterion means for a factor that nothing else binds: it pins that
+  /// level.
   void narrow(const ast::Expr& expr) {
     auto* binary = std::get_if<ast::BinaryExpr>(&expr.node);
     if (!binary) return;
@@ -169,7 +190,7 @@ struct CriterionChecker {
     pinAt(static_cast<unsigned>(factor), word->range, *binary->right);
   }
 
-  /// How many parts of `a and b and …` are the word `feasible`.
+  /// The number of parts of `a and b and …` that are the word `feasible`.
   static unsigned feasibleParts(const ast::Expr& expr) {
     auto* binary = std::get_if<ast::BinaryExpr>(&expr.node);
     if (binary && binary->op == ast::BinaryOp::And) return feasibleParts(*binary->left) + feasibleParts(*binary->right);
@@ -177,12 +198,15 @@ struct CriterionChecker {
     return word && word->name == "feasible" ? 1 : 0;
   }
 
+  /// Checks the condition of a quantifier. `feasible` is taken out of it: it is a property of the criterion,
+  /// which only a part of a conjunction can be.
   void where(const ast::Quantifier& declared, Quantifier& quantifier, const std::vector<bool>& known) {
     Place place = context.place();
     unsigned feasible = 0;
     place.feasible = &feasible;
     quantifier.where = context.expressions().condition(*declared.where, place, "the condition of 'where'");
     if (!quantifier.where) return;
+    // A use elsewhere, as in `feasible or gpus > 1`, cannot be separated from the condition.
     if (feasible > feasibleParts(*declared.where))
       emitter
           .build(declared.where->range, CriterionShape, criterion.name,
@@ -202,6 +226,7 @@ struct CriterionChecker {
     }
   }
 
+  /// Reports factors for which the criterion says nothing: neither quantified nor pinned.
   void silent() {
     if (unknown) return;
     std::vector<std::string> names;
@@ -214,7 +239,7 @@ struct CriterionChecker {
     if (names.empty()) return;
     auto builder = emitter.build(declaration.name.range, CriterionSilent, criterion.name, diag::list(names));
     if (declaration.subject && !first->levels.empty()) {
-      // A comparison says nothing of its own baseline.
+      // Suggest a level at which the comparison has a value: not its baseline.
       const size_t last = first->levels.size() - 1;
       const bool before_it = first->baseline == last && last > 0;
       builder.note(declaration.subject->range,
@@ -228,7 +253,8 @@ struct CriterionChecker {
 
   Dimension dimension() const { return comparison() ? comparison()->dimension : metric().dimension; }
 
-  /// A claim that points run out of memory has nothing to measure, and nothing to be confident about.
+  /// Checks a claim that points run out of memory: nothing is estimated, so there is nothing to be confident
+  /// about.
   void infeasible() {
     if (!declaration.confidence) return;
     emitter
@@ -238,12 +264,12 @@ struct CriterionChecker {
         .emit();
   }
 
-  /// `gain like table2 within 5%`: agreement with what is published.
+  /// Checks agreement with published values: `gain like table2 within 5%`.
   void like() {
     const std::string wanted = joined(*declaration.like);
     const int index = findNamed(study.references, wanted);
     if (index < 0) {
-      // One that was refused, or does not fit this study, was said.
+      // A reference that was refused, or does not fit this study, was reported.
       const auto refused = context.declared_references.find(wanted);
       if (refused != context.declared_references.end())
         return context.expressions().note(declaration.like->parts.back().range, refused->second);
@@ -252,6 +278,7 @@ struct CriterionChecker {
     criterion.like = static_cast<unsigned>(index);
     const Published& published = study.references[*criterion.like];
     context.expressions().note(declaration.like->parts.back().range, published.range);
+    // Some row must publish the metric, or a part from which it is derived.
     const bool there = std::ranges::any_of(published.rows, [&](const Published::Row& row) {
       return std::ranges::any_of(row.metrics, [&](const auto& cell) { return publishes(cell.first); });
     });
@@ -259,12 +286,13 @@ struct CriterionChecker {
       emitter.build(declaration.like->range, NotPublished, published.name, metric().name)
           .note(published.range, "the reference is declared here")
           .emit();
+    // Without `within` agreement means 10 %.
     criterion.agreement = *Rational::make(1, 10);
     if (!declaration.like_within) return;
     if (auto share = properShare(*declaration.like_within, "the agreement")) criterion.agreement = *share;
   }
 
-  /// A share between 0% and 100%, both excluded.
+  /// A share between 0% and 100%, both excluded; nothing after a report.
   std::optional<Rational> properShare(const ast::Expr& expr, std::string_view what) {
     auto value = context.expressions().constant(expr, context.place(), Type::number(Dimension::share()), what);
     if (!value) return std::nullopt;
@@ -273,13 +301,13 @@ struct CriterionChecker {
                           "above 0% and below 100%");
   }
 
-  /// Whether the subject is `published` itself or derived from it.
+  /// Whether the judged metric is `published` itself or derived from it.
   bool publishes(unsigned published) const {
     if (published == *criterion.metric) return true;
     return metric().derived && std::ranges::count(metricsOf(*metric().derived), published) > 0;
   }
 
-  /// A bound in the subject's unit.
+  /// A bound in the subject's unit; nothing after a report. A plain number may be bounded by a share.
   std::optional<Rational> limit(const ast::Expr& expr, std::string_view what) {
     auto value = context.expressions().number(expr, context.place(), what);
     if (!value) return std::nullopt;
@@ -294,6 +322,7 @@ struct CriterionChecker {
     return builder.refuse();
   }
 
+  /// Checks `>= bound` or `within low..high`, and that it can be reached.
   void bound() {
     auto written = [&](const ast::Expr& expr) { return context.expressions().written(expr.range); };
     if (declaration.band_low && declaration.band_high) {
@@ -320,10 +349,11 @@ struct CriterionChecker {
     unreachable(declaration.bound->range, *low, *low);
   }
 
-  /// `within 0.6x..0.7x give 10%`: each end is moved outwards by this share of itself.
+  /// Widens a band: `within 0.6x..0.7x give 10%` moves each end outwards by this share of itself.
   void give(Rational& low, Rational& high, std::string& text) {
     auto share = properShare(*declaration.give, "what a band gives");
     if (!share) return;
+    // `by` has the sign of the end, so outwards is to add it for one end and to subtract it for the other.
     auto moved = [&](const Rational& end, int sign) {
       auto by = end * *share;
       return by ? (end.sign() == sign ? end + *by : end - *by) : std::nullopt;
@@ -335,16 +365,17 @@ struct CriterionChecker {
     text += " give " + context.expressions().written(declaration.give->range);
   }
 
-  /// Refuses bounds outside what the subject's dimension can take: shares lie in 0..100%, quantities and ratios above
-  /// 0.
+  /// Refuses bounds outside the values of the subject's dimension: shares lie in 0..100 %, quantities and
+  /// ratios above 0. Differences and derived metrics may be anything.
   void unreachable(source::Range range, const Rational& low, const Rational& high) {
     using enum plan::Relation;
     using Function = Comparison::Function;
     if (comparison() && comparison()->function == Function::Difference) return;
-    if (!comparison() && metric().derived) return;  // a difference may be below zero
+    if (!comparison() && metric().derived) return;
     if (dimension().isPlain()) return;
     const Relation relation = criterion.bound.relation;
-    const bool quotient = comparison() && comparison()->function != Function::MaxGap;  // never zero either
+    // A ratio of measurements is never zero either.
+    const bool quotient = comparison() && comparison()->function != Function::MaxGap;
     const bool share = dimension() == Dimension::share();
     const int sign = high.sign();
     const bool too_low =
@@ -360,18 +391,21 @@ struct CriterionChecker {
         .emit();
   }
 
-  /// Its own confidence, else that of the study: of what is measured with noise, where it does not say `always`.
+  /// Sets the confidence: the criterion's own, else that of the study if the subject is noisy and `always` is
+  /// not written.
   void confidence() {
     const bool equal = !criterion.like && criterion.bound.relation == Relation::Equal;
     if (!declaration.confidence) {
       const bool noisy = !criterion.infeasible && !metric().exact && !equal;
       if (!context.confidence || !noisy || declaration.always.isValid()) return;
       criterion.confidence = context.confidence;
+      // Reports show the text, so it names the inherited confidence too.
       criterion.text += fmt::format(" with confidence {:g}%", *context.confidence * 100);
       return;
     }
     const ast::Expr& expr = *declaration.confidence;
     criterion.confidence = checkConfidence(context, expr);
+    // An interval has a width, so it never equals one value.
     if (criterion.confidence && !criterion.infeasible && equal && !metric().exact)
       emitter.build(declaration.bound ? declaration.bound->range : expr.range, EqualityWithConfidence, subjectName())
           .note({}, "{}",

@@ -1,3 +1,7 @@
+// Designs: how often and how long each kind of trial is measured, interim looks, adaptive repetitions, limits
+// of validity. A study's design and the part of one in a preset are checked by the same code (DesignChecker);
+// whether the whole covers what is measured is checked at the end (checkDesignCovers).
+
 #include <algorithm>
 #include <limits>
 
@@ -16,6 +20,8 @@ EXPC_DIAGNOSTIC(BadUntil, Error, "the {0} repetitions {1}");
 EXPC_DIAGNOSTIC(UnusedDesign, Warning, "{0} trials are designed, but nothing measured comes from them");
 EXPC_DIAGNOSTIC(UnusedSetting, Warning, "no command of the study is told the '{0}' of {1} trials");
 
+/// A whole-number setting: its name, its range, and whether a design must have it. Plans accept the same
+/// ranges.
 struct SettingRule {
   std::string_view name;
   int64_t least, most;
@@ -26,15 +32,16 @@ const SettingRule kLook = {"looks", 1, 10'000, false};
 const std::vector<SettingRule> kOfAll = {{"seed", 0, std::numeric_limits<int64_t>::max(), false},
                                          {"repeat_disturbed", 1, plan::kMostDisturbed, false},
                                          {"share", 1, plan::kMostShare, false}};
+// Profiled trials have the settings of timed ones.
 const std::vector<SettingRule> kTimed = {{"repeat", 1, 10'000, true},
                                          {"steps", 1, 1'000'000'000, true},
                                          {"epochs", 1, 1'000'000, false},
                                          {"warmup", 0, 1'000'000'000, false}};
-/// The most that one trial may take, which is no number of anything.
+/// The time limit of one trial. A duration, so it has no SettingRule.
 constexpr std::string_view kTimeout = "timeout";
 const std::vector<SettingRule> kQuality = {{"repeat", 1, 10'000, true}, {"epochs", 1, 1'000'000, true}};
 
-/// What it is a number of.
+/// The type of a limit's value.
 Type typeOf(const plan::LimitRule& limit) {
   if (limit.unit == "share") return Type::number(Dimension::share());
   return limit.unit == "B" ? Type::number(Dimension::of(Dimension::Bytes)) : Type::integer();
@@ -42,12 +49,14 @@ Type typeOf(const plan::LimitRule& limit) {
 
 const std::vector<SettingRule>& rulesOf(TrialKind kind) { return kind == TrialKind::Quality ? kQuality : kTimed; }
 
+/// Adds checked settings to `design`.
 struct DesignChecker {
   StudyScope& context;
   Design& design;
   diag::Emitter& emitter = context.emitter;
   const Study& study = context.study;
 
+  /// Checks the block of one kind of trial.
   void block(const ast::DesignKindBlock& block) {
     auto kind = kindOf(block.kind);
     if (!kind) return;
@@ -60,17 +69,20 @@ struct DesignChecker {
       looks(*kind, setting);
     }
     const Settings& settings = at->second.settings;
+    // Either steps or epochs give the length.
     if (auto steps = settings.find("steps"), epochs = settings.find("epochs");
         steps != settings.end() && epochs != settings.end())
       diag::duplicateName(emitter, epochs->second.range, "length of trials", "epochs", steps->second.range);
   }
 
+  /// Checks a setting outside of blocks; one of timed trials may stand there too.
   void top(const ast::DesignSetting& setting) {
     top(setting.name, *setting.value);
     until(TrialKind::Timed, setting);
     looks(TrialKind::Timed, setting);
   }
 
+  /// Checks one setting by name; overrides, which have no `until` and no looks, enter here.
   void top(const ast::Identifier& name, const ast::Expr& value) {
     if (name.name == "order") return order(value);
     if (name.name == "budget") return duration(name, value, design.settings);
@@ -84,19 +96,22 @@ struct DesignChecker {
     inKind(TrialKind::Timed, name, value);
   }
 
+  /// Checks a setting of one kind of trial.
   void inKind(TrialKind kind, const ast::Identifier& name, const ast::Expr& value) {
     if (name.name == kTimeout) return duration(name, value, design.kinds[kind].settings);
     const std::vector<SettingRule>& rules = rulesOf(kind);
     const SettingRule* rule = named(rules, name.name);
+    // The candidates are those of this kind of trial: `steps` is no setting of quality trials.
     if (!rule) {
       std::vector<std::string> names = namesOf(rules)();
       names.emplace_back(kTimeout);
       return void(unknownName(emitter, "setting", name, names, fmt::format(" of {} trials", toString(kind))));
     }
     Settings& settings = design.kinds[kind].settings;
+    // Only `repeat` may be a range.
     auto* range = name.name == "repeat" ? std::get_if<ast::RangeExpr>(&value.node) : nullptr;
     if (!range) return add(name, whole(*rule, value), settings);
-    // `repeat 10..20`, which `until` ends.
+    // `repeat 10..20`: adaptive repetitions, which `until` ends.
     if (!range->upper || range->step)
       return emitter.emit(value.range, BadUntil, toString(kind), "must be a number, or a range such as 10..20");
     const auto least = whole(*rule, *range->lower), most = whole(*rule, *range->upper);
@@ -106,6 +121,7 @@ struct DesignChecker {
       add(name, least, settings, most);
   }
 
+  /// The kind of trial; the enumeration is in the order of the table of words.
   std::optional<TrialKind> kindOf(const ast::Identifier& word) {
     const int kind = language::indexOf(language::Role::Kind, word.name);
     if (kind >= 0) return static_cast<TrialKind>(kind);
@@ -114,6 +130,7 @@ struct DesignChecker {
 
   using Settings = std::map<std::string, Setting>;
 
+  /// Adds a setting; reports a repeated one.
   void add(const ast::Identifier& name, std::optional<Rational> value, Settings& settings,
            std::optional<Rational> most = {}) {
     if (!value) return;
@@ -123,6 +140,7 @@ struct DesignChecker {
 
   Expressions& expressions() { return context.expressions(); }
 
+  /// A whole number within the rule's range; nothing after a report.
   std::optional<Rational> whole(const SettingRule& rule, const ast::Expr& expr) {
     std::string what = fmt::format("'{}'", rule.name);
     auto value = expressions().constant(expr, context.place(), Type::integer(), what);
@@ -133,12 +151,13 @@ struct DesignChecker {
                           fmt::format("in {}..{}", rule.least, rule.most));
   }
 
-  /// `looks at 8, 14`: they rise, and stay below the repetitions.
+  /// Checks `looks at 8, 14`: interim analyses, ascending and before the last repetition.
   void looks(TrialKind kind, const ast::DesignSetting& setting) {
     if (setting.looks.empty()) return;
     if (setting.name.name != "repeat")
       return emitter.emit(setting.name.range, BadLooks, toString(kind),
                           "stand behind `repeat`, as in `repeat 20 looks at 8, 14`");
+    // The setting itself was added before, or refused.
     const Design::Kind& block = design.kinds[kind];
     const auto repeat = block.settings.find("repeat");
     if (repeat == block.settings.end()) return;
@@ -157,7 +176,7 @@ struct DesignChecker {
     }
   }
 
-  /// Every condition of `until half_width(gain) <= 1% and half_width(step_time) <= 2ms`.
+  /// Checks `until`. It and a range of repetitions need each other.
   void until(TrialKind kind, const ast::DesignSetting& setting) {
     bool ranged = setting.name.name == "repeat" && std::holds_alternative<ast::RangeExpr>(setting.value->node);
     if (ranged && setting.until) return condition(kind, *setting.until);
@@ -171,12 +190,14 @@ struct DesignChecker {
                    "need a range before 'until', as in 'repeat 10..20'");
   }
 
+  /// Checks one condition of `until half_width(gain) <= 1% and …`; recurses into `and`.
   void condition(TrialKind kind, const ast::Expr& expr) {
     auto* binary = std::get_if<ast::BinaryExpr>(&expr.node);
     if (binary && binary->op == ast::BinaryOp::And) {
       condition(kind, *binary->left);
       return condition(kind, *binary->right);
     }
+    // The only form: half_width(SUBJECT) <= LIMIT.
     auto* call =
         binary && binary->op == ast::BinaryOp::LessEqual ? std::get_if<ast::CallExpr>(&binary->left->node) : nullptr;
     const bool width = call && joined(call->callee) == "half_width" && call->arguments.size() == 1;
@@ -190,6 +211,7 @@ struct DesignChecker {
     if (subject(kind, *word, until) && limit(*binary->right, until)) design.kinds[kind].until.push_back(until);
   }
 
+  /// Sets the subject of a condition: it must come from this kind of trial and have an interval.
   bool subject(TrialKind kind, const ast::Identifier& word, Until& until) {
     const auto named = context.subject(word);
     if (!named) return false;
@@ -207,7 +229,7 @@ struct DesignChecker {
         .refuse();
   }
 
-  /// A Share is of the estimate; anything else is in the subject's unit.
+  /// Sets the half-width: a Share is relative to the estimate, anything else is in the subject's unit.
   bool limit(const ast::Expr& expr, Until& until) {
     auto value = expressions().number(expr, context.place(), "the half-width");
     if (!value) return false;
@@ -223,6 +245,7 @@ struct DesignChecker {
         .refuse();
   }
 
+  /// Adds a time above zero.
   void duration(const ast::Identifier& name, const ast::Expr& expr, Settings& settings) {
     const Type time = Type::number(Dimension::of(Dimension::Time));
     const std::string what = fmt::format("'{}'", name.name);
@@ -230,7 +253,7 @@ struct DesignChecker {
     if (value && expressions().positive(*value, expr.range, what)) add(name, *value->asNumber(), settings);
   }
 
-  /// A limit of what may disturb a trial.
+  /// Adds a limit of validity, zero or more.
   void most(const ast::Identifier& name, const ast::Expr& expr, const plan::LimitRule& limit) {
     const std::string what = fmt::format("'{}'", name.name);
     const auto value = expressions().constant(expr, context.place(), typeOf(limit), what);
@@ -241,6 +264,7 @@ struct DesignChecker {
       add(name, *value->asNumber(), design.settings);
   }
 
+  /// The only order so far is `blocks`.
   void order(const ast::Expr& expr) {
     const ast::Identifier* word = wordOf(expr);
     if (!word || word->name != "blocks")
@@ -248,9 +272,10 @@ struct DesignChecker {
   }
 };
 
+/// Whether a design has this kind of trial.
 bool has(const std::optional<Design>& design, TrialKind kind) { return design && design->kinds.contains(kind); }
 
-/// The kinds of trials that the study or one of its presets designs.
+/// The kinds of trial that the study or one of its presets designs.
 std::vector<std::string> designed(const Study& study) {
   std::vector<std::string> kinds;
   for (TrialKind kind : {TrialKind::Timed, TrialKind::Quality, TrialKind::Profile})
@@ -260,21 +285,22 @@ std::vector<std::string> designed(const Study& study) {
   return kinds;
 }
 
-/// Whether some workload of the study does anything with a setting of its trials: a command runs as long as it likes,
-/// unless an argument tells it.
+/// Whether a setting of trials has an effect on some workload. Built-in ones read all of them; a command runs
+/// as long as it likes unless an argument tells it.
 bool reads(const Study& study, std::string_view setting) {
-  // A command that is not told the warm-up is started so often before each trial.
+  // These work without the program's help: the engine repeats, starts uncounted runs as a warm-up, and stops at
+  // the limit.
   if (setting == "repeat" || setting == "warmup" || setting == kTimeout) return true;
   return std::ranges::any_of(study.uses,
                              [&](const Use& use) { return !use.workload->command || isTold(*use.workload, setting); });
 }
 
-/// Steps are needed where no epochs stand for them.
+/// Whether a design must state a setting: steps only if no epochs replace them.
 bool needs(const Study& study, const SettingRule& rule, const Design::Kind& block) {
   return rule.needed && !(rule.name == "steps" && block.settings.contains("epochs")) && reads(study, rule.name);
 }
 
-/// That a point runs out of memory is found by trying it, in trials of any kind.
+/// Reports a claim that points run out of memory in a design without any trials: it is decided by trying them.
 void claimsHaveTrials(StudyContext& context, const Design& design, const Design* more,
                       const std::vector<Criterion>& criteria) {
   if (!design.kinds.empty() || (more && !more->kinds.empty())) return;
@@ -288,6 +314,7 @@ void claimsHaveTrials(StudyContext& context, const Design& design, const Design*
 }  // namespace
 
 std::optional<Design> checkDesign(StudyScope& context, const std::vector<ast::DesignDecl>& designs, bool partial) {
+  // A preset may leave the design as it is; a study needs one.
   if (designs.empty()) {
     if (!partial)
       context.emitter.build(context.study.range, MissingDesign, context.study.name)
@@ -320,6 +347,7 @@ bool checkDesignSetting(StudyScope& context, const ast::QualifiedName& path, con
     const ast::Identifier& block = path.parts[1];
     const auto kind = checker.kindOf(block);
     if (!kind) return false;
+    // An override may change a designed kind, not invent one.
     if (const auto kinds = designed(context.study); known_kind && !named(kinds, block.name))
       return unknownName(context.emitter, "block", block, kinds, " of the design");
     design.kinds[*kind].range = block.range;
@@ -338,6 +366,7 @@ void checkDesignCovers(StudyContext& context, size_t before) {
   std::map<TrialKind, bool> used;
   std::vector<const Criterion*> criteria;
   for (const Criterion& criterion : study.criteria) criteria.push_back(&criterion);
+  // Every measured metric needs trials of its kind.
   for (unsigned index : study.measuredWith(criteria)) {
     const Metric& metric = study.metrics[index];
     used[metric.kind] = true;
@@ -347,6 +376,7 @@ void checkDesignCovers(StudyContext& context, size_t before) {
         .emit();
   }
   claimsHaveTrials(context, design, nullptr, study.criteria);
+  // A preset may bring criteria, and trials for them.
   for (const Change& preset : study.presets) {
     claimsHaveTrials(context, design, preset.design ? &*preset.design : nullptr, preset.criteria);
     for (const Criterion& criterion : preset.criteria) {
@@ -357,6 +387,7 @@ void checkDesignCovers(StudyContext& context, size_t before) {
         context.emitter.emit(criterion.range, KindWithoutDesign, metric.name, toString(metric.kind));
     }
   }
+  // Settings without an effect are warnings, and left out if there are errors.
   const auto heed = [&](TrialKind kind, const Design::Kind& block) {
     for (const auto& [name, setting] : block.settings)
       if (context.context.problems() == before && !reads(study, name))
@@ -364,6 +395,7 @@ void checkDesignCovers(StudyContext& context, size_t before) {
             .note({}, "write '${{{}}}' in an argument, or leave the setting out: it changes nothing", name)
             .emit();
   };
+  // A kind's block must have all required settings, and something measured must come from it.
   const auto complete = [&](TrialKind kind, const Design::Kind& block) {
     heed(kind, block);
     for (const SettingRule& rule : rulesOf(kind))
@@ -373,7 +405,7 @@ void checkDesignCovers(StudyContext& context, size_t before) {
       context.emitter.emit(block.range, UnusedDesign, toString(kind));
   };
   for (const auto& [kind, block] : design.kinds) complete(kind, block);
-  // A kind that only a preset designs must be complete there.
+  // A kind that only a preset designs must be complete there; others are completed by the study's block.
   for (const Change& preset : study.presets)
     if (preset.design)
       for (const auto& [kind, block] : preset.design->kinds)

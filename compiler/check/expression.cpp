@@ -1,3 +1,7 @@
+// Names, literals and calls: what a word means at its place. A bare word is tried in this order: a level of the
+// expected enum, a metric, a parameter, a `let` of the study or workload, a `let` of the file. Operators are in
+// operators.cpp, constants and levels in constants.cpp.
+
 #include "compiler/check/expression.h"
 
 #include <llvm/ADT/StringRef.h>
@@ -15,6 +19,7 @@ EXPC_DIAGNOSTIC(UnknownLevel, Error, "'{0}' is no level of {1}");
 EXPC_DIAGNOSTIC(ExpressionTooLarge, Error, "this expression is too large");
 EXPC_DIAGNOSTIC(MisplacedSystem, Error, "only rules may ask about 'system'");
 
+// Limit on lets and metrics that are defined by each other: each level recurses.
 constexpr unsigned kMaxLetDepth = 100;
 
 }  // namespace
@@ -38,7 +43,8 @@ FormulaPtr constantOf(Value value, Type type, source::Range range) {
   return std::make_shared<const Formula>(std::move(formula));
 }
 
-/// The formula of a `let`, placed where it is used: ranges of one expression lie in one file.
+/// A copy of a `let`'s formula that claims the place of its use, so that all ranges of one expression lie in
+/// one file.
 static FormulaPtr at(FormulaPtr formula, source::Range range) {
   Formula copy = *formula;
   copy.range = range;
@@ -49,6 +55,7 @@ FormulaPtr Expressions::make(Formula formula) {
   using Op = Formula::Op;
   formula.looks_up = formula.op == Op::Lookup;
   formula.uses_system = formula.op == Op::System;
+  // A formula is constant if its operands are and it reads nothing itself.
   bool constant = formula.op != Op::Parameter && formula.op != Op::Metric && !formula.looks_up && !formula.uses_system;
   uint64_t size = 1;
   for (const FormulaPtr& operand : formula.operands) {
@@ -59,12 +66,14 @@ FormulaPtr Expressions::make(Formula formula) {
     formula.looks_up |= operand->looks_up;
     size += operand->size;
   }
+  // Shared lets count at each use, so the size bounds the time of evaluation, not only memory.
   if (size > kMaxFormulaSize)
     return error(emitter_.build(formula.range, ExpressionTooLarge)
                      .note({}, "with its 'let's written out it has more than {} parts", kMaxFormulaSize)
                      .refuse());
   formula.size = static_cast<uint32_t>(size);
   if (!constant) return std::make_shared<const Formula>(std::move(formula));
+  // Fold by the same evaluator that runs later, so both agree on overflow and division by zero.
   Outcome outcome = evaluate(formula, {});
   if (const Failure* failure = std::get_if<Failure>(&outcome)) {
     reportFailure(*failure, "", "", emitter_);
@@ -87,7 +96,7 @@ FormulaPtr Expressions::build(const ast::Expr& expr, const Place& place, const T
   if (auto* node = std::get_if<ast::TupleExpr>(&expr.node))
     return sequence(node->elements, expr.range, place, expected, true);
   if (auto* node = std::get_if<ast::RecordExpr>(&expr.node)) return record(node->fields, expr.range, place, expected);
-  // What is refused may hold names all the same.
+  // These are no values here, but a name inside still has a meaning.
   if (auto* node = std::get_if<ast::IndexExpr>(&expr.node)) lookUp(*node->base, place);
   std::string_view what = std::holds_alternative<ast::SetExpr>(expr.node)     ? "a set"
                           : std::holds_alternative<ast::RangeExpr>(expr.node) ? "a range"
@@ -105,6 +114,7 @@ std::optional<Unit> Expressions::unit(std::string_view name, ModuleScope& scope,
       if (!number && refused) *refused = true;
       return number ? std::optional(Unit{number->dimension, number->value}) : std::nullopt;
     };
+    // The file's own units come before imported ones.
     if (auto own = declared(scope)) return own;
     for (const auto& [alias, module] : scope.imports)
       if (module)
@@ -126,6 +136,7 @@ FormulaPtr Expressions::literal(const ast::NumberLiteral& literal, source::Range
   auto unit = this->unit(literal.unit, *place.module, &refused);
   if (refused) return error();
   if (!unit) {
+    // The unit is the end of the literal's token.
     const source::Range written{range.file, range.end - static_cast<uint32_t>(literal.unit.size()), range.end};
     auto builder = emitter_.build(written, UnknownUnit, literal.unit);
     builder.suggest(
@@ -134,6 +145,7 @@ FormulaPtr Expressions::literal(const ast::NumberLiteral& literal, source::Range
     return error(builder.refuse());
   }
   auto value = Rational::parse(literal.digits);
+  // Values are held in base units from here on.
   if (value) value = *value * unit->scale;
   if (!value)
     return error(emitter_.build(range, errors::NumberTooLarge, literal.digits + literal.unit)
@@ -144,16 +156,19 @@ FormulaPtr Expressions::literal(const ast::NumberLiteral& literal, source::Range
 
 FormulaPtr Expressions::text(const ast::StringLiteral& literal, source::Range range, const Place& place,
                              const Type* expected) {
+  // A path is relative to the file that writes it; make it relative to the root file's folder.
   if (!expected || expected->kind != Type::Kind::Path)
     return constantOf(Value::text(literal.value), Type::string(), range);
   return constantOf(Value::text(load::relativeTo(place.module->file->directory, literal.value)), Type::path(), range);
 }
 
+/// The index of a parameter in scope, or -1.
 static int findParameter(const Place& place, std::string_view name) {
   return place.parameters ? findNamed(*place.parameters, name) : -1;
 }
 
-/// Where a parameter is declared: by the factor of the study that varies it, or else by the workload.
+/// The declaration that a parameter's name means in an editor: the factor of the study that varies it, else the
+/// workload's.
 static source::Range declarationOf(const Place& place, unsigned index) {
   const Parameter& parameter = (*place.parameters)[index];
   if (place.study)
@@ -172,6 +187,7 @@ bool Expressions::namesValue(const ast::Expr& expr, const Place& place) const {
 FormulaPtr Expressions::name(const ast::NameExpr& name, source::Range range, const Place& place, const Type* expected) {
   if (name.name.parts.size() > 1) return qualified(name, range, place);
   const ast::Identifier& word = name.name.parts.at(0);
+  // `feasible` is not evaluated here: it counts as true, and the criterion remembers that it was asked.
   if (place.feasible && word.name == "feasible") {
     ++*place.feasible;
     return constantOf(Value::boolean(true), Type::boolean(), range);
@@ -186,18 +202,20 @@ FormulaPtr Expressions::name(const ast::NameExpr& name, source::Range range, con
   if (place.lets)
     if (FormulaPtr named = letOf(*place.lets, word, range, place)) return named;
   if (FormulaPtr named = letOf(place.module->lets, word, range, {place.module})) return named;
+  // The commonest mistake where a string is expected.
   if (expected && (expected->kind == Type::Kind::String || expected->kind == Type::Kind::Path))
     return error(emitter_.build(word.range, diag::UnknownName, "name", word.name, "")
                      .note({}, "a string stands in quotes")
                      .guess(word.range, fmt::format("\"{}\"", word.name))
                      .refuse());
-  // Where nobody knows what belongs, a name that means nothing is no mistake.
+  // An expected Error means that the type is unknown, so the word may well be a level (lookUp).
   if (!expected || !expected->isError()) unknown(word, place);
   return error();
 }
 
 FormulaPtr Expressions::qualified(const ast::NameExpr& name, source::Range range, const Place& place) {
   const auto& parts = name.name.parts;
+  // `system.gpus`, `record.field` or `module.let`.
   if (parts[0].name == "system") return systemProperty(name.name, range, place);
   if (findParameter(place, parts[0].name) >= 0) return field(name, range, place);
   ModuleScope* module = scopeOf(name.name, *place.module);
@@ -224,9 +242,10 @@ FormulaPtr Expressions::systemProperty(const ast::QualifiedName& name, source::R
 ModuleScope* Expressions::module(const ast::Identifier& word, ModuleScope& scope) {
   if (auto found = scope.imports.find(word.name); found != scope.imports.end()) {
     if (found->second) note(word.range, {found->second->ast->file, 0, 0});
-    return found->second;  // null: its import failed, and said so
+    // Null if the import failed, which was reported.
+    return found->second;
   }
-  // Most likely it is the one whose import failed, and that was said.
+  // If some import failed, the name is most likely that module's, and the failure was reported.
   const bool failed = std::ranges::any_of(scope.imports, [](const auto& import) { return !import.second; });
   if (!failed && (stdlib::module(word.name) || scope.imports.empty()))
     emitter_.build(word.range, diag::UnknownName, "module", word.name, "")
@@ -242,6 +261,7 @@ void Expressions::unknown(const ast::Identifier& word, const Place& place) {
   const Study* study = place.study;
   const int comparison = study ? study->findComparison(word.name) : -1;
   const int metric = study && study->workload ? study->workload->findMetric(word.name) : -1;
+  // A value that is known only after a run.
   if (comparison >= 0 || metric >= 0) {
     const std::string_view measured = metric >= 0 ? "metric" : "comparison";
     note(word.range, metric >= 0 ? study->workload->metrics[metric].range : study->comparisons[comparison].range);
@@ -250,16 +270,19 @@ void Expressions::unknown(const ast::Identifier& word, const Place& place) {
         .emit();
     return;
   }
+  // A unit, written like a variable.
   if (findUnit(word.name) || place.module->units.contains(word.name)) {
     emitter_.build(word.range, diag::UnknownName, "name", word.name, "")
         .note({}, "it is a unit: one is written '1{}'", word.name)
         .emit();
     return;
   }
+  // `True` and `FALSE` are meant as the constants.
   const std::string lower = llvm::StringRef(word.name).lower();
   const bool truth = lower == "true" || lower == "false";
   unknownName(emitter_, place.metrics && !truth ? "metric" : "name", word, [&] {
     if (truth) return std::vector{lower};
+    // Candidates: what the place offers, then lets.
     std::vector<std::string> first;
     if (place.metrics)
       first = namesOf(place.metrics->metrics)();
@@ -272,11 +295,12 @@ void Expressions::unknown(const ast::Identifier& word, const Place& place) {
 }
 
 bool Expressions::refused(const ast::Identifier& word, const Place& place, std::initializer_list<SymbolKind> kinds) {
+  // The declarations in which the name may have been refused: the study and its workloads.
   std::vector<source::Range> owners = {place.workload};
   if (place.study) owners = {place.study->range};
   if (place.study)
     for (const Use& use : place.study->uses) {
-      // What one of several workloads has is not refused, but the others lack it.
+      // This metric exists in one of several workloads: it was not refused, but the others lack it.
       if (const int metric = use.workload->findMetric(word.name); metric >= 0)
         note(word.range, use.workload->metrics[metric].range);
       else
@@ -286,6 +310,7 @@ bool Expressions::refused(const ast::Identifier& word, const Place& place, std::
     for (const SymbolKind kind : kinds)
       if (const auto found = names_ ? names_->find(kind, word.name, names_->declaredAt(owner)) : std::nullopt) {
         note(word.range, names_->symbols()[*found].range);
+        // refuse() counts and yields false; the answer is true.
         return !refuse();
       }
   return false;
@@ -309,6 +334,8 @@ FormulaPtr Expressions::level(const ast::Identifier& word, const EnumType& type)
 
 FormulaPtr Expressions::variant(const ast::CallExpr& call, source::Range range, const Place& place,
                                 const Type* expected) {
+  // A call is a level with a payload if an enum is expected, or else a function. `choose`, `max` and `min` may
+  // yield an enum too, so they are tried first, unless the enum has a level of that name.
   const bool wants_level = expected && expected->kind == Type::Kind::Enum;
   const std::string& callee = call.callee.parts[0].name;
   const bool bare = call.callee.parts.size() == 1;
@@ -327,6 +354,7 @@ FormulaPtr Expressions::variant(const ast::CallExpr& call, source::Range range, 
       emitter_.emit(range, errors::NotAValue, fmt::format("the call '{}(…)'", call.callee.parts.back().name));
     return refused(call, place);
   }
+  // Here it must be a level; refusals below look up the names in its arguments.
   const EnumType& type = *expected->enumeration;
   const ast::Identifier& word = call.callee.parts[0];
   int index = type.find(word.name);
@@ -343,6 +371,7 @@ FormulaPtr Expressions::variant(const ast::CallExpr& call, source::Range range, 
                               errors::arguments(call.arguments.size()))
                        .note(declared.range, "'{}' is declared here", word.name)
                        .refuse());
+  // Each argument of the payload must be constant and of the field's declared type.
   Formula formula = formulaOf(Formula::Op::Variant, *expected, range);
   formula.constant = Value::level(type, static_cast<unsigned>(index));
   for (size_t i = 0; i < declared.fields.size(); ++i) {
@@ -368,6 +397,7 @@ bool Expressions::tooDeep(source::Range range) {
 }
 
 FormulaPtr Expressions::metric(const ast::Identifier& word, const Place& place, bool series) {
+  // Finding a derived metric may declare it first, which recurses.
   if (tooDeep(word.range)) return error();
   ++let_depth_;
   const auto index = place.metrics->find(word.name);
@@ -388,6 +418,7 @@ FormulaPtr Expressions::metric(const ast::Identifier& word, const Place& place, 
   }
   if (!place.metrics->use(metric, word.range)) return error();
   const Type type = Type::number(metric.dimension);
+  // Write a derived metric out as its formula, so that terms of a plan read measured metrics only.
   if (!metric.derived) return make(Formula::Op::Metric, type, word.range, {}, *index);
   Formula formula = *metric.derived;
   formula.type = type;
@@ -396,6 +427,7 @@ FormulaPtr Expressions::metric(const ast::Identifier& word, const Place& place, 
 }
 
 FormulaPtr Expressions::epochsTo(const ast::CallExpr& call, source::Range range, const Place& place) {
+  // The argument must be `series RELATION constant`.
   auto* condition = call.arguments.size() == 1 ? std::get_if<ast::BinaryExpr>(&call.arguments[0].value->node) : nullptr;
   const ast::Identifier* word = condition && relationOf(opOf(condition->op)) ? wordOf(*condition->left) : nullptr;
   if (!word)
@@ -433,6 +465,7 @@ FormulaPtr Expressions::letOf(NameMap<LetEntry>& lets, const ast::Identifier& wo
 FormulaPtr Expressions::let(LetEntry& entry, const Place& place) {
   if (entry.state == LetEntry::State::Done) return entry.formula;
   const ast::Identifier& word = entry.declaration->name;
+  // It reads itself, directly or through others.
   if (entry.state == LetEntry::State::Active) {
     const auto unit = place.module->units.find(word.name);
     const bool is_unit = unit != place.module->units.end() && &unit->second == &entry;
@@ -442,9 +475,10 @@ FormulaPtr Expressions::let(LetEntry& entry, const Place& place) {
   entry.state = LetEntry::State::Active;
   ++let_depth_;
   Place inside = place;
-  inside.system = false;  // a let may be used where the machine has no say
+  // A let may be used in places where a machine must not matter.
+  inside.system = false;
   if (!entry.declaration->value) {
-    // `unit row`: one of itself.
+    // `unit row` without a value is a base unit of its own.
     const Dimension own = Dimension::ofOwn(word.name);
     entry.formula = constantOf(Value::number(1, own), Type::number(own), word.range);
   } else {

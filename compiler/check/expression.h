@@ -1,6 +1,10 @@
 #pragma once
 
-// Expressions, and what their names can mean where they stand.
+// Turns expressions into formulas: names resolved, types and units checked, constants folded. Every part of
+// check goes through this class, so a rule of the language about expressions is stated once.
+//
+// After a mistake the result has the type Error, which agrees with every type and so suppresses consequences.
+// The names inside what was refused are still looked up, since editors want to know them.
 
 #include <functional>
 #include <optional>
@@ -17,23 +21,23 @@
 
 namespace expc::check {
 
-/// A formula as it is written down, nothing computed.
+/// A formula with these fields, nothing computed or checked.
 Formula formulaOf(Formula::Op op, Type type, source::Range range, std::vector<FormulaPtr> operands = {},
                   unsigned parameter = 0);
 FormulaPtr constantOf(Value value, Type type, source::Range range);
 
-/// The one word that an expression is, or null.
+/// The single word that an expression consists of, or null.
 const ast::Identifier* wordOf(const ast::Expr& expr);
 
-/// The parts of a name from `first` on, with dots between.
+/// The parts of a name from `first` on, with dots between them.
 std::string joined(const ast::QualifiedName& name, size_t first = 0);
 
 using source::squeeze;
 
-/// Puts `with` in the place of every `what`.
+/// Replaces every `what` by `with`. Inserted text is not searched again.
 void replaceAll(std::string& text, std::string_view what, std::string_view with);
 
-/// Diagnostics that several files of check emit; the others stand beside their emit.
+/// Diagnostics that several files of check emit; all others stand beside their emit.
 namespace errors {
 
 EXPC_DIAGNOSTIC(TypeMismatch, Error, "{0} must be {1}, not {2}");
@@ -51,66 +55,70 @@ EXPC_DIAGNOSTIC(WrongArguments, Error, "'{0}' needs {1}, but has {2}");
 /// "no argument", "one argument", "2 arguments".
 std::string arguments(size_t count);
 
-/// Emits SeriesValue: a series where one value is wanted.
+/// Emits SeriesValue: a series stands where one value is wanted.
 diag::Refusal seriesValue(diag::Emitter& emitter, source::Range range, std::string_view name, source::Range declared);
 
 }  // namespace errors
 
-/// Turns expressions into formulas: names resolved, types and units checked, constants folded.
+/// The builder of formulas. Keeps only counters, so one object serves a whole check.
 class Expressions {
  public:
-  /// Where `names` is given, uses of names are noted there.
+  /// `names` may be null; if given, uses of names are noted there.
   Expressions(const source::SourceManager& sources, diag::Emitter& emitter, Names* names)
       : sources_(sources), emitter_(emitter), names_(names) {}
 
-  /// Never null; of type Error after a report. `expected` gives bare words and string literals their meaning (enum
-  /// level, path); that the result agrees with it is checked by the caller.
+  /// Builds a formula; never null, of type Error after a report. `expected` gives bare words and strings their
+  /// meaning (an enum level, a path). Whether the result agrees with it is left to the caller. An expected type
+  /// Error means that the type is unknown: names are looked up, and unknown ones are not reported.
   FormulaPtr build(const ast::Expr& expr, const Place& place, const Type* expected = nullptr);
 
-  /// A unit as it is called in a file: built in, declared there, or in a file that it imports.
-  /// `refused` is set where its declaration was.
+  /// A unit by its name in a file: built in, declared there, or declared in a file that it imports. `refused`
+  /// is set if its declaration was refused.
   std::optional<Unit> unit(std::string_view name, ModuleScope& scope, bool* refused = nullptr);
 
-  /// The formula of a `let` or a unit. Resolves it if nothing has used it yet, so that its mistakes are reported.
+  /// The formula of a `let` or a unit. Builds it at its first use, or when it is declared, so that its mistakes
+  /// are reported in any case.
   FormulaPtr let(LetEntry& entry, const Place& place);
 
-  /// A boolean formula, or null after a report.
+  /// A boolean formula, or null after a report. `what` names it in messages.
   FormulaPtr condition(const ast::Expr& expr, const Place& place, std::string_view what);
 
   /// A constant of type `expected`, or nothing after a report. `what` names it: "the baseline".
   std::optional<Value> constant(const ast::Expr& expr, const Place& place, const Type& expected, std::string_view what);
 
-  /// A constant number of any dimension.
+  /// A constant number of any dimension, or nothing after a report.
   std::optional<Value> number(const ast::Expr& expr, const Place& place, std::string_view what);
 
-  /// The levels that a set, a range or a single value stands for; nothing after a report. Labels are as written.
+  /// Levels with their labels, and `declared`: the texts as written, where a range stays one text ("1..4").
   struct Levels {
     std::vector<Level> levels;
     std::vector<std::string> declared;
   };
+  /// The levels that a set, a range or a single value stands for; nothing after a report.
   std::optional<Levels> levels(const ast::Expr& expr, const Place& place, const Type& expected, std::string_view what);
 
-  /// The names that the last part of `name` is one of: those of the module before the dot, or of `scope` itself. Null
-  /// after a report.
+  /// The scope in which the last part of `name` is declared: that of the module before the dot, or `scope`
+  /// itself. Null after a report.
   ModuleScope* scopeOf(const ast::QualifiedName& name, ModuleScope& scope) {
     return name.parts.size() == 1 ? &scope : module(name.parts[0], scope);
   }
-  /// The module that `scope` imports by a name; null after a report.
+  /// The scope of the module that `scope` imports by a name; null after a report.
   ModuleScope* module(const ast::Identifier& word, ModuleScope& scope);
 
   /// The source text at a place, on one line without comments.
   std::string written(source::Range range) const { return squeeze(sources_.text(range)); }
 
-  /// The cell of a column of the place, as a value of `type`; of type Error after reporting that there is none.
-  /// `in_quotes`: whether `range` lies inside of quotes.
+  /// The cell of a column in the table of `place`, as a value of `type`; of type Error after reporting that
+  /// there is no such column. `in_quotes`: whether `range` lies inside quotes.
   FormulaPtr cell(const std::string& column, source::Range range, bool in_quotes, const Place& place, const Type& type);
 
-  /// Only notes what the names in an expression mean, where nobody knows what belongs there.
+  /// Notes what the names in an expression mean when its type is unknown.
   void lookUp(const ast::Expr& expr, const Place& place);
 
-  /// Whether a name that is not to be found was declared all the same, in the study or the workload of `place`, and
-  /// refused there, which was reported. Then its use is noted and counted.
+  /// Whether a name that was not found was declared all the same, in the study or workload of `place`, and
+  /// refused there (which was reported). If so, its use is noted and counted.
   bool refused(const ast::Identifier& word, const Place& place, std::initializer_list<SymbolKind> kinds);
+  /// The number of uses of refused declarations.
   size_t refusals() const { return refusals_; }
   /// Counts a refusal whose cause was reported elsewhere.
   diag::Refusal refuse() {
@@ -118,39 +126,42 @@ class Expressions {
     return {};
   }
 
-  /// Notes that the name at `range` means what is declared at `declared`.
+  /// Notes that the name at `range` means the symbol declared at `declared`.
   void note(source::Range range, source::Range declared) {
     if (names_) names_->note(range, declared);
   }
 
-  /// Reports and returns false where a number is not above zero.
+  /// Whether a number is above zero; reports one that is not. Other values pass.
   bool positive(const Value& value, source::Range range, std::string_view what);
 
-  /// Reports and returns false where a value is not what `type` and `refinement` allow.
+  /// Whether `type` and `refinement` allow a value; reports one that they do not.
   bool allows(const Value& value, source::Range range, const Type& type, const std::optional<Refinement>& refinement,
               std::string_view what);
 
  private:
+  // One function for each kind of expression, in literals, names, calls, operators and composites.
   FormulaPtr literal(const ast::NumberLiteral& literal, source::Range range, const Place& place);
   FormulaPtr text(const ast::StringLiteral& literal, source::Range range, const Place& place, const Type* expected);
   FormulaPtr name(const ast::NameExpr& name, source::Range range, const Place& place, const Type* expected);
   FormulaPtr qualified(const ast::NameExpr& name, source::Range range, const Place& place);
   FormulaPtr level(const ast::Identifier& word, const EnumType& type);
+  /// A call: a level with a payload, or one of the functions below.
   FormulaPtr variant(const ast::CallExpr& call, source::Range range, const Place& place, const Type* expected);
   FormulaPtr choose(const ast::CallExpr& call, source::Range range, const Place& place, const Type* expected);
   FormulaPtr extreme(const ast::CallExpr& call, source::Range range, const Place& place);
   FormulaPtr lookup(const ast::CallExpr& call, source::Range range, const Place& place);
-  /// Whether a function is called as it must be, with values alone; else reports what the call or `each` value is to
-  /// be. `fits`: whether it has as many as it takes.
+  /// Whether a function is called with positional arguments of the right number (`fits`). Otherwise reports
+  /// what the call should have (`number`), or what each argument should be (`each`).
   bool takes(const ast::CallExpr& call, source::Range range, bool fits, std::string_view number, std::string_view each);
-  /// Whether a value of the function `word` is like the first one; `type` is what all of them are.
+  /// Whether a value of the function `word` agrees with the first one, `first`; `type` becomes the type of all.
   bool alike(const Formula& value, const Formula*& first, Type& type, std::string_view word);
   FormulaPtr column(const ast::CallExpr& call, source::Range range, const Place& place, const Type* expected);
-  /// Null where no metric has the name.
+  /// A metric read by a derived metric; null if no metric has the name. `series`: a series is wanted.
   FormulaPtr metric(const ast::Identifier& word, const Place& place, bool series);
   FormulaPtr epochsTo(const ast::CallExpr& call, source::Range range, const Place& place);
+  /// Refuses a function of files outside of estimates.
   FormulaPtr misplacedLookup(std::string_view name, source::Range range);
-  /// What the one of `lets` that is called so stands for, at the place where it is declared; null where there is none.
+  /// The value of the `let` of this name among `lets`, at the place of its use; null if there is none.
   FormulaPtr letOf(NameMap<LetEntry>& lets, const ast::Identifier& word, source::Range range, const Place& place);
   /// Whether names are defined by each other in too long a chain; reports it.
   bool tooDeep(source::Range range);
@@ -168,64 +179,78 @@ class Expressions {
   FormulaPtr range(FormulaPtr value, const ast::RangeExpr& range, source::Range where, const Place& place);
   FormulaPtr arithmetic(const ast::BinaryExpr& binary, source::Range range, const Place& place);
 
-  /// `row` below a stroke, where it names no value: one of the unit; null where there is no such unit.
+  /// `row` as a divisor, if it names no value: one of the unit. Null if there is no such unit.
   FormulaPtr unitBelow(const ast::Expr& expr, const Place& place);
+  /// Whether an expression has a meaning without an expected type: a parameter, metric or `let`, unlike a bare
+  /// level.
   bool namesValue(const ast::Expr& expr, const Place& place) const;
+  /// Reports an unknown name, with a note on what it is instead.
   void unknown(const ast::Identifier& word, const Place& place);
-  /// Looks up the names in the arguments of what was refused.
+  /// Looks up the names in the arguments of a refused call.
   FormulaPtr refused(const ast::CallExpr& call, const Place& place, diag::Refusal refusal = {});
+  /// Whether a formula has this kind of type; reports one that has not. Type Error passes.
   bool want(const Formula& formula, Type::Kind kind, std::string_view what);
-  /// The value of what must be constant.
+  /// The value of a formula that must be constant.
   std::optional<Value> valueOf(const Formula& formula, std::string_view what);
-  /// Whether two sides are of one type; a constant share becomes the plain number that the other side is.
+  /// Whether two operands have one type. A constant share next to a plain number becomes a plain number.
   bool agree(FormulaPtr& left, FormulaPtr& right);
-  /// A constant share as the plain number that it is, where one is wanted: 5% is 0.05.
+  /// A constant share as the plain number that it is, if a plain number is wanted: 5% is 0.05.
   FormulaPtr asNumber(FormulaPtr formula, const Type& wanted);
-  /// Whether a value is of a type, as a part of one or alone; a constant of type `int` is whole.
+  /// Whether a value is of a type, by itself or as a part of a composite one; a constant `int` must be whole.
   bool fits(const Formula& formula, const Type& type, std::string_view what);
+  /// Reports TypeMismatch, with notes for frequent causes.
   void mismatch(source::Range range, std::string_view what, const Type& expected, const Type& found);
 
-  /// Completes a formula whose operands are set: spreads errors, bounds the size, folds constants.
+  /// Completes a formula whose operands are set: passes on Error, bounds the size, folds constants.
   FormulaPtr make(Formula formula);
   FormulaPtr make(Formula::Op op, const Type& type, source::Range range, std::vector<FormulaPtr> operands,
                   unsigned parameter = 0) {
     return make(formulaOf(op, type, range, std::move(operands), parameter));
   }
-  /// An expression without a value: it was refused, and that was reported.
+  /// The formula of type Error; the argument shows that the cause was reported.
   FormulaPtr error(diag::Refusal refusal = {});
 
   const source::SourceManager& sources_;
   diag::Emitter& emitter_;
   Names* names_;
+  // How many lets and metrics are being resolved inside each other.
   unsigned let_depth_ = 0;
   size_t refusals_ = 0;
 };
 
+/// The operation of an operator; InSet for both `in` and `not in`.
 Formula::Op opOf(ast::BinaryOp op);
 
 struct Context;
 
-/// The metrics that a workload or a study derives from others, each declared when something reads it, wherever it
-/// stands; while one is declared its expression finds the others here.
+/// The metrics that a workload or a study derives from others. Each is declared when something reads it,
+/// wherever it stands; while one is declared, its expression finds the others through Place::metrics.
 struct DerivedMetrics {
   Context& context;
   const std::vector<ast::MetricDecl>& declared;
-  std::vector<Metric>& metrics;  // those measured; gets the derived ones
-  Place place;                   // of the expressions
+  /// The measured metrics; gets the derived ones appended.
+  std::vector<Metric>& metrics;
+  /// The context of the expressions.
+  Place place;
   std::vector<LetEntry::State> states = std::vector<LetEntry::State>(declared.size());
-  size_t current = 0;                  // the one that is declared
-  std::optional<TrialKind> kind = {};  // of what it has read so far
+  /// The index of the one that is being declared.
+  size_t current = 0;
+  /// The kind of trial of the metrics that it has read so far; all must be of one kind.
+  std::optional<TrialKind> kind = {};
 
+  /// Declares every derived metric that is not declared yet.
   void declareAll();
+  /// Declares one, and before it those that it reads; reports a circle.
   void declare(size_t index);
+  /// Checks one declaration; nothing after a report.
   std::optional<Metric> check(const ast::MetricDecl& declaration);
 
-  /// Its place among the metrics; nothing where there is none, or one that was refused.
+  /// The index of a metric, declaring it first if need be; nothing if there is none or it was refused.
   std::optional<unsigned> find(std::string_view name);
-  /// Whether there is one of this name, good or not.
+  /// Whether a metric of this name exists, valid or not.
   bool declares(std::string_view name) const;
-  /// Notes that the metric which is declared reads this one; false after a report where its trials are others than
-  /// those of what was read before.
+  /// Notes that the current metric reads this one; false after reporting that it comes from other trials than
+  /// those read before.
   bool use(const Metric& metric, source::Range range);
 };
 

@@ -1,4 +1,5 @@
-// Factors: their levels, baseline and the condition under which they vary.
+// Factors: their parameters, levels, baseline and activity, and what names of factors and levels mean
+// (StudyScope). The factor of several workloads comes first.
 
 #include <fmt/ranges.h>
 
@@ -17,13 +18,15 @@ EXPC_DIAGNOSTIC(BaselineNotLevel, Error, "the baseline {0} is no level of '{1}'"
 EXPC_DIAGNOSTIC(LockstepShape, Error, "{0} must be a tuple of {1} values, as in {2}");
 EXPC_DIAGNOSTIC(WhenCycle, Error, "whether '{0}' is active depends on itself");
 
+// Limit on factors of one study.
 constexpr size_t kMaxFactors = 256;
 
-/// What a level is called where it is not written: "2", "(dali, nhwc)".
+/// The label of values that are not written in the file: "2", "(dali, nhwc)".
 std::string labelOf(const std::vector<Value>& values) {
   return values.size() == 1 ? values[0].toString() : Value{CompositeValue{Type::Kind::Tuple, {}, values}}.toString();
 }
 
+/// Checks one factor. It is added even if some of its levels were refused, so that its name is known.
 struct FactorChecker {
   StudyContext& context;
   const ast::FactorDecl& declaration;
@@ -35,6 +38,7 @@ struct FactorChecker {
     factor.name = name.name;
     factor.range = name.range;
     if (!isFresh(context.emitter, "factor", name, study.factors)) return;
+    // Without its parameters only the names in its condition can be looked up.
     if (!parameters()) {
       if (declaration.when) active();
       return;
@@ -49,6 +53,8 @@ struct FactorChecker {
     study.factors.push_back(std::move(factor));
   }
 
+  /// Finds the parameters that it varies, which must be neither varied already nor fixed by an argument. False
+  /// if there is no factor.
   bool parameters() {
     std::vector<ast::Identifier> names = declaration.parts;
     if (names.empty()) names.push_back(declaration.name);
@@ -58,12 +64,14 @@ struct FactorChecker {
         std::optional<std::string> meant;
         unknownName(context.emitter, "parameter", name, namesOf(study.workload->parameters),
                     " of " + study.workload->name, &meant);
+        // Uses of the parameter that was probably meant are no second mistake.
         if (meant) context.not_varied.insert(*meant);
         context.stray = true;
         return false;
       }
       unsigned parameter = static_cast<unsigned>(index);
       context.note(name, study.workload->parameters[parameter].range);
+      // A parameter may vary in one factor only, and once in it.
       const bool twice = std::ranges::count(factor.parameters, parameter) > 0;
       if (twice || study.factor_of[index] >= 0) {
         source::Range first = twice ? names[0].range : study.factors[study.factor_of[index]].range;
@@ -71,6 +79,7 @@ struct FactorChecker {
         for (const ast::Identifier& part : names) context.not_varied.insert(part.name);
         return false;
       }
+      // An argument fixes the parameter for the whole study, so it cannot vary.
       for (const Use& use : study.uses)
         if (use.argument_ranges[parameter].isValid()) {
           context.emitter.build(name.range, FactorIsArgument, name.name)
@@ -83,11 +92,13 @@ struct FactorChecker {
     return true;
   }
 
+  /// Fills the levels; refuses repeated ones and ones that a workload does not accept.
   void levels() {
     std::string what = fmt::format("a level of '{}'", factor.name);
     auto levels = context.levels(*declaration.levels, factor, what);
     if (!levels) return;
     factor.declared = std::move(levels->declared);
+    // Find repetitions by label first: a factor may have thousands of levels.
     std::unordered_multimap<std::string, size_t> known;
     for (Level& level : levels->levels) {
       const std::string label = labelOf(level.values);
@@ -99,7 +110,7 @@ struct FactorChecker {
             .emit();
         continue;
       }
-      // A range is refused once, not for each of its values.
+      // Report a range once, not for each of its values.
       if (!allowed(level, what)) {
         factor.levels.clear();
         return;
@@ -109,14 +120,17 @@ struct FactorChecker {
     }
   }
 
+  /// Whether every workload accepts the level's values.
   bool allowed(const Level& level, std::string_view what) {
     for (size_t i = 0; i < factor.parameters.size(); ++i)
       if (!context.allowed(level.values[i], factor.parameters[i], level.range, what)) return false;
     return true;
   }
 
+  /// Finds the baseline among the levels, by value.
   void baseline() {
-    if (!declaration.baseline || factor.levels.empty()) return;  // of no levels was reported
+    // Without levels there was a report already.
+    if (!declaration.baseline || factor.levels.empty()) return;
     auto baseline =
         context.levelValues(*declaration.baseline, factor, fmt::format("the baseline of '{}'", factor.name));
     if (!baseline) return;
@@ -130,6 +144,7 @@ struct FactorChecker {
         .emit();
   }
 
+  /// The condition under which it varies: that of its parameter and its own.
   void active() {
     if (factor.parameters.size() == 1) factor.active = study.workload->parameters[factor.parameters[0]].when;
     if (!declaration.when) return;
@@ -138,7 +153,8 @@ struct FactorChecker {
   }
 };
 
-/// What decides whether each parameter has a value: its own `when` and that of its factor.
+/// Refuses activities that depend on themselves. Whether a parameter has a value depends on its own `when` and
+/// on the activity of its factor.
 void refuseCycles(StudyContext& context) {
   const Study& study = context.study;
   const std::vector<Parameter>& parameters = study.workload->parameters;
@@ -153,6 +169,7 @@ void refuseCycles(StudyContext& context) {
   inOrder(
       parameters.size(), needs, [](size_t) {},
       [&](size_t parameter) {
+        // One report is enough: the other circles usually share its names.
         if (std::exchange(refused, true)) return;
         const int factor = study.factor_of[parameter];
         context.emitter.emit(factor < 0 ? parameters[parameter].range : study.factors[factor].range, WhenCycle,
@@ -160,7 +177,7 @@ void refuseCycles(StudyContext& context) {
       });
 }
 
-/// The factor that several workloads make.
+/// Adds the factor that chooses between several workloads; its levels are their labels.
 void addWorkloadFactor(Study& study) {
   if (!study.hasWorkloadFactor()) return;
   Factor factor;
@@ -186,6 +203,7 @@ std::optional<std::vector<Value>> StudyScope::levelValues(const ast::Expr& expr,
     auto value = expressions().constant(expr, place(), parameters[factor.parameters[0]].type, what);
     return value ? std::optional(std::vector<Value>{std::move(*value)}) : std::nullopt;
   }
+  // A level of a lockstep factor is a tuple with one value for each of its parameters.
   auto* tuple = std::get_if<ast::TupleExpr>(&expr.node);
   if (!tuple || tuple->elements.size() != factor.parameters.size())
     return emitter.refuse(expr.range, LockstepShape, what, factor.parameters.size(), factor.name);
@@ -204,6 +222,7 @@ std::optional<Expressions::Levels> StudyScope::levels(const ast::Expr& expr, con
                                                       std::string_view what) {
   if (!factor.lockstep())
     return expressions().levels(expr, place(), study.workload->parameters[factor.parameters[0]].type, what);
+  // A single tuple is a set of one.
   std::vector<const ast::Expr*> elements = {&expr};
   if (auto* set = std::get_if<ast::SetExpr>(&expr.node)) {
     elements.clear();
@@ -215,6 +234,7 @@ std::optional<Expressions::Levels> StudyScope::levels(const ast::Expr& expr, con
     auto values = levelValues(*element, factor, what);
     good &= values.has_value();
     if (!values) continue;
+    // The label is the tuple as written, without comments and line breaks.
     std::vector<std::string> parts;
     for (const ast::ExprPtr& part : std::get<ast::TupleExpr>(element->node).elements)
       parts.push_back(context.expressions.written(part->range));
@@ -227,7 +247,8 @@ std::optional<Expressions::Levels> StudyScope::levels(const ast::Expr& expr, con
 
 std::optional<unsigned> StudyScope::level(const ast::Expr& expr, unsigned index, std::string_view what) {
   const Factor& factor = study.factors[index];
-  if (factor.levels.empty()) return std::nullopt;  // reported there
+  // The factor's levels were refused and reported.
+  if (factor.levels.empty()) return std::nullopt;
   auto values = levelValues(expr, factor, what);
   return values ? levelOf(*values, factor, expr.range, labelOf(*values)) : std::nullopt;
 }
@@ -256,6 +277,8 @@ std::optional<unsigned> StudyScope::factor(const ast::Identifier& name) {
     note(name, study.factors[index].range);
     return static_cast<unsigned>(index);
   }
+  // Not a factor: it may be a refused one, or a parameter that is fixed, varied in lockstep, or misspelt
+  // elsewhere.
   if (refused(name, {SymbolKind::Factor})) return {};
   const int parameter = study.workload->findParameter(name.name);
   if (parameter < 0) return unknownName(emitter, "factor", name, namesOf(study.factors));

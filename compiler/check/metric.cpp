@@ -1,4 +1,6 @@
-// Metrics: what a workload measures, where a command's are read, and what is derived from others.
+// Metrics that a workload measures, and metrics derived from others. A derived metric must be computable from
+// one trial: arithmetic over metrics of one kind of trial, parameters and constants. It becomes a term of the
+// plan (points::toPlan), so its depth is limited as terms are.
 
 #include <algorithm>
 #include <utility>
@@ -12,7 +14,8 @@ namespace {
 EXPC_DIAGNOSTIC(IncompleteMetric, Error, "the metric '{0}' {1}");
 EXPC_DIAGNOSTIC(MixedKinds, Error, "'{0}' mixes {1} and {2} trials, which are never the same run");
 
-/// Operations of a derived metric, which a plan can compute from a trial's parameters and measured values.
+/// Whether a derived metric may use an operation: a plan can compute it from a trial's parameters and measured
+/// values.
 bool isArithmetic(Formula::Op op) {
   using Op = Formula::Op;
   return op == Op::Constant || op == Op::Parameter || op == Op::Metric || op == Op::EpochsTo || op == Op::Negate ||
@@ -28,10 +31,11 @@ const Formula* foreignPart(const Formula& formula) {
   return nullptr;
 }
 
-/// How deep terms of a plan nest at most; validate(plan) holds it.
+/// Limit on how deep terms of a plan nest; runtime/plan refuses deeper ones when it reads a plan.
 constexpr unsigned kDeepestTerm = 64;
 
-/// How deep the formula's term nests: `a + b + c` is one sum.
+/// The depth of the term that a formula becomes. `a + b + c` is one sum, so a chain of one operation adds one
+/// level.
 unsigned termDepth(const Formula& formula) {
   unsigned depth = 0;
   for (const FormulaPtr& operand : formula.operands) {
@@ -42,7 +46,7 @@ unsigned termDepth(const Formula& formula) {
   return depth;
 }
 
-/// The properties that every metric declares.
+/// The properties that measured and derived metrics declare alike.
 Metric introduced(const ast::MetricDecl& declaration) {
   Metric metric;
   metric.name = declaration.name.name;
@@ -54,10 +58,12 @@ Metric introduced(const ast::MetricDecl& declaration) {
   return metric;
 }
 
-/// A derived metric may say what its plain number is: a Share or a Ratio.
+/// Gives a derived metric its declared type. The type must be that of the formula, or relabel a pure number as
+/// a Share or a Ratio. False after a report.
 bool relabel(Context& context, const ast::MetricDecl& declaration, ModuleScope& scope, Metric& metric) {
   auto [type, allowed] = resolveType(context, *declaration.type, scope);
   if (type.isError()) return false;
+  // A quotient of two times is a plain number; the author knows whether it is a share or a ratio.
   bool pure = metric.dimension.isPure() && type.kind == Type::Kind::Number && type.dimension.isPure();
   if (!pure && !(type.kind == Type::Kind::Number && type.dimension == metric.dimension))
     return context.emitter.refuse(declaration.type->range, errors::UnitMismatch, fmt::format("'{}'", metric.name),
@@ -71,7 +77,8 @@ bool relabel(Context& context, const ast::MetricDecl& declaration, ModuleScope& 
 
 std::optional<Relation> relationOf(Formula::Op op) {
   using enum Formula::Op;
-  static constexpr Formula::Op kOps[] = {GreaterEqual, Greater, LessEqual, Less, Equal};  // as in Relation
+  // In the order of Relation, to which the index is cast.
+  static constexpr Formula::Op kOps[] = {GreaterEqual, Greater, LessEqual, Less, Equal};
   const auto found = std::ranges::find(kOps, op);
   return found == std::end(kOps) ? std::nullopt : std::optional(static_cast<Relation>(found - kOps));
 }
@@ -104,6 +111,8 @@ void DerivedMetrics::declare(size_t index) {
   if (states[index] == LetEntry::State::Active)
     return context.emitter.emit(name.range, errors::LetCycle, "metric", name.name);
   states[index] = LetEntry::State::Active;
+  // The expression may read other derived metrics, which are declared inside this call; keep the reader's
+  // state.
   const size_t reader = std::exchange(current, index);
   const auto kind_of_reader = std::exchange(kind, std::nullopt);
   auto metric = check(declared[index]);
@@ -118,11 +127,13 @@ std::optional<Metric> DerivedMetrics::check(const ast::MetricDecl& declaration) 
   metric.text = context.expressions.written(declaration.derived->range);
   FormulaPtr value = context.expressions.build(*declaration.derived, place);
   if (value->type.isError()) return std::nullopt;
+  // Conditions, levels and properties of a machine are not in a plan's terms.
   const Formula* foreign = foreignPart(*value);
   if (foreign || value->type.kind != Type::Kind::Number)
     return context.emitter.refuse(foreign ? foreign->range : value->range, errors::TypeMismatch, "a derived metric",
                                   "made with + - * /, max, min and epochs_to",
                                   context.expressions.written((foreign ? foreign : value.get())->range));
+  // `use` sets the kind when the expression reads a metric.
   if (!kind)
     return context.emitter.refuse(declaration.derived->range, IncompleteMetric, metric.name, "reads no metric");
   if (termDepth(*value) > kDeepestTerm)
@@ -134,6 +145,7 @@ std::optional<Metric> DerivedMetrics::check(const ast::MetricDecl& declaration) 
   metric.dimension = value->type.dimension;
   metric.derived = std::move(value);
   metric.kind = *kind;
+  // A stated kind must be that of the metrics it reads.
   if (declaration.kind && declaration.kind->name != toString(metric.kind))
     return context.emitter.refuse(declaration.kind->range, MixedKinds, metric.name, declaration.kind->name,
                                   toString(metric.kind));
@@ -142,6 +154,7 @@ std::optional<Metric> DerivedMetrics::check(const ast::MetricDecl& declaration) 
 }
 
 std::optional<unsigned> DerivedMetrics::find(std::string_view name) {
+  // Not there yet: a derived metric further down is declared now.
   if (findNamed(metrics, name) < 0)
     for (size_t i = 0; i < declared.size(); ++i)
       if (declared[i].derived && declared[i].name.name == name) declare(i);
@@ -169,7 +182,9 @@ std::optional<Metric> checkMetric(Context& context, ModuleScope& scope, const as
     return context.emitter.refuse(declaration.name.range, IncompleteMetric, metric.name, why);
   };
   if (!declaration.type) return incomplete("needs a type, as in ': Time'");
+  // Measured metrics need a direction, since speed-ups and verdicts depend on it.
   if (!declaration.direction) return incomplete("must say which is better: 'lower' or 'higher'");
+  // `Series` alone is a plain number for each epoch or step; other types need the trait `series`.
   bool bare_series = declaration.type->shape == ast::TypeExpr::Shape::Named && declaration.type->per.empty() &&
                      joined(declaration.type->name) == "Series";
   if (bare_series) {

@@ -1,4 +1,6 @@
-// Where the numbers of a command are read: `from`, `outputs` and `expect`.
+// Determines where the numbers of a command are read: `from`, `outputs` and `expect`. Each is a call of a
+// reader (regex, json, csv, stdout, size, same), perhaps inside a reduction (median, last, …), and becomes a
+// plan::CommandMetric: a file, a place in it, and the factor to base units.
 
 #include <algorithm>
 
@@ -13,16 +15,21 @@ EXPC_DIAGNOSTIC(MissingSource, Error, "the command's metric '{0}' does not say w
 using From = plan::CommandMetric::From;
 using Source = std::optional<plan::CommandMetric>;
 
-/// What is to be read.
+/// The number that is to be read.
 struct Wanted {
-  std::string name;  // the metric's; of an expectation "", of `outputs` alone "name"
+  /// The metric's name; "" for an expectation, "name" for `outputs` by itself.
+  std::string name;
   Dimension dimension;
   bool series = false;
+  /// Whether it is an expectation, which may use `same`.
   bool expected = false;
-  bool number = true;                  // an expectation without a bound is none
-  const ast::Expr* outputs = nullptr;  // has the file that is not said
+  /// Whether a number is read; an expectation without a bound only wants a match.
+  bool number = true;
+  /// The workload's `outputs`, which gives a file that the reader does not name; may be null.
+  const ast::Expr* outputs = nullptr;
 };
 
+/// Refuses a way to read, with examples of all readers.
 diag::Refusal refuse(Context& context, source::Range range, std::string_view why) {
   return context.emitter.build(range, MetricSourceShape, why)
       .note({},
@@ -31,7 +38,7 @@ diag::Refusal refuse(Context& context, source::Range range, std::string_view why
       .refuse();
 }
 
-/// A text, or the file that a stream of the program's goes to.
+/// The file that an argument names: a text, or the file to which the runtime writes a stream of the program.
 std::optional<std::string> fileOf(const ast::Expr& expr) {
   if (auto* text = std::get_if<ast::StringLiteral>(&expr.node)) return text->value;
   auto* name = std::get_if<ast::NameExpr>(&expr.node);
@@ -40,7 +47,7 @@ std::optional<std::string> fileOf(const ast::Expr& expr) {
   return std::nullopt;
 }
 
-/// Whether `outputs` is this reader, and of which file.
+/// The file of `outputs`, if that is a call of the same reader.
 std::optional<std::string> outputsFile(const ast::Expr* outputs, std::string_view reader) {
   auto* call = outputs ? std::get_if<ast::CallExpr>(&outputs->node) : nullptr;
   if (!call || joined(call->callee) != reader || call->arguments.empty()) return std::nullopt;
@@ -51,9 +58,12 @@ std::optional<std::string> outputsFile(const ast::Expr* outputs, std::string_vie
 struct Reader {
   std::string_view word;
   From from;
-  size_t texts;                    // how many it takes
-  std::string_view takes;          // the same for people
-  std::vector<std::string> named;  // its arguments with names
+  /// How many positional texts it takes once defaults are filled in.
+  size_t texts;
+  /// Its texts in words, for messages.
+  std::string_view takes;
+  /// The arguments with names that it accepts.
+  std::vector<std::string> named;
 };
 
 const std::vector<Reader> kReaders = {
@@ -64,15 +74,19 @@ const std::vector<Reader> kReaders = {
     {"size", From::Size, 1, "a file or folder", {}},
     {"same", From::Same, 2, "the file that is written and the one that it must be like", {}}};
 
+/// Checks one call. `texts`, `named` and `scale` collect its arguments.
 struct SourceChecker {
   Context& context;
   ModuleScope& scope;
   Wanted wanted;
-  // Of the way that is read:
+  /// The positional texts, by and by completed from defaults.
   std::vector<std::string> texts = {};
-  std::string named = {};  // the file or the column that has a name
-  Rational scale = 1;      // what one unit is
+  /// The file or the column that is given by name.
+  std::string named = {};
+  /// The size in base units of one unit that is read.
+  Rational scale = 1;
 
+  /// Reads one call; nothing after a report.
   Source read(const ast::Expr& expr) {
     static const ast::CallExpr kBare;
     auto* name = std::get_if<ast::NameExpr>(&expr.node);
@@ -86,21 +100,26 @@ struct SourceChecker {
     const bool known = reader != kReaders.end() && (call || reader->from == From::Lines) &&
                        (wanted.expected || reader->from != From::Same);
     if (!known) return unknown(callee.range, word);
+    // A reduction calls `read` again for the reader inside it.
     texts.clear();
     named.clear();
     scale = 1;
     if (!collect(call ? *call : kBare, *reader) || !complete(expr.range, *reader)) return std::nullopt;
     if (texts.size() != reader->texts)
       return refuse(context, expr.range, fmt::format("'{}' takes {}", reader->word, reader->takes));
+    // A CommandMetric has a file and a place in it. For regex the file is a named argument and the pattern the
+    // place.
     texts.resize(2);
     if (!suits(expr.range, reader->from)) return std::nullopt;
     if (reader->from == From::Regex) texts = {named, texts[0]};
     for (const std::string& text : texts)
       if (!standsAsItIs(expr.range, text)) return std::nullopt;
+    // The expected file is the author's, relative to the study; the written one lies in the trial's folder.
     if (reader->from == From::Same) texts[1] = load::relativeTo(scope.file->directory, texts[1]);
     return plan::CommandMetric{wanted.name, reader->from, texts[0], texts[1], scale.toDouble(), wanted.series, {}};
   }
 
+  /// Reports an unknown reader, with those that are possible here as candidates.
   diag::Refusal unknown(source::Range range, const std::string& word) {
     std::vector<std::string> names = language::texts(language::Role::Source);
     if (wanted.expected) names.push_back("same");
@@ -108,7 +127,7 @@ struct SourceChecker {
     return diag::unknownName(context.emitter, range, "way to read a number", word, names);
   }
 
-  /// `median(json("out.json", "/times"))`
+  /// Reads a reduction of several numbers to one: `median(json("out.json", "/times"))`.
   Source oneOf(const ast::Expr& expr, const ast::CallExpr& call, plan::CommandMetric::Take take) {
     const std::string word = joined(call.callee);
     if (call.arguments.size() != 1 || call.arguments[0].name)
@@ -123,6 +142,7 @@ struct SourceChecker {
     return source;
   }
 
+  /// Sorts the arguments into `texts`, `named` and `scale`.
   bool collect(const ast::CallExpr& call, const Reader& reader) {
     for (const ast::CallArgument& argument : call.arguments) {
       const std::string name = argument.name ? argument.name->name : "";
@@ -144,7 +164,7 @@ struct SourceChecker {
     return true;
   }
 
-  /// The value of one unit that is read.
+  /// Sets `scale` from `unit = 1ms`.
   bool unit(const ast::Expr& expr) {
     auto value = context.expressions.constant(expr, {&scope}, Type::number(wanted.dimension), "the unit");
     if (!value) return false;
@@ -153,10 +173,12 @@ struct SourceChecker {
     return scale.sign() > 0;
   }
 
-  /// Adds what need not be said: the file of `outputs`, and where in it something of the metric's name stands.
+  /// Fills in defaults of json and csv: the file of `outputs`, and as the place in it the metric's name.
   bool complete(source::Range range, const Reader& reader) {
     const bool json = reader.from == From::Json;
     if (!json && reader.from != From::Csv) return true;
+    // A single text that begins with '/' is a pointer, so the file is missing; a csv file is missing without
+    // any text.
     if (json ? texts.size() == 1 && texts[0].starts_with("/") : texts.empty()) {
       auto file = outputsFile(wanted.outputs, reader.word);
       if (file) texts.insert(texts.begin(), std::move(*file));
@@ -169,6 +191,7 @@ struct SourceChecker {
     return true;
   }
 
+  /// Whether the texts fit their reader: a group in a pattern, a JSON pointer, Bytes for a size.
   bool suits(source::Range range, From from) {
     const bool grouped = from != From::Regex || !wanted.number || texts[0].find('(') != std::string::npos;
     if (!grouped) refuse(context, range, "the pattern needs a group '(…)' around the number");
@@ -182,7 +205,7 @@ struct SourceChecker {
     return grouped && pointer && bytes;
   }
 
-  /// Arguments are templates, so that one may take a file, a pattern or a place in a file for one, too.
+  /// Refuses `${…}` in a text. Arguments of a command are templates, so authors expect it here as well.
   bool standsAsItIs(source::Range range, const std::string& text) {
     const size_t at = text.find("${");
     if (at == std::string::npos || (at > 0 && text[at - 1] == '\\')) return true;
@@ -193,7 +216,7 @@ struct SourceChecker {
   }
 };
 
-/// What the runtime sees of any program that it starts.
+/// Whether the runtime measures this metric for any program that it starts. Names and dimensions must match.
 bool seenFromOutside(const Metric& metric) {
   if (metric.series) return false;
   if (metric.name == "wall" || metric.name == "cpu_time") return metric.dimension == Dimension::of(Dimension::Time);
@@ -204,6 +227,7 @@ bool seenFromOutside(const Metric& metric) {
 }  // namespace
 
 bool checkOutputsClause(Context& context, ModuleScope& scope, const ast::WorkloadDecl& workload) {
+  // `name` stands for every metric's name in the place of `outputs`.
   Wanted wanted;
   wanted.name = "name";
   auto* call = std::get_if<ast::CallExpr>(&workload.outputs->node);
@@ -227,6 +251,7 @@ void checkMetricSource(Context& context, ModuleScope& scope, const ast::Workload
       refuse(context, declaration.source->range, "only the metrics of a command are read with 'from'");
     return;
   }
+  // A metric without `from` is observed from outside, or `outputs` reads it at its own name.
   if (!workload.command || seenFromOutside(metric)) return;
   if (workload.outputs) {
     metric.source = checker.read(*workload.outputs);
@@ -246,6 +271,7 @@ std::optional<plan::Expectation> checkExpectation(Context& context, ModuleScope&
   wanted.expected = true;
   wanted.outputs = workload.outputs.get();
   plan::Expectation expectation;
+  // `size("out") <= 1MB` compares a number; a bare reader is an expectation that something matches.
   auto* binary = std::get_if<ast::BinaryExpr>(&expr.node);
   const auto relation = binary ? relationOf(opOf(binary->op)) : std::nullopt;
   if (relation) {
@@ -257,6 +283,7 @@ std::optional<plan::Expectation> checkExpectation(Context& context, ModuleScope&
   wanted.number = relation.has_value();
   auto source = SourceChecker{context, scope, std::move(wanted)}.read(relation ? *binary->left : expr);
   if (!source) return std::nullopt;
+  // A bare reader is a condition only if it can match or compare; a number needs a relation.
   const bool truth = source->from == From::Regex || source->from == From::Json || source->from == From::Same;
   if (!relation && (!truth || source->take))
     return refuse(context, expr.range, "a number is compared with what it must be, as in 'size(\"out\") <= 1MB'");

@@ -1,7 +1,9 @@
 #pragma once
 
-// What `check` hands on: every name resolved, every value constant and in base units, nothing expanded yet. Pointers
-// between parts stay valid as long as their Program.
+// The result of check: every name resolved, every value constant and in base units, nothing expanded yet.
+// Declarations refer to each other by index (metrics, factors, comparisons of a study) and to workloads and
+// enumerations by pointer; pointers stay valid as long as their Program. Ranges point into the source, for
+// later diagnostics.
 
 #include <llvm/Support/JSON.h>
 
@@ -18,85 +20,112 @@
 
 namespace expc::check {
 
-/// What a type's `in …` allows: a range or a set.
+/// The values that a type's `in …` allows: a range or a set.
 struct Refinement {
+  /// Absent for a set; `upper` is absent for `1..`.
   std::optional<Rational> lower, upper;
-  std::optional<Rational> step;  // with lower
+  /// The distance (or with `geometric` the factor) between allowed values; only with `lower`.
+  std::optional<Rational> step;
   bool geometric = false;
-  std::vector<Value> set;  // used if not empty
-  std::string text;        // "1..64"
+  /// Used if not empty.
+  std::vector<Value> set;
+  /// The source text, "1..64".
+  std::string text;
   source::Range range;
 
   bool allows(const Value& value) const;
 };
 
+/// A parameter of a workload.
 struct Parameter {
   std::string name, doc;
   Type type;
   std::optional<Refinement> refinement;
-  std::optional<Value> fallback;  // the default
-  FormulaPtr when;                // over earlier parameters; null: always active
-  FormulaPtr strong;              // where more of it share the same work; null: nothing is known
+  /// The default.
+  std::optional<Value> fallback;
+  /// The condition under which the workload has it, over earlier parameters; null: always.
+  FormulaPtr when;
+  /// The condition under which more of it (devices) share the same work; null: unknown.
+  FormulaPtr strong;
   source::Range range;
 };
 
-// What a plan says in the same way. Kinds of trial, and what is taken of several numbers, are in the order of the table
-// of words.
+// Terms that check and plans share. TrialKind, and the reductions of several numbers to one, are in the order
+// of the table of words (language::indexOf), from which they are cast.
 using plan::Bound, plan::Direction, plan::Relation, plan::TrialKind;
-/// Of `>=` and the like; nothing where the operator bounds nothing.
+/// The relation of `>=` and the like; nothing for an operator that bounds nothing.
 std::optional<Relation> relationOf(Formula::Op op);
-/// How a plan computes it; nothing where it does not.
+/// The operation by which a plan computes it; nothing if plans have none.
 std::optional<plan::OperationTerm::Op> operationOf(Formula::Op op);
 
+/// A metric, measured by a workload or derived in a study.
 struct Metric {
   std::string name, doc;
   Dimension dimension;
   std::optional<Refinement> refinement;
-  std::optional<Direction> better;  // always there for a measured one
+  /// Always present for a measured metric.
+  std::optional<Direction> better;
   TrialKind kind = TrialKind::Timed;
+  /// A count without noise, compared as it is.
   bool exact = false;
+  /// A value for each epoch or logged step.
   bool series = false;
-  FormulaPtr derived;                         // over the owner's measured metrics (Formula::Op::Metric); null: measured
-  std::string text;                           // of a derived one: "launch_time / wall"
-  std::optional<plan::CommandMetric> source;  // where a command's is read: `from regex("…", unit = 1ms)`
+  /// The formula over the owner's measured metrics (Formula::Op::Metric); null: measured.
+  FormulaPtr derived;
+  /// A derived metric's formula as written: "launch_time / wall".
+  std::string text;
+  /// For a command's metric, where it is read: `from regex("…", unit = 1ms)`.
+  std::optional<plan::CommandMetric> source;
   source::Range range;
 };
 
+/// A rule of a workload or a study.
 struct Rule {
   ast::RuleKind kind = ast::RuleKind::Require;
-  std::string name;  // "" when it has none
+  /// "" if it has none.
+  std::string name;
   std::string because;
-  std::string text;  // the condition as written
+  /// The condition as written.
+  std::string text;
   FormulaPtr condition;
-  std::vector<unsigned> parameters;  // that the condition reads
+  /// The parameters that the condition reads.
+  std::vector<unsigned> parameters;
   source::Range range;
+  /// Whether the workload declares it; its formulas then see defaults of inactive factors (expand::View).
   bool of_workload = false;
 
+  /// Such a rule makes points unavailable on a machine instead of removing them.
   bool usesSystem() const { return condition->uses_system; }
 };
 
-/// A part of what a workload expects of a metric before it runs: the parts of one metric whose `when` holds add up.
+/// A part of what a workload expects of a metric before it runs. The parts of one metric whose `when` holds are
+/// added.
 struct Estimate {
   unsigned metric = 0;
   FormulaPtr value;
-  FormulaPtr when;  // null: always
+  /// Null: always.
+  FormulaPtr when;
   source::Range range;
 };
 
-/// A text with `${parameter}` in it, or `options`: the form that each parameter takes which no other argument holds.
+/// A text with `${parameter}` in it, or `options`: the form in which every parameter is passed that no other
+/// argument holds.
 struct CommandArgument {
   bool options = false;
   std::vector<std::string> texts;
-  std::vector<std::string> parameters;  // of `options`, by name
+  /// Options: the names of these parameters.
+  std::vector<std::string> parameters;
 };
 
-/// A program of the user's as a plan has it, and its arguments as they are written, by which it is known.
+/// A program of the user's as a plan has it, together with its arguments as written, which identify it.
 struct Command : plan::Command {
   std::vector<CommandArgument> written;
 };
 
+/// A workload, as a file declares it or (unite) as the union of several.
 struct Workload {
-  std::string name, doc;  // "image.mobilenet_v2"; unqualified in the root file
+  /// "image.mobilenet_v2"; without a prefix in the root file.
+  std::string name, doc;
   int version = 1;
   std::optional<Command> command;
   std::vector<Parameter> parameters;
@@ -104,233 +133,297 @@ struct Workload {
   std::vector<Estimate> estimates;
   std::vector<Rule> rules;
   source::Range range;
-  bool valid = true;  // false: errors were reported inside
+  /// False: errors were reported inside.
+  bool valid = true;
 
   int findParameter(std::string_view wanted) const { return base::findNamed(parameters, wanted); }
   int findMetric(std::string_view wanted) const { return base::findNamed(metrics, wanted); }
 };
 
-/// Whether an argument of a command tells it a setting of its trials ("steps", as ${steps}): a parameter of its own
-/// with that name stands there instead.
+/// Whether an argument of a command passes it a setting of its trials ("steps", as ${steps}). A parameter of
+/// the workload with that name takes its place, so it is not told then.
 bool isTold(const Workload& workload, std::string_view setting);
 
-/// A workload as a study uses it.
+/// A workload in a study.
 struct Use {
-  std::string label;  // "ours"; "" where the study has one workload
+  /// "ours"; "" if the study has one workload.
+  std::string label;
   const Workload* workload = nullptr;
-  std::vector<int> parameter_of;                // parameter of Study::workload → of `workload`, or -1
-  std::vector<std::optional<Value>> arguments;  // by parameter of Study::workload: the argument, else the default
-  std::vector<source::Range> argument_ranges;   // where it was given; invalid: a default
+  /// For each parameter of Study::workload its index in `workload`, or -1.
+  std::vector<int> parameter_of;
+  /// For each parameter of Study::workload the argument, else the default; nothing if it has neither.
+  std::vector<std::optional<Value>> arguments;
+  /// The place of each argument; invalid for a default.
+  std::vector<source::Range> argument_ranges;
   source::Range range;
 };
 
+/// A level of a factor.
 struct Level {
-  std::vector<Value> values;  // one for each parameter of the factor
-  std::string label;          // as it is written; "(dali, nhwc)" in lockstep
+  /// One for each parameter of the factor.
+  std::vector<Value> values;
+  /// The text as written; "(dali, nhwc)" in lockstep.
+  std::string label;
   source::Range range;
 };
 
+/// A factor: parameters that the study varies together, usually one.
 struct Factor {
-  std::string name;                  // "(loader, layout)" in lockstep
-  std::vector<unsigned> parameters;  // one, or those in lockstep
+  /// "(loader, layout)" in lockstep.
+  std::string name;
+  /// One, or those in lockstep.
+  std::vector<unsigned> parameters;
   std::vector<Level> levels;
+  /// An index into `levels`.
   std::optional<unsigned> baseline;
-  std::vector<std::string> declared;  // labels as written: {"1..4"} or {"fp64", "fp32"}
-  /// Where it varies: its own `when` and, of a simple factor, that of its parameter. Null: everywhere. The one rule of
-  /// activity: where it does not hold, the factor has no level and its parameters no value in expressions; a parameter
-  /// that the workload still wants there has its default.
+  /// Levels as written, for messages: {"1..4"} or {"fp64", "fp32"}.
+  std::vector<std::string> declared;
+  /// The condition under which the factor varies: its own `when`, and for a simple factor that of its
+  /// parameter. Null: everywhere. This is the one rule of activity: where it does not hold, the factor has no
+  /// level and its parameters have no value in expressions; a parameter that the workload still wants there has
+  /// its default.
   FormulaPtr active;
   source::Range range;
 
   bool lockstep() const { return parameters.size() > 1; }
 };
 
+/// A comparison of a metric, or of another comparison, over a factor.
 struct Comparison {
-  /// In the order of the table of words.
+  /// In the order of the table of words, from which it is cast. The numbers are part of digests.
   enum class Function { Speedup, Ratio, Difference, Efficiency, MaxGap };
   std::string name, doc;
-  std::string text;  // "speedup(step_time) over precision against fp64"
+  /// "speedup(step_time) over precision against fp32"
+  std::string text;
   Function function = Function::Speedup;
-  std::optional<unsigned> inner;  // a comparison (declared before in Study::comparisons) that is compared again, or
-  unsigned metric = 0;            // of the study; of the innermost comparison too
-  unsigned over = 0;              // factor
-  /// Efficiency of a time: each device's work is held constant, not that of all.
+  /// A comparison that is compared again; declared before this one.
+  std::optional<unsigned> inner;
+  /// The metric; if there is an inner comparison, that of the innermost.
+  unsigned metric = 0;
+  /// The compared factor.
+  unsigned over = 0;
+  /// Efficiency of a time: the work of each device is held constant instead of the total.
   bool weak = false;
+  /// Compare with the nearest level before.
   bool previous = false;
-  unsigned against = 0;     // level of `over`, unless previous
-  bool incomplete = false;  // points without a partner are accepted (`allow W0406`)
-  Dimension dimension;      // of its values
+  /// The baseline's level of `over`, unless `previous`.
+  unsigned against = 0;
+  /// Points without a partner are accepted (`allow W0406`).
+  bool incomplete = false;
+  /// The dimension of its values.
+  Dimension dimension;
   source::Range range;
 };
 
-/// `[precision = fp32]` in a subject.
+/// A selector of a subject or a control: `[precision = fp32]`.
 struct Pin {
   unsigned factor = 0, level = 0;
 };
 
+/// A quantifier of a criterion.
 struct Quantifier {
   ast::QuantifierKind kind = ast::QuantifierKind::ForAll;
-  std::vector<unsigned> factors;  // `*` resolved
-  FormulaPtr where;               // may be null
+  /// `*` is resolved to the factors that no other quantifier names.
+  std::vector<unsigned> factors;
+  /// May be null.
+  FormulaPtr where;
 };
 
+/// A claim that a run decides. It judges a comparison, a metric, or that points run out of memory.
 struct Criterion {
   std::string name;
-  std::string text;  // source text without the name
+  /// The source text without the name.
+  std::string text;
   std::string doc;
   std::vector<Quantifier> quantifiers;
   std::vector<Pin> pins;
-  bool feasible = false;               // it asks only about points that are expected to fit into memory
-  bool infeasible = false;             // the claim is that the points run out of memory; then nothing of the subject
-  std::optional<unsigned> comparison;  // of the study, or
-  std::optional<unsigned> metric;      // of the study (of the comparison's too)
-  Bound bound;                         // unless infeasible or like
-  std::optional<unsigned> like;        // index into Study::references
-  Rational agreement;                  // with it: 1/10
+  /// `where feasible`: it asks only about points that are expected to fit into memory.
+  bool feasible = false;
+  /// The claim is that the points run out of memory; the fields of a subject are empty then.
+  bool infeasible = false;
+  /// The judged comparison, if there is one.
+  std::optional<unsigned> comparison;
+  /// The judged metric, or that of the comparison.
+  std::optional<unsigned> metric;
+  /// Absent with `infeasible` and `like`.
+  Bound bound;
+  /// An index into Study::references.
+  std::optional<unsigned> like;
+  /// With `like`: the tolerance as a share, by default 1/10.
+  Rational agreement;
+  /// Absent: the bound must hold in every valid trial. So it is for exact metrics, equalities and `always`, and
+  /// if neither the criterion nor its study states a confidence.
   std::optional<double> confidence;
   source::Range range;
 };
 
-/// A second label on the point that the pins name.
+/// A second label on the point that the pins name, to see noise and drift.
 struct Control {
   std::string name;
   std::vector<Pin> pins;
   source::Range range;
 };
 
+/// A number in a design, in base units.
 struct Setting {
   Rational value;
-  std::optional<Rational> most;  // `repeat 10..20`
+  /// The upper end of `repeat 10..20`.
+  std::optional<Rational> most;
   source::Range range;
 };
 
-/// `until half_width(gain) <= 1%`
+/// A rule that ends adaptive repetitions: `until half_width(gain) <= 1%`.
 struct Until {
-  std::optional<unsigned> comparison, metric;  // one of them, of the study
+  /// Exactly one of them, an index into the study's.
+  std::optional<unsigned> comparison, metric;
   Rational half_width;
+  /// Whether the half-width is a share of the estimate.
   bool relative = false;
   source::Range range;
 };
 
-/// One of `looks at 8, 14`.
+/// One interim analysis of `looks at 8, 14`.
 struct Look {
   unsigned repetitions = 0;
   source::Range range;
 };
 
-/// Settings by name; of a preset or a study, before merging.
+/// The settings of a study or a preset by name, before they are merged.
 struct Design {
   struct Kind {
-    std::map<std::string, Setting> settings;  // repeat, steps, warmup, epochs, timeout (seconds)
+    /// repeat, steps, warmup, epochs, timeout (seconds).
+    std::map<std::string, Setting> settings;
     std::vector<Until> until;
     std::vector<Look> looks;
     source::Range range;
   };
   std::map<TrialKind, Kind> kinds;
-  std::map<std::string, Setting> settings;  // seed, budget (seconds), share
+  /// seed, budget (seconds), share, and limits of validity.
+  std::map<std::string, Setting> settings;
   source::Range range;
 };
 
+/// A factor's levels that a change keeps, ascending.
 struct Only {
   unsigned factor = 0;
   std::vector<unsigned> levels;
   source::Range range;
 };
+/// A parameter's value that a change gives.
 struct Assigned {
   unsigned parameter = 0;
   Value value;
   source::Range range;
 };
 
-/// What a preset or an override changes.
+/// The changes of a preset or an override (select::Selected::apply).
 struct Change {
   std::string name;
   std::vector<Assigned> assigned;
   std::vector<Only> only;
-  std::vector<std::string> removed, kept;                   // criteria by name; kept: all others are dropped
-  bool removes_confident = false, keeps_confident = false;  // likewise all that have a confidence
+  /// Criteria by name. If `kept` has any, all others are dropped.
+  std::vector<std::string> removed, kept;
+  /// Removes or keeps all criteria with a confidence; removes all criteria.
+  bool removes_confident = false, keeps_confident = false;
   bool removes_all = false;
+  /// Criteria that the change adds.
   std::vector<Criterion> criteria;
   std::optional<Design> design;
   source::Range range;
 
-  /// Whether a criterion that is there before is no longer asked.
+  /// Whether a criterion that was asked before is no longer asked.
   bool drops(const Criterion& criterion) const;
 };
 
-/// Published values, as a study reads them.
+/// Published values of a reference, as one study reads them.
 struct Published {
   std::string name;
-  std::string source;  // as it was written
+  /// The path as written.
+  std::string source;
   struct Row {
-    std::vector<std::pair<unsigned, Value>> parameters;  // of the study
-    std::vector<std::pair<unsigned, Rational>> metrics;  // of the study, in base units
+    /// Indices and values of the study's parameters.
+    std::vector<std::pair<unsigned, Value>> parameters;
+    /// Indices and values of the study's metrics, in base units.
+    std::vector<std::pair<unsigned, Rational>> metrics;
   };
   std::vector<Row> rows;
-  std::vector<unsigned> named;  // parameters of the study that it says something of
+  /// Parameters of the study that some column states.
+  std::vector<unsigned> named;
   source::Range range;
 };
 
+/// A checked study.
 struct Study {
   std::string name, doc;
-  /// The workload; of several their union, with a parameter `workload` first and each one's parameters active where it
-  /// is chosen.
+  /// Its workload. For several it is their union: a parameter `workload` first, then the parameters of each,
+  /// active where it is chosen.
   const Workload* workload = nullptr;
-  std::vector<Use> uses;           // at least one
-  std::vector<Metric> metrics;     // the workload's, then the study's derived ones
-  std::vector<Factor> factors;     // the factor `workload` first where there are several
-  std::vector<int> factor_of;      // parameter → factor, or -1
-  std::vector<Rule> rules;         // the workload's first
-  std::vector<unsigned> measured;  // metrics, in order: `measure`, then what comparisons, tables and plots use
+  /// At least one.
+  std::vector<Use> uses;
+  /// The workload's metrics, then derived ones of the study.
+  std::vector<Metric> metrics;
+  /// With several workloads the factor `workload` is first.
+  std::vector<Factor> factors;
+  /// For each parameter the factor that varies it, or -1.
+  std::vector<int> factor_of;
+  /// The workload's rules first.
+  std::vector<Rule> rules;
+  /// Metrics to measure, in order: those of `measure`, then those that comparisons, tables and plots use.
+  std::vector<unsigned> measured;
   std::vector<Comparison> comparisons;
   std::vector<Criterion> criteria;
   std::vector<Control> controls;
   std::vector<Published> references;
   std::optional<Design> design;
-  std::vector<plan::Table> tables;  // what one shows beside values: in the order of the words of Role::Description
+  /// Table::shows is cast from the position among the words of Role::Description.
+  std::vector<plan::Table> tables;
   std::vector<plan::Plot> plots;
   std::vector<Change> presets;
-  source::Range range;  // of its name
+  /// The range of its name.
+  source::Range range;
   const ast::StudyDecl* declaration = nullptr;
-  bool valid = true;  // false: errors were reported inside; do not expand it
+  /// False: errors were reported inside, so it must not be expanded.
+  bool valid = true;
 
-  /// What a selection of criteria measures: `measured`, then what the criteria add. Derived metrics are listed after
-  /// those that they read.
+  /// The metrics to measure for a selection of criteria: `measured`, then what the criteria add. Derived
+  /// metrics come after those that they read.
   std::vector<unsigned> measuredWith(const std::vector<const Criterion*>& criteria) const;
 
   int findFactor(std::string_view wanted) const { return base::findNamed(factors, wanted); }
   int findMetric(std::string_view wanted) const { return base::findNamed(metrics, wanted); }
   int findComparison(std::string_view wanted) const { return base::findNamed(comparisons, wanted); }
   const Change* findPreset(std::string_view wanted) const { return base::named(presets, wanted); }
-  /// The parameter that chooses between several workloads is always the first.
+  /// Whether the first factor and parameter choose between workloads.
   bool hasWorkloadFactor() const { return uses.size() > 1; }
 };
 
-/// What can be said about a machine: `gpus`, `gpu.memory`, …, in the order of the table of words.
+/// A property of a machine (`gpus`, `gpu.memory`, …), in the order of the table of words.
 struct SystemProperty {
   std::string_view name;
   Type type;
 };
 const std::vector<SystemProperty>& systemProperties();
-/// Index of the property called `name`, or -1.
+/// The index of a property, or -1.
 int findSystemProperty(std::string_view name);
 
-/// A machine: what is known of it. Values by index into systemProperties(); nothing where it is not known.
+/// The known facts of a machine. `values` is indexed by systemProperties(); nothing where a property is
+/// unknown.
 struct System {
   std::string name, doc;
   std::vector<std::optional<Value>> values;
   source::Range range;
 
-  /// A machine of which nothing is known.
+  /// A machine without known properties.
   static System unknown(std::string name);
+  /// The value of a property, which must exist; nothing if unknown.
   const std::optional<Value>& operator[](std::string_view property) const;
   void set(std::string_view property, Value value);
 };
 
-/// {"gpus":4,"gpu.memory":100931731456}: what is known of it, in base units.
+/// {"gpus":4,"gpu.memory":100931731456}: the known properties in base units.
 llvm::json::Object toJson(const System& system);
-/// The system called `name` of which this is known; what no property is, has another type, or is no
-/// whole number above zero, is left out.
+/// The system of this name with these properties. Members that are no property, or have another type, or are no
+/// whole number above zero, are left out: the file may be a stranger's.
 System systemFromJson(std::string name, const llvm::json::Object& object);
 
 }  // namespace expc::check

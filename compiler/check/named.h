@@ -1,6 +1,7 @@
 #pragma once
 
-// Things that have names: which one is meant, what there is, and that each is there once.
+// Lists of things with names: find one, collect the names for a suggestion, and report unknown and repeated
+// names. These wrap diag's functions for anything that has `name` and `range`.
 
 #include <string>
 #include <string_view>
@@ -13,7 +14,8 @@ namespace expc::check {
 
 using base::findNamed, base::named, base::nameOf;
 
-/// What gathers the names of all that some lists hold, where somebody asks; they must live until then.
+/// A function that collects the names of some lists when a diagnostic asks for candidates. It refers to the
+/// lists, which must live until then.
 template <typename... Lists>
 auto namesOf(const Lists&... lists) {
   return [&] {
@@ -26,7 +28,7 @@ auto namesOf(const Lists&... lists) {
   };
 }
 
-/// Of a word, or anything else with a name at a place.
+/// diag::unknownName and diag::duplicateName for anything with a name and a range.
 template <typename Named>
 diag::Refusal unknownName(diag::Emitter& emitter, std::string_view what, const Named& thing,
                           const diag::Candidates& candidates, std::string_view of = "",
@@ -38,7 +40,7 @@ diag::Refusal duplicateName(diag::Emitter& emitter, std::string_view what, const
   return diag::duplicateName(emitter, thing.range, what, thing.name, first);
 }
 
-/// Whether nothing of a list is called as `thing` is; else reports the first one that is.
+/// Whether nothing in a list has the name of `thing`; reports the first that has.
 template <typename Named, typename List>
 bool isFresh(diag::Emitter& emitter, std::string_view what, const Named& thing, const List& list) {
   const auto* first = named(list, thing.name);
@@ -46,10 +48,10 @@ bool isFresh(diag::Emitter& emitter, std::string_view what, const Named& thing, 
   return !first;
 }
 
-/// The names of one block so far.
+/// The names that one block has used so far, each with its first place.
 class Once {
  public:
-  /// False after reporting that the name is there already.
+  /// Adds a name; false after reporting that it is there already.
   bool add(diag::Emitter& emitter, std::string_view what, const std::string& name, source::Range range) {
     const auto [at, fresh] = first_.emplace(name, range);
     if (!fresh) diag::duplicateName(emitter, range, what, name, at->second);
@@ -63,7 +65,7 @@ class Once {
   NameMap<source::Range> first_;
 };
 
-/// Adds a `let`, a unit or a column that nothing has read yet; false after reporting one of a name that is there.
+/// Adds a `let`, a unit or a column, to be resolved later; false after reporting a repeated name.
 bool declareLet(diag::Emitter& emitter, std::string_view what, const ast::LetDecl& declaration,
                 NameMap<LetEntry>& entries);
 

@@ -1,3 +1,6 @@
+// Builds the index from the syntax tree (`declare…`) and answers look-ups. Repeated declarations keep the first
+// one under their name; each still has a symbol of its own by place.
+
 #include "compiler/check/names.h"
 
 #include <algorithm>
@@ -6,6 +9,7 @@
 namespace expc::check {
 namespace {
 
+/// A place as a key: the file and the beginning.
 uint64_t keyOf(source::Range range) { return static_cast<uint64_t>(range.file.index) << 32 | range.begin; }
 
 }  // namespace
@@ -20,7 +24,9 @@ std::string_view toString(SymbolKind kind) {
 unsigned Names::add(Symbol symbol) {
   const unsigned id = static_cast<unsigned>(symbols_.size());
   declared_.emplace(keyOf(symbol.range), id);
+  // The first declaration of a name wins, as in the checker.
   if (symbol.parent) named_.emplace(std::tuple(*symbol.parent, symbol.kind, symbol.name), id);
+  // A module's own beginning is no word in its text.
   if (symbol.kind != SymbolKind::Module) occurrences_.push_back({symbol.range, id, true});
   symbols_.push_back(std::move(symbol));
   return id;
@@ -29,6 +35,7 @@ unsigned Names::add(Symbol symbol) {
 template <typename Declared>
 unsigned Names::add(SymbolKind kind, const Declared& declared, unsigned parent) {
   source::Range whole = declared.name.range;
+  // Levels have no range beyond their name.
   if constexpr (requires { declared.range; }) whole = declared.range;
   return add({kind, declared.name.name, declared.name.range, whole, &declared, parent});
 }
@@ -86,9 +93,10 @@ void Names::declarePreset(const ast::PresetDecl& preset, unsigned parent) {
 
 void Names::note(source::Range range, source::Range declared) {
   const std::optional<unsigned> symbol = declaredAt(declared);
-  // Of several workloads a study chooses by a name that nothing declares.
+  // The parameter `workload` of a study with several workloads has no declaration: its place is the study's
+  // name.
   if (!symbol || symbols_[*symbol].kind == SymbolKind::Study) return;
-  // A factor is declared by the name of what it varies.
+  // A factor's name is also a use of the parameter that it varies; remember the link instead of two meanings.
   if (const std::optional<unsigned> own = declaredAt(range); own && own != symbol) symbols_[*own].varies = symbol;
   occurrences_.push_back({range, *symbol, false});
 }
@@ -98,7 +106,7 @@ void Names::settle() {
     return std::tuple(one.range.file.index, one.range.begin, one.range.end, !one.declares, one.symbol);
   };
   std::ranges::stable_sort(occurrences_, {}, place);
-  // What is checked for each study of a file, such as its presets, was noted as often.
+  // Parts that are checked once for each study, such as a file's presets, noted the same use several times.
   const auto again = std::ranges::unique(occurrences_, {}, place);
   occurrences_.erase(again.begin(), again.end());
 }
@@ -114,8 +122,8 @@ std::optional<unsigned> Names::find(SymbolKind kind, std::string_view name, std:
 }
 
 const Occurrence* Names::at(source::FileId file, uint32_t offset) const {
-  // The innermost: a part of `(loader, layout)` rather than the whole. One that holds the byte comes before one that
-  // ends there.
+  // The innermost: a part of `(loader, layout)` rather than the whole. An occurrence that holds the byte beats
+  // one that ends there.
   const auto rank = [&](const Occurrence& one) {
     return std::tuple(offset == one.range.end, one.range.end - one.range.begin);
   };

@@ -1,7 +1,11 @@
 #pragma once
 
-// Every name of a program: where it is declared, and where it is used. The checker notes a use where it finds out what
-// the name means, so editors need no rules of their own.
+// The index of names: where each name of a program is declared, and where it is used. The checker notes a use
+// at the moment when it finds out what the name means, so hover, rename and go-to-definition need no rules of
+// their own.
+//
+// A symbol is identified by the place of its declared name. The index is filled from the syntax tree before
+// checking, so declarations that the checker refuses are in it too.
 
 #include <map>
 #include <optional>
@@ -17,6 +21,7 @@
 
 namespace expc::check {
 
+/// The kind of a symbol; names are looked up by kind.
 enum class SymbolKind {
   Module,
   Enum,
@@ -28,7 +33,8 @@ enum class SymbolKind {
   Metric,
   Rule,
   Study,
-  Label,  // of one of several workloads in a study
+  /// The name of one of several workloads in a study.
+  Label,
   Factor,
   Comparison,
   Control,
@@ -37,9 +43,10 @@ enum class SymbolKind {
   System,
   Reference
 };
-/// "comparison", for people.
+/// The kind in words: "comparison".
 std::string_view toString(SymbolKind kind);
 
+/// The node of the syntax tree that declares a symbol.
 using Declaration =
     std::variant<const load::Module*, const ast::EnumDecl*, const ast::EnumLevel*, const ast::LetDecl*,
                  const ast::WorkloadDecl*, const ast::ParamDecl*, const ast::MetricDecl*, const ast::RuleDecl*,
@@ -47,43 +54,51 @@ using Declaration =
                  const ast::ControlDecl*, const ast::CriterionDecl*, const ast::PresetDecl*, const ast::SystemDecl*,
                  const ast::ReferenceDecl*>;
 
-/// Something that is called by a name.
+/// A declared name.
 struct Symbol {
   SymbolKind kind = SymbolKind::Let;
   std::string name;
-  source::Range range;  // of the name where it is declared
-  source::Range whole;  // of the declaration
+  /// The name where it is declared.
+  source::Range range;
+  /// The whole declaration.
+  source::Range whole;
   Declaration declaration;
-  std::optional<unsigned> parent = {};  // what it is declared in: a file, an enum, a workload, a study or a preset
-  std::optional<unsigned> varies = {};  // of a factor: its parameter
+  /// The symbol in which it is declared: a file, an enum, a workload, a study or a preset.
+  std::optional<unsigned> parent = {};
+  /// For a factor: the parameter that it varies.
+  std::optional<unsigned> varies = {};
 };
 
-/// A name in the text.
+/// A place in the text where a symbol's name stands.
 struct Occurrence {
   source::Range range;
   unsigned symbol = 0;
   bool declares = false;
 };
 
+/// The index. Filled by `declare` and `note`, then read after `settle`.
 class Names {
  public:
   const std::vector<Symbol>& symbols() const { return symbols_; }
-  /// By file and place, once `settle` was called.
+  /// All occurrences, sorted by file and place after `settle`.
   const std::vector<Occurrence>& occurrences() const { return occurrences_; }
 
-  /// Adds all that a file declares, whether or not the checker takes it.
+  /// Adds everything that a file declares, whether or not the checker accepts it.
   void declare(const load::Module& module);
-  /// Notes that the name at `range` means what is declared at `declared`.
+  /// Notes that the name at `range` means the symbol whose name is declared at `declared`. Ignored if no symbol
+  /// is.
   void note(source::Range range, source::Range declared);
+  /// Sorts the occurrences and drops repetitions.
   void settle();
 
-  /// What is declared by the name that begins at `range`; the beginning of a file stands for the file.
+  /// The symbol whose declared name begins at `range`. The beginning of a file stands for the file itself.
   std::optional<unsigned> declaredAt(source::Range range) const;
-  /// What is called `name` and declared inside of `parent`; nothing if nothing is.
+  /// The symbol of this kind and name that is declared directly inside `parent`; nothing if there is none.
   std::optional<unsigned> find(SymbolKind kind, std::string_view name, std::optional<unsigned> parent) const;
-  /// The innermost occurrence that holds a byte, or ends there; null if there is none.
+  /// The innermost occurrence that contains a byte or ends there (for a cursor behind a word); null if there is
+  /// none.
   const Occurrence* at(source::FileId file, uint32_t offset) const;
-  /// The study that a symbol is declared in, null outside of studies.
+  /// The study inside which a symbol is declared; null outside of studies.
   const ast::StudyDecl* studyOf(const Symbol& symbol) const;
 
  private:
@@ -96,8 +111,10 @@ class Names {
 
   std::vector<Symbol> symbols_;
   std::vector<Occurrence> occurrences_;
-  std::unordered_map<uint64_t, unsigned> declared_;                          // by where the name begins
-  std::map<std::tuple<unsigned, SymbolKind, std::string>, unsigned> named_;  // by what they are declared in
+  // Symbols by the place where the declared name begins.
+  std::unordered_map<uint64_t, unsigned> declared_;
+  // Symbols by parent, kind and name.
+  std::map<std::tuple<unsigned, SymbolKind, std::string>, unsigned> named_;
 };
 
 }  // namespace expc::check

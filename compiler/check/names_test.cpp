@@ -28,7 +28,7 @@ workload job {
 }
 )";
 
-/// A file with an import of kShared as `shared`, and what its names mean.
+/// A file that imports kShared as `shared`, and the index of its names.
 struct Names {
   explicit Names(const std::string& written) : text("import \"shared.exp\"\n" + written) {
     const load::FileSystem files{[](const std::string& path) -> llvm::Expected<std::string> {
@@ -41,7 +41,8 @@ struct Names {
     program = check::check(sources, load::load(sources, root, files, emitter), emitter);
   }
 
-  /// What the name at the beginning of `part` means: "parameter gpus", with its file where it is another.
+  /// The meaning of the name at the beginning of `part`: "parameter gpus", with its file if that is another
+  /// one.
   std::string at(const std::string& part) const {
     const size_t offset = text.find(part);
     REQUIRE(offset != std::string::npos);

@@ -1,6 +1,6 @@
-// The operators of expressions, and what makes a value of others. `choose(condition, value, …, otherwise)`: the value
-// after the first condition that holds. `max(value, …)`, `min(value, …)`. Functions of estimates whose value stands in
-// files. Lists, tuples, records.
+// Operators, functions of values, and composite values: comparisons, arithmetic, `in`, `??`, `choose`, `max`,
+// `min`, functions of files, lists, tuples and records. Each function checks its operands' types and gives the
+// formula to `make`.
 
 #include "compiler/check/expression.h"
 #include "compiler/check/named.h"
@@ -14,6 +14,7 @@ EXPC_DIAGNOSTIC(WrongArguments, Error, "the record has no value for '{0}'");
 
 using Op = Formula::Op;
 
+/// A kind of type in words, for "must be …".
 std::string_view kindName(Type::Kind kind) {
   return kind == Type::Kind::Bool     ? "a condition"
          : kind == Type::Kind::Number ? "a number"
@@ -21,6 +22,7 @@ std::string_view kindName(Type::Kind kind) {
                                       : "a value";
 }
 
+/// A type in words, for "…, not …".
 std::string describe(const Type& type) {
   if (type.kind == Type::Kind::Bool) return "a condition";
   const bool plain = type.kind == Type::Kind::Number && type.dimension.isPlain();
@@ -40,10 +42,12 @@ Op opOf(ast::BinaryOp op) {
 
 void Expressions::mismatch(source::Range range, std::string_view what, const Type& expected, const Type& found) {
   auto builder = emitter_.build(range, errors::TypeMismatch, what, describe(expected), describe(found));
+  // Notes for the usual causes: mixed ratio and share, a missing unit, a quoted level.
   using Flavor = Dimension::Flavor;
   bool ratio_and_share = expected.dimension.flavor != Flavor::Plain && found.dimension.flavor != Flavor::Plain &&
                          expected.dimension != found.dimension;
   if (ratio_and_share) builder.note({}, "'x' writes a Ratio (1.2x), '%' a Share (95%); they never mix");
+  // The unit of a share is percent, which `baseUnit` leaves out.
   const bool numbers = expected.kind == Type::Kind::Number && found.kind == Type::Kind::Number;
   if (numbers && found.dimension.isPlain() && !expected.dimension.isPlain()) {
     const std::string unit = expected.dimension.baseUnit();
@@ -56,11 +60,13 @@ void Expressions::mismatch(source::Range range, std::string_view what, const Typ
 }
 
 bool Expressions::want(const Formula& formula, Type::Kind kind, std::string_view what) {
+  // Error passes: its cause was reported.
   if (formula.type.isError() || formula.type.kind == kind) return true;
   return emitter_.refuse(formula.range, errors::TypeMismatch, what, kindName(kind), describe(formula.type));
 }
 
 bool Expressions::agree(FormulaPtr& left, FormulaPtr& right) {
+  // `x <= 5%` compares a plain number with 0.05.
   left = asNumber(std::move(left), right->type);
   right = asNumber(std::move(right), left->type);
   if (left->type.isError() || right->type.isError() || left->type.agreesWith(right->type)) return true;
@@ -94,6 +100,7 @@ FormulaPtr Expressions::binary(const ast::BinaryExpr& binary, source::Range rang
   if (op == Add || op == Subtract || op == Multiply || op == Divide) return arithmetic(binary, range, place);
   if (op != Or && op != And) return equality(binary, range, place);
   const std::string_view what = op == Or ? "a side of 'or'" : "a side of 'and'";
+  // Build both sides before judging either, so that both are reported.
   FormulaPtr left = build(*binary.left, place), right = build(*binary.right, place);
   bool good = want(*left, Type::Kind::Bool, what);
   good &= want(*right, Type::Kind::Bool, what);
@@ -102,14 +109,17 @@ FormulaPtr Expressions::binary(const ast::BinaryExpr& binary, source::Range rang
 
 FormulaPtr Expressions::coalesce(const ast::BinaryExpr& binary, source::Range range, const Place& place) {
   FormulaPtr left = build(*binary.left, place);
+  // The right side may be a bare level of the left side's enum.
   FormulaPtr right = build(*binary.right, place, &left->type);
   if (left->type.isError() || right->type.isError() || !agree(left, right)) return error();
+  // A constant is always there, so the alternative is dead.
   if (left->isConstant()) {
     emitter_.build(binary.left->range, UselessCoalesce, written(binary.left->range))
         .note(binary.right->range, "what stands after '\?\?' is never used")
         .emit();
     return left;
   }
+  // The result is whole only if both sides are.
   Type type = left->type;
   type.whole = left->type.whole && right->type.whole;
   return make(Op::Coalesce, type, range, {left, right});
@@ -118,7 +128,7 @@ FormulaPtr Expressions::coalesce(const ast::BinaryExpr& binary, source::Range ra
 FormulaPtr Expressions::equality(const ast::BinaryExpr& binary, source::Range range, const Place& place) {
   const Op op = opOf(binary.op);
   FormulaPtr left, right;
-  // Each side may give the other its enum.
+  // A bare level gets its meaning from the other side's type, so build the side that names a value first.
   if (namesValue(*binary.left, place) || !namesValue(*binary.right, place)) {
     left = build(*binary.left, place);
     right = build(*binary.right, place, &left->type);
@@ -128,6 +138,7 @@ FormulaPtr Expressions::equality(const ast::BinaryExpr& binary, source::Range ra
   }
   if (left->type.isError() || right->type.isError()) return error();
   if (!agree(left, right)) return error();
+  // `<` and its like need an order: numbers have one, enums only if declared so.
   if (op != Op::Equal && op != Op::NotEqual) {
     const Type& type = left->type;
     bool ordered = type.kind == Type::Kind::Number || (type.kind == Type::Kind::Enum && type.enumeration->ordered);
@@ -139,8 +150,10 @@ FormulaPtr Expressions::equality(const ast::BinaryExpr& binary, source::Range ra
 }
 
 FormulaPtr Expressions::membership(const ast::BinaryExpr& binary, source::Range range, const Place& place) {
+  // A written range or set belongs to `in`; anything else must be a list value.
   bool written = std::holds_alternative<ast::RangeExpr>(binary.right->node) ||
                  std::holds_alternative<ast::SetExpr>(binary.right->node);
+  // Build a list first, since its element type gives a bare level on the left its meaning.
   FormulaPtr list = written ? nullptr : build(*binary.right, place);
   bool is_list = list && list->type.kind == Type::Kind::List;
   FormulaPtr value = build(*binary.left, place, is_list ? &list->type.composite->parts[0] : nullptr);
@@ -159,6 +172,7 @@ FormulaPtr Expressions::membership(const ast::BinaryExpr& binary, source::Range 
     bool good = true;
     for (const ast::ExprPtr& element : set->elements) {
       FormulaPtr built = build(*element, place, &value->type);
+      // Judge all elements, so that each mistake is reported.
       good &= agree(value, built);
       operands.push_back(std::move(built));
     }
@@ -167,6 +181,7 @@ FormulaPtr Expressions::membership(const ast::BinaryExpr& binary, source::Range 
     return error(emitter_.refuse(binary.right->range, errors::TypeMismatch, "what follows 'in'",
                                  "a set { … }, a range or a list", describe(list->type)));
   }
+  // `not in` negates the same formula.
   if (binary.op == ast::BinaryOp::In || result->type.isError()) return result;
   return make(Op::Not, Type::boolean(), range, {result});
 }
@@ -177,6 +192,7 @@ FormulaPtr Expressions::range(FormulaPtr value, const ast::RangeExpr& bounds, so
   bool good = want(*value, Type::Kind::Number, "what lies in a range");
   for (const ast::ExprPtr* part : {&bounds.lower, &bounds.upper, &bounds.step}) {
     FormulaPtr built = *part ? build(**part, place) : nullptr;
+    // A geometric step is a plain factor; all other parts have the value's unit.
     bool factor = part == &bounds.step && bounds.geometric;
     if (built && good) good = factor ? want(*built, Type::Kind::Number, "a factor") : agree(value, built);
     formula.operands.push_back(std::move(built));
@@ -186,11 +202,13 @@ FormulaPtr Expressions::range(FormulaPtr value, const ast::RangeExpr& bounds, so
 
 FormulaPtr Expressions::arithmetic(const ast::BinaryExpr& binary, source::Range range, const Place& place) {
   const Op op = opOf(binary.op);
+  // `300 / row`: a unit without a number may be a divisor.
   FormulaPtr left = build(*binary.left, place), right = op == Op::Divide ? unitBelow(*binary.right, place) : nullptr;
   if (!right) right = build(*binary.right, place);
   if (left->type.isError() || right->type.isError()) return error();
   if (!want(*left, Type::Kind::Number, "the left side") || !want(*right, Type::Kind::Number, "the right side"))
     return error();
+  // Sums need one dimension; products and quotients make a new one.
   if (op == Op::Add || op == Op::Subtract)
     return agree(left, right) ? make(op, Type::number(left->type.dimension), range, {left, right}) : error();
   auto dimension = op == Op::Multiply ? left->type.dimension.times(right->type.dimension)
@@ -198,6 +216,7 @@ FormulaPtr Expressions::arithmetic(const ast::BinaryExpr& binary, source::Range 
   if (!dimension)
     return error(emitter_.refuse(range, errors::UnitMismatch, "the left side", describe(left->type), "the right side",
                                  describe(right->type)));
+  // Constant division by zero is reported at once, even if the left side is not constant.
   if (const Rational* divisor = right->constant.asNumber();
       op == Op::Divide && right->isConstant() && divisor->sign() == 0) {
     reportFailure({Failure::Kind::DivisionByZero, range}, "", "", emitter_);
@@ -228,6 +247,7 @@ bool Expressions::alike(const Formula& value, const Formula*& first, Type& type,
                value.type.name())
         .note(first->range, "the first value")
         .refuse();
+  // The result is whole only if every value is.
   type.whole = type.whole && value.type.whole;
   return true;
 }
@@ -244,6 +264,7 @@ FormulaPtr Expressions::choose(const ast::CallExpr& call, source::Range range, c
   bool good = true;
   for (size_t i = 0; i < count; ++i) {
     const ast::Expr& part = *call.arguments[i].value;
+    // Even positions are conditions, except the last, which is the value otherwise.
     const bool test = i % 2 == 0 && i + 1 < count;
     parts.push_back(test ? condition(part, place, "a condition of 'choose'")
                          : build(part, place, first ? &type : expected));
@@ -292,6 +313,7 @@ FormulaPtr Expressions::lookup(const ast::CallExpr& call, source::Range range, c
 FormulaPtr Expressions::field(const ast::NameExpr& name, source::Range range, const Place& place) {
   const auto& parts = name.name.parts;
   ast::NameExpr first{{{parts[0]}, parts[0].range}};
+  // Resolve the first part as a name, then descend one field for each further part.
   FormulaPtr record = this->name(first, parts[0].range, place, nullptr);
   for (size_t i = 1; i < parts.size(); ++i) {
     if (record->type.isError()) return error();
@@ -307,14 +329,16 @@ FormulaPtr Expressions::field(const ast::NameExpr& name, source::Range range, co
   return record;
 }
 
-/// A list or a tuple. Where nothing says what its elements are, the first one does.
+/// A list or a tuple. Without an expected type the first element determines that of a list.
 FormulaPtr Expressions::sequence(const std::vector<ast::ExprPtr>& elements, source::Range range, const Place& place,
                                  const Type* expected, bool tuple) {
   bool fits = expected && expected->kind == (tuple ? Type::Kind::Tuple : Type::Kind::List);
   Formula formula = formulaOf(Formula::Op::Sequence, Type::error(), range);
+  // The value without its parts; evaluation fills them in from the operands.
   formula.constant = {CompositeValue{tuple ? Type::Kind::Tuple : Type::Kind::List, {}, {}}};
   std::vector<Type> types;
   for (size_t i = 0; i < elements.size(); ++i) {
+    // The expected type of this element: of the list, of this part of the tuple, or of the first element.
     const Type* wanted = nullptr;
     if (fits && !tuple) wanted = &expected->composite->parts[0];
     if (fits && tuple && i < expected->composite->parts.size()) wanted = &expected->composite->parts[i];
@@ -325,6 +349,7 @@ FormulaPtr Expressions::sequence(const std::vector<ast::ExprPtr>& elements, sour
     types.push_back(wanted ? *wanted : element->type);
     formula.operands.push_back(std::move(element));
   }
+  // `[]` has a type only from its context.
   if (!tuple && types.empty() && !fits)
     return error(emitter_.refuse(range, errors::NotAValue, "an empty list of unknown type"));
   formula.type = tuple ? Type::tuple(std::move(types)) : fits ? *expected : Type::list(types[0]);
@@ -338,6 +363,7 @@ FormulaPtr Expressions::record(const std::vector<ast::CallArgument>& fields, sou
   const CompositeType& type = *expected->composite;
   Formula formula = formulaOf(Formula::Op::Sequence, *expected, range, std::vector<FormulaPtr>(type.fields.size()));
   formula.constant = {CompositeValue{Type::Kind::Record, type.fields, {}}};
+  // Fields may come in any order; each exactly once.
   for (const ast::CallArgument& field : fields) {
     const int found = findNamed(type.fields, field.name->name);
     if (found < 0) return error(unknownName(emitter_, "field", *field.name, namesOf(type.fields)));

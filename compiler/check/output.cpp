@@ -1,4 +1,4 @@
-// What a study measures and shows.
+// The metrics that a study measures, and the tables and plots that it shows. Whatever is shown is measured too.
 
 #include <algorithm>
 
@@ -16,6 +16,7 @@ void measure(Study& study, unsigned metric) {
   if (std::ranges::count(study.measured, metric) == 0) study.measured.push_back(metric);
 }
 
+/// Whether a name can be shown as one value a cell: a comparison, or a metric that is no series.
 bool checkSubject(StudyContext& context, const ast::Identifier& word) {
   const auto subject = context.subject(word);
   if (!subject || subject->comparison) return subject.has_value();
@@ -28,19 +29,20 @@ bool checkSubject(StudyContext& context, const ast::Identifier& word) {
   return !metric.series;
 }
 
-/// The names of `by`, as factors.
+/// Adds the names of `by` as factors; false after a report. `seen` finds repetitions.
 bool addFactors(StudyContext& context, const std::vector<ast::Identifier>& names, std::vector<std::string>& by,
                 Once& seen) {
   bool good = true;
   for (const ast::Identifier& name : names) {
     const bool known = context.factor(name).has_value();
+    // Add the name even if it is unknown, so that a repetition is reported too.
     good &= seen.add(context.emitter, "factor", name) && known;
     if (known) by.push_back(name.name);
   }
   return good;
 }
 
-/// A metric that is described; where it is ordered by what is better, that must be said.
+/// Checks a metric of a description. If the description puts it in order (`ordered`), it must have a direction.
 bool checkDescribed(StudyContext& context, const ast::Identifier& word, bool ordered) {
   const int index = context.study.findMetric(word.name);
   if (index < 0) return context.unknownSubject(word, "metric");
@@ -53,13 +55,14 @@ bool checkDescribed(StudyContext& context, const ast::Identifier& word, bool ord
       .refuse();
 }
 
-/// `table effects of step_time`
+/// Checks `table effects of step_time` and its like.
 void addDescription(StudyContext& context, const ast::TableDecl& table) {
   using language::Role;
   const int described = language::indexOf(Role::Description, table.subject.name);
   if (described < 0)
     return void(unknownName(context.emitter, "description", table.subject, language::texts(Role::Description)));
   using Shows = plan::Table::Shows;
+  // Shows::Values comes before the descriptions.
   const auto shows = static_cast<Shows>(described + 1);
   const size_t wanted = shows == Shows::Front ? 2 : 1;
   if (table.of.size() != wanted)
@@ -70,6 +73,7 @@ void addDescription(StudyContext& context, const ast::TableDecl& table) {
   if (good) context.study.tables.push_back({table.of[0].name, {}, shows, wanted == 2 ? table.of[1].name : ""});
 }
 
+/// Checks a table and adds it.
 void addTable(StudyContext& context, const ast::TableDecl& table) {
   if (!table.of.empty()) return addDescription(context, table);
   plan::Table shown{table.subject.name, {}};
@@ -78,7 +82,7 @@ void addTable(StudyContext& context, const ast::TableDecl& table) {
   if (addFactors(context, table.by, shown.by, seen) && good) context.study.tables.push_back(std::move(shown));
 }
 
-/// A plot over the places of a series, over another metric, or over a factor.
+/// Checks a plot over the axis of a series, over another metric, or over a factor.
 struct PlotChecker {
   StudyContext& context;
   const ast::PlotDecl& plot;
@@ -90,14 +94,17 @@ struct PlotChecker {
     if (addFactors(context, plot.by, shown.by, seen) && good) context.study.plots.push_back(std::move(shown));
   }
 
+  /// Decides by the word after `over`, and by whether the subject is a series, which kind of plot it is.
   bool over() {
     const ast::Identifier& word = plot.over;
     const int subject = context.study.findMetric(plot.subject.name);
     const bool places = language::find(language::Role::Place, word.name) != nullptr;
+    // A factor called `epoch` wins over the axis.
     if (context.study.findFactor(word.name) < 0 && subject >= 0 && context.study.metrics[subject].series) {
       context.note(plot.subject, context.study.metrics[subject].range);
       return overPlaces(places);
     }
+    // Look up the word after `over` all the same, for its own mistake.
     if (!checkSubject(context, plot.subject)) {
       seen.add(context.emitter, "factor", word);
       return context.factor(word), false;
@@ -109,17 +116,20 @@ struct PlotChecker {
     return seen.add(context.emitter, "factor", word) && known;
   }
 
+  /// A plot of a series over `epoch` or `step`.
   bool overPlaces(bool places) {
     if (!places) unknownName(context.emitter, "axis of a series", plot.over, language::texts(language::Role::Place));
     return places;
   }
 
+  /// A plot of one metric over another.
   bool overMetric(const Metric& metric) {
     context.note(plot.over, metric.range);
     if (metric.series) errors::seriesValue(context.emitter, plot.over.range, metric.name, metric.range);
     return !metric.series;
   }
 
+  /// Reports an axis of series for a subject that is none.
   bool noSeries(int subject) {
     auto builder = context.emitter.build(plot.subject.range, errors::NotASeries, plot.subject.name);
     if (subject >= 0)
@@ -150,10 +160,12 @@ void checkMeasures(StudyContext& context) {
         continue;
       }
       context.note(name, study.metrics[metric].range);
+      // Listing a metric twice is harmless, so a warning is enough.
       if (auto [at, fresh] = seen.emplace(name.name, name.range); !fresh)
         context.emitter.build(name.range, MeasuredTwice, name.name).note(at->second, "the first time is here").emit();
       measure(study, static_cast<unsigned>(metric));
     }
+  // Whatever comparisons, tables and plots read is measured without being listed.
   for (const Comparison& comparison : study.comparisons) measure(study, comparison.metric);
   const auto shown = [&](const std::string& subject, const std::string& other) {
     const int metric = study.findMetric(subject), second = study.findMetric(other);
@@ -162,6 +174,7 @@ void checkMeasures(StudyContext& context) {
   };
   for (const plan::Table& table : study.tables) shown(table.subject, table.other);
   for (const plan::Plot& plot : study.plots) shown(plot.subject, plot.over);
+  // Criteria add to what is measured later (measuredWith), and refused ones would have.
   bool nothing = study.measured.empty() && study.criteria.empty() && context.declaration->criteria.empty();
   if (nothing && context.context.problems() == before)
     context.emitter.build(study.range, NothingMeasured, study.name)

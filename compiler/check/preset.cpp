@@ -1,4 +1,5 @@
-// Presets, and overrides in their shape.
+// Presets, and overrides (`-D`) in their form: both become a Change. They differ in two places: an override of
+// a factor selects levels, and it may set only kinds of trial that are designed.
 
 #include <algorithm>
 
@@ -10,10 +11,11 @@ namespace {
 
 EXPC_DIAGNOSTIC(AssignsFactor, Error, "'{0}' is a factor of this study, so it takes levels");
 
-/// The declared levels that `expr` picks.
+/// The declared levels that `expr` selects, sorted; nothing after a report.
 std::optional<Only> pick(StudyScope& context, unsigned index, const ast::Expr& expr) {
   const Factor& factor = context.study.factors[index];
-  if (factor.levels.empty()) return std::nullopt;  // reported there
+  // The factor's levels were refused and reported.
+  if (factor.levels.empty()) return std::nullopt;
   auto levels = context.levels(expr, factor, fmt::format("a level of '{}'", factor.name));
   if (!levels) return std::nullopt;
   Only only{index, {}, expr.range};
@@ -28,19 +30,23 @@ std::optional<Only> pick(StudyScope& context, unsigned index, const ast::Expr& e
   return good ? std::optional<Only>(std::move(only)) : std::nullopt;
 }
 
+/// Checks one preset or override.
 struct PresetChecker {
   StudyScope& context;
   const ast::PresetDecl& declaration;
   bool is_override;
   const Study& study = context.study;
   Change change = {};
-  std::vector<ast::Identifier> all = {};  // criteria that can be kept or removed
+  /// Criteria that can be kept or removed: those of the study and of any preset.
+  std::vector<ast::Identifier> all = {};
+  /// Names used so far, to report repetitions.
   Once assigned = {}, restricted = {}, chosen = {}, added = {};
 
   std::optional<Change> run() {
     const size_t before = context.context.problems();
     change.name = declaration.name.name;
     change.range = declaration.name.range;
+    // The design first: `design.…` assignments below add to it.
     if (!declaration.designs.empty()) change.design = checkDesign(context, declaration.designs, true);
     for (const ast::Assignment& assignment : declaration.assignments) assign(assignment);
     for (const ast::OnlyClause& clause : declaration.only) only(clause);
@@ -50,6 +56,7 @@ struct PresetChecker {
     return std::move(change);
   }
 
+  /// Checks `NAME = value`: a setting of the design, a factor's levels, or an argument.
   void assign(const ast::Assignment& assignment) {
     const ast::QualifiedName& target = assignment.target;
     const ast::Identifier& name = target.parts[0];
@@ -72,6 +79,7 @@ struct PresetChecker {
                                     " of " + study.workload->name));
     if (!assigned.add(context.emitter, "argument", name)) return;
     if (factor >= 0) return levels(assignment, static_cast<unsigned>(factor));
+    // Every workload that has the parameter must accept the value, since the change reaches all of them.
     const Type& type = study.workload->parameters[index].type;
     std::string what = fmt::format("'{}'", name.name);
     auto value = context.expressions().constant(*assignment.value, context.place(), type, what);
@@ -80,6 +88,7 @@ struct PresetChecker {
       change.assigned.push_back({parameter, std::move(*value), assignment.range});
   }
 
+  /// A factor's levels by assignment: allowed in overrides. In a preset the fix is to write `only`.
   void levels(const ast::Assignment& assignment, unsigned factor) {
     if (is_override) {
       if (auto picked = pick(context, factor, *assignment.value)) change.only.push_back(std::move(*picked));
@@ -97,13 +106,14 @@ struct PresetChecker {
         .emit();
   }
 
+  /// Checks `only FACTOR in { … }`.
   void only(const ast::OnlyClause& clause) {
     const auto factor = context.factor(clause.factor);
     if (!factor || !restricted.add(context.emitter, "'only' for", clause.factor)) return;
     if (auto picked = pick(context, *factor, *clause.levels)) change.only.push_back(std::move(*picked));
   }
 
-  /// What may be kept or removed: criteria of the study, and those that any preset adds.
+  /// Checks `keep criterion` and `remove criterion`.
   void choose(const ast::CriteriaClause& clause) {
     if (all.empty()) {
       for (const ast::CriterionDecl& criterion : context.declaration->criteria) all.push_back(criterion.name);
@@ -112,11 +122,13 @@ struct PresetChecker {
           for (const ast::CriterionDecl& criterion : preset.criteria) all.push_back(criterion.name);
     }
     using Which = ast::CriteriaClause::Which;
+    // The parser refuses `keep criterion *`, so All always removes.
     change.removes_all |= clause.which == Which::All;
     if (clause.which == Which::Confident) (clause.keep ? change.keeps_confident : change.removes_confident) = true;
     for (const ast::Identifier& name : clause.criteria) choose(name, clause.keep);
   }
 
+  /// Keeps or removes one criterion by name.
   void choose(const ast::Identifier& name, bool keep) {
     const ast::Identifier* found = named(all, name.name);
     if (!found) return void(unknownName(context.emitter, "criterion", name, namesOf(all)));
@@ -125,9 +137,11 @@ struct PresetChecker {
     (keep ? change.kept : change.removed).push_back(name.name);
   }
 
+  /// Adds a criterion of the preset. It may replace one of the study that the preset drops.
   void add(const ast::CriterionDecl& declaration) {
     const std::string& name = declaration.name.name;
     for (const Criterion& known : study.criteria)
+      // The criteria were chosen before, so `drops` is final here.
       if (known.name == name && !change.drops(known))
         diag::duplicateName(context.emitter, declaration.name.range, "criterion", name, known.range);
     added.add(context.emitter, "criterion", declaration.name);
@@ -138,6 +152,7 @@ struct PresetChecker {
 }  // namespace
 
 bool Change::drops(const Criterion& criterion) const {
+  // Removing wins over keeping. Keeping any criterion drops all others.
   if (removes_all || named(removed, criterion.name) || (removes_confident && criterion.confidence)) return true;
   return (keeps_confident || !kept.empty()) && !named(kept, criterion.name) &&
          !(keeps_confident && criterion.confidence);

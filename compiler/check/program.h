@@ -1,5 +1,7 @@
 #pragma once
 
+// A checked program: owner of everything that model.h refers to by pointer.
+
 #include <memory>
 #include <string_view>
 #include <vector>
@@ -12,28 +14,35 @@
 
 namespace expc::check {
 
-/// A checked file with everything it imports. Errors were reported; what could not be resolved is left out, and a study
-/// with an error inside is marked (`Study::valid`), so that later phases can go on with the others.
+/// A checked file with everything that it imports. Errors were reported; what could not be resolved is left
+/// out. A study with an error inside is marked (`Study::valid`), so that later phases go on with the others.
+/// Movable; pointers into it stay valid when it is moved.
 struct Program {
   source::SourceManager* sources = nullptr;
   load::Modules modules;
-  Lookup lookup;                                     // what estimates ask of other files; may be empty
-  std::vector<std::unique_ptr<ModuleScope>> scopes;  // one for each module, in their order
+  /// Answers what estimates ask of other files; may be empty.
+  Lookup lookup;
+  /// Parallel to `modules.all`.
+  std::vector<std::unique_ptr<ModuleScope>> scopes;
   std::vector<std::unique_ptr<EnumType>> enums;
   std::vector<std::unique_ptr<Workload>> workloads;
-  std::vector<std::unique_ptr<System>> systems;  // of all files; of the root first, then imported, then std.systems
-  std::vector<std::unique_ptr<Study>> studies;   // of the root file, in order
-  Names names;                                   // of all files
+  /// Systems of all files: those of the root first, then of imported files.
+  std::vector<std::unique_ptr<System>> systems;
+  /// Studies of the root file, in declared order.
+  std::vector<std::unique_ptr<Study>> studies;
+  /// Names of all files.
+  Names names;
 
+  /// The study of this name, or null.
   const Study* findStudy(std::string_view name) const;
-  /// The machine called `name` ("box", "systems.proxima"), or null.
+  /// The system called `name` ("box", "systems.proxima"), or null.
   const System* findSystem(std::string_view name) const;
 };
 
-/// The names of the file that was asked for; those it imports have scopes of their own.
+/// The scope of the file that was asked for.
 ModuleScope& rootScope(const Program& program);
 
-/// Whether the root file declares something to import, so that it needs no study.
+/// Whether the root file declares something that others may import, so that it needs no study.
 bool declaresAnything(const Program& program);
 
 }  // namespace expc::check

@@ -1,4 +1,6 @@
-// Published values: a CSV file whose columns are parameters and metrics of a study.
+// Published values: a CSV file whose columns are parameters and metrics of a study. A reference is read once
+// for each study that has all its names; rows become values of the study's parameters and metrics. Columns are
+// expressions over the cells, built with Place::columns and evaluated for each row.
 
 #include <algorithm>
 #include <cctype>
@@ -17,18 +19,20 @@ namespace {
 EXPC_DIAGNOSTIC(BadReference, Error, "the reference '{0}' {1}");
 EXPC_DIAGNOSTIC(UnusedReference, Warning, "the reference '{0}' fits no study of this file");
 
+// Limit on the size of a file, in bytes.
 constexpr size_t kMaxReference = 1 << 20;
 
 using Cells = std::vector<std::vector<std::string>>;
 
-/// What a row gives for one name of the study.
+/// One declared column: the parameter or metric that it gives, and how its value is computed from a row.
 struct Column {
   int parameter = -1, metric = -1;
   Type type;
-  FormulaPtr value;  // of the row's cells
+  /// Over the cells that Columns::cells lists.
+  FormulaPtr value;
 };
 
-/// The columns as the language writes them: what is no word stands in quotes.
+/// Column names as the language writes them: a name that is no word stands in quotes.
 std::vector<std::string> quoted(std::vector<std::string> columns) {
   const auto inWord = [](unsigned char c) { return c == '_' || std::isalnum(c); };
   for (std::string& column : columns)
@@ -36,25 +40,29 @@ std::vector<std::string> quoted(std::vector<std::string> columns) {
   return columns;
 }
 
-/// A number as a table writes it, which may be below zero.
+/// A number as a table writes it, which may be negative.
 std::optional<Rational> numberIn(std::string_view cell) {
   const bool negative = cell.starts_with('-');
   auto number = Rational::parse(cell.substr(negative));
   return number && negative ? Rational(0) - *number : number;
 }
 
+/// Reads one reference for one study.
 struct ReferenceReader {
   StudyContext& context;
-  ModuleScope& scope;  // of the file that declares it
+  /// The scope of the file that declares it.
+  ModuleScope& scope;
   const ast::ReferenceDecl& declaration;
   const std::string& text;
   const Study& study = context.study;
   Published result = {};
-  /// What rows publish of a metric, with the line, by the values of their parameters.
+  /// Published values so far, by the values of a row's parameters and the metric, with the line: two different
+  /// values for one point are a mistake.
   std::map<std::pair<std::string, unsigned>, std::pair<Rational, size_t>> known = {};
   Columns sheet = {};
   std::vector<Column> columns = {};
 
+  /// Nothing after a report.
   std::optional<Published> run(std::string name) {
     result.name = std::move(name);
     result.source = load::relativeTo(scope.file->directory, declaration.path.value);
@@ -72,13 +80,14 @@ struct ReferenceReader {
     return std::move(result);
   }
 
+  /// Reports a mistake of the reference, once for all the studies that read it.
   diag::Refusal refuse(source::Range range, std::string why) {
-    // Once for all the studies that read it.
     if (context.context.reported_references.insert(result.name).second)
       context.emitter.build(range, BadReference, result.name, std::move(why)).emit();
     return {};
   }
 
+  /// Reports a mistake in the file, at its path.
   diag::Refusal refuseFile(std::string why) { return refuse(declaration.path.range, std::move(why)); }
 
   /// The rows of the file; none after a report.
@@ -96,7 +105,8 @@ struct ReferenceReader {
     }
   }
 
-  /// What the names on the left stand for; what stands on the right reads the header's columns and other names.
+  /// Resolves the columns. Names on the left are parameters or metrics of the study. Expressions on the right
+  /// read the header's columns, and other names on the left as if they were lets.
   bool bind(std::vector<std::string> header) {
     sheet.header = std::move(header);
     NameMap<LetEntry> values;
@@ -123,6 +133,7 @@ struct ReferenceReader {
     return true;
   }
 
+  /// Builds a column's expression and checks its type.
   bool compute(const ast::LetDecl& declared, const Place& place, Column& column) {
     column.value = context.expressions().build(*declared.value, place, &column.type);
     const Type& type = column.value->type;
@@ -137,6 +148,7 @@ struct ReferenceReader {
     return builder.refuse();
   }
 
+  /// Reads one row; false after a report. A row with an empty cell publishes nothing for what needs that cell.
   bool row(const std::vector<std::string>& cells, size_t line) {
     if (cells.size() == 1 && cells[0].empty()) return true;  // a blank line
     if (cells.size() != sheet.header.size())
@@ -144,6 +156,7 @@ struct ReferenceReader {
                                     cells.size() == 1 ? "" : "s", line, sheet.header.size()));
     std::vector<std::optional<Value>> values;
     std::vector<const Value*> row;
+    // First all cells that some column reads, then the columns' values from these.
     for (const Columns::Cell& cell : sheet.cells)
       if (!readCell(cell, cells, line, values.emplace_back())) return false;
     for (const std::optional<Value>& value : values) row.push_back(value ? &*value : nullptr);
@@ -151,7 +164,8 @@ struct ReferenceReader {
     for (const Column& column : columns) {
       Outcome outcome = evaluate(*column.value, {row.data(), row.size()});
       if (const auto* failure = std::get_if<Failure>(&outcome)) {
-        if (failure->kind == Failure::Kind::Inactive) continue;  // nothing is published there
+        // An empty cell: the row publishes nothing here.
+        if (failure->kind == Failure::Kind::Inactive) continue;
         return refuse(failure->range, fmt::format("has no value in line {} for this", line));
       }
       Value& value = std::get<Value>(outcome);
@@ -163,6 +177,7 @@ struct ReferenceReader {
       else
         published.metrics.emplace_back(static_cast<unsigned>(column.metric), *value.asNumber());
     }
+    // Two rows with equal parameters must not have different values of a metric.
     std::string key;
     for (const auto& [parameter, value] : published.parameters)
       key += fmt::format("{} {}\n", parameter, value.toString());
@@ -176,6 +191,7 @@ struct ReferenceReader {
     return true;
   }
 
+  /// Reads a cell as a value of its type; an empty one is no value. False after a report.
   bool readCell(const Columns::Cell& wanted, const std::vector<std::string>& cells, size_t line,
                 std::optional<Value>& value) {
     const Type& type = wanted.type;
@@ -187,6 +203,7 @@ struct ReferenceReader {
     return value.has_value();
   }
 
+  /// The value of a cell's text; nothing if it is none of the type.
   static std::optional<Value> parse(const std::string& cell, const Type& type) {
     using Kind = Type::Kind;
     if (type.kind == Kind::String) return Value::text(cell);
@@ -199,7 +216,7 @@ struct ReferenceReader {
   }
 };
 
-/// The first of a reference's names that a study does not have, or null.
+/// The first of a reference's names that a study does not have, or null if it fits the study.
 const ast::Identifier* missing(StudyContext& context, const ast::ReferenceDecl& declaration) {
   const Study& study = context.study;
   const ast::Identifier* first = nullptr;
@@ -213,7 +230,7 @@ const ast::Identifier* missing(StudyContext& context, const ast::ReferenceDecl& 
   return first;
 }
 
-/// The references that criteria of the study or of its presets ask for, by name as written.
+/// The references that criteria of the study or of its presets name, as written.
 NameMap<const ast::QualifiedName*> claimed(const StudyContext& context) {
   NameMap<const ast::QualifiedName*> names;
   auto add = [&](const std::vector<ast::CriterionDecl>& criteria) {
@@ -226,6 +243,8 @@ NameMap<const ast::QualifiedName*> claimed(const StudyContext& context) {
   return names;
 }
 
+/// Reads a reference if it fits the study. If not, that is a mistake only if a criterion names it (`claimed`):
+/// a file may declare references for some of its studies.
 void readReference(StudyContext& context, ModuleScope& scope, size_t index, std::string name, bool claimed) {
   const ast::ReferenceDecl& declaration = scope.ast->references[index];
   if (const ast::Identifier* unknown = missing(context, declaration)) {
@@ -236,13 +255,14 @@ void readReference(StudyContext& context, ModuleScope& scope, size_t index, std:
     return;
   }
   context.context.used_references.insert(name);
-  if (!scope.file->references[index]) return;  // it could not be read, and that was said
+  // The file could not be read, which was reported.
+  if (!scope.file->references[index]) return;
   if (auto published =
           ReferenceReader{context, scope, declaration, *scope.file->references[index]}.run(std::move(name)))
     context.study.references.push_back(std::move(*published));
 }
 
-/// One of another file, `like paper.table2`; it belongs to the studies that ask for it.
+/// Reads a reference of another file (`like paper.table2`), which belongs to the studies that name it.
 void importReference(StudyContext& context, const std::string& written, const ast::QualifiedName& name) {
   if (name.parts.size() != 2) return;
   context.declared_references.emplace(written, name.range);
@@ -266,7 +286,7 @@ FormulaPtr Expressions::column(const ast::CallExpr& call, source::Range range, c
   if (!text && !word)
     return error(emitter_.refuse(range, errors::WrongArguments, "column", "the name of one column",
                                  argument ? written(argument->range) : "none"));
-  // What is no number has no arithmetic: its cells are values of the type that is wanted.
+  // Cells are plain numbers unless another type is wanted: strings, levels and bools have no arithmetic.
   const bool number = !expected || expected->isError() || expected->kind == Type::Kind::Number;
   const Type type = number ? Type::number() : *expected;
   if (word) return cell(word->name, argument->range, false, place, type);
@@ -280,6 +300,7 @@ FormulaPtr Expressions::cell(const std::string& column, source::Range range, boo
   if (index < 0)
     return error(
         diag::unknownName(emitter_, range, "column", column, [&] { return in_quotes ? header : quoted(header); }));
+  // Each use becomes a parameter of the formula, with its own type.
   auto& cells = place.columns->cells;
   cells.push_back({static_cast<size_t>(index), type});
   return make(Formula::Op::Parameter, type, range, {}, static_cast<unsigned>(cells.size() - 1));

@@ -1,6 +1,8 @@
 #pragma once
 
-// The names that a file declares or imports, and what names can mean where an expression stands.
+// The names that a file declares or imports, and the context of an expression (Place), which decides what its
+// names can mean: the same word may be a parameter in a rule, a column in a reference and a level in a
+// comparison.
 
 #include <map>
 #include <string>
@@ -14,10 +16,12 @@
 
 namespace expc::check {
 
+/// A map by name that can be searched by string_view.
 template <typename T>
 using NameMap = std::map<std::string, T, std::less<>>;
 
-/// A `let`, resolved when it is first used.
+/// A `let` or unit. Its formula is built when it is first used, so the order of declarations means nothing;
+/// Active marks one that is being built, which finds circles.
 struct LetEntry {
   enum class State { New, Active, Done };
   const ast::LetDecl* declaration = nullptr;
@@ -25,42 +29,58 @@ struct LetEntry {
   FormulaPtr formula = {};
 };
 
-/// The names that one file declares or imports.
+/// The names that one file declares or imports. Lives as long as the Program; nodes are referred to by pointer.
 struct ModuleScope {
   const load::Module* file = nullptr;
-  const ast::Module* ast = nullptr;  // of `file`
+  /// The syntax tree of `file`.
+  const ast::Module* ast = nullptr;
+  /// Null if the import failed.
   NameMap<ModuleScope*> imports;
   NameMap<const EnumType*> enums;
   NameMap<LetEntry> lets;
-  std::vector<std::pair<const ast::MetricDecl*, Metric>> metrics;  // for workloads that take them all
-  NameMap<LetEntry> units;                                         // as constants: one of the unit
+  /// For workloads that take all metrics of a module (`metric profiler.*`).
+  std::vector<std::pair<const ast::MetricDecl*, Metric>> metrics;
+  /// Units that the file declares, as constants: the value of one of the unit.
+  NameMap<LetEntry> units;
   NameMap<const Workload*> workloads;
 };
 
 struct DerivedMetrics;
 
-/// A table whose columns formulas read: as their parameters, each by the type that it was asked for.
+/// A table whose columns formulas read (a reference's CSV file). Each use of a column becomes a parameter of
+/// the formulas, with the type that was asked for at the use.
 struct Columns {
   struct Cell {
     size_t column = 0;
     Type type;
   };
   std::vector<std::string> header = {};
-  std::vector<Cell> cells = {};  // by parameter of the formulas
+  /// Indexed by that parameter.
+  std::vector<Cell> cells = {};
 };
 
-/// The place of an expression, which decides what its names can mean.
+/// The context of an expression. Pointers may be null unless noted; they must outlive the expression's check.
 struct Place {
+  /// The file's names; never null.
   ModuleScope* module = nullptr;
-  const std::vector<Parameter>* parameters = nullptr;  // null: none in sight
-  NameMap<LetEntry>* lets = nullptr;                   // of the study or the workload; may be null
-  const Study* study = nullptr;                        // for better errors
-  bool system = false;                                 // `system.gpus` may be written
-  bool lookups = false;                                // `config(…)` may be written (formula.h)
-  Columns* columns = nullptr;                          // `column(…)` may be written, of these
-  unsigned* feasible = nullptr;                        // `feasible` may be written: how often it was
-  DerivedMetrics* metrics = nullptr;                   // of a derived metric: those it may read
-  source::Range workload = {};                         // the name of the one that is being declared
+  /// The parameters in scope; null: none.
+  const std::vector<Parameter>* parameters = nullptr;
+  /// The lets of the study or the workload.
+  NameMap<LetEntry>* lets = nullptr;
+  /// The study around it, for better errors.
+  const Study* study = nullptr;
+  /// Whether `system.gpus` is allowed: in rules only.
+  bool system = false;
+  /// Whether `config(…)` and the like are allowed: in estimates only.
+  bool lookups = false;
+  /// The table that `column(…)` reads, if it is allowed.
+  Columns* columns = nullptr;
+  /// Counts uses of the word `feasible`, if it is allowed.
+  unsigned* feasible = nullptr;
+  /// For a derived metric: the metrics that it may read.
+  DerivedMetrics* metrics = nullptr;
+  /// The name of the workload that is being declared, if any.
+  source::Range workload = {};
 };
 
 }  // namespace expc::check

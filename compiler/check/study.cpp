@@ -1,5 +1,6 @@
-// A study's frame: the order in which its parts are checked; its workloads and their arguments, rules, controls,
-// presets.
+// The frame of a study: the order in which its parts are checked (checkParts), its workloads and their
+// arguments, rules, metrics, controls, criteria and presets. Later parts refer to earlier ones: factors to
+// arguments, comparisons to factors, criteria to comparisons, the design to everything that is measured.
 
 #include <algorithm>
 #include <cassert>
@@ -15,6 +16,8 @@ EXPC_DIAGNOSTIC(NoWorkload, Error, "the study '{0}' has no workload");
 EXPC_DIAGNOSTIC(MissingArgument, Error, "'{0}' needs a value for {1}");
 EXPC_DIAGNOSTIC(MissingLabel, Error, "of several workloads each needs a name");
 
+/// The workload of a name; null after a report, which names the import that is missing if a standard module has
+/// it.
 const Workload* findWorkload(Context& context, ModuleScope& scope, const ast::QualifiedName& name) {
   const ast::Identifier& last = name.parts.back();
   const ModuleScope* where = context.expressions.scopeOf(name, scope);
@@ -23,6 +26,7 @@ const Workload* findWorkload(Context& context, ModuleScope& scope, const ast::Qu
     context.expressions.note(last.range, found->second->range);
     return found->second;
   }
+  // A standard module that is not imported may have it: search the embedded text for its declaration.
   for (std::string_view module : stdlib::names())
     if (stdlib::module(module)->find(fmt::format("\nworkload {} ", last.name)) != std::string_view::npos) {
       context.emitter.build(last.range, diag::UnknownName, "workload", last.name, "")
@@ -34,7 +38,7 @@ const Workload* findWorkload(Context& context, ModuleScope& scope, const ast::Qu
   return nullptr;
 }
 
-/// Each is a part of the conditions of all.
+/// Limit on workloads of one study: each is a part of the conditions of all parameters.
 constexpr size_t kMaxWorkloads = 256;
 
 /// Fills study.uses, without arguments; false after a report.
@@ -50,6 +54,7 @@ bool findUses(StudyContext& context) {
     use.range = declaration.name.range;
     use.workload = findWorkload(context.context, context.scope, declaration.name);
     good &= use.workload != nullptr;
+    // Labels become the levels of the factor `workload`, so several workloads need them.
     if (declared.size() > 1 && !declaration.label) {
       context.emitter.build(declaration.name.range, MissingLabel)
           .note({}, "write 'workload ours = {}(…)'", joined(declaration.name))
@@ -65,6 +70,7 @@ bool findUses(StudyContext& context) {
   return good;
 }
 
+/// Fills the arguments of a use: defaults first, then what the study gives.
 void checkArguments(StudyContext& context, const ast::WorkloadUse& declaration, Use& use) {
   const Workload& workload = *context.study.workload;
   const Workload& real = *use.workload;
@@ -83,10 +89,13 @@ void checkArguments(StudyContext& context, const ast::WorkloadUse& declaration, 
     if (index < 0) {
       unknownName(context.emitter, "parameter", name, namesOf(real.parameters), " of " + real.name);
       context.expressions().lookUp(*argument.value, context.place());
+      // A misspelt parameter; its value may be one that seems to be missing.
       context.stray = true;
       continue;
     }
     context.note(name, real.parameters[index].range);
+    // The index in the union differs from the one in the real workload, which has the type and the allowed
+    // values.
     size_t at = static_cast<size_t>(workload.findParameter(name.name));
     if (use.argument_ranges[at].isValid()) {
       duplicateName(context.emitter, "argument", name, use.argument_ranges[at]);
@@ -102,9 +111,11 @@ void checkArguments(StudyContext& context, const ast::WorkloadUse& declaration, 
   }
 }
 
-/// Decides on the study's workload: the one, or their union; false after reporting that they do not go together.
+/// Sets the study's workload: the only one, or the union of several; false after reporting that they do not
+/// fit.
 bool joinUses(StudyContext& context) {
   Study& study = context.study;
+  // A single workload is used as it is, with the identity as its mapping.
   if (study.uses.size() > 1) {
     study.workload = unite(context);
   } else {
@@ -117,7 +128,7 @@ bool joinUses(StudyContext& context) {
   return true;
 }
 
-/// Finds the study's workloads; false after reporting that it has none to go on with.
+/// Finds the study's workloads; false after reporting that nothing is left to go on with.
 bool checkUses(StudyContext& context) {
   Study& study = context.study;
   if (context.declaration->workloads.empty())
@@ -127,7 +138,8 @@ bool checkUses(StudyContext& context) {
   return findUses(context) && joinUses(context);
 }
 
-/// Puts a workload that has nothing in the place of those that are not to be had.
+/// Puts an empty workload in the place of those that were not found, so that the rest of the study can be
+/// searched for names.
 void standIn(StudyContext& context) {
   auto& uses = context.study.uses;
   auto nothing = std::make_unique<Workload>();
@@ -137,7 +149,8 @@ void standIn(StudyContext& context) {
     if (!use.workload) use.workload = nothing.get();
   context.context.program.workloads.push_back(std::move(nothing));
   if (joinUses(context)) return;
-  uses.resize(1);  // they do not go together
+  // They do not fit together; go on with the first.
+  uses.resize(1);
   joinUses(context);
 }
 
@@ -149,11 +162,13 @@ void checkAllArguments(StudyContext& context) {
 /// Reports parameters that have neither a default nor an argument nor a factor.
 void checkNoArgumentMissing(StudyContext& context) {
   const Study& study = context.study;
+  // A misspelt name may be the missing one, and was reported.
   if (context.stray) return;
   for (const Use& use : study.uses) {
     std::vector<std::string> missing;
     for (size_t i = 0; i < use.arguments.size(); ++i) {
       const Parameter& parameter = study.workload->parameters[i];
+      // An argument that was given and refused is not missing.
       bool needed = use.parameter_of[i] >= 0 && !use.arguments[i] && !use.argument_ranges[i].isValid();
       if (needed && study.factor_of[i] < 0 && !parameter.type.isError())
         missing.push_back(fmt::format("'{}'", parameter.name));
@@ -166,6 +181,7 @@ void checkNoArgumentMissing(StudyContext& context) {
   }
 }
 
+/// The workload's rules first, then the study's.
 void checkRules(StudyContext& context) {
   Study& study = context.study;
   study.rules = study.workload->rules;
@@ -177,6 +193,7 @@ void checkRules(StudyContext& context) {
   }
 }
 
+/// Derived metrics of the study; a study measures nothing itself.
 void checkMetrics(StudyContext& context) {
   for (const ast::MetricDecl& declaration : context.declaration->metrics)
     if (!declaration.derived)
@@ -186,6 +203,7 @@ void checkMetrics(StudyContext& context) {
   DerivedMetrics{context.context, context.declaration->metrics, context.study.metrics, context.place()}.declareAll();
 }
 
+/// Controls: names with one level for each factor that they pin.
 void checkControls(StudyContext& context) {
   Once names;
   for (const ast::ControlDecl& declaration : context.declaration->controls) {
@@ -207,8 +225,10 @@ void checkControls(StudyContext& context) {
   }
 }
 
+/// Presets of the file and of the study, each checked against this study.
 void checkPresets(StudyContext& context) {
   std::vector<const ast::PresetDecl*> all;
+  // The file's presets come first, so a study's preset of the same name is the one that is refused.
   for (const ast::PresetDecl& declaration : context.scope.ast->presets) all.push_back(&declaration);
   for (const ast::PresetDecl& declaration : context.declaration->presets) all.push_back(&declaration);
   for (const ast::PresetDecl* declaration : all) {
@@ -217,7 +237,7 @@ void checkPresets(StudyContext& context) {
   }
 }
 
-/// `confidence 95%` of the study, else of its file.
+/// Sets the confidence of criteria that state none: the study's, else its file's.
 void declareConfidence(StudyContext& context) {
   const auto& own = context.declaration->confidences;
   const auto& declared = own.empty() ? context.scope.ast->confidences : own;
@@ -235,7 +255,7 @@ void checkCriteria(StudyContext& context) {
   }
 }
 
-/// Appends a metric after those that it reads, each once.
+/// Appends a metric behind those that it reads, each once.
 void want(const Study& study, unsigned metric, std::vector<unsigned>& result) {
   if (std::ranges::count(result, metric) > 0) return;
   if (study.metrics[metric].derived)
@@ -246,9 +266,10 @@ void want(const Study& study, unsigned metric, std::vector<unsigned>& result) {
 }  // namespace
 
 diag::Refusal StudyScope::unknownSubject(const ast::Identifier& name, std::string_view what) {
-  // A comparison where a metric is wanted is there, and was not refused.
+  // A comparison in the place of a metric exists, so it was not refused; say below that it is no metric.
   if (study.findComparison(name.name) < 0 && refused(name, {SymbolKind::Comparison, SymbolKind::Metric})) return {};
   for (const Use& use : study.uses) {
+    // A metric that only some of several workloads have.
     const int metric = study.uses.size() > 1 ? use.workload->findMetric(name.name) : -1;
     if (metric < 0) continue;
     return emitter.build(name.range, diag::UnknownName, what, name.name, "")
@@ -277,12 +298,13 @@ void StudyScope::declareLets() {
     if (isFresh(emitter, "let", let.name, study.workload->parameters)) declareLet(emitter, "let", let, lets);
 }
 
-/// All of a study but its workloads. `before`: the number of problems when the study began.
+/// Checks everything of a study but its workloads. `before`: the number of problems when the study began.
 static void checkParts(StudyContext& context, size_t before) {
   Study& study = context.study;
   study.factor_of.assign(study.workload->parameters.size(), -1);
   context.declareLets();
-  // Lets of a study may read parameters; a level or an argument that uses such a let is reported as not constant.
+  // Resolve each let once, so that mistakes in unused ones are reported. They may read parameters; where a
+  // constant is wanted, such a let is reported as not constant.
   for (const ast::LetDecl& let : context.declaration->lets)
     if (const auto entry = context.lets.find(let.name.name); entry != context.lets.end())
       context.expressions().let(entry->second, context.place());
@@ -296,9 +318,11 @@ static void checkParts(StudyContext& context, size_t before) {
   declareConfidence(context);
   checkCriteria(context);
   checkControls(context);
+  // A study's own design replaces the file's.
   const auto& designs = context.declaration->designs;
   study.design = checkDesign(context, designs.empty() ? context.scope.ast->designs : designs, false);
   checkOutputs(context);
+  // After everything that adds to what is measured.
   checkMeasures(context);
   checkPresets(context);
   checkDesignCovers(context, before);
@@ -317,7 +341,8 @@ std::unique_ptr<Study> checkStudy(Checking& context, ModuleScope& scope, const a
     study->valid = study->workload->valid && context.problems() == before;
     return study;
   }
-  // Without its workloads nothing of a study can be judged, but many of its names have a meaning.
+  // Without its workloads nothing of a study can be judged, but many of its names have a meaning: check it
+  // silently against a stand-in.
   diag::Collector unread;
   diag::Emitter silent(unread);
   Checking quiet{{context.sources, silent, context.names}, context.program};

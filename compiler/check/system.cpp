@@ -1,4 +1,4 @@
-// What is known of a machine.
+// Machines as the compiler knows them: a value or nothing for each property in the table of words.
 
 #include <utility>
 
@@ -9,13 +9,15 @@ namespace expc::check {
 
 namespace {
 
-constexpr int64_t kMost = int64_t{1} << 53;  // that a file of a stranger's may say
+// The largest number accepted from JSON: a double holds every whole number up to 2^53.
+constexpr int64_t kMost = int64_t{1} << 53;
 
-/// `int`, `Bytes`, `Bytes / Time`: the types that the table of words writes.
+/// The type that the table of words states: `int`, `Bytes`, `Bytes / Time`.
 Type typeOf(std::string_view written) {
   if (written == "int") return Type::integer();
   if (written == "bool") return Type::boolean();
   if (written == "string") return Type::string();
+  // Otherwise a dimension, or a quotient of two.
   const size_t stroke = written.find(" / ");
   const Dimension above = *findDimension(written.substr(0, stroke));
   return Type::number(stroke == std::string_view::npos ? above
@@ -25,6 +27,7 @@ Type typeOf(std::string_view written) {
 }  // namespace
 
 const std::vector<SystemProperty>& systemProperties() {
+  // Built once: the table is constant, and properties are referred to by index.
   static const std::vector<SystemProperty> all = [] {
     std::vector<SystemProperty> result;
     for (const language::Word& word : language::words(language::Role::Property))
@@ -55,6 +58,7 @@ llvm::json::Object toJson(const System& system) {
   llvm::json::Object object;
   const auto& all = systemProperties();
   for (size_t i = 0; i < all.size(); ++i) {
+    // An unknown property is left out, which reads back as unknown.
     if (!system.values[i]) continue;
     const Value& value = *system.values[i];
     llvm::json::Value& member = object[llvm::StringRef(all[i].name)];
@@ -75,6 +79,7 @@ System systemFromJson(std::string name, const llvm::json::Object& object) {
     const llvm::json::Value* member = object.get(llvm::StringRef(all[i].name));
     if (!member) continue;
     const Type& type = all[i].type;
+    // JSON may come from another machine or a stranger, so each member must have the property's type.
     const auto whole = member->getAsInteger();
     if (whole && *whole > 0 && *whole <= kMost && type.kind == Type::Kind::Number)
       system.values[i] = Value::number(*whole, type.dimension);

@@ -1,4 +1,5 @@
-// Types as they are written.
+// Types as they are written in declarations: named types, enumerations, units as types of counts, rates such as
+// `Images / Time`, composite types, and the range or set after `in`.
 
 #include "compiler/check/checker.h"
 #include "compiler/check/named.h"
@@ -6,6 +7,7 @@
 namespace expc::check {
 namespace {
 
+/// A built-in type; nothing for other names.
 std::optional<Type> simpleType(std::string_view name) {
   if (name == "bool") return Type::boolean();
   if (name == "int") return Type::integer();
@@ -16,16 +18,17 @@ std::optional<Type> simpleType(std::string_view name) {
   return std::nullopt;
 }
 
-/// `row`, a unit that a file declares, is the type of what is counted in it.
+/// A base unit that a file declares (`unit row`) is the type of what is counted in it.
 std::optional<Type> countedIn(Context& context, const ast::Identifier& name, ModuleScope& scope) {
   const auto unit = context.expressions.unit(name.name, scope);
+  // A derived unit (`unit krow = 1000row`) names no type of its own.
   if (!unit || unit->dimension != Dimension::ofOwn(name.name)) return std::nullopt;
   if (const auto declared = scope.units.find(name.name); declared != scope.units.end())
     context.expressions.note(name.range, declared->second.declaration->name.range);
   return Type::number(unit->dimension);
 }
 
-/// The language's types that `find` finds.
+/// The language's types that `find` accepts, as candidates for a misspelt name.
 template <typename Find>
 std::vector<std::string> typeNames(Find find) {
   std::vector<std::string> names = language::texts(language::Role::Type);
@@ -33,8 +36,10 @@ std::vector<std::string> typeNames(Find find) {
   return names;
 }
 
+/// The type of a name, in this file or behind a module; Error after a report.
 Type namedType(Context& context, const ast::QualifiedName& name, ModuleScope& scope) {
   const ast::Identifier& last = name.parts.back();
+  // Built-in names win; enums and units may stand behind a module.
   if (auto simple = simpleType(last.name); simple && name.parts.size() == 1) return *simple;
   ModuleScope* where = context.expressions.scopeOf(name, scope);
   if (!where) return Type::error();
@@ -49,12 +54,13 @@ Type namedType(Context& context, const ast::QualifiedName& name, ModuleScope& sc
   return Type::error();
 }
 
-/// The range or set after a type's `in`.
+/// The range or set after a type's `in`; nothing after a report.
 std::optional<Refinement> refinement(Context& context, const ast::Expr& expr, const Type& type, ModuleScope& scope) {
   Refinement result;
   result.range = expr.range;
   result.text = context.expressions.written(expr.range);
   Place place{&scope};
+  // A bound must be constant, and of the type that it bounds.
   auto bound = [&](const ast::ExprPtr& part, const Type& expected) -> std::optional<Rational> {
     if (!part) return std::nullopt;
     auto value = context.expressions.constant(*part, place, expected, "a bound of the type");
@@ -70,7 +76,7 @@ std::optional<Refinement> refinement(Context& context, const ast::Expr& expr, co
     bool advances = !result.step || (range->geometric ? Rational(1) < *result.step : Rational(0) < *result.step);
     bool complete = result.lower && (!range->upper || result.upper) && (!range->step || result.step);
     if (!complete) return std::nullopt;
-    // The same rules as for levels, and reported in the same words.
+    // Let enumerateRange find the mistake, so that it is reported in the same words as for levels.
     if (!advances || (result.upper && *result.upper < *result.lower) ||
         (range->geometric && result.lower->sign() <= 0)) {
       Value lower = Value::number(*result.lower, type.dimension);
@@ -81,12 +87,14 @@ std::optional<Refinement> refinement(Context& context, const ast::Expr& expr, co
     }
     return result;
   }
+  // A set of allowed values is read as levels are, so that the same notation works.
   auto levels = context.expressions.levels(expr, place, type, "the allowed values");
   if (!levels) return std::nullopt;
   for (Level& level : levels->levels) result.set.push_back(std::move(level.values[0]));
   return result;
 }
 
+/// A type without its divisors and refinement.
 Type shape(Context& context, const ast::TypeExpr& expr, ModuleScope& scope) {
   using Shape = ast::TypeExpr::Shape;
   if (expr.shape == Shape::Named) return namedType(context, expr.name, scope);
@@ -94,6 +102,7 @@ Type shape(Context& context, const ast::TypeExpr& expr, ModuleScope& scope) {
   for (const ast::TypeExpr& part : expr.parts) {
     TypeAndRefinement resolved = resolveType(context, part, scope);
     if (resolved.type.isError()) return Type::error();
+    // Refinements are kept beside the type of a parameter, so parts of a type cannot have one.
     if (part.refinement) {
       context.emitter.emit(part.refinement->range, errors::NotSupported, "a range or set inside a type");
       return Type::error();
@@ -111,6 +120,7 @@ Type shape(Context& context, const ast::TypeExpr& expr, ModuleScope& scope) {
 
 TypeAndRefinement resolveType(Context& context, const ast::TypeExpr& expr, ModuleScope& scope) {
   Type type = shape(context, expr, scope);
+  // Divide by each dimension after a stroke; only numbers have a quotient.
   for (const ast::Identifier& divisor : expr.per) {
     auto below = simpleType(divisor.name);
     if (!below) below = countedIn(context, divisor, scope);

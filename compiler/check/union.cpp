@@ -1,3 +1,8 @@
+// The union of several workloads, so that all later phases see one. Each workload becomes a level of a
+// parameter `workload`, which is the first factor. A parameter is active where some workload that has it is
+// chosen; rules and estimates hold where theirs is. Only metrics that all workloads declare alike are kept,
+// since others could not be compared.
+
 #include <algorithm>
 
 #include "compiler/check/checker.h"
@@ -10,6 +15,7 @@ EXPC_DIAGNOSTIC(WorkloadsDiffer, Error, "'{0}' is not the same in '{1}' and '{2}
 
 using Op = Formula::Op;
 
+/// `left OP right` without type checks or folding: both are boolean and were checked before.
 FormulaPtr combine(Op op, const FormulaPtr& left, const FormulaPtr& right) {
   Formula formula = formulaOf(op, Type::boolean(), right->range, {left, right});
   formula.uses_system = left->uses_system || right->uses_system;
@@ -17,7 +23,8 @@ FormulaPtr combine(Op op, const FormulaPtr& left, const FormulaPtr& right) {
   return std::make_shared<const Formula>(std::move(formula));
 }
 
-/// The same formula over other indices of its parameters or metrics; null where one of these is left out (-1).
+/// A formula with the indices of its parameters (or metrics) replaced by `to`; null if one of them is left out
+/// (-1).
 FormulaPtr remap(const FormulaPtr& formula, Op leaf, const std::vector<int>& to) {
   if (!formula) return nullptr;
   Formula copy = *formula;
@@ -28,13 +35,16 @@ FormulaPtr remap(const FormulaPtr& formula, Op leaf, const std::vector<int>& to)
   return std::make_shared<const Formula>(std::move(copy));
 }
 
+/// Builds one union.
 struct Uniter {
   StudyContext& context;
   diag::Emitter& emitter = context.emitter;
   Study& study = context.study;
   std::unique_ptr<Workload> united = std::make_unique<Workload>();
+  /// The enum of the workloads' labels.
   const EnumType* labels = nullptr;
-  std::vector<std::vector<int>> indices = {};  // by use: of its parameters here
+  /// For each use the index here of each of its parameters.
+  std::vector<std::vector<int>> indices = {};
 
   const Workload* run() {
     size_t before = emitter.errors();
@@ -52,6 +62,7 @@ struct Uniter {
     return context.context.program.workloads.back().get();
   }
 
+  /// Adds the parameter `workload`.
   void choice() {
     auto type = std::make_unique<EnumType>();
     type->name = "workload";
@@ -67,8 +78,10 @@ struct Uniter {
     united->parameters.push_back(std::move(parameter));
   }
 
-  /// Every name once, after those that some `when` of it reads.
+  /// Adds every parameter name once, after the parameters that its `when` reads in any workload. False if that
+  /// is impossible, or if workloads disagree about a parameter.
   bool order() {
+    // Each name once; the first workload that has it gives type and documentation.
     std::vector<Parameter> all;
     for (const Use& use : study.uses)
       for (const Parameter& parameter : use.workload->parameters)
@@ -84,6 +97,7 @@ struct Uniter {
               needs(static_cast<size_t>(findNamed(all, use.workload->parameters[read].name)));
           }
         },
+        // Conditions are combined later (adopt), when all parameters have their index.
         [&](size_t at) {
           united->parameters.push_back(all[at]);
           united->parameters.back().when = united->parameters.back().strong = nullptr;
@@ -99,13 +113,15 @@ struct Uniter {
     return good;
   }
 
+  /// Whether a workload's parameter has the type that the name has here; reports one that has not.
   bool agrees(const Use& use, const Parameter& parameter) {
     Parameter& known = united->parameters[united->findParameter(parameter.name)];
     if (known.name == "workload")
       return emitter.refuse(parameter.range, errors::NotSupported,
                             "a parameter called 'workload' in a study with several workloads");
     if (parameter.type.isError() || (parameter.type.agreesWith(known.type) && parameter.type.kind == known.type.kind)) {
-      // Here it is as wide as the widest; each workload judges by its own.
+      // The union accepts what any workload accepts (`int` widens to `float`); each workload checks by its own
+      // type.
       if (!parameter.type.whole) known.type.whole = false;
       return true;
     }
@@ -117,7 +133,7 @@ struct Uniter {
         .refuse();
   }
 
-  /// Whether a point runs a workload, or with NotEqual another one.
+  /// The condition that a point runs a workload, or with NotEqual another one.
   FormulaPtr chosen(unsigned use, Op op = Op::Equal) const {
     const source::Range range = study.uses[use].range;
     const Type type = Type::of(*labels);
@@ -125,6 +141,7 @@ struct Uniter {
                    constantOf(Value::level(*labels, use), type, range));
   }
 
+  /// Takes over the conditions and rules of one workload, restricted to points that run it.
   void adopt(unsigned index) {
     Use& use = study.uses[index];
     const Workload& real = *use.workload;
@@ -136,12 +153,14 @@ struct Uniter {
     }
     for (unsigned i = 0; i < real.parameters.size(); ++i) {
       FormulaPtr here = both(chosen(index), remap(real.parameters[i].when, Op::Parameter, to));
+      // Active where any workload that has the parameter is chosen and wants it.
       FormulaPtr& when = united->parameters[to[i]].when;
       when = when ? combine(Op::Or, when, here) : here;
     }
     for (const Rule& rule : real.rules) {
       Rule copy = rule;
       FormulaPtr condition = remap(rule.condition, Op::Parameter, to);
+      // A rule must not remove points of other workloads: `require` holds there, `exclude` does not.
       copy.condition = rule.kind == ast::RuleKind::Require ? combine(Op::Or, chosen(index, Op::NotEqual), condition)
                                                            : combine(Op::And, chosen(index), condition);
       copy.parameters = parametersOf(*copy.condition);
@@ -150,7 +169,7 @@ struct Uniter {
     indices.push_back(std::move(to));
   }
 
-  /// Those that every workload measures alike.
+  /// Keeps the metrics that every workload measures alike, and the estimates of these.
   void metrics() {
     const Workload& first = *study.uses[0].workload;
     std::vector<int> kept(first.metrics.size(), -1);
@@ -164,6 +183,7 @@ struct Uniter {
         return true;
       });
       if (!common) continue;
+      // A derived metric is kept only if the metrics that it reads are.
       copy.derived = remap(remap(metric.derived, Op::Metric, kept), Op::Parameter, indices[0]);
       if (metric.derived && !copy.derived) continue;
       kept[i] = static_cast<int>(united->metrics.size());
@@ -179,13 +199,14 @@ struct Uniter {
       }
   }
 
-  /// What holds of the values of both.
+  /// Weakens a metric to what holds for the values of both workloads.
   static void widen(Metric& metric, const Metric& other) {
     metric.exact = metric.exact && other.exact;
     if (!metric.refinement || !other.refinement || metric.refinement->text != other.refinement->text)
       metric.refinement.reset();
   }
 
+  /// Whether two workloads declare a metric alike; reports a difference.
   bool same(const Metric& left, const Metric& right, const Use& use) {
     const std::string_view difference = differenceOf(left, right, *use.workload);
     if (difference.empty()) return true;
@@ -195,6 +216,7 @@ struct Uniter {
         .refuse();
   }
 
+  /// The first difference between two declarations of a metric in words, or "".
   std::string_view differenceOf(const Metric& left, const Metric& right, const Workload& workload) const {
     if (left.dimension != right.dimension) return "with another type";
     if (left.kind != right.kind) return "of another kind of trial";
@@ -206,7 +228,7 @@ struct Uniter {
     return "";
   }
 
-  /// Whether a formula of the first workload says what one of `workload` says.
+  /// Whether a formula of the first workload equals one of `workload`, comparing names instead of indices.
   bool sameFormula(const Formula& left, const Formula& right, const Workload& workload) const {
     const Workload& first = *study.uses[0].workload;
     if (left.op != right.op || left.operands.size() != right.operands.size() || left.constant != right.constant)

@@ -1,4 +1,6 @@
-// What a module declares: enums, lets, workloads, machines.
+// Declarations of a module: units, enums, lets, metrics, workloads, machines. Enums come before parameters,
+// parameters before `when`s, lets before conditions, metrics before estimates: each step reads what the earlier
+// ones declared.
 
 #include "compiler/check/checker.h"
 #include "compiler/check/named.h"
@@ -10,9 +12,11 @@ EXPC_DIAGNOSTIC(MisplacedWhen, Error, "'when' may only ask about parameters decl
 EXPC_DIAGNOSTIC(BadEstimate, Error, "an estimate is of memory, of type Bytes, and '{0}' is of type {1}");
 EXPC_DIAGNOSTIC(BadVersion, Error, "a workload's version is a whole number from 1, not {0}");
 
+/// Declares the module's own units and resolves them.
 void declareUnits(Context& context, ModuleScope& scope) {
   for (const ast::LetDecl& declaration : scope.ast->units) {
     const ast::Identifier& name = declaration.name;
+    // The lexer would read these behind a number as an exponent (5e3) or a separator (5_row).
     const bool exponent = (name.name[0] == 'e' || name.name[0] == 'E') && name.name.size() > 1 && name.name[1] >= '0' &&
                           name.name[1] <= '9';
     if (auto built_in = findUnit(name.name))
@@ -26,6 +30,7 @@ void declareUnits(Context& context, ModuleScope& scope) {
     else
       declareLet(context.emitter, "unit", declaration, scope.units);
   }
+  // A unit's value is one of it in base units, which must be above zero.
   for (auto& [name, entry] : scope.units) {
     context.expressions.let(entry, {&scope});
     const Formula& one = *entry.formula;
@@ -38,6 +43,7 @@ void declareUnits(Context& context, ModuleScope& scope) {
   }
 }
 
+/// Declares all enums before their levels, since a payload may be of any enum of the file.
 void declareEnums(Checking& context, ModuleScope& scope) {
   std::vector<std::pair<const ast::EnumDecl*, EnumType*>> fresh;
   for (const ast::EnumDecl& declaration : scope.ast->enums) {
@@ -46,6 +52,7 @@ void declareEnums(Checking& context, ModuleScope& scope) {
     type->doc = declaration.doc;
     type->ordered = declaration.ordered;
     type->range = declaration.name.range;
+    // A repeated enum gets a type of its own all the same, so that its levels are checked.
     auto [at, added] = scope.enums.emplace(type->name, type.get());
     if (!added) diag::duplicateName(context.emitter, declaration.name.range, "enum", type->name, at->second->range);
     fresh.emplace_back(&declaration, type.get());
@@ -62,6 +69,7 @@ void declareEnums(Checking& context, ModuleScope& scope) {
   }
 }
 
+/// Checks type and default of a parameter; its type is Error if either was refused. The conditions come later.
 Parameter checkParameter(Context& context, ModuleScope& scope, const ast::ParamDecl& declaration) {
   Parameter parameter;
   parameter.name = declaration.name.name;
@@ -81,18 +89,19 @@ Parameter checkParameter(Context& context, ModuleScope& scope, const ast::ParamD
   return parameter;
 }
 
-/// Names of a workload's own: they stand in its conditions and estimates, and nobody else sees them.
+/// Declares a workload's own lets. They may be used in its conditions and estimates, and nowhere else.
 void declareLets(Context& context, const ast::WorkloadDecl& declaration, Place place) {
   for (const ast::LetDecl& let : declaration.lets)
     if (isFresh(context.emitter, "let", let.name, *place.parameters))
       declareLet(context.emitter, "let", let, *place.lets);
-  place.lookups = true;  // one that an estimate uses may
+  // A let that reads files is refused at its use outside of estimates (letOf).
+  place.lookups = true;
   for (const ast::LetDecl& let : declaration.lets)
     if (const auto entry = place.lets->find(let.name.name); entry != place.lets->end())
       context.expressions.let(entry->second, place);
 }
 
-/// `when` reads only what comes before, so that activity is decided in one pass.
+/// Checks a parameter's `when`. It may read only earlier parameters, so that activity is decided in one pass.
 void checkWhen(Context& context, const Place& place, const ast::ParamDecl& declaration, Workload& workload) {
   int index = workload.findParameter(declaration.name.name);
   FormulaPtr when = context.expressions.condition(*declaration.when, place, "the condition of 'when'");
@@ -105,11 +114,13 @@ void checkWhen(Context& context, const Place& place, const ast::ParamDecl& decla
   workload.parameters[index].when = std::move(when);
 }
 
+/// Adds a metric unless its name is taken.
 void addMetric(Context& context, Workload& workload, Metric metric) {
   if (isFresh(context.emitter, "metric", metric, workload.metrics)) workload.metrics.push_back(std::move(metric));
 }
 
-/// `metric profiler.*`: what a module declares for workloads to take.
+/// Adds the metrics of a module (`metric profiler.*`). For a command each is read by the module's `from`, else
+/// by the workload's `outputs`, which must be valid (`outputs`).
 void takeMetrics(Context& context, ModuleScope& scope, const ast::WorkloadDecl& declaration,
                  const ast::Identifier& module, bool outputs, Workload& workload) {
   ModuleScope* found = context.expressions.module(module, scope);
@@ -125,6 +136,7 @@ void takeMetrics(Context& context, ModuleScope& scope, const ast::WorkloadDecl& 
   }
 }
 
+/// Checks an estimate: of a metric of type Bytes, and of that type itself.
 void checkEstimate(Context& context, Place place, const ast::EstimateDecl& declaration, Workload& workload) {
   place.lookups = true;
   FormulaPtr value = context.expressions.build(*declaration.value, place), when;
@@ -132,12 +144,14 @@ void checkEstimate(Context& context, Place place, const ast::EstimateDecl& decla
   const ast::Identifier& name = declaration.name;
   const int metric = workload.findMetric(name.name);
   if (metric < 0) {
+    // A metric that was refused is no second mistake.
     if (context.expressions.refused(name, place, {SymbolKind::Metric})) return;
     return void(unknownName(context.emitter, "metric", name, namesOf(workload.metrics),
                             fmt::format(" of the workload '{}'", workload.name)));
   }
   context.expressions.note(name.range, workload.metrics[metric].range);
   Dimension bytes = Dimension::of(Dimension::Bytes);
+  // Only memory is estimated: it decides whether a point can run at all.
   if (workload.metrics[metric].dimension != bytes)
     return context.emitter.build(name.range, BadEstimate, name.name, workload.metrics[metric].dimension.typeName())
         .note(workload.metrics[metric].range, "the metric is declared here")
@@ -149,6 +163,8 @@ void checkEstimate(Context& context, Place place, const ast::EstimateDecl& decla
   workload.estimates.push_back({static_cast<unsigned>(metric), std::move(value), std::move(when), name.range});
 }
 
+/// Declares one workload. It is added even with mistakes inside, marked as invalid, so that its uses are
+/// resolved.
 void declareWorkload(Checking& context, ModuleScope& scope, const ast::WorkloadDecl& declaration) {
   auto workload = std::make_unique<Workload>();
   size_t errors_before = context.emitter.errors();
@@ -162,6 +178,8 @@ void declareWorkload(Checking& context, ModuleScope& scope, const ast::WorkloadD
     if (isFresh(context.emitter, "parameter", parameter, workload->parameters))
       workload->parameters.push_back(std::move(parameter));
   }
+  // Parameters are complete here, so conditions may name any of them; checkWhen restricts `when` to earlier
+  // ones.
   NameMap<LetEntry> lets;
   Place place{&scope, &workload->parameters, &lets};
   place.workload = workload->range;
@@ -178,10 +196,11 @@ void declareWorkload(Checking& context, ModuleScope& scope, const ast::WorkloadD
     if (declared.all || declared.derived) continue;
     auto metric = checkMetric(context, scope, declared);
     if (!metric) continue;
-    // One that is refused stays known: what reads it has no mistake of its own.
+    // Keep a metric whose source is refused: what reads it has no mistake of its own.
     if (declared.source || outputs) checkMetricSource(context, scope, declaration, declared, *metric);
     addMetric(context, *workload, std::move(*metric));
   }
+  // Measured metrics are complete here.
   DerivedMetrics{context, declaration.metrics, workload->metrics, place}.declareAll();
   for (const ast::EstimateDecl& declared : declaration.estimates) checkEstimate(context, place, declared, *workload);
   workload->command = checkCommand(context, declaration, *workload, scope);
@@ -197,6 +216,7 @@ void declareWorkload(Checking& context, ModuleScope& scope, const ast::WorkloadD
   context.program.workloads.push_back(std::move(workload));
 }
 
+/// Whether a property of a GPU is known.
 bool describesGpu(const System& system) {
   const auto& all = systemProperties();
   for (size_t i = 0; i < all.size(); ++i)
@@ -204,6 +224,7 @@ bool describesGpu(const System& system) {
   return false;
 }
 
+/// Checks the properties of a machine.
 void checkSystem(Context& context, ModuleScope& scope, const ast::SystemDecl& declaration, System& system) {
   Once seen;
   for (const ast::Assignment& assignment : declaration.properties) {
@@ -221,6 +242,7 @@ void checkSystem(Context& context, ModuleScope& scope, const ast::SystemDecl& de
     if (value && context.expressions.positive(*value, assignment.value->range, what))
       system.values[static_cast<size_t>(index)] = std::move(value);
   }
+  // A description of a GPU implies that there is one.
   if (!system["gpu.present"] && describesGpu(system)) system.set("gpu.present", Value::boolean(true));
 }
 
@@ -235,6 +257,7 @@ bool declareLet(diag::Emitter& emitter, std::string_view what, const ast::LetDec
 }
 
 std::optional<Rule> checkRule(Context& context, const ast::RuleDecl& declaration, Place place) {
+  // Rules are the one place that may ask about a machine.
   place.system = true;
   bool require = declaration.kind == ast::RuleKind::Require;
   Rule rule;
@@ -253,6 +276,7 @@ std::optional<Rule> checkRule(Context& context, const ast::RuleDecl& declaration
 void declareModule(Checking& context, ModuleScope& scope) {
   declareUnits(context, scope);
   declareEnums(context, scope);
+  // Declare all before resolving any, since lets may read later ones.
   for (const ast::LetDecl& declaration : scope.ast->lets) declareLet(context.emitter, "let", declaration, scope.lets);
   for (const ast::LetDecl& declaration : scope.ast->lets)
     context.expressions.let(scope.lets.at(declaration.name.name), {&scope});
@@ -271,6 +295,7 @@ void declareSystems(Checking& context, ModuleScope& scope) {
     auto system = std::make_unique<System>(System::unknown(scope.file->prefix + declaration.name.name));
     system->doc = declaration.doc;
     system->range = declaration.name.range;
+    // `local` always means this machine.
     if (declaration.name.name == "local")
       context.emitter.build(declaration.name.range, diag::DuplicateName, "system", "local")
           .note({}, "'local' is the machine that expc runs on")

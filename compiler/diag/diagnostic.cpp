@@ -1,3 +1,6 @@
+// The registry of kinds, the collector, the search for a misspelt name, and the choice of fixes. Text is
+// written in render.cpp.
+
 #include "compiler/diag/diagnostic.h"
 
 #include <llvm/ADT/StringRef.h>
@@ -13,6 +16,7 @@ struct Entry {
   std::string_view name, code, slug;
 };
 
+// In the order of the enumeration, since both come from one file; so a kind is an index.
 constexpr Entry kEntries[] = {
 #define EXPC_DIAGNOSTIC_KIND(name, code, slug) {#name, code, slug},
 #include "compiler/diag/kinds.def"
@@ -23,7 +27,8 @@ const Entry& entry(Kind kind) {
   return kEntries[static_cast<size_t>(kind)];
 }
 
-/// Whether two neighbouring letters changing places make one of the other: `form` of `from`.
+/// Whether swapping two neighbouring letters turns one into the other: `form` and `from`. A common slip that
+/// plain Levenshtein distance counts as two edits.
 bool isSwapped(std::string_view left, std::string_view right) {
   if (left.size() != right.size()) return false;
   const auto first = std::mismatch(left.begin(), left.end(), right.begin());
@@ -32,7 +37,8 @@ bool isSwapped(std::string_view left, std::string_view right) {
          std::equal(first.first + 2, left.end(), first.second + 2);
 }
 
-/// Two insertions at one place overlap as well: which comes first would be a guess.
+/// Whether two edits touch the same text. Two insertions at one place overlap too, since their order is
+/// undefined.
 bool overlap(const FixIt& left, const FixIt& right) {
   if (!(left.range.file == right.range.file)) return false;
   if (left.range.begin == right.range.begin) return true;
@@ -53,7 +59,8 @@ const std::vector<Kind>& allKinds() {
   return kinds;
 }
 
-/// An invalid file id is the largest number; adding one puts those without a place first.
+/// Sort key of anything with a range. An invalid file id is the largest number, so adding one wraps it to zero
+/// and puts items without a place first.
 static constexpr auto placeOf = [](const auto& placed) {
   return std::tuple(placed.range.file.index + 1, placed.range.begin, placed.range.end);
 };
@@ -74,22 +81,24 @@ void sortByPlace(std::vector<Diagnostic>& diagnostics) { std::ranges::stable_sor
 // ---- names
 
 std::optional<std::string> closest(std::string_view name, const std::vector<std::string>& candidates) {
-  // The distance costs the product of the lengths, and among thousands one is near by chance.
+  // The distance costs the product of the lengths, and among thousands of names one is near by chance.
   constexpr size_t kLongest = 64, kMost = 1000;
   if (name.empty() || name.size() > kLongest || candidates.size() > kMost) return std::nullopt;
+  // Compare in lower case, since case is a frequent slip and costs nothing. Two thirds of the letters must fit.
   std::string lower = llvm::StringRef(name.data(), name.size()).lower();
   unsigned limit = std::max<unsigned>(1, static_cast<unsigned>(name.size() + 1) / 3);
   unsigned best = limit + 1;
   std::optional<std::string> found;
   for (const std::string& candidate : candidates) {
     if (candidate.empty() || candidate.size() > kLongest || candidate == name) continue;
+    // A swap is two edits to Levenshtein but one slip, so it is looked for first.
     if (best > 1 && isSwapped(lower, llvm::StringRef(candidate).lower())) {
       best = 1;
       found = candidate;
       continue;
     }
     unsigned distance = llvm::StringRef(lower).edit_distance(llvm::StringRef(candidate).lower(), true, limit + 1);
-    // A word replaced letter by letter is another word: `a` for `b` is no likely slip.
+    // A word in which every letter is replaced is another word: `a` is no likely slip for `b`.
     if (distance >= std::min(name.size(), candidate.size())) continue;
     if (distance < best) {
       best = distance;
@@ -110,6 +119,7 @@ std::optional<std::string> Builder::suggest(
   if (!told_) return std::nullopt;
   const std::vector<std::string> names = candidates();
   std::optional<std::string> near = closest(name, names);
+  // A near name is offered as a fix; else the caller may say what names there are.
   if (near)
     guess(range, *near);
   else if (const std::string text = otherwise ? otherwise(names) : ""; !text.empty())
@@ -117,13 +127,14 @@ std::optional<std::string> Builder::suggest(
   return near;
 }
 
-/// A name of a megabyte helps nobody.
+/// Cuts a name for a message: one of a megabyte helps nobody.
 static std::string shortened(std::string_view name) {
   constexpr size_t kLongest = 60;
   return name.size() <= kLongest ? std::string(name) : std::string(name.substr(0, kLongest)) + "…";
 }
 
 std::string list(const std::vector<std::string>& names, std::string_view last) {
+  // A list of thousands hides the message that it belongs to.
   constexpr size_t kMost = 100;
   std::string text;
   for (size_t i = 0; i < names.size() && i < kMost; ++i) {
@@ -136,6 +147,7 @@ std::string list(const std::vector<std::string>& names, std::string_view last) {
 Refusal unknownName(Emitter& emitter, source::Range range, std::string_view what, std::string_view name,
                     const Candidates& candidates, std::string_view of, std::optional<std::string>* meant) {
   auto builder = emitter.build(range, UnknownName, what, shortened(name), of);
+  // A short list is worth showing whole; a long one only repeats the documentation.
   const auto near = builder.suggest(range, name, candidates, [&](const std::vector<std::string>& names) -> std::string {
     if (names.empty()) return fmt::format("there is no {} to choose from", what);
     return names.size() > 20 ? "" : fmt::format("there {} {}", names.size() == 1 ? "is" : "are", list(names));
@@ -162,7 +174,7 @@ FixSet chooseFixes(const std::vector<Diagnostic>& diagnostics, const std::functi
   };
   for (size_t index = 0; index < diagnostics.size(); ++index) {
     const std::vector<FixIt>& fixes = diagnostics[index].fixes;
-    // What overlaps the fixes of an earlier one waits for another round.
+    // A fix that overlaps an earlier one waits until the caller checks and fixes again.
     const bool good = std::all_of(fixes.begin(), fixes.end(), [&](const FixIt& fix) {
       return allowed(fix) && !clashes(fix, out.edits) && !clashes(fix, fixes);
     });

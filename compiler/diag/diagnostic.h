@@ -1,5 +1,14 @@
 #pragma once
 
+// Diagnostics: what the compiler tells about a study. A phase is handed an Emitter, builds a diagnostic with
+// notes and fixes, and gives it to the Collector, which drops repetitions and stops at a limit. Nothing is
+// printed here: render.h writes a diagnostic as text or JSON, and `chooseFixes` picks the fixes that can be
+// applied automatically.
+//
+// Kinds are registered in kinds.def; message texts are declared beside the code that emits them
+// (EXPC_DIAGNOSTIC), so that a reader sees the condition and its message together and the compiler checks the
+// arguments.
+
 #include <fmt/format.h>
 
 #include <concepts>
@@ -18,7 +27,7 @@
 
 namespace expc::diag {
 
-/// Every kind of diagnostic, registered once in kinds.def.
+/// Every kind of diagnostic, registered once in kinds.def. Codes are stable and never reused.
 enum class Kind : uint16_t {
 #define EXPC_DIAGNOSTIC_KIND(name, code, slug) name,
 #include "compiler/diag/kinds.def"
@@ -32,8 +41,8 @@ const std::vector<Kind>& allKinds();
 
 enum class Severity { Error, Warning, Note };
 
-/// A diagnostic's kind, severity and format string, which its arguments are held to when it is compiled. Declared
-/// beside its emit:
+/// Defines a diagnostic's kind, severity and fmt format string. The types and number of its arguments are
+/// checked at compile time. Declare it beside the code that emits it:
 ///   EXPC_DIAGNOSTIC(UnknownName, Error, "unknown {0} '{1}'");
 ///   emitter.build(range, UnknownName, "factor", name).note(other, "did you mean '{0}'?", best).emit();
 #define EXPC_DIAGNOSTIC(Name, SeverityName, Format)                                                     \
@@ -44,19 +53,22 @@ enum class Severity { Error, Warning, Note };
   } Name {                                                                                              \
   }
 
-/// A related place.
+/// A remark about a second place, or a general remark.
 struct Note {
-  source::Range range;  // may be invalid: then only the message is shown
+  /// Invalid: only the message is shown, without a source line.
+  source::Range range;
   std::string message;
 };
 
-/// How sure a fix is.
+/// How certain it is that a fix does what the author meant.
 enum class Applicability {
-  Certain,  // it compiles and means what was meant: carried out on request for the whole file
-  Guess,    // what was probably meant: shown, and carried out one by one
+  /// The result compiles and means what was meant. `expc check --fix` applies all of these.
+  Certain,
+  /// Probably what was meant. Shown to the user; an editor applies it only when asked for this one.
+  Guess,
 };
 
-/// Replace `range` by `replacement`.
+/// An edit: replaces the text at `range`. An empty range inserts; an empty replacement removes.
 struct FixIt {
   source::Range range;
   std::string replacement;
@@ -67,19 +79,22 @@ struct FixIt {
 struct Diagnostic {
   Kind kind;
   Severity severity;
-  source::Range range;  // invalid: concerns the whole invocation
+  /// Invalid if the diagnostic concerns the whole invocation.
+  source::Range range;
   std::string message;
   std::vector<Note> notes;
   std::vector<FixIt> fixes;
 };
 
-/// Nobody reads more mistakes, so no more are told.
+/// Limit on the number of diagnostics that are kept. Nobody reads more.
 inline constexpr size_t kMostTold = 300;
 
-/// Keeps what is told, in order of emission: each mistake once and at most kMostTold, beyond which the first error is
-/// still told where there was none.
+/// Keeps diagnostics in order of emission. Each is kept once (by place, kind and message), at most kMostTold in
+/// total. The first error is kept beyond that limit, so that a flood of warnings cannot hide that compilation
+/// failed.
 class Collector {
  public:
+  /// Whether `add` would keep it. Lets a Builder skip costly notes for a diagnostic that nobody will see.
   bool tells(const Diagnostic& diagnostic) const;
   void add(Diagnostic diagnostic);
   std::vector<Diagnostic> diagnostics;
@@ -89,17 +104,19 @@ class Collector {
   bool failed_ = false;
 };
 
-/// Orders by file and place, those without a place first, and keeps the order of emission otherwise.
+/// Sorts by file and place, diagnostics without a place first. Keeps the order of emission at equal places.
 void sortByPlace(std::vector<Diagnostic>& diagnostics);
 
-/// The names that could have been meant. To gather them costs as much as there are.
+/// The names among which a misspelt one is searched. A function, because collecting them costs time and is only
+/// needed for a diagnostic that is kept.
 struct Candidates : std::function<std::vector<std::string>()> {
   using function::function;
   Candidates(std::vector<std::string> names) : function([names = std::move(names)] { return names; }) {}
   Candidates(std::initializer_list<std::string> names) : Candidates(std::vector(names)) {}
 };
 
-/// What a report leaves of what was asked for: it is false, or nothing.
+/// The return value of a function that reports an error and gives up: converts to `false` and to an empty
+/// optional. Lets a phase write `return emitter.refuse(…)`.
 struct Refusal {
   template <std::same_as<bool> T>
   operator T() const {
@@ -111,36 +128,39 @@ struct Refusal {
   }
 };
 
-/// A diagnostic that is made; one that is not told gets no notes, and nothing is looked for in its name.
+/// A diagnostic under construction; nothing is reported until `emit` or `refuse`. If the collector will not
+/// keep it, notes are not formatted and suggestions are not searched.
 class Builder {
  public:
   Builder(Collector& collector, Diagnostic diagnostic)
       : collector_(collector), diagnostic_(std::move(diagnostic)), told_(collector.tells(diagnostic_)) {}
 
+  /// Adds a remark, at a place or (with an invalid range) without one.
   template <typename... Args>
   Builder& note(source::Range range, fmt::format_string<Args...> format, Args&&... args) {
     if (told_) diagnostic_.notes.push_back({range, fmt::format(format, std::forward<Args>(args)...)});
     return *this;
   }
-  /// A fix that is certain.
+  /// Adds a fix that is certain.
   Builder& fix(source::Range range, std::string replacement) {
     diagnostic_.fixes.push_back({range, std::move(replacement), Applicability::Certain});
     return *this;
   }
-  /// Asks whether `meant` was to stand at `range`, which holds nothing but the words that it would replace.
+  /// Adds the note "did you mean …?" and a fix that replaces `range` by `meant`. `range` must hold exactly the
+  /// words to be replaced; if it is invalid, only the note is added.
   Builder& guess(source::Range range, std::string meant) {
     note({}, "did you mean '{}'?", meant);
     if (range.isValid()) diagnostic_.fixes.push_back({range, std::move(meant), Applicability::Guess});
     return *this;
   }
-  /// The same of the candidate that is nearest to `name`, and returns it; where none is near, a note says what
-  /// `otherwise` makes of them all, if it makes anything.
+  /// Guesses the candidate that is nearest to `name` and returns it. If none is near, adds the text that
+  /// `otherwise` makes of all candidates as a note (none for an empty text).
   std::optional<std::string> suggest(source::Range range, std::string_view name, const Candidates& candidates,
                                      const std::function<std::string(const std::vector<std::string>&)>& otherwise = {});
   void emit() {
     if (told_) collector_.add(std::move(diagnostic_));
   }
-  /// Emits it, for who gives up then.
+  /// Emits it, for a caller that gives up.
   Refusal refuse() {
     emit();
     return {};
@@ -152,11 +172,13 @@ class Builder {
   bool told_;
 };
 
-/// What each phase is handed to report with. Counts errors so that a phase can tell whether it failed.
+/// The interface through which a phase reports. Counts errors, including those that the collector drops, so
+/// that a phase can tell whether it failed.
 class Emitter {
  public:
   explicit Emitter(Collector& collector) : collector_(collector) {}
 
+  /// Starts a diagnostic; the caller must end the chain with `emit` or `refuse`. The error is counted at once.
   template <typename Definition, typename... Args>
   Builder build(source::Range range, Definition definition, const Args&... args) {
     if (definition.severity() == Severity::Error) ++errors_;
@@ -178,46 +200,50 @@ class Emitter {
   size_t errors_ = 0;
 };
 
-// ---- names that are unknown or declared twice, the ones that were meant, and lists of names: what every phase says
-// in the same words
+// ---- names: unknown, declared twice, misspelt, and lists of them; shared so that every phase words them alike
 
 EXPC_DIAGNOSTIC(UnknownName, Error, "unknown {0} '{1}'{2}");
 EXPC_DIAGNOSTIC(DuplicateName, Error, "the {0} '{1}' is declared twice");
 
-/// The candidate that `name` most likely meant: the least edit distance (case counts little), at most a third of the
-/// length, the first on a tie; nothing when none is near.
+/// The candidate that `name` most likely misspells: the least Levenshtein distance, ignoring case, where two
+/// swapped neighbours count as one edit. The distance is at most a third of the name's length; the first
+/// candidate wins a tie. Nothing if none is near, if the name is longer than 64 bytes, or if there are more
+/// than 1000 candidates.
 std::optional<std::string> closest(std::string_view name, const std::vector<std::string>& candidates);
 
-/// "did you mean 'gpus'?" where a candidate is near, else `otherwise`.
+/// "did you mean 'gpus'?" if a candidate is near, else `otherwise`.
 std::string didYouMean(std::string_view name, const std::vector<std::string>& candidates, std::string otherwise);
 
-/// Emits UnknownName with the nearest candidate as a guess, or else the list of candidates if it is short. `range`
-/// holds the name and nothing else; `of` says whose name it is: " of the design". `meant` gets the guess.
+/// Emits UnknownName with the nearest candidate as a guess, or else with the list of candidates if it is short
+/// (20). `range` holds the name and nothing else; `what` says what kind of name it is ("factor"), `of` whose it
+/// is (" of the design"). `meant` gets the guess.
 Refusal unknownName(Emitter& emitter, source::Range range, std::string_view what, std::string_view name,
                     const Candidates& candidates, std::string_view of = "",
                     std::optional<std::string>* meant = nullptr);
-/// Emits DuplicateName with a note at the first one.
+/// Emits DuplicateName with a note at the first declaration.
 Refusal duplicateName(Emitter& emitter, source::Range range, std::string_view what, std::string_view name,
                       source::Range first);
 
-/// "a, b and c", or "" for none.
+/// "a, b and c", or "" for none; `last` replaces "and". More than 100 names are cut and counted.
 std::string list(const std::vector<std::string>& names, std::string_view last = "and");
 
-// ---- fixes that are carried out
+// ---- fixes that are applied
 
-/// Certain fixes that can be carried out at once.
+/// Fixes that can be applied at once.
 struct FixSet {
-  /// By file and place; no two overlap and none is there twice.
+  /// Sorted by file and place; no two overlap, and none occurs twice.
   std::vector<FixIt> edits;
-  /// The diagnostics that they mend, as indices into what was given.
+  /// The diagnostics that these edits fix, as indices into the list that was given.
   std::vector<size_t> mended;
 };
 
-/// Chooses from the fixes of all diagnostics, in order: those of one diagnostic together or not at all, all of them
-/// certain and in files for which `may_change` holds.
+/// Chooses fixes to apply, in the order of the diagnostics. The fixes of one diagnostic are taken together or
+/// not at all: each must be certain, lie in a file for which `may_change` holds, and not overlap an earlier
+/// one. A caller checks the result again and repeats, since fixes left out here may fit then.
 FixSet chooseFixes(const std::vector<Diagnostic>& diagnostics, const std::function<bool(source::FileId)>& may_change);
 
-/// `text` of `file` after the edits of that file. They must be as chooseFixes leaves them.
+/// `text` of `file` with the edits of that file applied. `edits` must be sorted and free of overlaps, as
+/// chooseFixes returns them.
 std::string applyFixes(std::string_view text, source::FileId file, const std::vector<FixIt>& edits);
 
 }  // namespace expc::diag

@@ -1,3 +1,7 @@
+// Renders diagnostics as text and as JSON. Two positions exist for each character: the byte in the source and
+// the column on the screen. They differ for tabs, wide characters and replaced bytes, so carets are placed
+// through DisplayLine::columns, never by counting bytes.
+
 #include "compiler/diag/render.h"
 
 #include <llvm/Support/ConvertUTF.h>
@@ -13,12 +17,14 @@ constexpr uint32_t kTab = 4;
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
 
 bool isControl(char32_t code) { return code < 0x20 || (code >= 0x7F && code < 0xA0); }
-/// Marks that change the direction of what follows and would show another line than the one that was written.
+/// Unicode marks that reorder the text behind them: the terminal would show another line than the compiler
+/// reads ("Trojan Source", CVE-2021-42574).
 bool isBidirectional(char32_t code) {
   return (code >= 0x202A && code <= 0x202E) || (code >= 0x2066 && code <= 0x2069) || code == 0x200E || code == 0x200F;
 }
 
-/// Calls `visit(written, shown, width)` for each character.
+/// Calls `visit(written, shown, width)` for each character: its bytes in the source, the bytes to show instead,
+/// and the number of screen columns these take (0 for combining marks, 2 for wide characters).
 template <typename Visit>
 void forEachCharacter(std::string_view text, Visit visit) {
   for (size_t at = 0; at < text.size();) {
@@ -37,9 +43,13 @@ void forEachCharacter(std::string_view text, Visit visit) {
   }
 }
 
+// Width of the window that is shown of a longer line.
 constexpr uint32_t kMaxLineColumns = 160;
-constexpr uint32_t kMaxLineBytes = 4096;  // that are laid out; much more than are shown
+// Bytes of a line that are laid out: enough to fill the window, and a bound on the time for a line of
+// megabytes.
+constexpr uint32_t kMaxLineBytes = 4096;
 
+/// ANSI colours, or none.
 struct Style {
   bool colour;
   std::string paint(std::string_view code, std::string_view text) const {
@@ -52,12 +62,14 @@ struct Style {
   std::string gutter(std::string_view text) const { return paint("34", text); }
 };
 
-/// Cuts a long line to a window around the carets. `first` and `last` are screen columns of the marked part.
+/// Cuts a long line to a window around the carets. `first` and `last` are the screen columns of the marked
+/// part; they are moved to where the marked part stands in the window.
 void clip(std::string& text, uint32_t& first, uint32_t& last, const DisplayLine& line) {
   if (line.columns.back() <= kMaxLineColumns) return;
   uint32_t from = first > kMaxLineColumns / 2 ? first - kMaxLineColumns / 2 : 0;
   uint32_t to = from + kMaxLineColumns;
-  // Walk the shown text by characters; widths come from a second layout, as `text` may hold replacements.
+  // Positions in the shown text need a layout of their own, since it holds replacements of other lengths than
+  // the source.
   DisplayLine shown = displayLine(line.text);
   size_t begin = std::lower_bound(shown.columns.begin(), shown.columns.end(), from) - shown.columns.begin();
   size_t end = std::lower_bound(shown.columns.begin(), shown.columns.end(), to) - shown.columns.begin();
@@ -65,22 +77,24 @@ void clip(std::string& text, uint32_t& first, uint32_t& last, const DisplayLine&
   bool cut_left = begin > 0, cut_right = end + 1 < shown.columns.size();
   end = std::min(end, line.text.size());
   text = fmt::format("{}{}{}", cut_left ? "…" : "", line.text.substr(begin, end - begin), cut_right ? "…" : "");
+  // The ellipsis on the left takes one column.
   uint32_t shift = start - (cut_left ? 1 : 0);
   last = std::min(last, shown.columns[end]);
   first -= std::min(first, shift);
   last -= std::min(last, shift);
 }
 
-/// The source line and the carets under the part of `range` that lies on it.
+/// The source line, and the carets under the part of `range` that lies on it. Empty for an empty file.
 std::string snippet(const source::SourceManager& sources, source::Range range, Severity severity, const Style& style) {
   uint32_t line_begin = 0;
   std::string_view line = sources.line(range.file, range.begin, &line_begin);
   if (line.empty() && sources.text(range.file).empty()) return "";
   uint32_t number = sources.position(range.file, range.begin).line;
+  // Lay out only the bytes around the place, starting at the beginning of a character.
   if (line.size() > kMaxLineBytes) {
     const uint32_t at = std::min(range.begin - line_begin, static_cast<uint32_t>(line.size()));
     uint32_t from = at - std::min(at, kMaxLineBytes / 2);
-    while (from > 0 && (static_cast<unsigned char>(line[from]) & 0xC0) == 0x80) --from;  // within a character
+    while (from > 0 && (static_cast<unsigned char>(line[from]) & 0xC0) == 0x80) --from;
     line = line.substr(from, kMaxLineBytes);
     line_begin += from;
   }
@@ -91,12 +105,14 @@ std::string snippet(const source::SourceManager& sources, source::Range range, S
   std::string text = display.text;
   clip(text, first, last, display);
 
+  // A range over several lines is marked to the end of its first one, where `columns` is clamped.
   std::string label = fmt::format("{:>5} | ", number);
   std::string marks = fmt::format("^{:~<{}}", "", last > first + 1 ? last - first - 1 : 0);
   return style.gutter(label) + text + "\n" + style.gutter("      | ") + std::string(first, ' ') +
          style.severity(severity, marks) + "\n";
 }
 
+/// A fix in words: "insert", "remove" or "replace".
 std::string fixText(const source::SourceManager& sources, const FixIt& fix) {
   std::string removed = printable(sources.text(fix.range));
   std::string added = printable(fix.replacement);
@@ -124,6 +140,7 @@ DisplayLine displayLine(std::string_view line) {
   out.columns.reserve(line.size() + 1);
   uint32_t column = 0;
   forEachCharacter(line, [&](std::string_view written, std::string_view shown, uint32_t width) {
+    // Every byte of a character has the character's column, so that a range may point into its middle.
     out.columns.insert(out.columns.end(), written.size(), column);
     if (written == "\t") {
       width = kTab - column % kTab;
@@ -170,7 +187,7 @@ std::string renderText(const source::SourceManager& sources, const Diagnostic& d
   say(diagnostic.range, diagnostic.severity, fmt::format("{}[{}]:", word(diagnostic.severity), code(diagnostic.kind)),
       style.bold(diagnostic.message));
   for (const Note& note : diagnostic.notes) say(note.range, Severity::Note, "note:", note.message);
-  // A guess is a note already.
+  // A guess was added as a note too (Builder::guess), so only certain fixes are listed.
   for (const FixIt& fix : diagnostic.fixes)
     if (fix.applicability == Applicability::Certain)
       out += fmt::format("{} {}\n", style.paint("1;32", "help:"), fixText(sources, fix));

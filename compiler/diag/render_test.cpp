@@ -62,7 +62,7 @@ TEST_CASE("long lines are cut around the carets") {
   size_t line = shown.find('\n') + 1;
   std::string source_line = shown.substr(line, shown.find('\n', line) - line);
   CHECK(source_line.size() < 200);
-  // The mark of three bytes that stands for what was cut takes one column.
+  // The ellipsis for the cut text has three bytes but takes one column.
   CHECK(source_line.find('b') - 2 - std::string("      | ").size() == carets(shown).first);
 }
 

@@ -49,7 +49,7 @@ struct Expanded {
     if (space) points();
     return fixture.slugs();
   }
-  /// Points as sets of labels, which no order of declarations changes.
+  /// Points as sets of labels, so that the order of declarations does not matter.
   std::set<std::string> labels() {
     std::set<std::string> result;
     for (const Point& point : points()) {
@@ -104,7 +104,7 @@ TEST_CASE("rules about the system play no part") {
 }
 
 TEST_CASE("a factor that is not active multiplies nothing") {
-  // The controlling factor stands after the one that it controls.
+  // `method` decides whether `rank` is active, and is declared after it.
   Expanded study("factor rank in { 8, 64 } factor method in { none, lora, qlora } factor gpus in 1..2");
   CHECK(study.space->order() == std::vector<unsigned>{1, 0, 2});
   CHECK(study.points() == std::vector<Point>{{kAbsent, 0, 0},
@@ -137,7 +137,7 @@ TEST_CASE("a study narrows where a factor varies; elsewhere it has its default, 
   unsigned batch = static_cast<unsigned>(study.space->study().workload->findParameter("batch"));
   REQUIRE(at.value(batch));
   CHECK(*at.value(batch) == check::Value::number(32));
-  // A rule of the study sees no value there.
+  // The study's own rule sees no value where the factor is not active.
   CHECK(Expanded("factor batch in { 16, 64 } when gpus > 1 factor gpus in { 1, 2 } require batch < 100").lints() ==
         Slugs{"inactive-parameter"});
 }
@@ -147,7 +147,7 @@ TEST_CASE("factors may depend on each other in a chain") {
       "factor class in { small, large } when (rank ?? 0) == 64 factor rank in { 8, 64 } factor method in { none, lora "
       "} "
       "factor gpus in 1..3 exclude gpus == 2");
-  // none: 1; lora rank 8: 1; lora rank 64: 2. Times gpus.
+  // none has one point, lora with rank 8 one, lora with rank 64 two; times the number of gpus.
   CHECK(study.points().size() == 8);
   CHECK(study.product == 12);
   CHECK(study.removedInAll() == 4);
@@ -173,7 +173,7 @@ TEST_CASE("factors in lockstep are one") {
 }
 
 TEST_CASE("a rule needs a value wherever its own factors can stand, whatever other rules exclude") {
-  // In any order of declarations.
+  // The order of declarations makes no difference.
   for (const char* rules :
        {"exclude gpus == 3 require 1 / (gpus - 3) < 9", "require 1 / (gpus - 3) < 9 exclude gpus == 3"})
     CHECK(Expanded(std::string("factor gpus in 1..4 ") + rules).lints() == Slugs{"division-by-zero"});
@@ -208,7 +208,7 @@ TEST_CASE("lints") {
   CHECK(Expanded("factor method in { none, lora } require rank == 8").lints() == Slugs{"inactive-parameter"});
   CHECK(Expanded("factor method in { none, lora } exclude method == lora and rank != 8").lints() ==
         Slugs{"useless-rule"});
-  // A rule that another one shadows does remove points.
+  // A rule removes points even if another rule removes them as well.
   CHECK(Expanded("factor gpus in 1..4 require gpus < 4 exclude gpus == 4").lints() == Slugs{"level-never-occurs"});
 }
 
@@ -252,7 +252,7 @@ TEST_CASE("random studies: size, membership and order of declarations") {
       REQUIRE_MESSAGE(study.space, study.fixture.text());
       std::vector<Point> points = study.points();
       CHECK(points.size() + study.removedInAll() == study.product);
-      // One point more than there may be, and none is visited.
+      // A limit one below the number of points is found before any point is visited.
       uint64_t visited = 0;
       const auto walk = [&](uint64_t most) {
         return expand::walk(*study.space, {.most_points = most}, [&](expand::Levels) { return ++visited > 0; }).end;
@@ -261,7 +261,7 @@ TEST_CASE("random studies: size, membership and order of declarations") {
       CHECK(visited == 0);
       CHECK((walk(points.size()) == expand::Space::End::Done));
       CHECK(visited == points.size());
-      // Membership is the same question, for every combination that activity allows or not.
+      // `contains` agrees with the walk for every combination of levels, whether or not activity allows it.
       std::set<Point> set(points.begin(), points.end());
       CHECK(set.size() == points.size());
       size_t found = 0;

@@ -1,3 +1,8 @@
+// Assignment, Condition and Space. A parameter's value at a point comes from the workload's use (argument or
+// default), is replaced by the level of a factor that varies it, and vanishes where the parameter's `when` does
+// not hold. Activity makes conditions depend on more factors than they name: `readsOf` follows `when`s and
+// activities to find all of them.
+
 #include "compiler/expand/space.h"
 
 #include <algorithm>
@@ -8,6 +13,7 @@
 namespace expc::expand {
 namespace {
 
+/// Whether all workloads of the study give a parameter the same argument.
 bool equalArguments(const select::Selected& selected, unsigned parameter) {
   const auto& first = selected.arguments[0][parameter];
   return std::ranges::all_of(selected.arguments, [&](const auto& use) { return use[parameter] == first; });
@@ -29,6 +35,8 @@ unsigned Assignment::use() const { return selected_.study->hasWorkloadFactor() &
 
 std::optional<check::Failure> Assignment::settleOne(unsigned index) {
   const check::Study& study = *selected_.study;
+  // First the use's argument, then the level of the factor; an absent factor leaves the argument to the
+  // workload and nothing to the study.
   const auto& given = selected_.arguments[use()][index];
   const check::Value* value = given ? &*given : nullptr;
   bool absent = false;
@@ -37,6 +45,7 @@ std::optional<check::Failure> Assignment::settleOne(unsigned index) {
     absent = level == kAbsent;
     if (level < kOpen) value = &study.factors[factor].levels[level].values[slot_[index]];
   }
+  // The `when` reads only earlier parameters, so these are settled already.
   if (const check::Formula* when = study.workload->parameters[index].when.get()) {
     check::Outcome outcome = evaluate(*when, View::Workload);
     if (const check::Failure* failure = std::get_if<check::Failure>(&outcome)) return *failure;
@@ -65,6 +74,7 @@ check::Outcome Assignment::evaluate(const check::Formula& formula, View view) co
 }
 
 std::optional<uint64_t> keyOf(const check::Study& study, std::span<const unsigned> factors, Levels levels) {
+  // One digit for each level and one for kAbsent.
   uint64_t key = 0;
   for (unsigned factor : factors) {
     const uint64_t radix = study.factors[factor].levels.size() + 1;
@@ -88,6 +98,7 @@ std::string labelOf(const check::Study& study, Levels levels) {
 /// Reports why a formula has no value at a point.
 static void reportAt(const check::Failure& failure, const select::Selected& selected, const Assignment& at,
                      diag::Emitter& emitter) {
+  // At no point in particular the label is empty, as for a condition over arguments.
   std::string label = at.label();
   bool inactive = failure.kind == check::Failure::Kind::Inactive;
   check::reportFailure(failure, inactive ? selected.study->workload->parameters[failure.parameter].name : "",
@@ -98,6 +109,7 @@ template <typename Visit>
 void Condition::combinations(size_t depth, bool kept, std::vector<unsigned>& levels, const Visit& visit) const {
   if (depth == factors_.size()) return visit(levels, kept);
   unsigned factor = factors_[depth];
+  // An inactive factor contributes one combination, not one per level.
   if (!space_.active(factor, levels)) {
     levels[factor] = kAbsent;
     combinations(depth + 1, kept, levels, visit);
@@ -107,6 +119,7 @@ void Condition::combinations(size_t depth, bool kept, std::vector<unsigned>& lev
       combinations(depth + 1, kept && space_.kept(factor, level), levels, visit);
     }
   }
+  // Restore for the caller's next level.
   levels[factor] = kOpen;
 }
 
@@ -115,6 +128,7 @@ Condition::Condition(const Space& space, check::FormulaPtr formula, View view, c
   Space::Reads reads = space.readsOf(*formula_);
   parameters_ = std::move(reads.parameters);
   factors_ = std::move(reads.factors);
+  // The table is indexed by mixed radix; a factor that can be inactive has one more digit.
   uint64_t size = 1;
   bool fits = true;
   for (unsigned factor : factors_) {
@@ -128,6 +142,8 @@ Condition::Condition(const Space& space, check::FormulaPtr formula, View view, c
   if (!fits) return;
   yes_.resize(size / 64 + 1);
   std::vector<unsigned> levels(space_.width(), kOpen);
+  // All combinations are evaluated, also those that the selection leaves out: the same table then answers for a
+  // point of the whole study, for instance a baseline that was not kept.
   combinations(0, true, levels, [&](const std::vector<unsigned>& at, bool kept) {
     const uint64_t index = indexOf(at), bit = uint64_t{1} << (index & 63);
     const Answer answer = evaluate(at);
@@ -137,6 +153,7 @@ Condition::Condition(const Space& space, check::FormulaPtr formula, View view, c
     if (answer != Answer::None) return;
     none_.resize(yes_.size());
     none_[index >> 6] |= bit;
+    // A condition without factors fails at no levels at all; one kOpen marks that.
     if (kept && first_none_.empty()) first_none_ = at.empty() ? std::vector<unsigned>{kOpen} : at;
   });
   tabulated_ = true;
@@ -162,7 +179,7 @@ bool Condition::requireValues(diag::Emitter& emitter) const {
 }
 
 void Condition::report(Levels levels, diag::Emitter& emitter) const {
-  // Only what the formula depends on is named.
+  // Name only the factors on which the formula depends.
   std::vector<unsigned> named(levels.size(), kOpen);
   for (unsigned factor : factors_) named[factor] = levels[factor];
   at_.set(named);
@@ -177,7 +194,8 @@ Space::Space(const select::Selected& selected) : selected_(selected) {
     for (unsigned level : selected.levels[factor]) kept_[factor][level] = true;
   }
   for (unsigned i = 0; i < study().workload->parameters.size(); ++i) differs_.push_back(!equalArguments(selected, i));
-  // Factors come after those that their activity reads; check has refused cycles.
+  // Walking order: a factor after those that its activity reads. Check has refused cycles, so none is handled
+  // here.
   position_.assign(width(), 0);
   const auto needs = [&](size_t factor, auto visit) {
     if (const check::Formula* active = study().factors[factor].active.get())
@@ -203,14 +221,19 @@ std::vector<const check::Value*> Space::varied(unsigned parameter) const {
 }
 
 Space::Reads Space::readsOf(const check::Formula& formula) const {
+  // A formula needs its parameters settled, and for that the parameters in their `when`s. Activity of a factor
+  // only decides which levels it has: those conditions are compiled already, so their factors must be chosen,
+  // but their parameters need not be settled here (`settled` is false).
   std::set<unsigned> parameters, looked, factors;
   auto visit = [&](auto& self, const check::Formula& read, bool settled) -> void {
     for (unsigned parameter : check::parametersOf(read)) {
       const check::Formula* when = study().workload->parameters[parameter].when.get();
+      // Visit each parameter at most twice: once for its factors, and again if it must be settled too.
       bool fresh = looked.insert(parameter).second;
       bool missing = settled && parameters.insert(parameter).second;
       if (!fresh && !missing) continue;
       if (when) self(self, *when, settled);
+      // Factor 0 selects the workload.
       if (differs_[parameter]) factors.insert(0);
       int factor = study().factor_of[parameter];
       if (factor < 0 || !factors.insert(static_cast<unsigned>(factor)).second) continue;
@@ -221,6 +244,7 @@ Space::Reads Space::readsOf(const check::Formula& formula) const {
   Reads reads;
   reads.parameters.assign(parameters.begin(), parameters.end());
   reads.factors.assign(factors.begin(), factors.end());
+  // While the constructor finds the order, positions are incomplete; it does not need the factors sorted.
   if (position_.size() == width())
     std::ranges::sort(reads.factors, [&](unsigned a, unsigned b) { return position_[a] < position_[b]; });
   return reads;
@@ -230,11 +254,14 @@ std::unique_ptr<Space> Space::compile(const select::Selected& selected, diag::Em
   std::unique_ptr<Space> space(new Space(selected));
   const check::Study& study = *selected.study;
   bool good = true;
+  // Compiles one condition and requires that it has a value at every kept combination.
   const auto compiled = [&](const check::FormulaPtr& formula, View view) {
     auto condition = formula ? std::make_unique<Condition>(*space, formula, view) : nullptr;
     if (condition) good &= condition->requireValues(emitter);
     return condition;
   };
+  // In this order, since each kind of condition asks those before it: activities in walking order, `when`s,
+  // rules.
   for (unsigned factor : space->order_) space->activity_[factor] = compiled(study.factors[factor].active, View::Study);
   if (!good) return nullptr;
   for (unsigned i = 0; i < space->when_.size(); ++i)
@@ -255,6 +282,7 @@ bool Space::rulesAreFew(diag::Emitter& emitter) const {
     if (rule.usesSystem()) continue;
     uint64_t count = 1;
     for (unsigned factor : readsOf(*rule.condition).factors)
+      // Larger tables are not built, so a condition counts for at most kMaxTable.
       count = std::min<uint64_t>(kMaxTable, count * (study().factors[factor].levels.size() + 1));
     if ((work += count) <= kMaxRuleWork) continue;
     return emitter
@@ -268,6 +296,7 @@ bool Space::rulesAreFew(diag::Emitter& emitter) const {
 
 bool Space::contains(Levels levels) const {
   for (unsigned factor : order_) {
+    // Check activity before the level: a level of an inactive factor means nothing.
     unsigned level = levels[factor];
     if (level == kOpen || active(factor, levels) != (level != kAbsent)) return false;
     if (level != kAbsent && !kept_[factor][level]) return false;
@@ -276,6 +305,7 @@ bool Space::contains(Levels levels) const {
 }
 
 std::optional<Obstacle> Space::whyNot(Levels levels) const {
+  // Activity first: a rule may only be asked when the levels make sense.
   for (unsigned factor : order_) {
     bool on = active(factor, levels);
     if (on && levels[factor] >= kOpen) return Obstacle{Obstacle::Kind::Unchosen, factor, 0};

@@ -1,6 +1,12 @@
 #pragma once
 
-// The points of a selected study: by their levels, the values of the parameters there, and conditions on these.
+// The points of a selected study: the combinations of levels at which every rule holds. Nobody stores them. A
+// Space compiles rules, `when`s and activities into Conditions (bit tables over the factors that they read),
+// and answers three questions from these: is this a point, why not, and visit all points in order (walk).
+//
+// A factor that is not active at a point has no level there (kAbsent), so it multiplies nothing: two points
+// that differ only in an inactive factor are one. Rules that ask about `system` are left out here; they make
+// points unavailable on a machine, but do not change which points a study has.
 
 #include <llvm/ADT/STLFunctionalExtras.h>
 
@@ -15,46 +21,50 @@
 
 namespace expc::expand {
 
-/// A point by its levels: for each factor of the study an index into its declared levels.
+/// A point, complete or partial: for each factor of the study an index into its declared levels, kAbsent or
+/// kOpen.
 using Levels = std::span<const unsigned>;
 
-/// A factor that is not active at the point: it has no level there.
+/// The factor is not active at this point, so it has no level.
 inline constexpr unsigned kAbsent = ~0u;
-/// A factor that is not chosen yet.
+/// The factor is not chosen yet. Less than kAbsent, so `level < kOpen` means a real level.
 inline constexpr unsigned kOpen = ~0u - 1;
 
-/// A number for the levels of some factors, another one for others; nothing where it would not fit.
+/// A number that is unique to the levels of these factors (mixed radix, one more digit for kAbsent). Nothing if
+/// it exceeds 64 bits.
 std::optional<uint64_t> keyOf(const check::Study& study, std::span<const unsigned> factors, Levels levels);
 
-/// Whose eyes a formula sees the parameters with. Where a study's factor is not active, the study's own formulas (its
-/// rules, `where`, `when` of factors) see no value, while the workload's (its rules, `when` of parameters, estimates)
-/// see the default, which is what will run.
+/// The values that a formula sees where a study's factor is not active. The study's own formulas (rules,
+/// `where`, `when` of factors) see no value. The workload's formulas (rules, `when` of parameters, estimates)
+/// see the default, since the program runs with it.
 enum class View { Study, Workload };
 
-/// "precision=fp64 gpus=1": chosen and active factors only.
+/// "precision=fp64 gpus=1": the chosen and active factors, in declared order.
 std::string labelOf(const check::Study& study, Levels levels);
 
-/// The values of a study's parameters at one point, or at the chosen part of one.
+/// The values of all parameters at one point, for evaluating formulas there. Reusable: set levels, settle,
+/// evaluate. Values are pointers into the selection, which must outlive it. `system` and `lookup` may be null;
+/// formulas that need them then have no value.
 class Assignment {
  public:
   explicit Assignment(const select::Selected& selected, const check::System* system = nullptr,
                       const check::Lookup* lookup = nullptr);
 
-  /// Chooses a level, kAbsent or kOpen. What depends on it must be settled again.
+  /// Chooses a level, kAbsent or kOpen. Parameters that depend on it are stale until they are settled again.
   void set(unsigned factor, unsigned level) { levels_[factor] = level; }
   void set(Levels levels) { levels_.assign(levels.begin(), levels.end()); }
 
-  /// Computes the values of some parameters, given in ascending order and with all that their `when`s read. The
-  /// failure of a `when` that has no value.
+  /// Computes the values of some parameters. They must be given in ascending order, with all parameters that
+  /// their `when`s read; check has refused circles. Returns the failure of a `when` that has no value.
   std::optional<check::Failure> settle(std::span<const unsigned> parameters);
-  /// The same for all parameters.
+  /// Computes the values of all parameters.
   std::optional<check::Failure> settle();
 
-  /// A formula whose parameters are settled.
+  /// Evaluates a formula whose parameters are settled.
   check::Outcome evaluate(const check::Formula& formula, View view) const;
-  /// What runs: null where the parameter is not active in the workload.
+  /// The value with which the workload runs; null if the parameter is not active there.
   const check::Value* value(unsigned parameter) const { return workload_[parameter]; }
-  /// The workload that runs, as an index into Study::uses.
+  /// The workload that runs at the point, as an index into Study::uses.
   unsigned use() const;
   std::string label() const { return labelOf(*selected_.study, levels_); }
 
@@ -64,25 +74,34 @@ class Assignment {
   const select::Selected& selected_;
   const check::System* system_;
   const check::Lookup* lookup_;
-  std::vector<unsigned> levels_;                       // by factor
-  std::vector<unsigned> slot_;                         // by parameter: its place in its factor's tuples
-  std::vector<const check::Value*> study_, workload_;  // by parameter
+  std::vector<unsigned> levels_;  // by factor
+  // For each parameter: the index into the values of its factor's levels (0 unless the factor is in lockstep).
+  std::vector<unsigned> slot_;
+  // For each parameter: its value under View::Study and View::Workload; null for none.
+  std::vector<const check::Value*> study_, workload_;
 };
 
 class Space;
 
-/// Above this many combinations of levels a condition is evaluated when it is asked instead of beforehand.
+/// A condition over at most this many combinations of levels is tabulated (128 KiB of bits); a larger one is
+/// evaluated each time.
 inline constexpr uint64_t kMaxTable = uint64_t{1} << 20;
 
-/// A condition of a study, made quick to ask at any point: a table over the levels of the factors that it reads.
+/// A boolean formula of a study, compiled into a table over the levels of the factors that it reads. Asking
+/// costs one index computation and one bit. Filling the table also finds every combination at which the formula
+/// has no value, so such errors do not depend on other rules or on the order of declarations. Not thread-safe
+/// (it evaluates into a member).
 class Condition {
  public:
-  enum class Answer : uint8_t { No, Yes, None };  // None: it has no value there
+  /// None: the formula has no value there, as after a division by zero.
+  enum class Answer : uint8_t { No, Yes, None };
 
-  /// `formula` is boolean. With a system it may read `system`.
+  /// `formula` must be boolean; it may read `system` only if one is given. Activities that it depends on must
+  /// be compiled in `space` before.
   Condition(const Space& space, check::FormulaPtr formula, View view, const check::System* system = nullptr);
 
-  /// The factors that the answer depends on, through activity too, in walking order. All of them must be chosen.
+  /// The factors that the answer depends on, directly or through activity, in walking order. `at` needs all of
+  /// them chosen.
   const std::vector<unsigned>& factors() const { return factors_; }
   Answer at(Levels levels) const {
     if (!tabulated_) return evaluate(levels);
@@ -92,13 +111,15 @@ class Condition {
   }
   bool holds(Levels levels) const { return at(levels) == Answer::Yes; }
 
-  /// Whether asking is a look into a table.
+  /// Whether asking is a table look-up.
   bool tabulated() const { return tabulated_; }
-  /// Whether some kept combination has `answer`; nothing where that cannot be told.
+  /// Whether some combination that the selection keeps has this answer; nothing if the condition is not
+  /// tabulated.
   std::optional<bool> ever(Answer answer) const;
-  /// Reports the first kept combination at which there is no value; false after a report.
+  /// Reports the first kept combination without a value; false after a report. True if the condition is not
+  /// tabulated: the walk finds missing values then.
   bool requireValues(diag::Emitter& emitter) const;
-  /// Reports why there is no value at `levels`.
+  /// Reports why the formula has no value at `levels`.
   void report(Levels levels, diag::Emitter& emitter) const;
 
  private:
@@ -109,37 +130,48 @@ class Condition {
     return index;
   }
   Answer evaluate(Levels levels) const;
-  /// Calls `visit(levels, kept)` for each combination of the factors that activity allows.
+  /// Calls `visit(levels, kept)` for each combination of the factors that activity allows. `kept`: the
+  /// selection has all of these levels.
   template <typename Visit>
   void combinations(size_t depth, bool kept, std::vector<unsigned>& levels, const Visit& visit) const;
 
   const Space& space_;
   check::FormulaPtr formula_;
   View view_;
-  std::vector<unsigned> parameters_;  // to settle before the formula is evaluated
+  // Parameters to settle before the formula is evaluated.
+  std::vector<unsigned> parameters_;
   std::vector<unsigned> factors_;
   std::vector<uint64_t> stride_;
-  std::vector<unsigned> absent_;  // the digit of kAbsent
+  // For each of factors_: the weight of its digit, and the digit that stands for kAbsent.
+  std::vector<unsigned> absent_;
   bool tabulated_ = false;
-  std::vector<uint64_t> yes_, none_;     // bits
-  uint64_t kept_yes_ = 0, kept_no_ = 0;  // combinations that the selection keeps
-  std::vector<unsigned> first_none_;     // of those, the first without a value
+  // Bits by combination; none_ stays empty while every combination has a value.
+  std::vector<uint64_t> yes_, none_;
+  // Numbers of combinations that the selection keeps.
+  uint64_t kept_yes_ = 0, kept_no_ = 0;
+  // The first of these without a value.
+  std::vector<unsigned> first_none_;
   mutable Assignment at_;
 };
 
-/// More points than this are refused everywhere: looking at each would take minutes.
+/// The largest number of points of a study (E0404). Visiting each of them already takes minutes.
 inline constexpr uint64_t kMaxPoints = 100'000'000;
 
-/// So many combinations of levels all rules of a study may look at, so that compiling them takes seconds at most.
+/// The largest number of combinations at which all rules of a study may be evaluated to fill their tables, so
+/// that compiling takes seconds at most.
 inline constexpr uint64_t kMaxRuleWork = uint64_t{1} << 25;
 
-/// Why a combination of levels is no point.
+/// The reason why a combination of levels is no point.
 struct Obstacle {
   enum class Kind {
-    LeftOut,   // the selection keeps this level of `factor` out
-    Inactive,  // `factor` is not active there, and has a level
-    Unchosen,  // `factor` is active there, and has none
-    Rule       // `rule` (an index into Study::rules) removes it
+    /// The selection does not keep this level of `factor`.
+    LeftOut,
+    /// `factor` is not active there, but has a level.
+    Inactive,
+    /// `factor` is active there, but has no level.
+    Unchosen,
+    /// The rule `rule`, an index into Study::rules, removes it.
+    Rule
   } kind = Kind::Rule;
   unsigned factor = 0;
   unsigned rule = 0;
@@ -147,58 +179,70 @@ struct Obstacle {
   auto operator<=>(const Obstacle&) const = default;
 };
 
-/// The points of a selected study: those of the product at which all rules hold that do not ask about the system. A
-/// factor that is not active at a point has no level there, so it multiplies nothing. Compiled once; then the
-/// questions are table lookups, and no point is kept in memory. The selection must outlive it. Not for several threads.
+/// The points of a selected study: the combinations at which all rules hold that do not ask about the system.
+/// Compiled once; then questions are table look-ups, and no point is kept in memory. The selection must outlive
+/// it. Not thread-safe.
 class Space {
  public:
-  /// Null after reporting a rule or a `when` that has no value where the selection keeps its levels (E0210, E0211,
-  /// E0223), whatever other rules exclude.
+  /// Compiles activities, `when`s and rules. Null after reporting one that has no value at a combination that
+  /// the selection keeps (E0210, E0211, E0223), even if another rule excludes that combination; or rules that
+  /// are too large.
   static std::unique_ptr<Space> compile(const select::Selected& selected, diag::Emitter& emitter);
 
   const select::Selected& selected() const { return selected_; }
   const check::Study& study() const { return *selected_.study; }
+  /// The number of factors, which is the length of Levels.
   size_t width() const { return study().factors.size(); }
-  /// The factors as they are walked: as declared, but each after those that its activity reads.
+  /// The factors in walking order: as declared, but each after those that its activity reads.
   const std::vector<unsigned>& order() const { return order_; }
 
   bool kept(unsigned factor, unsigned level) const { return kept_[factor][level]; }
-  /// Whether a factor varies at a (partial) point; what its activity reads must be chosen.
+  /// Whether a factor varies at a (partial) point. The factors that its activity reads must be chosen.
   bool active(unsigned factor, Levels levels) const { return !activity_[factor] || activity_[factor]->holds(levels); }
+  /// The condition under which a factor is active; null: everywhere.
   const Condition* activity(unsigned factor) const { return activity_[factor].get(); }
-  /// Where the workload has a parameter; null: everywhere.
+  /// The condition under which the workload has a parameter; null: everywhere.
   const Condition* when(unsigned parameter) const { return when_[parameter].get(); }
-  /// The workload that runs there, as an index into Study::uses.
+  /// The workload that runs there, as an index into Study::uses. A study with several workloads has them as
+  /// factor 0.
   unsigned use(Levels levels) const { return study().hasWorkloadFactor() ? levels[0] : 0; }
 
-  /// The rules that define the points, as indices into Study::rules, with their conditions.
+  /// A rule that takes part, with its condition.
   struct Rule {
     unsigned index = 0;
     std::unique_ptr<Condition> condition;
-    bool wanted = true;  // of the condition
+    /// The answer that keeps a point: Yes for `require`, No for `exclude`. A point without an answer is not
+    /// kept.
+    bool wanted = true;
     bool holds(Levels levels) const {
       return condition->at(levels) == (wanted ? Condition::Answer::Yes : Condition::Answer::No);
     }
   };
+  /// All rules that do not ask about the system, in declared order.
   const std::vector<Rule>& rules() const { return rules_; }
 
-  /// Whether these levels are a point.
+  /// Whether these levels, of all factors, are a point.
   bool contains(Levels levels) const;
-  /// Why they are not; nothing if they are. The first rule in declared order is named.
+  /// The reason why they are no point; nothing if they are one. Activity comes first, then the first rule in
+  /// declared order, then the selection.
   std::optional<Obstacle> whyNot(Levels levels) const;
 
-  /// Calls `visit` for each point in order, never one that a rule excludes: a rule is asked as soon as its factors are
-  /// chosen. Stops where `visit` says false.
+  /// Done: all points were visited. Stopped: `visit` returned false. TooMany: more than a limit. Failed: some
+  /// condition has no value (reportFailure).
   enum class End { Done, Stopped, TooMany, Failed };
+  /// Calls `visit` for each point, in walking order, until it returns false. A rule is asked as soon as its
+  /// factors are chosen, so excluded combinations are mostly not even enumerated.
   End forEach(llvm::function_ref<bool(Levels)> visit) const;
-  /// After Failed: reports the rule or `when` that has no value (one too large to be looked at beforehand).
+  /// After Failed: reports the condition without a value. Only conditions that are not tabulated fail during a
+  /// walk.
   void reportFailure(diag::Emitter& emitter) const;
 
-  /// The values of a parameter at the levels of the factor that varies it, in order; none where nothing does.
+  /// The values of a parameter at the levels of the factor that varies it, in declared order; empty if none
+  /// does.
   std::vector<const check::Value*> varied(unsigned parameter) const;
 
-  /// What a formula depends on: parameters (ascending, with those that their `when`s read) and factors (through
-  /// activity too, in walking order).
+  /// The dependencies of a formula. `parameters`: ascending, with those that their `when`s read; they must be
+  /// settled. `factors`: in walking order, also those that only decide activity; they must be chosen.
   struct Reads {
     std::vector<unsigned> parameters, factors;
   };
@@ -207,51 +251,68 @@ class Space {
  private:
   friend struct Walker;
   explicit Space(const select::Selected& selected);
-  /// Whether all rules look at no more than kMaxRuleWork combinations of levels; false after reporting the one that is
-  /// too much. It is asked before any is compiled.
+  /// Whether the rules' tables hold at most kMaxRuleWork combinations together; false after reporting the rule
+  /// that exceeds it. Asked before any is compiled.
   bool rulesAreFew(diag::Emitter& emitter) const;
 
   const select::Selected& selected_;
-  std::vector<unsigned> order_, position_;            // position_: by factor, its place in order_
-  std::vector<std::vector<bool>> kept_;               // by factor and level
-  std::vector<bool> differs_;                         // by parameter: its argument depends on the workload
-  std::vector<std::unique_ptr<Condition>> activity_;  // by factor; null: everywhere active
-  std::vector<std::unique_ptr<Condition>> when_;      // by parameter; null: everywhere active
+  // order_: the factors in walking order. position_: by factor its index in order_.
+  std::vector<unsigned> order_, position_;
+  std::vector<std::vector<bool>> kept_;  // by factor and level
+  // For each parameter: its value depends on which workload runs.
+  std::vector<bool> differs_;
+  // Indexed by factor and by parameter; null: active everywhere.
+  std::vector<std::unique_ptr<Condition>> activity_;
+  std::vector<std::unique_ptr<Condition>> when_;
   std::vector<Rule> rules_;
+  // The condition that had no value in the last walk, and the levels at which it was asked.
   mutable const Condition* failed_ = nullptr;
   mutable std::vector<unsigned> failed_at_;
 };
 
+/// Restrictions and limits of one walk.
 struct WalkOptions {
-  const std::vector<bool>* rules = nullptr;                    // of the study, which apply; null: all
-  const std::vector<std::vector<unsigned>>* levels = nullptr;  // by factor; null: what the selection keeps
-  std::optional<unsigned> present = {};                        // a factor that must be active
-  bool only_first = false;     // factors that no rule reads need not be tried one by one
-  bool count_removed = false;  // for each rule
+  /// The rules that apply, by index into Study::rules; null: all.
+  const std::vector<bool>* rules = nullptr;
+  /// The levels to walk, by factor; null: those that the selection keeps.
+  const std::vector<std::vector<unsigned>>* levels = nullptr;
+  /// Only visit points at which this factor is active.
+  std::optional<unsigned> present = {};
+  /// Only ask whether there is a point: tries one level of factors that no rule reads, and does not compute the
+  /// product.
+  bool only_first = false;
+  /// Count for each rule the points that it removes.
+  bool count_removed = false;
+  /// Limits; beyond them the walk ends with TooMany. A step is one partial point.
   uint64_t most_points = kMaxPoints;
   uint64_t most_steps = 4 * kMaxPoints;
 };
 
-/// What a rule leaves out.
+/// The combinations that one rule removes.
 struct Removed {
-  uint64_t count = 0;                           // the first violated rule counts
-  std::vector<std::vector<unsigned>> examples;  // the first few; kOpen where a factor was not looked at
+  /// Each removed combination counts for the first rule of the walk that it violates.
+  uint64_t count = 0;
+  /// The first few; kOpen for factors that were not chosen when the rule was asked.
+  std::vector<std::vector<unsigned>> examples;
 };
 
-/// What a walk over the points of a space found.
+/// The result of a walk over a space.
 struct Walk {
   Space::End end = Space::End::Done;
-  /// How many points the product has. This and Removed::count are exact, unless they do not fit or too many factors
-  /// depend on each other to count: then they are the largest number.
+  /// The number of combinations that activity allows, before rules. It and Removed::count are exact, unless
+  /// they exceed 64 bits or too many factors depend on each other to count: then they are the largest number.
   uint64_t product = 0;
-  std::vector<Removed> removed;  // by rule of the study; with `count_removed`
-  bool exhausted = false;        // TooMany: not the points were too many, but the combinations that rules had to judge
+  /// Indexed like Study::rules; filled with `count_removed`.
+  std::vector<Removed> removed;
+  /// The walk ended at `most_steps`: rules had to judge too many combinations, though the points may be few.
+  bool exhausted = false;
 };
-/// Calls `visit` for each point in order, until it says false.
+/// Visits each point in walking order until `visit` returns false.
 Walk walk(const Space& space, const WalkOptions& options, llvm::function_ref<bool(Levels)> visit);
 
-/// A smallest set of rules (indices) that together leave no point with the levels in `kept` (and with `present`
-/// active): none can be missed. Nothing if some point is left, or if it is too large to tell.
+/// A minimal set of rules (indices into Study::rules) that together leave no point with levels in `kept` (and
+/// with `present` active): without any one of them there would be points. Nothing if some point is left, or if
+/// telling would take too long.
 std::optional<std::vector<unsigned>> minimalConflict(const Space& space, const std::vector<std::vector<unsigned>>& kept,
                                                      std::optional<unsigned> present = std::nullopt);
 

@@ -1,3 +1,10 @@
+// Walks over the points: depth-first over the factors, in walking order, asking each rule at the depth at which
+// its last factor is chosen. So a product of 10^12 with tight rules costs what the rules leave. Branches that a
+// rule cuts are not visited but counted (Counter), so that points + removed = product holds exactly.
+//
+// If the product exceeds the limit, a first walk only counts points: it is much faster than visiting them, and
+// decides whether the study is refused.
+
 #include <algorithm>
 #include <set>
 #include <unordered_map>
@@ -7,11 +14,17 @@
 namespace expc::expand {
 namespace {
 
+// Limits of the search for conflicting rules, which walks once for each rule, and of counting: about a second
+// each.
 constexpr uint64_t kMaxConflictSteps = 200'000;
 constexpr uint64_t kMaxCountSteps = 50'000'000;
+// Remembered counts at one depth; then the memory is emptied.
 constexpr size_t kMaxKnown = 1 << 16;
+// Removed combinations that are shown for each rule.
 constexpr size_t kExamples = 3;
-constexpr uint64_t kSlowRule = 40;  // steps that a rule without a table takes as long as
+// Steps that evaluating a rule without a table counts for.
+constexpr uint64_t kSlowRule = 40;
+// Stands for "too many to count"; sums and products saturate at it.
 constexpr uint64_t kUncounted = ~uint64_t{0};
 
 uint64_t multiply(uint64_t a, uint64_t b) {
@@ -22,17 +35,26 @@ uint64_t add(uint64_t a, uint64_t b) { return a + b < a ? kUncounted : a + b; }
 
 }  // namespace
 
-/// How many points the product has, and how many a cut branch would have held.
+/// Counts the combinations of the remaining factors that activity allows, from any partial point: the size of
+/// the product, and of the branches that a rule cuts. If no remaining factor is conditional, the count is a
+/// product. Otherwise it depends on the levels that later activities read, and is remembered by these (dynamic
+/// programming).
 struct Counter {
   const Space& space;
   const std::vector<std::vector<unsigned>>& kept;
-  std::vector<uint64_t> plain = {};    // by depth: the product, where nothing from there on is conditional
-  std::vector<bool> conditional = {};  // by depth: something from there on is
-  std::vector<bool> controls = {};     // by depth: the activity of a later factor reads this one
-  std::vector<std::vector<unsigned>> relevant = {};  // by depth: earlier factors that the activity of later ones reads
-  std::vector<std::unordered_map<uint64_t, uint64_t>> known = {};  // by depth, by the levels of the relevant ones
+  /// For each depth: the product of the numbers of levels from there on, as if all factors were active.
+  std::vector<uint64_t> plain = {};
+  /// For each depth: whether some factor from there on has an activity.
+  std::vector<bool> conditional = {};
+  /// For each depth: whether the activity of a later factor reads this one; otherwise all its levels count alike.
+  std::vector<bool> controls = {};
+  /// For each depth: the earlier factors that activities from there on read. The count depends on their levels alone.
+  std::vector<std::vector<unsigned>> relevant = {};
+  /// For each depth: counts by keyOf(relevant factors).
+  std::vector<std::unordered_map<uint64_t, uint64_t>> known = {};
   uint64_t steps = 0;
 
+  /// Fills the tables from the last factor to the first, collecting what later activities read.
   void prepare() {
     const auto& order = space.order();
     const size_t width = order.size();
@@ -54,7 +76,8 @@ struct Counter {
     }
   }
 
-  /// Combinations of the factors from `depth` on (in walking order), given those before.
+  /// The number of combinations of the factors from `depth` on, given the levels of those before. `levels` is
+  /// left as it was.
   uint64_t rest(size_t depth, std::vector<unsigned>& levels) {
     if (!conditional[depth]) return plain[depth];
     const auto key = keyOf(space.study(), relevant[depth], levels);
@@ -66,6 +89,7 @@ struct Counter {
     return result;
   }
 
+  /// `rest` without its memory, for a depth with conditional factors.
   uint64_t count(size_t depth, std::vector<unsigned>& levels) {
     if (++steps > kMaxCountSteps) return kUncounted;
     unsigned factor = space.order()[depth];
@@ -87,16 +111,21 @@ struct Counter {
   }
 };
 
+/// One walk: its options, the point under way, and what was found.
 struct Walker {
   const Space& space;
   const WalkOptions& options;
   llvm::function_ref<bool(Levels)> visit;
   const std::vector<std::vector<unsigned>>& kept = options.levels ? *options.levels : space.selected().levels;
   std::vector<unsigned> levels = std::vector<unsigned>(space.width(), kOpen);
-  std::vector<std::vector<const Space::Rule*>> rules_at = {};  // by the number of factors that must be chosen
-  std::vector<bool> involved = {};                             // by factor: some rule or activity reads it
+  /// For each depth: the rules whose factors are all chosen once that many factors are.
+  std::vector<std::vector<const Space::Rule*>> rules_at = {};
+  /// For each factor: whether some rule or activity reads it.
+  std::vector<bool> involved = {};
   Counter counter{space, kept};
-  size_t last_ruled = 0;  // the number of factors after which no rule is asked
+  /// The depth after which no rule is asked; from there on points can be counted without being visited.
+  size_t last_ruled = 0;
+  /// Counts points without calling `visit` and without recording removed combinations.
   bool counting = false;
   uint64_t points = 0, steps = 0;
   Walk found = {};
@@ -117,7 +146,8 @@ struct Walker {
     for (unsigned factor = 0; factor < space.width(); ++factor)
       if (const Condition* activity = space.activity(factor)) involve(*activity);
     if (!options.only_first) found.product = counter.rest(0, levels);
-    // Visiting points takes many times as long as counting them.
+    // The product is only an upper bound of the points. Counting them is many times faster than visiting, so
+    // find out first whether they are too many.
     const bool perhaps_many = !options.only_first && found.product > options.most_points;
     found.end = perhaps_many ? counted(ruled) : Space::End::Done;
     if (found.end == Space::End::Done) found.end = enter(0);
@@ -125,7 +155,7 @@ struct Walker {
     return std::move(found);
   }
 
-  /// The end of a walk that visits nothing.
+  /// Counts points without visiting any; Done if they are few enough. Without rules the product is the count.
   Space::End counted(bool ruled) {
     if (!ruled) return Space::End::TooMany;
     counting = true;
@@ -136,6 +166,7 @@ struct Walker {
     return end;
   }
 
+  /// Marks the factors of a condition, and returns the depth at which all of them are chosen.
   size_t involve(const Condition& condition) {
     size_t depth = 0;
     for (unsigned factor : condition.factors()) {
@@ -145,7 +176,7 @@ struct Walker {
     return depth;
   }
 
-  /// The first `depth` factors are chosen.
+  /// Continues at a partial point of which the first `depth` factors are chosen.
   Space::End enter(size_t depth) {
     if (++steps > options.most_steps) return Space::End::TooMany;
     for (const Space::Rule* rule : rules_at[depth]) {
@@ -156,6 +187,7 @@ struct Walker {
       if (options.count_removed && !counting) remove(found.removed[rule->index], depth);
       return Space::End::Done;
     }
+    // No rule is left and no activity: the rest is a product.
     if (counting && depth >= last_ruled && !counter.conditional[depth]) {
       points = add(points, counter.plain[depth]);
       return points > options.most_points ? Space::End::TooMany : Space::End::Done;
@@ -165,6 +197,7 @@ struct Walker {
     return counting || visit(levels) ? Space::End::Done : Space::End::Stopped;
   }
 
+  /// Chooses each level of the factor at `depth`, or kAbsent if it is not active.
   Space::End descend(size_t depth) {
     unsigned factor = space.order()[depth];
     if (const Condition* activity = space.activity(factor)) {
@@ -182,18 +215,20 @@ struct Walker {
       levels[factor] = level;
       Space::End end = enter(depth + 1);
       if (end != Space::End::Done) return end;
-      // What nothing looks at cannot make the rest empty.
+      // No rule looks at this factor, so its other levels leave no point either.
       if (options.only_first && !involved[factor]) break;
     }
     levels[factor] = kOpen;
     return Space::End::Done;
   }
 
+  /// Adds the cut branch to the rule that cut it.
   void remove(Removed& removed, size_t depth) {
     removed.count = add(removed.count, counter.rest(depth, levels));
     if (removed.examples.size() < kExamples) removed.examples.push_back(levels);
   }
 
+  /// Remembers where a condition has no value, for Space::reportFailure.
   Space::End fail(const Condition& condition) {
     space.failed_ = &condition;
     space.failed_at_ = levels;
@@ -208,6 +243,8 @@ Walk walk(const Space& space, const WalkOptions& options, llvm::function_ref<boo
 std::optional<std::vector<unsigned>> minimalConflict(const Space& space, const std::vector<std::vector<unsigned>>& kept,
                                                      std::optional<unsigned> present) {
   std::vector<bool> rules(space.study().rules.size());
+  // Each question is a walk that stops at the first point. A walk that takes too long counts as "some point may
+  // be left".
   auto empty = [&] {
     const WalkOptions options{
         .rules = &rules, .levels = &kept, .present = present, .only_first = true, .most_steps = kMaxConflictSteps};
@@ -215,7 +252,8 @@ std::optional<std::vector<unsigned>> minimalConflict(const Space& space, const s
   };
   for (const Space::Rule& rule : space.rules()) rules[rule.index] = true;
   if (!empty()) return std::nullopt;
-  // Dropping from the end keeps the first of several equally good sets.
+  // Deletion filter: drop each rule that is not needed. From the end, so that of several minimal sets the one
+  // with the rules declared first is found.
   for (size_t i = rules.size(); i-- > 0;) {
     if (!rules[i]) continue;
     rules[i] = false;

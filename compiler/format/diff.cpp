@@ -1,3 +1,8 @@
+// Unified diffs by patience matching: lines that occur exactly once on both sides are anchors; the longest chain of
+// anchors in the same order stays, and the gaps between them are matched again in the same way. Anchoring on unique
+// lines keeps braces and empty lines of unrelated statements from being matched with each other, which makes the diff
+// of a reformatted study readable.
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,9 +15,10 @@ namespace expc::format {
 
 namespace {
 
+/// Lines that stay around a change in the output.
 constexpr size_t kContext = 3;
 
-using Lines = std::vector<std::string_view>;  // with their newlines
+using Lines = std::vector<std::string_view>;  // each with its newline, if it has one
 
 Lines linesOf(std::string_view text) {
   Lines lines;
@@ -29,9 +35,10 @@ struct Match {
   size_t before, after;
 };
 
-/// Of pairs in the order of `before`, the longest sequence in which `after` rises too.
+/// The longest subsequence of `pairs`, which are in the order of `before`, in which `after` rises too. Patience
+/// sorting: O(n log n).
 std::vector<Match> longestRising(const std::vector<Match>& pairs) {
-  std::vector<size_t> ends;  // for each length: the pair that ends such a sequence lowest
+  std::vector<size_t> ends;  // for each length, the pair that ends such a sequence with the smallest `after`
   std::vector<size_t> previous(pairs.size());
   for (size_t at = 0; at < pairs.size(); ++at) {
     const auto place = std::lower_bound(ends.begin(), ends.end(), pairs[at].after,
@@ -49,9 +56,12 @@ std::vector<Match> longestRising(const std::vector<Match>& pairs) {
   return out;
 }
 
-/// Lines that occur once on each side are pairs, or, where there are none, the first of a text with the first of it,
-/// and so on. Of these as many stay as stand in one order; what lies between them is matched in the same way.
+/// Appends to `out` the lines that stay between `begin` and `end`. Pairs are lines that occur once on each side. If
+/// there are none, the first occurrence of a text on one side is paired with the first on the other, the second with
+/// the second, and so on. The longest rising sequence of the pairs stays, and what lies between its members is matched
+/// in the same way.
 void match(const Lines& before, const Lines& after, Match begin, Match end, std::vector<Match>& out) {
+  // The occurrences of one text: their indices in `after`, and how many there are in `before`.
   struct Alike {
     std::vector<size_t> after;
     size_t before = 0;
@@ -76,16 +86,18 @@ void match(const Lines& before, const Lines& after, Match begin, Match end, std:
   match(before, after, begin, end, out);
 }
 
-/// A line of the diff: `-`, `+`, or a blank where it stays.
+/// A line of the diff: its sign is `-`, `+`, or a blank if it stays.
 struct Edit {
   char sign;
   std::string_view line;
 };
 
+/// All lines of both sides in the order of the diff.
 std::vector<Edit> edits(const Lines& before, const Lines& after) {
   std::vector<Edit> out;
   std::vector<Match> stay;
   match(before, after, {0, 0}, {before.size(), after.size()}, stay);
+  // A sentinel: it brings in the lines behind the last match.
   stay.push_back({before.size(), after.size()});
   size_t b = 0, a = 0;
   for (const Match& one : stay) {
@@ -98,7 +110,7 @@ std::vector<Edit> edits(const Lines& before, const Lines& after) {
   return out;
 }
 
-/// The numbers of a side's lines; one without lines is numbered by the line before it.
+/// The range of lines in a hunk's header. A side without lines is numbered by the line before it, as `patch` expects.
 std::string side(size_t begin, size_t count) {
   return count == 1 ? fmt::format("{}", begin + 1) : fmt::format("{},{}", count == 0 ? begin : begin + 1, count);
 }
@@ -109,13 +121,14 @@ std::string unifiedDiff(std::string_view name, std::string_view before, std::str
   if (before == after) return "";
   const std::vector<Edit> all = edits(linesOf(before), linesOf(after));
   std::string out = fmt::format("--- {}\n+++ {}\n", name, name);
-  size_t b = 0, a = 0;  // lines of each side before `at`
+  size_t b = 0, a = 0;  // lines of each side in front of `at`
   for (size_t at = 0; at < all.size();) {
     const auto changed = [&](size_t edit) { return edit < all.size() && all[edit].sign != ' '; };
     size_t first = at;
     while (first < all.size() && !changed(first)) ++first;
     if (first == all.size()) break;
-    size_t last = first;  // changes whose context meets share a hunk
+    // Changes share a hunk if their context would touch.
+    size_t last = first;
     for (size_t next = first; next <= last + 2 * kContext + 1; ++next)
       if (changed(next)) last = next;
     const size_t begin = first - std::min(first - at, kContext);

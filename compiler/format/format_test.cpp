@@ -20,7 +20,7 @@ std::string formatted(const std::string& text) {
   return *out;
 }
 
-/// What `text` becomes, as it also stays.
+/// Checks that `text` is formatted as `expected`, and that `expected` stays as it is.
 void becomes(const std::string& text, const std::string& expected) {
   CHECK(formatted(text) == expected);
   CHECK(formatted(expected) == expected);
@@ -177,7 +177,7 @@ TEST_CASE("long statements are broken before clauses, 'and' and 'or'") {
           inStudy("  measure " + a + ", " + b + ",\n      " + letters(10) + ", c\n"));
   becomes("let a = " + a + " + f(" + b + ") * 2 - g(" + letters(10) + ") + 1",
           "let a = " + a + " + f(" + b + ") * 2\n    - g(" + letters(10) + ") + 1\n");
-  // What cannot be broken stays long.
+  // A line without a place to break stays long.
   stays("let a = \"" + letters(200) + "\"\n");
 }
 

@@ -1,3 +1,10 @@
+// Columns: where they begin in each kind of statement, how neighbours are aligned, and the printing of the finished
+// lines.
+//
+// Alignment works on runs: lines that follow each other without an empty line, with the same indentation and the same
+// `alike`. Column by column from the left, each cell is moved to the right until all cells of the run with the same
+// column number begin at one place. The table kShapes says where columns begin.
+
 #include <algorithm>
 #include <map>
 
@@ -10,17 +17,19 @@ using parse::Token;
 
 namespace {
 
-/// Where cell `cell` would end if nothing more were aligned.
+/// The width of a line up to the end of cell `cell`.
 unsigned endOf(const Line& line, size_t cell) {
   unsigned end = line.indent;
   for (size_t at = 0; at <= cell; ++at) end += line.cells[at].gap + widthOf(line.cells[at].text);
   return end;
 }
 
-/// Aligns cell `cell` of the lines, which all have it. The widest are left out as long as another would get too long.
+/// Aligns cell `cell` of the lines, all of which have it. While a line would become too long, the lines that reach
+/// furthest right are left out, since they are the reason.
 void alignCell(std::vector<Line*> lines, size_t cell) {
   while (lines.size() > 1) {
     const auto start = [&](const Line* line) { return endOf(*line, cell - 1) + line->cells[cell].gap; };
+    // Repeat until the rest fits: align to the widest line, or leave that one out.
     const auto widest =
         *std::max_element(lines.begin(), lines.end(), [&](Line* a, Line* b) { return start(a) < start(b); });
     const unsigned column = start(widest);
@@ -34,18 +43,20 @@ void alignCell(std::vector<Line*> lines, size_t cell) {
   }
 }
 
+/// Aligns all cells of a run of lines [first, last).
 void alignRun(Line* first, Line* last) {
   size_t cells = 0;
   for (Line* line = first; line != last; ++line) cells = std::max(cells, line->cells.size());
   for (size_t cell = 1; cell < cells; ++cell) {
-    std::map<unsigned, std::vector<Line*>> members;  // by column
+    // Cells at the same place but of different columns, such as a table's `by` and a plot's `over`, are aligned apart.
+    std::map<unsigned, std::vector<Line*>> members;
     for (Line* line = first; line != last; ++line)
       if (cell < line->cells.size()) members[line->cells[cell].column].push_back(line);
     for (auto& [column, lines] : members) alignCell(std::move(lines), cell);
   }
 }
 
-/// Where the comments of the run that begins with `first` start: two blanks after the widest of its lines.
+/// The column at which the comments of the run that begins with `first` start: two blanks behind its widest line.
 unsigned commentColumn(const std::vector<Line>& lines, size_t first) {
   unsigned column = 0;
   for (size_t at = first; at < lines.size(); ++at) {
@@ -56,20 +67,21 @@ unsigned commentColumn(const std::vector<Line>& lines, size_t first) {
   return column;
 }
 
-// The columns of one kind of line; the numbers only tell them apart.
+// Numbers of columns; they only tell columns of one kind of line apart.
 enum Column : unsigned { kMain, kClause, kTableBy, kPlotOver, kPlotBy };
 
-/// A column begins at one of two tokens past the last column, or behind it.
+/// Where a column begins: at the first of one or two tokens behind the previous column, or right behind that token.
 struct Stop {
   Token token = Token::EndOfFile, other = Token::EndOfFile;
   unsigned column = kMain;
-  bool behind = false;
+  bool behind = false;  // the column begins behind the token
 };
 
-/// The columns of statements that begin with a word; only those in which the first is found are aligned.
+/// The columns of statements that begin with one word. A statement without the first stop is not aligned at all; later
+/// ones may be missing.
 struct Shape {
-  Token head;
-  Token alike;
+  Token head;   // the first token of the statements
+  Token alike;  // statements with the same token are aligned with each other
   Stop stops[3];
 };
 
@@ -88,7 +100,7 @@ constexpr Shape kShapes[] = {
     {Token::Exclude, Token::Require, {kBehindColon}},
     {Token::Factor, Token::Factor, {kIn, kBaselineOrWhen, kBaselineOrWhen}},
     {Token::Compare, Token::Compare, {kAssign, {.token = Token::Over, .column = kClause}}},
-    {Token::Control, Token::Compare, {kAssign}},  // as long a word: they line up as one table
+    {Token::Control, Token::Compare, {kAssign}},  // `control` is as long as `compare`, so they line up as one table
     {Token::Criterion, Token::Criterion, {kBehindColon}},
     {Token::Table, Token::Table, {{.token = Token::Table, .behind = true}, {.token = Token::By, .column = kTableBy}}},
     {Token::Plot,
@@ -99,7 +111,7 @@ constexpr Shape kShapes[] = {
     {Token::Only, Token::Only, {kIn}},
 };
 
-/// The first of a stop's tokens from `at` on, outside of brackets.
+/// The first of a stop's tokens from `at` on, outside of brackets; the end of the statement if there is none.
 uint32_t find(const File& file, const Statement& statement, uint32_t at, const Stop& stop) {
   for (; at < statement.end; ++at) {
     const Piece& piece = file.pieces[at];
@@ -109,6 +121,7 @@ uint32_t find(const File& file, const Statement& statement, uint32_t at, const S
   return at;
 }
 
+/// The columns of a statement by its shape.
 Columns ofShape(const File& file, const Statement& statement, const Shape& shape) {
   Columns out{shape.alike, {}};
   uint32_t from = statement.begin;
@@ -125,7 +138,7 @@ Columns ofShape(const File& file, const Statement& statement, const Shape& shape
   return out;
 }
 
-/// `name = value`, `name value`, by what follows the dotted name.
+/// The columns of `name = value` or, in designs, `name value`, by what follows the dotted name.
 Columns ofPair(const File& file, const Statement& statement) {
   uint32_t next = statement.begin + 1;
   while (next + 1 < statement.end && file.pieces[next].token == Token::Dot) next += 2;
@@ -135,7 +148,7 @@ Columns ofPair(const File& file, const Statement& statement) {
   return {Token::Number, {{statement.begin + 1, kMain}}};
 }
 
-/// `timed { repeat 10  steps 5 }`: its settings.
+/// The columns of `timed { repeat 10  steps 5 }`: each of its settings.
 Columns ofKind(const Statement& statement) {
   if (statement.body->rule != Rule::KindBody || statement.body->statements.empty()) return {};
   Columns out{Token::LeftBrace, {{statement.begin + 1, kMain}}};
@@ -150,6 +163,7 @@ unsigned Line::width() const { return cells.empty() ? indent : endOf(*this, cell
 
 void alignColumns(std::vector<Line>& lines) {
   for (size_t first = 0; first < lines.size();) {
+    // [first, last) is a run.
     size_t last = first + 1;
     if (lines[first].alike != parse::Token::EndOfFile)
       while (last < lines.size() && lines[last].alike == lines[first].alike &&
@@ -162,7 +176,7 @@ void alignColumns(std::vector<Line>& lines) {
 
 std::string print(const std::vector<Line>& lines) {
   std::string out;
-  unsigned column = 0;  // of the comments of this run, 0 outside one
+  unsigned column = 0;  // where comments of the current run begin; 0 outside of one
   for (size_t at = 0; at < lines.size(); ++at) {
     const Line& line = lines[at];
     if (line.blank_before && at > 0) out += '\n';
@@ -185,6 +199,7 @@ std::string print(const std::vector<Line>& lines) {
 Columns columnsOf(const File& file, const Statement& statement) {
   if (statement.body) return ofKind(statement);
   const Token head = file.pieces[statement.begin].token;
+  // `table = 3` in a preset assigns to a parameter that is called like a head word.
   const bool assigns = parse::isWord(head) && file.pieces[statement.begin + 1].token == Token::Assign;
   const auto* shape = std::ranges::find(kShapes, head, &Shape::head);
   // A preset's argument, whatever its name is.

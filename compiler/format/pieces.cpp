@@ -1,3 +1,9 @@
+// Takes a file apart: walks the concrete tree from left to right and makes a Piece of each token. Comments and line
+// breaks are no part of the tree, so they are read from the text between two tokens. A comment on the line of the token
+// before belongs to that token, all others to the token behind.
+//
+// The second half of the file holds the rules for blanks between two tokens on one line.
+
 #include "compiler/format/pieces.h"
 
 #include <algorithm>
@@ -14,7 +20,8 @@ using parse::Token;
 
 namespace {
 
-/// Counts the line breaks at the front of `gap` (\n, \r\n or \r) and takes them and the blanks off.
+/// Removes blanks and line ends (\n, \r\n or \r) from the front of `gap`, up to a comment, and returns the number of
+/// line ends.
 unsigned takeBlanks(std::string_view& gap) {
   unsigned breaks = 0;
   while (!gap.empty() && !gap.starts_with("//")) {
@@ -25,6 +32,7 @@ unsigned takeBlanks(std::string_view& gap) {
   return breaks;
 }
 
+/// Removes a comment from the front of `gap`, without its line end, and returns it without blanks at its end.
 std::string_view takeComment(std::string_view& gap) {
   const size_t end = std::min(gap.find_first_of("\r\n"), gap.size());
   std::string_view text = gap.substr(0, end);
@@ -33,6 +41,7 @@ std::string_view takeComment(std::string_view& gap) {
   return text;
 }
 
+/// Fills a File from the tree.
 class Reader {
  public:
   Reader(std::string_view text, const parse::Tree& tree, File& file) : text_(text), tree_(tree), file_(file) {}
@@ -40,6 +49,7 @@ class Reader {
   void read() {
     visit(0, file_.top);
     if (file_.pieces.empty() || file_.pieces.back().token != Token::EndOfFile) {
+      // Later stages need the end of the file as a piece: the last comments stand in front of it.
       Piece end;
       addPiece(end, static_cast<uint32_t>(text_.size()), static_cast<uint32_t>(text_.size()));
     }
@@ -47,12 +57,13 @@ class Reader {
   }
 
  private:
-  /// Reads what is below a node; statements go to `block`.
+  /// Reads everything below a node; statements are added to `block`.
   void visit(uint32_t at, Block& block) {
     const Node& node = tree_.nodes[at];
     for (uint32_t child = node.child; child != kNone; child = tree_.nodes[child].next) visitChild(child, node, block);
   }
 
+  /// Reads one child: a token, a statement, or a rule whose statements belong to the same block.
   void visitChild(uint32_t at, const Node& parent, Block& block) {
     const Node& node = tree_.nodes[at];
     if (node.is_token) return addToken(node, parent.rule);
@@ -60,6 +71,7 @@ class Reader {
     Statement statement;
     statement.begin = next();
     statement.rule = block.rule;
+    // A statement may hold a block with statements of its own; afterwards its own head is current again.
     const Token outer = head_;
     head_ = Token::EndOfFile;
     visitStatement(at, statement);
@@ -68,6 +80,7 @@ class Reader {
     block.statements.push_back(std::move(statement));
   }
 
+  /// Reads everything below a statement, including its body.
   void visitStatement(uint32_t at, Statement& statement) {
     for (uint32_t child = tree_.nodes[at].child; child != kNone; child = tree_.nodes[child].next) {
       const Node& node = tree_.nodes[child];
@@ -98,9 +111,11 @@ class Reader {
     addPiece(piece, node.begin, node.end);
   }
 
-  /// Adds a token with what stands between it and the one before.
+  /// Adds a token, with the comments and line breaks between it and the one before.
   void addPiece(Piece piece, uint32_t begin, uint32_t end) {
+    // The end of the file stands behind everything, the last comments and blanks included.
     if (piece.token == Token::EndOfFile) begin = end = static_cast<uint32_t>(text_.size());
+    // Text between two tokens is white space and comments, and at the front of the file a byte order mark.
     std::string_view gap = text_.substr(at_, begin - at_);
     if (at_ == 0 && gap.starts_with("\xEF\xBB\xBF")) gap.remove_prefix(3);
     unsigned breaks = takeBlanks(gap);
@@ -120,6 +135,7 @@ class Reader {
     file_.pieces.push_back(std::move(piece));
   }
 
+  /// Fills Piece::partner. Brackets match, since the parser accepted the file.
   void matchBrackets() {
     std::vector<uint32_t> open;
     for (uint32_t at = 0; at < file_.pieces.size(); ++at) {
@@ -137,27 +153,28 @@ class Reader {
   std::string_view text_;
   const parse::Tree& tree_;
   File& file_;
-  uint32_t at_ = 0;                // the end of the last token
-  Token head_ = Token::EndOfFile;  // of the statement that is being read; none before its first token
+  uint32_t at_ = 0;                // offset behind the last token
+  Token head_ = Token::EndOfFile;  // head of the statement that is being read; EndOfFile before its first token
 };
 
+/// Whether a bracket belongs to the name before it, as in `f(x)`, and not to an operand of its own, as in `in (1, 2)`.
 bool isCall(const Piece& left, const Piece& paren) {
   if (paren.rule == Rule::Arguments) return true;
   return parse::isWord(left.token) && !left.begins_statement && paren.rule != Rule::Group;
 }
 
-/// A name and its colon: `criterion fits:`, `forall gpus:`, but `param gpus : int`.
+/// Whether a colon stands close to the name before it: `criterion fits:`, `forall gpus:`, but `param gpus : int`.
 bool isLabel(const Piece& colon) {
   return colon.head == Token::Criterion || colon.head == Token::Require || colon.head == Token::Exclude;
 }
 
-/// Signs that stand close to what follows: `-x`, `by *2`.
+/// Whether a sign stands close to what follows: `-x`, `by *2`.
 bool isPrefix(const Piece& piece) {
   if (piece.token == Token::Minus) return piece.rule == Rule::Unary;
   return piece.token == Token::Star && (piece.rule == Rule::RangeTail || piece.rule == Rule::Refinement);
 }
 
-/// Whether what follows `..` is the end of the range rather than what comes after an open one (`1.. = 64`).
+/// Whether a piece behind `..` is the end of the range; an open range is followed by something else (`1.. = 64`).
 bool beginsOperand(const Piece& piece) {
   return piece.token == Token::Number || piece.token == Token::String || piece.token == Token::LeftParen ||
          piece.token == Token::Minus || piece.token == Token::True || piece.token == Token::False ||
@@ -201,6 +218,7 @@ bool beginsClause(const Piece& piece) {
 }
 
 unsigned blanksBetween(const Piece& left, const Piece& right) {
+  // The order matters: the rules for statements and braces come before the ones for single signs.
   if (right.begins_statement) return left.brace_of_block && left.opens() ? 1 : 2;
   if (left.token == Token::LeftBrace || right.token == Token::RightBrace || right.token == Token::LeftBrace)
     return left.token == Token::LeftParen || left.token == Token::LeftBracket ? 0 : 1;

@@ -1,3 +1,7 @@
+// The tables. Each row of kWords is {text, role, documentation, snippet, blocks, type}; the texts are shown to
+// users as they stand. Roles must stay contiguous: `words(Role)` finds them by binary search. Properties of
+// GPUs are per device, those of hosts per node.
+
 #include "compiler/language/words.h"
 
 #include <algorithm>
@@ -7,7 +11,10 @@ namespace {
 
 using enum Role;
 
+// Ordered by role (the order of the enumeration); the order inside a role is that of messages, and for some
+// roles that of an enumeration in the checker (indexOf).
 constexpr Word kWords[] = {
+    // Statements, in the order in which a message lists those of a block.
     {"import", Head, "Brings in a module: `import std.image`, `import \"shared/jobs.exp\" as jobs`.", "import $0",
      File},
     {"unit", Head, "A unit of one's own: alone a new one, whose name is a type too, or that many of another.",
@@ -72,6 +79,7 @@ constexpr Word kWords[] = {
      File | Study},
     {"study", Head, "A grid of points, how they are measured, and what would count as success.",
      "study ${1:name} {\n  $0\n}", File},
+    // Words that continue a statement.
     {"baseline", Clause, "The level that comparisons take as the other side."},
     {"because", Clause, "The reason, shown with every point that the rule removes.", "because \"$0\""},
     {"by", Clause, "The step of a range (`by 2`, `by *2`), or the factors of a table."},
@@ -105,15 +113,18 @@ constexpr Word kWords[] = {
      "All parameters that no other argument of a command holds: `options`, `options \"--{name}={value}\"`."},
     {"copy", Clause, "After `inputs`: a copy stands in each trial's folder, which the trial may change."},
     {"timeout", Clause, "After how long a trial is given up."},
+    // Words of expressions.
     {"and", Operator, "Both hold."},
     {"or", Operator, "One of them holds."},
     {"not", Operator, "It does not hold."},
     {"true", Operator, "A bool."},
     {"false", Operator, "A bool."},
+    // Values that one place accepts.
     {"previous", Value, "After `against`: the level before."},
     {"feasible", Value, "After `where`: leaves out points that are expected to run out of memory."},
     {"blocks", Value, "Each block runs every point once, in a fresh order."},
     {"full", Value, "The design that measures every point of the grid."},
+    // Functions of `compare`, in the order of check::Comparison::Function.
     {"speedup", Comparison,
      "`speedup(metric)`: above 1x is better. Baseline / treated where lower is better, else treated / baseline.",
      "speedup($0)"},
@@ -124,11 +135,13 @@ constexpr Word kWords[] = {
      "second part out.",
      "efficiency($0)"},
     {"max_gap", Comparison, "`max_gap(series)`: the largest distance between two series.", "max_gap($0)"},
+    // Functions of any expression.
     {"choose", Choice,
      "`choose(condition, value, …, otherwise)`: the value after the first condition that holds, else the last one.",
      "choose($1, $2, $0)"},
     {"max", Choice, "`max(a, b, …)`: the largest of two or more numbers of one unit.", "max($0)"},
     {"min", Choice, "`min(a, b, …)`: the smallest of two or more numbers of one unit.", "min($0)"},
+    // Functions of one place.
     {"epochs_to", Function, "`epochs_to(series >= 97%)`: after how many epochs a series gets there.", "epochs_to($0)"},
     {"half_width", Function, "`half_width(comparison)`: half the width of its confidence interval.", "half_width($0)"},
     {"config", Function,
@@ -141,6 +154,7 @@ constexpr Word kWords[] = {
     {"same", Function, "`same(\"out.txt\", \"golden.txt\")`, behind `expect`: two files hold the same bytes.",
      "same(\"$1\", \"$0\")"},
     {"column", Function, "`column(name)`: the number in that column of the CSV file.", "column($0)"},
+    // Types. Enumerations and own units of a file are types too.
     {"bool", Type, "`true` or `false`."},
     {"int", Type, "A whole number."},
     {"float", Type, "A number; literals are exact."},
@@ -158,6 +172,7 @@ constexpr Word kWords[] = {
     {"Ratio", Type, "How many times: `1.2x`."},
     {"Share", Type, "A part of a whole: `95%`."},
     {"Series", Type, "A plain number for each epoch or logged step."},
+    // Words behind a metric's type.
     {"lower", Trait, "Lower values are better."},
     {"higher", Trait, "Higher values are better."},
     {"timed", Trait, "Measured in timed trials, which run a stated number of steps."},
@@ -165,12 +180,14 @@ constexpr Word kWords[] = {
     {"profile", Trait, "Measured in profiled trials, which are never timed."},
     {"exact", Trait, "Bytes and counts: compared as they are."},
     {"series", Trait, "A value for each epoch or logged step."},
+    // Kinds of trial, in the order of plan::TrialKind.
     {"timed", Kind, "Trials that run a stated number of steps against the clock.",
      "timed { repeat ${1:10}  steps ${2:300}  warmup ${3:30} }"},
     {"quality", Kind, "Trials that train whole epochs and are judged by their result.",
      "quality { repeat ${1:3}  epochs ${2:20} }"},
     {"profile", Kind, "Trials that are profiled; their times count for nothing else.",
      "profile { repeat ${1:1}  steps ${2:20} }"},
+    // Settings of a design, and of its kinds of trial.
     {"order", Setting, "`order blocks`: each block runs every point once, in a fresh order.", "order blocks", Design},
     {"seed", Setting, "What the order of the trials and their data are drawn from.", "seed ${1:7}", Design},
     {"budget", Setting, "The most time that the plan may take.", "budget ${1:24h}", Design},
@@ -196,6 +213,7 @@ constexpr Word kWords[] = {
     {"epochs", Setting, "Epochs that a quality trial trains; of other trials passes over the data, instead of steps.",
      "epochs ${1:20}", Design | Stepped | Whole},
     {"timeout", Setting, "After how long one trial is given up.", "timeout ${1:2h}", Design | Stepped | Whole},
+    // Readers of a command's output.
     {"regex", Source, "`regex(\"step ([0-9.]+) ms\", unit = 1ms)`: the first group in what the command prints.",
      "regex(\"$1\", unit = ${0:1ms})"},
     {"json", Source, "`json(\"out.json\", \"/api/launch\", unit = 1us)`: a value in a JSON file, by its pointer.",
@@ -203,20 +221,25 @@ constexpr Word kWords[] = {
     {"csv", Source, "`csv(\"log.csv\", column = \"loss\")`: a column of a CSV file.", "csv(\"$1\", column = \"$0\")"},
     {"stdout", Source, "The number on the last line of standard output."},
     {"size", Source, "`size(\"out.xz\")`: the bytes of a file, or of all below a folder.", "size(\"$0\")"},
+    // Reductions of several numbers to one, in the order of plan::CommandMetric::Take.
     {"last", Taken, "`last(…)`: the last of several numbers; so it is without a word.", "last($0)"},
     {"median", Taken, "`median(regex(…))`: one number of several.", "median($0)"},
     {"mean", Taken, "`mean(…)`: one number of several.", "mean($0)"},
     {"sum", Taken, "`sum(…)`: one number of several.", "sum($0)"},
     {"min", Taken, "`min(…)`: the smallest of several numbers.", "min($0)"},
     {"max", Taken, "`max(…)`: the largest of several numbers.", "max($0)"},
+    // The second argument of `efficiency`.
     {"strong", Scaling, "More devices for one job: the rate should grow with them."},
     {"weak", Scaling, "A job that grows with the devices: the rate should grow with them, relative to it."},
+    // Axes of a series.
     {"epoch", Place, "The places of a series, from 1: `plot loss over epoch by method` draws curves."},
     {"step", Place, "The same, where a series has a value for each logged step."},
+    // Descriptions of metrics, in the order of plan::Table::Shows.
     {"effects", Description, "`table effects of metric`: what each factor does to it, and its share of the variation."},
     {"ranking", Description, "`table ranking of metric`: the points in its order, with ties.", "ranking of $0"},
     {"front", Description, "`table front of metric, other`: the points that no other beats in both.",
      "front of ${1:metric}, $0"},
+    // Properties of a system. Devices of a node are alike, so one value describes each of them.
     {"gpus", Property, "devices of a node; on a machine without GPUs its slots of cores", "", None, "int"},
     {"gpu.present", Property, "whether the devices are GPUs; where one of their properties is given they are", "", None,
      "bool"},
@@ -236,6 +259,8 @@ constexpr Word kWords[] = {
     {"memory", Property, "memory of a node", "", None, "Bytes"},
 };
 
+// Sorted by type. Every type's base unit has the factor 1: seconds, bytes, joules, watts, FLOP, and so on. `%`
+// is 1/100 of a Share; binary prefixes (KiB) and decimal ones (kB) differ.
 constexpr Unit kUnits[] = {
     {"ns", "Time", 1, 1'000'000'000},
     {"us", "Time", 1, 1'000'000},
@@ -269,6 +294,7 @@ constexpr Unit kUnits[] = {
     {"%", "Share", 1, 100},
 };
 
+/// Whether a name without context may mean a word of this role.
 bool standsAlone(Role role) { return role != Role::Property && role != Role::Scaling && role != Role::Place; }
 
 }  // namespace

@@ -1,7 +1,11 @@
 #pragma once
 
-// The one table of the language's words. The grammar's reserved words, the checker's functions, kinds, settings and
-// properties, hovers, proposals, the colours of an editor and the reference are held to it by tests or read it.
+// The one table of the language's words and units. The parser, the checker, hovers and completion read it; the
+// lexer's words, the colours of an editor and the reference are compared with it by tests. A new word is one
+// row in words.cpp.
+//
+// A word may occur under several roles (`series` is a trait, `min` both a choice and a reading), so a look-up
+// names the role.
 
 #include <cstdint>
 #include <span>
@@ -11,28 +15,29 @@
 
 namespace expc::language {
 
-/// What a word is. Words of one role stand together, in the order in which messages list them.
+/// The grammatical part that a word plays. Words of one role stand together in the table, in the order in which
+/// messages list them.
 enum class Role : uint8_t {
   Head,         // begins a statement: `factor`
-  Clause,       // goes on with one: `baseline`
-  Operator,     // stands in an expression: `and`, `true`
-  Value,        // stands for a value in one place: `previous`
-  Comparison,   // a function behind `compare NAME =`
-  Choice,       // a function of any expression: `choose`
-  Function,     // a function of one place: `epochs_to`, `column`
-  Type,         // `int`, `Time`
+  Clause,       // continues a statement: `baseline`
+  Operator,     // part of an expression: `and`, `true`
+  Value,        // a fixed value that one place accepts: `previous`
+  Comparison,   // a function after `compare NAME =`: `speedup`
+  Choice,       // a function that any expression may call: `choose`
+  Function,     // a function that one place accepts: `epochs_to`, `column`
+  Type,         // a type: `int`, `Time`
   Trait,        // follows a metric's type: `lower`
-  Kind,         // of trials: `timed`
-  Setting,      // of a design
-  Source,       // a function behind `from`
-  Taken,        // a function behind `from` that makes one number of several
-  Scaling,      // what `efficiency` holds constant
-  Place,        // what a series runs over, in a plot
-  Description,  // what a table says of metrics, before `of`
-  Property,     // of a system
+  Kind,         // a kind of trial: `timed`
+  Setting,      // a setting of a design: `repeat`
+  Source,       // a function after `from` that reads a command's output: `regex`
+  Taken,        // a function after `from` that reduces several numbers to one: `median`
+  Scaling,      // the quantity that `efficiency` holds constant: `strong`
+  Place,        // the axis of a series in a plot: `epoch`
+  Description,  // a kind of table, before `of`: `effects`
+  Property,     // a property of a system: `gpu.memory`
 };
 
-/// Blocks, as a set. A head begins a statement there; a setting belongs there.
+/// Blocks of the language, as a bit set: where a head may begin a statement, and where a setting belongs.
 enum Block : uint8_t {
   None = 0,
   File = 1,
@@ -40,46 +45,56 @@ enum Block : uint8_t {
   Study = 4,
   Preset = 8,
   Design = 16,
+  // Blocks of kinds of trial: `timed` and `profile` run steps, `quality` runs whole epochs.
   Stepped = 32,
   Whole = 64,
   Anywhere = 0xff
 };
 
+/// A row of the table.
 struct Word {
   std::string_view text;
   Role role;
+  /// One or two sentences for hovers and completion; Markdown code spans only.
   std::string_view doc;
-  std::string_view snippet =
-      {};                      // what an editor inserts, with `$1` and `${1:name}` to fill in; "" for the text itself
-  uint8_t blocks = None;       // Stepped: timed and profiled trials; Whole: trials of whole epochs
-  std::string_view type = {};  // of a property: the type of its value
+  /// The text that an editor inserts, with `$1` and `${1:name}` to fill in; "" for the word itself.
+  std::string_view snippet = {};
+  /// A set of Block; None for roles that no block limits.
+  uint8_t blocks = None;
+  /// Property: the type of its value, as it is written in the language.
+  std::string_view type = {};
 };
 
-/// The words of a role.
+/// The words of a role, in table order.
 std::span<const Word> words(Role role);
-/// The words of a role that belong to one of `blocks`.
+/// The words of a role that may stand in one of `blocks`.
 std::vector<const Word*> words(Role role, uint8_t blocks);
-/// Their texts, for messages that list or suggest them.
+/// The texts of these words, for messages that list or suggest them.
 std::vector<std::string> texts(Role role, uint8_t blocks = Anywhere);
 
-/// The word of a role; null if there is none.
+/// The word under one role; null if there is none.
 const Word* find(Role role, std::string_view text);
-/// The word in any role but those that only mean something behind a dot or inside brackets; null if there is none.
+/// The first word of any role that stands alone, null if there is none. Properties (`gpu.memory`), scaling and
+/// the axes of series mean something only in one place, so a bare name is none of them.
 const Word* find(std::string_view text);
 
-/// Where a word stands among those of its role: enumerators of the checker are in the same order. -1 if it is none.
+/// The position of a word among those of its role, -1 if it is none. The checker's enumerations are in the same
+/// order and are cast from it, so rows of a role must not be reordered.
 int indexOf(Role role, std::string_view text);
 
-/// A unit: a literal is a number and a unit, without a space.
+/// A unit of literals; a literal is a number directly followed by a unit.
 struct Unit {
   std::string_view text;
-  std::string_view type;  // what it measures, as a type is written
-  int64_t above = 1;      // how many base units it is, as a fraction
+  /// The type of a literal with this unit, as it is written.
+  std::string_view type;
+  /// Its size in base units, the fraction above / below.
+  int64_t above = 1;
   int64_t below = 1;
 };
+/// All units, base units included.
 std::span<const Unit> units();
 std::vector<std::string> unitNames();
-/// Null if there is none.
+/// The unit, or null if there is none.
 const Unit* findUnit(std::string_view text);
 
 }  // namespace expc::language

@@ -1,3 +1,7 @@
+// Depth-first loading. `active` is the chain of files being loaded, which finds circles; `loaded` maps a
+// normalized path to its module, so that a file imported along two paths is parsed once. A failed file is
+// remembered too, as null, so that its error is reported once.
+
 #include "compiler/load/load.h"
 
 #include <llvm/ADT/SmallString.h>
@@ -19,11 +23,14 @@ EXPC_DIAGNOSTIC(ImportNotFound, Error, "cannot find '{0}'");
 EXPC_DIAGNOSTIC(ImportUnreadable, Error, "cannot read '{0}': {1}");
 EXPC_DIAGNOSTIC(ImportCycle, Error, "'{0}' imports itself");
 
+// Limit on nested imports; loading recurses once per level.
 constexpr size_t kMaxDepth = 64;
 constexpr std::string_view kStdlib = "<stdlib>/";
 
+/// The file's name without folder and extension.
 std::string stem(std::string_view path) { return llvm::sys::path::stem(llvm::StringRef(path)).str(); }
 
+/// Takes an error apart into its code and its message.
 std::pair<std::error_code, std::string> apart(llvm::Error error) {
   std::pair<std::error_code, std::string> out;
   llvm::handleAllErrors(std::move(error),
@@ -31,6 +38,7 @@ std::pair<std::error_code, std::string> apart(llvm::Error error) {
   return out;
 }
 
+/// The state of one `load`.
 struct Loader {
   source::SourceManager& sources;
   const FileSystem& files;
@@ -40,6 +48,7 @@ struct Loader {
   std::vector<std::string> active = {};
   std::map<std::string, const Module*> loaded = {};
 
+  /// Parses one file and loads what it imports. `key` identifies the file in `loaded` and `active`. Never null.
   const Module* load(source::FileId file, std::string key, std::string directory, std::string prefix, bool is_stdlib) {
     size_t before = emitter.errors();
     auto module = std::make_unique<Module>();
@@ -52,6 +61,7 @@ struct Loader {
     active.push_back(key);
     for (const ast::Import& import : module->ast.imports) bind(*module, import);
     active.pop_back();
+    // After a syntax error nothing is checked against a reference, so its file is not read.
     for (const ast::ReferenceDecl& reference : module->ast.references) {
       const std::string relative = relativeTo(module->directory, reference.path.value);
       module->references.push_back(modules.parsed ? read(relative, reference.path.range, reference.path.value)
@@ -62,6 +72,7 @@ struct Loader {
     return modules.all.back().get();
   }
 
+  /// Enters an import under its name; reports a name that is used twice.
   void bind(Module& module, const ast::Import& import) {
     const std::string name = boundName(import);
     const auto* text = std::get_if<ast::StringLiteral>(&import.target);
@@ -72,6 +83,7 @@ struct Loader {
                           std::ranges::find(module.ast.imports, name, boundName)->target_range);
   }
 
+  /// A built-in module; null after reporting an unknown one.
   const Module* openStdlib(const ast::QualifiedName& path, const ast::Import& import) {
     std::string text;
     for (const ast::Identifier& part : path.parts) text += (text.empty() ? "" : ".") + part.name;
@@ -93,9 +105,11 @@ struct Loader {
     return load(file, key, "", path.parts[1].name + ".", true);
   }
 
+  /// A module in a file; null after a report, also after one for an earlier import of the same file.
   const Module* openFile(Module& module, const ast::Import& import, const std::string& written) {
     std::string relative = relativeTo(module.directory, written);
     std::string key = normalized(relative);
+    // A file under way is not in `loaded` yet, so `active` alone finds circles.
     if (std::ranges::count(active, key) > 0) {
       emitter.emit(import.target_range, ImportCycle, written);
       return nullptr;
@@ -106,7 +120,8 @@ struct Loader {
                    fmt::format("imports are nested more than {} deep", kMaxDepth));
       return nullptr;
     }
-    if (module.is_stdlib) return nullptr;  // the stdlib reads no files
+    // The embedded modules have no folder from which a path could start.
+    if (module.is_stdlib) return nullptr;
     std::optional<std::string> text = read(relative, import.target_range, written);
     if (!text) return loaded[key] = nullptr;
     auto file = parse::load(sources, relativeTo(root_directory, relative), std::move(*text), emitter);
@@ -117,7 +132,7 @@ struct Loader {
     return load(*file, key, llvm::sys::path::parent_path(relative).str(), stem(written) + ".", false);
   }
 
-  /// The text of a file; nothing after reporting why not.
+  /// The text of a file; nothing after reporting why it cannot be read.
   std::optional<std::string> read(const std::string& relative, source::Range range, const std::string& written) {
     const std::string path = relativeTo(root_directory, relative);
     llvm::Expected<std::string> text = files.read(path);
@@ -138,7 +153,8 @@ FileSystem FileSystem::real() {
     auto buffer = files::read(path, files::kMostByHand);
     if (buffer) return std::string((*buffer)->getBuffer());
     auto [code, why] = apart(buffer.takeError());
-    if (why.starts_with(path + ": ")) why.erase(0, path.size() + 2);  // whoever asks names the file
+    // The diagnostic names the file already.
+    if (why.starts_with(path + ": ")) why.erase(0, path.size() + 2);
     return llvm::createStringError(code, why);
   }};
 }
@@ -147,7 +163,7 @@ std::string relativeTo(std::string_view directory, std::string_view path) {
   llvm::SmallString<128> result;
   if (!llvm::sys::path::is_absolute(llvm::StringRef(path))) result = llvm::StringRef(directory);
   llvm::sys::path::append(result, llvm::StringRef(path));
-  // `..` is kept where it leaves a folder that might be a link.
+  // Keep `..`: behind a symbolic link it leads to the link target's parent.
   llvm::sys::path::remove_dots(result, /*remove_dot_dot=*/false);
   return std::string(result.str());
 }

@@ -1,4 +1,5 @@
-// Comparisons of comparisons, references, controls, two workloads; what a design can never show.
+// Tests comparisons of comparisons, references, controls, studies of two workloads, and claims that a design
+// can never decide.
 
 #include <doctest/doctest.h>
 
@@ -18,7 +19,7 @@ plan::Plan planWith(const std::string& text, std::map<std::string, std::string> 
   check::Fixture fixture(text, std::move(files));
   auto plan = lower::compile(fixture.program, selection, nullptr, fixture.emitter);
   REQUIRE_MESSAGE(plan.has_value(), fixture.text());
-  // What is written can be read: every index and name in it is good.
+  // The strict reader accepts every plan, so every index and name in it is valid.
   auto read = plan::planFromJson(plan::toJson(*plan));
   REQUIRE_MESSAGE(static_cast<bool>(read), llvm::toString(read.takeError()));
   return *plan;
@@ -75,14 +76,14 @@ TEST_CASE("previous is the nearest level before that the study has there") {
         std::vector<std::string>{"gpus=2 method=none / gpus=1 method=none", "gpus=4 method=none / gpus=2 method=none",
                                  "gpus=4 method=lora / gpus=1 method=lora", "gpus=8 method=none / gpus=4 method=none",
                                  "gpus=8 method=lora / gpus=4 method=lora"});
-  // A selection does not make another claim of it.
+  // If the selection drops the partner, the claim is left out; it is not made against another level.
   plan::Plan some = planWith(text, {}, {{}, {}, {"gpus={1,4}"}});
   CHECK(some.comparisons[0].cells.size() == 1);
   CHECK(some.comparisons[0].without_partner_why == "the selection leaves out gpus=2");
 }
 
 TEST_CASE("partners agree on what is active in both; several baselines are an error") {
-  // Many treated points share the one without a rank.
+  // Both ranks of lora are compared with the one point of `none`, which has no rank.
   plan::Plan plan = planWith(
       check::jobStudy("factor method in { none, lora } baseline none factor rank in { 8, 64 } "
                       "compare cost = ratio(step_time) over method compare gap = ratio(step_time) over rank against 8" +
@@ -95,7 +96,7 @@ TEST_CASE("partners agree on what is active in both; several baselines are an er
   CHECK(slugsWith(check::jobStudy("factor method in { none, lora } baseline lora factor rank in { 8, 64 } "
                                   "compare cost = ratio(step_time) over method criterion c: forall *: cost <= 2x" +
                                   kMeasureBoth)) == Slugs{"ambiguous-baseline"});
-  // One level of it there is no ambiguity.
+  // With a single level of `rank` the baseline is unique.
   CHECK(slugsWith(check::jobStudy("factor method in { none, lora } baseline lora factor rank in { 8, 64 } "
                                   "exclude (rank ?? 0) == 64 compare cost = ratio(step_time) over method" +
                                   kMeasureBoth)) == Slugs{"level-never-occurs"});
@@ -154,7 +155,7 @@ TEST_CASE("agreement with a reference is a band for each cell") {
   REQUIRE(plan.references.size() == 1);
   REQUIRE(plan.references[0].values.size() == 2);
   CHECK(plan.references[0].values[1].value == doctest::Approx(0.06));
-  // 4 GPUs were not published: that cell is left out, and said so.
+  // Nothing is published for 4 GPUs: that cell is left out, with a warning.
   std::string more = study("{ 1, 2, 4 }", "");
   CHECK(slugsWith(more, files) == Slugs{"partly-published"});
   plan::Plan some = planWith(more, files);
@@ -173,7 +174,7 @@ TEST_CASE("a control is a second label on one point") {
   plan::Plan plan = planWith(study("gpus = 1, method = lora, rank = 64"));
   REQUIRE(plan.controls.size() == 1);
   CHECK(labelOf(plan, plan.controls[0].point) == "gpus=1 method=lora rank=64");
-  // `rank` does not vary there.
+  // Without lora `rank` does not vary, so the control need not name it.
   CHECK(labelOf(planWith(study("gpus = 1, method = none")),
                 planWith(study("gpus = 1, method = none")).controls[0].point) == "gpus=1 method=none");
   CHECK(slugsWith(study("gpus = 1, method = lora")) == Slugs{"control-point"});

@@ -1,3 +1,8 @@
+// The digest of a study: stored sessions and locks know a study by it, so it must not change for a study that
+// means the same, and must change for any other. It hashes the fields of the plan that have a meaning, a
+// fingerprint of the points' ids instead of the points, and the parts of declarations that the plan only shows
+// as text. White space, labels, documentation, order of declarations and the machine do not enter.
+
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -16,7 +21,7 @@ using llvm::json::Array;
 using llvm::json::Object;
 using llvm::json::Value;
 
-/// Declarations have no order: the same ones give the same text however they are written down.
+/// The items sorted by their canonical text: declarations have no order.
 Array sorted(Array items) {
   std::vector<std::pair<std::string, Value>> keyed;
   for (Value& item : items) keyed.emplace_back(base::canonicalJson(item), std::move(item));
@@ -26,8 +31,8 @@ Array sorted(Array items) {
   return result;
 }
 
-/// The sections of a plan that mean something whatever the machine, each with the fields that say only how it is
-/// written or shown, or that grow with the points.
+/// The sections of a plan that have a meaning, each with the fields to leave out: those that only say how it is
+/// written or shown, and those that grow with the points.
 const std::vector<std::pair<const char*, std::vector<const char*>>> kSections = {
     {"study", {}},
     {"workloads", {}},
@@ -39,13 +44,14 @@ const std::vector<std::pair<const char*, std::vector<const char*>>> kSections = 
     {"tables", {}},
     {"plots", {}}};
 
-/// Leaves out texts, and the order of what has none.
+/// Removes texts at any depth, and sorts lists whose order has no meaning.
 void keepMeaning(Value& value) {
   if (Array* array = value.getAsArray())
     for (Value& item : *array) keepMeaning(item);
   Object* object = value.getAsObject();
   if (!object) return;
   object->erase("text");
+  // Lists whose order means nothing; `sum`, `max` and the like are operands of terms.
   static constexpr std::array<std::string_view, 9> kUnordered = {
       "inputs", "copied", "expectations", "metrics", "until", "sum", "product", "max", "min"};
   for (auto& [name, member] : *object) {
@@ -56,6 +62,7 @@ void keepMeaning(Value& value) {
   }
 }
 
+/// Builds the object whose hash is the digest.
 struct Meaning {
   const plan::Plan& head;
   const points::Prepared& prepared;
@@ -63,8 +70,11 @@ struct Meaning {
   const expand::Space& space = *prepared.space;
   points::PointWriter writer{space};
 
+  /// The sections, sorted nowhere yet: digestOf does that, since a lock wants the declared order.
   Object run() {
     Object result{{"points", idsJson(prepared.survey->ids)}};
+    // Start from the plan's own JSON, so that a new field of a plan enters the digest unless it is left out on
+    // purpose.
     Value written = plan::toJson(withoutFactors(head));
     for (const auto& [section, shown] : kSections) {
       Value& fields = result[section] = std::move(*written.getAsObject()->get(section));
@@ -76,14 +86,14 @@ struct Meaning {
     Array factors;
     for (const plan::Factor& one : head.factors) factors.push_back(factor(one));
     result["factors"] = std::move(factors);
-    // What only texts and cells of the plan say.
+    // The plan has these only as text or as cells; add their structure.
     add(result, "comparisons", study.comparisons, [&](const check::Comparison& one) { return comparison(one); });
     add(result, "references", study.references, [&](const check::Published& one) { return reference(one); });
     add(result, "criteria", prepared.selected.criteria, [&](const check::Criterion* one) { return criterion(*one); });
     Array controls, rules;
     for (const check::Control& control : study.controls)
       controls.push_back(Object{{"name", control.name}, {"pins", pins(control.pins)}});
-    // The others are known by the points that they leave.
+    // Other rules are represented by the points that they leave.
     for (const check::Rule& rule : study.rules)
       if (rule.usesSystem()) rules.push_back(Array{rule.kind == ast::RuleKind::Require, withoutBlanks(rule.text)});
     result["controls"] = std::move(controls);
@@ -91,6 +101,7 @@ struct Meaning {
     return result;
   }
 
+  /// Adds members to each declaration of a section; both lists are in the same order.
   template <typename Declared, typename Members>
   static void add(Object& result, llvm::StringRef section, const std::vector<Declared>& all, const Members& members) {
     Array& fields = *result.getArray(section);
@@ -98,7 +109,8 @@ struct Meaning {
       for (auto& [name, value] : members(all[i])) (*fields[i].getAsObject())[name] = std::move(value);
   }
 
-  /// There may be many levels, and an object for each would take more room than all the rest.
+  /// Takes the factors out before the plan becomes JSON: with many levels their objects would take more memory
+  /// than everything else. `factor` writes them more compactly.
   static plan::Plan withoutFactors(plan::Plan head) {
     head.factors.clear();
     return head;
@@ -109,11 +121,12 @@ struct Meaning {
     return Object{{"name", factor.name}, {"levels", std::move(levels)}, {"baseline", factor.baseline}};
   }
 
+  /// JSON numbers are signed, so the sums are cast; the bits are the same.
   static Object idsJson(const points::IdSums& ids) {
     return Object{{"count", ids.count}, {"sum", static_cast<int64_t>(ids.sum)}, {"mix", static_cast<int64_t>(ids.mix)}};
   }
 
-  /// The points at which a condition holds: that is what it means.
+  /// A condition's meaning: the set of points at which it holds. So two ways to write one condition are equal.
   Value pointsWhere(const check::FormulaPtr& where) {
     if (!where) return nullptr;
     const expand::Condition condition(space, where, expand::View::Study);
@@ -125,6 +138,7 @@ struct Meaning {
     return idsJson(ids);
   }
 
+  /// A level by its exact values, not its label.
   Value level(unsigned factor, unsigned index) const {
     Array values;
     for (const check::Value& value : study.factors[factor].levels[index].values)
@@ -132,6 +146,7 @@ struct Meaning {
     return values;
   }
 
+  /// Pinned levels; their order has no meaning.
   Array pins(const std::vector<check::Pin>& pins) const {
     Array array;
     for (const check::Pin& pin : pins)
@@ -139,6 +154,8 @@ struct Meaning {
     return sorted(std::move(array));
   }
 
+  /// The parts of a comparison that the plan states only in its terms. The number of `function` is part of
+  /// stored digests.
   Object comparison(const check::Comparison& comparison) const {
     return Object{
         {"function", static_cast<int>(comparison.function)},
@@ -147,6 +164,7 @@ struct Meaning {
         {"of", comparison.inner ? study.comparisons[*comparison.inner].name : study.metrics[comparison.metric].name}};
   }
 
+  /// The quantifiers and subject of a criterion, which the plan states only as a tree of cells.
   Object criterion(const check::Criterion& criterion) {
     Array quantifiers;
     for (const check::Quantifier& quantifier : criterion.quantifiers) {
@@ -164,6 +182,7 @@ struct Meaning {
     return object;
   }
 
+  /// All published rows, since the plan has only those that match points.
   Object reference(const check::Published& published) const {
     Array rows;
     for (const check::Published::Row& row : published.rows) {

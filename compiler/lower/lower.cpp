@@ -1,3 +1,7 @@
+// Builds the whole plan on top of the outline: first all points, kept as levels in one flat list, then
+// published values, controls, and the cells of comparisons and criteria, each with its term and the points that
+// it reads. Cells that read a point which the system cannot run are left out.
+
 #include "compiler/lower/lower.h"
 
 #include <algorithm>
@@ -7,10 +11,12 @@
 namespace expc::lower {
 namespace {
 
-/// Groups cells by the levels of one quantifier's factors, in order of appearance, and descends.
+/// The tree of a criterion's quantifiers over its cells: groups the cells by the levels of one quantifier's
+/// factors and descends. `points` are the cells' points.
 plan::Claim claimOf(const check::Criterion& criterion, const std::vector<expand::Levels>& points,
                     const std::vector<unsigned>& cells, size_t depth) {
   plan::Claim claim;
+  // Below the last quantifier each group is one cell, since all quantifiers together name every factor.
   if (depth == criterion.quantifiers.size()) {
     claim.kind = plan::Claim::Kind::Cell;
     claim.cell = cells.front();
@@ -28,7 +34,7 @@ plan::Claim claimOf(const check::Criterion& criterion, const std::vector<expand:
   return claim;
 }
 
-/// The band around what is published for a cell.
+/// The band around a published value, `like`'s share to each side. A negative value turns the band around.
 plan::Bound bandAround(double value, const check::Criterion& criterion, const std::string& reference,
                        const std::string& unit) {
   double share = criterion.agreement.toDouble();
@@ -43,9 +49,11 @@ struct PlanBuilder {
   points::Prepared& prepared;
   const expand::Space& space = *prepared.space;
   const check::Study& study = prepared.study();
-  std::vector<unsigned> levels_of_all = {};  // points, in order
+  /// The levels of all points, one after the other, in the order of `plan.points`.
+  std::vector<unsigned> levels_of_all = {};
   plan::Plan plan = outlineOf(prepared).head;
 
+  /// In this order: cells refer to points by id, and `points` fills the list of levels that the others read.
   plan::Plan build() {
     points();
     references();
@@ -55,12 +63,14 @@ struct PlanBuilder {
     return std::move(plan);
   }
 
+  /// Writes every point.
   void points() {
     const select::Selected& selected = prepared.selected;
     expand::Assignment at(selected);
     space.forEach([&](expand::Levels levels) {
       levels_of_all.insert(levels_of_all.end(), levels.begin(), levels.end());
       at.set(levels);
+      // Space::compile has refused every `when` without a value.
       auto failure = at.settle();
       assert(!failure && "every `when` has a value at every point");
       (void)failure;
@@ -69,6 +79,7 @@ struct PlanBuilder {
       point.workload = space.use(levels);
       for (unsigned factor = 0; factor < levels.size(); ++factor) {
         const auto& kept = selected.levels[factor];
+        // A plan has only the kept levels, so an index into the declared ones becomes one into these.
         auto place = std::lower_bound(kept.begin(), kept.end(), levels[factor]) - kept.begin();
         point.levels.push_back(levels[factor] == expand::kAbsent ? plan::kInactive : static_cast<unsigned>(place));
       }
@@ -82,6 +93,7 @@ struct PlanBuilder {
     plan.indexPoints();
   }
 
+  /// Writes what references publish for the points, for every metric of the plan.
   void references() {
     for (size_t i = 0; i < study.references.size(); ++i) {
       points::PublishedValues published(space, study.references[i]);
@@ -94,7 +106,9 @@ struct PlanBuilder {
     }
   }
 
-  /// A selection may leave out the point of a control.
+  /// Writes each control's point; a selection may have left it out. If blocks share the machine, the first
+  /// point that can run becomes a control too (kAlone): it is measured alone as well, to show what sharing
+  /// does.
   void controls() {
     for (const check::Control& control : study.controls)
       points::findPinned(space, control.pins, [&](expand::Levels point) {
@@ -110,6 +124,8 @@ struct PlanBuilder {
   std::string id(expand::Levels point) { return std::string(prepared.writer->id(point)); }
   expand::Levels point(size_t index) const { return {levels_of_all.data() + index * space.width(), space.width()}; }
 
+  /// A cell: its labels, its term and the distinct points that it reads. Without a comparison its term is the
+  /// metric.
   plan::Cell cell(const check::Comparison* comparison, const check::Metric& metric, expand::Levels point) {
     plan::Cell cell;
     for (unsigned factor = 0; factor < point.size(); ++factor)
@@ -122,6 +138,7 @@ struct PlanBuilder {
     }
     points::forEachRead(space, comparison, point, [&](expand::Levels read) {
       std::string name = id(read);
+      // Comparisons of comparisons may read a point twice; a plan lists it once.
       if (std::ranges::find(cell.points, name) == cell.points.end()) cell.points.push_back(name);
     });
     cell.estimator = points::estimatorOf(*comparison);
@@ -129,6 +146,8 @@ struct PlanBuilder {
     return cell;
   }
 
+  /// The cell's value if devices lost nothing to each other, if that is known. Whether all levels share the
+  /// same work is what the workload's `strong` condition says at the point.
   std::optional<double> ideal(const check::Comparison& comparison, expand::Levels point) {
     const unsigned baseline = points::partnerOf(space, comparison, point).point[comparison.over];
     const check::Factor& factor = study.factors[comparison.over];
@@ -145,7 +164,7 @@ struct PlanBuilder {
     return points::idealOf(study, comparison, point[comparison.over], baseline, shared);
   }
 
-  // Cells of comparisons and criteria, without those that read a point that the system cannot run.
+  /// Writes the cells of a comparison.
   void comparison(size_t index) {
     const check::Comparison& declared = study.comparisons[index];
     for (size_t i = 0; i < plan.points.size(); ++i)
@@ -156,6 +175,7 @@ struct PlanBuilder {
       }
   }
 
+  /// Writes the cells of a criterion, with their published bounds, and its claim.
   void criterion(size_t index) {
     const check::Criterion& declared = *prepared.selected.criteria[index];
     plan::Criterion& criterion = plan.criteria[index];
@@ -167,6 +187,8 @@ struct PlanBuilder {
       if (question.at(at, comparison ? points::comparedAt(space, *comparison, at) : points::Partner()) !=
           points::Question::Answer::Cell)
         continue;
+      // The claim that a point runs out of memory has the constant term 1. Its trials are of the design's first
+      // kind.
       if (declared.infeasible) {
         criterion.cells.push_back(cell(nullptr, {}, at));
         criterion.cells.back().term = termOf(plan::ConstantTerm{1});
@@ -181,6 +203,7 @@ struct PlanBuilder {
     }
     std::vector<unsigned> cells(points.size());
     for (unsigned i = 0; i < cells.size(); ++i) cells[i] = i;
+    // The outline asked whether there are cells at all; here the machine and the references have had their say.
     criterion.not_asked = cells.empty();
     if (!cells.empty()) criterion.claim = claimOf(declared, points, cells, 0);
   }

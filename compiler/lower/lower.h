@@ -1,5 +1,12 @@
 #pragma once
 
+// Writes a prepared study as a plan, the only thing that crosses to the runtime (docs/layers/plan.md). Two
+// products: an Outline, which does not grow with the points and is enough for summaries and the digest, and the
+// whole plan.
+//
+// A plan names points by ids, levels by labels and values in base units; from here on `double` replaces exact
+// numbers.
+
 #include <llvm/Support/JSON.h>
 
 #include <cstdint>
@@ -12,31 +19,36 @@
 
 namespace expc::lower {
 
-/// More points than this are not written into one plan; looking at them one by one (points::Prepared) has no such
-/// limit.
+/// The most points of one plan, since each is an object in a document. Walking them (points::Prepared) has no
+/// such limit.
 inline constexpr uint64_t kMaxPlanPoints = 1'000'000;
 
-/// A text whatever its layout.
+/// A text without white space, so that layout does not change a digest.
 std::string withoutBlanks(std::string text);
-/// What a selected study means, by section: the fields of its outlined plan without texts, labels and what a machine
-/// makes of them, beside sums of the ids of its points and of what its criteria ask about. Declarations follow each
-/// other as they do in the plan.
+/// The meaning of a selected study, section by section: the fields of its outlined plan without texts, labels
+/// and remarks of a machine, together with sums of the ids of its points and of what its criteria ask about.
+/// Declarations keep the plan's order, so that a lock can name what changed.
 llvm::json::Object meaningOf(const plan::Plan& head, const points::Prepared& prepared);
-/// Its hash, the same in whichever order things are declared.
+/// The digest of a meaning, independent of the order of declarations.
 std::string digestOf(llvm::json::Object meaning);
 
-/// A plan without what grows with the number of points.
+/// A plan without the parts that grow with the number of points.
 struct Outline {
-  plan::Plan head;             // points empty; comparisons and criteria without cells
-  llvm::json::Object meaning;  // what its digest is of
+  /// Digest included; without points, and with comparisons and criteria that have no cells.
+  plan::Plan head;
+  /// The text of which `head.digest` is the hash.
+  llvm::json::Object meaning;
+  /// All points, those that the system can run, and those of them that are expected to run out of memory.
   uint64_t points = 0, available = 0, expected_infeasible = 0;
-  /// By comparison and criterion, those beside them that the machine's memory excludes apart.
+  /// For each comparison and each criterion the number of cells, and apart from them the cells that are
+  /// expected to run out of memory.
   std::vector<uint64_t> comparison_cells, criterion_cells, comparison_unfit, criterion_unfit;
 };
-/// Its digest included.
+/// The outline of a prepared study. Walks the points again for each `where` of a criterion.
 Outline outlineOf(const points::Prepared& prepared);
 
-/// The whole plan of a prepared study; nothing after reporting that it has more points than kMaxPlanPoints (E0404).
+/// The whole plan of a prepared study; nothing after reporting that it has more points than kMaxPlanPoints
+/// (E0404).
 std::optional<plan::Plan> planOf(points::Prepared& prepared, diag::Emitter& emitter);
 
 }  // namespace expc::lower

@@ -78,7 +78,7 @@ TEST_CASE("a point's id comes from what it means") {
   };
   std::string base = id("factor gpus in { 1 }");
   CHECK(base.size() == 16);
-  // A default says nothing, wherever it is written.
+  // A value that equals the default is left out of the id, however it is given.
   CHECK(id("factor gpus in { 1 } factor batch in { 32 }") == base);
   CHECK(id("factor batch in { 32 }") == base);
   CHECK(id("factor size in { 224px }") == base);
@@ -262,7 +262,7 @@ TEST_CASE("presets and overrides restrict, in order") {
   CHECK(over.factors[0].levels[1].label == "4");
   CHECK(over.design.kinds[0].repeat == 12);
   CHECK(over.design.seed == 9);
-  // Without its baseline, or without its level, a claim is not asked.
+  // If the selection drops the baseline, or the only level that a claim asks about, the claim is not asked.
   plan::Plan alone = planOf(text, {{}, {}, {"gpus=2"}});
   CHECK(alone.criteria[0].not_asked);
   CHECK(alone.comparisons[0].without_partner_why == "the selection leaves out gpus=1");
@@ -311,10 +311,10 @@ TEST_CASE("repetitions decide what a criterion can show") {
   CHECK(slugsOf(study("{ 1, 2, 3 }", 7, "forall")).empty());
   CHECK(slugsOf(study("1..5", 7, "forall")) == Slugs{"cannot-fail"});
   CHECK(slugsOf(study("1..5", 8, "forall")).empty());
-  // For exists the two change places.
+  // For `exists` passing and failing change places.
   CHECK(slugsOf(study("1..5", 7, "exists")) == Slugs{"cannot-pass"});
   CHECK(slugsOf(study("1..5", 8, "exists")).empty());
-  // Overrides are judged by the design that they make.
+  // An override is judged by the design that results from it.
   CHECK(slugsOf(study("{ 1, 2 }", 10, "forall"), {{}, {}, {"design.timed.repeat=3"}}) == Slugs{"cannot-pass"});
 }
 

@@ -1,3 +1,7 @@
+// Builds the head of a plan from the survey: names, factors, removed combinations, design, tables, and the
+// comparisons and criteria without their cells. Everything comes from counts and declarations, so it costs no
+// walk, except for the digest.
+
 #include <fmt/ranges.h>
 #include <llvm/ADT/SmallString.h>
 #include <llvm/Support/FileSystem.h>
@@ -11,16 +15,18 @@
 namespace expc::lower {
 namespace {
 
+/// The absolute folder of a study file, from which relative paths in parameters start.
 std::string rootOf(const std::string& source) {
   llvm::SmallString<128> folder(llvm::sys::path::parent_path(source));
   llvm::sys::fs::make_absolute(folder);
+  // Keep `..`, which means something else behind a symbolic link.
   llvm::sys::path::remove_dots(folder, /*remove_dot_dot=*/false);
   // "a.exp" in the working directory leaves a separator behind.
   while (folder.size() > 1 && llvm::sys::path::is_separator(folder.back())) folder.pop_back();
   return std::string(folder.str());
 }
 
-/// "1, 2, 3, …, 10000 (10000 levels)": many are not written out.
+/// Labels in one line; many are abbreviated: "1, 2, 3, …, 10000 (10000 levels)".
 std::string shortened(const std::vector<std::string>& labels) {
   constexpr size_t kMost = 16, kFirst = 3;
   if (labels.size() <= kMost) return fmt::format("{}", fmt::join(labels, ", "));
@@ -28,8 +34,8 @@ std::string shortened(const std::vector<std::string>& labels) {
                      labels.size());
 }
 
-/// Why points of a comparison have no partner: "2: the rule of slow removes it; 1: …", without the number where there
-/// is one reason.
+/// The reasons why points of a comparison have no partner: "2: the rule of slow removes it; 1: …", without the
+/// number if there is one reason.
 std::string whyWithout(const points::Survey::OfComparison& comparison, const check::Study& study,
                        const source::SourceManager& sources) {
   std::string result;
@@ -41,6 +47,7 @@ std::string whyWithout(const points::Survey::OfComparison& comparison, const che
   return result;
 }
 
+/// Builds one outline, section by section.
 struct Outliner {
   const points::Prepared& prepared;
   const source::SourceManager& sources = *prepared.program.sources;
@@ -63,11 +70,14 @@ struct Outliner {
     outline.points = survey.points;
     outline.available = survey.available;
     outline.expected_infeasible = survey.expected_infeasible;
+    // Last, since the digest covers everything above.
     outline.meaning = meaningOf(plan, prepared);
     plan.digest = digestOf(outline.meaning);
     return std::move(outline);
   }
 
+  /// The system's name, and its speeds for ideals in the report. Properties of operations per second
+  /// (`gpu.fp32`) become `rates.products` under the name after the dot.
   void describe(const check::System& system) {
     plan.system = system.name;
     const auto rate = [&](std::string_view property) -> std::optional<double> {
@@ -83,6 +93,7 @@ struct Outliner {
     plan.rates.host_link = rate("host.link");
   }
 
+  /// Names, workloads, measured metrics, references.
   void header() {
     plan.study = study.name;
     plan.doc = study.doc;
@@ -98,11 +109,13 @@ struct Outliner {
       plan.references.push_back({published.name, published.source, {}});
   }
 
+  /// A factor with its kept levels. Without a kept baseline it has none.
   plan::Factor factor(unsigned index) const {
     const check::Factor& declared = study.factors[index];
     plan::Factor factor;
     factor.name = declared.name;
     factor.declared = declared.declared;
+    // The baseline becomes an index into the kept levels, and is absent if the selection leaves it out.
     for (unsigned level : selected.levels[index]) {
       if (declared.baseline == level) factor.baseline = static_cast<unsigned>(factor.levels.size());
       const auto& values = declared.levels[level].values;
@@ -114,6 +127,8 @@ struct Outliner {
     return factor;
   }
 
+  /// The combinations that each rule removed, with examples: "*" for a factor that was not looked at, "–" for
+  /// one that is not active.
   void removed() {
     plan.product = survey.product;
     for (unsigned i = 0; i < study.rules.size(); ++i) {
@@ -138,13 +153,15 @@ struct Outliner {
     }
   }
 
+  /// The design: only kinds of trial that some measured metric needs.
   void design() {
     std::set<plan::TrialKind> measured;
     for (unsigned metric : study.measuredWith(selected.criteria)) measured.insert(study.metrics[metric].kind);
-    // A claim that points run out of memory takes trials of some kind.
+    // A study that only claims that memory runs out measures no metric, but still needs trials of some kind.
     if (measured.empty() && !selected.design.kinds.empty()) measured.insert(selected.design.kinds.begin()->first);
     for (const auto& [kind, block] : selected.design.kinds)
       if (measured.contains(kind)) plan.design.kinds.push_back(kindDesign(kind, block));
+    // A setting of the whole design, if it is stated; the plan's defaults stay otherwise.
     const auto set = [&](std::string_view name) -> std::optional<check::Rational> {
       const auto found = selected.design.settings.find(std::string(name));
       return found == selected.design.settings.end() ? std::nullopt : std::optional(found->second.value);
@@ -158,9 +175,11 @@ struct Outliner {
     if (auto share = set("share")) plan.design.share = static_cast<unsigned>(share->numerator());
   }
 
+  /// One kind of trial with its settings and their defaults.
   plan::KindDesign kindDesign(plan::TrialKind kind, const check::Design::Kind& block) const {
     plan::KindDesign design;
     design.kind = kind;
+    // A setting of this kind of trial, or its default.
     auto value = [&](const char* name, int64_t otherwise) {
       auto found = block.settings.find(name);
       return found == block.settings.end() ? otherwise : found->second.value.numerator();
@@ -175,22 +194,26 @@ struct Outliner {
     if (auto timeout = block.settings.find("timeout"); timeout != block.settings.end())
       design.timeout_seconds = timeout->second.value.toDouble();
     for (const check::Look& look : block.looks) design.looks.push_back(look.repetitions);
-    // How long a command runs is its own affair: it is told only what is written.
+    // Built-in workloads always get their length; a command decides itself how long it runs and gets only what
+    // is written.
     const bool built_in = std::ranges::any_of(study.uses, [](const check::Use& use) { return !use.workload->command; });
     auto set = [&](const char* name, int64_t otherwise) {
       if (built_in || block.settings.contains(name)) design.settings[name] = value(name, otherwise);
     };
     const bool quality = kind == plan::TrialKind::Quality;
     set(quality || block.settings.contains("epochs") ? "epochs" : "steps", 1);
+    // `warmup` is a number of steps for a workload that is told it. For other commands it is the number of
+    // starts of the whole program before the counted one.
     const bool told =
         std::ranges::any_of(study.uses, [](const check::Use& use) { return check::isTold(*use.workload, "warmup"); });
     if (!quality && (built_in || told || value("warmup", 0) == 0))
       set("warmup", 0);
-    else if (!quality)  // steps mean nothing to any of the programs
+    else if (!quality)
       design.settings["uncounted_starts"] = value("warmup", 0);
     return design;
   }
 
+  /// Comparisons and criteria, without cells, and their numbers of cells.
   void claims() {
     std::vector<std::string> factors;
     for (const check::Factor& factor : study.factors) factors.push_back(factor.name);
@@ -211,13 +234,14 @@ struct Outliner {
     for (size_t i = 0; i < selected.criteria.size(); ++i) {
       plan.criteria.push_back(criterion(*selected.criteria[i], survey.criteria[i]));
       plan.criteria.back().factors = factors;
-      // What claims that memory runs out is about just these.
+      // For a claim that memory runs out, cells that are expected to do so are its ordinary cells.
       const uint64_t unfit = selected.criteria[i]->infeasible ? 0 : survey.criteria[i].infeasible;
       outline.criterion_cells.push_back(survey.criteria[i].cells - unfit);
       outline.criterion_unfit.push_back(unfit);
     }
   }
 
+  /// A criterion's head. `like` gets a text here; each cell gets its own band.
   plan::Criterion criterion(const check::Criterion& declared, const points::Survey::OfCriterion& of) const {
     plan::Criterion result;
     result.name = declared.name;
@@ -244,7 +268,8 @@ struct Outliner {
     return result;
   }
 
-  /// "gain = speedup(step_time) over precision against fp64", with what that compares in turn; or a metric's formula.
+  /// The definitions behind a criterion's names: "gain = speedup(step_time) over precision against fp64",
+  /// followed by the comparisons inside it; or a derived metric's formula.
   std::string where(const check::Criterion& criterion) const {
     std::vector<std::string> texts;
     for (auto compared = criterion.comparison; compared; compared = study.comparisons[*compared].inner)
@@ -255,8 +280,8 @@ struct Outliner {
     return fmt::format("{}", fmt::join(texts, "; "));
   }
 
-  /// "precision fp32; gpus 1, 2 of 1..4": what was asked, and of how much where a selection or the machine left levels
-  /// out.
+  /// The levels that a criterion was asked for: "precision fp32; gpus 1, 2 of 1..4". "of" shows that a
+  /// selection or the machine left levels out.
   std::string domain(const check::Criterion& criterion, const points::Survey::OfCriterion& of) const {
     std::string text;
     for (unsigned index = 0; index < study.factors.size(); ++index) {
@@ -264,11 +289,13 @@ struct Outliner {
       std::vector<unsigned> levels;
       for (unsigned level = 0; level < factor.levels.size(); ++level)
         if (of.seen.count(index, level) > 0) levels.push_back(level);
-      if (levels.empty()) continue;  // it varies nowhere there
+      // The factor varies at none of the cells.
+      if (levels.empty()) continue;
       std::vector<std::string> asked;
       for (unsigned level : levels) asked.push_back(factor.levels[level].label);
       std::string labels = shortened(asked), declared = shortened(factor.declared);
-      // A comparison says nothing at its own baseline.
+      // A comparison has no value at its own baseline, and a pinned factor has one level; neither is a
+      // restriction.
       size_t askable = factor.levels.size();
       auto compared = criterion.infeasible ? std::optional<unsigned>() : criterion.comparison;
       for (; compared; compared = study.comparisons[*compared].inner)

@@ -1,4 +1,4 @@
-// Ids, lines, what a system says of points.
+// Tests ids of points, the lines that `expc plan` prints for them, and the remarks of a system.
 
 #include <doctest/doctest.h>
 
@@ -17,7 +17,8 @@ using namespace expc;
 
 namespace {
 
-/// The slow and obvious way to a point's id: canonical JSON of what the point means, hashed.
+/// The id by its definition: the hash of the canonical JSON of a point's meaning. PointWriter must agree with
+/// it.
 std::string idOf(const select::Selected& selected, const expand::Assignment& settled) {
   const check::Use& use = selected.study->uses[settled.use()];
   const check::Workload& workload = *use.workload;
@@ -51,7 +52,7 @@ struct Lowered {
     });
     return result;
   }
-  /// Ids, each checked against the slow way; lines against documents.
+  /// The ids of all points, each compared with its definition, and each line with the document that it writes.
   std::set<std::string> ids() {
     std::set<std::string> result;
     REQUIRE_MESSAGE(prepared, fixture.text());
@@ -80,7 +81,7 @@ struct Lowered {
 
 const std::string kMeasured = " measure step_time, accuracy ";
 
-/// Two programs and a study of both.
+/// A study of two workloads.
 std::string twins(const std::string& body, const std::string& theirs = "b") {
   return "enum loader { dali, native }\n"
          "workload a { param size : int in 1..64 = 8  param loader : loader = dali  param depth : int = 2 when loader "
@@ -171,7 +172,7 @@ TEST_CASE("warmup of commands is starts, unless a program is told it or the stud
   CHECK(settings("x", "", "warmup 0") == Object{{"steps", 1}, {"warmup", 0}});
   CHECK(settings("x", "", "") == Object{{"steps", 1}});
   CHECK(settings("${warmup}", "", "warmup 3") == Object{{"steps", 1}, {"warmup", 3}});
-  // A parameter of its own stands in the argument, so that nothing is told of the design's.
+  // The workload's own parameter `warmup` stands in the argument, so the program is not told the design's.
   CHECK(settings("${warmup}", "", "warmup 3", "param warmup : int = 5") ==
         Object{{"steps", 1}, {"uncounted_starts", 3}});
   CHECK(settings("x", "workload other = null.idle", "warmup 3") == Object{{"steps", 1}, {"warmup", 3}});
@@ -210,7 +211,7 @@ TEST_CASE("points that mean the same are an error") {
   Lowered alike(twins("factor loader in { dali, native }", "a"));
   CHECK(!alike.prepared);
   CHECK(alike.fixture.slugs() == std::vector<std::string>{"same-point"});
-  // The tuples differ only in a parameter that is not active there.
+  // (none, 8) and (none, 16) differ only in `rank`, which is not active without lora.
   Lowered tuples(check::jobStudy("factor (method, rank) in { (none, 8), (none, 16), (lora, 8) }" + kMeasured));
   CHECK(tuples.fixture.slugs() == std::vector<std::string>{"same-point"});
   CHECK(Lowered(check::jobStudy("factor (method, rank) in { (none, 8), (lora, 16), (lora, 8) }" + kMeasured))
@@ -230,7 +231,7 @@ TEST_CASE("a system marks points by its rules and the workload's estimates, and 
       "  criterion big: forall gpus: t[batch = 4] <= 1s  criterion all: forall *: gain >= 0.5x\n"
       "  criterion oom: forall gpus where gpus == 1: infeasible\n"
       "  design full { repeat 10  steps 1 } }";
-  // `oom` says nothing of batch.
+  // Ask `oom` about batch too.
   text.replace(text.find("forall gpus where gpus == 1"), 27, "forall * where gpus * 3 < batch");
   Lowered here(text, {}, "small");
   REQUIRE_MESSAGE(here.prepared, here.fixture.text());
@@ -251,7 +252,7 @@ TEST_CASE("a system marks points by its rules and the workload's estimates, and 
   Lowered nowhere(text);
   CHECK(lower::outlineOf(*nowhere.prepared).available == 9);
   CHECK(lower::outlineOf(*nowhere.prepared).head.digest == outline.head.digest);
-  // A claim that is left without any point that fits.
+  // With so little memory no point of two claims fits.
   std::string tight = text;
   tight.replace(tight.find("gpu.memory = 10GB"), 17, "gpu.memory = 1GB ");
   Lowered none(tight, {}, "small");

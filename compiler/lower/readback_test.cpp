@@ -1,4 +1,4 @@
-// What the compiler writes, the reader reads: plans of random studies.
+// Plans of random studies can be read back by the runtime's strict reader.
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
@@ -16,7 +16,7 @@ using namespace expc;
 
 namespace {
 
-/// A study from words that a user may write, most of which are allowed beside each other.
+/// Writes random studies from words that a user may write; most combinations are valid.
 class Author {
  public:
   explicit Author(unsigned seed) : random_(seed) {}
@@ -55,7 +55,7 @@ workload job {
   int number(int low, int high) { return std::uniform_int_distribution<int>(low, high)(random_); }
   std::string of(const std::vector<std::string>& words) { return words[random_() % words.size()]; }
 
-  /// Metrics that are made of each other, sometimes very many.
+  /// Adds derived metrics, each made of the one before; sometimes so many that terms nest deeply.
   void derive(std::string& text) {
     std::string last = "t";
     const int deep = number(0, 9) == 0 ? number(20, 90) : number(0, 4);

@@ -1,5 +1,10 @@
-// The only file of ours that sees ANTLR, with antlr_strategy.h, which is a part of it: from bytes to the tokens that
-// the generated parser reads, and from these to the concrete tree.
+// From bytes to the tokens that the generated parser reads, and from these to the concrete tree. With antlr_strategy.h,
+// a part of it, this is the only file that sees ANTLR.
+//
+// Three stages: Lexing runs the generated lexer and cuts numbers that it reads too far; TokenReader reports bad
+// characters, checks the limits, keeps doc comments aside and settles words whose meaning depends on their neighbours;
+// read() runs the generated parser over the finished list. All tokens are read before the parser starts, because
+// settling needs the token behind, and the limits must hold before the parser recurses.
 
 #include "compiler/parse/antlr_bridge.h"
 
@@ -34,14 +39,15 @@ EXPC_DIAGNOSTIC(UnterminatedString, Error, "this text is not closed: a '\"' is m
 EXPC_DIAGNOSTIC(TooManyTokens, Error, "this file has more than {0} words and signs");
 EXPC_DIAGNOSTIC(NestingTooDeep, Error, "brackets are nested more than {0} deep");
 
-/// A file's bytes, one character each: every index is a byte offset.
+/// A file's bytes, one character each, so that every index of ANTLR is a byte offset. The text is known to be UTF-8;
+/// bytes beyond ASCII matter only in comments, in texts, and as characters that are reported.
 struct ByteStream : antlr4::ANTLRInputStream {
   explicit ByteStream(std::string_view text) {
     for (const unsigned char byte : text) _data.push_back(byte);
   }
 };
 
-/// A text's tokens, its comments among them.
+/// The tokens of a text, comments included. A byte order mark at the front is skipped.
 class Lexing {
  public:
   explicit Lexing(std::string_view text) : text_(text), stream_(text), lexer_(&stream_) {
@@ -50,7 +56,7 @@ class Lexing {
     if (text.starts_with(kByteOrderMark)) stream_.seek(kByteOrderMark.size());
   }
 
-  /// Points into this.
+  /// The next token. It refers to the stream of this object, which must outlive it.
   std::unique_ptr<antlr4::Token> next() {
     std::unique_ptr<antlr4::Token> token = lexer_.nextToken();
     if (kindOf(token->getType()) == Token::Number) splitNumber(*token);
@@ -59,8 +65,9 @@ class Lexing {
   std::string_view text(const Located& token) const { return text_.substr(token.begin, token.end - token.begin); }
 
  private:
-  /// `80GiB/gpus` is a division; only times stand below the stroke of a unit. Cuts the token off there and lets the
-  /// lexer go on behind it.
+  /// Cuts a number with a unit at its stroke, unless the part below the stroke is a time, and lets the lexer go on
+  /// behind it. The lexer reads the longest match, so it takes `80GiB/gpus` for a number with a unit such as `img/s`;
+  /// only times stand below the stroke of a unit, anything else is a division.
   void splitNumber(antlr4::Token& number) {
     const Located place = located(&number);
     const std::string_view written = text(place);
@@ -78,19 +85,19 @@ class Lexing {
   ExpLexer lexer_;
 };
 
-/// A token with its text.
+/// A token with its text, as settleWords() sees it.
 struct Word {
   Token token;
   std::string_view text;
 };
 
-/// A name or an expression has to follow these.
+/// Tokens behind which a name or an expression has to follow.
 constexpr Token kWantOperand[] = {Token::Over,        Token::By,    Token::Comma,   Token::Colon, Token::ForAll,
                                   Token::Exists,      Token::Only,  Token::Where,   Token::When,  Token::Require,
                                   Token::Exclude,     Token::And,   Token::Or,      Token::Not,   Token::LeftParen,
                                   Token::LeftBracket, Token::Equal, Token::NotEqual};
 
-/// With these an expression goes on that a name began.
+/// Tokens with which an expression goes on that a name began.
 constexpr Token kGoOn[] = {Token::Dot,     Token::LeftParen,    Token::LeftBracket, Token::Plus,
                            Token::Minus,   Token::Star,         Token::Slash,       Token::Coalesce,
                            Token::Equal,   Token::NotEqual,     Token::Less,        Token::LessEqual,
@@ -98,12 +105,12 @@ constexpr Token kGoOn[] = {Token::Dot,     Token::LeftParen,    Token::LeftBrack
 
 static bool wantsOperand(Token token) { return llvm::is_contained(kWantOperand, token); }
 
-/// Whether a whole expression may end here.
+/// Whether an expression may end with this token.
 static bool endsOperand(Token token) {
   return token == Token::Number || token == Token::RightParen || token == Token::RightBracket || isWord(token);
 }
 
-/// `head` begins the statement.
+/// The meaning of one word, by the head of its statement and the tokens on both sides; see settleWords().
 static Token settled(Token head, Token previous, const Word& word, Token next) {
   const Token token = word.token;
   const bool compared = next == Token::Equal || next == Token::NotEqual || next == Token::In || next == Token::Not;
@@ -122,12 +129,13 @@ static Token settled(Token head, Token previous, const Word& word, Token next) {
   return clause && word.text == "always" ? Token::Always : clause && word.text == "give" ? Token::Give : token;
 }
 
-/// Settles what words are by their neighbours, where a token alone does not tell, in all tokens of a file:
+/// Settles the words that a token alone does not tell, for all tokens of a file. These words stay free as names
+/// everywhere else, which is why the lexer cannot reserve them:
 /// - `infeasible` behind a colon of a criterion is a claim of its own, unless an expression goes on behind it;
 /// - `always` and `give` behind the end of a criterion's bound or band are its clauses, unless they are assigned to;
-/// - `of` behind the first word of a table says of what it describes something;
+/// - `of` behind the first word of a table introduces the metrics that a description (correlation, effects) is about;
 /// - `keep` before `criterion` begins a statement of a preset, unless it is a value;
-/// - `workload` in a place of a name is the factor that several workloads of a study make.
+/// - `workload` in the place of a name is the factor that chooses between several workloads of a study.
 static void settleWords(std::vector<Word>& words) {
   Token head = Token::EndOfFile, previous = Token::EndOfFile;
   for (size_t at = 0; at < words.size(); ++at) {
@@ -137,17 +145,18 @@ static void settleWords(std::vector<Word>& words) {
   }
 }
 
-/// Reads all tokens: mends what the lexer cannot decide, reports what is none, keeps doc comments aside, checks the
-/// limits.
+/// Reads all tokens for the parser: reports characters that begin none, drops comments, keeps doc comments aside,
+/// checks the limits.
 struct TokenReader {
   Reporter& reporter;
   Tree& tree;
   Lexing lexing;
   std::vector<std::unique_ptr<antlr4::Token>> tokens = {};
-  std::string doc = {};
-  size_t depth = 0;
+  std::string doc = {};  // the doc comment that waits for its token
+  size_t depth = 0;      // brackets that are open
 
-  /// False when the parser must not see them.
+  /// Fills `tokens` up to and including EndOfFile. False if the parser must not see them, because a limit is passed or
+  /// enough errors were reported.
   bool read() {
     for (Token kind = Token::Unexpected; kind != Token::EndOfFile;) {
       std::unique_ptr<antlr4::Token> token = lexing.next();
@@ -155,6 +164,7 @@ struct TokenReader {
       kind = place.token;
       if (kind == Token::Doc) addDoc(place);
       if (kind == Token::Comment || kind == Token::Doc) continue;
+      // A text that is not closed goes on as a text: one error here beats a second one from the parser.
       if (kind == Token::UnterminatedString) {
         reporter.emit({tree.file, place.begin, place.end}, UnterminatedString);
         setType(*token, Token::String);
@@ -172,6 +182,7 @@ struct TokenReader {
     static_cast<antlr4::CommonToken&>(token).setType(static_cast<size_t>(kind));
   }
 
+  /// Applies settleWords() to `tokens`.
   void settle() {
     std::vector<Word> words;
     for (const auto& token : tokens) {
@@ -183,18 +194,19 @@ struct TokenReader {
       if (words[at].token != Token::EndOfFile) setType(*tokens[at], words[at].token);
   }
 
+  /// Appends a line of `///` to the doc comment; a ruler of slashes (`////`) is no documentation.
   void addDoc(const Located& place) {
     std::string_view line = lexing.text(place).substr(3);
-    if (line.starts_with('/')) return;  // a ruler of slashes
+    if (line.starts_with('/')) return;
     if (line.starts_with(' ')) line.remove_prefix(1);
     while (!line.empty() && (line.back() == ' ' || line.back() == '\t')) line.remove_suffix(1);
     if (!doc.empty()) doc += '\n';
     doc += line;
   }
 
-  /// Reports characters that begin no token. They stay in the stream, so that the parser does not take what is around
-  /// them for one statement; `&&`, `||`, `!` and 'text' as what they mean. False for `;` and comments with `#`, which
-  /// do not.
+  /// Reports characters that begin no token, and decides whether the parser sees them. They stay in the stream, so that
+  /// the parser does not join the parts around them to one statement; `&&`, `||`, `!` and 'text' stay as the tokens
+  /// that were meant. False for `;` and comments with `#`: the statement is complete without them.
   bool keepUnexpected(antlr4::Token& token, const Located& place) {
     const std::string_view written = lexing.text(place);
     reportCharacters(reporter, place.begin, place.end);
@@ -205,6 +217,7 @@ struct TokenReader {
     return written.front() != ';' && written.front() != '#';
   }
 
+  /// False, after a message, if this token would pass a limit.
   bool withinLimits(Token kind, uint32_t begin) {
     if (tokens.size() >= kMaxTokens) {
       reporter.emit({tree.file, begin, begin}, TooManyTokens, kMaxTokens);
@@ -221,7 +234,8 @@ struct TokenReader {
 
 namespace {
 
-/// Parses the text of a file before `end`.
+/// Parses the text of a file before `end` (all of it for kNone). `cursor`, if not null, receives where the grammar
+/// stands at the end.
 Tree read(const source::SourceManager& sources, source::FileId file, Rule start, Reporter& reporter, uint32_t end,
           Cursor* cursor) {
   Tree tree;
@@ -232,8 +246,11 @@ Tree read(const source::SourceManager& sources, source::FileId file, Rule start,
   antlr4::ListTokenSource source(std::move(reader.tokens));
   antlr4::CommonTokenStream tokens(&source);
   ExpParser parser(&tokens);
+  // SLL is the faster of ANTLR's two predictions. Where a rule needed full LL, a valid file would get a syntax error,
+  // and the grammar's corpus would show it.
   parser.getInterpreter<antlr4::atn::ParserATNSimulator>()->setPredictionMode(antlr4::atn::PredictionMode::SLL);
   parser.removeErrorListeners();
+  // The listener builds our own tree; ANTLR's, with an object for each node, is not needed.
   parser.setBuildParseTree(false);
   bridge::TreeBuilder builder(tree);
   parser.addParseListener(&builder);
@@ -248,7 +265,8 @@ Tree read(const source::SourceManager& sources, source::FileId file, Rule start,
     else
       parser.file();
   } catch (const TooManyErrorsReached&) {
-    tree.nodes.clear();  // rules were left half-way
+    // Rules were left half-way by the exception: indices in the tree are not closed.
+    tree.nodes.clear();
   }
   return tree;
 }
@@ -262,6 +280,7 @@ Tree parseTree(const source::SourceManager& sources, source::FileId file, Rule s
 Cursor cursorAt(const source::SourceManager& sources, source::FileId file, uint32_t end) {
   diag::Collector unsaid;
   diag::Emitter emitter(unsaid);
+  // Errors go nowhere and must never stop the parser: without a limit it reaches the end of the text.
   Reporter reporter(sources, emitter, file, SIZE_MAX - 1);
   Cursor cursor;
   read(sources, file, Rule::File, reporter, end, &cursor);
@@ -272,7 +291,8 @@ std::vector<LexedToken> tokens(const source::SourceManager& sources, source::Fil
   const std::string_view text = sources.text(file);
   bridge::Lexing lexing(text);
   std::vector<LexedToken> out;
-  std::vector<bridge::Word> words;  // as the token reader does for the parser
+  // The words without comments, since settleWords() looks at neighbours as the parser sees them.
+  std::vector<bridge::Word> words;
   uint32_t before = 0;
   do {
     const Located place = bridge::located(lexing.next().get());

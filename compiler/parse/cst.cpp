@@ -1,3 +1,7 @@
+// Facts about rules and tokens: spellings, the blocks of the language and the words that begin their statements. Heads
+// come from the table of words in compiler/language, so a new statement needs its word there and its rule in the
+// grammar.
+
 #include "compiler/parse/cst.h"
 
 #include <llvm/ADT/STLExtras.h>
@@ -11,7 +15,7 @@
 
 namespace expc::parse {
 
-/// By token: the end of the file, then those of the grammar.
+/// Indexed by token: the end of the file, then the tokens of the grammar in their order.
 static constexpr std::string_view kSpellings[] = {"",
 #define X(name, token, text) text,
                                                   EXPC_PARSE_TOKENS(X)
@@ -33,6 +37,7 @@ bool isName(std::string_view text) {
 
 namespace {
 
+/// All blocks. The file must come first: blockOf() falls back to it.
 constexpr Block kBlocks[] = {
     {Rule::File, "file", language::File, false, ""},
     {Rule::WorkloadBody, "workload", language::Workload, false, ""},
@@ -45,12 +50,14 @@ constexpr Block kBlocks[] = {
      "a setting, such as 'repeat 10', or a kind of trial, such as 'timed { … }',"},
     {Rule::KindBody, "kind of trial", language::None, true, "a setting, such as 'repeat 10',"}};
 
+/// The description of a block; null if the rule is no block.
 const Block* find(Rule rule) {
   const Block* found = std::ranges::find(kBlocks, rule, &Block::rule);
   return found == std::end(kBlocks) ? nullptr : found;
 }
 
-/// The heads that the table of words gives to a block; where assignments or settings stand, whatever may be a name too.
+/// The words that begin statements of a block: those of the table of words, and in blocks with assignments or settings
+/// also every token that may be a name there (`as` to `allow` in the order of the grammar).
 std::vector<Token> heads(const Block& block) {
   std::vector<Token> result;
   for (const language::Word* word : language::words(language::Role::Head, block.words))
@@ -82,6 +89,7 @@ bool isStatement(Rule rule) {
 }
 
 const std::vector<Token>& headsOf(Rule block) {
+  // Computed once: the error recovery asks for every token that it skips.
   static const auto all = [] {
     std::array<std::vector<Token>, std::size(kBlocks)> out;
     std::ranges::transform(kBlocks, out.begin(), heads);

@@ -1,3 +1,8 @@
+// Reads texts in, and is the last of the tree's readers: studies, presets, whole files and the texts of the command
+// line. Transform builds the abstract tree in one pass over the concrete one; each read() fills one kind of node. The
+// grammar accepts a little more than the language in places where ANTLR's own message would be unclear; the functions
+// here report that rest.
+
 #include "compiler/parse/parse.h"
 
 #include <llvm/Support/ConvertUTF.h>
@@ -20,6 +25,7 @@ EXPC_DIAGNOSTIC(NulByte, Error, "byte {0} is zero: this is not a text file");
 std::optional<source::FileId> load(source::SourceManager& sources, std::string name, std::string text,
                                    diag::Emitter& emitter) {
   if (text.size() > kMaxFileSize) {
+    // The diagnostic needs a file to name, so the file is added without its text.
     source::FileId file = sources.add(std::move(name), "");
     return emitter.refuse({file, 0, 0}, FileTooLarge, kMaxFileSize);
   }
@@ -27,6 +33,7 @@ std::optional<source::FileId> load(source::SourceManager& sources, std::string n
   std::string_view all = sources.text(file);
   const auto* begin = reinterpret_cast<const llvm::UTF8*>(all.data());
   const auto* legal = begin;
+  // `legal` moves to the first byte that is not UTF-8, or to the end. The earlier of the two faults is reported.
   llvm::isLegalUTF8String(&legal, begin + all.size());
   const size_t at = std::min(all.find('\0'), static_cast<size_t>(legal - begin));
   if (at == all.size()) return file;
@@ -38,15 +45,17 @@ std::optional<source::FileId> load(source::SourceManager& sources, std::string n
   return std::nullopt;
 }
 
-/// The last reader of the chain (transform_tree.h).
+/// The last reader of the chain (transform_tree.h): it has the functions of all the others.
 struct Transform : Declarations {
   using Declarations::Declarations;
   using Declarations::read;
 
+  /// The module of a whole file: each declaration goes to the list of its kind, in the order of the text.
   ast::Module module() {
     ast::Module out;
     out.file = tree.file;
     if (tree.nodes.empty()) return out;
+    // Each statement has one kind, so exactly one of these adds it.
     for (uint32_t declaration : statements(0, Rule::Declaration)) {
       take(*this, declaration, Rule::ImportDecl, out.imports);
       take(*this, declaration, Rule::EnumDecl, out.enums);
@@ -64,10 +73,10 @@ struct Transform : Declarations {
     return out;
   }
 
-  /// Null when the input held no whole expression.
+  /// The expression of a text of the command line; null if it held none.
   ast::ExprPtr wholeValue() { return tree.nodes.empty() || broken(0) ? nullptr : expressionIn(0, Rule::Value); }
 
-  /// The assignments of the command line; empty when there is something else.
+  /// The assignments of a text of the command line; empty if it holds anything else.
   std::vector<ast::Assignment> wholeAssignments() {
     std::vector<ast::Assignment> out;
     if (tree.nodes.empty() || broken(0)) return out;
@@ -95,30 +104,35 @@ struct Transform : Declarations {
       take(*this, item, Rule::PlotDecl, out.plots);
       take(*this, item, Rule::PresetDecl, out.presets);
     }
+    // `criterion x: a > 1  confidence 95%` without `with` parses as two statements. On one line it is a slip, since a
+    // confidence of the study stands on a line of its own.
     for (const ast::ConfidenceDecl& confidence : out.confidences)
       for (const ast::CriterionDecl& criterion : out.criteria)
         if (!criterion.confidence && criterion.range.end < confidence.range.begin &&
             reporter.text(criterion.range.end, confidence.range.begin).find_first_not_of(" \t") ==
                 std::string_view::npos)
           reporter.syntaxError(confidence.range, "'with' before the confidence of a criterion");
-    // What compares nothing that is called was reported.
+    // A comparison whose right side is no call was reported by its read(), and later phases rely on the call.
     std::erase_if(out.compares, [](const ast::CompareDecl& compare) { return compare.call.callee.parts.empty(); });
   }
 
   void read(uint32_t index, ast::MeasureDecl& out) { out.metrics = identifiers(child(index, Rule::Words)); }
 
+  /// `table SUBJECT [of METRICS | by FACTORS]`.
   void read(uint32_t index, ast::TableDecl& out) {
     out.subject = identifier(child(index, Rule::Word));
     if (const uint32_t metrics = child(index, Rule::Words); metrics != kNone) out.of = identifiers(metrics);
     out.by = factorNames(index);
   }
 
+  /// `plot SUBJECT over X [by FACTORS]`.
   void read(uint32_t index, ast::PlotDecl& out) {
     out.subject = identifier(child(index, Rule::Word));
     out.over = factorName(child(index, Rule::FactorName));
     out.by = factorNames(index);
   }
 
+  /// `workload NAME(…)` or `workload LABEL = NAME(…)`. The grammar reads a dotted name in both places.
   void read(uint32_t index, ast::WorkloadUse& out) {
     const std::vector<uint32_t> names = children(index, Rule::Name);
     out.name = qualifiedName(names.back());
@@ -133,7 +147,7 @@ struct Transform : Declarations {
     if (const uint32_t given = child(index, Rule::Arguments); given != kNone) out.arguments = arguments(given, depth);
   }
 
-  /// The levels of a factor, of `only`: a list or a record in their place is reported.
+  /// The levels of a factor or of `only`. Lists and records are values, not sets of levels, and are reported.
   ast::ExprPtr levels(uint32_t value) {
     ast::ExprPtr out = expression(value);
     if (std::holds_alternative<ast::ListExpr>(out->node) || std::holds_alternative<ast::RecordExpr>(out->node))
@@ -141,11 +155,13 @@ struct Transform : Declarations {
     return out;
   }
 
+  /// `factor NAME in LEVELS [baseline LEVEL] [when CONDITION]`; NAME may be the parts of a lockstep factor in brackets.
   void read(uint32_t index, ast::FactorDecl& out) {
     out.name = factorName(child(index, Rule::FactorName), &out.parts);
     out.levels = levels(child(index, Rule::Value));
     for (uint32_t clause : children(index, Rule::FactorClause)) {
       const bool is_baseline = has(clause, Token::Baseline);
+      // The grammar takes the clauses in any order and number; each may be given once.
       ast::ExprPtr& place = is_baseline ? out.baseline : out.when;
       if (place)
         duplicate(clause, is_baseline ? "the baseline" : "'when'", place->range);
@@ -154,6 +170,8 @@ struct Transform : Declarations {
     }
   }
 
+  /// `compare NAME = CALL over FACTOR against LEVEL`. The grammar reads any condition before `over`, so that the
+  /// message can show a call.
   void read(uint32_t index, ast::CompareDecl& out) {
     const ast::ExprPtr value = expressionIn(index, Rule::Condition);
     auto* call = std::get_if<ast::CallExpr>(&value->node);
@@ -165,6 +183,7 @@ struct Transform : Declarations {
     if (has(index, Token::Allow)) out.allowed = identifier(children(index, Rule::Word).back());
   }
 
+  /// `control NAME = [FACTOR = LEVEL, …]`: the point runs twice in every block, which shows the noise.
   void read(uint32_t index, ast::ControlDecl& out) {
     int depth = 0;
     for (ast::CallArgument& selector : arguments(child(index, Rule::Selectors), depth)) {
@@ -176,6 +195,7 @@ struct Transform : Declarations {
     }
   }
 
+  /// A design's settings, and its blocks of settings for one kind of trial: `timed { repeat 10 }`.
   void read(uint32_t index, ast::DesignDecl& out) {
     if (const uint32_t shape = child(index, Rule::Word); shape != kNone) out.shape = identifier(shape);
     for (uint32_t item : statements(child(index, Rule::DesignBody), Rule::DesignItem)) {
@@ -191,7 +211,7 @@ struct Transform : Declarations {
     }
   }
 
-  /// `index` is a setting or a designItem without a block.
+  /// `NAME VALUE [until CONDITION | looks at N, M]`; `index` is a setting, or an item of a design without a block.
   void read(uint32_t index, ast::DesignSetting& out) {
     const std::vector<uint32_t> values = children(child(index, Rule::SettingValue), Rule::Condition);
     out.value = expression(values[0]);
@@ -201,6 +221,7 @@ struct Transform : Declarations {
     for (uint32_t look : children(looks, Rule::Sum)) out.looks.push_back(expression(look));
   }
 
+  /// `criterion NAME: QUANTIFIERS CLAIM [with confidence P] [always]`.
   void read(uint32_t index, ast::CriterionDecl& out) {
     for (uint32_t part : children(index, Rule::Quantifier)) add(*this, part, out.quantifiers);
     claim(child(index, Rule::Claim), out);
@@ -210,15 +231,19 @@ struct Transform : Declarations {
 
   void read(uint32_t index, ast::ConfidenceDecl& out) { out.value = expressionIn(index, Rule::Sum); }
 
+  /// `forall FACTORS [where CONDITION]`, or `exists` likewise.
   void read(uint32_t index, ast::Quantifier& out) {
     out.kind = has(index, Token::ForAll) ? ast::QuantifierKind::ForAll : ast::QuantifierKind::Exists;
     out.factors = factorNames(index);
     out.where = expressionIn(index, Rule::Condition);
-    out.all = out.factors.empty();  // `forall *`, `forall where COND`
+    // `forall *` and `forall where COND` range over all factors.
+    out.all = out.factors.empty();
     if (out.all && !has(index, Token::Star) && !out.where)
       reporter.syntaxError(out.range, fmt::format("the names of factors, '*' or 'where' after '{}'", text(index)));
   }
 
+  /// The claim of a criterion. Its form is told by the number of sums: none is `infeasible`, one with a name is `like
+  /// REFERENCE` (a second one gives the tolerance), two are a bound, three a band, four a band with `give`.
   void claim(uint32_t index, ast::CriterionDecl& criterion) {
     const std::vector<uint32_t> sums = children(index, Rule::Sum);
     criterion.infeasible = sums.empty();
@@ -241,12 +266,13 @@ struct Transform : Declarations {
 
   // ---- presets
 
+  /// A preset changes the study around it: levels, criteria, the design, and arguments of the workload.
   void read(uint32_t index, ast::PresetDecl& out) {
     for (uint32_t item : statements(child(index, Rule::PresetBody), Rule::PresetItem)) {
       take(*this, item, Rule::OnlyClause, out.only);
       take(*this, item, Rule::CriteriaClause, out.claims);
       take(*this, item, Rule::CriterionDecl, out.criteria);
-      // `design { … }` merges into the study's, `design.timed.repeat = 20` sets one thing of it.
+      // `design { … }` merges into the study's; `design.timed.repeat = 20` sets one value of it.
       const bool block = child(item, Rule::DesignBody) != kNone;
       if (block) add(*this, item, out.designs);
       if (isRule(item, Rule::Assignment) || (isRule(item, Rule::PresetDesign) && !block))
@@ -259,11 +285,13 @@ struct Transform : Declarations {
     out.levels = levels(child(index, Rule::Value));
   }
 
+  /// `remove criterion …` or `keep criterion …`: all (`*`), those `with confidence`, or by name.
   void read(uint32_t index, ast::CriteriaClause& out) {
     using Which = ast::CriteriaClause::Which;
     out.keep = has(index, Token::Keep);
     out.which = has(index, Token::Star) ? Which::All : has(index, Token::With) ? Which::Confident : Which::Named;
     if (const uint32_t words = child(index, Rule::Words); words != kNone) out.criteria = identifiers(words);
+    // `keep criterion *` would change nothing, so it is probably a slip for `remove`.
     if (out.keep && out.which == Which::All)
       reporter.syntaxError(out.range, "'remove criterion *', or the names of criteria to keep");
   }
@@ -277,7 +305,8 @@ ast::Module parse(const source::SourceManager& sources, source::FileId file, dia
 
 namespace {
 
-/// What `read` makes of a text of the command line, which `start` is the rule of; nothing after an error.
+/// Parses a text of the command line, whose rule is `start`, and lets `read` build the result. Returns an empty result
+/// after any error, since a text of the command line is used whole or not at all.
 template <typename Read>
 auto readWhole(const source::SourceManager& sources, source::FileId file, diag::Emitter& emitter, Rule start,
                Read read) {
@@ -299,6 +328,7 @@ std::optional<Setting> parseSetting(const source::SourceManager& sources, source
   return readWhole(sources, file, emitter, Rule::SettingFile, [](Transform& text) -> std::optional<Setting> {
     std::vector<ast::Assignment> all = text.wholeAssignments();
     if (all.empty()) return std::nullopt;
+    // A value in the tree besides the assignment is the rest after a comma.
     return Setting{std::move(all.front()), text.wholeValue() != nullptr};
   });
 }
@@ -310,8 +340,11 @@ std::vector<ast::Assignment> parsePoint(const source::SourceManager& sources, so
 
 source::Range writtenRange(const source::SourceManager& sources, source::Range literal, size_t begin, size_t end) {
   const std::string_view written = sources.text(literal);
+  // Reads the literal again up to `offset` bytes of its value; an escape is one step in the source and may be several
+  // bytes of the value.
   const auto placeOf = [&](size_t offset) {
     std::string read;
+    // Behind the quote.
     size_t at = 1;
     while (read.size() < offset && at < written.size()) {
       const size_t length = written[at] == '\\' ? TreeReader::readEscape(written.substr(at), read) : 0;

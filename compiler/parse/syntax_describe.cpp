@@ -1,3 +1,7 @@
+// Describes what could stand in a place, in words of the language and not of the grammar: "a level set", not "expected
+// one of 14 tokens". The innermost rule that is neither an expression nor a name tells which construct is being read;
+// that rule and the token before decide the words. Where nothing better is known, the expected tokens are listed.
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,24 +13,27 @@ namespace expc::parse {
 
 namespace {
 
+/// Whether a rule is a part of an expression. The comparison relies on the order of rules in the grammar, where those
+/// from `value` to `argument` stand together; sets and arguments are lists with descriptions of their own.
 bool isExpression(Rule rule) {
   return (rule >= Rule::Value && rule <= Rule::Argument && rule != Rule::Set && rule != Rule::Arguments) ||
          rule == Rule::Number || rule == Rule::Refinement || rule == Rule::SettingValue;
 }
 
+/// Rules that read a name or a list of names.
 constexpr Rule kNames[] = {Rule::Word, Rule::AnyWord, Rule::Words, Rule::Name, Rule::FactorName};
 
-/// The name that is missing as the first part of a statement.
+/// Describes the missing name of a statement: its own name, or that of a thing it refers to.
 std::string nameIn(Rule rule, Token previous) {
   if (previous == Token::By || previous == Token::Over) return "the name of a factor";
-  // What a statement names itself, …
+  // Statements that declare a name …
   static constexpr std::pair<Rule, std::string_view> kOwn[] = {
       {Rule::EnumDecl, "enum"},       {Rule::WorkloadDecl, "workload"},   {Rule::WorkloadUse, "workload"},
       {Rule::SystemDecl, "system"},   {Rule::ReferenceDecl, "reference"}, {Rule::ControlDecl, "control"},
       {Rule::ParamDecl, "parameter"}, {Rule::MetricDecl, "metric"},       {Rule::StudyDecl, "study"},
       {Rule::FactorDecl, "factor"},   {Rule::CompareDecl, "comparison"},  {Rule::CriterionDecl, "criterion"},
       {Rule::PresetDecl, "preset"}};
-  // … and what it calls by its name.
+  // … and statements that refer to one.
   static constexpr std::pair<Rule, std::string_view> kOther[] = {
       {Rule::EnumLevel, "level"},         {Rule::ReferenceItem, "parameter or metric"},
       {Rule::EstimateDecl, "metric"},     {Rule::RecordField, "field"},
@@ -50,7 +57,7 @@ std::string describeToken(const Situation& situation, Token token) {
   return token == Token::Identifier ? "a name" : fmt::format("'{}'", spelling(token));
 }
 
-/// "'{' or a name". Where any name fits, the words that are sometimes names are not told one by one.
+/// Lists the expected tokens: "'{' or a name". Where any name fits, words that may be names are not listed one by one.
 std::string listOf(const Situation& situation) {
   std::vector<std::string> shown;
   const bool names = situation.expects(Token::Identifier);
@@ -59,6 +66,7 @@ std::string listOf(const Situation& situation) {
   return diag::list(shown, "or");
 }
 
+/// Describes a missing operand by the token before it, or by the construct around it.
 std::string_view describeOperand(Rule outer, Token previous) {
   if (previous == Token::In) {
     const bool levels = outer == Rule::FactorDecl || outer == Rule::OnlyClause;
@@ -80,7 +88,7 @@ std::string_view describeOperand(Rule outer, Token previous) {
   return outer == Rule::Set || outer == Rule::DesignItem || outer == Rule::Setting ? "a value" : "an expression";
 }
 
-/// What a list in brackets goes on with, that `close` ends; "" for other rules.
+/// Describes how a list in brackets may go on, where `close` ends it; "" if `rule` is no such list.
 std::string describeList(Rule rule, Token previous, Token close) {
   if (rule == Rule::Type) return "')'";
   const bool wants_more = previous == Token::Comma || previous == Token::LeftParen || previous == Token::LeftBracket;
@@ -100,6 +108,7 @@ std::string describeList(Rule rule, Token previous, Token close) {
   return "";
 }
 
+/// Describes a missing claim of a criterion, or the part of it that is missing.
 std::string describeClaim(const Situation& situation) {
   if (situation.expects(Token::Number)) return "a claim, such as gain >= 1.2x or infeasible,";
   if (situation.expects(Token::Range)) return "'..' and the upper end of the band";
@@ -111,16 +120,21 @@ std::string describeClaim(const Situation& situation) {
 std::string describeExpected(const Situation& situation) {
   const Rule inner = situation.rules.front();
   const Token previous = situation.previous.token;
+  // The construct around: the innermost rule that says more than "an expression" or "a name".
   const auto outer = std::ranges::find_if(
       situation.rules, [](Rule rule) { return !isExpression(rule) && !llvm::is_contained(kNames, rule); });
   const Rule statement = outer == situation.rules.end() ? Rule::File : *outer;
+  // Special cases from the most certain to the least: one bracket, a name, rules with one description, then operands.
   const bool one = situation.expected.size() == 1;
+  // Only a closing bracket fits: inside a list the next item or a comma would fit as well, which the grammar does not
+  // tell at this point.
   if (one && closes(situation.expected[0]))
     if (std::string list = describeList(inner, previous, situation.expected[0]); !list.empty()) return list;
   if (llvm::is_contained(kNames, inner)) {
     if (statement == Rule::PlotDecl && situation.within(Rule::FactorName)) return "the name of a factor";
     return statement == Rule::Type ? "a type" : nameIn(statement, previous);
   }
+  // Rules with one description wherever they stand.
   static constexpr std::pair<Rule, std::string_view> kOf[] = {
       {Rule::Type, "a type"},
       {Rule::RefinedType, "a type"},

@@ -1,3 +1,7 @@
+// Words syntax errors. A message has three parts: what was expected (syntax_describe.cpp), what was found, and a hint.
+// Hints name a common slip or a habit from another language and how the thing is written here; each is a rule of its
+// own below, tried from the surest to the vaguest. A misspelt word is only proposed where no hint applies.
+
 #include "compiler/parse/syntax_errors.h"
 
 #include <cctype>
@@ -14,7 +18,7 @@ EXPC_DIAGNOSTIC(CannotFollow, Error, "{0} cannot follow {1}{2}");
 
 namespace {
 
-/// `text` in quotes, on one line and not too long.
+/// `text` in quotes, on one line and at most 40 bytes; the cut never splits a character.
 std::string quote(std::string_view text) {
   constexpr size_t kLongest = 40;
   std::string shown = diag::printable(text);
@@ -30,6 +34,8 @@ source::Range rangeOf(const Reporter& reporter, const Located& token) {
   return {reporter.file(), token.begin, token.end};
 }
 
+/// How a message names the token that was found. A reserved word in the place of a name is called one, since it looks
+/// like a valid name to whoever wrote it.
 std::string describeFound(const Reporter& reporter, const Situation& situation, bool wants_name) {
   const Located& found = situation.found;
   if (found.token == Token::EndOfFile) return std::string(situation.end());
@@ -39,17 +45,19 @@ std::string describeFound(const Reporter& reporter, const Situation& situation, 
   return quote(text) + (wants_name && isReserved(found.token) ? ", which is a reserved word" : "");
 }
 
+/// How a message names the token before the error.
 std::string describe(const Reporter& reporter, const Located& previous) {
   return previous.token == Token::String ? "the text" : quote(reporter.text(previous.begin, previous.end));
 }
 
+/// Whether a name is what is missing here.
 bool wantsName(const Situation& situation) {
   const Rule inner = situation.rules.front();
   return situation.expects(Token::Identifier) &&
          (inner == Rule::Word || inner == Rule::Words || inner == Rule::Name || inner == Rule::FactorName);
 }
 
-/// The word that fits here and that `found` is a slip of the pen for.
+/// The word among `words` of which `found` is probably a misspelling.
 std::optional<std::string> suggestion(const Reporter& reporter, const Located& found, const std::vector<Token>& words) {
   if (found.token != Token::Identifier) return std::nullopt;
   std::vector<std::string> candidates;
@@ -58,7 +66,7 @@ std::optional<std::string> suggestion(const Reporter& reporter, const Located& f
   return diag::closest(reporter.text(found.begin, found.end), candidates);
 }
 
-/// `word` in place of `range`, with the blanks without which it would run into its neighbours.
+/// `word` as the replacement of `range`, with the blanks that keep it from running into its neighbours.
 std::string apart(std::string_view text, source::Range range, std::string word) {
   const auto joins = [](char left, char right) {
     const auto inWord = [](char c) { return c == '_' || std::isalnum(static_cast<unsigned char>(c)) != 0; };
@@ -72,20 +80,20 @@ std::string apart(std::string_view text, source::Range range, std::string word) 
   return word;
 }
 
-/// Where nothing was read before, too.
+/// Whether the found token stands on a later line than the one before it, or is the first of the file.
 bool onLaterLine(const Reporter& reporter, const Situation& situation) {
   return situation.previous.token == Token::EndOfFile ||
          reporter.text(situation.previous.end, situation.found.begin).find('\n') != std::string_view::npos;
 }
 
-/// `300 px`
+/// A hint for a number and its unit with a blank between, such as `300 px`; else "".
 std::string unitHint(std::string_view before, std::string_view text) {
   const bool plain = !before.empty() && before.back() >= '0' && before.back() <= '9';
   if (!plain || !language::findUnit(text)) return "";
   return fmt::format("; a unit is written without a space: '{}{}'", before, text);
 }
 
-/// Signs that other languages have: `rest` is the text from the token that was found on.
+/// A hint for signs of other languages; `rest` is the text from the found token on.
 std::string signHint(Token previous, std::string_view rest) {
   if (rest.starts_with("=>") || rest.starts_with("=<")) return fmt::format("; did you mean '{}='?", rest[1]);
   if (rest.starts_with("/*")) return "; a comment begins with '//' and ends with its line";
@@ -97,7 +105,7 @@ std::string signHint(Token previous, std::string_view rest) {
   return "";
 }
 
-/// Words that other languages have.
+/// A hint for words of other languages.
 std::string wordHint(std::string_view word, const Situation& situation) {
   if (word == "if" && situation.within(Rule::CriterionDecl))
     return "; a condition follows 'where', as in 'forall * where a > 1'";
@@ -117,7 +125,8 @@ bool isOrder(Token token) {
   return token == Token::Less || token == Token::LessEqual || token == Token::Greater || token == Token::GreaterEqual;
 }
 
-/// What the construct that is being read asks for.
+/// A hint that depends on the construct around the error; `before` is the text of the token before it. The order
+/// matters: the first rule that applies wins.
 std::string constructHint(const Situation& situation, std::string_view before) {
   const Token found = situation.found.token;
   if (situation.within(Rule::CommandClause) && found == Token::String)
@@ -161,20 +170,21 @@ std::string constructHint(const Situation& situation, std::string_view before) {
   return "";
 }
 
-/// What a common slip, or a habit of another language, was meant to be: "; a range is written 1..4". "" for none.
-/// `file` is the whole text.
+/// A guess at what a common slip, or a habit of another language, was meant to be: "; a range is written 1..4". "" if
+/// there is none. `file` is the whole text.
 std::string hint(std::string_view file, const Situation& situation) {
   const auto textOf = [&](const Located& token) { return file.substr(token.begin, token.end - token.begin); };
   const Located &found = situation.found, &previous = situation.previous, &earlier = situation.earlier;
   const std::string_view text = textOf(found), before = textOf(previous);
   if (previous.token == Token::Number)
     if (std::string unit = unitHint(before, text); !unit.empty()) return unit;
-  // `-D threads=1,4`; a condition of `--where` is read alone as well.
+  // `-D threads=1,4` lacks braces. A condition of `--where` starts at the same rule, but has a comparison in it.
   if (situation.rules.back() == Rule::ValueFile && found.token == Token::Comma &&
       file.find_first_of("<>=!") == std::string_view::npos)
     return fmt::format("; several levels stand in braces: {{{}}}", file);
   const Rule rule = situation.rules.front();
   const bool entry = rule == Rule::Assignment || rule == Rule::DesignItem || rule == Rule::Setting;
+  // In an entry a number is already a whole value, so the error comes one token behind the stray unit.
   if (entry && earlier.token == Token::Number)
     if (std::string unit = unitHint(textOf(earlier), before); !unit.empty()) return unit;
   if (std::string sign = signHint(previous.token, file.substr(found.begin)); !sign.empty()) return sign;
@@ -207,9 +217,11 @@ void reportUnexpected(Reporter& reporter, const Situation& situation) {
   if (!first) expected += " after " + describe(reporter, situation.previous);
   if (expected.back() == ',') expected.pop_back();
   source::Range range = rangeOf(reporter, found);
-  // Where the line just ends, the place to mend is its end and not the next statement.
+  // At the end of a line the place to mend is that end and not the next statement.
   if (later_line) range.begin = range.end = situation.previous.end;
   std::vector<Token> words = situation.expected;
+  // These two belong in front of the brace, so the grammar does not expect them here, but a misspelling of one is
+  // likely.
   if (situation.rules.front() == Rule::WorkloadBody) words.insert(words.end(), {Token::Command, Token::Timeout});
   const std::string meant = hint(reporter.text(), situation);
   const std::string shown = describeFound(reporter, situation, wantsName(situation) && !later_line);
@@ -224,7 +236,8 @@ void reportNoStatement(Reporter& reporter, Rule block, const Situation& situatio
   const Located& found = situation.found;
   const source::Range range = rangeOf(reporter, found);
   const std::string shown = describeFound(reporter, situation, false);
-  const bool named = headsOf(block).front() == Token::Identifier;  // what stands there begins with a name of its own
+  const bool named = headsOf(block).front() == Token::Identifier;  // statements here begin with a name of the user's
+  // Entries stand on lines of their own; a comma between them is a habit from other languages and safe to remove.
   if (found.token == Token::Comma && named) {
     if (auto builder = reporter.unexpected(range, fmt::format("no ',' in a {}", blockOf(block).name), shown))
       builder->fix(range, apart(reporter.text(), range, "")).emit();
@@ -232,17 +245,18 @@ void reportNoStatement(Reporter& reporter, Rule block, const Situation& situatio
   }
   const bool begins = situation.previous.token == Token::LeftBrace || onLaterLine(reporter, situation);
   std::vector<Token> words = headsOf(block);
-  // Of two letters, a word is near to too much that could begin a statement.
+  // At the beginning of a line a word of two letters is near to too many words to be a good guess.
   for (const language::Role role : {language::Role::Clause, language::Role::Operator})
     for (const language::Word& word : language::words(role))
       if (word.text.size() > 2 || !begins) words.push_back(tokenOf(word.text));
   const std::string meant = hint(reporter.text(), situation);
   auto near = meant.empty() ? suggestion(reporter, found, words) : std::nullopt;
+  // `a = 1` where a comparison goes on: `==` was meant.
   if (found.token == Token::Assign && !begins && !named && meant.empty()) near = "==";
   std::string expected =
       near ? fmt::format("a statement of a {}", blockOf(block).name) : describeStatements(blockOf(block));
   if (expected.back() == ',') expected.pop_back();
-  // On a line that has begun, what is wrong is what goes on and not a new statement.
+  // On a line that has begun the fault is how it goes on, not the statement that is missing.
   std::optional<diag::Builder> builder =
       begins ? reporter.unexpected(range, expected, shown + meant)
              : reporter.build(range, CannotFollow, shown, describe(reporter, situation.previous), meant);
@@ -261,6 +275,7 @@ void reportUnclosed(Reporter& reporter, Rule block, const Located& open, const S
 void reportCharacters(Reporter& reporter, uint32_t begin, uint32_t end) {
   source::Range range{reporter.file(), begin, end};
   const std::string_view text = reporter.text(begin, end);
+  // Reports with a certain mend: `word` in place of the characters.
   const auto mend = [&](std::string_view shown, std::string_view why, std::string word) {
     if (auto error = reporter.build(range, UnexpectedCharacter, quote(shown), why))
       error->fix(range, apart(reporter.text(), range, std::move(word))).emit();
@@ -270,6 +285,7 @@ void reportCharacters(Reporter& reporter, uint32_t begin, uint32_t end) {
   for (auto [written, meant] : kMeant)
     if (text == written) return mend(text, fmt::format(": write '{}'", meant), std::string(meant));
   if (text == ";") return mend(text, ": a statement ends without a sign", "");
+  // The token holds the whole line behind the `#`; only the sign itself is wrong.
   if (text.front() == '#') {
     range.end = begin + 1;
     return mend("#", ": a comment begins with '//'", "//");
@@ -277,12 +293,14 @@ void reportCharacters(Reporter& reporter, uint32_t begin, uint32_t end) {
   std::string why;
   if (text.front() == '\'' || text.front() == '`') {
     why = ": a text stands in double quotes";
+    // A text with a quote or an escape inside would change its meaning in double quotes, so it gets no mend.
     const std::string_view inner = text.size() > 1 ? text.substr(1, text.size() - 2) : "";
     if (text.size() > 1 && text.back() == '\'' && inner.find_first_of("\"\\") == std::string_view::npos)
       return mend(text, why, fmt::format("\"{}\"", inner));
   } else if (text == "?") {
     why = "; '?\?' gives a value where a factor is not active";
   } else if (text == "%") {
+    // `95 %`: show the number as it would be written.
     std::string_view before = reporter.text(0, begin);
     before = before.substr(0, before.find_last_not_of(' ') + 1);
     before.remove_prefix(before.find_last_not_of("0123456789.") + 1);

@@ -1,6 +1,10 @@
 #pragma once
 
-// What is said where the input does not fit the grammar. No text of the generated parser's reaches the user.
+// Messages about input that does not fit the grammar. The strategy of the generated parser (antlr_strategy.h) describes
+// where it stands in a Situation; the functions here word the message, guess what was meant and propose a mend. No text
+// of ANTLR's reaches the user.
+//
+// syntax_errors.cpp words messages and knows common slips; syntax_describe.cpp says what could stand in a place.
 
 #include <llvm/ADT/STLExtras.h>
 
@@ -16,32 +20,37 @@
 
 namespace expc::parse {
 
-/// Thrown through the generated parser when enough was reported; caught in the bridge.
+/// Thrown through the generated parser when enough was reported; the bridge catches it.
 struct TooManyErrorsReached {};
 
-/// Hands parse errors on, up to a limit: what comes after many errors mostly follows from them.
+/// Passes syntax errors on to the emitter, up to a limit. Errors after many others are mostly consequences of the first
+/// ones.
 class Reporter {
  public:
+  /// Errors that are shown for one file before its rest is left unread.
   static constexpr size_t kLimit = 20;
 
   Reporter(const source::SourceManager& sources, diag::Emitter& emitter, source::FileId file, size_t limit = kLimit)
       : sources_(sources), emitter_(emitter), file_(file), limit_(limit) {}
 
-  /// Begins an error; nothing once the limit is reached, which is said once.
+  /// Begins an error. Returns nothing once the limit is reached; the first time, that itself is reported.
   template <typename Definition, typename... Args>
   std::optional<diag::Builder> build(source::Range range, Definition definition, const Args&... args) {
     return counts(range.begin) ? std::optional(emitter_.build(range, definition, args...)) : std::nullopt;
   }
+  /// Reports an error that has no notes or mends.
   template <typename Definition, typename... Args>
   void emit(source::Range range, Definition definition, const Args&... args) {
     if (auto error = build(range, definition, args...)) error->emit();
   }
   /// Begins "expected …, found …".
   std::optional<diag::Builder> unexpected(source::Range range, const std::string& expected, const std::string& found);
-  /// The same with what stands at `range`.
+  /// Reports "expected …, found …" with the text at `range` as what was found.
   void syntaxError(source::Range range, const std::string& expected);
+  /// Whether more errors came than the limit allows, so that the parser should stop.
   bool exhausted() const { return count_ > limit_; }
   source::FileId file() const { return file_; }
+  /// The text of the file, or of some of its bytes.
   std::string_view text() const { return sources_.text(file_); }
   std::string_view text(uint32_t begin, uint32_t end) const { return text().substr(begin, end - begin); }
 
@@ -55,48 +64,50 @@ class Reporter {
   size_t count_ = 0;
 };
 
-/// A token with its place.
+/// A token with its bytes [begin, end) of the file.
 struct Located {
   Token token = Token::EndOfFile;
   uint32_t begin = 0;
   uint32_t end = 0;
 };
 
-/// Where the parser stands.
+/// Where the parser stands when a token does not fit: everything that a message may depend on.
 struct Situation {
   std::vector<Rule> rules;      // from the innermost outwards
-  std::vector<Token> expected;  // what it could go on with, in order of their numbers
-  Located previous;             // the end of the file where there is none
-  Located earlier;              // before `previous`, likewise
-  Located found;
+  std::vector<Token> expected;  // the tokens that would fit, in the order of the grammar
+  Located previous;             // the token before; EndOfFile if nothing was read yet
+  Located earlier;              // the token before `previous`, likewise
+  Located found;                // the token that does not fit
 
+  /// Whether a rule is open.
   bool within(Rule rule) const { return llvm::is_contained(rules, rule); }
+  /// Whether a token would fit.
   bool expects(Token token) const { return llvm::is_contained(expected, token); }
-  /// What the end is called: a text of the command line is no file.
+  /// How messages call the end of the text. A text of the command line is no file.
   std::string_view end() const {
     return rules.empty() || rules.back() == Rule::File ? "the end of the file" : "the end";
   }
 };
 
-/// "expected a level set after 'in', found 'baseline'".
+/// Reports a token that does not fit: "expected a level set after 'in', found 'baseline'".
 void reportUnexpected(Reporter& reporter, const Situation& situation);
 
-/// In a block (or the file): the next token begins no statement.
+/// Reports that the token found begins no statement of `block` (or of the file).
 void reportNoStatement(Reporter& reporter, Rule block, const Situation& situation);
 
-/// A block ends without its brace; `open` is its `{`.
+/// Reports that a block ends without its brace; `open` is the `{`, to which a note points.
 void reportUnclosed(Reporter& reporter, Rule block, const Located& open, const Situation& situation);
 
-/// Characters that begin no token.
+/// Reports bytes [begin, end) that begin no token, with a mend where another language's sign has an equivalent here.
 void reportCharacters(Reporter& reporter, uint32_t begin, uint32_t end);
 
 // ---- parts of these messages
 
-/// "a level set, such as { a, b } or 1..4,": what could stand at a place; ends in a comma where a sentence that goes on
-/// needs one.
+/// Describes what could stand in a place: "a level set, such as { a, b } or 1..4,". Ends in a comma where a sentence
+/// that goes on needs one.
 std::string describeExpected(const Situation& situation);
 
-/// "a statement of a study (workload, …)"
+/// Describes the statements of a block: "a statement of a study (workload, …)".
 std::string describeStatements(const Block& block);
 
 }  // namespace expc::parse

@@ -1,6 +1,8 @@
 #pragma once
 
-// From the concrete tree to what a file declares beside studies: modules, enums, systems, references, workloads.
+// From the concrete tree to what a file declares besides studies: imports, enums, systems, references, workloads and
+// their parts. The struct of the chain (transform_tree.h) between Expressions and Transform. A clause that the grammar
+// lets come twice is reported here.
 
 #include <algorithm>
 #include <charconv>
@@ -23,7 +25,7 @@ EXPC_DIAGNOSTIC(
 struct Declarations : Expressions {
   using Expressions::Expressions;
 
-  /// `index` is an assignment, an assigned or a presetDesign that is one: parts, '=' and a value.
+  /// Reads `a.b = value`; `index` is an assignment, an assigned or a presetDesign that is one.
   ast::Assignment assignment(uint32_t index) {
     ast::Assignment out;
     out.range = range(index);
@@ -37,6 +39,7 @@ struct Declarations : Expressions {
     return out;
   }
 
+  /// `import std.image [as NAME]` or `import "path.exp" [as NAME]`.
   void read(uint32_t index, ast::Import& out) {
     const uint32_t target = children(index)[1];
     out.target_range = range(target);
@@ -47,6 +50,7 @@ struct Declarations : Expressions {
     if (const uint32_t alias = child(index, Rule::Word); alias != kNone) out.alias = identifier(alias);
   }
 
+  /// `[ordered] enum NAME { a, b(type, …) }`.
   void read(uint32_t index, ast::EnumDecl& out) {
     checkCommas(index, "the name of a level");
     out.ordered = has(index, Token::Ordered);
@@ -58,7 +62,7 @@ struct Declarations : Expressions {
     }
   }
 
-  /// `type` or `name : type`; the grammar reads a type in both places.
+  /// Reads `type` or `name : type`. The grammar reads a type in both places, since a name looks like one.
   ast::EnumField enumField(uint32_t index) {
     const std::vector<uint32_t> types = children(index, Rule::RefinedType);
     ast::EnumField out;
@@ -73,7 +77,7 @@ struct Declarations : Expressions {
     return out;
   }
 
-  /// Also a unit, and what a reference reads.
+  /// Reads the value of a `let`, of a unit or of a name in a reference.
   void read(uint32_t index, ast::LetDecl& out) {
     out.value = expressionIn(index, isRule(index, Rule::ReferenceItem) ? Rule::Sum : Rule::Value);
   }
@@ -83,6 +87,7 @@ struct Declarations : Expressions {
       out.properties.push_back(assignment(property));
   }
 
+  /// `reference NAME from "file.csv" { … }` with an entry `NAME [= EXPRESSION]` for each name.
   void read(uint32_t index, ast::ReferenceDecl& out) {
     out.path = textOf(child(index, Rule::Text));
     for (uint32_t column : statements(child(index, Rule::ReferenceBody), Rule::ReferenceItem))
@@ -91,7 +96,7 @@ struct Declarations : Expressions {
 
   // ---- workloads
 
-  /// Whether blanks and the call of a reader of metrics come first in `text`.
+  /// Whether `text` begins, after blanks, with the call of a reader of metrics, such as `regex(`.
   static bool beginsReader(std::string_view text) {
     text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
     return std::ranges::any_of(language::words(language::Role::Source), [&](const language::Word& reader) {
@@ -99,6 +104,7 @@ struct Declarations : Expressions {
     });
   }
 
+  /// A workload's program and items. Each list keeps the order of the text.
   void read(uint32_t index, ast::WorkloadDecl& out) {
     if (const uint32_t clause = child(index, Rule::CommandClause); clause != kNone) out.command = commandClause(clause);
     for (uint32_t item : statements(child(index, Rule::WorkloadBody), Rule::WorkloadItem)) {
@@ -111,6 +117,7 @@ struct Declarations : Expressions {
       if (isRule(item, Rule::InputsDecl)) inputsDecl(item, out);
       if (isRule(item, Rule::ExpectDecl)) out.expectations.push_back(expressionIn(item, Rule::Condition));
       if (isRule(item, Rule::ExitDecl)) exitDecl(item, out);
+      // Clauses that may be given once.
       const auto once = [&](Rule rule, auto& clause, const char* what, auto read) {
         if (isRule(item, rule) && clause) duplicate(item, what, clause->range);
         if (isRule(item, rule) && !clause) clause = read();
@@ -122,6 +129,7 @@ struct Declarations : Expressions {
     }
   }
 
+  /// Reads a program with its arguments and its time limit: `command ["python", "train.py"] timeout 2h`.
   ast::Command commandClause(uint32_t index) {
     ast::Command out;
     out.range = range(index);
@@ -132,6 +140,8 @@ struct Declarations : Expressions {
     return out;
   }
 
+  /// Reads one argument: a text, or `options` with the texts that each parameter without an argument of its own
+  /// becomes.
   ast::CommandArgument commandArgument(uint32_t index) {
     ast::CommandArgument out;
     out.range = range(index);
@@ -140,7 +150,7 @@ struct Declarations : Expressions {
     return out;
   }
 
-  /// `inputs "a", "b"`, `inputs copy "a"`
+  /// Reads `inputs "a", "b"` and `inputs copy "a"`.
   void inputsDecl(uint32_t index, ast::WorkloadDecl& workload) {
     std::vector<ast::Text>& list = has(index, Token::Copy) ? workload.copied : workload.inputs;
     for (uint32_t input : children(index, Rule::Text)) list.push_back(textOf(input));
@@ -152,7 +162,7 @@ struct Declarations : Expressions {
     if (workload.version) workload.version_range = range(index);
   }
 
-  /// `exit 0, 1`
+  /// Reads the exit codes that count as success: `exit 0, 1`.
   void exitDecl(uint32_t index, ast::WorkloadDecl& workload) {
     if (!workload.exit_codes.empty()) return duplicate(index, "the list of exit codes", workload.exit_range);
     for (uint32_t number : children(index, Rule::Number))
@@ -160,7 +170,7 @@ struct Declarations : Expressions {
     workload.exit_range = range(index);
   }
 
-  /// Nothing, and a syntax error, where the number is not whole or more than `most`.
+  /// Reads a whole number up to `most`; reports anything else as `wanted` and returns nothing.
   std::optional<int> wholeNumber(uint32_t literal, int most, const char* wanted) {
     const std::string_view written = text(literal);
     int number = 0;
@@ -170,6 +180,8 @@ struct Declarations : Expressions {
     return std::nullopt;
   }
 
+  /// `param NAME : TYPE [= DEFAULT] [when CONDITION] [with strong scaling when CONDITION]`. The words of the trait are
+  /// names to the grammar.
   void read(uint32_t index, ast::ParamDecl& out) {
     out.type = type(child(index, Rule::RefinedType));
     out.default_value = expressionIn(index, Rule::Value);
@@ -188,6 +200,7 @@ struct Declarations : Expressions {
     out.when = expressionIn(index, Rule::Condition);
   }
 
+  /// `metric NAME [: TYPE] [= FORMULA] TRAITS [from SOURCE]`; `metric NAME.*` takes all metrics of a module.
   void read(uint32_t index, ast::MetricDecl& out) {
     out.all = has(index, Token::Star);
     if (const uint32_t of = child(index, Rule::RefinedType); of != kNone) out.type = type(of);
@@ -196,12 +209,13 @@ struct Declarations : Expressions {
     for (uint32_t source : children(index, Rule::MetricSource)) metricSource(source, out);
   }
 
-  /// `from regex("…")`: how the metric is read from what a command writes.
+  /// Reads `from regex("…")`: how the metric is read from what a command writes.
   void metricSource(uint32_t index, ast::MetricDecl& metric) {
     if (metric.source) return duplicate(index, "what the metric is read from", metric.source->range);
     metric.source = expressionIn(index, Rule::Sum);
   }
 
+  /// Reads a word about the metric: its direction, kind of trial, `exact` or `series`. The grammar takes any word here.
   void metricTrait(uint32_t index, ast::MetricDecl& metric) {
     const std::string_view word = text(index);
     if (word == "lower" || word == "higher") {
@@ -215,15 +229,16 @@ struct Declarations : Expressions {
     } else if (word == "series") {
       metric.series = true;
     } else if (sources.text(tree.file).substr(node(index).end).starts_with("(")) {
-      return;  // `regex(…)` without `from`: the parser has said so at the bracket
+      return;  // `regex(…)` without `from`: the parser reported the bracket
     } else if (beginsReader(sources.text(tree.file).substr(node(index).end)) && diag::closest(word, {"from"})) {
-      return;  // `form regex(…)`: likewise
+      return;  // `form regex(…)`: a misspelt `from`, reported likewise
     } else if (auto error = reporter.build(range(index), UnknownTrait, word)) {
       error->suggest(range(index), word, language::texts(language::Role::Trait));
       error->emit();
     }
   }
 
+  /// `require [NAME:] CONDITION [because "…"]`, or `exclude` likewise.
   void read(uint32_t index, ast::RuleDecl& out) {
     out.kind = has(index, Token::Require) ? ast::RuleKind::Require : ast::RuleKind::Exclude;
     const std::vector<uint32_t> conditions = children(index, Rule::Condition);

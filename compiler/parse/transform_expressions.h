@@ -1,6 +1,10 @@
 #pragma once
 
-// From the concrete tree to expressions and types.
+// From the concrete tree to expressions and types. One function per rule of the grammar; build() dispatches on the
+// rule.
+//
+// Every expression is built together with its depth. Later phases recurse over the tree, so a limit here keeps their
+// stacks safe. Brackets are limited by the bridge already, but chains such as `a + b + …` nest without brackets.
 
 #include <algorithm>
 #include <charconv>
@@ -15,18 +19,19 @@ namespace expc::parse {
 EXPC_DIAGNOSTIC(ChainedComparison, Error, "comparisons do not chain: join two of them by 'and'");
 EXPC_DIAGNOSTIC(NestingTooDeep, Error, "this expression is nested more than {0} deep; name a part of it by 'let'");
 
-/// Deepest expression tree: phases after this one recurse over it.
+/// The deepest expression that is accepted: phases after this one recurse over it.
 constexpr int kMaxExpressionDepth = 200;
 
 struct Expressions : TreeReader {
   using TreeReader::TreeReader;
 
-  /// An expression with its depth.
+  /// An expression with its depth; a literal has depth 1.
   struct Built {
     ast::ExprPtr expr;
     int depth = 1;
   };
 
+  /// The operator that a token stands for.
   static std::optional<ast::BinaryOp> operatorOf(Token token) {
     using enum ast::BinaryOp;
     static constexpr std::pair<Token, ast::BinaryOp> kOperators[] = {{Token::Or, Or},
@@ -47,14 +52,16 @@ struct Expressions : TreeReader {
     return std::nullopt;
   }
 
+  /// The expression of a node; never null.
   ast::ExprPtr expression(uint32_t index) { return build(index).expr; }
 
-  /// The expression that is a part of `index`; null where it has none.
+  /// The expression that is the first part of `index` with this rule; null if there is none.
   ast::ExprPtr expressionIn(uint32_t index, Rule part) {
     const uint32_t found = child(index, part);
     return found == kNone ? nullptr : expression(found);
   }
 
+  /// Makes a node of the given depth. One that is too deep is reported and replaced by a literal.
   Built make(source::Range range, decltype(ast::Expr::node) value, int depth) {
     Built out;
     out.expr = std::make_unique<ast::Expr>();
@@ -64,7 +71,7 @@ struct Expressions : TreeReader {
       out.expr->node = std::move(value);
       return out;
     }
-    // `value` is dropped: the tree that stands for it stays shallow.
+    // `value` is dropped, so that the tree stays shallow; so does the depth, so that only one error is reported.
     reporter.emit(range, NestingTooDeep, kMaxExpressionDepth);
     out.expr->node = ast::BoolLiteral{false};
     out.depth = 1;
@@ -77,6 +84,7 @@ struct Expressions : TreeReader {
     return make(whole, ast::BinaryExpr{op, std::move(left.expr), std::move(right.expr)}, depth);
   }
 
+  /// Builds whatever stands at `index`.
   Built build(uint32_t index) {
     using T = Expressions;
     static constexpr std::pair<Rule, Built (T::*)(uint32_t)> kBuilders[] = {{Rule::Set, &T::set},
@@ -99,7 +107,7 @@ struct Expressions : TreeReader {
     return build(node(index).child);  // value, settingValue, operand: the first child
   }
 
-  /// Operands of one level of precedence, from the left.
+  /// Builds operands of one level of precedence, from the left: the children are operand, operator, operand, …
   Built chain(uint32_t index) {
     const std::vector<uint32_t> parts = children(index);
     Built left = build(parts[0]);
@@ -108,10 +116,13 @@ struct Expressions : TreeReader {
     return left;
   }
 
+  /// Builds a comparison, a membership test or a range. Comparisons do not chain (`a < b < c`); the grammar reads them,
+  /// so that the message says so.
   Built comparison(uint32_t index) {
     const std::vector<uint32_t> parts = children(index);
     Built left = build(parts[0]);
     bool compared = false;
+    // Each round takes one tail: a range (`..`), a comparator with its operand, `in` or `not in` with its set.
     for (size_t at = 1; at < parts.size();) {
       if (isRule(parts[at], Rule::RangeTail)) {
         left = rangeOf(range(parts[0]), std::move(left), parts[at++]);
@@ -133,11 +144,13 @@ struct Expressions : TreeReader {
     return left;
   }
 
-  /// `tail` is a rangeTail or a refinement: `.. upper by *step`, either part of which a refinement may leave out.
+  /// Builds a range. `tail` is a rangeTail or a refinement: `.. upper by *step`. A refinement may leave out either
+  /// part. A star behind the dots makes the steps geometric.
   Built rangeOf(source::Range lower_range, Built lower, uint32_t tail) {
     ast::RangeExpr out;
     int depth = lower.depth;
     out.lower = std::move(lower.expr);
+    // Children in front of the dots belong to the lower end, which the caller has built.
     bool past = false;
     for (uint32_t part : children(tail)) {
       if (isToken(part, Token::Range)) past = true;
@@ -152,6 +165,7 @@ struct Expressions : TreeReader {
     return make(source::join(lower_range, range(tail)), std::move(out), depth + 1);
   }
 
+  /// Builds the right side of `in`: a set or a range.
   Built members(uint32_t index) {
     const uint32_t first = node(index).child;
     Built out = build(first);
@@ -159,13 +173,14 @@ struct Expressions : TreeReader {
     return tail == kNone ? std::move(out) : rangeOf(range(first), std::move(out), tail);
   }
 
+  /// Builds the set or range behind `in` in a type.
   Built refinement(uint32_t index) {
     const uint32_t first = node(index).child;
     Built out = build(first);
     return has(index, Token::Range) ? rangeOf(range(first), std::move(out), index) : std::move(out);
   }
 
-  /// `not` before a comparison, or `-` before a value, any number of times.
+  /// Builds `not` before a comparison, or `-` before a value, any number of times; the innermost comes first.
   Built negated(uint32_t index) {
     const auto op = isRule(index, Rule::Negation) ? ast::UnaryOp::Not : ast::UnaryOp::Negate;
     const std::vector<uint32_t> parts = children(index);
@@ -178,6 +193,7 @@ struct Expressions : TreeReader {
     return out;
   }
 
+  /// Builds a value with selectors in brackets: `gain[method = lora]`.
   Built postfix(uint32_t index) {
     Built out = build(node(index).child);
     for (uint32_t selectors : children(index, Rule::Selectors)) {
@@ -189,6 +205,7 @@ struct Expressions : TreeReader {
     return out;
   }
 
+  /// Builds a literal, a name, a call, or an expression in brackets.
   Built primary(uint32_t index) {
     const uint32_t first = node(index).child;
     if (node(first).is_token) return make(range(index), ast::BoolLiteral{isToken(first, Token::True)}, 1);
@@ -203,7 +220,7 @@ struct Expressions : TreeReader {
     return make(range(index), ast::CallExpr{std::move(name), std::move(list)}, depth + 1);
   }
 
-  /// `{ 1, 2 }` is a set, `{ rank = 8, alpha = 16 }` a record.
+  /// Builds braces: `{ 1, 2 }` is a set, `{ rank = 8, alpha = 16 }` a record. A mixture is reported.
   Built set(uint32_t index) {
     int depth = 0;
     std::vector<ast::CallArgument> members = arguments(index, depth);
@@ -219,6 +236,7 @@ struct Expressions : TreeReader {
     return make(range(index), std::move(out), depth + 1);
   }
 
+  /// Builds the values of a list. `depth` becomes the largest of them and its own value.
   std::vector<ast::ExprPtr> values(uint32_t index, int& depth) {
     std::vector<ast::ExprPtr> out;
     for (uint32_t value : children(index, Rule::Value)) {
@@ -229,7 +247,8 @@ struct Expressions : TreeReader {
     return out;
   }
 
-  /// Brackets around one expression are that expression; around several, or with a comma behind one, a tuple.
+  /// Builds round brackets: around one expression they are that expression, around several, or with a comma behind one,
+  /// a tuple.
   Built group(uint32_t index) {
     checkCommas(index, "an expression");
     if (!has(index, Token::Comma)) {
@@ -242,6 +261,7 @@ struct Expressions : TreeReader {
     return make(range(index), std::move(out), depth + 1);
   }
 
+  /// Builds square brackets: a list of values.
   Built list(uint32_t index) {
     checkCommas(index, "a value");
     int depth = 0;
@@ -249,6 +269,8 @@ struct Expressions : TreeReader {
     return make(range(index), std::move(out), depth + 1);
   }
 
+  /// Builds the arguments of a call, of selectors or of a set, each with its name if it has one. `depth` is raised to
+  /// the deepest of them.
   std::vector<ast::CallArgument> arguments(uint32_t index, int& depth) {
     checkCommas(index, isRule(index, Rule::Set) ? "a value" : "an argument");
     std::vector<ast::CallArgument> out;
@@ -264,16 +286,18 @@ struct Expressions : TreeReader {
     return out;
   }
 
+  /// Splits a number into its digits and its unit. The digits stay text, so that the checker reads the exact value.
   ast::NumberLiteral number(uint32_t index) const {
     const std::string_view written = text(index);
-    double unused = 0;  // only where the digits end is asked; the value stays exact
+    // from_chars only tells where the digits end.
+    double unused = 0;
     const size_t size = std::from_chars(written.data(), written.data() + written.size(), unused).ptr - written.data();
     return {std::string(written.substr(0, size)), std::string(written.substr(size))};
   }
 
   // ---- types
 
-  /// `index` is a type or a refinedType.
+  /// Builds a type; `index` is a type or a refinedType (a type with `in RANGE`).
   ast::TypeExpr type(uint32_t index) {
     const uint32_t plain = isRule(index, Rule::Type) ? index : child(index, Rule::Type);
     ast::TypeExpr out;
@@ -285,6 +309,7 @@ struct Expressions : TreeReader {
       namedType(plain, out);
     out.range = range(index);
     if (const uint32_t within = child(index, Rule::Refinement); within != kNone) {
+      // `(int in 1..4) in 1..2`: brackets around one type are that type, so it may already have a range.
       if (out.refinement)
         duplicate(within, "the type's range", out.refinement->range);
       else
@@ -293,7 +318,7 @@ struct Expressions : TreeReader {
     return out;
   }
 
-  /// `int`, `Images / Time`, `list(int)`.
+  /// Builds `int`, `Images / Time` or `list(int)`. `list` is a name in the grammar, so its spelling is checked here.
   void namedType(uint32_t index, ast::TypeExpr& out) {
     const std::vector<uint32_t> names = children(index, Rule::Name);
     out.name = qualifiedName(names[0]);
@@ -308,7 +333,7 @@ struct Expressions : TreeReader {
     out.parts.push_back(type(element));
   }
 
-  /// Brackets around one type are that type; around several, or with a comma behind one, a tuple.
+  /// Builds round brackets: around one type they are that type, around several, or with a comma behind one, a tuple.
   void tupleType(uint32_t index, ast::TypeExpr& out) {
     checkCommas(index, "a type");
     const std::vector<uint32_t> parts = children(index, Rule::RefinedType);
@@ -320,6 +345,7 @@ struct Expressions : TreeReader {
     for (uint32_t part : parts) out.parts.push_back(type(part));
   }
 
+  /// Builds `{ rank : int, alpha : float }`.
   void recordType(uint32_t index, ast::TypeExpr& out) {
     checkCommas(index, "a field, such as 'rank : int',");
     out.shape = ast::TypeExpr::Shape::Record;

@@ -1,9 +1,12 @@
 #pragma once
 
-// The concrete tree as its readers ask it: parts of a node, names and texts. The readers are a chain, a file for each
-// group of constructs, each of which has what the ones before it have: transform_tree.h, transform_expressions.h,
-// transform_declarations.h, and studies, presets and whole files in parse.cpp. Statements with a syntax error are left
-// out.
+// The concrete tree as its readers see it: the parts of a node, names and texts. The readers are a chain of structs,
+// one file for each group of constructs; each inherits the functions of the ones before: TreeReader here, Expressions
+// in transform_expressions.h, Declarations in transform_declarations.h, and Transform in parse.cpp for studies, presets
+// and whole files.
+//
+// Nodes are named by their index into Tree::nodes, kNone for "no such part". Statements with a syntax error are skipped
+// by statements(), so the readers behind it may rely on the grammar: a part that the grammar requires is there.
 
 #include <llvm/Support/ConvertUTF.h>
 
@@ -23,6 +26,7 @@ namespace expc::parse {
 EXPC_DIAGNOSTIC(InvalidEscape, Error, "'{0}' is no escape; there are \\\" \\\\ \\n \\t \\r and \\u{{1F600}}");
 EXPC_DIAGNOSTIC(DuplicateClause, Error, "{0} is given twice");
 
+/// Access to the parts of nodes, and the reading of names and texts. Borrows everything it is built from.
 struct TreeReader {
   const source::SourceManager& sources;
   const Tree& tree;
@@ -34,21 +38,25 @@ struct TreeReader {
   // ---- the parts of a node
 
   const Node& node(uint32_t index) const { return tree.nodes[index]; }
+  /// The children of a node from left to right.
   std::vector<uint32_t> children(uint32_t index) const {
     std::vector<uint32_t> out;
     for (uint32_t at = node(index).child; at != kNone; at = node(at).next) out.push_back(at);
     return out;
   }
+  /// The children that are of one rule.
   std::vector<uint32_t> children(uint32_t index, Rule rule) const {
     std::vector<uint32_t> out = children(index);
     std::erase_if(out, [&](uint32_t at) { return !isRule(at, rule); });
     return out;
   }
+  /// The first child of a rule, or kNone.
   uint32_t child(uint32_t index, Rule rule) const {
     uint32_t at = node(index).child;
     while (at != kNone && !isRule(at, rule)) at = node(at).next;
     return at;
   }
+  /// The first child that is this token, or kNone.
   uint32_t child(uint32_t index, Token token) const {
     uint32_t at = node(index).child;
     while (at != kNone && !isToken(at, token)) at = node(at).next;
@@ -59,10 +67,12 @@ struct TreeReader {
   bool isToken(uint32_t index, Token token) const { return node(index).is_token && node(index).token == token; }
   source::Range range(uint32_t index) const { return {tree.file, node(index).begin, node(index).end}; }
   std::string_view text(uint32_t index) const { return sources.text(range(index)); }
-  /// Whether something in it could not be read (nested blocks apart, which leave out only what is broken in them).
+  /// Whether a syntax error inside was reported. Errors inside a nested block do not count: only its broken statements
+  /// are left out.
   bool broken(uint32_t index) const { return node(index).broken; }
 
-  /// The statements of a block that were understood: the items themselves, or what each of them consists of.
+  /// The statements of a block that were understood. Most items are a choice between kinds of statements; of these the
+  /// statement itself is returned, of the others the item.
   std::vector<uint32_t> statements(uint32_t block, Rule item) const {
     std::vector<uint32_t> out;
     const bool wrapped = item != Rule::ReferenceItem && item != Rule::DesignItem && item != Rule::Setting;
@@ -73,12 +83,14 @@ struct TreeReader {
     return out;
   }
 
+  /// The doc comment in front of a node; "" if there is none.
   std::string doc(uint32_t index) const {
     auto found = tree.docs.find(node(index).first_token);
     return found == tree.docs.end() ? "" : found->second;
   }
 
-  /// In a list in brackets the last comma may be left hanging; two in a row are an error.
+  /// Reports commas in a row in a list in brackets; a comma before the closing bracket is allowed. `what` is the
+  /// missing item. The grammar reads both, since this message is clearer than its own.
   void checkCommas(uint32_t index, std::string_view what) {
     bool after_comma = false;
     for (uint32_t at = node(index).child; at != kNone; at = node(at).next) {
@@ -90,13 +102,14 @@ struct TreeReader {
 
   // ---- names and texts
 
-  /// How a lockstep factor is called everywhere.
+  /// The canonical name of a lockstep factor, `(loader, layout)`, by which results and command lines call it.
   static ast::Identifier lockstepName(const std::vector<ast::Identifier>& parts, source::Range range) {
     std::string out;
     for (const ast::Identifier& part : parts) out += (out.empty() ? "(" : ", ") + part.name;
     return {out + ")", range};
   }
 
+  /// The name that an expression consists of; nothing for a dotted name or anything else.
   static std::optional<ast::Identifier> singleName(const ast::Expr& expr) {
     const auto* name = std::get_if<ast::NameExpr>(&expr.node);
     if (!name || name->name.parts.size() != 1) return std::nullopt;
@@ -111,7 +124,7 @@ struct TreeReader {
     return out;
   }
 
-  /// A factorName: a word, or the canonical name of a lockstep factor, whose parts go to `parts`.
+  /// Reads the name of a factor: a word, or the parts of a lockstep factor, which also go to `parts`.
   ast::Identifier factorName(uint32_t index, std::vector<ast::Identifier>* parts = nullptr) {
     const uint32_t words = child(index, Rule::Words);
     if (words == kNone) return identifier(index);
@@ -124,7 +137,7 @@ struct TreeReader {
     return out;
   }
 
-  /// Those that stand in `index`; none where there is no list of them.
+  /// The names in the list of factors below `index`; empty if it has no such list.
   std::vector<ast::Identifier> factorNames(uint32_t index) {
     std::vector<ast::Identifier> out;
     for (uint32_t names : children(index, Rule::FactorNames))
@@ -132,6 +145,7 @@ struct TreeReader {
     return out;
   }
 
+  /// Reads a dotted name.
   ast::QualifiedName qualifiedName(uint32_t name) const {
     ast::QualifiedName out;
     out.range = range(name);
@@ -140,8 +154,8 @@ struct TreeReader {
     return out;
   }
 
-  /// Reads the escape at the front of `text` (which begins with a backslash) into `out`; returns its length, 0 if it is
-  /// none.
+  /// Appends the meaning of the escape at the front of `text` (which begins with a backslash) to `out`. Returns the
+  /// bytes it takes in the source, 0 if it is no escape.
   static size_t readEscape(std::string_view text, std::string& out) {
     if (text.size() < 2) return 0;
     static constexpr std::string_view kWritten = "\"\\ntr", kMeant = "\"\\\n\t\r";
@@ -150,23 +164,26 @@ struct TreeReader {
       return 2;
     }
     const size_t close = text.find('}');
+    // One to six hexadecimal digits, as in Rust: Unicode ends at 10FFFF.
     if (!text.starts_with("\\u{") || close == std::string_view::npos || close == 3 || close > 9) return 0;
     uint32_t code = 0;
     auto [end, error] = std::from_chars(text.data() + 3, text.data() + close, code, 16);
     char bytes[UNI_MAX_UTF8_BYTES_PER_CODE_POINT];
     char* past = bytes;
-    // A zero would cut the text short for whoever hands it to the system.
+    // A zero would cut the text short where it is passed to the system.
     if (error != std::errc() || end != text.data() + close || code == 0 || !llvm::ConvertCodePointToUTF8(code, past))
       return 0;
     out.append(bytes, past);
     return close + 1;
   }
 
+  /// The value of a text in quotes; reports what is no escape, and keeps nothing of it.
   std::string string(uint32_t index) {
     std::string_view written = text(index);
     written.remove_prefix(1);
     // A text that was not closed has been reported and has no quote to take off.
     std::string out;
+    // The loop ends at the closing quote; a text that was not closed has been reported and has none.
     for (size_t at = 0; at < written.size();) {
       if (written[at] == '"') break;
       if (written[at] != '\\') {
@@ -176,6 +193,7 @@ struct TreeReader {
       const size_t length = readEscape(written.substr(at), out);
       if (length == 0) {
         const uint32_t begin = node(index).begin + 1 + static_cast<uint32_t>(at);
+        // The range of the message covers the backslash and one whole character.
         uint32_t size = 2;
         while (at + size < written.size() && (static_cast<unsigned char>(written[at + size]) & 0xC0) == 0x80) ++size;
         size = std::min<uint32_t>(size, static_cast<uint32_t>(written.size() - at));
@@ -188,7 +206,9 @@ struct TreeReader {
 
   ast::Text textOf(uint32_t text) { return {string(text), range(text)}; }
 
-  /// The name that an expression is, for `name: condition` and `name = value`; reports anything else.
+  /// The name that an expression stands for, in `name: condition` and `name = value`; before `=` also the parts of a
+  /// lockstep factor. Reports anything else. The grammar reads an expression in these places, because it cannot tell
+  /// them apart by one token.
   std::optional<ast::Identifier> asName(const ast::Expr& expr, std::string_view sign) {
     if (auto name = singleName(expr)) return name;
     if (const auto* tuple = std::get_if<ast::TupleExpr>(&expr.node); tuple && sign == "=") {
@@ -201,6 +221,7 @@ struct TreeReader {
     return std::nullopt;
   }
 
+  /// Reports that a clause is given a second time; `first` is where the first one stands.
   void duplicate(uint32_t index, std::string_view what, source::Range first) {
     if (auto error = reporter.build(range(index), DuplicateClause, what))
       error->note(first, "the first is here").emit();
@@ -208,10 +229,11 @@ struct TreeReader {
 
   // ---- statements
 
-  /// Reads a declaration to the end of a list: its place, its comment and its name, where it has them, then its own,
-  /// which `self`, the reader that asks, knows how to read.
+  /// Appends a declaration to a list: its range, then its doc comment and name if its type has them, then its own
+  /// parts. `self` is the last reader of the chain, whose read() for this type is called.
   template <typename Self, typename T>
   static void add(Self& self, uint32_t index, std::vector<T>& to) {
+    // Types differ in which of these members they have; a member that is missing is not read.
     T& out = to.emplace_back();
     out.range = self.range(index);
     if constexpr (requires { out.doc; }) out.doc = self.doc(index);

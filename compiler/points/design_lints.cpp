@@ -1,5 +1,7 @@
-// Lints of a selected study: claims that its design can never show or keep, and points that mean the same. Survey and
-// space come in; only diagnostics go out.
+// Lints of a selected study's design: claims that it can never decide, looks that decide nothing, and budgets
+// that cannot be kept; also points that mean the same. Survey and space come in; only diagnostics go out. The
+// numbers of repetitions come from runtime/stats, which the analysis uses too, so that a lint and a verdict
+// cannot disagree.
 
 #include <algorithm>
 
@@ -23,14 +25,16 @@ EXPC_DIAGNOSTIC(SamePoint, Error, "two points of the study '{0}' run exactly the
 
 /// Starting a process takes longer than this on any machine, whatever the trial then does.
 constexpr double kLeastSeconds = 0.001;
-/// More points are not looked through for two that mean the same.
+/// Limit on points that are compared for equal meaning, 8 bytes each.
 constexpr size_t kMostIds = 2'000'000;
 
+/// The largest number of repetitions that `repeat 10..20` allows.
 unsigned mostRepetitions(const check::Setting& repeat) {
   return static_cast<unsigned>(repeat.most.value_or(repeat.value).numerator());
 }
 
-/// The confidence of the intervals at the look after `looks[last]` repetitions, of which the design has `of`.
+/// The confidence of the intervals at the look after `looks[last]` repetitions out of `of`. Past the last look
+/// it is that of the final analysis, so that all analyses together keep `confidence` (alpha spending).
 double confidenceAt(const std::vector<check::Look>& looks, size_t last, unsigned of, double confidence) {
   std::vector<stats::LookAt> planned;
   for (size_t i = 0; i <= last; ++i) {
@@ -40,7 +44,8 @@ double confidenceAt(const std::vector<check::Look>& looks, size_t last, unsigned
   return 1 - stats::LookLevels(planned).nominal(1 - confidence);
 }
 
-/// A look ends the trials only where it decides every criterion, so one that it cannot decide makes it idle.
+/// Reports looks at which a criterion cannot be decided. A look ends the trials only if it decides every
+/// criterion, so one that cannot decide some criterion is useless.
 void lintLooks(const check::Design::Kind& kind, const check::Criterion& criterion, const Shape& shape, unsigned of,
                Reported& reported, diag::Emitter& emitter) {
   for (size_t i = 0; i < kind.looks.size(); ++i) {
@@ -56,6 +61,8 @@ void lintLooks(const check::Design::Kind& kind, const check::Criterion& criterio
   }
 }
 
+/// Reports a criterion that can never pass or never fail with the design's repetitions. Exact metrics need no
+/// interval and are skipped.
 void lintRepetitions(const expand::Space& space, const check::Criterion& criterion, const Shape& shape,
                      const std::string& selection, Reported& reported, diag::Emitter& emitter) {
   if (criterion.infeasible || !criterion.confidence || shape.cells() == 0) return;
@@ -67,6 +74,7 @@ void lintRepetitions(const expand::Space& space, const check::Criterion& criteri
   if (repeat == kind->second.settings.end()) return;
   unsigned have = mostRepetitions(repeat->second);
   const std::vector<check::Look>& looks = kind->second.looks;
+  // Looks and adaptive repetitions both raise the confidence that each interval needs.
   const double looked = confidenceAt(looks, looks.size(), have, *criterion.confidence);
   const double confidence = kind->second.until.empty() ? looked : stats::confidenceUnderWidthStop(looked);
   unsigned pass = shape.repetitionsToPass(confidence);
@@ -82,12 +90,14 @@ void lintRepetitions(const expand::Space& space, const check::Criterion& criteri
                  selection.empty() ? "" : " with " + selection, needed);
     builder.emit();
   };
+  // Never passing is an error. Never failing is a warning, and only mentioned if it can pass.
   if (have < pass && fresh(diag::Kind::CannotPass))
     finish(emitter.build(criterion.range, CannotPass, criterion.name, pass, have), pass);
   if (have < fail && have >= pass && fresh(diag::Kind::CannotFail))
     finish(emitter.build(criterion.range, CannotFail, criterion.name, fail, have), fail);
 }
 
+/// Reports `until` rules whose interval needs more repetitions than the design allows.
 void lintUntil(const check::Design& design, Reported& reported, diag::Emitter& emitter) {
   for (const auto& [kind, block] : design.kinds) {
     auto repeat = block.settings.find("repeat");
@@ -101,6 +111,7 @@ void lintUntil(const check::Design& design, Reported& reported, diag::Emitter& e
   }
 }
 
+/// Reports a budget that the trials exceed even if each only started a process.
 void lintBudget(const check::Design& design, uint64_t points, const std::string& selection, Reported& reported,
                 diag::Emitter& emitter) {
   auto budget = design.settings.find("budget");
@@ -116,7 +127,7 @@ void lintBudget(const check::Design& design, uint64_t points, const std::string&
   builder.emit();
 }
 
-/// Whether two points of a study could mean the same at all.
+/// Whether two points of a study could mean the same at all; the search over the points is skipped otherwise.
 bool canCoincide(const check::Study& study) {
   for (size_t i = 0; i < study.uses.size(); ++i)
     for (size_t j = i + 1; j < study.uses.size(); ++j) {
@@ -145,6 +156,7 @@ void lintSamePoints(const expand::Space& whole, diag::Emitter& emitter) {
   const check::Study& study = whole.study();
   if (!canCoincide(study)) return;
   PointWriter writer(whole);
+  // Sort the ids and look for neighbours that are equal. The first pair is shown, the others are counted.
   std::vector<uint64_t> ids;
   whole.forEach([&](expand::Levels point) {
     ids.push_back(writer.hash(point));

@@ -1,5 +1,6 @@
-// Lints on the points of a study: its rules and levels, comparisons, criteria, controls. design_lints.cpp has those of
-// the design.
+// Lints on the points of a study: its rules and levels, comparisons, criteria, controls. Counts come from the
+// survey; where a message names the rules to blame, expand::minimalConflict finds them. design_lints.cpp has
+// the lints of the design.
 
 #include "compiler/points/lints.h"
 
@@ -27,19 +28,21 @@ EXPC_DIAGNOSTIC(PartlyPublished, Warning,
 EXPC_DIAGNOSTIC(ExpectedInfeasible, Error,
                 "on '{0}' every point of the criterion '{1}' is expected to run out of memory");
 
+// Levels that a message lists; the others are counted.
 constexpr size_t kShownLevels = 5;
 
-/// Whether a rule breaks at some combination of the factors that it reads. True where that cannot be told.
+/// Whether a rule can exclude some combination of the factors that it reads. True if that cannot be told.
 bool canRemove(const expand::Space& whole, const expand::Space::Rule& rule) {
-  // A condition that asks only about arguments guards presets and overrides.
+  // A rule over arguments alone removes nothing today; it guards against presets and overrides.
   const check::Rule& declared = whole.study().rules[rule.index];
   if (rule.condition->factors().empty() && !declared.parameters.empty()) return true;
   return rule.condition->ever(rule.wanted ? expand::Condition::Answer::No : expand::Condition::Answer::Yes)
       .value_or(true);
 }
 
-/// Notes at the rules to blame for a selection without any point, and at the `when`s that they depend on.
+/// Notes at the rules to blame for the lack of points, and at the activities that these rules depend on.
 void noteConflict(diag::Builder& builder, const expand::Space& space, const std::vector<unsigned>& rules) {
+  // A factor that varies only under a condition may be what a rule is really about.
   std::set<unsigned> conditional;
   for (const expand::Space::Rule& rule : space.rules()) {
     if (std::ranges::find(rules, rule.index) == rules.end()) continue;
@@ -56,6 +59,7 @@ void noteConflict(diag::Builder& builder, const expand::Space& space, const std:
   }
 }
 
+/// Reports the levels of one factor that occur at no point, in one diagnostic, with the rules to blame.
 void lintLevels(const expand::Space& whole, unsigned factor, const Seen& seen, diag::Emitter& emitter) {
   const check::Factor& declared = whole.study().factors[factor];
   std::vector<unsigned> missing;
@@ -71,13 +75,14 @@ void lintLevels(const expand::Space& whole, unsigned factor, const Seen& seen, d
   auto builder = emitter.build(declared.levels[missing[0]].range, LevelNeverOccurs, (one ? "level" : "levels") + labels,
                                declared.name, one ? "s" : "");
   if (declared.active) builder.note(declared.active->range, "'{}' varies only where this holds", declared.name);
+  // To find the rules to blame, ask for a minimal conflict of a study that has only the missing levels.
   auto kept = whole.selected().levels;
   kept[factor] = missing;
   if (auto rules = expand::minimalConflict(whole, kept, factor)) noteConflict(builder, whole, *rules);
   builder.emit();
 }
 
-/// A note for each reason, the most frequent ones first.
+/// A note for each reason of missing partners, the most frequent first.
 void noteReasons(diag::Builder& builder, const Survey::OfComparison& of, const check::Study& study,
                  const source::SourceManager& sources) {
   constexpr size_t kShown = 5;
@@ -90,12 +95,14 @@ void noteReasons(diag::Builder& builder, const Survey::OfComparison& of, const c
   if (reasons.size() > kShown) builder.note({}, "and {} more reasons", reasons.size() - kShown);
 }
 
+/// Reports several baselines, with the factors that may make the difference.
 void reportSeveral(const expand::Space& whole, const check::Comparison& comparison, const Survey::OfComparison& of,
                    diag::Emitter& emitter) {
   const check::Study& study = whole.study();
   auto builder = emitter.build(comparison.range, AmbiguousBaseline, comparison.name);
   builder.note({}, "{} {} several; the first is the one at {}", of.several,
                of.several == 1 ? "point has" : "points have", expand::labelOf(study, of.example));
+  // Only factors that are not active at the treated point can have several levels at the baseline.
   for (unsigned factor = 0; factor < study.factors.size(); ++factor)
     if (of.example[factor] == expand::kAbsent && study.factors[factor].active)
       builder.note(study.factors[factor].range, "'{}' does not vary there, but may at the baseline",
@@ -103,10 +110,12 @@ void reportSeveral(const expand::Space& whole, const check::Comparison& comparis
   builder.emit();
 }
 
-/// A claim may lack these combinations: quantifiers range over the combinations that exist (docs/language.md).
+/// Warns of claims that hold because combinations are missing: quantifiers range over the combinations that
+/// exist (docs/language.md), so an author may have meant more than is asked.
 void lintAbsent(const expand::Space& whole, const check::Criterion& criterion, const Survey::OfCriterion& of,
                 diag::Emitter& emitter) {
   const check::Study& study = whole.study();
+  // First an `exists` over a factor that is inactive at some points: those form one more case.
   if (const int factor = of.shape.absentAmongOthers(); factor >= 0)
     emitter
         .build(criterion.range, HoldsWithout, criterion.name,
@@ -115,6 +124,8 @@ void lintAbsent(const expand::Space& whole, const check::Criterion& criterion, c
               "where it is not active the other factors' levels are one more case of 'exists'; leave them out with "
               "'where'")
         .emit();
+  // Then levels of a `forall` at which the condition of an `exists` leaves nothing: the claim is silent about
+  // them.
   for (const check::Quantifier& quantifier : criterion.quantifiers) {
     if (quantifier.kind == ast::QuantifierKind::Exists) continue;
     for (unsigned factor : quantifier.factors)
@@ -144,11 +155,13 @@ void lintIdle(const expand::Space& space, const Survey& survey, bool whole, diag
   const auto report = [&](source::Range at, std::string_view name, source::Range condition) {
     if (at.isValid()) emitter.build(at, IdleValue, name).note(condition, "it is active only where this holds").emit();
   };
+  // Arguments are reported for each use that has them; a change once, at its own place.
   std::set<unsigned> said;
   for (const auto& [use, parameter] : survey.idle) {
     const check::Parameter& declared = study.workload->parameters[parameter];
     const bool changed = selected.given_at[parameter].isValid();
-    // A change reaches all workloads that have the parameter, so it is idle where it is in each of these.
+    // A preset or `-D` reaches all workloads that have the parameter, so it is idle only if it is idle in each
+    // of them.
     const auto idle_in = [&](unsigned other) {
       return std::ranges::count(survey.idle, std::pair(other, parameter)) > 0;
     };
@@ -160,6 +173,7 @@ void lintIdle(const expand::Space& space, const Survey& survey, bool whole, diag
     else if (changed && everywhere && said.insert(parameter).second)
       report(selected.given_at[parameter], declared.name, declared.when->range);
   }
+  // A change that restricts a factor is idle if none of the kept levels occurs.
   for (unsigned factor = 0; factor < study.factors.size() && !whole; ++factor) {
     bool occurs = !study.factors[factor].active;
     for (const unsigned level : selected.levels[factor]) occurs |= survey.seen.count(factor, level) > 0;
@@ -168,7 +182,7 @@ void lintIdle(const expand::Space& space, const Survey& survey, bool whole, diag
 }
 
 void lintNothingLearned(const expand::Space& space, bool whole, diag::Emitter& emitter) {
-  // These parameters multiply every change of a weight in the workloads of this build.
+  // These parameters scale every weight update in the workloads of this build: with 0 nothing is learned.
   static const std::set<std::string_view> kScales{"learning_rate", "beta", "alpha"};
   const check::Study& study = space.study();
   const select::Selected& selected = space.selected();
@@ -181,7 +195,9 @@ void lintNothingLearned(const expand::Space& space, bool whole, diag::Emitter& e
     const auto trains = [&](const check::Use& use) {
       return use.parameter_of[parameter] >= 0 && !use.workload->command;
     };
+    // A command's parameter of this name may mean anything.
     if (!kScales.contains(name) || std::ranges::none_of(study.uses, trains)) continue;
+    // A factor is looked at in the whole study only, level by level.
     if (const int factor = study.factor_of[parameter]; factor >= 0) {
       const check::Factor& varied = study.factors[static_cast<size_t>(factor)];
       const auto at = std::ranges::find(varied.parameters, parameter) - varied.parameters.begin();
@@ -189,7 +205,8 @@ void lintNothingLearned(const expand::Space& space, bool whole, diag::Emitter& e
         if (whole) report(level.range, name, level.values[static_cast<size_t>(at)]);
       continue;
     }
-    bool said = false;  // a change reaches all uses
+    // A change reaches all uses, so report it once.
+    bool said = false;
     for (unsigned use = 0; use < study.uses.size(); ++use) {
       const auto& value = selected.arguments[use][parameter];
       if (!trains(study.uses[use]) || !value || said) continue;
@@ -202,6 +219,7 @@ void lintNothingLearned(const expand::Space& space, bool whole, diag::Emitter& e
 void lintGrid(const expand::Space& whole, const Seen& seen, diag::Emitter& emitter) {
   for (const expand::Space::Rule& rule : whole.rules()) {
     const check::Rule& declared = whole.study().rules[rule.index];
+    // A workload's rules state what it supports; that a study does not touch a limit is no mistake.
     if (!declared.of_workload && !canRemove(whole, rule))
       emitter.emit(declared.range, UselessRule, declared.name.empty() ? declared.text : declared.name);
   }
@@ -215,11 +233,11 @@ void lintPairs(const expand::Space& whole, const Survey& survey, const source::S
     const check::Comparison& comparison = study.comparisons[i];
     const Survey::OfComparison& of = survey.comparisons[i];
     if (of.several > 0) {
-      // Once, at the comparison whose baselines they are.
+      // Report it once, at the inner comparison whose baselines they are.
       if (comparison.inner && survey.comparisons[*comparison.inner].several > 0) continue;
       reportSeveral(whole, comparison, of, emitter);
     } else if (of.pairs == 0) {
-      // The inner comparison reports what it lacks itself.
+      // The inner comparison reports its own lack of pairs.
       if (comparison.inner && survey.comparisons[*comparison.inner].pairs == 0) continue;
       auto builder = emitter.build(comparison.range, NoPartner, comparison.name);
       noteReasons(builder, of, study, sources);
@@ -238,6 +256,7 @@ void lintSomePairs(const expand::Space& whole, const Survey& survey, const sourc
     const check::Comparison& comparison = study.comparisons[i];
     const Survey::OfComparison& of = survey.comparisons[i];
     if (of.without == 0 || comparison.incomplete) continue;
+    // Report a comparison if some reason is its own, or one of the workload's that was not reported yet.
     bool fresh = false;
     for (const auto& [missing, count] : of.reasons) {
       const bool built_in =
@@ -257,12 +276,14 @@ void lintSomePairs(const expand::Space& whole, const Survey& survey, const sourc
 void lintCriteria(const expand::Space& whole, const Survey& survey, diag::Emitter& emitter) {
   for (size_t i = 0; i < whole.selected().criteria.size(); ++i) {
     const check::Criterion& criterion = *whole.selected().criteria[i];
+    // Without pairs the comparison was reported, and the criterion would only repeat it.
     bool paired =
         criterion.infeasible || !criterion.comparison ||
         (survey.comparisons[*criterion.comparison].pairs > 0 && survey.comparisons[*criterion.comparison].several == 0);
     if (!paired) continue;
-    // Points that do not fit the machine's memory are not asked about; `where feasible` says so.
+    // Points that exceed the memory do not count as missing: the author excluded them by `where feasible`.
     const Survey::OfCriterion& of = survey.criteria[i];
+    // It asks about some point, so it is not empty; look for what it misses.
     if (of.shape.cells() + of.unpublished + of.unfit > 0) {
       lintAbsent(whole, criterion, of, emitter);
       continue;
@@ -276,6 +297,7 @@ void lintCriteria(const expand::Space& whole, const Survey& survey, diag::Emitte
 void lintControls(const expand::Space& whole, diag::Emitter& emitter) {
   for (const check::Control& control : whole.study().controls) {
     std::vector<std::vector<unsigned>> points;
+    // Two points are enough to know that there are several.
     findPinned(whole, control.pins, [&](expand::Levels point) {
       points.emplace_back(point.begin(), point.end());
       return points.size() < 2;

@@ -1,7 +1,7 @@
 #pragma once
 
-// Lints of a selected study: spaces and surveys come in, diagnostics (W04xx, E04xx, E05xx) go out. Mistakes that need
-// no points are left to check; prepared.h decides which lints run on which selection.
+// Lints of a selected study: spaces and surveys come in, diagnostics (W04xx, E04xx, E05xx) go out. Mistakes
+// that need no points are found by check; prepared.cpp decides which lints run on which selection.
 
 #include <set>
 #include <string>
@@ -11,9 +11,11 @@
 
 namespace expc::points {
 
-/// One report of a kind for each criterion and setting that it blames, over several selections.
+/// Remembers reports over several selections, so that each kind is reported once for a criterion and the
+/// setting that it blames: presets inherit most of a design.
 class Reported {
  public:
+  /// Whether this is the first report of its kind; records it.
   bool fresh(diag::Kind kind, const check::Criterion* criterion, source::Range setting) {
     return seen_.emplace(kind, criterion, setting.file.index, setting.begin).second;
   }
@@ -22,46 +24,48 @@ class Reported {
   std::set<std::tuple<diag::Kind, const check::Criterion*, uint32_t, uint32_t>> seen_;
 };
 
-/// Reports that the whole study (E0401), or a `selection` of it that is made at `range` (E0603), has no point at all,
-/// with a smallest set of rules to blame.
+/// Reports that the whole study (E0401), or a `selection` of it made at `range` (E0603), has no point, with a
+/// minimal set of rules to blame.
 void lintEmpty(const expand::Space& space, const std::string& selection, source::Range range, diag::Emitter& emitter);
-/// Values that are given and are active at no point (W0415): arguments of the whole study, or what presets and -D make
-/// of a selection.
+/// Reports values that are given to parameters that are active at no point (W0415): arguments of the whole
+/// study, or what presets and `-D` change in a selection.
 void lintIdle(const expand::Space& space, const Survey& survey, bool whole, diag::Emitter& emitter);
-/// A learning rate or the like of 0 in a workload that this build trains (W0416): arguments and levels of the whole
-/// study, or what presets and -D make of a selection.
+/// Reports a learning rate or the like of 0 in a workload that this build trains (W0416): arguments and levels
+/// of the whole study, or what presets and `-D` change in a selection.
 void lintNothingLearned(const expand::Space& space, bool whole, diag::Emitter& emitter);
-/// A rule that removes nothing (W0402); a level that never occurs (W0403).
+/// Reports a rule that removes nothing (W0402) and levels that never occur (W0403).
 void lintGrid(const expand::Space& whole, const Seen& seen, diag::Emitter& emitter);
 
-/// On the whole study: comparisons without partners (E0405) or with several baselines for one point (E0408).
+/// For the whole study: comparisons without partners (E0405), or with several baselines for one point (E0408).
 void lintPairs(const expand::Space& whole, const Survey& survey, const source::SourceManager& sources,
                diag::Emitter& emitter);
 
-/// On a study without errors: comparisons that lack some partners and do not allow it (W0406). What a rule of the
-/// workload removes is said at the first of them.
+/// For a study without errors: comparisons in which some points lack partners without an `allow` (W0406).
+/// Points that a rule of the workload removes affect all comparisons alike, so they are reported at the first
+/// one only.
 void lintSomePairs(const expand::Space& whole, const Survey& survey, const source::SourceManager& sources,
                    diag::Emitter& emitter);
 
-/// On the whole study: criteria that ask about no point (E0407).
+/// For the whole study: criteria that ask about no point (E0407).
 void lintCriteria(const expand::Space& whole, const Survey& survey, diag::Emitter& emitter);
 
-/// On the whole study: controls that name no point or several (E0409).
+/// For the whole study: controls that name no point or several (E0409).
 void lintControls(const expand::Space& whole, diag::Emitter& emitter);
 
-/// Two points that mean the same (E0410): two uses of a workload with equal parameters, or tuples that differ only
-/// where a parameter is not active.
+/// Reports two points that mean the same (E0410): two uses of a workload with equal parameters, or tuples of a
+/// lockstep factor that differ only in an inactive parameter.
 void lintSamePoints(const expand::Space& whole, diag::Emitter& emitter);
 
-/// On the whole study: `like` where nothing is published for a cell (W0411), or for all (E0412).
+/// For the whole study: `like` criteria for some of whose cells (W0411) or all (E0412) nothing is published.
 void lintPublished(const expand::Space& whole, const Survey& survey, diag::Emitter& emitter);
 
-/// On an effective design: criteria that can never pass (E0501) or never fail (W0502), repetitions that can never end
-/// (E0503), a budget that no run can keep (E0504). `selection` names it ("preset quick", "" for the study).
+/// For an effective design: criteria that can never pass (E0501) or never fail (W0502), repetitions that can
+/// never end (E0503), a budget that no run can keep (E0504). `selection` names it in messages ("preset quick";
+/// "" for the study).
 void lintDesign(const expand::Space& space, const Survey& survey, const std::string& selection, Reported& reported,
                 diag::Emitter& emitter);
 
-/// On a system: criteria all of whose points are expected to run out of memory (E0413).
+/// For a system: criteria all of whose points are expected to run out of memory (E0413).
 void lintInfeasible(const expand::Space& space, const Survey& survey, const check::System& system, Reported& reported,
                     diag::Emitter& emitter);
 

@@ -1,3 +1,5 @@
+// The search for partners, and the translation of comparisons and derived metrics into terms of a plan.
+
 #include "compiler/points/pairs.h"
 
 #include <fmt/format.h>
@@ -12,14 +14,19 @@ using expand::kOpen;
 using expand::Obstacle;
 using Op = plan::OperationTerm::Op;
 
-/// Chooses the factors in walking order; where one is active here and not at the treated point, tries all its levels.
+/// Searches all partners of a point when the obvious one is none. Goes through the factors in walking order: a
+/// factor that is active at both points keeps its level, one that is active only at the baseline tries all its
+/// levels. Stops at the second partner, and remembers the first obstacle for the message.
 struct Search {
   const expand::Space& space;
   expand::Levels treated;
+  /// The compared factor and its level at the partner.
   unsigned over, level;
   std::vector<unsigned> levels = std::vector<unsigned>(treated.size(), kOpen);
   Partner answer = {};
+  /// The number of partners found, 2 for more.
   unsigned found = 0;
+  /// Whether `answer.missing` is filled.
   bool known = false;
 
   Partner run() {
@@ -29,6 +36,7 @@ struct Search {
     return std::move(answer);
   }
 
+  /// Chooses the level of the factor at `depth`.
   void descend(size_t depth) {
     if (found > 1) return;
     if (depth == levels.size()) return finish();
@@ -50,12 +58,14 @@ struct Search {
     levels[factor] = kOpen;
   }
 
+  /// All levels are chosen: it is a partner, or there is an obstacle.
   void finish() {
     auto obstacle = space.whyNot(levels);
     if (obstacle) return obstruct(*obstacle);
     if (++found == 1) answer.point = levels;
   }
 
+  /// Records the first obstacle.
   void obstruct(const Obstacle& obstacle) {
     if (known) return;
     known = true;
@@ -64,7 +74,8 @@ struct Search {
   }
 };
 
-/// `epochs_to(accuracy >= 97%)`: its operand compares a series with a constant.
+/// The term of `epochs_to(accuracy >= 97%)`. Its operand compares a series with a constant; check has made
+/// sure.
 plan::TermPtr firstTerm(const check::Study& study, const check::Formula& condition) {
   const plan::Relation relation = *check::relationOf(condition.op);
   const check::Value& limit = condition.operands[1]->constant;
@@ -72,6 +83,8 @@ plan::TermPtr firstTerm(const check::Study& study, const check::Formula& conditi
   return termOf(plan::FirstTerm{{study.metrics[condition.operands[0]->parameter].name, ""}, std::move(bound)});
 }
 
+/// Translates a derived metric's formula. Leaves name metrics without a point: the plan evaluates it at any
+/// point.
 plan::TermPtr derivedTerm(const check::Study& study, const check::Formula& from) {
   using From = check::Formula::Op;
   if (from.op == From::Constant) return termOf(plan::ConstantTerm{from.constant.asNumber()->toDouble()});
@@ -84,7 +97,7 @@ plan::TermPtr derivedTerm(const check::Study& study, const check::Formula& from)
     return termOf(plan::OperationTerm{Op::Product, {termOf(plan::ConstantTerm{-1}), operands[0]}});
   const auto op = check::operationOf(from.op);
   assert(op && "check lets nothing else into a derived metric");
-  // `a + b + c` is one sum of three, so that terms nest no deeper than brackets do.
+  // Flatten `a + b + c` into one sum of three, so that terms nest no deeper than the brackets of the source.
   const auto* first = std::get_if<plan::OperationTerm>(&operands[0]->node);
   if (first && first->op == *op && (*op == Op::Sum || *op == Op::Product)) {
     std::vector<plan::TermPtr> all = first->operands;
@@ -94,7 +107,7 @@ plan::TermPtr derivedTerm(const check::Study& study, const check::Formula& from)
   return termOf(plan::OperationTerm{*op, std::move(operands)});
 }
 
-/// base / k
+/// base / k, the number by which more devices divide a rate. Levels must be numbers; check requires that.
 double scaleOf(const check::Study& study, const check::Comparison& comparison, unsigned treated, unsigned baseline) {
   const auto& levels = study.factors[comparison.over].levels;
   return levels[baseline].values[0].asNumber()->toDouble() / levels[treated].values[0].asNumber()->toDouble();
@@ -120,10 +133,10 @@ std::string text(const Missing& missing, const check::Study& study, const source
   return fmt::format("the rule of {} removes it{}", ruleName(rule, sources), because);
 }
 
-/// The partner at a level of the compared factor.
+/// The partner at one level of the compared factor.
 static Partner partnerAt(const expand::Space& space, const check::Comparison& comparison, expand::Levels point,
                          unsigned level) {
-  // Nearly always nothing else changes with the level.
+  // Nearly always nothing else changes with the level, so try that point before searching.
   Partner answer{Partner::Found::One, {point.begin(), point.end()}};
   answer.point[comparison.over] = level;
   if (!space.contains(answer.point)) answer = Search{space, point, comparison.over, level}.run();
@@ -134,7 +147,8 @@ Partner partnerOf(const expand::Space& space, const check::Comparison& compariso
   unsigned own = point[comparison.over];
   if (own == kAbsent || (!comparison.previous && own == comparison.against)) return {};
   if (!comparison.previous) return partnerAt(space, comparison, point, comparison.against);
-  // The nearest level before that the study has there, whether or not the selection keeps it.
+  // `previous`: the nearest earlier level at which the study has a partner. A level that only the selection
+  // left out still counts, so that a selection never changes which claim is made; the answer is None then.
   Partner first;
   for (unsigned level = own; level-- > 0;) {
     Partner answer = partnerAt(space, comparison, point, level);
@@ -149,6 +163,7 @@ Partner comparedAt(const expand::Space& space, const check::Comparison& comparis
   Partner outer = partnerOf(space, comparison, point);
   if (outer.found != Partner::Found::One || !comparison.inner) return outer;
   const check::Comparison& inner = space.study().comparisons[*comparison.inner];
+  // The inner comparison must have a value on both sides of the outer one.
   for (const expand::Levels side : {point, expand::Levels(outer.point)})
     if (Partner answer = comparedAt(space, inner, side); answer.found != Partner::Found::One) return answer;
   return outer;
@@ -190,6 +205,8 @@ plan::TermPtr comparisonTerm(const expand::Space& space, const check::Comparison
   };
   plan::TermPtr treated = value(point), baseline = value(partner);
   const bool efficiency = comparison.function == Function::Efficiency;
+  // Whether a lower value of the metric makes the comparison larger, so that the baseline becomes the
+  // numerator.
   const bool less_is_more = comparison.function == Function::Speedup ? metric.better != check::Direction::Higher
                                                                      : efficiency && !metric.dimension.isRate();
   if (comparison.function == Function::MaxGap)
@@ -210,12 +227,13 @@ std::optional<double> idealOf(const check::Study& study, const check::Comparison
   const check::Factor& factor = study.factors[comparison.over];
   if (comparison.function != Function::Speedup || comparison.inner || factor.lockstep()) return std::nullopt;
   const check::Parameter& counts = study.workload->parameters[factor.parameters[0]];
-  // More nodes are more devices only where `gpus` does not say how many these are on all of them.
+  // A factor `nodes` counts devices only if no `gpus` gives their total number.
   const bool more_nodes = counts.name == "nodes" && study.workload->findParameter("gpus") < 0;
   const bool devices = counts.name == "gpus" || more_nodes || counts.strong;
   const bool rate = study.metrics[comparison.metric].dimension.isRate();
   const bool time = study.metrics[comparison.metric].dimension == check::Dimension::of(check::Dimension::Time);
   if (!(rate && devices) && !(time && shared)) return std::nullopt;
+  // Labels that are no positive numbers have no ideal.
   for (const unsigned level : {treated, baseline}) {
     const auto* number = factor.levels[level].values[0].asNumber();
     if (!number || number->sign() <= 0) return std::nullopt;

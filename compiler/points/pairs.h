@@ -1,6 +1,11 @@
 #pragma once
 
-// Finds the partner that a point is compared with, and builds the terms of a plan that express it.
+// Finds the point that another one is compared with, and builds the term of a plan that expresses the
+// comparison. Partners are found by asking the space, so that no list of points is needed.
+//
+// Two points are partners if the baseline point is at the baseline level of the compared factor and agrees with
+// the treated point on every other factor that is active in both (docs/layers/compiler.md, "Comparisons and
+// criteria").
 
 #include <optional>
 #include <string>
@@ -11,55 +16,71 @@
 
 namespace expc::points {
 
-/// Why a point has no partner: what is in the way of the point that it would be compared with.
+/// The reason why a point has no partner: the obstacle at the point that it would be compared with.
 struct Missing {
   expand::Obstacle obstacle;
-  unsigned level = 0;  // LeftOut: which one
+  /// LeftOut: the level that the selection does not keep.
+  unsigned level = 0;
 
   auto operator<=>(const Missing&) const = default;
 };
-/// Name of a rule for people: its own, or "line 12".
+/// A rule's name for people: its own, or "line 12".
 std::string ruleName(const check::Rule& rule, const source::SourceManager& sources);
-/// "the rule of slow removes it (a day for one point)"
+/// The reason in words: "the rule of slow removes it (a day for one point)".
 std::string text(const Missing& missing, const check::Study& study, const source::SourceManager& sources);
 
-/// The partner of a point: a point at another level of the compared factor that agrees on every other factor which is
-/// active in both. The search asks the space, so it needs no list of points.
+/// The result of the search for a point's partner: a point at another level of the compared factor that agrees
+/// on every other factor which is active in both.
 struct Partner {
   enum class Found {
-    NotTreated,  // the point is a baseline itself, or the factor does not vary there
-    None,        // no partner
+    /// The point is a baseline itself, or the compared factor does not vary there.
+    NotTreated,
+    /// There is no partner; `missing` says why.
+    None,
+    /// Exactly one partner.
     One,
-    Several  // factors that are active only at the baseline have several levels there
+    /// Factors that are active only at the baseline have several levels there, so no single point is meant
+    /// (E0408).
+    Several
   } found = Found::NotTreated;
-  std::vector<unsigned> point = {};  // One; Several: one of them
-  Missing missing = {};              // None
+  /// The partner if One; the first one found if Several.
+  std::vector<unsigned> point = {};
+  /// Filled if None.
+  Missing missing = {};
 };
-/// The partner of `point` in a comparison; of an inner one nothing is asked.
+/// The partner of `point` in a comparison. For a comparison of a comparison this is the outer pair; whether the
+/// inner one has values is not asked.
 Partner partnerOf(const expand::Space& space, const check::Comparison& comparison, expand::Levels point);
-/// Whether a comparison has a value at `point`: it and those inside it have partners. The answer is that of the
-/// outermost.
+/// Whether a comparison has a value at `point`, inner comparisons included: One if all partners exist.
+/// Otherwise the answer of the first search that failed; the point is that of the outermost comparison.
 Partner comparedAt(const expand::Space& space, const check::Comparison& comparison, expand::Levels point);
-/// Calls `visit` for every point that the value at `point` reads, treated ones first; it must exist. Without a
-/// comparison that is the point itself.
+/// Calls `visit` for every point that the comparison's value at `point` reads, treated ones first; a point may
+/// come twice. The value must exist (comparedAt). Without a comparison visits `point` alone.
 void forEachRead(const expand::Space& space, const check::Comparison* comparison, expand::Levels point,
                  llvm::function_ref<void(expand::Levels)> visit);
 
+/// A metric as a plan describes it; a derived one with its formula as a term.
 plan::Metric toPlan(const check::Study& study, const check::Metric& metric);
 
-/// A comparison's value at a point, from those of the treated and the baseline point. Speed-up: what is better counts
-/// above 1, so baseline over treated where lower is better, treated over baseline where higher is. Ratio: treated over
-/// baseline. Difference: treated minus baseline. Efficiency: of a rate (treated / baseline) x (base / k), with k and
-/// base the numeric levels; of a time (baseline / treated) x (base / k) where the work is the same at all levels,
-/// baseline / treated where each device's is. Greatest gap: of two series, the largest distance at one place. `name`
-/// gives the ids of the points that it reads; the comparison must have a value at `point`.
+/// The term of a comparison's value at a point, from the metric of the treated and the baseline point.
+///   speedup     above 1 is better: baseline / treated if lower is better, else treated / baseline
+///   ratio       treated / baseline
+///   difference  treated - baseline
+///   efficiency  of a rate (treated / baseline) x (base / k), where k and base are the numeric levels; of a time
+///               (baseline / treated) x (base / k) if all levels share the work, baseline / treated if each device has
+///               its own
+///   max_gap     the largest distance between two series at one place
+/// `name` gives the ids of the points. The comparison must have a value at `point`.
 plan::TermPtr comparisonTerm(const expand::Space& space, const check::Comparison& comparison, expand::Levels point,
                              llvm::function_ref<std::string(expand::Levels)> name);
-/// The comparison's value if devices lost nothing to each other. It is 1 for efficiency. For a speed-up it is k / base,
-/// where k and base are the numeric levels of the compared factor: for a rate over a factor that counts devices, and
-/// for a time if `shared` says that all levels share the same work. Empty if the value is not known.
+/// The comparison's value if devices lost nothing to each other: 1 for efficiency; k / base for a speed-up,
+/// where k and base are the numeric levels of the compared factor. That holds for a rate over a factor that
+/// counts devices, and for a time if `shared` says that all levels share the same work. Nothing if the value is
+/// not known.
 std::optional<double> idealOf(const check::Study& study, const check::Comparison& comparison, unsigned treated,
                               unsigned baseline, bool shared);
+/// How values of a comparison are combined over blocks: ratios on a log scale, differences as they are, medians
+/// for gaps.
 plan::Estimator estimatorOf(const check::Comparison& comparison);
 
 }  // namespace expc::points

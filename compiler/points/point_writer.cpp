@@ -1,3 +1,6 @@
+// Canonical JSON has its keys sorted and no blanks, so a point's text is: a prefix of its workload, the members
+// of its parameters sorted by name, a suffix. `compile` prepares these pieces once for each workload.
+
 #include "compiler/points/point_writer.h"
 
 #include <algorithm>
@@ -9,29 +12,33 @@
 namespace expc::points {
 namespace {
 
+/// Values as an array.
 llvm::json::Array writeAll(const std::vector<check::Value>& values, bool exact) {
   llvm::json::Array array;
   for (const check::Value& value : values) array.push_back(toJson(value, exact));
   return array;
 }
 
-/// The part of a point that names its workload, without parameters.
+/// The part of a point's document that identifies its workload.
 llvm::json::Object identity(const check::Workload& workload) {
   if (workload.command)
     return llvm::json::Object{{"command", argumentsJson(*workload.command)}, {"version", workload.version}};
   return llvm::json::Object{{"workload", workload.name}, {"version", workload.version}};
 }
 
+/// Whether a value equals the workload's own default. Such parameters are left out of ids, so that a new
+/// parameter with a default does not change the ids of old points.
 bool isDefault(const check::Use& use, unsigned parameter, const check::Value& value) {
   const auto& fallback = use.workload->parameters[use.parameter_of[parameter]].fallback;
   return fallback && *fallback == value;
 }
 
+/// `"name":value`
 std::string member(const std::string& name, const llvm::json::Value& value) {
   return base::canonicalJson(name) + ":" + base::canonicalJson(value);
 }
 
-/// Adds a member of an object behind those before.
+/// Adds a member to an object, with a comma behind earlier ones; an empty text adds nothing.
 void append(std::string& to, const std::string& text) {
   if (!to.empty() && to.back() != '{' && !text.empty()) to += ',';
   to += text;
@@ -47,12 +54,14 @@ const std::string& textAt(const std::vector<std::string>& texts, unsigned level)
 llvm::json::Value toJson(const check::Value& value, bool exact) {
   if (auto* flag = std::get_if<bool>(&value.node)) return *flag;
   if (const check::Rational* number = value.asNumber()) {
+    // Ids are hashes of text, and decimal text is exact; parameters are read by programs, as numbers.
     if (exact) return number->toString();
     if (number->isInteger()) return number->numerator();
     return number->toDouble();
   }
   if (auto* text = std::get_if<std::string>(&value.node)) return base::jsonText(*text);
   if (auto* composite = std::get_if<check::CompositeValue>(&value.node)) {
+    // Records are objects, whose canonical text sorts the fields.
     if (composite->kind != check::Type::Kind::Record) return writeAll(composite->parts, exact);
     llvm::json::Object object;
     for (size_t i = 0; i < composite->parts.size(); ++i)
@@ -83,6 +92,7 @@ void collectPaths(const check::Value& value, const check::Type& type, std::vecto
     if (std::ranges::find(paths, path) == paths.end()) paths.push_back(path);
   } else if (type.kind == check::Type::Kind::Enum) {
     const check::EnumValue& level = std::get<check::EnumValue>(value.node);
+    // Paths may lie inside a level's payload or a composite value.
     for (size_t i = 0; i < level.payload.size(); ++i)
       collectPaths(level.payload[i], level.type->levels[level.level].fields[i].type, paths);
   } else if (auto* composite = std::get_if<check::CompositeValue>(&value.node)) {
@@ -109,6 +119,7 @@ PointWriter::PointWriter(const expand::Space& space) : space_(space) {
     const std::string& name = study.factors[factor].name;
     for (const check::Level& level : study.factors[factor].levels)
       labels.texts.push_back(member(name, base::jsonText(level.label)));
+    // The entry for points without a level.
     labels.texts.push_back(member(name, nullptr));
     labels_.push_back(std::move(labels));
   }
@@ -121,7 +132,8 @@ PointWriter::Use PointWriter::compile(const expand::Space& space, unsigned index
   const check::Study& study = space.study();
   const check::Use& use = study.uses[index];
   Use result;
-  // The canonical text has its members by name; "parameters" stands between the others.
+  // Split the document's canonical text inside the empty "parameters" object, which sorts between the other
+  // keys.
   llvm::json::Object document = identity(*use.workload);
   document["parameters"] = llvm::json::Object{};
   std::string text = base::canonicalJson(std::move(document));
@@ -130,6 +142,7 @@ PointWriter::Use PointWriter::compile(const expand::Space& space, unsigned index
   result.prefix = text.substr(0, at);
   result.suffix = text.substr(at);
 
+  // Parameters in the order of their names, without those that this workload lacks.
   std::vector<unsigned> sorted;
   for (unsigned i = 0; i < use.parameter_of.size(); ++i)
     if (use.parameter_of[i] >= 0) sorted.push_back(i);
@@ -141,12 +154,15 @@ PointWriter::Use PointWriter::compile(const expand::Space& space, unsigned index
     entry.when = space.when(parameter);
     auto add = [&](const check::Value* value) {
       entry.parameters.push_back(value ? member(parameters[parameter].name, toJson(*value)) : "");
+      // A default is left out of the id, but stands among the parameters.
       bool says = value && !isDefault(use, parameter, *value);
       entry.id.push_back(says ? member(parameters[parameter].name, toJson(*value, true)) : "");
     };
+    // First the values of the factor's levels, last the argument or default, for points without a level.
     for (const check::Value* value : space.varied(parameter)) add(value);
     const auto& given = space.selected().arguments[index][parameter];
     add(given ? &*given : nullptr);
+    // Neighbours that never vary are joined into one text.
     bool plain = entry.factor < 0 && !entry.when;
     Entry* last = result.entries.empty() ? nullptr : &result.entries.back();
     if (plain && last && last->factor < 0 && !last->when) {

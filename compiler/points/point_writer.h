@@ -1,7 +1,8 @@
 #pragma once
 
-// Writes points as JSON and computes their ids. A space and levels come in, text goes out; which points are written is
-// left to the caller.
+// Writes points as JSON and computes their ids. A point's id is what stored trials are found by, so the texts
+// here must never change for a point that means the same: a changed id makes old measurements unfindable
+// (docs/layers/store.md). Which points are written is left to the caller.
 
 #include <llvm/Support/JSON.h>
 
@@ -13,61 +14,73 @@
 
 namespace expc::points {
 
-/// A value as a parameter: base units; whole numbers stay whole; variants as {"mnist": ["data/mnist"]}, lists and
-/// tuples as arrays, records as objects. `exact`: numbers are decimal text, so that no rounding can join or part two
-/// ids.
+/// A value as a parameter of a trial, in base units; whole numbers stay whole. Variants are {"mnist":
+/// ["data/mnist"]}, lists and tuples arrays, records objects. `exact`: numbers are decimal text, so that
+/// rounding can neither join nor split two ids.
 llvm::json::Value toJson(const check::Value& value, bool exact = false);
 
-/// The argument template as it is written, `options` as a list of its form: what a command is known by.
+/// A command's argument template as it is written, `options` as a list of its form. This is a command's
+/// identity.
 llvm::json::Array argumentsJson(const check::Command& command);
 
 /// Appends the paths in a value of `type` that are not in `paths` yet.
 void collectPaths(const check::Value& value, const check::Type& type, std::vector<std::string>& paths);
 
-/// Every active parameter with its value.
+/// Every active parameter of the workload that runs, with its value. `settled` must be settled for all
+/// parameters.
 llvm::json::Object parametersOf(const select::Selected& selected, const expand::Assignment& settled);
 
-/// Writes points as text without building a document for each: the text of every level is made once, and a point's
-/// text is put together from these. Not for several threads.
+/// Writes points as text without building a document for each: the text of every level is made once, and a
+/// point's text is joined from these. A test compares it with the document. Not thread-safe.
 ///
-/// The id of a point (docs/layers/store.md) is the hash of the workload that runs (its name, or for a command its
-/// arguments), its version and the active parameters that differ from the workload's default, with numbers as exact
-/// decimals in base units. What is not in it changes no id: defaults, order, the study's other levels, how output is
-/// read.
+/// A point's id is the hash of the workload that runs (its name, or for a command its arguments), its version,
+/// and the active parameters that differ from the workload's default, numbers as exact decimals in base units.
+/// Nothing else changes an id: not the defaults, the order of declarations, the study's other levels, or how
+/// output is read.
 class PointWriter {
  public:
   explicit PointWriter(const expand::Space& space);
 
-  /// Valid until the next call.
+  /// 16 hexadecimal digits. Valid until the next call.
   std::string_view id(expand::Levels point);
-  /// The first eight bytes of the id, as a number.
+  /// The id as a number: the first eight bytes of the hash.
   uint64_t hash(expand::Levels point);
-  /// {"batch":64,…}
+  /// Appends {"batch":64,…}: every active parameter, in the order of their names.
   void appendParameters(expand::Levels point, std::string& out) const;
-  /// {"gpus":"2","rank":null}: labels, null where a factor is not active.
+  /// Appends {"gpus":"2","rank":null}: the labels, null for a factor that is not active.
   void appendLevels(expand::Levels point, std::string& out) const;
 
  private:
-  /// Some members of the object, in the order of their names: of one parameter, or of several that never vary.
+  /// Members of the object that follow each other in the order of names: one parameter, or several that never
+  /// vary.
   struct Entry {
-    int factor = -1;                          // -1: the same at every point
-    const expand::Condition* when = nullptr;  // null: always there
-    std::vector<std::string> id, parameters;  // by level, the last where the factor is not active
+    /// The factor that varies it; -1 if it is the same at every point.
+    int factor = -1;
+    /// The condition under which the workload has it; null: everywhere.
+    const expand::Condition* when = nullptr;
+    /// The text of each level, in the id and among the parameters; the last entry is for points without a
+    /// level.
+    std::vector<std::string> id, parameters;
   };
+  /// A workload of the study: the canonical text around the parameters, and the parameters.
   struct Use {
-    std::string prefix, suffix;  // of the canonical text
+    std::string prefix, suffix;
     std::vector<Entry> entries;
   };
   Use compile(const expand::Space& space, unsigned use);
+  /// Appends one of the two texts of every entry that the point has, separated by commas.
   void appendMembers(expand::Levels point, std::vector<std::string> Entry::* texts, std::string& out) const;
 
   const expand::Space& space_;
   std::vector<Use> uses_;
+  /// The texts of a factor's labels; the last one is for points without a level.
   struct Labels {
     unsigned factor = 0;
-    std::vector<std::string> texts;  // by level, the last where it is not active
+    std::vector<std::string> texts;
   };
-  std::vector<Labels> labels_;  // by name
+  // In the order of the factors' names.
+  std::vector<Labels> labels_;
+  // Buffers, kept to avoid an allocation for each point.
   std::string canonical_;
   char hex_[16];
 };

@@ -1,3 +1,8 @@
+// Decides which lints run on which selection. The whole study gets all of them. A selection of it gets only
+// those that can differ there: emptiness, idle values, and what the design and the machine allow. Lints that
+// concern points, rules and pairs look at the whole study, so that a restricted run does not report rules as
+// useless.
+
 #include "compiler/points/prepared.h"
 
 #include <fmt/format.h>
@@ -8,16 +13,19 @@
 namespace expc::points {
 namespace {
 
-/// One study under its selections; each is looked at once.
+/// Walks and lints one study under its selections. `reported` is shared, so that a design mistake of the study
+/// is not repeated for each preset that inherits it.
 struct Preparer {
   const check::Program& program;
   const check::Study& study;
   const check::System* system;
   diag::Emitter& emitter;
-  uint64_t most_points = expand::kMaxPoints;  // of what is prepared, which may be a selection of more
+  /// Limit for what is prepared; the whole study, of which it may be a selection, has the larger kMaxPoints.
+  uint64_t most_points = expand::kMaxPoints;
   Reported reported = {};
 
-  /// The unrestricted study: its points, rules, pairs and design. Null after an error that leaves nothing to look at.
+  /// The unrestricted study. `ids`: sum up the ids of its points, since it is what is prepared. Null after an
+  /// error that leaves nothing to look at.
   std::unique_ptr<Prepared> whole(bool ids) {
     const size_t errors = emitter.errors();
     auto prepared = look({study.name, {}, {}}, select::Selected::whole(study), ids);
@@ -34,11 +42,13 @@ struct Preparer {
     lintSamePoints(space, emitter);
     lintPublished(space, survey, emitter);
     lintEffective(*prepared);
+    // Missing partners are often consequences of an error above, so they are mentioned only without one.
     if (emitter.errors() == errors) lintSomePairs(space, survey, *program.sources, emitter);
     return prepared;
   }
 
-  /// The criteria that a preset adds, on all levels: only where none of them has a point is it a mistake.
+  /// The criteria that a preset adds, on all levels of the study. A preset may restrict the levels so that its
+  /// criterion has no point there; it is a mistake only if it has none on the whole grid.
   void added(const check::Change& preset) {
     if (preset.criteria.empty()) return;
     auto selected = select::Selected::whole(study);
@@ -53,7 +63,7 @@ struct Preparer {
     lintPublished(*prepared->space, *prepared->survey, emitter);
   }
 
-  /// A restricted one; `range` is what restricts it.
+  /// A restricted study; `range` is the preset that restricts it, invalid for the command line.
   std::unique_ptr<Prepared> selected(const select::Selection& selection, select::Selected selected, source::Range range,
                                      bool ids) {
     auto prepared = look(selection, std::move(selected), ids);
@@ -66,7 +76,7 @@ struct Preparer {
     return prepared;
   }
 
-  /// Verifies every preset alone, then the selection if there is one.
+  /// Verifies the whole study, every preset alone, then the selection if there is one.
   void verify(const select::Selection& selection) {
     if (!whole(false)) return;
     const auto alone = [&](const select::Selection& one, source::Range range) {
@@ -77,6 +87,7 @@ struct Preparer {
     if (!selection.plain()) alone(selection, {});
   }
 
+  /// Compiles the space and walks it; null after a report.
   std::unique_ptr<Prepared> look(select::Selection selection, select::Selected selected, bool ids) {
     auto prepared = std::make_unique<Prepared>(Prepared{program, system, std::move(selection), std::move(selected)});
     prepared->space = expand::Space::compile(prepared->selected, emitter);
@@ -89,7 +100,7 @@ struct Preparer {
     return prepared->survey ? std::move(prepared) : nullptr;
   }
 
-  /// Runs the lints that depend on the design and the machine, for the study and for each selection of it.
+  /// Runs the lints that depend on the design and the machine.
   void lintEffective(const Prepared& prepared) {
     lintDesign(*prepared.space, *prepared.survey, prepared.selection.describe(), reported, emitter);
     if (system) lintInfeasible(*prepared.space, *prepared.survey, *system, reported, emitter);
@@ -103,7 +114,7 @@ std::unique_ptr<Prepared> Prepared::of(const check::Program& program, const chec
                                        diag::Emitter& emitter, uint64_t most_points) {
   if (!study.valid) return nullptr;
   const size_t before = emitter.errors();
-  // The system's remarks on the whole study do not concern a selection of it.
+  // Limits of the machine matter for what is asked: with a selection, the whole study is checked without them.
   Preparer unrestricted{program, study, selection.plain() ? system : nullptr, emitter, most_points};
   auto prepared = unrestricted.whole(selection.plain());
   auto selected = select::select(program, study, selection, emitter);
@@ -131,6 +142,7 @@ std::unique_ptr<expand::Condition> Prepared::condition(const std::string& where,
 
 void Prepared::line(expand::Levels point, std::string& out) {
   out = "{";
+  // Members are written in the order of their names, as canonical JSON has them.
   auto text = [&](const char* name, const std::string& why) {
     if (!why.empty()) out += fmt::format("\"{}\":{},", name, base::canonicalJson(base::jsonText(why)));
   };
@@ -150,7 +162,8 @@ void Prepared::line(expand::Levels point, std::string& out) {
 bool verify(const check::Program& program, const select::Selection& selection, diag::Emitter& emitter,
             const check::System* system) {
   const size_t before = emitter.errors();
-  // After a syntax error there is nothing to look at, and that was said.
+  // After a syntax error there is nothing to look at, and the error was reported. A file without studies is a
+  // library: checking its declarations was all.
   if (program.scopes.empty() || (before > 0 && program.studies.empty())) return false;
   const bool library = program.studies.empty() && !selection.study && check::declaresAnything(program);
   if (library) return true;

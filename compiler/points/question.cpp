@@ -1,3 +1,6 @@
+// Machine, PublishedValues, Question and Shape. Everything here is asked once for each point, so values that
+// depend on few factors are remembered by their levels, and published rows are hashed.
+
 #include "compiler/points/question.h"
 
 #include <fmt/format.h>
@@ -14,9 +17,10 @@
 namespace expc::points {
 namespace {
 
+// Remembered estimates; then the memory is emptied.
 constexpr size_t kMaxKnown = 1 << 16;
 
-/// "94 GB", "80.5 GB"
+/// "94 GB", "80.5 GB": decimal units, as vendors state memory.
 std::string bytesText(double bytes) {
   for (auto [unit, size] : {std::pair("TB", 1e12), {"GB", 1e9}, {"MB", 1e6}, {"kB", 1e3}})
     if (bytes >= size) return fmt::format("{:.4g} {}", bytes / size, unit);
@@ -28,13 +32,15 @@ std::optional<double> finite(const plan::Reading& reading) {
   return reading.value && std::isfinite(*reading.value) ? reading.value : std::nullopt;
 }
 
+/// The values of a row's parameters as a key; "-" for a parameter that is not active.
 std::string keyOf(const std::vector<const check::Value*>& values) {
   std::string key;
   for (const check::Value* value : values) key += (value ? value->toString() : "-") + '\n';
   return key;
 }
 
-/// Whether a preset or -D gives a workload another value than the study does, of a parameter that nobody names.
+/// Whether a preset or `-D` gives this workload another value than the study does, for a parameter that the
+/// reference does not name.
 bool runsElsewhere(const select::Selected& selected, const check::Published& published, size_t use) {
   const check::Study& study = *selected.study;
   for (unsigned parameter = 0; parameter < study.workload->parameters.size(); ++parameter) {
@@ -49,6 +55,7 @@ bool runsElsewhere(const select::Selected& selected, const check::Published& pub
 
 Machine::Machine(const expand::Space& space, const check::System* system, const check::Lookup& lookup)
     : space_(space), at_(space.selected(), system, &lookup) {
+  // Join the parts of each metric's estimate, with everything that they read.
   for (const check::Estimate& part : space_.study().workload->estimates) {
     auto found = std::ranges::find(estimates_, part.metric, &Estimate::metric);
     if (found == estimates_.end()) found = estimates_.insert(found, Estimate{part.metric, {}, {}, {}, {}, {}, {}});
@@ -64,10 +71,12 @@ Machine::Machine(const expand::Space& space, const check::System* system, const 
     found->factors.assign(factors.begin(), factors.end());
     found->parameters.assign(parameters.begin(), parameters.end());
   }
+  // A system adds the capacities, and the rules that ask about it.
   if (!system) return;
   for (Estimate& estimate : estimates_) {
     const bool of_host = space.study().metrics[estimate.metric].name == "host_memory_peak";
     estimate.of = of_host ? "the host" : "a device";
+    // Without a stated capacity every estimate fits.
     if (const auto& memory = (*system)[of_host ? "memory" : "gpu.memory"])
       estimate.capacity = memory->asNumber()->toDouble();
   }
@@ -95,7 +104,8 @@ std::string Machine::expectedInfeasible(expand::Levels point, source::Range* pla
   for (Estimate& estimate : estimates_) {
     if (!estimate.capacity) continue;
     const std::optional<double> bytes = bytesAt(estimate, point);
-    if (!bytes || *bytes <= *estimate.capacity) continue;  // what cannot be estimated is tried
+    // Try a point whose memory cannot be estimated.
+    if (!bytes || *bytes <= *estimate.capacity) continue;
     if (place) *place = estimate.parts[0]->range;
     return fmt::format("{} is estimated at {}, and {} has {}", space_.study().metrics[estimate.metric].name,
                        bytesText(*bytes), estimate.of, bytesText(*estimate.capacity));
@@ -111,6 +121,7 @@ std::map<std::string, double> Machine::estimates(expand::Levels point) {
 }
 
 bool Machine::runs(const check::Comparison* comparison, expand::Levels point) const {
+  // Without rules about the system nothing is unavailable, and no term is walked.
   bool all = true;
   if (!rules_.empty())
     forEachRead(space_, comparison, point, [&](expand::Levels read) { all = all && unavailable(read).empty(); });
@@ -128,7 +139,6 @@ Machine::Infeasible Machine::infeasible(const check::Comparison* comparison, exp
   return first;
 }
 
-/// Points that agree in the factors that the estimate reads share its value.
 std::optional<double> Machine::bytesAt(Estimate& estimate, expand::Levels point) {
   const auto key = expand::keyOf(space_.study(), estimate.factors, point);
   if (!key) return evaluate(estimate, point);
@@ -140,6 +150,7 @@ std::optional<double> Machine::bytesAt(Estimate& estimate, expand::Levels point)
 
 std::optional<double> Machine::evaluate(const Estimate& estimate, expand::Levels point) {
   at_.set(point);
+  // A part whose `when` does not hold adds nothing; a part without a value leaves the whole estimate unknown.
   if (at_.settle(estimate.parameters)) return std::nullopt;
   double sum = 0;
   for (const check::Estimate* part : estimate.parts) {
@@ -153,7 +164,8 @@ std::optional<double> Machine::evaluate(const Estimate& estimate, expand::Levels
     if (!bytes) return std::nullopt;
     sum += bytes->asNumber()->toDouble();
   }
-  if (sum <= 0) return std::nullopt;  // no part is about this point, or the estimate does not hold there
+  // No part applies to this point, or the formulas do not hold there.
+  if (sum <= 0) return std::nullopt;
   return sum;
 }
 
@@ -163,6 +175,7 @@ PublishedValues::PublishedValues(const expand::Space& space, const check::Publis
     elsewhere_.push_back(runsElsewhere(space.selected(), published, use));
   for (const check::Metric& metric : space.study().metrics)
     derived_.push_back(metric.derived ? toPlan(space.study(), metric).derived : nullptr);
+  // Group the rows by which parameters they give, so that a point is looked up once in each group.
   for (size_t row = 0; row < published.rows.size(); ++row) {
     auto given = published.rows[row].parameters;
     std::ranges::sort(given, [](const auto& a, const auto& b) { return a.first < b.first; });
@@ -181,6 +194,7 @@ PublishedValues::PublishedValues(const expand::Space& space, const check::Publis
 std::optional<double> PublishedValues::read(unsigned metric, expand::Levels point) {
   at_.set(point);
   if (elsewhere_[space_.use(point)] || at_.settle()) return std::nullopt;
+  // The first row of the file wins, whichever group it is in.
   std::optional<size_t> best;
   double value = 0;
   for (const Group& group : groups_) {
@@ -199,8 +213,11 @@ std::optional<double> PublishedValues::read(unsigned metric, expand::Levels poin
 }
 
 std::optional<double> PublishedValues::of(unsigned metric, expand::Levels point) {
+  // A published value of the metric itself wins over one computed from others.
   if (auto value = read(metric, point)) return value;
   if (!derived_[metric]) return std::nullopt;
+  // A derived metric reads published values at the same point; parameters in its formula have their values
+  // there.
   const auto part = [&](const plan::MetricTerm& term) {
     return plan::Reading{read(static_cast<unsigned>(space_.study().findMetric(term.metric)), point)};
   };
@@ -213,7 +230,8 @@ std::optional<double> PublishedValues::of(unsigned metric, expand::Levels point)
 std::optional<double> PublishedValues::of(const check::Criterion& criterion, expand::Levels point) {
   if (!criterion.comparison) return of(*criterion.metric, point);
   const check::Study& study = space_.study();
-  std::vector<std::vector<unsigned>> points;  // that the term reads; their names in it are their places here
+  // The points that the term reads. Instead of an id the term gets an index into this list.
+  std::vector<std::vector<unsigned>> points;
   const auto name = [&](expand::Levels at) {
     points.emplace_back(at.begin(), at.end());
     return std::to_string(points.size() - 1);
@@ -228,6 +246,7 @@ std::optional<double> PublishedValues::of(const check::Criterion& criterion, exp
 
 void findPinned(const expand::Space& space, const std::vector<check::Pin>& pins,
                 llvm::function_ref<bool(expand::Levels)> visit) {
+  // Restrict the walk to the pinned levels; then leave out points at which a pinned factor is not active.
   auto kept = space.selected().levels;
   for (const check::Pin& pin : pins)
     std::erase_if(kept[pin.factor], [&](unsigned level) { return level != pin.level; });
@@ -247,7 +266,6 @@ Question::Question(const expand::Space& space, const check::Criterion& criterion
         quantifier.where ? std::make_unique<expand::Condition>(space, quantifier.where, expand::View::Study) : nullptr);
 }
 
-/// Answers from the point's levels and conditions alone: No, Failed, Dropped or Cell.
 Question::Answer Question::selects(expand::Levels point) const {
   for (const check::Pin& pin : criterion_.pins)
     if (point[pin.factor] != pin.level) return Answer::No;
@@ -256,6 +274,7 @@ Question::Answer Question::selects(expand::Levels point) const {
     expand::Condition::Answer answer = where_[i] ? where_[i]->at(point) : expand::Condition::Answer::Yes;
     if (answer == expand::Condition::Answer::None) return Answer::Failed;
     if (answer == expand::Condition::Answer::Yes) continue;
+    // A point that fails a `forall`'s condition is not asked about, even if an `exists` drops it as well.
     if (criterion_.quantifiers[i].kind == ast::QuantifierKind::ForAll) return Answer::No;
     selected = Answer::Dropped;
   }
@@ -264,6 +283,8 @@ Question::Answer Question::selects(expand::Levels point) const {
 
 Question::Answer Question::at(expand::Levels point, const Partner& value) {
   const Answer selected = selects(point);
+  // The order matters: a missing partner hides everything after it, and a point that the reference lacks is not
+  // counted as one that the system cannot run.
   if (selected == Answer::Failed) return selected;
   if (comparison && value.found != Partner::Found::One) return Answer::No;
   if (selected != Answer::Cell) return selected;
@@ -280,6 +301,7 @@ void Question::reportFailure(expand::Levels point, diag::Emitter& emitter) const
 void Shape::add(expand::Levels point) {
   Node* node = &root_;
   ++node->cells;
+  // One level of groups for each quantifier but the last.
   for (size_t depth = 0; depth + 1 < criterion_->quantifiers.size(); ++depth) {
     std::vector<unsigned> key;
     for (unsigned factor : criterion_->quantifiers[depth].factors) key.push_back(point[factor]);
@@ -303,6 +325,8 @@ int Shape::absentAmongOthers(const Node& node, size_t depth) const {
 
 unsigned Shape::needed(const Node& node, size_t depth, double confidence, ast::QuantifierKind certain,
                        uint64_t cells) const {
+  // `cells` is the number of cells among which Holm's first step divides alpha. Below a quantifier that demands
+  // all its cells it stays; one that demands a single cell multiplies it.
   auto least = [&](uint64_t count) {
     auto bounded = static_cast<unsigned>(std::min<uint64_t>(count, std::numeric_limits<unsigned>::max()));
     return stats::minimumPairs(confidence, bounded);
@@ -311,6 +335,7 @@ unsigned Shape::needed(const Node& node, size_t depth, double confidence, ast::Q
   bool all = criterion_->quantifiers[depth].kind == certain;
   if (depth + 1 == criterion_->quantifiers.size()) return least(all ? cells : cells * node.cells);
   uint64_t inside = all ? cells : cells * node.groups.size();
+  // All groups must be decided, so the hardest counts; or one of them, so the easiest does.
   unsigned result = 0;
   for (const auto& [key, child] : node.groups) {
     unsigned n = needed(child, depth + 1, confidence, certain, inside);

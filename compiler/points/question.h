@@ -1,7 +1,7 @@
 #pragma once
 
-// Answers questions about single points: what a system says of them, whether a criterion asks about them, and which
-// values are published for them. Points come in as levels; walks over many points are left to survey.h.
+// Answers questions about single points: what a system says of them, which values are published for them, and
+// whether a criterion asks about them. Points come in as levels; survey.h walks over many.
 
 #include <map>
 #include <memory>
@@ -14,46 +14,57 @@
 
 namespace expc::points {
 
-/// A system's remarks on the points of a study. They only mark points: no id, rule or digest depends on them.
+/// A system's remarks on the points of a study: which it cannot run, and which are expected to run out of
+/// memory. They only mark points; no id, rule or digest depends on them. Not thread-safe.
 class Machine {
  public:
-  /// Without a system only estimates are known; `lookup` says what they ask of files, and must live longer.
+  /// `system` may be null: then only estimates are known, without a capacity to compare them with. `lookup`
+  /// answers what estimates ask of files; it must outlive this.
   Machine(const expand::Space& space, const check::System* system, const check::Lookup& lookup);
 
-  /// "" or why the system cannot run a point: a rule with `system`. A rule that reads what is not known of the system,
-  /// or has no value at the point, says nothing.
+  /// The reason why the system cannot run a point (a rule that reads `system`), or "". A rule that reads an
+  /// unknown property, or has no value at the point, excludes nothing.
   const std::string& unavailable(expand::Levels point) const;
-  /// "" or why a point is expected to run out of memory: an estimate of device memory is above what
-  /// a device has, or one of host memory above what the host has. `place` gets where that estimate is declared.
+  /// The reason why a point is expected to run out of memory, or "": an estimate of device memory exceeds a
+  /// device's, or one of host memory the host's. `place` gets where that estimate is declared.
   std::string expectedInfeasible(expand::Levels point, source::Range* place = nullptr);
-  /// The workload's estimates at a point, in bytes, by the metric's name. What has no value there is left out.
+  /// The workload's estimates at a point, by the metric's name, in bytes. Estimates without a value there are
+  /// left out.
   std::map<std::string, double> estimates(expand::Levels point);
 
-  /// Whether the system can run every point that a comparison reads where it has a value; without one, the point.
+  /// Whether the system can run every point that the comparison's value at `point` reads (which must exist);
+  /// without a comparison, the point itself.
   bool runs(const check::Comparison* comparison, expand::Levels point) const;
-  /// Why the first of these is expected to run out of memory, and which it is; "" where none is.
+  /// The first of these points that is expected to run out of memory; `why` is "" if none is.
   struct Infeasible {
     std::string why;
     std::vector<unsigned> point;
-    source::Range range;  // of the estimate
+    /// The place where the estimate is declared.
+    source::Range range;
   };
   Infeasible infeasible(const check::Comparison* comparison, expand::Levels point);
 
  private:
+  /// A rule that reads `system`: the answer by which it excludes a point, and the reason for people.
   struct Rule {
     std::unique_ptr<expand::Condition> condition;
     expand::Condition::Answer excludes;
     std::string why;
   };
-  /// The parts of one metric's estimate.
+  /// The estimate of one metric, which is the sum of its parts.
   struct Estimate {
     unsigned metric = 0;
     std::vector<const check::Estimate*> parts;
-    std::vector<unsigned> factors, parameters;                  // that the parts read
-    std::unordered_map<uint64_t, std::optional<double>> known;  // bytes, by the levels of the factors
-    std::optional<double> capacity;                             // that the system has for it, in bytes
-    std::string_view of;                                        // whose: "a device"
+    /// Read by the parts.
+    std::vector<unsigned> factors, parameters;
+    /// Bytes by the levels of `factors` (expand::keyOf); nothing where there is no value.
+    std::unordered_map<uint64_t, std::optional<double>> known;
+    /// The bytes that the system has for it; nothing if unknown.
+    std::optional<double> capacity;
+    /// The owner of that memory in messages: "a device".
+    std::string_view of;
   };
+  /// The estimate at a point; points that agree in its factors share one evaluation.
   std::optional<double> bytesAt(Estimate& estimate, expand::Levels point);
   std::optional<double> evaluate(const Estimate& estimate, expand::Levels point);
 
@@ -63,81 +74,103 @@ class Machine {
   expand::Assignment at_;
 };
 
-/// Looks up published values for the points of a study. A row belongs to a point if every parameter that the row gives
-/// has that value there; the first such row with the metric counts. Parameters that the reference does not name must
-/// have the study's own values: nothing is published for a workload to which a preset or -D gives others.
+/// Looks up published values for the points of a study. A row belongs to a point if every parameter that the
+/// row gives has that value there; the first such row with the metric counts. Parameters that the reference
+/// does not name must have the study's own values: a preset or `-D` that changes one means another experiment,
+/// for which nothing is published. Refers to the space and the reference, which must outlive it.
 class PublishedValues {
  public:
   PublishedValues(const expand::Space& space, const check::Published& published);
 
-  /// A metric of the study at a point: as published, else derived from what is.
+  /// A metric of the study at a point: the published value, else one derived from published values.
   std::optional<double> of(unsigned metric, expand::Levels point);
-  /// A criterion's subject at a point where it has a value.
+  /// The published value of a criterion's subject, at a point where the subject has a value.
   std::optional<double> of(const check::Criterion& criterion, expand::Levels point);
 
  private:
-  /// Rows that give the same parameters, by their values.
+  /// Rows that give the same parameters, by the values of these.
   struct Group {
     std::vector<unsigned> parameters;
     std::unordered_map<std::string, std::vector<size_t>> rows;
   };
-  /// The value as the row has it.
+  /// The value that a row states itself.
   std::optional<double> read(unsigned metric, expand::Levels point);
 
   const expand::Space& space_;
   const check::Published& published_;
-  std::vector<bool> elsewhere_;  // by workload of the study: it runs at other settings
+  // For each workload of the study: it runs with other settings than the study's, so nothing is published for
+  // it.
+  std::vector<bool> elsewhere_;
   std::vector<Group> groups_;
-  std::vector<plan::TermPtr> derived_;  // by metric of the study; null: measured
+  // For each metric of the study its formula; null if it is measured.
+  std::vector<plan::TermPtr> derived_;
   expand::Assignment at_;
 };
 
-/// Calls `visit` for the points with these levels, until it says false.
+/// Calls `visit` for the points with these levels, until it returns false.
 void findPinned(const expand::Space& space, const std::vector<check::Pin>& pins,
                 llvm::function_ref<bool(expand::Levels)> visit);
 
-/// Which points a criterion asks about, and which of them are its cells.
+/// Decides for each point whether a criterion asks about it, and whether it is one of its cells.
 class Question {
  public:
   Question(const expand::Space& space, const check::Criterion& criterion, Machine& machine);
 
   enum class Answer {
-    No,           // not asked about
-    Failed,       // a `where` has no value there
-    Dropped,      // only the `where` of an `exists` leaves it out
-    Unpublished,  // the reference has nothing for it
-    Unfit,        // `where feasible` leaves it out: it is expected to run out of memory
-    Unavailable,  // the system cannot run what it reads
+    /// The criterion does not ask about the point.
+    No,
+    /// A `where` has no value there.
+    Failed,
+    /// Only the `where` of an `exists` leaves it out.
+    Dropped,
+    /// The reference publishes nothing for it.
+    Unpublished,
+    /// `where feasible` leaves it out: it is expected to run out of memory.
+    Unfit,
+    /// The system cannot run a point that its value reads.
+    Unavailable,
+    /// The criterion judges it.
     Cell
   };
-  /// `value` says what the comparison that it judges has at `point` (comparedAt).
+  /// `value` is the partner of the judged comparison at `point` (comparedAt), ignored if there is none.
   Answer at(expand::Levels point, const Partner& value);
+  /// After Failed: reports why the `where` has no value.
   void reportFailure(expand::Levels point, diag::Emitter& emitter) const;
 
-  const check::Comparison* comparison = nullptr;  // that it judges; null where it judges none
-  std::optional<double> published;                // for the last point that was asked about
+  /// The comparison that it judges; null if it judges a metric, or that points run out of memory.
+  const check::Comparison* comparison = nullptr;
+  /// The published value for the last point that was asked about, for a criterion with `like`.
+  std::optional<double> published;
 
  private:
+  /// The answer from levels and `where`s alone: No, Failed, Dropped or Cell.
   Answer selects(expand::Levels point) const;
 
   const check::Criterion& criterion_;
   Machine& machine_;
-  std::vector<std::unique_ptr<expand::Condition>> where_;  // by quantifier; null without one
-  std::unique_ptr<PublishedValues> reference_;             // null without one
+  // The condition of each quantifier; null without one.
+  std::vector<std::unique_ptr<expand::Condition>> where_;
+  // Null unless the criterion has `like`.
+  std::unique_ptr<PublishedValues> reference_;
 };
 
-/// The tree of a criterion's quantifiers without its leaves: enough to know what a design can decide, and small where
-/// the points are many.
+/// The tree of a criterion's quantifiers over its points, without the leaves: enough to know what a design can
+/// decide, and small even for many points, since the last quantifier is only counted.
 class Shape {
  public:
   explicit Shape(const check::Criterion& criterion) : criterion_(&criterion) {}
 
+  /// Counts one point.
   void add(expand::Levels point);
+  /// The number of points added.
   uint64_t cells() const { return root_.cells; }
-  /// A factor of an `exists` before the last quantifier that has levels at some points and none at others, or -1.
+  /// A factor of an `exists`, before the last quantifier, that has a level at some points and none at others;
+  /// -1 if there is none.
   int absentAmongOthers() const { return absentAmongOthers(root_, 0); }
-  /// How many repetitions an outcome needs at least, by docs/layers/statistics.md: a pass of a forall and a fail of an
-  /// exists want every cell at alpha; a fail of a forall and a pass of an exists want one cell at Holm's first step.
+  /// The fewest repetitions with which the criterion can pass or fail at this confidence
+  /// (docs/layers/statistics.md). Passing a `forall` and failing an `exists` needs every cell at alpha. Failing
+  /// a `forall` and passing an `exists` needs one cell at Holm's first step, alpha divided by the number of
+  /// cells.
   unsigned repetitionsToPass(double confidence) const {
     return needed(root_, 0, confidence, ast::QuantifierKind::ForAll, 1);
   }
@@ -146,9 +179,11 @@ class Shape {
   }
 
  private:
+  /// A node of the tree: its points, and its children by the levels of one quantifier's factors. The last
+  /// quantifier's nodes have no children.
   struct Node {
     uint64_t cells = 0;
-    std::map<std::vector<unsigned>, Node> groups;  // by the levels of one quantifier's factors; none for the last one
+    std::map<std::vector<unsigned>, Node> groups;
   };
   int absentAmongOthers(const Node& node, size_t depth) const;
   unsigned needed(const Node& node, size_t depth, double confidence, ast::QuantifierKind certain, uint64_t cells) const;

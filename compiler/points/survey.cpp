@@ -1,3 +1,6 @@
+// The walk. `prepare` collects what can be known without points (which parameters hold paths, which may lack a
+// value, which were given in vain), so that `visit` does only look-ups for each point.
+
 #include "compiler/points/survey.h"
 
 #include <fmt/format.h>
@@ -7,17 +10,22 @@
 namespace expc::points {
 namespace {
 
-constexpr uint64_t kMaxJudged = 5'000'000;  // so many combinations are looked at in any case
+// The number that E0404 names when a walk gave up at its `most_steps`: a round lower estimate of the
+// combinations that rules have judged until then.
+constexpr uint64_t kMaxJudged = 5'000'000;
 
 EXPC_DIAGNOSTIC(TooManyPoints, Error, "the study '{0}' has more than {1} {2}");
 EXPC_DIAGNOSTIC(MissingArgument, Error, "'{0}' needs a value for {1}");
 
-/// A parameter that names a path somewhere.
+/// A parameter whose values hold paths; `read` marks the values that some point uses.
 struct PathParameter {
   unsigned index = 0;
-  std::vector<const check::Value*> values;  // those of its factor's levels, then each workload's argument
+  /// The values of its factor's levels, then each workload's argument.
+  std::vector<const check::Value*> values;
+  /// How many of `values` are levels.
   size_t levels = 0;
-  std::vector<char> read;  // by value
+  /// Parallel to `values`.
+  std::vector<char> read;
 
   void collect(const check::Study& study, std::vector<std::string>& paths) const {
     for (size_t i = 0; i < values.size(); ++i)
@@ -25,12 +33,13 @@ struct PathParameter {
   }
 };
 
-/// Where a workload may have a parameter without any value: its factor is not active everywhere, and it has neither an
-/// argument nor a default.
+/// A parameter that may lack any value at some point: its factor is not active everywhere, and it has neither
+/// an argument nor a default.
 struct Risk {
   unsigned use = 0, factor = 0, parameter = 0;
 };
 
+/// One survey under way.
 struct Surveyor {
   const expand::Space& space;
   Machine& machine;
@@ -40,12 +49,14 @@ struct Surveyor {
   std::vector<PathParameter> paths = {};
   std::vector<Risk> risks = {};
   std::vector<Question> questions = {};
-  std::vector<Partner> values = {};  // by comparison, at the point in hand
+  /// For each comparison its partner at the current point; criteria read it.
+  std::vector<Partner> values = {};
   Survey survey{space};
+  /// The question whose `where` had no value, and where the walk stopped.
   const Question* failed = nullptr;
   std::vector<unsigned> failed_at = {};
 
-  /// Nothing after a report. With a writer the ids are summed up.
+  /// Nothing after a report.
   std::optional<Survey> run(diag::Emitter& emitter) {
     prepare();
     using enum expand::Space::End;
@@ -61,6 +72,7 @@ struct Surveyor {
     return std::move(survey);
   }
 
+  /// Prepares everything that does not depend on the point.
   void prepare() {
     survey.comparisons.resize(study.comparisons.size());
     values.resize(study.comparisons.size());
@@ -70,6 +82,7 @@ struct Surveyor {
       for (const check::Factor& factor : study.factors)
         of.asked.emplace_back(factor.levels.size(), Survey::OfCriterion::Never);
     }
+    // Every value that was given to a conditional parameter is idle until a point uses it.
     for (unsigned use = 0; use < study.uses.size(); ++use)
       for (unsigned parameter = 0; parameter < study.workload->parameters.size(); ++parameter)
         if (space.when(parameter) && study.uses[use].parameter_of[parameter] >= 0 &&
@@ -84,6 +97,7 @@ struct Surveyor {
             risks.push_back({use, index, parameter});
   }
 
+  /// Finds the parameters that hold paths, by collecting all their values once as if every one was read.
   void preparePaths() {
     for (unsigned i = 0; i < study.workload->parameters.size(); ++i) {
       PathParameter parameter{i, space.varied(i), 0, {}};
@@ -98,12 +112,13 @@ struct Surveyor {
     }
   }
 
+  /// Whether the workload has a parameter at a point.
   bool active(unsigned parameter, expand::Levels point) const {
     const expand::Condition* when = space.when(parameter);
     return !when || when->holds(point);
   }
 
-  /// The first parameter that has no value at the point, or null.
+  /// The first parameter without a value at the point, or null.
   const Risk* missing(expand::Levels point) const {
     const auto found = std::ranges::find_if(risks, [&](const Risk& risk) {
       return point[risk.factor] == expand::kAbsent && space.use(point) == risk.use && active(risk.parameter, point);
@@ -111,6 +126,7 @@ struct Surveyor {
     return found == risks.end() ? nullptr : &*found;
   }
 
+  /// Reports the parameter that stopped the walk (MissingArgument).
   void reportMissing(diag::Emitter& emitter) const {
     const Risk& risk = *missing(failed_at);
     const check::Parameter& parameter = study.workload->parameters[risk.parameter];
@@ -123,6 +139,7 @@ struct Surveyor {
         .emit();
   }
 
+  /// Marks the paths that the point reads.
   void readPaths(expand::Levels point) {
     for (PathParameter& parameter : paths) {
       if (!active(parameter.index, point)) continue;
@@ -132,12 +149,13 @@ struct Surveyor {
     }
   }
 
-  /// Ends the walk at a point that is reported.
+  /// Ends the walk at a point that is to be reported.
   bool stop(expand::Levels point) {
     failed_at.assign(point.begin(), point.end());
     return false;
   }
 
+  /// Counts one point; false stops the walk.
   bool visit(expand::Levels point) {
     if (missing(point)) return stop(point);
     ++survey.points;
@@ -165,6 +183,7 @@ struct Surveyor {
     return true;
   }
 
+  /// Counts one comparison at a point, and keeps its partner for the criteria.
   void compare(unsigned index, expand::Levels point) {
     const check::Comparison& comparison = study.comparisons[index];
     Survey::OfComparison& of = survey.comparisons[index];
@@ -178,6 +197,7 @@ struct Surveyor {
     of.infeasible += !machine.infeasible(&comparison, point).why.empty();
   }
 
+  /// Records that points with these levels are asked about, or only dropped.
   static void mark(Survey::OfCriterion& of, expand::Levels point, bool once) {
     using enum Survey::OfCriterion::Asked;
     for (size_t factor = 0; factor < point.size(); ++factor)
@@ -185,6 +205,7 @@ struct Surveyor {
         if (auto& asked = of.asked[factor][point[factor]]; asked != Once) asked = once ? Once : OnlyDropped;
   }
 
+  /// Counts one criterion at a point that it asks about.
   void count(size_t index, expand::Levels point, Question::Answer answer) {
     using enum Question::Answer;
     Survey::OfCriterion& of = survey.criteria[index];

@@ -1,7 +1,7 @@
 #pragma once
 
-// Walks once over the points of a selected study and collects counts for lints, outlines and digests. Points are not
-// kept; question.h answers for each one.
+// Walks once over the points of a selected study and collects counts for lints, outlines and digests. No point
+// is kept, so the result's size depends on the declarations alone. question.h answers for each single point.
 
 #include <optional>
 #include <string>
@@ -12,7 +12,7 @@
 
 namespace expc::points {
 
-/// At how many points each level occurs.
+/// Counts for each level of each factor the points at which it occurs.
 class Seen {
  public:
   explicit Seen(const expand::Space& space) {
@@ -25,58 +25,83 @@ class Seen {
   uint64_t count(unsigned factor, unsigned level) const { return counts_[factor][level]; }
 
  private:
-  std::vector<std::vector<uint64_t>> counts_;  // by factor and level
+  // counts_[factor][level]
+  std::vector<std::vector<uint64_t>> counts_;
 };
 
-/// Tells sets of points apart, whatever their order.
+/// An order-independent fingerprint of a set of point ids: the number, the sum, and a sum of products that
+/// tells apart sets of equal sum. Part of a plan's digest, so the formula must not change.
 struct IdSums {
   uint64_t count = 0, sum = 0, mix = 0;
 
   void add(uint64_t id) { ++count, sum += id, mix += id * (id >> 32 | 1); }
 };
 
-/// The findings of one walk over the points of a selected study. Its size does not depend on the number of points.
+/// The findings of one walk over the points of a selected study.
 struct Survey {
+  /// Counts for one comparison over the treated points.
   struct OfComparison {
+    /// Points with one partner, with none, with several.
     uint64_t pairs = 0, without = 0, several = 0;
-    std::map<Missing, uint64_t> reasons;  // of `without`
-    std::vector<unsigned> example;        // a treated point with several baselines
-    uint64_t cells = 0;                   // pairs that the system can run
-    uint64_t infeasible = 0;              // of these, expected to run out of memory
+    /// The reasons of the points counted in `without`.
+    std::map<Missing, uint64_t> reasons;
+    /// A treated point with several baselines.
+    std::vector<unsigned> example;
+    /// The pairs that the system can run.
+    uint64_t cells = 0;
+    /// The cells that are expected to run out of memory.
+    uint64_t infeasible = 0;
   };
+  /// Counts for one criterion over the points that it asks about.
   struct OfCriterion {
     OfCriterion(const check::Criterion& criterion, const expand::Space& space) : shape(criterion), seen(space) {}
-    Shape shape;               // of all that it asks about
-    uint64_t unpublished = 0;  // left out of these: the reference has nothing for them
-    uint64_t unfit = 0;        // left out by `where feasible`
+    /// The tree of all points that it asks about, also those that the system cannot run.
+    Shape shape;
+    /// Points left out because the reference publishes nothing for them; `example` is the first.
+    uint64_t unpublished = 0;
+    /// Points left out by `where feasible`.
+    uint64_t unfit = 0;
     std::vector<unsigned> example;
-    uint64_t cells = 0;       // that the system can run
-    uint64_t infeasible = 0;  // of these, expected to run out of memory
-    std::string estimate;     // of the first one
+    /// The cells: points that it asks about and the system can run.
+    uint64_t cells = 0;
+    /// The cells that are expected to run out of memory.
+    uint64_t infeasible = 0;
+    /// The estimate of the first of these in words, and where it is declared.
+    std::string estimate;
     source::Range estimate_range;
-    Seen seen;  // in the cells
+    /// The levels that occur in the cells.
+    Seen seen;
+    /// Never: no point with the level is asked about. OnlyDropped: the `where` of an `exists` leaves all of
+    /// them out.
     enum Asked : char { Never, OnlyDropped, Once };
-    std::vector<std::vector<Asked>> asked;  // by factor and level: whether a point with it is asked about
+    /// asked[factor][level]
+    std::vector<std::vector<Asked>> asked;
   };
 
   explicit Survey(const expand::Space& space) : seen(space) {}
 
+  /// product: combinations before rules. available: points that the system can run. expected_infeasible: those
+  /// of them that are expected to run out of memory.
   uint64_t product = 0, points = 0, available = 0, expected_infeasible = 0;
-  std::vector<expand::Removed> removed;  // by rule of the study
+  /// Indexed like the study's rules, its comparisons, and the selection's criteria.
+  std::vector<expand::Removed> removed;
   Seen seen;
-  std::vector<OfComparison> comparisons;  // by comparison of the study
-  std::vector<OfCriterion> criteria;      // by criterion of the selection
-  IdSums ids;                             // of all points; with `writer`
-  std::vector<std::string> data_paths;    // distinct, that some point reads
-  /// Uses and parameters that were given a value, and that are active at no point.
+  std::vector<OfComparison> comparisons;
+  std::vector<OfCriterion> criteria;
+  /// The ids of all points; only counted if `survey` is given a writer.
+  IdSums ids;
+  /// The distinct paths that some point reads.
+  std::vector<std::string> data_paths;
+  /// Pairs of a use and a parameter that was given a value although it is active at no point.
   std::vector<std::pair<unsigned, unsigned>> idle;
 };
 
-/// Reports that a study has more points than `most`, or that looking for them was given up (E0404).
+/// Reports that a study has more points than `most`, or (`exhausted`) that its rules left too many combinations
+/// to judge (E0404).
 void reportTooMany(const check::Study& study, uint64_t most, bool exhausted, diag::Emitter& emitter);
 
-/// Looks at the points of a selected study once. Nothing after a report, as of more than `most_points`. With `writer`
-/// the ids are summed up.
+/// Walks over the points of a selected study once. Nothing after reporting too many points, a condition without
+/// a value, or a parameter without one. With `writer` the ids are summed up.
 std::optional<Survey> survey(const expand::Space& space, Machine& machine, PointWriter* writer, uint64_t most_points,
                              diag::Emitter& emitter);
 

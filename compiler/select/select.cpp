@@ -1,3 +1,7 @@
+// Texts of the command line are parsed by rules of the study grammar and then handed to the checker, in a scope
+// that is rebuilt from the checked study (Names). Their mistakes are reported in the text itself, which becomes
+// a file of the SourceManager called "-D" or by its option.
+
 #include "compiler/select/select.h"
 
 #include <llvm/ADT/StringRef.h>
@@ -16,7 +20,7 @@ EXPC_DIAGNOSTIC(NoStudy, Error, "there is no study in {0}");
 EXPC_DIAGNOSTIC(BadOverride, Error, "-D {0}: {1}");
 EXPC_DIAGNOSTIC(BadPoint, Error, "'{0}' names no point: {1}");
 
-/// The names of a checked study, for texts that come after its file.
+/// The scope of a checked study: resolves names in texts that arrive after the file was checked.
 struct Names : check::Context {
   Names(const check::Program& program, const check::Study& study, diag::Emitter& emitter)
       : Context{*program.sources, emitter}, scope{*this, check::rootScope(program), study.declaration, study} {
@@ -25,7 +29,8 @@ struct Names : check::Context {
   check::StudyScope scope;
 };
 
-/// Whether an override gives a string or a path without quotes, which a shell takes away, and names no `let` either.
+/// Whether an override gives a string or a path without quotes. Shells remove one level of quotes, so this is a
+/// common slip; a word that names a `let` is meant as it stands.
 bool lacksQuotes(check::StudyScope& scope, const std::string& name, llvm::StringRef value) {
   const int parameter = scope.study.workload->findParameter(name);
   if (parameter < 0 || value.find_first_of("\"{,") != llvm::StringRef::npos) return false;
@@ -34,7 +39,7 @@ bool lacksQuotes(check::StudyScope& scope, const std::string& name, llvm::String
          !scope.scope.lets.contains(value.str());
 }
 
-/// A level for each assignment; false after a report.
+/// Enters the level of one assignment of a point; false after a report.
 bool choose(check::StudyScope& scope, const ast::Assignment& assignment, const std::string& text,
             std::vector<std::optional<unsigned>>& levels) {
   if (assignment.target.parts.size() != 1)
@@ -43,6 +48,7 @@ bool choose(check::StudyScope& scope, const ast::Assignment& assignment, const s
   const auto factor = scope.factor(assignment.target.parts[0]);
   const auto level = factor ? scope.level(*assignment.value, *factor, "the level") : std::nullopt;
   if (!level) return false;
+  // A level that is named twice is harmless; two levels of one factor are no point.
   if (levels[*factor] && *levels[*factor] != *level)
     return scope.emitter.refuse({}, BadPoint, text,
                                 fmt::format("it has two levels of '{}'", assignment.target.parts[0].name));
@@ -71,6 +77,7 @@ Selected Selected::whole(const check::Study& study) {
 bool Selected::apply(const check::Change& change, diag::Emitter& emitter) {
   bool good = true;
   for (const check::Assigned& assigned : change.assigned) {
+    // A parameter goes to each workload that has it. The workloads of a study share one list of parameters.
     for (size_t use = 0; use < arguments.size(); ++use)
       if (study->uses[use].parameter_of[assigned.parameter] >= 0) arguments[use][assigned.parameter] = assigned.value;
     given_by[assigned.parameter] = change.name;
@@ -80,6 +87,7 @@ bool Selected::apply(const check::Change& change, diag::Emitter& emitter) {
     levels[only.factor] = only.levels;
     kept_at[only.factor] = only.range;
   }
+  // Drop before adding: a preset may replace a criterion by one of the same name.
   std::erase_if(criteria, [&](const check::Criterion* criterion) { return change.drops(*criterion); });
   for (const check::Criterion& added : change.criteria) {
     for (const check::Criterion* known : criteria)
@@ -91,13 +99,14 @@ bool Selected::apply(const check::Change& change, diag::Emitter& emitter) {
   }
   if (!change.design) return good;
   for (const auto& [kind, block] : change.design->kinds) {
+    // Settings of a kind are merged by name; a kind that the study has not designed is added.
     check::Design::Kind& mine = design.kinds[kind];
     if (!mine.range.isValid()) mine.range = block.range;
-    // Steps and epochs are two ways to give one length.
+    // A kind's length is given in steps or in epochs; the later one replaces the other.
     if (block.settings.contains("epochs")) mine.settings.erase("steps");
     if (block.settings.contains("steps")) mine.settings.erase("epochs");
     for (const auto& [name, setting] : block.settings) mine.settings.insert_or_assign(name, setting);
-    // A number of repetitions replaces a rule for them.
+    // A plain `repeat` cancels an adaptive rule or interim looks of an earlier design.
     if (block.settings.contains("repeat")) mine.until = block.until, mine.looks = block.looks;
   }
   for (const auto& [name, setting] : change.design->settings) design.settings.insert_or_assign(name, setting);
@@ -113,6 +122,7 @@ std::vector<const check::Study*> chosenStudies(const check::Program& program, co
     if (!selection.study || *selection.study == study->name) result.push_back(study.get());
   }
   if (!result.empty()) return result;
+  // No study matches: name the known ones, or say that the file has none.
   if (selection.study)
     diag::unknownName(emitter, {}, "study", *selection.study, names);
   else
@@ -123,6 +133,8 @@ std::vector<const check::Study*> chosenStudies(const check::Program& program, co
 std::optional<check::Change> resolveOverride(const check::Program& program, const check::Study& study,
                                              const std::string& text, diag::Emitter& emitter) {
   source::SourceManager& sources = *program.sources;
+  // Frequent mistakes of form are found before parsing, so that the message shows the command line as it should
+  // be.
   if (text.find('=') == std::string::npos)
     return emitter.refuse({}, BadOverride, text, "write NAME=VALUE, as in 'gpus=2' or 'design.timed.repeat=20'");
   Names names(program, study, emitter);
@@ -135,11 +147,13 @@ std::optional<check::Change> resolveOverride(const check::Program& program, cons
   auto setting = file ? parse::parseSetting(sources, *file, emitter) : std::nullopt;
   if (!setting) return std::nullopt;
   if (setting->several) {
+    // `-D gpus=1,2` lacks the braces of a set; show the command line with them.
     const size_t equals = text.find('=') + 1;
     return emitter.refuse({}, BadOverride, text,
                           fmt::format("several levels stand in braces, quoted for the shell: -D '{}{{{}}}'",
                                       text.substr(0, equals), text.substr(equals)));
   }
+  // An override is checked as a preset with one assignment, named by its text.
   ast::PresetDecl preset;
   preset.range = setting->assignment.target.range;
   preset.name = {text, preset.range};
@@ -164,7 +178,8 @@ std::optional<std::vector<std::optional<unsigned>>> resolvePoint(const check::Pr
   if (text.find('=') == std::string::npos)
     return emitter.refuse({}, BadPoint, text,
                           "write an id, or FACTOR=LEVEL for each factor, as in 'precision=fp32 gpus=2'");
-  // After a blank a factor in lockstep could be the arguments of the level before it; as expc shows a point, it is not.
+  // `a=x (b, c)=(y, z)`: the parenthesis after a blank would parse as arguments of the level before it. expc
+  // prints points in this form, so separate the assignments by a comma.
   std::string separated = text;
   for (const check::Factor& factor : study.factors)
     if (const size_t at = separated.find(" " + factor.name);
@@ -182,6 +197,7 @@ std::optional<std::vector<std::optional<unsigned>>> resolvePoint(const check::Pr
 std::optional<Selected> select(const check::Program& program, const check::Study& study, const Selection& selection,
                                diag::Emitter& emitter) {
   Selected selected = Selected::whole(study);
+  // Go on after a mistake, so that all presets and overrides are reported at once.
   bool good = true;
   for (const std::string& name : selection.presets) {
     if (const check::Change* preset = study.findPreset(name)) {

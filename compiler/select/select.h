@@ -1,5 +1,13 @@
 #pragma once
 
+// Applies presets and `-D` overrides to a checked study. A preset and an override are both a check::Change,
+// resolved and type-checked by the same code, so the command line cannot express what a file could not. Out
+// comes Selected: the study with its arguments, kept levels, criteria and design as asked for. Later phases
+// read only that.
+//
+// Levels stay indices into the declared ones, so a restricted study's points are a subset of the whole study's
+// and keep their ids.
+
 #include <optional>
 #include <string>
 #include <vector>
@@ -8,57 +16,69 @@
 
 namespace expc::select {
 
-/// What the command line picks.
+/// The choices of a command line, as texts.
 struct Selection {
-  std::optional<std::string> study;    // needed where the file has several
-  std::vector<std::string> presets;    // applied in order
-  std::vector<std::string> overrides;  // "-D" texts, after the presets
+  /// Required if the file has several studies.
+  std::optional<std::string> study;
+  /// Applied in this order.
+  std::vector<std::string> presets;
+  /// Texts of `-D`, applied after the presets.
+  std::vector<std::string> overrides;
 
   bool plain() const { return presets.empty() && overrides.empty(); }
-  /// "preset quick, -D gpus=2"
+  /// "preset quick, -D gpus=2", for messages.
   std::string describe() const;
 };
 
-/// A study after presets and overrides, in this order: default < study < presets < overrides.
+/// A study with its changes applied, in this order: defaults, the study, presets, overrides. Refers to the
+/// study (and to criteria in presets), which must outlive it.
 struct Selected {
   const check::Study* study = nullptr;
-  /// By use and parameter (Use::arguments), and what gave the value: "" for the study itself or a default, else the
-  /// preset's name or the -D text.
+  /// arguments[use][parameter]: the value that a use of a workload gives, as in check::Use::arguments.
   std::vector<std::vector<std::optional<check::Value>>> arguments;
-  std::vector<std::string> given_by;              // by parameter
-  std::vector<source::Range> given_at;            // by parameter, where given_by says something
-  std::vector<std::vector<unsigned>> levels;      // kept levels of each factor, in declared order
-  std::vector<source::Range> kept_at;             // by factor, where a change chose these
-  std::vector<const check::Criterion*> criteria;  // the study's, then presets'
+  /// For each parameter the change that gave its value: a preset's name or the text of `-D`; "" for the study
+  /// or a default.
+  std::vector<std::string> given_by;
+  /// For each parameter the place of that change, if any.
+  std::vector<source::Range> given_at;
+  /// For each factor the levels that are kept, as ascending indices into the declared ones.
+  std::vector<std::vector<unsigned>> levels;
+  /// For each factor the change that restricted it; invalid if none did.
+  std::vector<source::Range> kept_at;
+  /// The study's criteria that no change dropped, then those that presets add.
+  std::vector<const check::Criterion*> criteria;
   check::Design design;
 
-  /// The study as it stands.
+  /// The study without changes.
   static Selected whole(const check::Study& study);
-  /// Applies one change. Reports criteria of one name from two presets.
+  /// Applies one change on top of the earlier ones. A later restriction of a factor replaces an earlier one;
+  /// design settings are merged by name. Reports two criteria of one name (E0205) and returns false then.
   bool apply(const check::Change& change, diag::Emitter& emitter);
 };
 
-/// The studies that a selection means; empty after a report.
+/// The study that a selection names, or all studies of the file. Empty after reporting an unknown name or a
+/// file without studies.
 std::vector<const check::Study*> chosenStudies(const check::Program& program, const Selection& selection,
                                                diag::Emitter& emitter);
 
-/// Applies the presets and overrides of a selection; nothing after a report.
+/// Applies the presets and overrides of a selection to one study; nothing after a report. All mistakes are
+/// reported, not only the first.
 std::optional<Selected> select(const check::Program& program, const check::Study& study, const Selection& selection,
                                diag::Emitter& emitter);
 
-/// Resolves one `-D` text ("gpus=2", "precision={fp32,bf16}", "size=64px", "design.timed.repeat=20") against a study:
-/// by the declared type, a factor's value selects levels. Nothing after reporting (E01xx, E0601 for a malformed one,
-/// else E02xx, E03xx).
+/// Resolves one text of `-D` against a study: "gpus=2", "precision={fp32,bf16}", "size=64px",
+/// "design.timed.repeat=20". A value is read by the declared type of its target; for a factor it selects
+/// levels. Nothing after reporting (E0601 if the text is malformed, else E01xx, E02xx or E03xx).
 std::optional<check::Change> resolveOverride(const check::Program& program, const check::Study& study,
                                              const std::string& text, diag::Emitter& emitter);
 
-/// A condition over the study's parameters, as in `--where 'gpus > 1'`; null after reporting. `option` is what it was
-/// given to.
+/// A condition over the study's parameters, as in `--where 'gpus > 1'`; null after a report. `option` names the
+/// option in diagnostics.
 check::FormulaPtr resolveCondition(const check::Program& program, const check::Study& study, const std::string& option,
                                    const std::string& text, diag::Emitter& emitter);
 
-/// "precision=fp32 gpus=2" (or with commas) as levels by factor, nothing where a factor is not named; nothing at all
-/// after reporting.
+/// Reads "precision=fp32 gpus=2" (blanks or commas between) as one level per factor, nothing for a factor that
+/// is not named. The empty text names no factor. Nothing at all after a report.
 std::optional<std::vector<std::optional<unsigned>>> resolvePoint(const check::Program& program,
                                                                  const check::Study& study, const std::string& text,
                                                                  diag::Emitter& emitter);

@@ -1,3 +1,5 @@
+// Positions are computed from byte offsets on demand, with one list of line starts per file.
+
 #include "compiler/source/source.h"
 
 #include <algorithm>
@@ -17,6 +19,7 @@ FileId SourceManager::add(std::string name, std::string text) {
   file->name = std::move(name);
   file->text = std::move(text);
   file->line_starts.push_back(0);
+  // The line starts are found once, so that `position` is a binary search plus a walk along one line.
   for (size_t at = 0; at < file->text.size(); ++at)
     if (file->text[at] == '\n') file->line_starts.push_back(static_cast<uint32_t>(at + 1));
   files_.push_back(std::move(file));
@@ -36,11 +39,13 @@ std::string_view SourceManager::text(Range range) const {
 
 Position SourceManager::position(FileId file, uint32_t offset) const {
   const File& entry = *files_.at(file.index);
+  // A diagnostic at the end of the file points behind its last byte.
   offset = std::min<uint32_t>(offset, static_cast<uint32_t>(entry.text.size()));
+  // The line is the last one that begins at or before the offset.
   auto after = std::upper_bound(entry.line_starts.begin(), entry.line_starts.end(), offset);
   uint32_t line = static_cast<uint32_t>(after - entry.line_starts.begin());
   uint32_t column = 1;
-  // Every byte that does not continue a code point begins one.
+  // UTF-8: every byte that does not continue a code point (10xxxxxx) begins one.
   for (uint32_t at = entry.line_starts[line - 1]; at < offset; ++at)
     if ((static_cast<unsigned char>(entry.text[at]) & 0xC0) != 0x80) ++column;
   return {line, column};
@@ -61,6 +66,7 @@ std::string squeeze(std::string_view text) {
   bool blank = false, quoted = false;
   for (size_t i = 0; i < text.size(); ++i) {
     char c = text[i];
+    // Strings are copied as they are: `//` and blanks inside quotes mean something.
     if (!quoted && c == '/' && i + 1 < text.size() && text[i + 1] == '/') {
       while (i < text.size() && text[i] != '\n') ++i;
       blank = true;

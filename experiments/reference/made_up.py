@@ -23,7 +23,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SUBSET = 500
-# Tokens of the subset, columns with their shares of a row's words, and the text that the template puts around them (runtime/worker/text/dataset.cpp).
+# Tokens of the subset, columns with their shares of a row's words, and the text that the template puts around them (runtime/data/text/dataset.cpp).
 SETS = {
     "instruct": (59330, {"instruction": 0.3, "input": 0, "output": 0.7},
                  ["Below is an instruction that describes a task. Write a response that appropriately completes the request.\n\n### Instruction:\n", "\n\n### Response:"]),

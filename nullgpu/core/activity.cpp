@@ -1,3 +1,7 @@
+// Counters of a process's work, and the hand-over of reports to the one listener. Launches and
+// copies come at a high rate and are counted with relaxed atomics; collectives are few and go into
+// a map under a mutex. A report costs one relaxed load when nobody listens.
+
 #include "nullgpu/core/activity.h"
 
 #include <unistd.h>
@@ -16,7 +20,7 @@
 namespace nullgpu {
 namespace {
 
-std::shared_mutex mutex;  // shared while a listener is told
+std::shared_mutex mutex;  // held shared while a listener is called, exclusively while it is replaced
 std::atomic<Listener*> listener{nullptr};
 std::atomic<uint32_t> correlations{0};
 thread_local CallScope* innermost = nullptr;
@@ -26,7 +30,7 @@ struct {
   std::atomic<uint64_t> copies[6]{}, bytes[6]{};
 } counts;
 
-/// Few, next to launches.
+/// Collectives have names and are rare beside launches, so a mutex and a map are enough.
 struct {
   std::mutex mutex;
   std::map<std::string_view, nullgpu_traffic> by_name;
@@ -41,6 +45,9 @@ void add(std::atomic<uint64_t>& to, uint64_t amount = 1) { to.fetch_add(amount, 
 
 template <typename Event>
 void tellListener(const Event& event) {
+  // The first load is a hint only, so that a process without a profiler takes no lock. The second,
+  // under the lock, decides: listen() cannot return, nor its caller destroy the old listener,
+  // before we are done.
   if (!listener.load(std::memory_order_relaxed)) return;
   const std::shared_lock lock(mutex);
   if (Listener* told = listener.load()) told->happened(event);
@@ -53,7 +60,8 @@ uint32_t threadNumber() {
 
 }  // namespace
 
-/// Runs steadily, and counts from where the system's clock does, as CUPTI's does.
+/// CUPTI's timestamps count from the epoch and run steadily. The offset between both clocks is
+/// therefore taken once; later corrections of the system's clock do not show.
 uint64_t now() {
   static const int64_t offset = nanoseconds<std::chrono::system_clock>() - nanoseconds<std::chrono::steady_clock>();
   return uint64_t(nanoseconds<std::chrono::steady_clock>() + offset);
@@ -114,7 +122,9 @@ nullgpu_counts counters() {
                         {}};
   const std::lock_guard lock(collectives.mutex);
   nullgpu_collective* next = result.collectives;
-  for (const auto& [name, traffic] : collectives.by_name)  // of which there are fewer kinds than places
+  // There are fewer kinds of collectives (counters_api.h) than entries; the rest stays null and
+  // ends the list.
+  for (const auto& [name, traffic] : collectives.by_name)
     if (next != std::end(result.collectives)) *next++ = {name.data(), traffic.calls, traffic.bytes};
   return result;
 }
@@ -137,6 +147,8 @@ void reportIfAsked() {
 }  // namespace nullgpu
 
 int nullgpu_counters(struct nullgpu_counts* counters) {
+  // The caller may be built against an older or newer struct. Its `size` says how much it can hold;
+  // a size without room for one count besides itself is an error. We copy the common part.
   if (!counters || counters->size < 2 * sizeof(counters->size)) return -1;
   nullgpu_counts own = nullgpu::counters();
   own.size = std::min<uint64_t>(counters->size, sizeof own);

@@ -1,6 +1,10 @@
 #pragma once
 
-// What happened, for whoever asks to be told: CUPTI's records are made of it, and NVML's counters.
+// Reports what happened: every call of the runtime and every piece of work that a card did. The
+// core and the libraries above it report here; the counters below add it up, and at most one
+// listener (CUPTI's recorder) turns it into records. A call and the work it queued carry the same
+// correlation number, so a profile can match them although the work is done later, on another
+// thread.
 
 #include <cstdint>
 #include <string_view>
@@ -9,33 +13,38 @@
 
 namespace nullgpu {
 
-/// Nanoseconds of the clock that all records share.
+/// Nanoseconds since the epoch of the system's clock, but never stepping back. All records use this
+/// clock. Thread-safe.
 uint64_t now();
 
+/// Kinds of work; the values index the arrays of counters, and graph.cpp names them in this order.
 enum class Work : uint8_t { Kernel, HostToDevice, DeviceToHost, DeviceToDevice, PeerToPeer, Set };
 
-/// Something that a card did.
+/// A piece of work that a card did. `begin` and `end` are times of now().
 struct Activity {
   Work work = Work::Kernel;
-  std::string_view name;     // of a kernel; static storage
-  unsigned card = 0;         // the number that the process knows it by
-  uint32_t stream = 0;       // a stream's number; 0 is the default stream
-  uint32_t correlation = 0;  // of the call that queued it
+  std::string_view name;     // of a kernel; must have static storage
+  unsigned card = 0;         // number of the card as this process sees it
+  uint32_t stream = 0;       // number of the stream; 0 is the default stream
+  uint32_t correlation = 0;  // of the call that queued it; 0 if no call of the runtime did
+  /// Bytes moved or set; 0 for a kernel.
   uint64_t bytes = 0;
   uint64_t begin = 0, end = 0;
   bool pinned = true;  // the host's side of a copy is page-locked
-  unsigned peer = 0;   // PeerToPeer: where it comes from
+  unsigned peer = 0;   // PeerToPeer only: the card that the bytes come from
 };
 
-/// A call of the runtime.
+/// A call of the runtime, timed from its entry to its return.
 struct Call {
-  const char* name = nullptr;  // "cudaMemcpyAsync"
+  const char* name = nullptr;  // such as "cudaMemcpyAsync"; static storage
   uint32_t correlation = 0;
   uint64_t begin = 0, end = 0;
+  /// The system's number of the calling thread (gettid).
   uint32_t thread = 0;
 };
 
-/// Told from the threads in which it happens; must not call back.
+/// Receives reports, on whichever thread they happen: calls on the program's threads, work on the
+/// device's thread. It must not call listen(), which waits for all reports under way.
 class Listener {
  public:
   virtual ~Listener() = default;
@@ -43,10 +52,12 @@ class Listener {
   virtual void happened(const Call& call) = 0;
 };
 
-/// One at a time; null: nobody. Whoever listened before is not told any more once this returns.
+/// Sets the one listener; null removes it. The caller keeps ownership. Once this returns, the
+/// previous listener is not called again and may be destroyed.
 void listen(Listener* listener);
 
-/// Around the body of every function of the runtime. What is queued meanwhile belongs to the call.
+/// Stands around the body of every function of the runtime: numbers the call, and reports it when
+/// the scope ends. Operations queued meanwhile on this thread get its correlation. Scopes may nest.
 class CallScope {
  public:
   explicit CallScope(const char* name);
@@ -60,20 +71,23 @@ class CallScope {
   CallScope* outer_;
 };
 
-/// The correlation of the call that this thread is in; 0 outside.
+/// The correlation of the innermost call that this thread is in; 0 outside any call.
 uint32_t currentCorrelation();
 
-/// What nullgpu_counters() tells, of this moment.
+/// The counts that nullgpu_counters() returns, as of this moment. Thread-safe.
 nullgpu_counts counters();
-/// With NULLGPU_REPORT=1 one line of them on stderr.
+/// Writes the counts to stderr as one line if NULLGPU_REPORT=1. Called once, when the process ends.
 void reportIfAsked();
 
-/// Counts something that a card did and tells the listener.
+/// Counts a finished piece of work and passes it to the listener.
 void tell(const Activity& activity);
+/// Counts one request for device memory, whether it succeeds or not.
 void countAllocation();
-/// The host waits.
+/// Counts one call in which the host waits for a card.
 void countSynchronization();
-/// A collective was called, or a graph does one again; whoever implements them says so. The name has static storage.
+/// Counts a collective of `bytes`, both when it is called and each time a graph repeats it. The
+/// core does not see collectives, so the NCCL library reports them. `name` must have static
+/// storage.
 void countCollective(std::string_view name, uint64_t bytes);
 
 }  // namespace nullgpu

@@ -1,3 +1,7 @@
+// The rules of CUDA's stream capture (CUDA C++ Programming Guide, "Creating a Graph Using Stream
+// Capture"; the runtime's reference of cudaThreadExchangeStreamCaptureMode). Everything here
+// happens under the queues' lock: a capture is spread over streams that several threads use.
+
 #include "nullgpu/core/capture.h"
 
 #include <algorithm>
@@ -9,17 +13,22 @@
 namespace nullgpu {
 namespace {
 
+/// The calling thread's own mode. It limits which captures can forbid this thread's calls.
 thread_local cudaStreamCaptureMode own_mode = cudaStreamCaptureModeGlobal;
 
-auto& ongoing = *new std::vector<std::shared_ptr<Capture>>;  // never destroyed, as handles are not
+// The captures that have begun and not ended. Never destroyed: a program may use streams in its own
+// static destructors.
+auto& ongoing = *new std::vector<std::shared_ptr<Capture>>;
 
-/// The table of cudaThreadExchangeStreamCaptureMode.
+/// Whether the capture forbids this thread an unsafe call: the table in the reference of
+/// cudaThreadExchangeStreamCaptureMode, by the thread's mode and the capture's.
 bool forbids(const Capture& capture) {
   if (own_mode == cudaStreamCaptureModeRelaxed) return false;
   if (capture.thread == std::this_thread::get_id()) return capture.mode != cudaStreamCaptureModeRelaxed;
   return own_mode == cudaStreamCaptureModeGlobal && capture.mode == cudaStreamCaptureModeGlobal;
 }
 
+/// Releases all streams of the capture. The graph lives on in whoever holds it.
 void end(const std::shared_ptr<Capture>& capture) {
   for (const auto& stream : capture->streams) {
     stream->capture.reset();
@@ -29,13 +38,18 @@ void end(const std::shared_ptr<Capture>& capture) {
   std::erase(ongoing, capture);
 }
 
+/// Joins two sets of dependencies; they are few, so a linear search is enough.
 void addTips(std::vector<Node*>& to, const std::vector<Node*>& more) {
   for (Node* tip : more)
     if (std::ranges::find(to, tip) == to.end()) to.push_back(tip);
 }
 
-/// Whether the stream that began the capture has come to wait for all that was captured elsewhere.
+/// Whether the stream that began the capture depends, directly or not, on every last node of the
+/// others. Work that it does not depend on would run unordered after each launch, so CUDA refuses
+/// such a graph.
 bool isJoined(const Capture& capture) {
+  // Collect everything that the first stream's last nodes depend on, then look for the other
+  // streams'.
   std::unordered_set<const Node*> known;
   std::vector<const Node*> left(capture.streams.front()->tips.begin(), capture.streams.front()->tips.end());
   while (!left.empty()) {
@@ -78,6 +92,8 @@ cudaError_t endCapture(cudaStream_t handle, cudaGraph_t* graph) {
   if (!stream) return cudaErrorInvalidResourceHandle;
   const auto capture = stream->capture;
   if (!capture) return cudaErrorIllegalState;
+  // CUDA's order of checks: a wrong stream or thread leaves the capture running, so that the right
+  // one can still end it. The other errors end it.
   if (capture->streams.front() != stream) return cudaErrorStreamCaptureUnmatched;
   if (capture->mode != cudaStreamCaptureModeRelaxed && capture->thread != std::this_thread::get_id())
     return cudaErrorStreamCaptureWrongThread;
@@ -103,6 +119,7 @@ cudaError_t refuseUnsafeCall() {
 
 cudaError_t refuseUnsafe() {
   cudaError_t result = cudaSuccess;
+  // Go through all captures: one call can make several invalid.
   for (const auto& capture : ongoing)
     if (forbids(*capture)) result = invalidate(*capture, cudaErrorStreamCaptureUnsupported);
   return result;
@@ -110,10 +127,13 @@ cudaError_t refuseUnsafe() {
 
 cudaError_t capture(Stream& stream, std::shared_ptr<Operation> operation) {
   if (const cudaError_t error = captureError(stream)) return error;
+  // The fault on demand counts captured operations over all streams, starting at 1.
   static uint64_t captured = 0;
   if (++captured == configuration().faults.capture)
     return invalidate(*stream.capture, cudaErrorStreamCaptureUnsupported);
   auto& nodes = stream.capture->graph->nodes;
+  // The new node follows the stream's last nodes, takes its place as the only one, and is entered
+  // with each of them as a successor: a launch counts dependencies down from there.
   for (Node* tip : stream.tips) tip->before.push_back(nodes.size());
   nodes.push_back(std::make_unique<Node>(Node{std::move(operation), stream.card, stream.tips, {}}));
   stream.tips = {nodes.back().get()};
@@ -126,7 +146,9 @@ cudaError_t captureError(const Stream& stream) {
 
 cudaError_t joinCapture(const std::shared_ptr<Stream>& stream, const std::shared_ptr<Capture>& capture,
                         const std::vector<Node*>& tips) {
-  if (!capture || capture->streams.empty()) return cudaErrorInvalidValue;  // that capture has ended
+  // The capture has ended since the event was recorded in it.
+  if (!capture || capture->streams.empty()) return cudaErrorInvalidValue;
+  // Two captures can never become one; CUDA invalidates both.
   if (stream->capture && stream->capture != capture) {
     invalidate(*stream->capture, cudaErrorStreamCaptureMerge);
     return invalidate(*capture, cudaErrorStreamCaptureMerge);
@@ -167,6 +189,7 @@ cudaError_t refuseWaiting(const Stream& stream) {
 void abandonCapture(Stream& stream) {
   const auto capture = stream.capture;
   capture->invalid = true;
+  // Only the stream that began the capture can end it.
   if (capture->streams.front().get() == &stream) {
     end(capture);
     return;

@@ -1,3 +1,6 @@
+// Names of the null cards, and CUDA_VISIBLE_DEVICES as CUDA reads it (CUDA C++ Programming Guide,
+// "CUDA Environment Variables"). Programs rely on its odd rules, so they are copied exactly.
+
 #include "nullgpu/core/cards.h"
 
 #include <strings.h>
@@ -14,13 +17,15 @@
 namespace nullgpu {
 namespace {
 
+/// A card by its decimal number; nothing if the entry names none.
 std::optional<unsigned> byNumber(const std::string& entry, unsigned cards) {
   char* end = nullptr;
-  const long number = std::strtol(entry.c_str(), &end, 10);  // CUDA, too, takes "1gpu" for 1
+  const long number = std::strtol(entry.c_str(), &end, 10);  // CUDA reads "1gpu" as 1, too
   if (end == entry.c_str() || number < 0 || number >= static_cast<long>(cards)) return std::nullopt;
   return static_cast<unsigned>(number);
 }
 
+/// A card by its uuid or a prefix that matches no other card; letter case does not matter.
 std::optional<unsigned> byUuid(const std::string& entry, unsigned cards) {
   std::optional<unsigned> found;
   for (unsigned card = 0; card < cards; ++card) {
@@ -35,6 +40,7 @@ std::optional<unsigned> byUuid(const std::string& entry, unsigned cards) {
 
 std::vector<unsigned> visibleCards(std::string_view list, unsigned cards) {
   std::vector<unsigned> kept;
+  // The first entry decides how the whole list is read; an entry of the other kind ends it.
   const bool uuids = trimmed(list).starts_with("GPU-");
   for (const std::string_view each : entriesOf(list)) {
     const std::string entry(each);
@@ -62,6 +68,8 @@ std::string cardName() { return "Null GPU (computes nothing)"; }
 
 std::string cardUuid(unsigned card) {
   char text[48];
+  // The last six bytes hold the number plus one. propertiesOf() in cudart/device.cpp fills the same
+  // bytes.
   std::snprintf(text, sizeof text, "GPU-%02x%02x%02x%02x-0000-0000-0000-%012x", kUuidMark[0], kUuidMark[1],
                 kUuidMark[2], kUuidMark[3], card + 1);
   return text;

@@ -1,6 +1,9 @@
 #pragma once
 
-// The cards of the machine: which there are, and what they are called.
+// The cards, that is the simulated GPUs, of the machine: which of them this process sees, and their
+// names, uuids and bus addresses. Two numberings exist: the machine's numbers (machine.h, NVML,
+// cardUuid()) and this process's numbers, which are positions in visibleCards() (the runtime,
+// memory.h).
 
 #include <cstddef>
 #include <cstdint>
@@ -10,38 +13,48 @@
 
 namespace nullgpu {
 
-/// Begins each uuid of a null card: "null" in ASCII.
+/// The first bytes of each null card's uuid, "null" in ASCII, by which other programs tell it from
+/// a real GPU.
 inline constexpr unsigned char kUuidMark[4] = {'n', 'u', 'l', 'l'};
 
-/// Cards of the machine that this process sees, in its order (CUDA_VISIBLE_DEVICES: numbers, uuids, beginnings of
-/// uuids).
+/// The machine's numbers of the cards that this process sees, in its order. CUDA_VISIBLE_DEVICES is
+/// read at the first call and never again, as in CUDA. Never destroyed. Thread-safe.
 const std::vector<unsigned>& visibleCards();
-/// Whether the process sees a card of that number.
+/// Whether `device` is a card of this process.
 inline bool isCard(int device) { return device >= 0 && size_t(device) < visibleCards().size(); }
 
-/// The cards that CUDA_VISIBLE_DEVICES=`list` leaves of a machine's `cards`, in its order, by CUDA's rules: numbers or,
-/// where the first entry is one, uuids and their beginnings that name one card alone. The first entry that names
-/// nothing ends the list; an entry that names a card again empties it.
+/// The cards that CUDA_VISIBLE_DEVICES=`list` selects from a machine with `cards` cards, by CUDA's
+/// rules. The list holds numbers or, if its first entry is one, uuids or prefixes of uuids that
+/// match exactly one card. The first invalid entry ends the list; a card named twice makes it
+/// empty.
 std::vector<unsigned> visibleCards(std::string_view list, unsigned cards);
 
+/// These names are equal for NVML, the runtime and CUPTI. `card` is the machine's number.
 std::string cardName();               // "Null GPU (computes nothing)"
 std::string cardUuid(unsigned card);  // "GPU-6e756c6c-0000-0000-0000-000000000001"
 std::string cardBus(unsigned card);   // "0000:01:00.0"
+/// The bus number within cardBus(); never 0 for the first 255 cards.
 constexpr unsigned busNumber(unsigned card) { return (card + 1) & 0xff; }
 
+/// A process that uses a card, and how much memory of it.
 struct CardProcess {
   int pid = 0;
-  uint64_t bytes = 0;  // of the card's memory that it holds
+  uint64_t bytes = 0;  // of the card's memory
 };
 
-/// A card at this moment.
+/// A snapshot of a card, over all processes of the machine.
 struct CardState {
-  uint64_t used = 0;                   // bytes, over all living processes
-  std::vector<CardProcess> processes;  // those that have opened it and live
-  uint64_t millijoules = 0;            // since the machine's file was made: idle power, and more while work is done
+  /// Memory in use, in bytes.
+  uint64_t used = 0;
+  /// Live processes that have used the card.
+  std::vector<CardProcess> processes;
+  /// Energy since the machine's file was made: idle power, and more while the card works.
+  uint64_t millijoules = 0;
   unsigned milliwatts = 0;
   unsigned clock_mhz = 0, memory_clock_mhz = 0, celsius = 0;
-  uint64_t throttle = 0;  // NVML's bits of reasons
+  /// Reasons for reduced clocks, in NVML's bits (nvmlClocksEventReason*).
+  uint64_t throttle = 0;
+  /// The card has fallen off the bus (fault "lost"), for every process.
   bool lost = false;
 };
 

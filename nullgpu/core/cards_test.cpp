@@ -22,7 +22,7 @@ namespace {
 
 constexpr Description kTwo = {.memory = 1000, .cards = 2, .capability = 90};
 
-/// A name in a folder of its own, where there is no file yet.
+/// The name of a file that does not exist yet, in a new folder.
 class FileName {
  public:
   FileName() {
@@ -37,7 +37,7 @@ class FileName {
   std::filesystem::path folder_;
 };
 
-/// Another process that does `body` and then waits to be ended.
+/// Another process, which does `body` and then waits until it is killed.
 class Neighbour {
  public:
   explicit Neighbour(const std::function<bool()>& body) {
@@ -57,7 +57,7 @@ class Neighbour {
   }
   ~Neighbour() { end(); }
   int pid() const { return pid_; }
-  /// SIGKILL; nobody waits for it until `wait`.
+  /// Sends SIGKILL without waiting for the process, so that it stays a zombie.
   void kill() const { ::kill(pid_, SIGKILL); }
   void end() {
     if (pid_ == 0) return;
@@ -70,7 +70,7 @@ class Neighbour {
   int pid_ = 0;
 };
 
-/// How a process ends that does `body`: "exit code: what it wrote to the error output".
+/// Runs `body` in a child. Returns how it ended: "exit code: its error output".
 std::string endOf(const std::function<void()>& body) {
   int ends[2];
   REQUIRE(pipe(ends) == 0);
@@ -157,7 +157,7 @@ TEST_CASE("a fork has an entry of its own once it reserves") {
   Machine machine(file(), kTwo);
   CHECK(machine.reserve(0, 100));
   Neighbour fork([&] {
-    machine.release(0, 100);  // its parent's
+    machine.release(0, 100);  // memory of the parent
     return machine.state(0).used == 100 && machine.reserve(0, 7);
   });
   CHECK(machine.state(0).used == 107);
@@ -183,7 +183,7 @@ TEST_CASE("many processes that make the file at once make one") {
     if (fork() == 0) {
       close(ends[1]);
       char nothing = 0;
-      if (read(ends[0], &nothing, 1) != 0) _exit(1);  // until all are there
+      if (read(ends[0], &nothing, 1) != 0) _exit(1);  // returns when all processes are there
       Machine machine(file(), kTwo);
       machine.worked(0, 1);
       for (int j = 0; j < 20; ++j) {
@@ -200,7 +200,7 @@ TEST_CASE("many processes that make the file at once make one") {
     wait(&status);
     CHECK(status == 0);
   }
-  CHECK(Machine(file(), kTwo).state(1).used == 0);  // they are gone
+  CHECK(Machine(file(), kTwo).state(1).used == 0);  // all processes have ended
 }
 
 TEST_CASE("a file that is none, is damaged or describes other cards ends the process with one line") {
@@ -246,13 +246,13 @@ TEST_CASE("a card draws, heats and clocks as it works, for all to see, and never
   const uint64_t begin = sharedClock();
   const Neighbour other([&] {
     Machine busy(file(), kTwo);
-    for (int i = 0; i < 3; ++i) busy.worked(0, 400'000'000);  // the same time: it counts once
+    for (int i = 0; i < 3; ++i) busy.worked(0, 400'000'000);  // the same stretch of time counts only once
     return true;
   });
   CHECK(Machine(file(), kTwo).shared().cards[0].busy <= 400'000'000 + (sharedClock() - begin));
   CHECK(machine.state(0).millijoules - idle.millijoules >= 176'000);  // 0.4 s of 440 W
   CardState working;
-  // A machine that is itself stopped for a while finds the card idle again.
+  // If this machine itself is suspended for a while, the card is found idle; so try again.
   for (int i = 0; i < 100 && working.milliwatts <= 300'000; ++i) {
     machine.worked(0, 400'000'000);
     working = machine.state(0);
@@ -306,11 +306,11 @@ TEST_CASE("CUDA_VISIBLE_DEVICES as CUDA reads it") {
   CHECK(visibleCards("1,-1,2", 4) == Cards{1});
   CHECK(visibleCards("1,4,2", 4) == Cards{1});
   CHECK(visibleCards("NoDevFiles", 4) == Cards{});
-  CHECK(visibleCards("0,0", 4) == Cards{});  // named again: none
+  CHECK(visibleCards("0,0", 4) == Cards{});  // a card named twice empties the list
   CHECK(visibleCards(cardUuid(2) + "," + cardUuid(1), 4) == Cards{2, 1});
-  CHECK(visibleCards(cardUuid(2) + ",1", 4) == Cards{2});  // the kinds do not mix
-  CHECK(visibleCards("GPU-6e756c6c", 4) == Cards{});       // names them all
-  CHECK(visibleCards("GPU-6e756c6c", 1) == Cards{0});      // names one
+  CHECK(visibleCards(cardUuid(2) + ",1", 4) == Cards{2});  // numbers and uuids do not mix
+  CHECK(visibleCards("GPU-6e756c6c", 4) == Cards{});       // a prefix of all cards names none
+  CHECK(visibleCards("GPU-6e756c6c", 1) == Cards{0});      // with one card it is unique
   const std::string begin = "GPU-6e756c6c-0000-0000-0000-00000000001";
   CHECK(visibleCards(begin, 16) == Cards{15});
   CHECK(visibleCards(begin, 17) == Cards{});

@@ -1,3 +1,7 @@
+// Reads the configuration from the environment. The parsers are strict: a study that runs with a
+// misspelt fault would pass for a wrong reason, so anything unclear ends the process with a line
+// that says what would be valid.
+
 #include "nullgpu/core/configuration.h"
 
 #include <pthread.h>
@@ -22,21 +26,23 @@
 namespace nullgpu {
 namespace {
 
-/// A variable of the environment that says something.
+/// A variable of the environment that is set and not empty, for messages about it.
 struct Variable {
   const char* name;
   std::string_view value;
 
+  /// Ends the process with a message about `part` of the value.
   [[noreturn]] void refuse(std::string_view part, const std::string& reason) const {
     nullgpu::refuse(name + ("=\"" + std::string(part)) + "\": " + reason);
   }
+  /// The number if there is one; otherwise ends the process with "is not `what`".
   uint64_t wanted(std::optional<uint64_t> number, const char* what) const {
     if (!number) refuse(value, std::string("is not ") + what);
     return *number;
   }
 };
 
-/// "", "B", "KB" to "TB", and "KiB" to "TiB".
+/// The factor of a unit: "" or "B", "KB" to "TB" (powers of 1000), "KiB" to "TiB" (powers of 1024).
 std::optional<double> unitOf(std::string_view text) {
   if (text.empty() || text == "B") return 1;
   const size_t power = std::string_view("KMGT").find(text.front());
@@ -45,18 +51,22 @@ std::optional<double> unitOf(std::string_view text) {
   return std::pow(decimal ? 1000 : 1024, power + 1);
 }
 
+/// A size in bytes such as "94GiB" or "1.5 GB", rounded to whole bytes; nothing if it is none.
 std::optional<uint64_t> size(std::string_view text) {
+  // Plain bytes first: a double would lose digits beyond 2^53.
   if (const auto bytes = wholeNumber(text)) return bytes;
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, std::chars_format::fixed);
   if (error != std::errc{} || !(value >= 0)) return std::nullopt;
   const auto unit = unitOf(trimmed({end, size_t(text.data() + text.size() - end)}));
+  // Keeps the result of llround() below 2^63.
   if (!unit || value * *unit >= 9e18) return std::nullopt;
   return uint64_t(std::llround(value * *unit));
 }
 
 constexpr const char* kSize = "a size: write bytes, or a number with KB, MB, GB, TB, KiB, MiB, GiB or TiB";
 
+/// Ten times the compute capability: 75 for "7.5".
 unsigned capability(const Variable& told) {
   const auto dot = told.value.find('.');
   const auto major = dot == std::string_view::npos ? std::nullopt : wholeNumber(told.value.substr(0, dot));
@@ -66,6 +76,7 @@ unsigned capability(const Variable& told) {
   return unsigned(*major * 10 + *minor);
 }
 
+/// Faults with a number, by their names in NULLGPU_FAULTS.
 constexpr std::pair<std::string_view, std::optional<uint64_t> Faults::*> kNumbers[] = {
     {"rank", &Faults::rank},
     {"memory", &Faults::memory},
@@ -77,9 +88,12 @@ constexpr std::pair<std::string_view, std::optional<uint64_t> Faults::*> kNumber
     {"communicator", &Faults::communicator},
     {"capture", &Faults::capture},
 };
+/// Faults without a number.
 constexpr std::pair<std::string_view, bool Faults::*> kFlags[] = {
     {"graphs", &Faults::graphs}, {"cublas", &Faults::cublas}, {"cudnn", &Faults::cudnn}, {"cupti", &Faults::cupti}};
 
+/// The number of the fault `name`; ends the process if `text` is none. Ranks and sizes may be 0,
+/// counts begin at 1.
 uint64_t faultNumber(const Variable& told, std::string_view item, std::string_view name, std::string_view text) {
   const std::optional<uint64_t> number = name == "memory" ? size(text) : wholeNumber(text);
   if (name == "memory" && !number) told.refuse(item, std::string("wants ") + kSize);
@@ -89,6 +103,7 @@ uint64_t faultNumber(const Variable& told, std::string_view item, std::string_vi
   return *number;
 }
 
+/// Reads one entry, such as "launch=5000" or "graphs", into `faults`.
 void readFault(const Variable& told, std::string_view item, Faults& faults) {
   if (item.empty()) told.refuse(told.value, "has an empty entry");
   const auto equals = item.find('=');
@@ -109,7 +124,8 @@ void readFault(const Variable& told, std::string_view item, Faults& faults) {
   if (twice) told.refuse(item, "stands there twice");
 }
 
-/// Only the process whose RANK is named has them; a launcher that names a rank and a process without one do not match.
+/// Whether the faults are for this process: they name no rank, or its RANK. A process without a
+/// RANK does not match a named one.
 bool ofThisProcess(const Faults& faults) {
   if (!faults.rank) return true;
   const char* rank = std::getenv("RANK");
@@ -122,11 +138,13 @@ Faults faultsOf(const Variable& told) {
   return ofThisProcess(faults) ? faults : Faults{};
 }
 
+/// Calls `take` if the variable is set and not empty.
 void read(const char* name, const std::function<void(const Variable&)>& take) {
   const char* value = std::getenv(name);
   if (value && *value) take({name, trimmed(value)});
 }
 
+/// Reads all variables once; ends the process at the first that is wrong.
 Configuration fromEnvironment() {
   Configuration result;
   read("NULLGPU_CARDS", [&](const Variable& told) {
@@ -149,7 +167,7 @@ Configuration fromEnvironment() {
 
 std::atomic<const Configuration*> current{nullptr};
 
-/// The whole of `part` as a number, decimal or with 0x.
+/// All of `part` as a number, decimal or hexadecimal with 0x.
 std::optional<uint64_t> bitsOf(std::string_view part) {
   const std::string text(trimmed(part));
   if (text.empty() || !std::isdigit(static_cast<unsigned char>(text.front()))) return std::nullopt;
@@ -160,13 +178,14 @@ std::optional<uint64_t> bitsOf(std::string_view part) {
 
 }  // namespace
 
-/// A forked process reads its environment again: its RANK is another one. What its parent read stays where it is, since
-/// references to it may be held.
+/// A forked process reads its environment again, because launchers fork ranks and then set RANK.
+/// The parent's object is never freed, since others may hold references to it.
 const Configuration& configuration() {
   if (const Configuration* known = current.load(std::memory_order_acquire)) return *known;
   static std::once_flag once;
   std::call_once(once, [] { pthread_atfork(nullptr, nullptr, [] { current = nullptr; }); });
   const auto* read = new Configuration(fromEnvironment());
+  // Two threads may read at once. Only one result is published, so that all see the same object.
   const Configuration* expected = nullptr;
   if (!current.compare_exchange_strong(expected, read)) {
     delete read;

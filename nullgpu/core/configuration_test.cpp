@@ -17,7 +17,7 @@ Outcome read(const std::map<std::string, std::string>& environment) {
 
 std::string faults(const std::string& text, const std::string& rank = "") {
   const Outcome outcome = inChild({{"NULLGPU_FAULTS", text}}, [&](std::FILE* out) {
-    // As a launcher does: the rank is known after the library is loaded.
+    // A launcher sets the rank in the same way: after the library is loaded.
     if (!rank.empty()) setenv("RANK", rank.c_str(), 1);
     const Faults& read = configuration().faults;
     std::fprintf(out, "%lu %lu %d", read.launch.value_or(0), read.memory.value_or(0), int(read.cublas));

@@ -1,7 +1,8 @@
 #pragma once
 
-// What a process did on null cards, for programs that are not linked with them: found by dlsym(RTLD_DEFAULT,
-// "nullgpu_counters"), or by ctypes. Plain C.
+// The public interface to a process's counters on null cards. Programs need not link with the null
+// GPU: they find the function by dlsym(RTLD_DEFAULT, "nullgpu_counters") or by ctypes and do
+// without if it is missing. Plain C, and the only header here that the rest of expc includes.
 
 #include <stdint.h>
 
@@ -14,28 +15,33 @@ struct nullgpu_traffic {
   uint64_t calls, bytes;
 };
 
-/// Of one kind of collective: "all_reduce", "reduce", "reduce_scatter", "all_gather", "broadcast", "all_to_all",
-/// "messages" (a group of them is one call). Bytes are those of the larger of the rank's two buffers.
+/// Collectives of one kind: "all_reduce", "reduce", "reduce_scatter", "all_gather", "broadcast",
+/// "all_to_all" or "messages" (a group of sends and receives is one call). Bytes are those of the
+/// larger of the rank's two buffers, summed over its calls.
 struct nullgpu_collective {
-  const char* name;  // of static storage; null: the list ends here
+  const char* name;  // static storage; null ends the list
   uint64_t calls, bytes;
 };
 
+/// Room for all kinds above and the end of the list.
 #define NULLGPU_COLLECTIVES 8
 
-/// Since the process began; never reset. Launches and copies count when they are done: who wants those of a step waits
-/// for the cards before both readings (and counts the waiting). More members come behind these.
+/// Counts since the process began; they are never reset. Launches and copies count once they are
+/// done: to count those of a step, wait for the cards before both readings (which adds to
+/// `synchronizations`). New members are only ever appended.
 struct nullgpu_counts {
-  uint64_t size;              // of this struct as the caller knows it
-  uint64_t launches;          // of kernels; those that a graph holds at each of its launches
-  uint64_t allocations;       // of a card's memory, by any function of the runtime
-  uint64_t synchronizations;  // calls in which the host waits: for a stream, an event, a card, a copy. Queries do not
+  uint64_t size;         // bytes of this struct as the caller knows it
+  uint64_t launches;     // kernels; a graph's kernels count at each of its launches
+  uint64_t allocations;  // requests for device memory, by any function of the runtime
+  /// Calls in which the host waits: for a stream, an event, a card or a copy. Queries do not count.
+  uint64_t synchronizations;
   struct nullgpu_traffic to_card, from_card, within_card, between_cards, sets;
   struct nullgpu_collective collectives[NULLGPU_COLLECTIVES];
 };
 
-/// Fills as much of `counters` as both sides know, by its `size`, which becomes what was filled.
-/// @returns 0; -1: no counters, or a size that holds none.
+/// Fills as many members of `counters` as both sides know. The caller sets `size` before; it
+/// becomes the number of bytes filled. Thread-safe.
+/// @returns 0; -1 if `counters` is null or `size` leaves room for no count
 int nullgpu_counters(struct nullgpu_counts* counters);
 
 #ifdef __cplusplus

@@ -1,3 +1,6 @@
+// The process-wide state behind every call. The checks are a few relaxed loads, since each call
+// makes them; only the first call of a process does real work (begin()).
+
 #include "nullgpu/core/health.h"
 
 #include <pthread.h>
@@ -19,12 +22,14 @@ namespace {
 constinit Dependents dependents;
 std::atomic<bool> begun{false};
 std::atomic<cudaError_t> stuck{cudaSuccess};
+/// Set in the child of a fork, and when the process ends.
 std::atomic<bool> child{false}, ending{false};
 std::atomic<uint64_t> launches{0};
 thread_local unsigned selected = 0;
 thread_local bool in_host_function = false;
 
-/// The first call of the process: from here on a fork leaves the child without cards.
+/// Prepares the process at its first call. From here on a fork leaves the child without cards, as
+/// in CUDA, and the end of the process ends the queues.
 void begin() {
   static std::once_flag once;
   std::call_once(once, [] {
@@ -42,6 +47,8 @@ void setDependents(Dependents given) { dependents = given; }
 bool unload() { return !child && (ending = true); }
 
 cudaError_t presence() {
+  // The order matters: a child must answer before it could begin anything, and one that is ending
+  // has no queues left.
   if (child.load(std::memory_order_relaxed)) return cudaErrorInitializationError;
   if (!begun.load(std::memory_order_acquire)) begin();
   if (ending.load(std::memory_order_relaxed)) return cudaErrorCudartUnloading;
@@ -76,6 +83,8 @@ cudaError_t countLaunches(uint64_t more) {
   if (!launchesMatter()) return cudaSuccess;
   const Faults& faults = configuration().faults;
   const uint64_t count = launches += more;
+  // "lost" is checked before "launch" because the card is lost for the whole machine, which others
+  // must see.
   if (faults.lost && count >= *faults.lost) {
     machine().lose(visibleCards()[currentCard()]);
     stick(cudaErrorUnknown);
@@ -85,6 +94,8 @@ cudaError_t countLaunches(uint64_t more) {
 }
 
 void noticeLoss() {
+  // Nanoseconds between two looks: state() takes the machine's lock and reads /proc, too much for
+  // each wait.
   constexpr uint64_t kPause = 50'000'000;
   static std::atomic<uint64_t> asked{0};
   const uint64_t time = now();

@@ -1,3 +1,8 @@
+// Guards of page-locked buffers: write protection, checksums, and the handler of faults. Several
+// copies may wait for overlapping buffers, so the guards are in one list under one lock, and a page
+// becomes writable only when its last guard is gone. The handler runs in the thread that faulted,
+// possibly inside the program's own code, and must not allocate.
+
 #include "nullgpu/core/host_guard.h"
 
 #include <execinfo.h>
@@ -24,11 +29,13 @@
 namespace nullgpu {
 namespace {
 
-constexpr size_t kSmall = size_t{64} << 10;  // below, the checksum costs less than the pages' protection
+/// Bytes. Below, a checksum costs less than changing the protection of pages.
+constexpr size_t kSmall = size_t{64} << 10;
 
+/// The number of host functions that wait in streams.
 std::atomic<int> host_functions{0};
 
-/// On stderr without what allocates: also from a signal's handler.
+/// Prints to stderr without allocating, for signal handlers. Longer lines are cut.
 [[gnu::format(printf, 1, 2)]] void say(const char* format, ...) {
   char line[512];
   va_list arguments;
@@ -38,6 +45,8 @@ std::atomic<int> host_functions{0};
   [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, line, std::clamp(length, 0, int(sizeof line) - 1));
 }
 
+/// Continues the checksum `sum` over `count` bytes: a multiplicative hash, 8 bytes at a time
+/// (golden ratio, then FNV's prime for the rest). It need not resist anything but accidents.
 uint64_t mixed(const char* bytes, size_t count, uint64_t sum) {
   for (; count >= 8; bytes += 8, count -= 8) {
     uint64_t word;
@@ -51,30 +60,34 @@ uint64_t mixed(const char* bytes, size_t count, uint64_t sum) {
 
 }  // namespace
 
-/// All guards of the process. Its lock is never held where a guarded page is written, so a signal's handler may take
-/// it.
+/// All guards of the process. No guarded page is written while its lock is held, so the handler,
+/// which takes it, cannot deadlock with the thread that it interrupts.
 class Guards {
  public:
   std::mutex mutex;
   std::vector<HostGuard*> all;
 
+  /// A guard other than `but` with that side that shares bytes with the range, or null.
   HostGuard* overlapping(const HostGuard* but, const char* begin, size_t bytes, HostGuard::Side side) {
     const auto found = std::ranges::find_if(
         all, [&](HostGuard* each) { return each != but && each->side_ == side && each->overlaps(begin, bytes); });
     return found == all.end() ? nullptr : *found;
   }
+  /// The guard that write-protects `address`, or null.
   HostGuard* protecting(const char* address) {
     const auto found = std::ranges::find_if(
         all, [&](HostGuard* each) { return address >= each->pages_begin_ && address < each->pages_end_; });
     return found == all.end() ? nullptr : *found;
   }
-  /// Pages from `begin` to `end` can be written again, but for those that another guard keeps.
+  /// Makes the pages from `begin` to `end` writable again, except those that another guard still
+  /// protects.
   void reopen(char* begin, char* end) {
     for (char* at = begin; at < end;) {
       if (const HostGuard* keeper = protecting(at)) {
         at = keeper->pages_end_;
         continue;
       }
+      // Up to the next protected page, nobody needs these.
       char* until = end;
       for (const HostGuard* each : all)
         if (each->pages_begin_ > at) until = std::min(until, each->pages_begin_);
@@ -83,7 +96,8 @@ class Guards {
     }
   }
 
-  /// A forked process has no copies that wait.
+  /// Runs in a forked child: it has no waiting copies, so all its pages become writable. Unlocks
+  /// what the fork locked.
   void leaveToChild() {
     for (HostGuard* each : std::exchange(all, {})) each->unprotect();
     mutex.unlock();
@@ -92,6 +106,8 @@ class Guards {
 
 namespace {
 
+/// Never destroyed: guards live until the process is gone. A fork takes the lock so that the child
+/// never inherits it from a thread that is not there.
 Guards& guards() {
   static auto* instance = [] {
     auto* made = new Guards;
@@ -111,8 +127,9 @@ Backtrace Backtrace::here() {
 
 void Backtrace::print() const { backtrace_symbols_fd(frames, count, STDERR_FILENO); }
 
-/// What another copy is going to write first, or a function of the host may, changes rightly: its content is not
-/// compared.
+/// A buffer that an earlier copy or a host function is going to write changes rightly before this
+/// copy, so it is not watched. Neither is one that is not page-locked or not writable by this
+/// process.
 HostGuard::HostGuard(const void* host, size_t bytes, Side side, unsigned card)
     : host_(static_cast<const char*>(host)), bytes_(bytes), side_(side), card_(card), place_(Backtrace::here()) {
   const auto range = hostRange(host, bytes);
@@ -120,6 +137,7 @@ HostGuard::HostGuard(const void* host, size_t bytes, Side side, unsigned card)
   const std::lock_guard lock(known.mutex);
   watched_ = side == Side::Read && range && range->writable && host_functions == 0 &&
              !known.overlapping(this, host_, bytes_, Side::Written);
+  // Protect first: the checksum covers only what is not protected.
   if (watched_) {
     if (bytes >= kSmall) protect();
     checksum_ = checksum();
@@ -133,7 +151,8 @@ HostGuard::~HostGuard() {
   if (std::erase(known.all, this) > 0) unprotect();
 }
 
-/// Only the pages that lie in the buffer as a whole: what shares a page with its edge may be written.
+/// Protects the pages that lie in the buffer as a whole. Pages at its edges may hold other data,
+/// which the program may write. A failure leaves everything to the checksum.
 void HostGuard::protect() {
   const auto begin = reinterpret_cast<uintptr_t>(host_), end = begin + bytes_;
   auto* first = reinterpret_cast<char*>(inPages(begin));
@@ -149,6 +168,7 @@ void HostGuard::unprotect() {
   if (begin) guards().reopen(begin, end);
 }
 
+/// Checksum of the whole buffer, or of its parts before and behind the protected pages.
 uint64_t HostGuard::checksum() const {
   if (!pages_begin_) return mixed(host_, bytes_, bytes_);
   return mixed(pages_end_, size_t(host_ + bytes_ - pages_end_), mixed(host_, size_t(pages_begin_ - host_), bytes_));
@@ -164,6 +184,8 @@ void HostGuard::tell(const char* deed) const {
 void HostGuard::check() {
   Guards& known = guards();
   std::unique_lock lock(known.mutex);
+  // This copy is going to write. Another copy queued earlier or elsewhere still waits to read the
+  // same bytes: the program forgot to order the two.
   if (side_ == Side::Written) {
     const HostGuard* reader = known.overlapping(this, host_, bytes_, Side::Read);
     if (!reader || !reader->watched_) return;
@@ -179,7 +201,7 @@ void HostGuard::check() {
   std::abort();
 }
 
-/// For what is done at this moment.
+/// Ends the process over an access that happens now: prints the copy's place, then this one's.
 [[noreturn]] static void blame(const HostGuard& waiting, const char* deed) {
   waiting.tell(deed);
   say("it was %s here:\n", deed);
@@ -196,22 +218,25 @@ void refuseWaiting(const char* begin, size_t bytes, const char* deed) {
 
 namespace {
 
-/// If `address` lies in a page that a copy waits for, tells so and does not return.
+/// Ends the process if a waiting copy protects the page of `address`; otherwise returns.
 void refuseChange(const void* address) {
   Guards& known = guards();
   const std::lock_guard lock(known.mutex);
   if (const HostGuard* waiting = known.protecting(static_cast<const char*>(address))) blame(*waiting, "changed");
 }
 
+/// The handler that was installed before ours.
 struct sigaction before;
 
-/// The instruction is tried again, and what the system does of itself ends the process.
+/// Restores the system's action. On return from the handler the instruction faults again, and that
+/// ends the process with the usual signal and core dump.
 void leaveToSystem(int signal) {
   struct sigaction standard = {};
   standard.sa_handler = SIG_DFL;
   sigaction(signal, &standard, nullptr);
 }
 
+/// Hands a fault that is not ours to the previous handler, in the form that it was installed with.
 void passOn(int signal, siginfo_t* info, void* context) {
   if (before.sa_flags & SA_SIGINFO) {
     before.sa_sigaction(signal, info, context);
@@ -222,7 +247,9 @@ void passOn(int signal, siginfo_t* info, void* context) {
   }
 }
 
-/// The copy that forbade the access may have ended since: the access is tried again, though not for ever.
+/// Whether the access may be repeated. Between the fault and our lock, the copy may have ended and
+/// opened the page; then the access succeeds now. The limit stops a loop over a page that something
+/// else protects.
 bool mayTryAgain(const void* address) {
   static std::atomic<const void*> last{nullptr};
   static std::atomic<int> times{0};
@@ -231,6 +258,8 @@ bool mayTryAgain(const void* address) {
   return range && range->writable && ++times < 100;
 }
 
+/// The handler of SIGSEGV. Only faults of access rights (SEGV_ACCERR) can be ours: the pages are
+/// mapped.
 void fault(int signal, siginfo_t* info, void* context) {
   const bool of_access = info->si_code == SEGV_ACCERR;
   if (const auto card = of_access ? cardOf(info->si_addr) : std::nullopt) {
@@ -249,8 +278,8 @@ void fault(int signal, siginfo_t* info, void* context) {
 }  // namespace
 
 void catchHostTouches() {
-  Backtrace::here();  // loads what unwinds, which a handler must not
-  guards();           // which a handler must not make, either
+  Backtrace::here();  // loads the unwinder, which allocates; a handler must not
+  guards();           // makes the list, for the same reason
   struct sigaction own = {};
   own.sa_sigaction = fault;
   own.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;

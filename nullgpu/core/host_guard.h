@@ -1,7 +1,13 @@
 #pragma once
 
-// A page-locked buffer belongs to a copy from its call until the copy is done. Who changes or frees it in between ends
-// the process, with the place of both.
+// A page-locked buffer belongs to an asynchronous copy from the call until the copy is done. A
+// program that changes or frees it in between has a bug that real GPUs show rarely and only as
+// wrong numbers. Here it ends the process, with a backtrace of both places: the copy's call and the
+// access.
+//
+// Two means find it. Whole pages of a large buffer are write-protected, so the culprit faults at
+// its place. The edges, and small buffers, have a checksum, which finds a change only when the copy
+// begins.
 
 #include <cstddef>
 #include <cstdint>
@@ -9,32 +15,38 @@
 
 namespace nullgpu {
 
-/// The calls that lead to a place.
+/// The calls that lead to a place in the program.
 struct Backtrace {
   static constexpr int kMost = 48;
   void* frames[kMost];
   int count = 0;
 
+  /// The backtrace of the caller.
   static Backtrace here();
-  /// On stderr, also from a signal's handler.
+  /// Prints the frames on stderr. Safe in a signal handler.
   void print() const;
 };
 
-/// Watches the host's side of one copy, for as long as the copy waits.
+/// Watches the host's side of one copy, from the call until the copy is done. Destruction ends the
+/// watch.
 class HostGuard {
  public:
-  enum class Side : uint8_t { Read, Written };  // by the copy
+  /// Whether the copy reads the buffer or writes it.
+  enum class Side : uint8_t { Read, Written };
 
-  /// @param card the other side.
+  /// Starts to watch. The place of the call is that of the constructor.
+  /// @param host the buffer; it is watched only if all of it is page-locked
+  /// @param card the other side of the copy, for the message
   HostGuard(const void* host, size_t bytes, Side side, unsigned card);
   ~HostGuard();
   HostGuard(const HostGuard&) = delete;
   HostGuard& operator=(const HostGuard&) = delete;
 
-  /// Before the content is taken, or written: ends the process if it is not what it was when the copy was queued, or if
-  /// another copy waits to read what this one writes.
+  /// Checks the buffer just before the copy uses it. Ends the process if the content differs from
+  /// that at the copy's call, or if this copy would write what another waiting copy is to read.
   void check();
-  /// The beginning of a message: what the copy is, what was done to its buffer, and where it was queued.
+  /// Prints the beginning of a message: the copy, what was done to its buffer (`deed`: "freed"),
+  /// and where it was queued.
   void tell(const char* deed) const;
 
  private:
@@ -49,19 +61,25 @@ class HostGuard {
   Side side_;
   unsigned card_;
   Backtrace place_;
-  bool watched_ = false;                                // its content is compared
-  char *pages_begin_ = nullptr, *pages_end_ = nullptr;  // that cannot be written meanwhile
-  uint64_t checksum_ = 0;                               // of what lies outside those pages
+  /// The content is protected and compared.
+  bool watched_ = false;
+  /// The pages that are write-protected meanwhile; null if none are.
+  char *pages_begin_ = nullptr, *pages_end_ = nullptr;
+  /// Checksum of the content outside those pages.
+  uint64_t checksum_ = 0;
 };
 
-/// Ends the process if a copy waits for a part of a range: "freed", "unregistered".
+/// Ends the process if a copy waits for any part of the range. Called before the range is released;
+/// `deed` says how: "freed", "unregistered".
 void refuseWaiting(const char* begin, size_t bytes, const char* deed);
 
-/// From here on an access of the host to a card's memory, or to a host buffer that a copy waits for, ends the process
-/// with a message. Other faults go where they went before.
+/// Installs the handler of SIGSEGV: an access of the host to a card's memory, or a write to a
+/// buffer that a copy waits for, ends the process with a message. All other faults go to the
+/// handler that was there before.
 void catchHostTouches();
 
-/// As long as the result lives, a function of the host waits in a stream, and may write what a copy behind it reads.
+/// Suspends comparisons as long as the result lives: a function of the host waits in a stream and
+/// may rightly write what a copy behind it reads.
 std::shared_ptr<void> hostFunctionWaits();
 
 }  // namespace nullgpu

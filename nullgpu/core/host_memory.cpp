@@ -1,3 +1,6 @@
+// Allocation and registration of page-locked memory: an anonymous mapping, or the caller's memory
+// after a look at its rights. A range leaves the table before its memory is unmapped.
+
 #include "nullgpu/core/host_memory.h"
 
 #include <driver_types.h>
@@ -15,7 +18,8 @@
 namespace nullgpu {
 namespace {
 
-/// Whether all of a range may be written; nothing where a part of it is not mapped.
+/// Whether all of a range is writable, from /proc/self/maps; nothing if a part is not mapped. If
+/// the file cannot be opened the answer is "not writable", which only keeps guards away.
 std::optional<bool> isWritable(const char* begin, size_t bytes) {
   const std::unique_ptr<FILE, int (*)(FILE*)> maps(std::fopen("/proc/self/maps", "re"), std::fclose);
   bool writable = true;
@@ -26,6 +30,8 @@ std::optional<bool> isWritable(const char* begin, size_t bytes) {
   while (at < end && std::fgets(line, sizeof line, maps.get())) {
     unsigned long from = 0, to = 0;
     char rights[5] = {};
+    // The lines are sorted by address. Skip those before the range; a gap in front of `at` is
+    // unmapped memory.
     if (std::sscanf(line, "%lx-%lx %4s", &from, &to, rights) != 3 || to <= at) continue;
     if (from > at) return std::nullopt;
     if (rights[1] != 'w') writable = false;
@@ -34,7 +40,7 @@ std::optional<bool> isWritable(const char* begin, size_t bytes) {
   return at >= end ? std::optional(writable) : std::nullopt;
 }
 
-/// Takes a range out; a copy that waits for it ends the process.
+/// Takes a range out of the table; ends the process if a copy waits for it.
 std::optional<HostRange> remove(void* address, bool registered, const char* deed) {
   return removeHostRange(address, registered,
                          [deed](const HostRange& range) { refuseWaiting(range.begin, range.bytes, deed); });

@@ -1,6 +1,8 @@
 #pragma once
 
-// Memory of the host that the cards may use without the host's help: page-locked, as CUDA calls it.
+// Page-locked memory of the host, which cards may read and write without the host's help. Nothing
+// is locked here; the ranges are only entered in a table (host_ranges.h), which decides how copies
+// behave.
 
 #include <driver_types.h>
 
@@ -10,13 +12,19 @@
 
 namespace nullgpu {
 
-/// Whole pages that nothing else lies in.
+/// Allocates whole pages, so that nothing else shares a page that a guard protects. 0 bytes give
+/// null.
+/// @returns cudaErrorMemoryAllocation if the system has none
 cudaError_t allocateHost(size_t bytes, void** address);
-/// Frees host memory. A copy that still waits for it ends the process.
+/// Frees memory of allocateHost(); null is ignored. Ends the process if a copy still waits for it.
+/// @returns cudaErrorInvalidValue for any other address
 cudaError_t freeHost(void* address);
-/// @returns cudaErrorHostMemoryAlreadyRegistered where a part of it is page-locked, cudaErrorInvalidValue where a part
-/// of it is not mapped.
+/// Enters the caller's own memory as page-locked; it stays the caller's.
+/// @returns cudaErrorHostMemoryAlreadyRegistered if a part is page-locked already,
+/// cudaErrorInvalidValue if a part is not mapped
 cudaError_t registerHost(void* address, size_t bytes);
+/// Takes such a range out again. Ends the process if a copy still waits for it.
+/// @returns cudaErrorHostMemoryNotRegistered if no registered range begins there
 cudaError_t unregisterHost(void* address);
 
 }  // namespace nullgpu

@@ -8,9 +8,11 @@ namespace nullgpu {
 namespace {
 
 std::shared_mutex ranges_mutex;
-std::map<const char*, HostRange> ranges;  // by their ends
+/// Keys are the addresses of the ranges' ends, so upper_bound() finds the range that contains an
+/// address.
+std::map<const char*, HostRange> ranges;
 
-/// The first range that ends behind `address`.
+/// The first range that ends after `address`, which is the only one that can contain it.
 auto after(const char* address) { return ranges.upper_bound(address); }
 
 }  // namespace

@@ -1,3 +1,8 @@
+// The file behind a machine's cards. Correctness rests on three points: a lock that dies with its
+// holder (fcntl), entries named by pid and start time so that a reused pid inherits nothing, and a
+// mark written last so that a half-made file is made again. Power, clocks and temperature are
+// derived from the share of recent time in which a card worked; they are plausible, not measured.
+
 #include "nullgpu/core/machine.h"
 
 #include <fcntl.h>
@@ -23,8 +28,9 @@ namespace {
 constexpr std::array<char, 8> kMark = {'n', 'u', 'l', 'l', 'g', 'p', 'u', '\0'};
 constexpr uint32_t kVersion = 1;
 
-/// The system's lock excludes processes and knows no threads. One for all files, since a process has one machine; a
-/// fork takes it along, so that it is never held in a child by a thread that is not there.
+/// The mutex of this process's threads, since the system's lock excludes only processes. One serves
+/// all files because a process has one machine. A fork takes it along, so that a child never
+/// inherits it from a thread that does not exist there.
 std::mutex& threads() {
   static auto* const mutex = new std::mutex;
   static const int registered [[maybe_unused]] =
@@ -32,7 +38,8 @@ std::mutex& threads() {
   return *mutex;
 }
 
-/// For the whole file, of the process (not of its forks), and released when it ends in whatever way.
+/// Sets or releases the lock of the whole file. It belongs to the process, not to its forks, and is
+/// released however the process ends. @returns false on an error, which `errno` names
 bool setLock(int descriptor, short type) {
   struct flock lock{};
   lock.l_type = type;
@@ -43,6 +50,7 @@ bool setLock(int descriptor, short type) {
   return result == 0;
 }
 
+/// The description in words, for messages.
 std::string text(const Description& description) {
   char buffer[128];
   std::snprintf(buffer, sizeof buffer, "%u cards of %llu bytes and capability %u.%u", description.cards,
@@ -51,6 +59,8 @@ std::string text(const Description& description) {
   return buffer;
 }
 
+/// Whether the content can be trusted as far as later code relies on it: no index out of range, no
+/// overflow.
 bool sane(const SharedMachine& machine) {
   const Description& description = machine.description;
   if (description.cards > kMostCards) return false;
@@ -65,35 +75,38 @@ bool sane(const SharedMachine& machine) {
   return true;
 }
 
-// What a card of this kind draws and how it clocks; the numbers are those of an H200 in round figures.
+// Power, clocks and temperature of a null card: an H200's, in round figures.
 constexpr uint64_t kIdleWatts = 60, kWorkWatts = 440;
 constexpr unsigned kIdleClock = 345, kWorkClock = 1980, kThrottledClock = 1200, kMemoryClock = 3201;  // MHz
 constexpr unsigned kIdleCelsius = 32, kWorkCelsius = 33;
-constexpr uint64_t kGpuIdle = 1;  // NVML's bit: the clocks are low because nothing runs
+constexpr uint64_t kGpuIdle = 1;  // NVML's bit: reduced clocks because nothing runs
 
-constexpr uint64_t kMeanOver = 4;  // slices, the one under way among them
+constexpr uint64_t kMeanOver = 4;  // slices to average over, including the current one
 
-/// The share of the last slices in which the card worked.
+/// The share of the last slices, 150 to 200 ms, in which the card worked; 0 to 1.
 double utilisation(const SharedCard& card, uint64_t time) {
   const uint64_t slice = time / kSliceNanoseconds;
   uint64_t worked = 0;
   for (const auto& packed : card.slices) {
     const uint64_t value = packed.load(std::memory_order_relaxed);
+    // Slice numbers are compared in 32 bits, as they are stored.
     if ((value >> 32) + kMeanOver > (slice & UINT32_MAX)) worked += value & UINT32_MAX;
   }
   const uint64_t span = (kMeanOver - 1) * kSliceNanoseconds + time % kSliceNanoseconds;
   return std::min(1.0, static_cast<double>(worked) / static_cast<double>(span));
 }
 
+/// Adds work to a slice. A slot that still holds an older slice starts anew.
 void addToSlice(SharedCard& card, uint64_t slice, uint64_t nanoseconds) {
   auto& packed = card.slices[slice % kSlices];
   const uint64_t number = slice & UINT32_MAX;
+  // Retry until no other thread or process changed the slot in between.
   uint64_t before = packed.load(std::memory_order_relaxed), after = 0;
   do after = (before >> 32) == number ? before + nanoseconds : (number << 32) + nanoseconds;
   while (!packed.compare_exchange_weak(before, after, std::memory_order_relaxed));
 }
 
-/// When this process began. Asked under the lock of the machine.
+/// The start time of this process. Called under the machine's lock, which protects the cache.
 uint64_t ownStart() {
   static int pid = 0;
   static uint64_t started = 0;
@@ -112,6 +125,7 @@ uint64_t sharedClock() {
 
 void Machine::lock() {
   threads().lock();
+  // The system's lock would let another thread of this process through, so the mutex comes first.
   if (!setLock(descriptor_, F_WRLCK)) refuse(name_ + " cannot be locked: " + std::strerror(errno));
 }
 
@@ -128,6 +142,8 @@ Machine::Machine(const std::string& path, const Description& description)
   descriptor_ = path.empty() ? memfd_create("nullgpu-machine", MFD_CLOEXEC)
                              : open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
   if (descriptor_ < 0) refuse(name_ + ": " + std::strerror(errno) + "; name a file that can be written, or none");
+  // From here on others that open the same file wait. Size and mark are looked at only under the
+  // lock, so two processes cannot both find the file empty.
   const std::lock_guard held(*this);
   struct stat status{};
   fstat(descriptor_, &status);
@@ -138,7 +154,8 @@ Machine::Machine(const std::string& path, const Description& description)
   void* memory = mmap(nullptr, sizeof(SharedMachine), PROT_READ | PROT_WRITE, MAP_SHARED, descriptor_, 0);
   if (memory == MAP_FAILED) refuse(name_ + " cannot be mapped: " + std::strerror(errno));
   shared_ = static_cast<SharedMachine*>(memory);
-  // The mark comes last: without it the file is fresh, or whoever was about to make it was killed at that.
+  // A file without the mark is new, or its maker was killed before it finished. Write the mark
+  // last.
   if (shared_->mark == std::array<char, 8>{}) {
     shared_->description = description;
     shared_->born = sharedClock();
@@ -175,14 +192,16 @@ CardState Machine::state(unsigned card) {
   }
   const SharedCard& shared = at(card);
   const uint64_t time = sharedClock(), born = shared_->born;
-  const uint64_t age = time > born ? time - born : 0;  // a file may be older than the machine's start
+  const uint64_t age = time > born ? time - born : 0;  // the machine may have restarted since the file was made
   const double working = utilisation(shared, time);
+  // Divide before multiplying: nanoseconds times watts would overflow after about a year of work.
   state.millijoules = (kIdleWatts * (age / 1000) + kWorkWatts * (shared.busy / 1000)) / 1000;
   state.milliwatts = static_cast<unsigned>(1000.0 * (kIdleWatts + kWorkWatts * working));
   state.celsius = static_cast<unsigned>(kIdleCelsius + kWorkCelsius * working);
   state.clock_mhz = working > 0 ? kWorkClock : kIdleClock;
   state.memory_clock_mhz = kMemoryClock;
   state.throttle = throttleAsked(card);
+  // An idle card has low clocks of its own; a reason to throttle shows only while it works.
   if (state.throttle && working > 0) state.clock_mhz = kThrottledClock;
   if (working == 0) state.throttle |= kGpuIdle;
   state.lost = shared.lost;
@@ -194,6 +213,8 @@ bool Machine::reserve(unsigned card, uint64_t bytes) {
   const std::lock_guard held(*this);
   SharedProcess& process = enter();
   process.opened |= uint64_t{1} << card;
+  // Entries of dead processes are looked for only when memory is short, since that reads /proc for
+  // each.
   if (bytes > memory) return false;
   if (used(card) + bytes > memory) reclaim();
   if (used(card) + bytes > memory) return false;
@@ -203,14 +224,16 @@ bool Machine::reserve(unsigned card, uint64_t bytes) {
 
 void Machine::release(unsigned card, uint64_t bytes) {
   const std::lock_guard held(*this);
-  // A fork has no entry and gives back nothing of its parent's.
+  // A fork has no entry, so it returns nothing of its parent's.
   if (SharedProcess* process = own()) process->bytes[card] -= std::min(bytes, process->bytes[card]);
 }
 
 void Machine::worked(unsigned card, uint64_t nanoseconds) {
   SharedCard& shared = at(card);
   const uint64_t end = sharedClock();
-  // What other streams or processes did meanwhile is counted already: a card draws no more than it can.
+  // Work of other streams or processes up to `busy_until` is already counted: a card cannot draw
+  // more than its full power. The exchange claims the time from there to `end` for us, or starts
+  // over if another was first.
   uint64_t until = shared.busy_until.load(std::memory_order_relaxed);
   uint64_t begin = 0;
   do {
@@ -218,6 +241,8 @@ void Machine::worked(unsigned card, uint64_t nanoseconds) {
     if (begin >= end) return;
   } while (!shared.busy_until.compare_exchange_weak(until, end, std::memory_order_relaxed));
   shared.busy.fetch_add(end - begin, std::memory_order_relaxed);
+  // Spread the time over the slices that it touches; older ones than the table holds are lost
+  // anyway.
   const uint64_t last = end / kSliceNanoseconds;
   for (uint64_t slice = std::max(begin / kSliceNanoseconds, last - std::min<uint64_t>(last, kSlices - 1));
        slice <= last; ++slice) {
@@ -226,7 +251,7 @@ void Machine::worked(unsigned card, uint64_t nanoseconds) {
   }
 }
 
-/// This process's entry; null before it reserved anything.
+/// The start time tells this process from an earlier one with its pid.
 SharedProcess* Machine::own() {
   const int pid = getpid();
   auto& processes = shared_->processes;
@@ -236,9 +261,11 @@ SharedProcess* Machine::own() {
 
 SharedProcess& Machine::enter() {
   if (SharedProcess* process = own()) return *process;
-  reclaim();  // of a process that had this one's number, too
+  reclaim();  // also frees an entry of an earlier process with this pid
   for (SharedProcess& process : shared_->processes) {
     if (process.pid != 0) continue;
+    // The pid is written last, since it makes the entry valid; a kill in between leaves the entry
+    // free.
     process = {};
     process.started = ownStart();
     process.pid = getpid();
@@ -247,7 +274,7 @@ SharedProcess& Machine::enter() {
   refuse(name_ + " is shared by more than " + std::to_string(kMostProcesses) + " processes");
 }
 
-/// Takes back what processes held that are no more.
+/// A pid that is reused has another start time, and a zombie has none.
 void Machine::reclaim() {
   for (SharedProcess& process : shared_->processes) {
     if (process.pid != 0 && startOf(process.pid) != process.started) process = {};
@@ -257,12 +284,13 @@ void Machine::reclaim() {
 uint64_t Machine::used(unsigned card) const {
   uint64_t bytes = 0;
   for (const SharedProcess& process : shared_->processes) {
-    if (process.pid != 0) bytes += process.bytes[card];  // else what a kill left in the middle of reclaim()
+    // An entry without a pid may hold bytes if a kill interrupted reclaim().
+    if (process.pid != 0) bytes += process.bytes[card];
   }
   return bytes;
 }
 
-/// Never destroyed: what is freed while the process ends still gives its bytes back.
+/// Never destroyed: memory that is freed while the process ends still has to be returned.
 Machine& machine() {
   static Machine& own = *[] {
     const Configuration& told = configuration();

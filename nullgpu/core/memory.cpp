@@ -1,3 +1,8 @@
+// Memory of the cards: one sparse file (memfd) per card, mapped twice. The mapping that the program
+// gets has no access rights, so a touch by the host faults (host_guard.cpp explains it); the inner
+// mapping is ours. A model of many GiB thus fits a small host, because holes in the file take no
+// memory. Most functions below exist to keep these holes: a read through a mapping would fill them.
+
 #include "nullgpu/core/memory.h"
 
 #include <sys/mman.h>
@@ -23,23 +28,28 @@
 namespace nullgpu {
 namespace {
 
-/// A card's addresses: one file of pages that exist once they are written, mapped twice.
+/// One card's memory: the sparse file, its two mappings, and the table of allocations. Offsets
+/// count from the beginning of the file.
 class Arena {
  public:
   explicit Arena(unsigned card) : card_(card) {
-    span_ = inPages(configuration().memory) * 2 + (size_t{1} << 30);  // room for gaps between allocations
+    // Addresses cost nothing; twice the memory and 1 GiB leave room for gaps between allocations.
+    span_ = inPages(configuration().memory) * 2 + (size_t{1} << 30);
     file_ = memfd_create("nullgpu", MFD_CLOEXEC);
     if (file_ < 0 || ftruncate(file_, off_t(span_)) != 0) fail();
     inside_ = map(PROT_READ | PROT_WRITE);
     shown_ = map(PROT_NONE);
   }
 
+  /// Read without the lock: these do not change after the constructor.
   unsigned card() const { return card_; }
   bool holds(const void* address) const { return address >= shown_ && address < shown_ + span_; }
   char* inside(const void* address) const { return inside_ + offset(address); }
   size_t offset(const void* address) const { return size_t(static_cast<const char*>(address) - shown_); }
   int file() const { return file_; }
 
+  /// Reserves addresses for `bytes`; null if no gap is large enough. Searches on from the previous
+  /// allocation and starts over at 0 (next fit).
   void* take(size_t bytes) {
     const std::lock_guard lock(mutex_);
     const size_t wanted = inPages(bytes);
@@ -52,7 +62,8 @@ class Arena {
     return shown_ + *gap;
   }
 
-  /// The pages of the allocation; 0 where none begins.
+  /// Frees the allocation that begins at `address`. @returns its size in whole pages; 0 if none
+  /// begins there.
   size_t giveBack(void* address) {
     const std::lock_guard lock(mutex_);
     const auto found = taken_.find(offset(address));
@@ -64,8 +75,10 @@ class Arena {
     return bytes;
   }
 
+  /// Punches a hole: the pages go back to the host and read as zeros afterwards.
   void clear(size_t from, size_t bytes) { madvise(inside_ + from, bytes, MADV_REMOVE); }
 
+  /// The allocation that contains `address`, if any.
   Allocation around(const void* address) {
     const std::lock_guard lock(mutex_);
     const size_t at = offset(address);
@@ -75,6 +88,7 @@ class Arena {
     return at < found->first + found->second ? Allocation{shown_ + found->first, found->second} : Allocation{};
   }
 
+  /// Bytes of all allocations, in whole pages.
   uint64_t held() {
     const std::lock_guard lock(mutex_);
     return held_;
@@ -88,11 +102,15 @@ class Arena {
   char* map(int protection) const {
     void* address = mmap(nullptr, span_, protection, MAP_SHARED | MAP_NORESERVE, file_, 0);
     if (address == MAP_FAILED) fail();
+    // A child has no use of its parent's cards (CUDA forbids them after a fork), and a core dump of
+    // a sparse card would be as large as the card.
     madvise(address, span_, MADV_DONTFORK);
     madvise(address, span_, MADV_DONTDUMP);
     return static_cast<char*>(address);
   }
-  /// Addresses are used again as late as possible, so that what was freed reads as zeros for long.
+  /// The first gap of `bytes` from offset `from` on. With next fit, addresses are reused as late as
+  /// possible: a program that uses freed memory reads zeros for long instead of another tensor's
+  /// values.
   std::optional<size_t> gapFrom(size_t from, size_t bytes) const {
     auto after = taken_.lower_bound(from);
     if (after != taken_.begin()) from = std::max(from, std::prev(after)->first + inPages(std::prev(after)->second));
@@ -109,14 +127,18 @@ class Arena {
   char* inside_ = nullptr;
   char* shown_ = nullptr;
   std::mutex mutex_;
-  std::map<size_t, size_t> taken_;  // offset: bytes as asked for
+  // Allocations by offset, with the bytes as requested.
+  std::map<size_t, size_t> taken_;
   uint64_t held_ = 0;
 };
 
+/// Indexed by this process's number of the card. Made at the first use and never destroyed, so that
+/// a signal handler can search them without a lock.
 std::array<std::atomic<Arena*>, kMostCards> arenas;
 std::mutex arenas_mutex;
 std::atomic<uint64_t> allocations{0};
 
+/// The card's arena, made if needed.
 Arena& arenaOf(unsigned card) {
   if (Arena* known = arenas[card]) return *known;
   const std::lock_guard lock(arenas_mutex);
@@ -124,12 +146,14 @@ Arena& arenaOf(unsigned card) {
   return *arenas[card];
 }
 
+/// The arena whose addresses contain `address`; null for memory of the host.
 Arena* arenaAround(const void* address) {
   for (const auto& each : arenas)
     if (Arena* arena = each.load(std::memory_order_acquire); arena && arena->holds(address)) return arena;
   return nullptr;
 }
 
+/// Counts an allocation, and decides whether a fault on demand makes it fail.
 bool isWanting(unsigned card, size_t bytes) {
   const Faults& faults = configuration().faults;
   const uint64_t number = ++allocations;
@@ -144,6 +168,7 @@ cudaError_t allocateQuietly(unsigned card, size_t bytes, void** address) {
   *address = nullptr;
   if (bytes > configuration().memory) return cudaErrorMemoryAllocation;
   Arena& arena = arenaOf(card);
+  // Reserve on the shared machine first, because other processes may hold the rest of the card.
   if (!machine().reserve(visibleCards()[card], inPages(bytes))) return cudaErrorMemoryAllocation;
   *address = arena.take(bytes);
   if (*address) return cudaSuccess;
@@ -184,7 +209,7 @@ void* reachable(const void* address) {
   return arena ? arena->inside(address) : const_cast<void*>(address);
 }
 
-/// By a call and not through the mapping, which would make pages of the holes that it reads.
+/// Uses pread and not the mapping: reading a hole through a mapping would allocate its pages.
 void readCard(void* host, const void* address, size_t bytes) {
   const Arena& arena = *arenaAround(address);
   auto* to = static_cast<char*>(host);
@@ -195,11 +220,13 @@ void readCard(void* host, const void* address, size_t bytes) {
     to += read;
     from += read;
   }
-  // Where the host's side is not there, the access says so as any other would.
+  // pread stops where the host's buffer is not writable. Copying the rest the ordinary way raises
+  // the same fault as any bad access, at its address.
   std::memcpy(to, arena.inside(address) + (to - static_cast<char*>(host)), size_t(end - to));
 }
 
-/// By a call as well: a mapping makes its pages one by one, each at the cost of a fault.
+/// Uses pwrite, because writing through a mapping costs a page fault for each new page. Small
+/// writes touch few pages and save the call.
 void writeCard(void* address, const void* host, size_t bytes) {
   const Arena& arena = *arenaAround(address);
   const auto* from = static_cast<const char*>(host);
@@ -217,6 +244,7 @@ void setCard(void* address, int value, size_t bytes) {
   Arena& arena = *arenaAround(address);
   const size_t begin = arena.offset(address), end = begin + bytes;
   const size_t first = inPages(begin), last = end / kPage * kPage;
+  // Zeros need no pages: clear whole pages by punching a hole, and write only the edges.
   if (static_cast<unsigned char>(value) != 0 || first >= last) {
     std::memset(arena.inside(address), value, bytes);
     return;
@@ -226,7 +254,8 @@ void setCard(void* address, int value, size_t bytes) {
   std::memset(arena.inside(address) + (last - begin), 0, end - last);
 }
 
-/// What was never written is not read: its target is set to zeros.
+/// Copies only ranges that were written (SEEK_DATA, SEEK_HOLE); for holes it sets the target to
+/// zeros, which makes holes there too. Small copies are not worth the system calls.
 void copyBetweenCards(void* to, const void* from, size_t bytes) {
   const Arena& source = *arenaAround(from);
   const off_t begin = off_t(source.offset(from)), end = begin + off_t(bytes);

@@ -1,7 +1,9 @@
 #pragma once
 
-// Memory of the cards: addresses that fault when the host touches them, and a second mapping of the same pages for the
-// libraries here.
+// Memory of the cards. A card's memory is a range of addresses that faults when the program touches
+// it, as a GPU's would; a second mapping of the same pages lets the libraries here read and write
+// it. Pages take memory of the host only once something was written to them. All functions are
+// thread-safe; `card` is this process's number of a card.
 
 #include <driver_types.h>
 
@@ -12,38 +14,42 @@
 
 namespace nullgpu {
 
-/// The card in whose range of addresses `address` lies; nothing for memory of the host. May be called by a signal's
-/// handler.
+/// The card whose range of addresses contains `address`; nothing for memory of the host. Takes no
+/// lock, so a signal handler may call it.
 std::optional<unsigned> cardOf(const void* address);
-/// Where a library may read and write what `address` means: the second mapping for a card's memory, itself for the
-/// host's.
+/// A pointer through which a library may read and write what `address` means: into the second
+/// mapping for a card's memory, `address` itself for the host's.
 void* reachable(const void* address);
 
-/// Whole pages of the card's memory, which read as zeros. Counted against the card and the faults on demand.
-/// @param wait is called where there is not so much left, and may bring some back.
-/// @returns cudaErrorMemoryAllocation where there is not so much left then, either.
+/// Allocates whole pages of the card's memory, which read as zeros. It counts against the card's
+/// size and against the faults on demand.
+/// @param address receives the result; null for 0 bytes and on an error
+/// @param wait called once if memory is short; queued frees that it waits for may return some
+/// @returns cudaErrorMemoryAllocation if memory is short even then
 cudaError_t allocate(unsigned card, size_t bytes, void** address, const std::function<void()>& wait = {});
-/// Memory that no fault on demand concerns: what a library holds for its own variables.
+/// Allocates memory that no fault on demand concerns and no counter shows, for a library's own
+/// variables.
 cudaError_t allocateQuietly(unsigned card, size_t bytes, void** address);
-/// Gives an allocation back to its card, and its pages to the host.
-/// @returns cudaErrorInvalidValue where no allocation begins.
+/// Returns an allocation to its card, and its pages to the host.
+/// @returns cudaErrorInvalidValue if no allocation begins at `address`
 cudaError_t deallocate(void* address);
 
-/// The allocation around an address of a card: its beginning, and its bytes as they were asked for; null, 0 where none
-/// is.
+/// An allocation of a card's memory; null and 0 if there is none.
 struct Allocation {
   char* begin = nullptr;
+  /// The size that was requested, not rounded up to pages.
   size_t bytes = 0;
 };
+/// The allocation that contains `address`.
 Allocation allocationOf(const void* address);
 
-/// The content of `bytes` from a card's memory; pages that were never written stay absent.
+/// Copies `bytes` of a card's memory to the host. Pages that were never written stay absent.
 void readCard(void* host, const void* address, size_t bytes);
-/// Content of the host's for a card's memory.
+/// Copies `bytes` of the host's memory to a card.
 void writeCard(void* address, const void* host, size_t bytes);
-/// Sets a card's memory; whole pages of zeros go back to the host.
+/// Sets `bytes` of a card's memory to `value`. Whole pages of zeros go back to the host.
 void setCard(void* address, int value, size_t bytes);
-/// From card to card, or within one.
+/// Copies `bytes` from card to card or within one. The ranges may overlap only below 16 pages.
 void copyBetweenCards(void* to, const void* from, size_t bytes);
 
 }  // namespace nullgpu

@@ -1,6 +1,7 @@
 #pragma once
 
-// Operations that streams queue and that the device's thread executes step by step.
+// The interface of work that streams queue. The device's thread (queues.h) executes operations step
+// by step; the runtime, NCCL and graphs implement them.
 
 #include <functional>
 #include <memory>
@@ -12,22 +13,26 @@
 
 namespace nullgpu {
 
-/// An entry of a stream's queue.
+/// An entry of a stream's queue. The same object may be executed many times, as part of a graph.
 class Operation {
  public:
   virtual ~Operation() = default;
-  /// Called by the device's thread, without the core's lock, once everything before it in its stream is done, and again
-  /// and again until it returns true. Must not block; it may take as long as a copy takes. Each launch of a graph
-  /// begins its operations anew, so an operation must be in its first state once it has returned true.
+  /// Does a step; returns true once the operation is complete. The device's thread calls it without
+  /// the core's lock, first when all earlier work of the stream is done and then repeatedly. It
+  /// must not block on anything outside (another rank, the host) but may take as long as a copy
+  /// takes. Before returning true it must restore its initial state, because each launch of a graph
+  /// executes it anew.
   virtual bool advance() = 0;
-  /// The activity that listeners are told of; `begin`, `end`, `stream`, `card` and `correlation` are filled in. Null:
-  /// listeners are told nothing.
+  /// The activity to report when it is done, or null. The caller fills in `begin`, `end`, `stream`,
+  /// `card` and `correlation`.
   virtual Activity* activity() { return nullptr; }
-  /// Watches the buffer of the host that it uses, for one that waits from here on; null where there is none to watch.
+  /// Starts watching the host buffer that the operation uses, until it is done; null if it uses
+  /// none that could be watched. A graph calls it at each launch.
   virtual std::unique_ptr<HostGuard> guard() const { return nullptr; }
 };
 
-/// An operation that calls a function; listeners are told `told`.
+/// An operation that calls a function, and reports `told` if given. Most small operations need no
+/// class.
 class FunctionOperation final : public Operation {
  public:
   explicit FunctionOperation(std::function<bool()> advance, std::optional<Activity> told = {})

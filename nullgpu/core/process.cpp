@@ -19,7 +19,7 @@ uint64_t startOf(int pid) {
   const size_t name_end = text.rfind(')');
   if (name_end == std::string::npos) return 0;
   char state = 0;
-  unsigned long ticks = 0;  // fields 3 and 22 of proc(5)
+  unsigned long ticks = 0;  // fields 3 (state) and 22 (starttime) of proc(5)
   std::sscanf(text.c_str() + name_end + 1,
               " %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %lu", &state, &ticks);
   return state == 'Z' || state == 'X' ? 0 : ticks;
@@ -28,6 +28,8 @@ uint64_t startOf(int pid) {
 void startThread(std::function<void()> body) {
   sigset_t all, before;
   sigfillset(&all);
+  // Faults of the thread itself must reach their handler: blocked, they would kill the process
+  // without a word.
   for (const int own : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) sigdelset(&all, own);
   pthread_sigmask(SIG_BLOCK, &all, &before);
   std::thread(std::move(body)).detach();

@@ -1,3 +1,10 @@
+// The scheduler of the device's thread. Invariants:
+// - An operation that is being executed leaves a placeholder with its position at the front of its
+//   queue, so passed() counts it as not done although the lock is released meanwhile.
+// - `active_` holds exactly the streams whose queue is not empty.
+// - A round ends when any operation completes or the thread has rested. Within a round no operation
+//   is tried twice, so one that waits for another rank does not spin.
+
 #include "nullgpu/core/queues.h"
 
 #include <driver_types.h>
@@ -18,31 +25,39 @@
 namespace nullgpu {
 namespace {
 
-constexpr uint64_t kIdle = 2'000'000;     // nanoseconds without a call after which the cards move by themselves
-constexpr uint64_t kLatest = 20'000'000;  // no operation waits longer than that for the host
-constexpr size_t kMany = 4096;            // operations, at which the cards move as well
+/// Nanoseconds without a call after which the cards move by themselves.
+constexpr uint64_t kIdle = 2'000'000;
+/// Nanoseconds after which they move although calls go on.
+constexpr uint64_t kLatest = 20'000'000;
+/// Queued operations from which on they move in any case.
+constexpr size_t kMany = 4096;
 
 thread_local bool on_device_thread = false;
 thread_local Place place_of_operation;
-std::vector<uint64_t> busy;  // nanoseconds of each card that worked() was not told yet; the device's thread only
+/// Nanoseconds of each card not yet reported to Machine::worked(). Used by the device's thread
+/// only.
+std::vector<uint64_t> busy;
 
+/// Reports work in batches, since each report writes to memory that all processes share.
 void tellBusy() {
   for (unsigned card = 0; card < busy.size(); ++card)
     if (const uint64_t nanoseconds = std::exchange(busy[card], 0)) machine().worked(visibleCards()[card], nanoseconds);
 }
 
+/// Registers with health.h before main(), when nothing can have failed yet.
 [[maybe_unused]] const bool depends_on_health =
     (setDependents({[] { queues().abandon(); }, [] { queues().shutDown(); }}), true);
 
 }  // namespace
 
-/// Never destroyed: streams are used until the process is gone.
+/// Never destroyed: programs use streams until the process is gone.
 Queues& queues() {
   static auto* instance = new Queues;
   return *instance;
 }
 
 std::shared_ptr<Stream> Queues::find(cudaStream_t handle) {
+  // These streams exist without being created. Make them when somebody names them.
   if (handle == nullptr || handle == cudaStreamLegacy) {
     if (legacy_.size() <= currentCard()) legacy_.resize(visibleCards().size());
     auto& stream = legacy_[currentCard()];
@@ -54,6 +69,8 @@ std::shared_ptr<Stream> Queues::find(cudaStream_t handle) {
     return stream;
   }
   if (handle == cudaStreamPerThread) {
+    // A stream per thread and card. It stays when its thread ends, since operations may still be
+    // queued.
     thread_local std::map<unsigned, cudaStream_t> own;
     cudaStream_t& stream = own[currentCard()];
     if (!stream) stream = create(Stream::Kind::Blocking, 0);
@@ -73,6 +90,8 @@ cudaStream_t Queues::create(Stream::Kind kind, int priority) {
 
 void Queues::push(const std::shared_ptr<Stream>& stream, std::shared_ptr<Operation> operation) {
   queued_at_ = now();
+  // The thread sleeps without a time limit while nothing is queued, so only the first push wakes
+  // it.
   if (pending_++ == 0) {
     waiting_since_ = queued_at_;
     startThread();
@@ -97,6 +116,8 @@ bool Queues::passedOnCard(unsigned card, uint64_t sequence) const {
       active_, [&](const auto& stream) { return stream->card != card || stream->queue.front().sequence > sequence; });
 }
 
+// The waiter is on our stack; whoever marks it done does so under the lock, and we leave the list
+// ourselves.
 cudaError_t Queues::wait(std::unique_lock<std::mutex>& lock, const std::function<bool()>& satisfied) {
   if (const cudaError_t error = health()) return error;
   if (satisfied()) return cudaSuccess;
@@ -134,13 +155,14 @@ std::vector<Entry> Queues::takeAll() {
 }
 
 void Queues::abandon() {
-  std::vector<Entry> dropped;  // outlives the lock: an operation may do what it likes when it ends
+  std::vector<Entry> dropped;  // destroyed after the lock is released: an operation's destructor may call back
   const std::unique_lock lock(mutex);
   dropped = takeAll();
 }
 
 // The thread:
 
+/// Nested: a graph's launch executes other operations within its own.
 const Place& currentPlace() { return place_of_operation; }
 
 bool perform(Operation& operation, const Place& place, uint64_t& begin) {
@@ -154,6 +176,7 @@ bool perform(Operation& operation, const Place& place, uint64_t& begin) {
     activity->stream = place.stream;
     activity->correlation = place.correlation;
     activity->begin = begin;
+    // Records need an end after the beginning, even if the clock did not move.
     activity->end = std::max(now(), begin + 1);
     busy[place.card] += activity->end - begin;
     tell(*activity);
@@ -181,6 +204,7 @@ void Queues::serve() {
       continue;
     }
     const uint64_t time = now();
+    // Nobody waits and nothing is overdue: leave everything as it is.
     if (waiters_.empty() && nudges_ == 0 && pending_ < kMany && time < queued_at_ + kIdle &&
         time < waiting_since_ + kLatest) {
       work_.wait_for(lock, std::chrono::nanoseconds(kIdle));
@@ -192,19 +216,23 @@ void Queues::serve() {
   parked_.notify_all();
 }
 
-/// An operation of some stream is tried; false where none can be in this round.
+/// The lock is released while the operation executes, since a copy takes long and operations may
+/// take the lock.
 bool Queues::move(std::unique_lock<std::mutex>& lock) {
   const std::shared_ptr<Stream> stream = draw();
   if (!stream) return false;
   if (nudges_ > 0) --nudges_;
-  Entry entry = std::move(stream->queue.front());  // its place in the queue stays until it is done
+  // A placeholder with the position stays in the queue until the operation is done.
+  Entry entry = std::move(stream->queue.front());
   stream->queue.front().sequence = entry.sequence;
   const Place place{stream->card, stream->number, entry.correlation};
   lock.unlock();
   const bool done = perform(*entry.operation, place, entry.begin);
   if (done) entry.operation.reset();
   lock.lock();
-  if (stream->queue.empty() || stream->queue.front().sequence != entry.sequence) {  // abandoned meanwhile
+  // abandon() took the placeholder: an error has stuck, or the process ends.
+  if (stream->queue.empty() || stream->queue.front().sequence != entry.sequence) {
+    // Destroy the operation without the lock: it may own what needs it.
     lock.unlock();
     entry.operation.reset();
     lock.lock();
@@ -224,7 +252,8 @@ bool Queues::move(std::unique_lock<std::mutex>& lock) {
   return true;
 }
 
-/// A stream keeps its turn for one to 256 operations, so that streams run far ahead of each other as well as in step.
+/// A stream keeps its turn for 1 to 256 operations. Short runs interleave streams finely, long ones
+/// let a stream run far ahead; bugs hide from one or the other.
 std::shared_ptr<Stream> Queues::draw() {
   if (run_ > 0 && favourite_ && mayMove(*favourite_)) {
     --run_;
@@ -238,8 +267,9 @@ std::shared_ptr<Stream> Queues::draw() {
   return favourite_;
 }
 
-/// The legacy default stream moves when the blocking streams of its card have done what was queued before, and they
-/// when it has.
+/// The legacy default stream and the blocking streams of its card are ordered by the positions of
+/// their first operations: none moves past an older one of the other kind. So the legacy stream
+/// needs no operation of its own for its order.
 bool Queues::mayMove(const Stream& stream) const {
   if (stream.queue.empty() || stream.held_in == round_) return false;
   if (stream.kind == Stream::Kind::NonBlocking) return true;
@@ -251,7 +281,8 @@ bool Queues::mayMove(const Stream& stream) const {
   });
 }
 
-/// All that can be tried waits for something outside, such as another rank.
+/// Everything that can be tried waits for something outside, such as another rank. Pauses grow from
+/// 20 us to 1 ms.
 void Queues::rest(std::unique_lock<std::mutex>& lock) {
   nudges_ = 0;
   tellBusy();
@@ -264,13 +295,15 @@ void Queues::tellWaiters() {
   bool told = false;
   for (Waiter* waiter : waiters_) {
     if (waiter->done || !waiter->satisfied()) continue;
+    // The host may ask NVML right after it wakes; report the work first.
     if (!std::exchange(told, true)) tellBusy();
     waiter->done = true;
     waiter->wake.notify_one();
   }
 }
 
-/// Drops work that the host still waits for, or never will, as CUDA does when a process ends.
+/// Drops work that the host no longer waits for, as CUDA does when a process ends. Waits at most 5
+/// s for the device's thread, which may be inside an operation.
 void Queues::shutDown() {
   if (!unload()) return;
   std::vector<Entry> dropped;

@@ -1,3 +1,6 @@
+// The libraries' way to the queues: checks of health, capture and faults in the order in which CUDA
+// makes them, then one push or one wait under the queues' lock.
+
 #include "nullgpu/core/stream.h"
 
 #include <driver_types.h>
@@ -20,11 +23,14 @@ Ticket queue(cudaStream_t handle, std::shared_ptr<Operation> operation) {
   if (const cudaError_t error = health()) return {error, {}, 0};
   Queues& all = queues();
   std::unique_lock lock(all.mutex);
+  // An error may have stuck before we got the lock; its abandon() would then miss this operation.
   if (const cudaError_t error = health()) return {error, {}, 0};
   const auto stream = all.find(handle);
   if (!stream) return {cudaErrorInvalidResourceHandle, {}, 0};
   if (stream->capture) return {capture(*stream, std::move(operation)), {}, 0};
   if (const cudaError_t error = refuseImplicit(*stream)) return {error, {}, 0};
+  // The operation's number is read before holdBack(), which may release the lock and let others
+  // queue.
   all.push(stream, std::move(operation));
   const uint64_t sequence = all.sequence();
   all.holdBack(lock);
@@ -76,6 +82,7 @@ cudaError_t synchronize(cudaStream_t handle) {
   return all.wait(lock, [&] { return all.passed(*stream, sequence); });
 }
 
+// Later work of other threads does not extend the wait: only what has been queued so far counts.
 cudaError_t synchronizeCard(unsigned card) {
   startWaiting();
   Queues& all = queues();

@@ -1,7 +1,9 @@
 #pragma once
 
-// Streams are queues. What is queued is done late, by one thread for all cards of the process, in an order that is
-// drawn from the seed among those that streams and events allow.
+// How libraries use streams: they queue an operation or a launch, and wait. Work is done late, by
+// one thread for all cards of the process, in an order drawn from the seed among those that streams
+// and events allow (queues.h). A program that forgets a wait therefore fails with some seed, and
+// the same seed fails again. All functions are thread-safe and take the queues' lock.
 
 #include <driver_types.h>
 
@@ -16,39 +18,49 @@ namespace nullgpu {
 
 struct Stream;
 
-/// Behind everything that the stream holds. Null is CUDA's legacy default stream of the thread's current card. A stream
-/// that is being captured takes it into its graph instead. After a sticky error nothing is queued and that error is the
-/// answer.
+/// Queues an operation behind everything that the stream holds, or appends it to the graph of the
+/// stream's capture. Null is CUDA's legacy default stream of the thread's current card.
+/// @returns the sticky error if there is one (nothing is queued then),
+/// cudaErrorInvalidResourceHandle for no stream, or the capture's error
 cudaError_t enqueue(cudaStream_t stream, std::shared_ptr<Operation> operation);
 
-/// A kernel of a library: counted, checked against the faults, queued, and does nothing. `name` has static storage.
+/// Launches a kernel of a library: counts it, checks the faults on demand, and queues an operation
+/// that does nothing. `name` must have static storage.
 cudaError_t launch(cudaStream_t stream, std::string_view name);
 
 // How the runtime's own operations reach a queue, and how the host waits for them:
 
-/// An operation that was queued.
+/// A queued operation that the host can wait for.
 struct Ticket {
   cudaError_t error = cudaSuccess;
-  std::shared_ptr<Stream> stream;  // null where a graph has taken it
+  std::shared_ptr<Stream> stream;  // null if a graph has taken it
+  /// Position of the operation among all calls; finish() waits until the stream has passed it.
   uint64_t sequence = 0;
 };
+/// Like enqueue(), for callers that wait for the operation afterwards. Blocks while too many are
+/// queued.
 Ticket queue(cudaStream_t stream, std::shared_ptr<Operation> operation);
-/// Waits for it; at once for what a graph has taken.
+/// Waits until the operation is done. Returns at once if it has failed to be queued or went into a
+/// graph.
 cudaError_t finish(const Ticket& ticket);
 
-/// Before the host waits, without the queues' lock.
+/// Counts a wait of the host and notices lost cards. Call it before waiting, without the queues'
+/// lock.
 void startWaiting();
 
-/// Whether what is queued to the stream goes into a graph.
+/// Whether the stream is being captured, so that operations queued to it go into a graph.
 bool isCaptured(cudaStream_t stream);
-/// The card of a stream; the current one for null and for what is none.
+/// The process's number of the stream's card; the current card for null and for invalid handles.
 unsigned cardOfStream(cudaStream_t stream);
 
-/// Priorities of streams.
+/// The range of stream priorities that is reported; it has no effect on the order.
 inline constexpr int kLeastPriority = 0, kGreatestPriority = -5;
 
+/// Waits for all work queued to the stream before this call. For the legacy default stream that
+/// includes all blocking streams of its card.
+/// @returns an error if a capture forbids waiting, or a sticky error
 cudaError_t synchronize(cudaStream_t stream);
-/// Waits for all streams of `card`.
+/// Waits for all work queued to the card's streams before this call.
 cudaError_t synchronizeCard(unsigned card);
 
 }  // namespace nullgpu

@@ -1,6 +1,6 @@
 #pragma once
 
-// What the environment says, taken apart, and refused where it cannot be read.
+// Parsing of environment variables, and the one way to refuse a value that cannot be read.
 
 #include <cstdint>
 #include <optional>
@@ -10,14 +10,16 @@
 
 namespace nullgpu {
 
-/// Without blanks at both ends.
+/// `text` without blanks and tabs at both ends.
 std::string_view trimmed(std::string_view text);
-/// What stands between the commas of a list, trimmed; behind a last comma nothing needs to stand.
+/// The entries of a list separated by commas, trimmed; a comma at the end adds no empty entry. The
+/// views point into `list`.
 std::vector<std::string_view> entriesOf(std::string_view list);
-/// All of `text` as a decimal number.
+/// `text` as a decimal number; nothing if any other character remains or it exceeds 64 bits.
 std::optional<uint64_t> wholeNumber(std::string_view text);
 
-/// Ends the process with exit code 2 and one line on the error output.
+/// Prints "nullgpu: `line`" on stderr and ends the process with exit code 2, without destructors or
+/// exit handlers: a library is in no position to throw through a program.
 [[noreturn]] void refuse(const std::string& line);
 
 }  // namespace nullgpu

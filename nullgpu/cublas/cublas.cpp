@@ -1,4 +1,6 @@
-// Handles, and products of dense matrices, alone and in batches.
+// cuBLAS: handles, and products of dense matrices, alone and in batches. A product is one launch of
+// a null kernel (product.h); shapes, factors and leading dimensions are ignored, because nothing is
+// computed. Functions that nobody needed so far are stubs that end the process.
 
 #include "nullgpu/core/configuration.h"
 #include "nullgpu/core/stream.h"
@@ -6,7 +8,8 @@
 
 using nullgpu::cublas::product;
 
-/// What cublasHandle_t points to. torch takes it for a handle of cublasLt as well, which never looks into it.
+/// The target of cublasHandle_t. torch also passes it as a handle of cublasLt, which never looks
+/// into it.
 struct cublasContext {
   cudaStream_t stream = nullptr;
   cublasMath_t math = CUBLAS_DEFAULT_MATH;
@@ -27,7 +30,8 @@ cublasStatus_t cublasDestroy_v2(cublasHandle_t handle) {
   return CUBLAS_STATUS_SUCCESS;
 }
 
-/// What a handle remembers, set or told.
+/// A function that sets or returns what a handle remembers. It fails without a handle, as cuBLAS
+/// does.
 #define NULLGPU_MEMBER(name, parameter, assignment)              \
   cublasStatus_t name(cublasHandle_t handle, parameter) {        \
     if (handle == nullptr) return CUBLAS_STATUS_NOT_INITIALIZED; \
@@ -38,7 +42,7 @@ NULLGPU_MEMBER(cublasSetStream_v2, cudaStream_t stream, handle->stream = stream)
 NULLGPU_MEMBER(cublasGetMathMode, cublasMath_t* mode, *mode = handle->math)
 NULLGPU_MEMBER(cublasSetMathMode, cublasMath_t mode, handle->math = mode)
 
-/// Products of one type of values, alone and in batches.
+/// Defines a product and its batched form for one type of values.
 #define NULLGPU_PRODUCTS(alone, batched, Value, type)                                                                 \
   cublasStatus_t alone(cublasHandle_t handle, cublasOperation_t, cublasOperation_t, int, int, int, const Value*,      \
                        const Value* a, int, const Value* b, int, const Value*, Value* c, int) {                       \

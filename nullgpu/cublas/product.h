@@ -1,6 +1,7 @@
 #pragma once
 
-// A product of matrices as the null GPU does it. Shared by cuBLAS and cublasLt.
+// A matrix product on a null GPU, shared by cuBLAS and cublasLt: a check that all matrices are in a
+// card's memory, and a launch named after the type of the result.
 
 #include <cublas_api.h>
 
@@ -14,7 +15,7 @@
 
 namespace nullgpu::cublas {
 
-/// What a profile calls a product whose result has that type. Static storage.
+/// The name of the kernel in a profile, by the type of the result. Static storage.
 inline std::string_view productName(cudaDataType type) {
   return type == CUDA_R_16BF  ? "cublas_null_gemm_bf16"
          : type == CUDA_R_16F ? "cublas_null_gemm_f16"
@@ -23,7 +24,9 @@ inline std::string_view productName(cudaDataType type) {
                               : "cublas_null_gemm";
 }
 
-/// Queues one. A matrix in the host's memory, which a kernel could not read, ends the process with `call`'s name.
+/// Queues a product. A real kernel would fault on a matrix in the host's memory, and its error
+/// would appear somewhere later; here the process ends at once with the name of the function,
+/// `call`. Null matrices are allowed.
 inline cublasStatus_t product(const char* call, cudaStream_t stream, cudaDataType type,
                               std::initializer_list<const void*> matrices) {
   for (const void* matrix : matrices) {

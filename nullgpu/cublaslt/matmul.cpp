@@ -1,5 +1,5 @@
-// cublasLtMatmul and the descriptors that it is told with. Of a descriptor nothing but the type of a matrix is read:
-// the rest says how to compute.
+// cublasLt: cublasLtMatmul and the descriptors that it needs. The only thing read from any
+// descriptor is the type of a matrix, which names the kernel; everything else says how to compute.
 
 #include <cublasLt.h>
 
@@ -7,7 +7,8 @@
 
 namespace {
 
-/// Of a kind of which nothing is read there is one.
+/// Gives the one object that serves all descriptors of a kind, since nothing is ever read from
+/// them.
 template <class Opaque>
 cublasStatus_t create(Opaque** made) {
   static Opaque all{};
@@ -16,6 +17,7 @@ cublasStatus_t create(Opaque** made) {
   return CUBLAS_STATUS_SUCCESS;
 }
 
+/// The type that cublasLtMatrixLayoutCreate() below has stored in the opaque layout.
 cudaDataType typeOf(cublasLtMatrixLayout_t layout) { return static_cast<cudaDataType>(layout->data[0]); }
 
 }  // namespace
@@ -44,6 +46,7 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDe
                                               cublasLtMatrixLayout_t, cublasLtMatrixLayout_t, cublasLtMatrixLayout_t,
                                               cublasLtMatmulPreference_t, int asked,
                                               cublasLtMatmulHeuristicResult_t results[], int* found) {
+  // One algorithm, which needs no workspace, satisfies every caller.
   if (asked <= 0 || results == nullptr || found == nullptr) return CUBLAS_STATUS_INVALID_VALUE;
   results[0] = {};
   results[0].state = CUBLAS_STATUS_SUCCESS;

@@ -1,6 +1,8 @@
 #pragma once
 
-// What functions of the runtime share: what each does around its own work, and what a card is.
+// The frame of every function of the runtime. A function of CUDA checks the process's health, does
+// its work, and leaves its error as the thread's last error; profilers see its name and times.
+// call() and ask() do all of that, so each function in this folder is one expression.
 
 #include <cuda_runtime_api.h>
 
@@ -11,10 +13,11 @@
 
 namespace nullgpu {
 
-/// Becomes the thread's last error, if it is one. @returns it.
+/// Makes an error the thread's last error, for cudaGetLastError(). @returns `error`
 cudaError_t remember(cudaError_t error);
 
-/// A call that needs a card in good health.
+/// Runs `body` as a call that needs usable cards: a sticky error is the answer instead. `name` is
+/// that of the function and must have static storage.
 template <typename Body>
 cudaError_t call(const char* name, Body&& body) {
   const CallScope scope(name);
@@ -22,7 +25,8 @@ cudaError_t call(const char* name, Body&& body) {
   return remember(error ? error : body());
 }
 
-/// A call that only tells what there is, also after a sticky error.
+/// Runs `body` as a call that only asks what there is, which CUDA answers even after a sticky
+/// error.
 template <typename Body>
 cudaError_t ask(const char* name, Body&& body) {
   const CallScope scope(name);
@@ -30,7 +34,7 @@ cudaError_t ask(const char* name, Body&& body) {
   return remember(error ? error : body());
 }
 
-/// An answer into the place that the caller names.
+/// Stores an answer where the caller wants it. @returns cudaErrorInvalidValue for null
 template <typename Value>
 cudaError_t give(Value* place, const std::type_identity_t<Value>& value) {
   if (!place) return cudaErrorInvalidValue;
@@ -38,12 +42,14 @@ cudaError_t give(Value* place, const std::type_identity_t<Value>& value) {
   return cudaSuccess;
 }
 
-/// Of one of the visible cards. The sizes are those of NVIDIA's cards of that compute capability.
+/// The properties of a visible card, by the process's number. Sizes are those of NVIDIA's GPUs of
+/// that compute capability.
 cudaDeviceProp propertiesOf(unsigned card);
 
 }  // namespace nullgpu
 
-/// Functions of the runtime that are one such call: its name, its parameters and its answer.
+/// Defines a function of the runtime as one call() or ask(): its name, its parameters, and its
+/// answer.
 #define NULLGPU_CALL(name, parameters, ...)                                      \
   cudaError_t name parameters {                                                  \
     return ::nullgpu::call(#name, [&]() -> cudaError_t { return __VA_ARGS__; }); \

@@ -1,4 +1,8 @@
-// Copies and sets, and the variables of a program's CUDA code, which are copied to and from.
+// Copies, sets, and the __device__ variables of a program (symbols). Three questions decide how a
+// copy behaves: on which side is a card, is the host's side page-locked or pageable, and does the
+// call block. CUDA's answers ("API synchronization behavior" in its runtime reference) are followed
+// exactly, because a program may rely on a wait that the reference promises, and break where it
+// promises none.
 
 #include <cstring>
 #include <map>
@@ -18,28 +22,35 @@
 namespace nullgpu {
 namespace {
 
-/// `height` rows of `width` bytes; a row begins `pitch` bytes behind the one before.
+/// A block of memory: `height` rows of `width` bytes. A row begins `pitch` bytes after the previous
+/// one.
 struct Rows {
   size_t width = 0, height = 1;
   size_t to_pitch = 0, from_pitch = 0;
 };
 
+/// The arguments of a copy.
 struct CopyCall {
   void* to = nullptr;
   const void* from = nullptr;
   Rows rows;
   cudaMemcpyKind kind = cudaMemcpyDefault;
   cudaStream_t stream = nullptr;
-  bool blocking = false;  // cudaMemcpy and not cudaMemcpyAsync
+  bool blocking = false;  // cudaMemcpy rather than cudaMemcpyAsync
 };
 
-constexpr size_t kStaged = size_t{64} << 10;  // more of pageable memory is not taken before the stream comes to it
+/// Bytes of pageable memory that a call copies aside; for more it waits until the stream has read
+/// them.
+constexpr size_t kStaged = size_t{64} << 10;
 
-/// Bytes from the first row's beginning to the last one's end.
+/// Bytes from the beginning of the first row to the end of the last.
 size_t span(const Rows& rows, size_t pitch) { return rows.height == 0 ? 0 : (rows.height - 1) * pitch + rows.width; }
+/// Bytes that are copied.
 size_t total(const Rows& rows) { return rows.width * rows.height; }
+/// Whether NULLGPU_DROP leaves out the content.
 bool isDropped(size_t bytes) { return configuration().drop && bytes > *configuration().drop; }
 
+/// The memory on one side of a copy: a card's, page-locked or pageable.
 struct Side {
   std::optional<unsigned> card;
   bool pinned = false;
@@ -47,19 +58,21 @@ struct Side {
   bool isPageable() const { return !card && !pinned; }
 };
 
+/// Looks `address` up. Host memory is page-locked only if all `bytes` are.
 Side sideOf(const void* address, size_t bytes) {
   if (const auto card = cardOf(address)) return {card, false};
   return {std::nullopt, hostRange(address, bytes).has_value()};
 }
 
-/// Whether all bytes of a card's side are in one allocation.
+/// Whether all bytes lie in one allocation, if this side is a card's.
 bool isWithin(const Side& side, const void* address, size_t bytes) {
   if (!side.card) return true;
   const Allocation around = allocationOf(address);
   return around.begin && static_cast<const char*>(address) + bytes <= around.begin + around.bytes;
 }
 
-/// What cards can reach counts as a card's memory, too.
+/// Whether the memory matches the kind that the caller names. Page-locked memory passes for a
+/// card's, which can reach it.
 bool fits(cudaMemcpyKind kind, const Side& to, const Side& from) {
   if (kind == cudaMemcpyDefault) return true;
   const auto is = [](const Side& side, bool host) { return host ? !side.card : side.card || side.pinned; };
@@ -68,9 +81,11 @@ bool fits(cudaMemcpyKind kind, const Side& to, const Side& from) {
   return (to_host || from_host || kind == cudaMemcpyDeviceToDevice) && is(to, to_host) && is(from, from_host);
 }
 
+/// A queued copy. It decides nothing about waiting; copy() below does.
 class Copy final : public Operation {
  public:
   Copy(const CopyCall& call, const Side& to, const Side& from) : call_(call), to_(to), from_(from) {
+    // Copies that involve no card are done as well, but nobody is told of them: see activity().
     activity_.work = !from.card               ? Work::HostToDevice
                      : !to.card               ? Work::DeviceToHost
                      : *to.card == *from.card ? Work::DeviceToDevice
@@ -81,6 +96,7 @@ class Copy final : public Operation {
   }
 
   std::unique_ptr<HostGuard> guard() const override {
+    // Only page-locked memory is guarded. Pageable memory is read before the call returns.
     if (to_.card && from_.pinned)
       return std::make_unique<HostGuard>(call_.from, span(call_.rows, call_.rows.from_pitch), HostGuard::Side::Read,
                                          *to_.card);
@@ -89,9 +105,10 @@ class Copy final : public Operation {
                                          *from_.card);
     return nullptr;
   }
+  /// Starts to guard the host's buffer. Called right before queueing.
   void watch() { guard_ = guard(); }
 
-  /// Takes the content of pageable memory.
+  /// Copies the content of pageable memory aside, so that the program may change it after the call.
   void stage() {
     const Rows& rows = call_.rows;
     staged_.resize(total(rows));
@@ -108,6 +125,7 @@ class Copy final : public Operation {
     const bool drop = isDropped(total(rows));
     auto* to = static_cast<char*>(call_.to);
     const auto* from = static_cast<const char*>(call_.from);
+    // Rows without gaps are one block.
     if (rows.width == rows.to_pitch && rows.width == rows.from_pitch) {
       move(to, from, total(rows), drop);
     } else {
@@ -121,6 +139,8 @@ class Copy final : public Operation {
 
  private:
   void move(char* to, const char* from, size_t bytes, bool drop) const {
+    // A dropped copy leaves a card's memory as it is; on the way to the host, zeros stand for the
+    // content.
     if (to_.card && drop) return;
     if (to_.card && from_.card) return copyBetweenCards(to, from, bytes);
     if (to_.card) {
@@ -141,17 +161,20 @@ class Copy final : public Operation {
   std::vector<char> staged_;
 };
 
-/// Content of pageable memory is taken before the call returns: a little is put aside, more is awaited.
+/// CUDA promises that pageable memory can be changed after the call. A small copy is put aside; for
+/// a large one the call waits until the stream has read it.
 cudaError_t copyFromPageable(const CopyCall& call, const std::shared_ptr<Copy>& operation) {
   if (total(call.rows) > kStaged) return finish(queue(call.stream, operation));
+  // A blocking copy is ordered behind the stream, so the content is taken only after it.
   if (call.blocking)
     if (const cudaError_t error = synchronize(call.stream)) return error;
   operation->stage();
   return enqueue(call.stream, operation);
 }
 
-/// Waits for as much as CUDA says that a copy of this kind waits for.
-/// @returns cudaErrorInvalidValue where the kind or the bytes are not those of the memory.
+/// Checks a copy, queues it, and waits as long as CUDA says for this kind of copy.
+/// @returns cudaErrorInvalidValue if the kind does not match the memory or the bytes exceed an
+/// allocation, cudaErrorInvalidPitchValue if rows overlap
 cudaError_t copy(const CopyCall& call) {
   const Rows& rows = call.rows;
   if (total(rows) == 0) return cudaSuccess;
@@ -161,18 +184,24 @@ cudaError_t copy(const CopyCall& call) {
   const Side to = sideOf(call.to, to_span), from = sideOf(call.from, from_span);
   if (!fits(call.kind, to, from)) return cudaErrorInvalidValue;
   if (!isWithin(to, call.to, to_span) || !isWithin(from, call.from, from_span)) return cudaErrorInvalidValue;
+  // A call that may wait is forbidden during captures, whatever it would really do.
   if (call.blocking)
     if (const cudaError_t error = refuseUnsafeCall()) return error;
   const auto operation = std::make_shared<Copy>(call, to, from);
+  // A captured copy reads its source anew at each launch, so nothing is put aside or guarded now.
   if (isCaptured(call.stream)) return enqueue(call.stream, operation);
   if (to.card && from.card) return enqueue(call.stream, operation);
   if (to.card && from.isPageable()) return copyFromPageable(call, operation);
   operation->watch();
   const Ticket ticket = queue(call.stream, operation);
+  // The host waits for blocking copies, for copies to pageable memory, and for copies from host to
+  // host. A copy between cards has returned above: CUDA lets the host wait for none of these.
   const bool waits = call.blocking || to.isPageable() || !from.card == !to.card;
   return waits ? finish(ticket) : ticket.error;
 }
 
+/// Sets memory of a card or page-locked memory. Only a blocking set of the host's memory waits, as
+/// in CUDA.
 cudaError_t set(void* to, int value, size_t bytes, cudaStream_t stream, bool blocking) {
   if (bytes == 0) return cudaSuccess;
   if (!to) return cudaErrorInvalidValue;
@@ -192,23 +221,29 @@ cudaError_t set(void* to, int value, size_t bytes, cudaStream_t stream, bool blo
   return blocking && side.pinned ? finish(ticket) : ticket.error;
 }
 
+/// A copy of one row.
 Rows row(size_t bytes) { return {bytes, 1, bytes, bytes}; }
 
+/// A __device__ or __constant__ variable of the program.
 struct Symbol {
   size_t bytes = 0;
-  std::map<unsigned, void*> places;  // by card
+  /// Its memory on each card that has used it.
+  std::map<unsigned, void*> places;
 };
 
+/// The program's code registers variables before main(), from several libraries perhaps.
 std::mutex symbols_mutex;
 
+/// Symbols by the address of the host's shadow of the variable.
 std::unordered_map<const void*, Symbol>& symbols() {
   static auto* all = new std::unordered_map<const void*, Symbol>;
   return *all;
 }
 
-/// Where such a variable lies on the current card, `offset` bytes into it. Its memory is taken when it is asked for
-/// first.
-/// @returns cudaErrorInvalidSymbol for what was never registered, cudaErrorInvalidValue where `bytes` reach beyond it.
+/// The address of a variable on the current card, `offset` bytes into it. Its memory is allocated
+/// at the first use.
+/// @returns cudaErrorInvalidSymbol if it was never registered, cudaErrorInvalidValue if `bytes`
+/// reach beyond it
 cudaError_t addressOfSymbol(const void* symbol, size_t offset, size_t bytes, void** address) {
   const std::lock_guard lock(symbols_mutex);
   const auto found = symbols().find(symbol);
@@ -217,6 +252,8 @@ cudaError_t addressOfSymbol(const void* symbol, size_t offset, size_t bytes, voi
   if (offset > known.bytes || bytes > known.bytes - offset) return cudaErrorInvalidValue;
   void*& place = known.places[currentCard()];
   if (!place)
+    // Variables of a program's code are no allocations of the program, so faults on demand leave
+    // them alone.
     if (const cudaError_t error = allocateQuietly(currentCard(), known.bytes, &place)) return error;
   *address = static_cast<char*>(place) + offset;
   return cudaSuccess;
@@ -233,7 +270,7 @@ NULLGPU_CALL(cudaMemcpy, (void* to, const void* from, size_t bytes, cudaMemcpyKi
              copy({to, from, row(bytes), kind, nullptr, true}))
 NULLGPU_CALL(cudaMemcpyAsync, (void* to, const void* from, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream),
              copy({to, from, row(bytes), kind, stream, false}))
-/// CUDA's word for the sides of a copy between cards says nothing that the addresses do not.
+/// The numbers of the cards are ignored: the addresses already say on which card the memory is.
 NULLGPU_CALL(cudaMemcpyPeerAsync, (void* to, int, const void* from, int, size_t bytes, cudaStream_t stream),
              copy({to, from, row(bytes), cudaMemcpyDefault, stream, false}))
 NULLGPU_CALL(cudaMemcpy2D,
@@ -259,6 +296,7 @@ NULLGPU_CALL(cudaMemsetAsync, (void* to, int value, size_t bytes, cudaStream_t s
 NULLGPU_CALL(cudaGetSymbolAddress, (void** address, const void* symbol),
              address ? addressOfSymbol(symbol, 0, 0, address) : cudaErrorInvalidValue)
 
+/// Called by code that nvcc generates, when a library with CUDA code is loaded.
 void __cudaRegisterVar(void**, char* variable, char*, const char*, int, size_t bytes, int, int) {
   const std::lock_guard lock(symbols_mutex);
   symbols()[variable].bytes = bytes;

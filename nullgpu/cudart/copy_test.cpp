@@ -86,13 +86,13 @@ TEST_CASE("what is no copy is refused") {
           std::vector<char> host(5000);
           const auto refused = [&](cudaError_t error) { std::fprintf(out, "%d ", int(error)); };
           refused(cudaMemcpy(card, host.data(), 101, cudaMemcpyHostToDevice));           // beyond the allocation
-          refused(cudaMemcpy(host.data(), host.data() + 1, 8, cudaMemcpyHostToDevice));  // no card
-          refused(cudaMemcpy(card, card + 50, 8, cudaMemcpyHostToDevice));               // no host
+          refused(cudaMemcpy(host.data(), host.data() + 1, 8, cudaMemcpyHostToDevice));  // no memory of a card
+          refused(cudaMemcpy(card, card + 50, 8, cudaMemcpyHostToDevice));               // no memory of the host
           refused(cudaMemcpy(nullptr, card, 8, cudaMemcpyDeviceToHost));
-          refused(
-              cudaMemcpy2D(card, 4, host.data(), 8, 8, 2, cudaMemcpyHostToDevice));  // rows longer than their distance
+          // Rows are longer than their pitch.
+          refused(cudaMemcpy2D(card, 4, host.data(), 8, 8, 2, cudaMemcpyHostToDevice));
           refused(cudaMemset(host.data(), 0, 8));
-          refused(cudaMemcpy(nullptr, nullptr, 0, cudaMemcpyHostToDevice));  // nothing at all is fine
+          refused(cudaMemcpy(nullptr, nullptr, 0, cudaMemcpyHostToDevice));  // a copy of nothing succeeds
         })) == "1 1 1 1 12 1 0 ");
 }
 

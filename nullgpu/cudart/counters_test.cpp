@@ -10,7 +10,7 @@ using namespace nullgpu::testing;
 
 namespace {
 
-/// As a program finds it that is not linked with the libraries.
+/// Finds the function as a program does that is not linked with the libraries.
 nullgpu_counts counted() {
   nullgpu_counts counters{};
   counters.size = sizeof counters;
@@ -19,7 +19,7 @@ nullgpu_counts counted() {
   return counters;
 }
 
-/// How often `body` makes the host wait.
+/// The number of calls in `body` in which the host waits.
 std::string waits(const std::function<void(cudaStream_t)>& body) {
   return said(inChild({}, [&](std::FILE* out) {
     const cudaStream_t stream = newStream();
@@ -71,7 +71,7 @@ TEST_CASE("a launch of a graph counts what the graph holds") {
 }
 
 TEST_CASE("every call in which the host waits is counted, and no other") {
-  constexpr size_t kLarge = size_t{1} << 20;  // more than is put aside
+  constexpr size_t kLarge = size_t{1} << 20;  // more than a call copies aside
   CHECK(waits([](cudaStream_t stream) { OK(cudaStreamSynchronize(stream)); }) == "1");
   CHECK(waits([](cudaStream_t) { OK(cudaDeviceSynchronize()); }) == "1");
   CHECK(waits([](cudaStream_t) { OK(cudaFree(cardMemory(100))); }) == "1");

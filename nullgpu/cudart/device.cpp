@@ -1,4 +1,6 @@
-// Cards: how many there are, what they are, which one a thread uses; and the way to their driver.
+// Cards: their number, their properties, and the one that a thread uses; also peer access, and the
+// entry points of the driver. Properties follow the configured compute capability, because torch
+// and Triton choose kernels and tile sizes by them.
 
 #include <dlfcn.h>
 
@@ -20,13 +22,17 @@
 namespace nullgpu {
 namespace {
 
-/// What differs among generations.
+/// The sizes in which generations of GPUs differ.
 struct Generation {
-  unsigned capability;  // from this one on
+  unsigned capability;  // the first capability that this entry is for
   int processors, threads, blocks;
-  int shared_kib, shared_optin_kib;  // of a processor; of a block
+  // Shared memory of a multiprocessor, and the most that one block may ask for; KiB.
+  int shared_kib, shared_optin_kib;
   int l2_mib, bus_bits;
 };
+/// Sources: NVIDIA's table "Technical Specifications per Compute Capability" (CUDA C++ Programming
+/// Guide) and the data sheets of one GPU of each generation: V100, T4, A100, A40, L40S, H100, B200,
+/// RTX PRO 6000.
 constexpr Generation kGenerations[] = {
     {0, 80, 2048, 32, 96, 96, 6, 4096},        {75, 40, 1024, 16, 64, 64, 4, 256},
     {80, 108, 2048, 32, 164, 163, 40, 5120},   {86, 84, 1536, 16, 100, 99, 6, 384},
@@ -34,11 +40,13 @@ constexpr Generation kGenerations[] = {
     {100, 148, 2048, 32, 228, 227, 126, 8192}, {120, 188, 1536, 24, 100, 99, 128, 512},
 };
 
+/// The entry for the configured capability; capabilities in between use the next lower one.
 const Generation& generation() {
   const auto* after = std::ranges::upper_bound(kGenerations, configuration().capability, {}, &Generation::capability);
   return *std::prev(after);
 }
 
+/// Limits that are equal for all generations.
 void setLimits(cudaDeviceProp& properties) {
   properties.warpSize = 32;
   properties.maxThreadsPerBlock = 1024;
@@ -53,6 +61,7 @@ void setLimits(cudaDeviceProp& properties) {
   properties.texturePitchAlignment = 32;
 }
 
+/// Features that torch asks for and that the null GPU has.
 void setFeatures(cudaDeviceProp& properties) {
   properties.canMapHostMemory = properties.concurrentKernels = properties.unifiedAddressing = 1;
   properties.streamPrioritiesSupported = properties.globalL1CacheSupported = properties.localL1CacheSupported = 1;
@@ -64,7 +73,8 @@ void setFeatures(cudaDeviceProp& properties) {
   properties.deviceNumaId = properties.hostNumaId = -1;
 }
 
-/// What the null GPU has nothing of is 0, as CUDA says of a feature that is not there.
+/// The value of an attribute. Unknown attributes are 0, which CUDA uses for a feature that is
+/// missing.
 int attributeOf(const cudaDeviceProp& p, cudaDeviceAttr attribute) {
   const struct {
     cudaDeviceAttr attribute;
@@ -127,12 +137,14 @@ int attributeOf(const cudaDeviceProp& p, cudaDeviceAttr attribute) {
   return 0;
 }
 
-/// Peer access of the process: pairs of cards, the first of which may use the memory of the second.
+/// Peer access within the process: the first card may use the memory of the second. Recorded only
+/// to answer a repeated request with the right error; copies between cards always work.
 auto& peers = *new std::set<std::pair<int, int>>;
 std::mutex peers_mutex;
 
-/// A function that has changed keeps its old name for the old meaning; a program that is built today means the
-/// youngest.
+/// A function of the driver by its base name. If CUDA has changed a function, the plain name stands
+/// for the oldest version and "_v2" and so on for later ones; a program built today means the
+/// newest.
 void* driverFunction(const std::string& name) {
   static void* const driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
   if (!driver) return nullptr;
@@ -149,7 +161,7 @@ cudaDeviceProp propertiesOf(unsigned card) {
   const Generation& own = generation();
   std::snprintf(properties.name, sizeof properties.name, "%s", cardName().c_str());
   std::ranges::copy(kUuidMark, properties.uuid.bytes);
-  properties.uuid.bytes[sizeof properties.uuid.bytes - 1] = char(number + 1);  // cardUuid() writes these bytes
+  properties.uuid.bytes[sizeof properties.uuid.bytes - 1] = char(number + 1);  // the same bytes as in cardUuid()
   properties.pciBusID = int(busNumber(number));
   setLimits(properties);
   setFeatures(properties);
@@ -173,6 +185,7 @@ using namespace nullgpu;
 extern "C" {
 
 cudaError_t cudaGetDeviceCount(int* count) {
+  // Callers read the count even after an error.
   if (count) *count = 0;
   return ask("cudaGetDeviceCount", [&] { return give(count, int(visibleCards().size())); });
 }
@@ -219,7 +232,8 @@ cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned flags) {
 cudaError_t cudaDriverGetVersion(int* version) { return remember(give(version, CUDART_VERSION)); }
 cudaError_t cudaRuntimeGetVersion(int* version) { return remember(give(version, CUDART_VERSION)); }
 
-/// The driver's functions, by their names.
+/// Gives functions of the driver by name, which is how torch looks them up. The requested version
+/// is ignored.
 cudaError_t cudaGetDriverEntryPointByVersion(const char* symbol, void** function, unsigned, unsigned long long,
                                              cudaDriverEntryPointQueryResult* result) {
   return ask("cudaGetDriverEntryPointByVersion", [&] {
@@ -230,7 +244,7 @@ cudaError_t cudaGetDriverEntryPointByVersion(const char* symbol, void** function
   });
 }
 
-/// Who profiles listens already, or does not.
+/// Whoever profiles listens already (activity.h), so there is nothing to start or stop.
 NULLGPU_CALL(cudaProfilerStart, (), cudaSuccess)
 NULLGPU_CALL(cudaProfilerStop, (), cudaSuccess)
 

@@ -7,7 +7,7 @@ using namespace nullgpu::testing;
 
 namespace {
 
-/// The buses of the cards that are visible.
+/// The bus addresses of the visible cards.
 std::string buses(const std::string& visible) {
   return said(inChild({{"NULLGPU_CARDS", "3"}, {"CUDA_VISIBLE_DEVICES", visible}}, [](std::FILE* out) {
     int count = -1;

@@ -1,4 +1,5 @@
-// Errors that a call here may answer, in CUDA's own words.
+// Names and texts of errors, in CUDA's own words because programs and studies match them, and the
+// thread's last error. Only errors that some call here can return are in the table.
 
 #include <algorithm>
 #include <iterator>
@@ -8,6 +9,7 @@
 namespace nullgpu {
 namespace {
 
+/// An error with its name and its text.
 struct ErrorText {
   cudaError_t error;
   const char* name;
@@ -54,14 +56,16 @@ constexpr ErrorText kErrors[] = {
 };
 #undef NULLGPU_ERROR
 
+/// The error of the thread's latest failed call; reading it clears it.
 thread_local cudaError_t last_error = cudaSuccess;
 
+/// The entry of an error; null if it is not in the table.
 const ErrorText* textOf(cudaError_t error) {
   const auto* found = std::ranges::find(kErrors, error, &ErrorText::error);
   return found == std::end(kErrors) ? nullptr : found;
 }
 
-/// What stuck is the answer for good.
+/// A sticky error cannot be cleared, so it hides the thread's own.
 cudaError_t lastError() {
   const cudaError_t stuck = stuckError();
   return stuck ? stuck : last_error;
@@ -78,6 +82,7 @@ cudaError_t remember(cudaError_t error) {
 
 extern "C" {
 
+/// Returns the thread's last error and clears it, unless an error has stuck.
 cudaError_t cudaGetLastError() {
   const cudaError_t error = nullgpu::lastError();
   nullgpu::last_error = cudaSuccess;

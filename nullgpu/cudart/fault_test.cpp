@@ -8,7 +8,7 @@ using namespace nullgpu::testing;
 
 namespace {
 
-/// What allocations of `bytes` answer.
+/// The results of allocations of `bytes`.
 std::string allocations(const std::string& faults, size_t bytes, int count) {
   return said(inChild({{"NULLGPU_FAULTS", faults}}, [&](std::FILE* out) {
     for (int each = 0; each < count; ++each) {

@@ -1,4 +1,7 @@
-// Captures and graphs.
+// CUDA graphs: what a capture has recorded (core/capture.h) becomes an executable, and a launch of
+// it is one operation in a stream that executes the graph's operations. Their order is drawn from
+// the seed among those that the dependencies allow, so a missing dependency shows as it does
+// between streams. Nodes cannot be added by hand or updated: torch only captures.
 
 #include <algorithm>
 #include <atomic>
@@ -21,18 +24,22 @@
 namespace nullgpu {
 namespace {
 
+/// Stores an answer if the caller wants it.
 template <typename Value>
 void put(Value* place, std::type_identity_t<Value> value) {
   if (place) *place = value;
 }
 
-/// Of the capture that a stream takes part in, what the caller names a place for; the dependencies stay valid until the
-/// stream's next call.
+/// Tells about the capture that a stream takes part in, whatever the caller has named a place for.
+/// @param dependencies nodes that the next operation would follow; valid until the stream's next
+/// call
 cudaError_t captureInfo(cudaStream_t handle, cudaStreamCaptureStatus* status, unsigned long long* id = nullptr,
                         cudaGraph_t* graph = nullptr, const cudaGraphNode_t** dependencies = nullptr,
                         const cudaGraphEdgeData** edges = nullptr, size_t* count = nullptr) {
   const std::lock_guard lock(queues().mutex);
   const auto stream = queues().find(handle);
+  // The handle is made when the program first asks for the graph. Querying the legacy default
+  // stream while a blocking stream captures is an error in CUDA.
   const bool implicit = stream && implicitlyOrdered(*stream);
   Capture* const capture = stream && !implicit ? stream->capture.get() : nullptr;
   if (capture && !capture->handle) capture->handle = graphs.add(capture->graph);
@@ -47,17 +54,24 @@ cudaError_t captureInfo(cudaStream_t handle, cudaStreamCaptureStatus* status, un
   return !stream ? cudaErrorInvalidResourceHandle : implicit ? cudaErrorStreamCaptureImplicit : cudaSuccess;
 }
 
+/// An instantiated graph. Its launches follow each other in the order of their numbers.
 struct Executable {
   std::shared_ptr<const Graph> graph;
+  /// Number of kernels, which count against the faults on demand at each launch.
   uint64_t kernels = 0;
+  /// Launches queued and launches done. The next one to run has the number `finished`.
   std::atomic<uint64_t> launched{0}, finished{0};
 };
 
-/// A launch. Those of one graph follow each other, whatever their streams are.
+/// A launch of a graph. Launches of one graph never overlap, even in different streams, since they
+/// share the operations' state.
 class GraphLaunch final : public Operation {
  public:
   GraphLaunch(std::shared_ptr<Executable> executable, uint64_t number)
+      // Each launch draws another order, which is the same in every run with this seed.
       : executable_(std::move(executable)), number_(number), random_(configuration().seed + number) {
+    // All buffers are guarded from the call on, although operations deep in the graph read them
+    // late.
     for (const auto& node : executable_->graph->nodes) {
       if (node->after.empty()) ready_.push_back(missing_.size());
       missing_.push_back(node->after.size());
@@ -68,6 +82,7 @@ class GraphLaunch final : public Operation {
 
   bool advance() override {
     if (executable_->finished != number_) return false;
+    // Count failures in a row: once all ready operations may have been tried, give the thread back.
     for (size_t held = 0; held < ready_.size();) held = tryOne() ? 0 : held + 1;
     if (!ready_.empty()) return false;
     ++executable_->finished;
@@ -75,6 +90,7 @@ class GraphLaunch final : public Operation {
   }
 
  private:
+  /// Tries one ready operation, drawn at random. @returns whether it is done
   bool tryOne() {
     const size_t position = random_() % ready_.size(), index = ready_[position];
     const Node& node = *executable_->graph->nodes[index];
@@ -83,6 +99,7 @@ class GraphLaunch final : public Operation {
     if (!perform(*node.operation, place, begins_[index])) return false;
     guards_[index].reset();
     ready_.erase(ready_.begin() + ptrdiff_t(position));
+    // Successors whose last dependency this was become ready.
     for (const size_t next : node.before)
       if (--missing_[next] == 0) ready_.push_back(next);
     return true;
@@ -91,7 +108,9 @@ class GraphLaunch final : public Operation {
   std::shared_ptr<Executable> executable_;
   uint64_t number_;
   std::mt19937_64 random_;
-  std::vector<size_t> missing_;  // by node: dependencies that are not done
+  /// For each node, the number of its dependencies that are not done.
+  std::vector<size_t> missing_;
+  /// Nodes that can be tried.
   std::vector<size_t> ready_;
   std::vector<std::unique_ptr<HostGuard>> guards_;
   std::vector<uint64_t> begins_;
@@ -104,7 +123,8 @@ bool isKernel(const Node& node) {
   return activity && activity->work == Work::Kernel;
 }
 
-/// As CUDA gives nodes: `count` is the room in `nodes` and becomes the number of nodes.
+/// Copies nodes out as CUDA does: `count` is the room in `nodes` and becomes the number of nodes.
+/// Room that is left over is filled with null.
 cudaError_t copyOut(const std::vector<Node*>& from, cudaGraphNode_t* nodes, size_t* count) {
   if (!count) return cudaErrorInvalidValue;
   for (size_t each = 0; nodes && each < *count; ++each)
@@ -113,6 +133,7 @@ cudaError_t copyOut(const std::vector<Node*>& from, cudaGraphNode_t* nodes, size
   return cudaSuccess;
 }
 
+/// A label for the drawing of a graph.
 std::string nameOf(const Node& node) {
   static constexpr const char* kNames[] = {"kernel",      "copy to the card",   "copy from the card",
                                            "copy within", "copy between cards", "set"};
@@ -127,6 +148,7 @@ cudaError_t destroy(Handles<Handle, Object>& all, Handle handle) {
   return all.remove(handle) ? cudaSuccess : cudaErrorInvalidValue;
 }
 
+/// Makes an executable. It shares the graph, which may be destroyed meanwhile.
 cudaError_t instantiate(cudaGraph_t handle, cudaGraphExec_t* executable) {
   const std::lock_guard lock(queues().mutex);
   const auto graph = graphs.find(handle);
@@ -138,7 +160,8 @@ cudaError_t instantiate(cudaGraph_t handle, cudaGraphExec_t* executable) {
   return cudaSuccess;
 }
 
-/// Queues all of a graph's operations anew, in an order that its dependencies allow.
+/// Queues a launch: all of the graph's operations anew, in an order that its dependencies allow.
+/// @returns cudaErrorNotSupported within a capture
 cudaError_t launchGraph(cudaGraphExec_t handle, cudaStream_t stream) {
   std::shared_ptr<Executable> executable;
   {
@@ -146,7 +169,9 @@ cudaError_t launchGraph(cudaGraphExec_t handle, cudaStream_t stream) {
     executable = executables.find(handle);
   }
   if (!executable) return cudaErrorInvalidValue;
-  if (isCaptured(stream)) return cudaErrorNotSupported;  // a graph within a graph
+  if (isCaptured(stream)) return cudaErrorNotSupported;  // a graph within a graph is not implemented
+  // The number is taken only if the launch is queued; otherwise a later launch would wait for it
+  // for ever.
   if (const cudaError_t error = countLaunches(executable->kernels)) return error;
   auto operation = std::make_shared<GraphLaunch>(executable, executable->launched.load());
   const cudaError_t error = enqueue(stream, std::move(operation));
@@ -163,6 +188,7 @@ cudaError_t nodesOf(cudaGraph_t handle, cudaGraphNode_t* nodes, size_t* count) {
   return copyOut(all, nodes, count);
 }
 
+/// The nodes that `node` depends on. Edges have no data here.
 cudaError_t dependenciesOf(cudaGraphNode_t node, cudaGraphNode_t* nodes, cudaGraphEdgeData* edges, size_t* count) {
   if (edges) std::fill_n(edges, count ? *count : 0, cudaGraphEdgeData{});
   if (!node) return cudaErrorInvalidValue;
@@ -170,7 +196,7 @@ cudaError_t dependenciesOf(cudaGraphNode_t node, cudaGraphNode_t* nodes, cudaGra
   return copyOut(reinterpret_cast<const Node*>(node)->after, nodes, count);
 }
 
-/// In the language of Graphviz.
+/// Writes the graph to a file in the language of Graphviz.
 cudaError_t drawGraph(cudaGraph_t handle, const char* file) {
   const std::lock_guard lock(queues().mutex);
   const auto graph = graphs.find(handle);

@@ -15,7 +15,7 @@ cudaGraphExec_t instantiated(cudaGraph_t graph) {
   return executable;
 }
 
-/// A note that can be written again and again.
+/// A note that can be written repeatedly.
 void note(cudaStream_t stream, std::vector<int>& order, int number) {
   struct Entry {
     std::vector<int>* order;
@@ -162,7 +162,7 @@ TEST_CASE("what a capture forbids is an error that makes it invalid") {
           const cudaStream_t other = newStream();
           OK(cudaEventRecord(event, stream));
           OK(cudaStreamWaitEvent(other, event, 0));
-          return launchKernel(other);  // and never joined
+          return launchKernel(other);  // the second stream is never joined
         }) == "0 904 0 0");
   CHECK(forbidden([](cudaStream_t) { return cudaStreamBeginCapture(nullptr, cudaStreamCaptureModeGlobal); }) ==
         "900 0 1 0");

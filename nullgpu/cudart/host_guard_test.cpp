@@ -10,7 +10,8 @@ namespace {
 
 constexpr size_t kRangeBytes = size_t{1} << 20;
 
-/// A copy of `bytes` from `host + offset` waits while `deed` is done to the buffer; then the stream goes on.
+/// Does `deed` to the buffer while a copy of `bytes` from `host + offset` waits; then lets the
+/// stream go on.
 Outcome whileCopyWaits(size_t offset, size_t bytes, const std::function<void(char* host)>& deed) {
   return inChild({}, [&](std::FILE* out) {
     const cudaStream_t stream = newStream();
@@ -21,13 +22,13 @@ Outcome whileCopyWaits(size_t offset, size_t bytes, const std::function<void(cha
     std::fflush(nullptr);
     gate.open();
     OK(cudaStreamSynchronize(stream));
-    std::memset(host, 1, kRangeBytes);  // from here on the buffer is the program's again
+    std::memset(host, 1, kRangeBytes);  // from here on the buffer belongs to the program again
     OK(cudaFreeHost(host));
     std::fprintf(out, "done");
   });
 }
 
-/// Frames of this program between two lines of a message.
+/// The frames of this program between two lines of a message.
 bool hasFrames(const std::string& errors, const std::string& after, const std::string& before) {
   const size_t begin = errors.find(after);
   const size_t end = before.empty() ? errors.size() : errors.find(before);

@@ -1,4 +1,7 @@
-// Kernels: what a program's CUDA code registers when it is loaded, and launches.
+// Launches of a program's kernels. nvcc generates host code that registers each kernel when its
+// library is loaded and launches it through the functions with two underscores below. The null GPU
+// keeps only the names, checks the shape of a launch against the card's limits, and launches
+// nothing.
 
 #include <algorithm>
 #include <mutex>
@@ -14,18 +17,21 @@ namespace {
 
 std::mutex kernels_mutex;
 
-/// Names by the host's function that stands for a kernel; they lie in the library that registers them.
+/// The mangled names of kernels, by the host function that stands for each. The names lie in the
+/// library that registers them.
 std::unordered_map<const void*, const char*>& kernels() {
   static auto* all = new std::unordered_map<const void*, const char*>;
   return *all;
 }
 
+/// The kernel's name; null for a function that was never registered.
 const char* nameOf(const void* function) {
   const std::lock_guard lock(kernels_mutex);
   const auto found = kernels().find(function);
   return found == kernels().end() ? nullptr : found->second;
 }
 
+/// The limits of a card. All cards are alike, so the first one's serve.
 const cudaDeviceProp& limits() {
   static const cudaDeviceProp properties = propertiesOf(0);
   return properties;
@@ -33,6 +39,7 @@ const cudaDeviceProp& limits() {
 
 uint64_t threadsOf(const dim3& block) { return uint64_t{block.x} * block.y * block.z; }
 
+/// Checks grid, block and dynamic shared memory, as a driver does at a launch.
 cudaError_t refuseShape(const dim3& grid, const dim3& block, size_t shared) {
   const auto within = [](const dim3& shape, const int(&most)[3]) {
     return shape.x >= 1 && shape.y >= 1 && shape.z >= 1 && shape.x <= unsigned(most[0]) &&
@@ -44,6 +51,7 @@ cudaError_t refuseShape(const dim3& grid, const dim3& block, size_t shared) {
   return shared > limits().sharedMemPerBlockOptin ? cudaErrorInvalidValue : cudaSuccess;
 }
 
+/// Launches a kernel after these checks.
 cudaError_t start(const void* function, const cudaLaunchConfig_t& shape) {
   const char* name = nameOf(function);
   if (!name) return cudaErrorInvalidDeviceFunction;
@@ -51,10 +59,12 @@ cudaError_t start(const void* function, const cudaLaunchConfig_t& shape) {
   return error ? error : launch(shape.stream, name);
 }
 
-/// What "<<<...>>>" says, on its way to the launch.
+/// The launches that "<<<...>>>" has begun: their shape is pushed, then popped by the kernel's host
+/// function. A stack, since an argument's expression may launch a kernel itself.
 thread_local std::vector<cudaLaunchConfig_t> shapes;
 
-/// By threads and blocks alone: registers and shared memory of kernels are not known.
+/// Blocks per multiprocessor by threads, blocks and dynamic shared memory. Registers and static
+/// shared memory of the kernels are unknown, so the result is an upper bound.
 cudaError_t occupancy(int* blocks, const void* function, int block_size, size_t shared) {
   if (!blocks || block_size <= 0) return cudaErrorInvalidValue;
   if (!nameOf(function)) return cudaErrorInvalidDeviceFunction;
@@ -67,6 +77,7 @@ cudaError_t occupancy(int* blocks, const void* function, int block_size, size_t 
   return cudaSuccess;
 }
 
+/// Plausible attributes for any kernel, since nothing is known of kernels but their names.
 cudaFuncAttributes attributes() {
   cudaFuncAttributes result = {};
   result.maxThreadsPerBlock = limits().maxThreadsPerBlock;
@@ -84,6 +95,7 @@ using namespace nullgpu;
 
 extern "C" {
 
+// Nothing is read from the program's binary code: kernels arrive by name.
 void** __cudaRegisterFatBinary(void*) {
   static void* handle = nullptr;
   return &handle;
@@ -92,12 +104,16 @@ void __cudaRegisterFatBinaryEnd(void**) {}
 void __cudaUnregisterFatBinary(void**) {}
 char __cudaInitModule(void**) { return 1; }
 
+/// Called by nvcc's code for each kernel of a library: `function` is the host function that stands
+/// for it.
 void __cudaRegisterFunction(void**, const char* function, char*, const char* name, int, uint3*, uint3*, dim3*, dim3*,
                             int*) {
   const std::lock_guard lock(kernels_mutex);
   kernels()[function] = name;
 }
 
+/// "<<<grid, block, shared, stream>>>" becomes this call, and the kernel's host function then pops
+/// it and launches.
 unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared, cudaStream_t stream) {
   shapes.push_back({grid, block, shared, stream, nullptr, 0});
   return 0;
@@ -121,7 +137,7 @@ NULLGPU_CALL(cudaLaunchCooperativeKernel,
              start(function, {grid, block, shared, stream, nullptr, 0}))
 NULLGPU_CALL(cudaLaunchKernelExC, (const cudaLaunchConfig_t* config, const void* function, void**),
              config ? start(function, *config) : cudaErrorInvalidValue)
-/// A kernel's handle is the host's function that stands for it.
+/// The handle of a kernel is the address of its host function.
 cudaError_t __cudaGetKernel(cudaKernel_t* kernel, const void* function) {
   *kernel = reinterpret_cast<cudaKernel_t>(const_cast<void*>(function));
   return cudaSuccess;

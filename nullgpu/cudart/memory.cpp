@@ -1,4 +1,6 @@
-// Memory of the cards, their pools, and memory of the host.
+// Memory of the cards and of the host, and memory pools. Calls that CUDA documents as synchronising
+// wait here too, since a program that is correct only because of such a wait must stay correct, and
+// one that is slow because of it must be slow.
 
 #include "nullgpu/core/memory.h"
 
@@ -18,16 +20,18 @@
 namespace nullgpu {
 namespace {
 
+/// cudaMalloc. If memory is short it waits for the card, whose queued frees may return some.
 cudaError_t take(void** address, size_t bytes) {
   if (!address) return cudaErrorInvalidValue;
   return safely([&] { return allocate(currentCard(), bytes, address, [] { synchronizeCard(currentCard()); }); });
 }
 
+/// cudaMallocHost and cudaHostAlloc.
 cudaError_t takeHost(void** address, size_t bytes) {
   return address ? safely([&] { return allocateHost(bytes, address); }) : cudaErrorInvalidValue;
 }
 
-/// Waits for all that its card does, as CUDA's does.
+/// cudaFree. It waits for all work of the card, as CUDA's does.
 cudaError_t giveBack(void* address) {
   if (!address) return cudaSuccess;
   if (const cudaError_t error = refuseUnsafeCall()) return error;
@@ -37,6 +41,7 @@ cudaError_t giveBack(void* address) {
   return error ? error : deallocate(address);
 }
 
+/// The kind of memory at `address`. Page-locked memory has one address for host and cards.
 cudaPointerAttributes attributesOf(const void* address) {
   cudaPointerAttributes result = {};
   auto* same = const_cast<void*>(address);
@@ -56,19 +61,21 @@ cudaPointerAttributes attributesOf(const void* address) {
   return result;
 }
 
-/// What is wished of a pool. Each card has its own one, and no other can be made. What is given back goes to the card
-/// at once, so a pool never holds anything in reserve.
+/// The attributes that a program has set for a pool. Each card has one pool and no other can be
+/// made. Freed memory returns to the card at once, so a pool never holds a reserve and its
+/// attributes have no effect.
 using Pool = std::map<cudaMemPoolAttr, uint64_t>;
 std::mutex pools_mutex;
 std::array<Pool, kMostCards> pools;
 
+/// The pool of a handle; null if it is none.
 Pool* poolOf(cudaMemPool_t handle) {
   for (size_t card = 0; card < visibleCards().size(); ++card)
     if (reinterpret_cast<cudaMemPool_t>(&pools[card]) == handle) return &pools[card];
   return nullptr;
 }
 
-/// The kinds of reuse are int, sizes 64 bits.
+/// Whether the attribute is an int; all others are 64 bits wide.
 bool isFlag(cudaMemPoolAttr attribute) {
   return attribute == cudaMemPoolReuseFollowEventDependencies || attribute == cudaMemPoolReuseAllowOpportunistic ||
          attribute == cudaMemPoolReuseAllowInternalDependencies;
@@ -76,7 +83,8 @@ bool isFlag(cudaMemPoolAttr attribute) {
 
 size_t sizeOf(cudaMemPoolAttr attribute) { return isFlag(attribute) ? sizeof(int) : sizeof(uint64_t); }
 
-/// Sets what is wished of a pool, or tells it.
+/// Sets an attribute of a pool, or reads it into `value`. Flags are on at first, sizes 0, as in
+/// CUDA.
 cudaError_t exchangeWish(cudaMemPool_t handle, cudaMemPoolAttr attribute, void* value, bool sets) {
   const std::lock_guard lock(pools_mutex);
   Pool* pool = poolOf(handle);
@@ -98,7 +106,7 @@ extern "C" {
 NULLGPU_CALL(cudaMalloc, (void** address, size_t bytes), take(address, bytes))
 NULLGPU_CALL(cudaFree, (void* address), giveBack(address))
 
-/// Within a capture CUDA makes it a node; the null GPU has no such nodes.
+/// cudaMallocAsync. In a capture CUDA makes it a node of the graph; the null GPU has no such nodes.
 cudaError_t cudaMallocAsync(void** address, size_t bytes, cudaStream_t stream) {
   return call("cudaMallocAsync", [&] {
     if (!address) return cudaErrorInvalidValue;
@@ -111,13 +119,13 @@ cudaError_t cudaFreeAsync(void* address, cudaStream_t stream) {
     if (!address) return cudaSuccess;
     if (isCaptured(stream)) return cudaErrorNotSupported;
     if (allocationOf(address).begin != address) return cudaErrorInvalidValue;
-    // The memory goes back when its stream comes to it.
+    // Queued work may still use the memory, so it goes back when the stream gets there.
     return enqueue(stream, std::make_shared<FunctionOperation>([address] { return deallocate(address), true; }));
   });
 }
 
-/// Null cards have no managed memory. bitsandbytes, which needs it for paged optimisers only, is not loaded without
-/// these names.
+/// Null cards have no managed memory. bitsandbytes needs it only for paged optimisers, but cannot
+/// be loaded without these names.
 NULLGPU_CALL(cudaMallocManaged, (void**, size_t, unsigned), cudaErrorNotSupported)
 NULLGPU_CALL(cudaMemPrefetchAsync, (const void*, size_t, cudaMemLocation, unsigned, cudaStream_t),
              cudaErrorNotSupported)
@@ -125,6 +133,7 @@ NULLGPU_CALL(cudaMemPrefetchAsync, (const void*, size_t, cudaMemLocation, unsign
 cudaError_t cudaMemGetInfo(size_t* left, size_t* total) {
   return call("cudaMemGetInfo", [&] {
     if (!left || !total) return cudaErrorInvalidValue;
+    // Counts all processes of the machine, as a real card does.
     const uint64_t used = machine().state(visibleCards()[currentCard()]).used;
     *total = configuration().memory;
     *left = used < *total ? *total - used : 0;
@@ -142,7 +151,7 @@ NULLGPU_CALL(cudaHostRegister, (void* address, size_t bytes, unsigned),
              safely([&] { return registerHost(address, bytes); }))
 NULLGPU_CALL(cudaHostUnregister, (void* address), safely([&] { return unregisterHost(address); }))
 
-// Memory and events of other processes: the null GPU has none to share.
+// Sharing memory and events with other processes is not implemented.
 NULLGPU_CALL(cudaIpcGetEventHandle, (cudaIpcEventHandle_t*, cudaEvent_t), cudaErrorNotSupported)
 NULLGPU_CALL(cudaIpcOpenEventHandle, (cudaEvent_t*, cudaIpcEventHandle_t), cudaErrorNotSupported)
 NULLGPU_CALL(cudaIpcGetMemHandle, (cudaIpcMemHandle_t*, void*), cudaErrorNotSupported)
@@ -157,7 +166,7 @@ NULLGPU_CALL(cudaMemPoolGetAttribute, (cudaMemPool_t pool, cudaMemPoolAttr attri
              exchangeWish(pool, attribute, value, false))
 NULLGPU_CALL(cudaMemPoolSetAttribute, (cudaMemPool_t pool, cudaMemPoolAttr attribute, void* value),
              exchangeWish(pool, attribute, value, true))
-/// Every card reaches every other's memory.
+/// Every card can use every other card's memory, so only the handle is checked.
 NULLGPU_CALL(cudaMemPoolSetAccess, (cudaMemPool_t pool, const cudaMemAccessDesc*, size_t), refuseStranger(pool))
 NULLGPU_CALL(cudaMemPoolTrimTo, (cudaMemPool_t pool, size_t), refuseStranger(pool))
 

@@ -24,7 +24,7 @@ TEST_CASE("a card has as much memory as it says, and more is an error that can b
           std::fprintf(out, "%zu %s %p ", left(), cudaGetErrorString(error), more);
           std::fprintf(out, "%s ", cudaGetErrorName(cudaGetLastError()));
           OK(cudaSetDevice(1));
-          cardMemory(1 << 20);  // another card has its own
+          cardMemory(1 << 20);  // another card has memory of its own
           OK(cudaSetDevice(0));
           OK(cudaFree(half));
           std::fprintf(out, "%zu %s", left(), cudaGetErrorName(cudaGetLastError()));

@@ -1,4 +1,7 @@
-// Streams, and events: points in streams that other streams and the host wait for.
+// Streams and events. An event is not an object that moves through a queue: recording it queues an
+// operation that reaches a fresh mark, and waiting for it queues one that holds its stream until
+// the mark is reached. Marks are never reused, so recording an event again leaves earlier waits
+// alone. During a capture the same calls add dependencies to the graph instead.
 
 #include "nullgpu/core/stream.h"
 
@@ -18,7 +21,8 @@
 namespace nullgpu {
 namespace {
 
-/// @param flags cudaStreamDefault or cudaStreamNonBlocking. @param priority is brought into its range.
+/// Makes a stream. @param flags cudaStreamDefault or cudaStreamNonBlocking @param priority clamped
+/// to the range
 cudaError_t createStream(unsigned flags, int priority, cudaStream_t* stream) {
   if (!stream || (flags & ~unsigned(cudaStreamNonBlocking))) return cudaErrorInvalidValue;
   const std::lock_guard lock(queues().mutex);
@@ -27,6 +31,7 @@ cudaError_t createStream(unsigned flags, int priority, cudaStream_t* stream) {
   return cudaSuccess;
 }
 
+/// Destroys a stream; its queued work is still done. The legacy default stream cannot be destroyed.
 cudaError_t destroyStream(cudaStream_t handle) {
   const std::lock_guard lock(queues().mutex);
   const auto stream = queues().find(handle);
@@ -44,6 +49,7 @@ cudaError_t priorityOf(cudaStream_t handle, int* priority) {
   return cudaSuccess;
 }
 
+/// cudaStreamQuery. A query that finds work lets the device do a step, so that a polling loop ends.
 cudaError_t query(cudaStream_t handle) {
   Queues& all = queues();
   const std::lock_guard lock(all.mutex);
@@ -55,7 +61,9 @@ cudaError_t query(cudaStream_t handle) {
   return cudaErrorNotReady;
 }
 
-/// Calls `function` in the stream's order, on another thread.
+/// Queues a function of the host. It runs on the device's thread, where calls of the runtime are
+/// refused (health.h). While it is queued, buffers that it may write are not compared
+/// (host_guard.h).
 cudaError_t callHost(cudaStream_t stream, std::function<void()> function) {
   auto step = [function = std::move(function), waits = hostFunctionWaits()] {
     setHostFunctionRuns(true);
@@ -66,18 +74,22 @@ cudaError_t callHost(cudaStream_t stream, std::function<void()> function) {
   return enqueue(stream, std::make_shared<FunctionOperation>(std::move(step)));
 }
 
-/// One recording of an event.
+/// A point in a stream that an event was recorded at.
 struct Mark {
   std::atomic<bool> reached{false};
+  /// The time at which it was reached; written before `reached`.
   uint64_t time = 0;
 };
 
+/// An event: its latest recording, in a stream or in a capture.
 struct Event {
   unsigned flags = 0, card = 0;
-  std::shared_ptr<Mark> mark;  // null: never recorded
+  std::shared_ptr<Mark> mark;  // null if never recorded outside a capture
+  /// If the latest recording was in a capture: that capture, and the nodes that a wait depends on.
   std::weak_ptr<Capture> capture;
   std::vector<Node*> tips;
-  bool captured = false;  // it was recorded last in a capture
+  /// The latest recording was in a capture. Only streams of the same capture may then wait for it.
+  bool captured = false;
 };
 
 Handles<cudaEvent_t, Event> events;
@@ -87,7 +99,7 @@ void reach(Mark& mark) {
   mark.reached = true;
 }
 
-/// A node of a graph: each launch records the event, as a call would.
+/// A node that records the event at each launch, for cudaEventRecordExternal.
 std::shared_ptr<Operation> reachInGraph(std::shared_ptr<Event> event) {
   return std::make_shared<FunctionOperation>([event = std::move(event)] {
     auto mark = std::make_shared<Mark>();
@@ -99,6 +111,8 @@ std::shared_ptr<Operation> reachInGraph(std::shared_ptr<Event> event) {
   });
 }
 
+/// A node that waits for the event as it is recorded when the launch gets there
+/// (cudaEventWaitExternal).
 std::shared_ptr<Operation> waitInGraph(std::shared_ptr<Event> event) {
   return std::make_shared<FunctionOperation>([event = std::move(event)] {
     const std::lock_guard lock(queues().mutex);
@@ -106,7 +120,7 @@ std::shared_ptr<Operation> waitInGraph(std::shared_ptr<Event> event) {
   });
 }
 
-/// Why the host may not ask for an event at this moment.
+/// The reason why the host may not ask about an event now, or cudaSuccess.
 cudaError_t refuseEvent(const Event& event) {
   if (event.captured) return cudaErrorCapturedEvent;
   return refuseUnsafe();
@@ -115,6 +129,7 @@ cudaError_t refuseEvent(const Event& event) {
 cudaError_t createEvent(unsigned flags, cudaEvent_t* event) {
   constexpr unsigned kKnown = cudaEventBlockingSync | cudaEventDisableTiming | cudaEventInterprocess;
   if (!event || (flags & ~kKnown)) return cudaErrorInvalidValue;
+  // CUDA requires that an event shared between processes has no timing.
   if ((flags & cudaEventInterprocess) && !(flags & cudaEventDisableTiming)) return cudaErrorInvalidValue;
   auto made = std::make_shared<Event>();
   made->flags = flags;
@@ -129,7 +144,9 @@ cudaError_t destroyEvent(cudaEvent_t event) {
   return events.remove(event) ? cudaSuccess : cudaErrorInvalidResourceHandle;
 }
 
-/// The event is the point behind all that the stream holds at this moment.
+/// Records the event: it stands for everything that the stream holds at this moment. In a capture
+/// it only notes the stream's last nodes.
+/// @returns cudaErrorInvalidResourceHandle if event and stream are on different cards
 cudaError_t recordEvent(cudaEvent_t handle, cudaStream_t stream_handle, unsigned flags) {
   Queues& all = queues();
   const std::lock_guard lock(all.mutex);
@@ -154,7 +171,8 @@ cudaError_t recordEvent(cudaEvent_t handle, cudaStream_t stream_handle, unsigned
   return cudaSuccess;
 }
 
-/// What is queued to the stream from here on comes after the event as it was recorded last.
+/// Makes later work of the stream wait for the event as it was recorded last. A captured event
+/// draws the stream into the capture; an event from outside cannot be waited for within one.
 cudaError_t waitForEvent(cudaStream_t stream_handle, cudaEvent_t handle, unsigned flags) {
   Queues& all = queues();
   const std::lock_guard lock(all.mutex);
@@ -163,7 +181,10 @@ cudaError_t waitForEvent(cudaStream_t stream_handle, cudaEvent_t handle, unsigne
   if (!event || !stream) return cudaErrorInvalidResourceHandle;
   if (stream->capture && (flags & cudaEventWaitExternal)) return capture(*stream, waitInGraph(event));
   if (event->captured) return joinCapture(stream, event->capture.lock(), event->tips);
+  // Within a capture, only events of the same capture can be waited for.
   if (stream->capture) return invalidate(*stream->capture, cudaErrorStreamCaptureIsolation);
+  // The recording is over, so there is nothing to wait for. CUDA treats an event that was never
+  // recorded alike.
   if (!event->mark || event->mark->reached) return cudaSuccess;
   if (const cudaError_t error = refuseImplicit(*stream)) return error;
   all.push(stream, std::make_shared<FunctionOperation>([mark = event->mark] { return mark->reached.load(); }));
@@ -186,11 +207,13 @@ cudaError_t synchronizeEvent(cudaEvent_t handle) {
   const auto event = events.find(handle);
   if (!event) return cudaErrorInvalidResourceHandle;
   if (const cudaError_t error = refuseEvent(*event)) return error;
+  // Keep this mark: another thread may record the event again while we wait.
   const auto mark = event->mark;
   return queues().wait(lock, [&] { return !mark || mark->reached; });
 }
 
-/// Milliseconds between the moments at which the cards reached both.
+/// Milliseconds between the moments at which the card reached both events. These are times of the
+/// host's clock and say nothing about a real GPU.
 cudaError_t elapsed(float* milliseconds, cudaEvent_t begin_handle, cudaEvent_t end_handle) {
   if (!milliseconds) return cudaErrorInvalidValue;
   const std::lock_guard lock(queues().mutex);

@@ -84,14 +84,14 @@ TEST_CASE("an event is the point at which it was recorded last") {
   CHECK(said(inChild({}, [](std::FILE* out) {
           const cudaStream_t first = newStream(), second = newStream();
           const cudaEvent_t event = newEvent();
-          OK(cudaEventQuery(event));  // never recorded: nothing to wait for
+          OK(cudaEventQuery(event));  // an event that was never recorded needs no wait
           OK(cudaEventRecord(event, first));
           OK(cudaEventSynchronize(event));
           Gate gate(first);
           OK(cudaEventRecord(event, first));
           std::fprintf(out, "%s ", cudaGetErrorName(cudaEventQuery(event)));
           OK(cudaStreamWaitEvent(second, event, 0));
-          OK(cudaEventRecord(event, newStream()));  // who waits already waits for what it was
+          OK(cudaEventRecord(event, newStream()));  // a wait under way stays with the earlier recording
           OK(cudaEventSynchronize(event));
           std::fprintf(out, "%s", cudaGetErrorName(cudaStreamQuery(second)));
           gate.open();

@@ -1,4 +1,8 @@
-// cuDNN's functions: handles, batch normalisation, and the backend interface, by which convolutions run.
+// cuDNN: handles, batch normalisation, and the backend interface through which torch runs
+// convolutions and attention. cuDNN's headers are not needed: the few numbers of its binary
+// interface stand below. torch describes a graph of operations by descriptors, asks for engines,
+// builds a plan and executes it; here every graph has one engine, and a plan is one launch named
+// after its operations.
 
 #include <driver_types.h>
 
@@ -17,8 +21,8 @@
 
 namespace {
 
-// What is needed of cuDNN 9's binary interface: the numbers that its headers give to statuses, types of descriptors and
-// attributes, and the shape of a handle.
+// The parts of cuDNN 9's binary interface that are used: the numbers that its headers give to
+// statuses, kinds of descriptors and attributes, and the shape of a handle.
 
 enum class Status : int {
   Success = 0,
@@ -29,12 +33,12 @@ enum class Status : int {
   ExecutionFailed = 5000,
 };
 
-/// cudnnHandle_t points to one.
+/// The target of cudnnHandle_t.
 struct Handle {
   cudaStream_t stream = nullptr;
 };
 
-/// cudnnBackendDescriptorType_t.
+/// cudnnBackendDescriptorType_t, as far as names depend on it.
 enum class DescriptorType : int {
   ConvolutionForward = 10,
   ConvolutionBackwardFilter = 11,
@@ -42,7 +46,7 @@ enum class DescriptorType : int {
   Matmul = 19,
 };
 
-/// cudnnBackendAttributeName_t.
+/// cudnnBackendAttributeName_t, as far as torch asks for or sets them.
 enum class Attribute : int {
   HeuristicsResults = 202,
   ConfigurationEngine = 300,
@@ -58,50 +62,55 @@ enum class Attribute : int {
   EngineBehaviourNotes = 1305,
 };
 
-/// cudnnBackendAttributeType_t.
+/// cudnnBackendAttributeType_t; all other types carry numbers, which are ignored.
 enum class AttributeType : int { Descriptor = 15 };
 
-/// cudnnBackendDescriptor_t points to one. What is built of descriptors is a tree, a plan over a configuration over an
-/// engine over a graph of operations, and of what is below one only these operations matter.
+/// The target of cudnnBackendDescriptor_t. Descriptors form a tree: a plan over a configuration
+/// over an engine over a graph of operations. Each copies the operations found below it, and
+/// nothing else matters.
 struct Descriptor {
   DescriptorType type{};
   std::vector<DescriptorType> operations;
 };
 
+/// A graph with one of these operations is named after it, whatever else it fuses.
 constexpr std::pair<DescriptorType, std::string_view> kConvolutions[] = {
     {DescriptorType::ConvolutionForward, "cudnn_null_convolution_forward"},
     {DescriptorType::ConvolutionBackwardFilter, "cudnn_null_convolution_backward_filter"},
     {DescriptorType::ConvolutionBackwardData, "cudnn_null_convolution_backward_data"},
 };
 
-/// A graph that is no convolution. Attention has two products forward and five backward, among many other operations.
+/// The name for a graph without convolutions. Attention has two products forward and five backward,
+/// among many other operations.
 std::string_view nameByProducts(size_t products) {
   constexpr std::string_view kNames[] = {"cudnn_null_graph", "cudnn_null_matmul", "cudnn_null_attention_forward",
                                          "cudnn_null_attention_backward"};
   return kNames[std::min(products, std::size(kNames) - 1)];
 }
 
-/// What a profile calls the kernel of a plan: by the operations of its graph. Static storage.
+/// The name of a plan's kernel in a profile, by the operations of its graph. Static storage.
 std::string_view kernelName(const Descriptor& plan) {
   for (const auto& [convolution, name] : kConvolutions)
     if (std::ranges::find(plan.operations, convolution) != plan.operations.end()) return name;
   return nameByProducts(size_t(std::ranges::count(plan.operations, DescriptorType::Matmul)));
 }
 
-/// Answers with one descriptor, which has the same operations below it: its number alone where the caller asks for
-/// none.
+/// Answers with one descriptor, which inherits the operations of the one asked. A caller that asks
+/// for none gets only the number.
 Status answer(const Descriptor& asked_for, int64_t asked, int64_t* found, void* array) {
   if (found != nullptr) *found = 1;
   if (asked > 0 && array != nullptr) static_cast<Descriptor**>(array)[0]->operations = asked_for.operations;
   return Status::Success;
 }
 
+/// Answers with one number.
 Status answer(int64_t number, int64_t asked, int64_t* found, void* array) {
   if (found != nullptr) *found = 1;
   if (asked > 0 && array != nullptr) static_cast<int64_t*>(array)[0] = number;
   return Status::Success;
 }
 
+/// Ends the process: silence about an unknown attribute would let torch go on with garbage.
 [[noreturn]] void unwritten(Attribute attribute) {
   std::fprintf(
       stderr,
@@ -111,14 +120,17 @@ Status answer(int64_t number, int64_t asked, int64_t* found, void* array) {
   std::abort();
 }
 
-constexpr size_t kReserve = 1024;  // bytes; not 0, so that callers allocate it as they do for cuDNN
+/// Bytes of the reserve for batch normalisation. Not 0, so that callers allocate it as they do for
+/// cuDNN.
+constexpr size_t kReserve = 1024;
 
+/// Launches a kernel in the handle's stream.
 Status launch(Handle* handle, std::string_view name) {
   if (handle == nullptr) return Status::NullPointer;
   return nullgpu::launch(handle->stream, name) == cudaSuccess ? Status::Success : Status::ExecutionFailed;
 }
 
-/// An answer into the place that the caller names.
+/// Stores an answer where the caller wants it.
 template <typename Value>
 Status give(Value* place, Value value) {
   if (place == nullptr) return Status::NullPointer;
@@ -131,6 +143,7 @@ Status give(Value* place, Value value) {
 extern "C" {
 
 // MAJOR * 10000 + MINOR * 100 + PATCH. torch chooses by it between cuDNN's attention and others.
+// The number comes from the build.
 size_t cudnnGetVersion() { return NULLGPU_CUDNN_VERSION; }
 size_t cudnnGetCudartVersion() { return 13000; }
 
@@ -152,6 +165,7 @@ void cudnnGetLastErrorString(char* message, size_t size) {
   if (message != nullptr && size > 0) std::snprintf(message, size, "the null GPU says no more than the status");
 }
 
+// The fault gives the status with which cuDNN 9 says that it has no memory for a handle.
 Status cudnnCreate(Handle** handle) {
   if (handle == nullptr) return Status::NullPointer;
   if (nullgpu::configuration().faults.cudnn) return Status::DeviceAllocationFailed;
@@ -175,9 +189,9 @@ Status cudnnGetStream(Handle* handle, cudaStream_t* stream) {
   return handle == nullptr ? Status::NullPointer : give(stream, handle->stream);
 }
 
-// Batch normalisation needs no workspace, a reserve that its backward pass is handed, and descriptors of tensors, which
-// nothing reads. Of a call that computes, only the handle is looked at, so the rest of its parameters is not written
-// out.
+// Batch normalisation: no workspace, a reserve for the backward pass, and tensor descriptors that
+// nobody reads. The functions that compute look only at the handle, so their other parameters are
+// left out; the C calling convention allows it.
 
 Status cudnnCreateTensorDescriptor(Descriptor** descriptor) {
   static Descriptor all;
@@ -206,7 +220,7 @@ Status cudnnGetBatchNormalizationTrainingExReserveSpaceSize(Handle*, int, int, v
   return give(size, kReserve);
 }
 
-// In the backend interface every graph has one engine, which needs no workspace.
+// The backend interface: every graph has one engine, which needs no workspace.
 
 Status cudnnBackendCreateDescriptor(DescriptorType type, Descriptor** descriptor) {
   if (descriptor == nullptr) return Status::NullPointer;
@@ -222,14 +236,18 @@ Status cudnnBackendDestroyDescriptor(Descriptor* descriptor) {
 Status cudnnBackendSetAttribute(Descriptor* descriptor, Attribute attribute, AttributeType type, int64_t count,
                                 const void* array) {
   if (descriptor == nullptr) return Status::NullPointer;
+  // Numbers and enumerations say how to compute. Only descriptors lead to operations.
   if (type != AttributeType::Descriptor) return Status::Success;
   std::vector<DescriptorType> below;
   for (int64_t i = 0; i < count; ++i) {
     const Descriptor* each = static_cast<Descriptor* const*>(array)[i];
     if (each == nullptr) return Status::NullPointer;
     below.insert(below.end(), each->operations.begin(), each->operations.end());
+    // The graph's own operations have nothing below them; their types are what we collect.
     if (attribute == Attribute::GraphOperations) below.push_back(each->type);
   }
+  // A descriptor without operations below, such as a tensor's, must not erase what another
+  // attribute brought.
   if (!below.empty()) descriptor->operations = std::move(below);
   return Status::Success;
 }

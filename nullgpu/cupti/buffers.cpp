@@ -1,4 +1,6 @@
-// The profiler's buffers: it gives them when they are needed and gets them back with records.
+// The profiler's buffers. CUPTI asks the profiler for an empty buffer when it has a record to
+// write, fills it, and returns it when it is full or flushed. A thread returns full buffers,
+// because a profiler such as Kineto waits for them without calling anything.
 
 #include <atomic>
 #include <chrono>
@@ -14,7 +16,7 @@
 namespace nullgpu::cupti {
 namespace {
 
-/// Of the kinds that are written here; 0 for others.
+/// The size of a record of a kind written here; 0 for other kinds.
 size_t sizeOf(CUpti_ActivityKind kind) {
   static constexpr std::pair<CUpti_ActivityKind, size_t> kSizes[] = {
       {CUPTI_ACTIVITY_KIND_RUNTIME, sizeof(CUpti_ActivityAPI)},
@@ -31,8 +33,10 @@ size_t sizeOf(CUpti_ActivityKind kind) {
   return 0;
 }
 
+/// A buffer lent by the profiler.
 struct Buffer {
   uint8_t* bytes = nullptr;
+  /// `most_records` is the profiler's limit; 0 means as many as fit.
   size_t size = 0, filled = 0, records = 0, most_records = 0;
 
   bool fits(size_t more) const {
@@ -40,22 +44,29 @@ struct Buffer {
   }
 };
 
-/// Never destroyed: the thread that serves them ends with the process.
+/// Never destroyed, because the thread that returns buffers runs until the process ends.
 struct Buffers {
-  std::mutex mutex;  // of all below
+  std::mutex mutex;  // protects all members but `delivery` and `dropped`
+  /// The buffer being filled, if any.
   Buffer current;
+  /// Full buffers that were not returned yet.
   std::vector<Buffer> full;
   CUpti_BuffersCallbackRequestFunc request = nullptr;
   CUpti_BuffersCallbackCompleteFunc complete = nullptr;
+  /// Milliseconds between deliveries; 0 means as soon as a buffer is full.
   uint32_t period = 0;
-  bool served = false;  // by a thread
+  bool served = false;  // the thread has been started
   std::condition_variable wake;
-  std::mutex delivery;  // held while buffers are handed over; never taken under the other
+  /// Held while buffers are returned, so that a flush returns after the delivery under way. Always
+  /// taken before `mutex`.
+  std::mutex delivery;
+  /// Records without room since the last question.
   std::atomic<uint64_t> dropped{0};
 };
 Buffers& all = *new Buffers;
 
-/// Another buffer takes the place of the current one, if the profiler gives one.
+/// Asks the profiler for a buffer in place of the current one. There may be none. Called under
+/// `mutex`.
 void renew() {
   if (all.current.bytes) {
     all.full.push_back(std::exchange(all.current, {}));
@@ -66,7 +77,8 @@ void renew() {
   if (!all.current.bytes) all.current = {};
 }
 
-/// Full buffers to the profiler, and the current one, too, where a `part` will do.
+/// Returns the full buffers to the profiler, and with `part` the one being filled, too. The
+/// callback runs without `mutex`, since it may call back.
 void deliver(bool part) {
   const std::lock_guard delivery(all.delivery);
   std::unique_lock lock(all.mutex);
@@ -77,8 +89,9 @@ void deliver(bool part) {
   for (const Buffer& buffer : full) complete(nullptr, 0, buffer.bytes, buffer.size, buffer.filled);
 }
 
-/// Full buffers alone, with a period or without, as CUPTI promises: Kineto looks for records only while it has lent a
-/// buffer that it has not got back.
+/// The thread that returns full buffers, at once or each period. CUPTI promises that a full buffer
+/// comes back by itself: Kineto looks for records only while it has lent a buffer that it has not
+/// got back.
 [[noreturn]] void serve() {
   for (;;) {
     std::unique_lock lock(all.mutex);
@@ -96,6 +109,8 @@ void deliver(bool part) {
 
 void addRecord(const void* record, size_t size) {
   const std::lock_guard lock(all.mutex);
+  // The profiler may refuse a buffer or give one that is too small; then the record is lost and
+  // counted.
   if (!all.current.fits(size)) renew();
   if (!all.current.fits(size)) {
     ++all.dropped;
@@ -114,7 +129,7 @@ using namespace nullgpu::cupti;
 
 extern "C" {
 
-/// Whoever came before keeps no buffer: what is full goes to him first.
+/// Full buffers belong to the previous profiler and are returned to it first.
 CUptiResult cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc request,
                                            CUpti_BuffersCallbackCompleteFunc complete) {
   if (!request || !complete) return CUPTI_ERROR_INVALID_PARAMETER;
@@ -122,16 +137,17 @@ CUptiResult cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc requ
   const std::lock_guard lock(all.mutex);
   all.request = request;
   all.complete = complete;
+  // The thread starts with the first profiler, so that other programs do not get one.
   if (!std::exchange(all.served, true)) nullgpu::startThread(serve);
   return CUPTI_SUCCESS;
 }
 
-/// Only what is done is recorded, so that a flush by force is no other.
+/// Records are written when work is done, so a forced flush finds no more than an ordinary one.
 CUptiResult cuptiActivityFlushAll(uint32_t) {
   flush();
   return CUPTI_SUCCESS;
 }
-/// How often a thread hands over what is full; 0: as soon as something is.
+/// Sets how often full buffers are returned; 0 means as soon as one is full.
 CUptiResult cuptiActivityFlushPeriod(uint32_t milliseconds) {
   const std::lock_guard lock(all.mutex);
   all.period = milliseconds;
@@ -139,7 +155,8 @@ CUptiResult cuptiActivityFlushPeriod(uint32_t milliseconds) {
   return CUPTI_SUCCESS;
 }
 
-/// The record behind `*record` in `filled` bytes of a buffer; the first one behind null.
+/// The record after `*record` in `filled` bytes of a buffer; the first one if it is null.
+/// @returns CUPTI_ERROR_MAX_LIMIT_REACHED after the last
 CUptiResult cuptiActivityGetNextRecord(uint8_t* buffer, size_t filled, CUpti_Activity** record) {
   if (!buffer || !record) return CUPTI_ERROR_INVALID_PARAMETER;
   uint8_t* next = buffer;
@@ -153,7 +170,7 @@ CUptiResult cuptiActivityGetNextRecord(uint8_t* buffer, size_t filled, CUpti_Act
   return CUPTI_SUCCESS;
 }
 
-/// Since this was last asked.
+/// The number of dropped records since the last call.
 CUptiResult cuptiActivityGetNumDroppedRecords(CUcontext, uint32_t, size_t* dropped) {
   return dropped ? give(dropped, all.dropped.exchange(0)) : CUPTI_ERROR_INVALID_PARAMETER;
 }

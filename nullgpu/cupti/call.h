@@ -1,7 +1,7 @@
 #pragma once
 
-// What CUPTI's functions share: how they answer, the functions of CUDA by CUPTI's numbers, and the records that are
-// written.
+// The parts that CUPTI's files share: answers, CUPTI's numbers of CUDA's functions, and the writing
+// of records.
 
 #include <cupti.h>
 
@@ -13,7 +13,7 @@
 
 namespace nullgpu::cupti {
 
-/// An answer into the place that the caller names.
+/// Stores an answer where the caller wants it.
 template <typename Value>
 CUptiResult give(Value* place, const std::type_identity_t<Value>& value) {
   if (!place) return CUPTI_ERROR_INVALID_PARAMETER;
@@ -21,31 +21,33 @@ CUptiResult give(Value* place, const std::type_identity_t<Value>& value) {
   return CUPTI_SUCCESS;
 }
 
-/// CUPTI_ERROR_NOT_INITIALIZED without a card, CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED where another tool is
-/// there first, which the fault `cupti` asks for.
+/// Whether a tool can use CUPTI now. @returns CUPTI_ERROR_NOT_INITIALIZED without a card, and
+/// CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED if another tool holds it, which the fault `cupti`
+/// simulates
 CUptiResult availability();
 
-/// A function and CUPTI's number of it.
+/// CUPTI's number of a function, in the runtime's or the driver's domain.
 struct Callback {
   CUpti_CallbackDomain domain;
   uint32_t number;
 };
-/// Of a runtime's or driver's function as it is called, "cudaMemcpyAsync"; nothing for a function that CUPTI does not
-/// number.
+/// The number of a function by its name in a call, such as "cudaMemcpyAsync"; nothing if CUPTI has
+/// none for it.
 std::optional<Callback> callbackOf(std::string_view function);
 
-/// Nothing is recorded from here on.
+/// Turns all records off.
 void disableAll();
 
+/// Appends a record. If there is no room it is dropped and counted. Thread-safe.
 void addRecord(const void* record, size_t size);
-/// A record behind those that are there. Without room for it, it is dropped and counted.
+/// Appends a record of a checked size: profilers step through a buffer by these sizes.
 template <typename Record>
 void add(const Record& record) {
   static_assert(sizeof(Record) % ACTIVITY_RECORD_ALIGNMENT == 0);
   addRecord(&record, sizeof record);
 }
 
-/// Hands over everything that is there, and returns once the profiler has it.
+/// Returns everything recorded so far to the profiler, before it returns itself.
 void flush();
 
 }  // namespace nullgpu::cupti

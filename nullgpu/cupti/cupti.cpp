@@ -1,4 +1,5 @@
-// The one tool that CUPTI serves at a time, and what it answers to everybody: names of its numbers among that.
+// CUPTI's subscription (one tool at a time), the questions that any tool may ask, and the names
+// behind CUPTI's numbers. recorder.cpp decides what is recorded, buffers.cpp where it goes.
 
 #include <cupti.h>
 
@@ -24,27 +25,32 @@ std::atomic<bool> subscribed{false};
 
 bool isSubscriber(CUpti_SubscriberHandle handle) { return handle == &the_subscriber && subscribed; }
 
-/// Callbacks at calls are not made: profilers of kernels and copies read records. Those of contexts, modules and NVTX
-/// may be asked for, since nothing of theirs happens once a profiler can ask.
+/// Whether callbacks of a domain can be enabled. Callbacks at calls are not implemented, since
+/// profilers of kernels and copies use records. Contexts, modules and NVTX may be enabled: nothing
+/// of theirs happens any more once a profiler can ask.
 CUptiResult mayCall(CUpti_CallbackDomain domain, uint32_t enable) {
   if (domain <= CUPTI_CB_DOMAIN_INVALID || domain >= CUPTI_CB_DOMAIN_SIZE) return CUPTI_ERROR_INVALID_PARAMETER;
   const bool calls = domain == CUPTI_CB_DOMAIN_RUNTIME_API || domain == CUPTI_CB_DOMAIN_DRIVER_API;
   return calls && enable ? CUPTI_ERROR_NOT_SUPPORTED : CUPTI_SUCCESS;
 }
 
+/// A number of CUPTI's with its name. The build generates the tables from CUPTI's headers
+/// (names.cmake).
 struct Name {
   uint32_t number;
   const char* text;
 };
 #include "names.inc"
 
+/// The name of a number; null if there is none.
 template <size_t Count>
 const char* find(const Name (&names)[Count], uint32_t number) {
   const auto found = std::ranges::find(names, number, &Name::number);
   return found == std::end(names) ? nullptr : found->text;
 }
 
-/// Without the version that CUPTI writes behind it: "cudaMemcpyAsync" for "cudaMemcpyAsync_v3020".
+/// A function's name without the version that CUPTI appends: "cudaMemcpyAsync" for
+/// "cudaMemcpyAsync_v3020".
 std::string_view withoutVersion(std::string_view name) {
   const size_t mark = name.rfind("_v");
   if (mark == std::string_view::npos || mark + 2 == name.size()) return name;
@@ -55,7 +61,8 @@ std::string_view withoutVersion(std::string_view name) {
 
 using Callbacks = std::unordered_map<std::string_view, Callback>;
 
-/// Of names that stand there more than once the last is the one of today's CUDA.
+/// All functions by name. Where versions of a function differ, the last entry is the one of today's
+/// CUDA and wins.
 Callbacks callbacks() {
   Callbacks all;
   for (const Name& name : kDriverNames)
@@ -114,7 +121,7 @@ CUptiResult cuptiEnableDomain(uint32_t enable, CUpti_SubscriberHandle handle, CU
 
 CUptiResult cuptiGetVersion(uint32_t* version) { return give(version, CUPTI_API_VERSION); }
 
-/// Of the calling thread's context; no other has a handle here.
+/// The card of the calling thread; other contexts have no handle here.
 CUptiResult cuptiGetDeviceId(CUcontext context, uint32_t* device) {
   if (device && context) return CUPTI_ERROR_INVALID_CONTEXT;
   return give(device, currentCard());
@@ -122,12 +129,13 @@ CUptiResult cuptiGetDeviceId(CUcontext context, uint32_t* device) {
 
 CUptiResult cuptiGetTimestamp(uint64_t* time) { return give(time, now()); }
 
-/// Attributes change nothing: buffers here are the profiler's own.
+/// Attributes have no effect: they tune buffers that CUPTI would allocate, and here the profiler
+/// owns all.
 CUptiResult cuptiActivitySetAttribute(CUpti_ActivityAttribute, size_t* size, void* value) {
   return size && value ? CUPTI_SUCCESS : CUPTI_ERROR_INVALID_PARAMETER;
 }
 
-/// "cudaLaunchKernel_v7000" of the runtime's domain, "cuLaunchKernel" of the driver's.
+/// "cudaLaunchKernel_v7000" in the runtime's domain, "cuLaunchKernel" in the driver's.
 CUptiResult cuptiGetCallbackName(CUpti_CallbackDomain domain, uint32_t number, const char** name) {
   const char* known = domain == CUPTI_CB_DOMAIN_RUNTIME_API  ? find(kRuntimeNames, number)
                       : domain == CUPTI_CB_DOMAIN_DRIVER_API ? find(kDriverNames, number)

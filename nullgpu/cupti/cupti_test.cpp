@@ -21,7 +21,7 @@ namespace {
 
 constexpr size_t kBytes = 4096;
 
-/// What the callbacks were handed, record by record.
+/// The records that the callbacks received, in their order.
 struct Got {
   std::mutex mutex;
   std::vector<CUpti_ActivityKernel10> kernels;
@@ -31,7 +31,7 @@ struct Got {
   std::vector<CUpti_ActivityAPI> calls;
   std::vector<CUpti_ActivityExternalCorrelation> external;
   size_t buffers = 0;
-  size_t buffer_bytes = 1 << 16, most_records = 0;  // what giveBuffer gives; no buffer for 0 bytes
+  size_t buffer_bytes = 1 << 16, most_records = 0;  // the size of buffers that giveBuffer gives; 0 for no buffer
 } got;
 
 void CUPTIAPI giveBuffer(uint8_t** buffer, size_t* size, size_t* most_records) {
@@ -77,7 +77,7 @@ void CUPTIAPI takeBuffer(CUcontext, uint32_t, uint8_t* buffer, size_t, size_t fi
   std::free(buffer);
 }
 
-/// Records of these kinds as long as this lives.
+/// Records these kinds as long as it lives.
 class Recording {
  public:
   explicit Recording(std::vector<CUpti_ActivityKind> kinds) : kinds_(std::move(kinds)) {
@@ -101,7 +101,7 @@ class Recording {
   std::vector<CUpti_ActivityKind> kinds_;
 };
 
-/// A kernel as a program would launch it.
+/// Launches a kernel as a program's code does.
 void launch(cudaStream_t stream, const char* name) {
   const nullgpu::CallScope call("cudaLaunchKernel");
   CHECK(nullgpu::launch(stream, name) == cudaSuccess);
@@ -297,7 +297,7 @@ TEST_CASE("a thread hands over full buffers by itself, and never a part of one")
     };
     for (int i = 0; i < 5; ++i) launch(nullptr, "_Z5firstv");
     CHECK(cudaDeviceSynchronize() == cudaSuccess);
-    while (count() < 4) std::this_thread::yield();  // the test's own limit ends it
+    while (count() < 4) std::this_thread::yield();  // if it hangs, the test's own time limit ends it
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
     CHECK(count() == 4);
     cuptiActivityFlushAll(0);
@@ -318,7 +318,7 @@ TEST_CASE("a profiler's numbers stand beside those of the calls") {
   CHECK(last == 12);
   CHECK(cuptiActivityPopExternalCorrelationId(custom, nullptr) == CUPTI_SUCCESS);
   CHECK(cuptiActivityPopExternalCorrelationId(custom, nullptr) == CUPTI_ERROR_QUEUE_EMPTY);
-  launch(nullptr, "_Z5firstv");  // of no number
+  launch(nullptr, "_Z5firstv");  // has no number in CUPTI
   CHECK(cudaDeviceSynchronize() == cudaSuccess);
   cuptiActivityFlushAll(0);
   REQUIRE(got.external.size() == 1);
@@ -364,7 +364,7 @@ TEST_CASE("functions and results have names") {
   CHECK(device == 0);
 }
 
-// The last: a clock stays.
+// Must be the last test: a registered clock stays.
 TEST_CASE("records can have the profiler's own clock") {
   constexpr auto clock = [] { return nullgpu::now() / 2 + 1'000; };
   CHECK(cuptiActivityRegisterTimestampCallback(clock) == CUPTI_SUCCESS);
@@ -376,7 +376,8 @@ TEST_CASE("records can have the profiler's own clock") {
   cuptiActivityFlushAll(0);
   REQUIRE(got.kernels.size() == 1);
   const auto& kernel = got.kernels[0];
-  constexpr uint64_t kError = 1'000'000;  // of the pace, which is measured; before and after may lie near
+  // The pace is measured; the readings before and after may lie close together.
+  constexpr uint64_t kError = 1'000'000;
   CHECK(kernel.start + kError >= before);
   CHECK(kernel.start <= kernel.end);
   CHECK(kernel.end <= after + kError);

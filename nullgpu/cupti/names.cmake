@@ -1,4 +1,4 @@
-# Names of CUPTI's numbers, from its own headers: names.inc has three tables of {number, "name"}.
+# Writes names.inc, three tables of {number, "name"}, from CUPTI's own headers: functions of the runtime, functions of the driver, results.
 set(_text "")
 foreach(_table "Runtime;cupti_runtime_cbid.h;CUPTI_RUNTIME_TRACE_CBID_(_*cuda[A-Za-z_0-9]+)"
                "Driver;cupti_driver_cbid.h;CUPTI_DRIVER_TRACE_CBID_(cu[A-Za-z_0-9]+)" "Result;cupti_result.h;(CUPTI_[A-Z_0-9]+)")

@@ -1,4 +1,7 @@
-// Writes a record of each thing that happens, where its kind is asked for.
+// The listener (core/activity.h) that turns calls and work into CUPTI's records, for the kinds that
+// a profiler has enabled. It is attached only while something is enabled. Work is reported by the
+// device's thread and calls by the program's threads, so records of one correlation arrive out of
+// order, as with real CUPTI.
 
 #include <cupti_driver_cbid.h>
 #include <cupti_runtime_cbid.h>
@@ -20,9 +23,10 @@
 namespace nullgpu::cupti {
 namespace {
 
-constexpr uint32_t kDefaultStream = 7;  // as CUPTI numbers it
+/// The number that CUPTI gives the default stream; others follow.
+constexpr uint32_t kDefaultStream = 7;
 
-/// Records point to names that end with a zero and stay.
+/// A copy of `name` that ends with a zero and stays for ever: records only point to names.
 const char* kept(std::string_view name) {
   static auto& mutex = *new std::mutex;
   static auto& names = *new std::set<std::string, std::less<>>;
@@ -32,37 +36,42 @@ const char* kept(std::string_view name) {
   return found->c_str();
 }
 
+/// A moment on both clocks, ours and the profiler's.
 struct Pair {
   uint64_t ours = 0, theirs = 0;
 };
 
+/// Protects the profiler's clock and the first reading of both.
 std::mutex clock_mutex;
+/// The profiler's clock; null if records use ours.
 CUpti_TimestampCallbackFunc callers = nullptr;
 Pair first;
 
 Pair both() { return {now(), callers()}; }
 
-/// A moment of nullgpu::now() on the clock of records: what the caller's clock showed then, by its pace since it was
-/// named. Kineto brings one that counts cycles.
+/// Converts a moment of now() to the clock of records. The profiler may bring a clock of any unit
+/// (Kineto counts cycles), so its pace is measured from when it was registered until now.
 uint64_t recordTime(uint64_t moment) {
   const std::lock_guard lock(clock_mutex);
   if (!callers) return moment;
   const Pair last = both();
   if (last.ours <= first.ours) return first.theirs;
   const double pace = static_cast<double>(last.theirs - first.theirs) / static_cast<double>(last.ours - first.ours);
-  // Behind the last: what is told has just happened, and over a short way the pace's error is small.
+  // Extrapolate back from the present and not forward from the registration: the event is recent,
+  // so the error of the pace hardly counts.
   const double back = static_cast<double>(static_cast<int64_t>(last.ours - moment)) * pace;
   return last.theirs - static_cast<uint64_t>(static_cast<int64_t>(back));
 }
 
-/// Fields that all kinds of work share.
+/// The fields that records of all kinds of work share.
 template <typename Record>
 Record begun(const Activity& activity, CUpti_ActivityKind kind) {
   Record record{};
   record.kind = kind;
   record.start = recordTime(activity.begin);
   record.end = recordTime(activity.end);
-  if (record.end < record.start) record.end = record.start;  // the clocks' paces differ by a little
+  // The measured pace varies a little between both conversions.
+  if (record.end < record.start) record.end = record.start;
   record.deviceId = activity.card;
   record.contextId = activity.card + 1;
   record.streamId = activity.stream + kDefaultStream;
@@ -70,7 +79,7 @@ Record begun(const Activity& activity, CUpti_ActivityKind kind) {
   return record;
 }
 
-// What happened, in CUPTI's words. What a null card has nothing to say of is zero.
+// The conversions below fill the fields that a null card can fill; the rest stays zero.
 
 CUpti_ActivityKernel10 kernelRecord(const Activity& activity, CUpti_ActivityKind kind) {
   auto record = begun<CUpti_ActivityKernel10>(activity, kind);
@@ -81,7 +90,7 @@ CUpti_ActivityKernel10 kernelRecord(const Activity& activity, CUpti_ActivityKind
   return record;
 }
 
-/// Between the host and a card, or within one.
+/// A copy between host and card, or within a card.
 CUpti_ActivityMemcpy6 copyRecord(const Activity& activity) {
   auto record = begun<CUpti_ActivityMemcpy6>(activity, CUPTI_ACTIVITY_KIND_MEMCPY);
   constexpr uint8_t kDevice = CUPTI_ACTIVITY_MEMORY_KIND_DEVICE;
@@ -116,7 +125,7 @@ CUpti_ActivityMemset4 setRecord(const Activity& activity) {
   return record;
 }
 
-/// Of the thread that calls this.
+/// Must run on the thread that made the call, whose id it records.
 CUpti_ActivityAPI callRecord(const Call& call, const Callback& callback) {
   CUpti_ActivityAPI record{};
   record.kind =
@@ -126,12 +135,13 @@ CUpti_ActivityAPI callRecord(const Call& call, const Callback& callback) {
   record.end = recordTime(call.end);
   if (record.end < record.start) record.end = record.start;
   record.processId = static_cast<uint32_t>(getpid());
-  record.threadId = static_cast<uint32_t>(pthread_self());  // CUPTI's way to number threads unless it is told another
+  record.threadId = static_cast<uint32_t>(pthread_self());  // CUPTI's default way to number threads
   record.correlationId = call.correlation;
   return record;
 }
 
-/// The numbers that a profiler has given to what this thread is about to call, the last one on top.
+/// External correlation ids, by kind: a profiler pushes the number of its own operation before it
+/// calls CUDA, and the record of the call refers to the top.
 thread_local std::array<std::vector<uint64_t>, CUPTI_EXTERNAL_CORRELATION_KIND_SIZE> stacks;
 
 bool isKind(CUpti_ExternalCorrelationKind kind) {
@@ -140,11 +150,12 @@ bool isKind(CUpti_ExternalCorrelationKind kind) {
 
 using Flags = std::vector<std::atomic<bool>>;
 
-/// What is asked for. Never destroyed.
+/// Flags for each kind of record and each function that the profiler has enabled. Never destroyed.
 struct Asked {
-  std::mutex mutex;  // held while something is turned on or off; not while something is told
+  /// Held while something is turned on or off. Reports read the flags without it.
+  std::mutex mutex;
   Flags kinds = Flags(CUPTI_ACTIVITY_KIND_COUNT);
-  // By function.
+  // Indexed by CUPTI's number of a function.
   Flags runtime = Flags(CUPTI_RUNTIME_TRACE_CBID_SIZE), driver = Flags(CUPTI_DRIVER_TRACE_CBID_SIZE);
 };
 Asked& asked = *new Asked;
@@ -159,6 +170,7 @@ class Recorder final : public Listener {
   void happened(const Activity& activity) override {
     switch (activity.work) {
       case Work::Kernel:
+        // A profiler enables one of the two kinds of kernel records (enable() refuses both).
         for (const auto kind : {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_KERNEL})
           if (asks(kind)) return add(kernelRecord(activity, kind));
         return;
@@ -194,6 +206,8 @@ class Recorder final : public Listener {
   }
 };
 
+/// Attaches the recorder while anything is enabled, and detaches it otherwise. Called under
+/// `asked.mutex`.
 void listenIfAsked() {
   static Listener& recorder = *new Recorder;
   bool any = false;
@@ -205,6 +219,7 @@ void listenIfAsked() {
 CUptiResult enable(CUpti_ActivityKind kind, bool on) {
   if (kind <= CUPTI_ACTIVITY_KIND_INVALID || kind >= CUPTI_ACTIVITY_KIND_COUNT) return CUPTI_ERROR_INVALID_KIND;
   const std::lock_guard lock(asked.mutex);
+  // Serialised and concurrent kernel records exclude each other, as in CUPTI.
   constexpr auto kSerial = CUPTI_ACTIVITY_KIND_KERNEL, kConcurrent = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
   if (on && ((kind == kSerial && asks(kConcurrent)) || (kind == kConcurrent && asks(kSerial))))
     return CUPTI_ERROR_NOT_COMPATIBLE;
@@ -215,7 +230,7 @@ CUptiResult enable(CUpti_ActivityKind kind, bool on) {
   return CUPTI_SUCCESS;
 }
 
-/// One function of the runtime or the driver alone.
+/// Enables or disables one function of the runtime or the driver.
 CUptiResult enable(Flags& calls, CUpti_CallbackId function, bool on) {
   if (function == 0 || function >= calls.size()) return CUPTI_ERROR_INVALID_PARAMETER;
   const std::lock_guard lock(asked.mutex);

@@ -1,6 +1,6 @@
-// The driver's functions that torch, the runtime and Triton look up: primary contexts, what errors are called, and
-// kernels that come as images at run time. A card's context is there once this process holds memory of it; an image is
-// not read: any name is a function of it.
+// The driver's functions that torch, the runtime and Triton look up: primary contexts, texts of
+// errors, and kernels loaded as images at run time. A card's context counts as present once this
+// process holds memory of the card. Images are not read: every name is a function of any image.
 
 #include <cuda.h>
 #include <cuda_runtime_api.h>
@@ -17,11 +17,12 @@
 #include "nullgpu/core/machine.h"
 #include "nullgpu/core/stream.h"
 
-// Its address is the context's name.
+// A context is identified by its address alone.
 struct CUctx_st {};
-/// An image that was loaded; all have the same address, since nothing is known of any.
+/// A loaded image. All share one address, since nothing is known of any.
 struct CUmod_st {};
-/// A function by its name, which lives as long as the process.
+/// A function, identified by its name. It lives as long as the process, because names of launches
+/// must.
 struct CUfunc_st {
   std::string name;
   bool operator<(const CUfunc_st& other) const { return name < other.name; }
@@ -31,8 +32,8 @@ namespace {
 
 const std::vector<unsigned>& cards() { return nullgpu::visibleCards(); }
 
-/// torch asks at every operator, so the answer is kept: a context that is there stays as long as its process, which a
-/// fork is not.
+/// Whether this process has a context on the card. torch asks at every operator, so a yes is kept:
+/// contexts stay as long as their process. The pid is kept with it because a fork has no contexts.
 bool opened(CUdevice device) {
   static std::vector<std::atomic<pid_t>> owners(cards().size());
   const pid_t self = getpid();
@@ -43,6 +44,7 @@ bool opened(CUdevice device) {
   return found;
 }
 
+/// The context of a card: an address in a table.
 CUcontext contextOf(CUdevice device) {
   static std::vector<CUctx_st> contexts(cards().size());
   return &contexts[device];
@@ -50,6 +52,7 @@ CUcontext contextOf(CUdevice device) {
 
 CUmod_st module;
 
+/// The function of that name, made at the first use.
 CUfunction functionOf(const char* name) {
   static std::mutex mutex;
   static auto* functions = new std::set<CUfunc_st>;
@@ -74,13 +77,14 @@ CUresult cuCtxGetCurrent(CUcontext* context) {
   return CUDA_SUCCESS;
 }
 
-/// The runtime makes a card's context with its first memory; a thread that names it means its card.
+/// A context is made by the runtime with the first memory; retaining only names it.
 CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
   if (!nullgpu::isCard(device)) return CUDA_ERROR_INVALID_DEVICE;
   *context = contextOf(device);
   return CUDA_SUCCESS;
 }
 
+/// Selects the card whose context it is, since a thread's context and its card are one thing here.
 CUresult cuCtxSetCurrent(CUcontext context) {
   for (size_t device = 0; device < cards().size(); ++device)
     if (context == contextOf(static_cast<CUdevice>(device)))
@@ -88,7 +92,7 @@ CUresult cuCtxSetCurrent(CUcontext context) {
   return CUDA_ERROR_INVALID_CONTEXT;
 }
 
-/// Kernels print nothing and need no stack.
+/// Limits are 0: kernels print nothing and need no stack.
 CUresult cuCtxGetLimit(size_t* value, CUlimit) {
   *value = 0;
   return CUDA_SUCCESS;
@@ -99,6 +103,8 @@ CUresult cuGetErrorString(CUresult error, const char** text) {
   return *text ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
+/// Asks the runtime for the number of cards, so that a process that may not use them gets its
+/// error.
 CUresult cuDeviceGet(CUdevice* device, int ordinal) {
   int count = 0;
   if (const cudaError_t error = cudaGetDeviceCount(&count)) return static_cast<CUresult>(error);
@@ -107,11 +113,12 @@ CUresult cuDeviceGet(CUdevice* device, int ordinal) {
   return CUDA_SUCCESS;
 }
 
-/// The runtime's and the driver's numbers of attributes and errors are the same.
+/// Attributes and errors have the same numbers in runtime and driver, so the casts are exact.
 CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute which, CUdevice device) {
   return static_cast<CUresult>(cudaDeviceGetAttribute(value, static_cast<cudaDeviceAttr>(which), device));
 }
 
+/// Accepts any image: cubin, PTX or, in tests, any text.
 CUresult cuModuleLoadData(CUmodule* result, const void* image) {
   if (!result || !image) return CUDA_ERROR_INVALID_VALUE;
   *result = &module;
@@ -127,6 +134,8 @@ CUresult cuModuleGetFunction(CUfunction* function, CUmodule from, const char* na
 
 CUresult cuFuncGetAttribute(int* value, CUfunction_attribute which, CUfunction function) {
   if (!value || !function) return CUDA_ERROR_INVALID_VALUE;
+  // Triton refuses a kernel that needs more threads than this. Other attributes are unknown, hence
+  // 0.
   if (which == CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK)
     return cuDeviceGetAttribute(value, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, 0);
   *value = which == CU_FUNC_ATTRIBUTE_NUM_REGS ? 32 : 0;
@@ -142,7 +151,7 @@ CUresult cuLaunchKernel(CUfunction function, unsigned, unsigned, unsigned, unsig
   return function ? static_cast<CUresult>(nullgpu::launch(stream, function->name)) : CUDA_ERROR_INVALID_VALUE;
 }
 
-/// Triton's launcher asks so whether an address is a card's.
+/// Triton's launcher asks in this way whether an address belongs to a card.
 CUresult cuPointerGetAttribute(void* value, CUpointer_attribute which, CUdeviceptr address) {
   if (which != CU_POINTER_ATTRIBUTE_DEVICE_POINTER) return CUDA_ERROR_NOT_SUPPORTED;
   cudaPointerAttributes found;

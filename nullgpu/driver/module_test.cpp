@@ -8,7 +8,8 @@ using nullgpu::testing::inChild;
 
 namespace {
 
-/// What a program does that makes its kernels at run time. The numbers of what failed, 0 for what did not.
+/// Does what a program does that loads kernels at run time. Returns the results of its calls, 0 for
+/// success.
 std::string launchFromImage(const char* image) {
   return inChild({},
                  [image](std::FILE* out) {

@@ -1,3 +1,6 @@
+// Tables of NCCL's types, reductions and kernels. Profiles of null and real GPUs should show the
+// same names, so kernels have NCCL's mangled ones.
+
 #include "nullgpu/nccl/call.h"
 
 #include <mutex>
@@ -6,10 +9,12 @@
 namespace nullgpu::nccl {
 namespace {
 
+/// A type: its name in messages, its size, and its name in kernels.
 struct Type {
   const char* name;
   size_t bytes;
-  const char* kernel;  // NCCL has kernels for unsigned numbers only; they serve the signed ones
+  /// NCCL has kernels for unsigned integers only; they serve the signed ones.
+  const char* kernel;
 };
 constexpr Type kTypes[ncclNumTypes] = {
     {"int8", 1, "u8"},     {"uint8", 1, "u8"},      {"int32", 4, "u32"},         {"uint32", 4, "u32"},
@@ -23,12 +28,13 @@ constexpr std::string_view kCounted[] = {"all_reduce", "reduce",     "reduce_sca
 
 bool rooted(Kind kind) { return kind == Kind::Reduce || kind == Kind::Broadcast; }
 
+/// The mangled name of a kernel with NCCL's one argument.
 std::string mangled(const std::string& kernel) {
   return "_Z" + std::to_string(kernel.size()) + kernel + "24ncclDevKernelArgsStorageILm4096EE";
 }
 
-/// NCCL chooses a kernel by collective and type; what else it must know travels in the arguments. So each reduction is
-/// done in the kernel named after the sum.
+/// The kernel of a collective. NCCL chooses it by collective and type; the reduction travels in the
+/// arguments, so all reductions use the kernel named after the sum.
 std::string kernelOf(Kind kind, size_t type) {
   const std::string prefix = "ncclDevKernel_";
   if (kind == Kind::AllToAll || kind == Kind::Message) return mangled(prefix + "SendRecv");
@@ -38,7 +44,7 @@ std::string kernelOf(Kind kind, size_t type) {
 }
 
 std::mutex mutex;
-auto& kept = *new std::string;  // never destroyed: others' threads may still fail while the process ends
+auto& kept = *new std::string;  // never destroyed: threads may still fail while the process ends
 
 }  // namespace
 
@@ -73,6 +79,7 @@ std::string_view kernelName(const Description& what) {
 }
 
 uint64_t bytesOf(const Description& what, unsigned ranks) {
+  // In these collectives `count` is one rank's part.
   const bool parts = what.kind == Kind::ReduceScatter || what.kind == Kind::AllGather || what.kind == Kind::AllToAll;
   return what.count * sizeOf(what.type) * (parts ? ranks : 1);
 }

@@ -1,3 +1,8 @@
+// Meeting of ranks in a file. The file holds, one after another: the header, a seat per rank, a
+// board per rank and lane, the slots of chunks, and a channel per pair of ranks and lane. A new
+// file is all zeros, which every part takes for "not yet", so no rank has to initialise it for the
+// others.
+
 #include "nullgpu/nccl/clique.h"
 
 #include <fcntl.h>
@@ -17,14 +22,19 @@
 
 namespace nullgpu::nccl {
 
+/// The first page of the file.
 struct Clique::Header {
   std::atomic<uint32_t> ranks, arrived;
-  std::atomic<uint32_t> other_ranks;  // what somebody else took their number for; 0: nobody
-  std::atomic<uint32_t> twice;        // 1 + the rank that came twice
-  std::atomic<uint32_t> complaint;    // 0: none; 1: being written; 2: there
+  /// Another number of ranks that somebody expected; 0 if all agree.
+  std::atomic<uint32_t> other_ranks;
+  /// One more than the rank that came twice; 0 if none did.
+  std::atomic<uint32_t> twice;
+  /// 0: none. 1: somebody is writing the text. 2: the text is complete.
+  std::atomic<uint32_t> complaint;
   char text[1024];
 };
 
+/// A rank's entry: who it is.
 struct Clique::Seat {
   std::atomic<uint32_t> taken;
   int32_t process;
@@ -33,8 +43,10 @@ struct Clique::Seat {
 
 namespace {
 
+/// Begins each unique id, so that ids of another NCCL are recognised.
 constexpr char kMark[] = "null GPU:";
 
+// The places of the parts in the file, in bytes; each begins on a page.
 constexpr size_t kSeatsAt = 4096;
 size_t boardsAt(unsigned ranks) { return inPages(kSeatsAt + ranks * 3 * sizeof(uint32_t)); }
 size_t slotsAt(unsigned ranks) { return inPages(boardsAt(ranks) + kLanes * ranks * sizeof(Board)); }
@@ -43,15 +55,18 @@ size_t bytesFor(unsigned ranks) {
   return inPages(channelsAt(ranks) + kLanes * static_cast<size_t>(ranks) * ranks * sizeof(Channel));
 }
 
+/// The folder for the files: shared memory if the system has it.
 std::string folder() {
   if (access("/dev/shm", W_OK | X_OK) == 0) return "/dev/shm";
   const char* temporary = getenv("TMPDIR");
   return temporary && *temporary ? temporary : "/tmp";
 }
 
+/// Begins the files' names; the user's id keeps users apart.
 std::string prefix() { return "nullgpu-nccl-" + std::to_string(geteuid()) + "-"; }
 
-/// Whoever waits for others holds a shared lock on the file; a file without one has been left.
+/// Removes files that were left behind. Whoever waits for others holds a shared lock on its file,
+/// so an exclusive lock is granted only on a file that nobody uses.
 void removeLeft(const std::string& folder) {
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
@@ -63,6 +78,7 @@ void removeLeft(const std::string& folder) {
   }
 }
 
+/// The file that an id names. Throws Failure for an id of another NCCL.
 std::string pathOf(const ncclUniqueId& id) {
   const std::string text(id.internal, strnlen(id.internal, sizeof(id.internal)));
   if (!text.starts_with(kMark))
@@ -71,7 +87,8 @@ std::string pathOf(const ncclUniqueId& id) {
   return text.substr(strlen(kMark));
 }
 
-/// Open and under a shared lock, never one that removeLeft() has just removed.
+/// Opens the file under a shared lock. removeLeft() may remove it between open and lock; a file
+/// without links is therefore opened again.
 int openLocked(const std::string& path) {
   while (true) {
     const int file = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -86,6 +103,7 @@ int openLocked(const std::string& path) {
 
 }  // namespace
 
+// 128 random bits make the name unique without asking anybody.
 ncclUniqueId newId() {
   const std::string place = folder();
   removeLeft(place);
@@ -108,7 +126,8 @@ ncclUniqueId newId() {
 Clique::Clique(const ncclUniqueId& id, unsigned ranks, unsigned rank, unsigned card)
     : path_(pathOf(id)), ranks_(ranks), rank_(rank), bytes_(bytesFor(ranks)) {
   file_ = openLocked(path_);
-  // All of it at once: a page that cannot be had later would be a signal and no error.
+  // Allocate everything now. If memory ran out later, a touched page would raise SIGBUS, not an
+  // error.
   if (const int error = posix_fallocate(file_, 0, static_cast<off_t>(bytes_)); error != 0) {
     leave();
     throw Failure(ncclSystemError, "no " + std::to_string(bytes_) + " bytes for " + path_ + ", the memory that " +
@@ -129,7 +148,8 @@ Clique::~Clique() {
   if (memory_) munmap(memory_, bytes_);
 }
 
-/// Whoever leaves before all have met does not come back, so that nobody needs the name any more.
+/// A rank that leaves before all have met will not come back, so the communicator cannot come about
+/// and the name is of no use any more.
 void Clique::leave() {
   if (file_ < 0) return;
   if (!met_) unlink(path_.c_str());
@@ -138,10 +158,11 @@ void Clique::leave() {
 }
 
 void Clique::claim(unsigned card) {
+  // The first rank writes the number of ranks; the others compare.
   uint32_t expected = 0;
   if (!header().ranks.compare_exchange_strong(expected, ranks_) && expected != ranks_) {
     header().other_ranks = ranks_;
-    return;  // met() says it
+    return;  // met() reports it
   }
   if (seat(rank_).taken.exchange(1) != 0) {
     header().twice = rank_ + 1;
@@ -149,6 +170,7 @@ void Clique::claim(unsigned card) {
   }
   seat(rank_).card = card;
   seat(rank_).process = getpid();
+  // The last to come removes the name; the memory stays as long as it is mapped.
   if (header().arrived.fetch_add(1, std::memory_order_acq_rel) + 1 == ranks_) unlink(path_.c_str());
 }
 
@@ -167,6 +189,7 @@ bool Clique::met() {
   return true;
 }
 
+/// Throws Failure if two ranks use one card: NCCL refuses it too.
 void Clique::lookAtOthers() {
   for (unsigned rank = 0; rank < ranks_; ++rank)
     shared_ = shared_ || (rank != rank_ && seat(rank).process == seat(rank_).process);
@@ -200,6 +223,7 @@ bool Clique::all(Lane lane, Counter Board::* counter, uint64_t number) const {
   return true;
 }
 
+/// The exchange lets one rank write the text; the release makes it visible before the flag.
 void Clique::complain(const std::string& text) {
   uint32_t none = 0;
   if (!header().complaint.compare_exchange_strong(none, 1)) return;

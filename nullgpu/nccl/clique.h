@@ -1,7 +1,11 @@
 #pragma once
 
-// The ranks of a communicator, and the memory that they share: a file with the name that the unique id holds, which is
-// gone as soon as all have come.
+// The ranks of a communicator, and the memory that they share: a file whose name is in the unique
+// id. It is removed as soon as all ranks have come, so nothing is left behind even if they are
+// killed later.
+//
+// All synchronisation is by counters in this memory, each with one writer. A rank polls the others'
+// counters and never blocks, because the device's thread serves several streams and perhaps ranks.
 
 #include <nccl.h>
 
@@ -14,7 +18,8 @@
 
 namespace nullgpu::nccl {
 
-/// Counts in shared memory, one writer each.
+/// A counter in shared memory with one writer, on a cache line of its own. set() publishes
+/// everything written before.
 struct alignas(64) Counter {
   std::atomic<uint64_t> value{0};
 
@@ -22,33 +27,43 @@ struct alignas(64) Counter {
   void set(uint64_t to) { value.store(to, std::memory_order_release); }
 };
 
-/// Two conversations that do not wait for each other: of what is called, and of what graphs replay, since a call that
-/// is made after a graph's launch may be done before it.
+/// Two independent conversations: operations that are called, and operations that graphs replay.
+/// They must not wait for each other, since a call made after a graph's launch may be done before
+/// it.
 enum Lane : uint8_t { kCalled, kReplayed, kLanes };
 
-/// What one rank shows the others of its collectives. Numbers begin at 1.
+/// The progress of one rank in a lane, visible to the others. Numbers begin at 1.
 struct Board {
-  Description described[2];        // of collective N in place N % 2
-  Counter posted, compared;        // the last collective that it has described; has compared with the others'
-  Counter written, reduced, read;  // the last chunk, over all collectives, that it has done this with
+  /// Collective N is described in place N % 2; the next but one may overwrite it once all have
+  /// compared.
+  Description described[2];
+  /// The last collective that it has described, and the last whose descriptions it has compared.
+  Counter posted, compared;
+  /// The last chunk, over all collectives, that it has written, reduced and read.
+  Counter written, reduced, read;
 };
 
-/// From one rank to another.
+/// The way for messages from one rank to another.
 struct Channel {
   static constexpr size_t kSlotBytes = size_t{16} << 10;
   Description described;
-  Counter posted, compared;  // the last message that the sender has described; that the receiver has looked at
-  Counter written, read;     // the last chunk, over all messages
+  /// The last message that the sender has described, and the last that the receiver has compared.
+  Counter posted, compared;
+  Counter written, read;  // the last chunk over all messages
   alignas(64) std::byte slots[2][kSlotBytes];
 };
 
+/// A rank's view of the communicator's shared memory.
 class Clique {
  public:
+  /// Bytes of a slot. A chunk of a collective is what fits into one slot of each rank.
   static constexpr size_t kSlotBytes = size_t{256} << 10;
+  /// Slots per rank, so that a rank can write a chunk while others read the one before.
   static constexpr unsigned kSlots = 2;
 
-  /// Comes as `rank` of `ranks` to the place that `id` names. Does not wait. Throws Failure: the place cannot be had,
-  /// the rank is there already, the others expect another number of ranks.
+  /// Comes as `rank` of `ranks` to the place that `id` names; does not wait for others. `card` is
+  /// the machine's number. Throws Failure if the place cannot be had. Disagreement is reported by
+  /// met().
   Clique(const ncclUniqueId& id, unsigned ranks, unsigned rank, unsigned card);
   ~Clique();
   Clique(const Clique&) = delete;
@@ -57,23 +72,27 @@ class Clique {
   unsigned ranks() const { return ranks_; }
   unsigned rank() const { return rank_; }
 
-  /// Whether all have come. Throws Failure when they disagree, or two have the same card.
+  /// Whether all have come. Throws Failure if the ranks disagree on their number, a rank came
+  /// twice, or two ranks use the same card.
   bool met();
 
+  /// The board of a rank; each rank writes only its own.
   Board& board(Lane lane, unsigned rank) const;
   Board& mine(Lane lane) const { return board(lane, rank_); }
-  /// Where `rank` puts its `chunk`: kSlotBytes.
+  /// The slot of kSlotBytes in which `rank` puts its chunk number `chunk`.
   std::byte* slot(Lane lane, unsigned rank, uint64_t chunk) const;
+  /// The channel for messages between two ranks.
   Channel& channel(Lane lane, unsigned from, unsigned to) const;
-  /// Whether the counter of every rank is at least `number`.
+  /// Whether that counter of every rank is at least `number`.
   bool all(Lane lane, Counter Board::* counter, uint64_t number) const;
 
-  /// Whether this process holds more than one of the ranks. Once all have met.
+  /// Whether this process holds several of the ranks, which must then not spin for each other.
+  /// Valid after met().
   bool shared() const { return shared_; }
 
-  /// Tells all ranks that the communicator cannot go on. The first text stays.
+  /// Tells all ranks that the communicator cannot go on. Only the first text is kept.
   void complain(const std::string& text);
-  /// "": nobody has.
+  /// The text of a complaint; empty if there is none.
   std::string complaint() const;
 
  private:
@@ -81,8 +100,11 @@ class Clique {
   struct Seat;
   Header& header() const;
   Seat& seat(unsigned rank) const;
+  /// Enters this rank in the file, or the reason why it cannot.
   void claim(unsigned card);
+  /// Looks for ranks in this process and for cards used twice.
   void lookAtOthers();
+  /// Closes the file, and removes it unless all have met.
   void leave();
 
   std::string path_;
@@ -93,7 +115,7 @@ class Clique {
   bool met_ = false, shared_ = false;
 };
 
-/// An id that no other is like. Removes what processes that were killed while they waited for others have left.
+/// A new id. Also removes files of processes that were killed while they waited for others.
 ncclUniqueId newId();
 
 }  // namespace nullgpu::nccl

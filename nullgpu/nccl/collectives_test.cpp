@@ -1,4 +1,5 @@
-// Every collective with every type: what arrives is worked out from the numbers of ranks and elements.
+// Tests every collective with every type. Expected values are computed from the numbers of ranks
+// and elements.
 
 #include <doctest/doctest.h>
 
@@ -14,7 +15,7 @@ using namespace nullgpu::nccl;
 
 namespace {
 
-/// `most` is the largest value that is used: results of four ranks must be exact.
+/// `most` is the largest value in use, chosen so that results of four ranks are exact.
 template <typename T>
 struct Case {
   ncclDataType_t type;
@@ -62,10 +63,10 @@ struct End {
   const Rank& rank;
   ncclComm_t comm;
   cudaStream_t stream;
-  /// What is to be looked at once all is queued.
+  /// A check to make once everything is queued.
   std::vector<std::function<void()>> checks;
 
-  /// @param expected of an element
+  /// @param expected the expected value of each element
   template <typename T, typename Expected>
   void check(std::shared_ptr<OnCard<T>> values, const std::string& what, size_t first, size_t count,
              Expected expected) {
@@ -158,7 +159,7 @@ void gathers(End& end, const Case<T>& of, size_t count) {
             [=](size_t i) { return valueOf(of, static_cast<int>(i / count), mine * count + i % count); });
 }
 
-/// Queues all, then looks.
+/// Queues all collectives, then checks their results.
 template <typename T>
 void allOf(End& end, const Case<T>& of, const std::vector<size_t>& counts = {7}) {
   for (const size_t count : counts) {
@@ -196,7 +197,7 @@ TEST_CASE("values of 16 bits are added up in 32") {
   checkRanks(4, [](const Rank& rank) {
     const ncclComm_t comm = join(rank);
     const cudaStream_t stream = newStream();
-    // One by one each quarter would be lost in bf16, whose neighbours of 64 are half a unit away.
+    // Added one by one, each quarter would be lost: neighbours of 64 in bf16 are half a unit away.
     const OnCard<__nv_bfloat16> values({as<__nv_bfloat16>(rank.number == 0 ? 64 : 0.25)});
     require(ncclAllReduce(values.at(), values.at(), 1, ncclBfloat16, ncclSum, comm, stream), "ncclAllReduce");
     require(number(values.read(stream)[0]) == 65, "sum");

@@ -1,3 +1,6 @@
+// Turns, errors and the life of a communicator. The mutex is never held while something is queued:
+// a full queue waits for the device's thread, which needs the mutex to do our operations.
+
 #include "nullgpu/nccl/communicator.h"
 
 #include <atomic>
@@ -16,7 +19,8 @@ namespace {
 
 constexpr auto kPause = std::chrono::microseconds(100);
 
-/// Calls of the runtime are for the communicator's card meanwhile.
+/// Selects the communicator's card for calls of the runtime, and the caller's card again at the
+/// end.
 class OnCard {
  public:
   explicit OnCard(unsigned card) : before_(currentCard()) {
@@ -32,7 +36,7 @@ class OnCard {
   bool moved_;
 };
 
-/// The number of the capture that `stream` takes part in; 0: none.
+/// The number of the capture that `stream` takes part in; 0 if none.
 uint64_t captureOf(cudaStream_t stream) {
   cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
   unsigned long long number = 0;
@@ -42,11 +46,13 @@ uint64_t captureOf(cudaStream_t stream) {
 
 }  // namespace
 
-/// An operation of a communicator in a stream. Those of one communicator run one after another, in the order in which
-/// they were called: that order is the same on all ranks, the order in which streams move is not.
+/// An operation of a communicator in a stream. Operations of one communicator run strictly in the
+/// order of their calls, because only that order is equal on all ranks; streams move in any order.
+/// A captured one takes turns within its graph's round.
 class TurnTaker : public Operation {
  public:
-  /// Number `turn` of those that the communicator was called for, or of each `round` of a graph that has captured them.
+  /// @param turn the number among the communicator's calls, or within `round` for a captured
+  /// operation
   TurnTaker(std::shared_ptr<Communicator> communicator, std::vector<Call> calls, uint64_t turn,
             std::shared_ptr<Communicator::Round> round = nullptr)
       : communicator_(std::move(communicator)), calls_(std::move(calls)), turn_(turn), round_(std::move(round)) {
@@ -55,10 +61,13 @@ class TurnTaker : public Operation {
   }
 
   bool advance() override {
+    // Never wait for the lock: a host thread that holds it may wait for us.
     const std::unique_lock lock(communicator_->mutex_, std::try_to_lock);
     if (!lock) return false;
     if (communicator_->aborted_) return true;
     communicator_->noticeComplaint();
+    // After an error an operation stays in its queue for ever, as a hung collective does; abort()
+    // releases it.
     if (communicator_->error_ != ncclSuccess) return false;
     if (!transfer_) {
       if (!mayBegin()) return false;
@@ -74,12 +83,15 @@ class TurnTaker : public Operation {
  private:
   bool replayed() const { return round_ != nullptr; }
 
+  /// Whether it is this operation's turn. Replays of different graphs do not mix: one at a time has
+  /// the lane.
   bool mayBegin() const {
     if (replayed()) return !communicator_->replaying_ && round_->next == turn_;
     return communicator_->turn_ == turn_;
   }
 
   void begin() {
+    // A replayed operation gets a new number at each launch, so that faults and counters see it.
     if (number_ == 0) count();
     const Faults& faults = configuration().faults;
     if (number_ == faults.communicator) {
@@ -88,8 +100,8 @@ class TurnTaker : public Operation {
                                                " of its process, as NULLGPU_FAULTS asks for");
       return;
     }
-    if (number_ == faults.collective) return;  // and again, whenever it is asked
-    // The ranks compare what they ask for before they move anything.
+    if (number_ == faults.collective) return;  // the fault: it never begins, however often it is tried
+    // The fault "mismatch" changes what this rank shows the others, so the comparison fails.
     if (number_ == faults.mismatch) ++calls_.front().what.count;
     const Lane lane = replayed() ? kReplayed : kCalled;
     communicator_->replaying_ = communicator_->replaying_ || replayed();
@@ -100,6 +112,7 @@ class TurnTaker : public Operation {
 
   void end() {
     transfer_.reset();
+    // Back to the initial state: the next launch of the graph executes this object again.
     if (replayed()) {
       number_ = 0;
       communicator_->replaying_ = false;
@@ -109,17 +122,19 @@ class TurnTaker : public Operation {
     }
   }
 
+  /// Numbers and counts the operation.
   void count() {
     static std::atomic<uint64_t> operations{0};
     number_ = ++operations;
     countCollective(countedName(calls_.front().what.kind), activity_.bytes);
   }
 
+  /// Prepares the record of it for profiles.
   void describe() {
     activity_.name = kernelName(calls_.front().what);
     for (const Call& call : calls_) activity_.bytes += bytesOf(call.what, communicator_->ranks());
     if (communicator_->ranks() > 1) return;
-    // To itself a rank copies, if there is anything to copy.
+    // A single rank only copies, and not even that if both buffers are one.
     activity_.work = Work::DeviceToDevice;
     is_told_ = calls_.front().send != calls_.front().receive;
   }
@@ -128,7 +143,8 @@ class TurnTaker : public Operation {
   std::vector<Call> calls_;
   const uint64_t turn_;
   const std::shared_ptr<Communicator::Round> round_;
-  uint64_t number_ = 0;  // of all operations of this process; the faults name it. 0: not begun
+  /// Position among all operations of this process, which the faults refer to; 0 before it begins.
+  uint64_t number_ = 0;
   std::unique_ptr<Transfer> transfer_;
   Activity activity_;
   bool is_told_ = true;
@@ -143,6 +159,7 @@ void Communicator::meet() {
 
 ncclResult_t Communicator::state() {
   const std::lock_guard lock(mutex_);
+  // Complaints of others count even before all have met.
   noticeComplaint();
   if (error_ != ncclSuccess || aborted_) return error_;
   try {
@@ -178,9 +195,11 @@ void Communicator::issue(std::vector<Call> calls, cudaStream_t stream) {
   }
   uint64_t& number = round ? round->size : issued_;
   auto operation = std::make_shared<TurnTaker>(shared_from_this(), std::move(calls), number++, round);
-  lock.unlock();  // a full queue waits for operations of ours
+  lock.unlock();  // a full queue waits until our own operations are done, which need the lock
   const cudaError_t error = enqueue(stream, std::move(operation));
   if (error == cudaSuccess) return;
+  // A call that was not queued must not leave a gap in the numbers, or all later ones would wait
+  // for ever.
   lock.lock();
   --number;
   expect(error);

@@ -1,6 +1,8 @@
 #pragma once
 
-// A rank's end of a communicator: its operations take their turns, and its errors stay.
+// A rank's end of a communicator. Operations go into streams, whose order differs from rank to
+// rank; but all ranks call them in the same order. So each operation has a number and waits for its
+// turn. Errors stay: after one, nothing is done until the program aborts the communicator.
 
 #include <cuda_runtime_api.h>
 #include <nccl.h>
@@ -16,9 +18,12 @@
 
 namespace nullgpu::nccl {
 
+/// Thread-safe. Operations in streams hold it, so it outlives its handle.
 class Communicator : public std::enable_shared_from_this<Communicator> {
  public:
-  /// On the current card. Throws Failure as Clique does; does not wait for the others.
+  /// Comes to the meeting, on the current card; does not wait for the others. Throws Failure as
+  /// Clique does.
+  /// @param blocking calls wait for the others, as without a configuration
   Communicator(const ncclUniqueId& id, unsigned ranks, unsigned rank, bool blocking);
 
   unsigned ranks() const { return clique_.ranks(); }
@@ -26,47 +31,56 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   unsigned card() const { return card_; }
   bool blocking() const { return blocking_; }
 
-  /// Returns when all ranks have come. Throws Failure when they disagree.
+  /// Waits until all ranks have come. Throws Failure if they disagree.
   void meet();
-  /// What ncclCommGetAsyncError says.
+  /// The answer of ncclCommGetAsyncError: ncclInProgress before all have met, or an error that
+  /// stays.
   ncclResult_t state();
-  /// Throws Failure unless operations may be issued.
+  /// Throws Failure unless operations may be issued now.
   void expectReady();
 
-  /// Queues a collective, or all messages of a group. Throws Failure.
+  /// Queues a collective, or all messages of a group, to `stream`. Throws Failure.
   void issue(std::vector<Call> calls, cudaStream_t stream);
-  /// Returns when all that was issued is done or nothing can be done any more.
+  /// Waits until everything issued is done, or until an error or abort() makes that impossible.
   void drain();
-  /// Nothing is left to do; a communicator that does not block waits by asking for its state.
+  /// Declares that nothing more will be issued. A blocking communicator waits for what was; another
+  /// one reports ncclInProgress in state() until it is done.
   void finalize();
-  /// Every operation of this rank ends without doing more, now and later.
+  /// Makes every operation of this rank end without doing more, now and later.
   void abort();
 
-  /// Factors of reductions, by the ncclRedOp_t that stands for them. Throws Failure for one that is not kept.
+  /// Factors of scaled sums, by the ncclRedOp_t that stands for each. factor() and forget() throw
+  /// Failure for an unknown one.
   int keep(const Factor& factor);
   void forget(int reduction);
   Factor factor(int reduction);
 
  private:
   friend class TurnTaker;
-  /// The operations of one capture, which every launch of its graph repeats in this order.
+  /// The operations of one capture. Each launch of its graph repeats them in this order.
   struct Round {
+    /// `size`: operations captured. `next`: the one whose turn it is in the current launch.
     uint64_t size = 0, next = 0;
   };
 
+  /// Records an error that stays, and prints it: the others may never learn of it.
   void fail(ncclResult_t error, const std::string& text);
+  /// Takes over an error that another rank has reported.
   void noticeComplaint();
+  /// Whether no operation is queued or under way.
   bool idle();
 
   const unsigned card_;
   const bool blocking_;
   Clique clique_;
 
-  std::mutex mutex_;  // of all below
+  std::mutex mutex_;  // protects all members below
   ncclResult_t error_ = ncclSuccess;
   std::string text_;
   bool aborted_ = false, finalizing_ = false;
-  uint64_t issued_ = 0, turn_ = 0;  // of the operations that were called
+  /// Operations called so far, and the number of the one whose turn it is.
+  uint64_t issued_ = 0, turn_ = 0;
+  /// An operation of a graph is under way in the lane of replays.
   bool replaying_ = false;
   std::map<uint64_t, std::shared_ptr<Round>> rounds_;  // by capture
   std::map<int, Factor> factors_;
@@ -75,7 +89,7 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
 
 }  // namespace nullgpu::nccl
 
-/// NCCL's handle.
+/// The target of NCCL's handle.
 struct ncclComm {
   std::shared_ptr<nullgpu::nccl::Communicator> self;
 };

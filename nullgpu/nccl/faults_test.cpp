@@ -1,4 +1,4 @@
-// What goes wrong among ranks, and on demand.
+// Tests errors among ranks, and faults on demand.
 
 #include <doctest/doctest.h>
 
@@ -14,7 +14,7 @@ ncclResult_t sum(ncclComm_t comm, const OnCard<float>& values, size_t count, cud
   return ncclAllReduce(values.at(), values.at(), count, ncclFloat32, ncclSum, comm, stream);
 }
 
-/// The stream stays where it is until the communicator is aborted.
+/// Checks that the stream does not move until the communicator is aborted.
 void requireEndByAbort(ncclComm_t comm, cudaStream_t stream) {
   require(!ends(stream, 100ms), "the collective must not end");
   require(ncclCommAbort(comm), "ncclCommAbort");
@@ -23,7 +23,7 @@ void requireEndByAbort(ncclComm_t comm, cudaStream_t stream) {
 
 using Body = std::function<void(const Rank&, ncclComm_t, cudaStream_t, const OnCard<float>&)>;
 
-/// Both ranks must have the error that names what each calls.
+/// Checks that both ranks have the error that names both calls.
 void checkMismatch(const std::string& text, const Body& body, const char* faults = "") {
   for (const std::string& said : runRanks(
            2,

@@ -1,4 +1,4 @@
-// How ranks find each other, and that nothing is left of it.
+// Tests how ranks find each other, and that no file is left behind.
 
 #include <doctest/doctest.h>
 
@@ -70,13 +70,13 @@ TEST_CASE("what a killed rank leaves is removed by the next id") {
   const pid_t waiting = fork();
   if (waiting == 0) {
     ncclComm_t comm = nullptr;
-    ncclCommInitRank(&comm, 2, id, 0);  // the other never comes
+    ncclCommInitRank(&comm, 2, id, 0);  // the other rank never comes
     _exit(1);
   }
   CHECK(waitUntil([&] { return exists(id); }));
   usleep(50'000);
   REQUIRE(ncclGetUniqueId(&next) == ncclSuccess);
-  CHECK(exists(id));  // somebody waits there
+  CHECK(exists(id));  // somebody is waiting there
   kill(waiting, SIGKILL);
   int status = 0;
   waitpid(waiting, &status, 0);
@@ -174,7 +174,7 @@ TEST_CASE("threads serve a card each") {
         own.number = number;
         own.of = 2;
         try {
-          const ncclComm_t comm = join(own);  // first: it chooses the card that the stream is of
+          const ncclComm_t comm = join(own);  // comes first, since it selects the stream's card
           checkSum(comm, newStream(), 2);
         } catch (const std::string& what) {
           said[number] = what;

@@ -1,4 +1,6 @@
-// NCCL's functions, as far as torch's libraries call them.
+// NCCL's functions, as far as torch's libraries call them: arguments are checked, groups collected,
+// and operations issued to communicators. Errors travel as exceptions (Failure) and become NCCL's
+// codes in answered().
 
 #include <cuda_runtime_api.h>
 #include <nccl.h>
@@ -18,11 +20,11 @@ using namespace nullgpu::nccl;
 
 namespace {
 
-// What a thread calls between ncclGroupStart and ncclGroupEnd is done at the end, so that one thread can serve several
-// ranks. A call outside is a group of its own.
+// Groups. Calls between ncclGroupStart and ncclGroupEnd are done at the end, so that one thread can
+// serve several ranks without waiting for itself. A call outside is a group of its own.
 
-/// A collective, or all messages of one communicator: a rank that sends and receives must not wait for the one before
-/// the other.
+/// A collective, or all messages of one communicator in the group. Messages go together, since a
+/// rank that sends and receives must not finish one before it begins the other.
 struct Issue {
   std::shared_ptr<Communicator> communicator;
   std::vector<Call> calls;
@@ -31,18 +33,22 @@ struct Issue {
   bool isOfMessages() const { return calls.front().what.kind == Kind::Message; }
 };
 
+/// The open group of a thread.
 struct Group {
   unsigned depth = 0;
   ncclResult_t answer = ncclSuccess;  // of the first call that failed
+  /// Communicators that were begun and must meet.
   std::vector<std::shared_ptr<Communicator>> meeting;
   std::vector<Issue> issues;
 };
 thread_local Group group;
 
-/// Outside a group: meets the ranks of what was begun, then issues what was called, collectives in their order before
-/// messages. Throws the Failure of the first call that could not be done; nothing is issued then.
+/// Ends a group unless it is an inner one: meets the ranks of new communicators, then issues the
+/// calls, collectives in their order before messages. If any call failed, throws its Failure and
+/// issues nothing.
 void settle() {
   if (group.depth > 0) return;
+  // Empty the group first, so that a failure does not leave its calls for the next one.
   Group ended = std::exchange(group, {});
   if (ended.answer != ncclSuccess) throw Failure(ended.answer, lastError());
   for (const auto& communicator : ended.meeting)
@@ -57,6 +63,7 @@ void endGroup() {
   settle();
 }
 
+/// Adds a call to the group; settles at once outside of one.
 void issue(const std::shared_ptr<Communicator>& communicator, const Call& call, cudaStream_t stream) {
   const auto other = std::ranges::find_if(group.issues, [&](const Issue& each) {
     return call.what.kind == Kind::Message && each.isOfMessages() && each.communicator == communicator;
@@ -70,12 +77,13 @@ void issue(const std::shared_ptr<Communicator>& communicator, const Call& call, 
   settle();
 }
 
-/// The call answered `answer`: so will the group that it belongs to, if any.
+/// Notes that a call of the group failed; the whole group then fails.
 void noteInGroup(ncclResult_t answer) {
   if (group.depth > 0 && group.answer == ncclSuccess) group.answer = answer;
 }
 
-/// The body of each function: its answer is what it returns, if anything, or what it throws.
+/// Runs the body of each function and turns what it throws into NCCL's code. A body without a
+/// result means success.
 template <typename Body>
 ncclResult_t answered(Body body) {
   ncclResult_t answer = ncclSuccess;
@@ -94,7 +102,7 @@ ncclResult_t answered(Body body) {
   return answer;
 }
 
-/// A function of NCCL: its name, its parameters and its answer.
+/// Defines a function of NCCL: its name, its parameters, and its answer.
 #define NULLGPU_ANSWER(name, parameters, ...)     \
   ncclResult_t name parameters {                  \
     return answered([&] { return __VA_ARGS__; }); \
@@ -102,19 +110,20 @@ ncclResult_t answered(Body body) {
 
 void give(int* place, unsigned value) { *place = static_cast<int>(value); }
 
+/// The communicator of a handle; throws Failure for null.
 Communicator& the(ncclComm_t handle) {
   if (!handle) throw Failure(ncclInvalidArgument, "the communicator is null");
   return *handle->self;
 }
 
-/// Where the caller wants an answer.
+/// The place where the caller wants an answer; throws Failure for null.
 template <typename Value>
 Value& place(Value* where, const char* what) {
   if (!where) throw Failure(ncclInvalidArgument, std::string("no place for ") + what);
   return *where;
 }
 
-/// The handle is gone; where it `waits`, what was issued is done before.
+/// Ends a communicator and its handle. With `waits`, everything issued is done before.
 void end(ncclComm_t comm, bool waits) {
   if (!comm) return;
   if (waits) the(comm).drain();
@@ -123,6 +132,7 @@ void end(ncclComm_t comm, bool waits) {
   if (waits) expect(nullgpu::health());
 }
 
+/// Begins a communicator. In a group it meets at the group's end, so the handle is given before.
 ncclResult_t initialize(ncclComm_t* out, int ranks, const ncclUniqueId& id, int rank, const ncclConfig_t* config) {
   expect(nullgpu::health());
   if (!out || ranks < 1 || rank < 0 || rank >= ranks)
@@ -136,19 +146,21 @@ ncclResult_t initialize(ncclComm_t* out, int ranks, const ncclUniqueId& id, int 
   return blocking ? ncclSuccess : ncclInProgress;
 }
 
+/// Describes a call; throws Failure for values outside NCCL's enumerations.
 Description describe(Kind kind, size_t count, ncclDataType_t type, int reduction = ncclSum, int root = 0) {
   if (type < 0 || type >= ncclNumTypes) throw Failure(ncclInvalidArgument, "no data type " + std::to_string(type));
   if (reduction < 0) throw Failure(ncclInvalidArgument, "no reduction " + std::to_string(reduction));
   Description what;
   what.kind = kind;
   what.type = static_cast<uint8_t>(type);
+  // Created reductions have numbers from kScaledSum on; for the ranks' comparison they are one.
   what.reduction = static_cast<uint8_t>(std::min<int>(reduction, kScaledSum));
   what.root = root;
   what.count = count;
   return what;
 }
 
-/// Checks what can be checked here and issues the call.
+/// Checks what this rank alone can check, and issues the call.
 ncclResult_t call(ncclComm_t handle, cudaStream_t stream, Call call, int reduction = ncclSum) {
   Communicator& communicator = the(handle);
   communicator.expectReady();
@@ -200,13 +212,14 @@ ncclResult_t ncclCommInitRankScalable(ncclComm_t* comm, int ranks, int rank, int
                                       ncclConfig_t* config) {
   return answered([&] {
     if (ids < 1 || !id) throw Failure(ncclInvalidArgument, "no unique id");
-    return initialize(comm, ranks, *id, rank, config);  // the first serves all
+    return initialize(comm, ranks, *id, rank, config);  // one id is enough to meet
   });
 }
 
 ncclResult_t ncclCommInitAll(ncclComm_t* comms, int count, const int* devices) {
   return answered([&] {
     if (!comms || count < 1) throw Failure(ncclInvalidArgument, std::to_string(count) + " communicators");
+    // All ranks of this process begin within one group, so that they meet each other at its end.
     const ncclUniqueId id = newId();
     const auto before = static_cast<int>(nullgpu::currentCard());
     ++group.depth;
@@ -306,7 +319,7 @@ NULLGPU_ANSWER(ncclGroupEnd, (), endGroup())
 NULLGPU_ANSWER(ncclMemAlloc, (void** address, size_t bytes), expect(cudaMalloc(address, bytes)))
 NULLGPU_ANSWER(ncclMemFree, (void* address), expect(cudaFree(address)))
 
-/// Registered buffers are as any other here; the handle only has to be given back.
+/// Registration changes nothing here: buffers are reached in the same way.
 ncclResult_t ncclCommRegister(const ncclComm_t comm, void* address, size_t, void** handle) {
   return answered([&] {
     the(comm);

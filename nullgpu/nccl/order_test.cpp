@@ -1,4 +1,4 @@
-// Streams move in any order; collectives do not.
+// Tests that collectives keep their order although streams move in any order.
 
 #include <doctest/doctest.h>
 
@@ -27,7 +27,7 @@ ncclUniqueId idFrom(const Rank& rank, ncclComm_t comm, cudaStream_t stream) {
   return id;
 }
 
-/// Sums and gathers on two streams, of two communicators, without a wait between them.
+/// All-reduces and all-gathers on two streams, by two communicators, without a wait between them.
 void interleave(const Rank& rank) {
   const ncclComm_t first = join(rank);
   const cudaStream_t streams[] = {newStream(), newStream()};
@@ -52,7 +52,7 @@ void interleave(const Rank& rank) {
   for (const ncclComm_t comm : comms) require(ncclCommDestroy(comm), "ncclCommDestroy");
 }
 
-/// A ring in which all send before they receive.
+/// A ring in which all ranks send before they receive.
 void ring(const Rank& rank) {
   const ncclComm_t comm = join(rank);
   const cudaStream_t stream = newStream();
@@ -71,7 +71,7 @@ void ring(const Rank& rank) {
   require(ncclCommDestroy(comm), "ncclCommDestroy");
 }
 
-/// A graph with two sums is launched again and again; sums that are called stand between the launches.
+/// Launches a graph with two all-reduces repeatedly, with called all-reduces between the launches.
 void replay(const Rank& rank) {
   const ncclComm_t comm = join(rank);
   const cudaStream_t stream = newStream();

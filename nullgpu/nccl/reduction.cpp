@@ -1,3 +1,6 @@
+// One template per reduction and type. Values are converted in blocks, so that the inner loops
+// vectorise and the accumulators stay in cache.
+
 #include "nullgpu/nccl/reduction.h"
 
 #include <nccl.h>
@@ -12,8 +15,8 @@
 namespace nullgpu::nccl {
 namespace {
 
-/// A type of values in memory, and the type in which they are added up. Whole numbers wrap, which only unsigned ones
-/// may.
+/// A format: the type in memory and the type of the accumulator. Rounded formats accumulate in
+/// float.
 template <typename T>
 struct Exact {
   using Stored = T;
@@ -25,6 +28,8 @@ struct Rounded {
   using Sum = float;
 };
 
+/// Integers wrap around as in NCCL. Signed overflow would be undefined, so they are computed
+/// unsigned.
 template <typename T>
 using Wrapping = typename std::conditional_t<std::is_integral_v<T>, std::make_unsigned<T>, std::type_identity<T>>::type;
 
@@ -37,8 +42,10 @@ constexpr auto kTimes = []<typename T>(T a, T b) {
 constexpr auto kMost = [](auto a, auto b) { return a < b ? b : a; };
 constexpr auto kLeast = [](auto a, auto b) { return b < a ? b : a; };
 
+/// Elements per block; at most 4 KiB of accumulators.
 constexpr size_t kBlock = 512;
 
+/// Combines the inputs in the order of ranks, block by block.
 template <typename Format>
 void reduceBy(auto combine, const std::vector<const std::byte*>& inputs, std::byte* out, size_t count,
               unsigned divisor = 1) {
@@ -60,6 +67,7 @@ void reduceBy(auto combine, const std::vector<const std::byte*>& inputs, std::by
   }
 }
 
+/// Chooses the operation. A scaled sum is a sum: its inputs were multiplied before.
 template <typename Format>
 void reduceIn(uint8_t reduction, const std::vector<const std::byte*>& inputs, std::byte* out, size_t count) {
   switch (reduction) {
@@ -76,7 +84,7 @@ void reduceIn(uint8_t reduction, const std::vector<const std::byte*>& inputs, st
   }
 }
 
-/// Calls `body` with the format of `type`.
+/// Calls `body` with an object of the format of `type`.
 template <typename Body>
 void withFormat(uint8_t type, Body body) {
   switch (type) {

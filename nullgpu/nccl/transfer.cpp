@@ -1,3 +1,7 @@
+// Collectives and messages through shared memory, in chunks. Counters with one writer each order
+// everything: a rank publishes what it has written, reduced and read, and goes on when the others'
+// counters allow.
+
 #include "nullgpu/nccl/transfer.h"
 
 #include <sched.h>
@@ -14,13 +18,16 @@
 namespace nullgpu::nccl {
 namespace {
 
+/// Whether each rank's input has a part for every rank.
 bool hasParts(Kind kind) { return kind == Kind::ReduceScatter || kind == Kind::AllToAll; }
 
+/// The bytes at an address of a card or of the host.
 const std::byte* bytesAt(const void* address) { return static_cast<const std::byte*>(reachable(address)); }
 
-/// The ranks compare what they call, then move it in chunks. Of each chunk every rank writes its values into its slot
-/// of the shared memory, reduces the part that is its own over all slots, and reads what it needs from them. A slot is
-/// written again when all ranks have read it.
+/// A collective in three stages: all ranks describe their call, compare the descriptions, then move
+/// the data chunk by chunk. For each chunk a rank writes its values into its slot, reduces its
+/// share over all slots, and reads what it needs from them. A slot is reused when all ranks have
+/// read it.
 class Collective : public Transfer {
  public:
   Collective(Clique& clique, Lane lane, const Call& call)
@@ -35,6 +42,7 @@ class Collective : public Transfer {
         chunks_((what_.count + per_chunk_ - 1) / per_chunk_),
         number_(mine_.posted.now() + 1),
         before_(mine_.read.now()) {
+    // If any rank drops the content, none moves it; compare() settles that.
     const auto drop = configuration().drop;
     what_.moves = !drop || bytesOf(what_, ranks_) <= *drop;
   }
@@ -49,13 +57,16 @@ class Collective : public Transfer {
   enum class Stage : uint8_t { Describe, Compare, Move };
 
   bool describe() {
-    // The place still holds the collective before the last.
+    // The place still describes the collective before the last: wait until everybody has compared
+    // it.
     if (number_ > 2 && !clique_.all(lane_, &Board::compared, number_ - 2)) return false;
     mine_.described[number_ % 2] = what_;
     mine_.posted.set(number_);
     return true;
   }
 
+  /// Compares the descriptions of all ranks with rank 0's. Every rank does it, so each can name the
+  /// culprit.
   bool compare() {
     if (!clique_.all(lane_, &Board::posted, number_)) return false;
     const Description& first = clique_.board(lane_, 0).described[number_ % 2];
@@ -68,6 +79,7 @@ class Collective : public Transfer {
       }
       moves = moves && other.moves;
     }
+    // Somebody leaves the content out: then nobody moves any, and the collective ends here.
     if (!moves) chunks_ = 0;
     mine_.compared.set(number_);
     return true;
@@ -79,8 +91,9 @@ class Collective : public Transfer {
                      words(other) + "; all ranks must call the same in the same order");
   }
 
-  /// The others are at it, too: a moment's wait for them is shorter than to be asked again. Not for long, since other
-  /// streams want to move, and not for a rank whose operations are done by this thread.
+  /// Moves chunks. The other ranks are usually at it too, so waiting for a moment is cheaper than
+  /// being called again. It does not last: other streams want to move, and a rank served by this
+  /// same thread would never get there.
   bool move() {
     constexpr uint64_t kPatience = 100'000;  // nanoseconds
     constexpr unsigned kSteps = 64;
@@ -98,7 +111,8 @@ class Collective : public Transfer {
     return read_ == chunks_;
   }
 
-  /// At most one chunk in each direction. False: none could be moved.
+  /// Moves at most one chunk in each direction; reading first frees slots. @returns whether any
+  /// moved
   bool moveChunks() {
     const uint64_t before = written_ + reduced_ + read_;
     if (read_ < chunks_) read();
@@ -107,12 +121,15 @@ class Collective : public Transfer {
     return written_ + reduced_ + read_ > before;
   }
 
-  /// How many elements (of each part) chunk `chunk` has, counted from 0.
+  /// Elements of chunk `chunk` (of each part), counted from 0.
   size_t elements(uint64_t chunk) const { return std::min<uint64_t>(per_chunk_, what_.count - chunk * per_chunk_); }
+  /// The chunk's offset in bytes within a buffer or part.
   size_t offset(uint64_t chunk) const { return chunk * per_chunk_ * element_; }
-  /// Where `rank` has chunk `chunk`.
+  /// The slot of `rank` for chunk `chunk` of this collective.
   std::byte* slot(unsigned rank, uint64_t chunk) const { return clique_.slot(lane_, rank, before_ + chunk); }
 
+  /// Writes the next chunk of our values into our slot, once all ranks have read its previous
+  /// content.
   void write() {
     const uint64_t number = before_ + written_ + 1;
     if (number > Clique::kSlots && !clique_.all(lane_, &Board::read, number - Clique::kSlots)) return;
@@ -128,6 +145,7 @@ class Collective : public Transfer {
     mine_.written.set(number);
   }
 
+  /// Copies values of the current chunk, and scales them for a scaled sum.
   void copyIn(std::byte* to, const std::byte* from, size_t count) const {
     memcpy(to, from + offset(written_), count * element_);
     if (what_.reduction == kScaledSum) multiply(what_.type, factor(), to, count);
@@ -137,20 +155,22 @@ class Collective : public Transfer {
     return call_.factor.address ? bytesAt(call_.factor.address) : call_.factor.value.data();
   }
 
-  /// The elements of a chunk of `count` that `rank` reduces.
+  /// The elements of a chunk that `rank` reduces: the first one and their number. A collective with
+  /// parts gives each rank its part; others divide the chunk evenly, rounded up.
   std::pair<size_t, size_t> share(unsigned rank, size_t count) const {
     if (hasParts(what_.kind)) return {rank * count, count};
     const size_t part = (count + ranks_ - 1) / ranks_, begin = std::min(count, rank * part);
     return {begin, std::min(part, count - begin)};
   }
 
+  /// Reduces our share of the next chunk, once all ranks have written it.
   void reduceChunk() {
     const uint64_t number = before_ + reduced_ + 1;
     if (!clique_.all(lane_, &Board::written, number)) return;
     const auto [begin, count] = share(clique_.rank(), elements(reduced_));
     std::vector<const std::byte*> inputs;
     for (unsigned rank = 0; rank < ranks_; ++rank) inputs.push_back(slot(rank, reduced_) + begin * element_);
-    // Nobody else reads this part of our slot before it is reduced.
+    // In place: nobody else reads this part of our slot before it is reduced.
     std::byte* out = slot(clique_.rank(), reduced_) + begin * element_;
     if (what_.kind == Kind::ReduceScatter) out = receiveAt(0);
     reduce(what_.type, what_.reduction, inputs, out, count);
@@ -158,12 +178,14 @@ class Collective : public Transfer {
     mine_.reduced.set(number);
   }
 
-  /// Where the chunk that is read (or reduced, for one that is read no more) goes.
+  /// The address in the receive buffer for the current chunk. A reduce-scatter reads nothing, so
+  /// its reductions decide where it is.
   std::byte* receiveAt(size_t elements) const {
     const uint64_t chunk = what_.kind == Kind::ReduceScatter ? reduced_ : read_;
     return static_cast<std::byte*>(reachable(call_.receive)) + offset(chunk) + elements * element_;
   }
 
+  /// Reads the next chunk, once all ranks have written or reduced it.
   void read() {
     const uint64_t number = before_ + read_ + 1;
     const auto before = reduces(what_.kind) ? &Board::reduced : &Board::written;
@@ -183,13 +205,15 @@ class Collective : public Transfer {
       case Kind::AllToAll:
         readParts(count);
         break;
-      default:  // a reduce-scatter wrote its results where they belong
+      // A reduce-scatter has written its results where they belong.
+      default:
         break;
     }
     ++read_;
     mine_.read.set(number);
   }
 
+  /// Collects the reduced shares of all ranks.
   void readShares(size_t count) const {
     for (unsigned rank = 0; rank < ranks_; ++rank) {
       const auto [begin, many] = share(rank, count);
@@ -197,6 +221,7 @@ class Collective : public Transfer {
     }
   }
 
+  /// Collects the part for us (all-to-all) or the whole slot (all-gather) of every rank.
   void readParts(size_t count) const {
     const size_t skip = what_.kind == Kind::AllToAll ? clique_.rank() * count * element_ : 0;
     for (unsigned rank = 0; rank < ranks_; ++rank)
@@ -211,13 +236,14 @@ class Collective : public Transfer {
   const unsigned ranks_;
   const size_t element_, per_chunk_;
   uint64_t chunks_;
-  const uint64_t number_;  // of the collective
-  const uint64_t before_;  // chunks of the collectives before it
+  const uint64_t number_;  // number of the collective in this lane
+  const uint64_t before_;  // number of chunks of all collectives before it
   uint64_t written_ = 0, reduced_ = 0, read_ = 0;
   Stage stage_ = Stage::Describe;
 };
 
-/// One end of a message, which goes in chunks through the channel of its two ranks.
+/// One end of a message. It goes in chunks through the channel of its two ranks, which has two
+/// slots.
 class End {
  public:
   End(Clique& clique, Lane lane, const Call& call)
@@ -235,10 +261,12 @@ class End {
  private:
   size_t length() const { return std::min(Channel::kSlotBytes, bytes_ - at_); }
 
+  /// Describes the message, then writes chunks while a slot is free. @returns whether all is
+  /// written
   bool send() {
     if (!met_) {
       const uint64_t number = channel_.posted.now() + 1;
-      if (channel_.compared.now() + 1 < number) return false;  // the description before still stands
+      if (channel_.compared.now() + 1 < number) return false;  // the previous description has not been read
       const auto drop = configuration().drop;
       channel_.described = call_.what;
       channel_.described.moves = moves_ = !drop || bytes_ <= *drop;
@@ -256,6 +284,8 @@ class End {
     return true;
   }
 
+  /// Compares the message with what this rank expects, then reads chunks. @returns whether all is
+  /// read
   bool receive() {
     if (!met_ && !meet()) return false;
     while (moves_ && at_ < bytes_) {
@@ -269,6 +299,7 @@ class End {
     return true;
   }
 
+  /// Compares both sides' descriptions; complains to all ranks if they differ.
   bool meet() {
     const uint64_t number = channel_.compared.now() + 1;
     if (channel_.posted.now() < number) return false;
@@ -293,6 +324,7 @@ class End {
   bool met_ = false, moves_ = true, done_ = false;
 };
 
+/// The messages of a group.
 class Messages : public Transfer {
  public:
   Messages(Clique& clique, Lane lane, const std::vector<Call>& calls) {
@@ -309,6 +341,7 @@ class Messages : public Transfer {
   }
 
  private:
+  /// Whether an earlier message with the same peer and direction is not done: they share a channel.
   bool behindAnother(size_t which) const {
     return std::any_of(ends_.begin(), ends_.begin() + static_cast<std::ptrdiff_t>(which), [&](const End& end) {
       return !end.done() && end.sends() == ends_[which].sends() && end.peer() == ends_[which].peer();

@@ -1,6 +1,7 @@
 #pragma once
 
-// What an operation does once it is its turn: a collective of all ranks, or the messages of a group.
+// The movement of data once an operation's turn has come: a collective of all ranks, or the
+// messages of a group. A transfer is polled and never waits for another rank.
 
 #include <memory>
 #include <vector>
@@ -10,16 +11,18 @@
 
 namespace nullgpu::nccl {
 
+/// An operation under way.
 class Transfer {
  public:
   virtual ~Transfer() = default;
-  /// Goes as far as it can without waiting for another rank. True: all of this rank's part is done.
+  /// Goes as far as it can without other ranks. @returns whether this rank's part is done
   virtual bool step() = 0;
 };
 
-/// @param call outlives it
+/// Starts a collective. `call` must outlive the result.
 std::unique_ptr<Transfer> makeCollective(Clique& clique, Lane lane, const Call& call);
-/// Those to and from one rank are done in their order, all others beside each other. @param calls outlive it
+/// Starts the messages of a group. Messages to and from one rank keep their order, all others go on
+/// beside each other. `calls` must outlive the result.
 std::unique_ptr<Transfer> makeMessages(Clique& clique, Lane lane, const std::vector<Call>& calls);
 
 }  // namespace nullgpu::nccl

@@ -1,7 +1,8 @@
-// NVML's functions, as far as torch calls them and programs that watch cards. NVML shows all cards of the machine,
-// whatever CUDA_VISIBLE_DEVICES says.
+// NVML, as far as torch and programs that watch GPUs call it. NVML shows all cards of the machine,
+// whatever CUDA_VISIBLE_DEVICES says, and the memory of all processes (core/machine.h). Most
+// functions are one question about a card; query() makes the checks that all share.
 
-#define NVML_NO_UNVERSIONED_FUNC_DEFS  // the names here are those of the library
+#define NVML_NO_UNVERSIONED_FUNC_DEFS  // the names here are the library's own
 #include <nvml.h>
 #include <strings.h>
 
@@ -24,22 +25,26 @@ struct nvmlDevice_st {};
 
 namespace {
 
+/// CUDA 13.0, in the driver's form (1000 * major + 10 * minor).
 constexpr int kCudaVersion = 13000;
-constexpr unsigned kPowerLimit = 500'000;  // mW
+/// Milliwatts; no more than idle and work draw together (machine.cpp).
+constexpr unsigned kPowerLimit = 500'000;
 
-std::atomic<int> users{0};  // calls of nvmlInit that no nvmlShutdown has answered
+/// Calls of nvmlInit that no nvmlShutdown has matched; NVML counts references.
+std::atomic<int> users{0};
+/// Handles are addresses in this table.
 std::array<nvmlDevice_st, kMostCards> devices;
 
 bool isInitialized() { return users > 0; }
 
-/// The card of a handle; nothing where `handle` is none.
+/// The machine's number of the card of a handle; nothing if it is none of ours.
 std::optional<unsigned> cardOf(nvmlDevice_t handle) {
   for (unsigned card = 0; card < configuration().cards; ++card)
     if (handle == &devices[card]) return card;
   return std::nullopt;
 }
 
-/// As NVML copies texts into a caller's buffer.
+/// Copies a text into the caller's buffer by NVML's rules: it fails if the end does not fit.
 nvmlReturn_t copyText(const std::string& text, char* out, unsigned size) {
   if (!out) return NVML_ERROR_INVALID_ARGUMENT;
   if (text.size() >= size) return NVML_ERROR_INSUFFICIENT_SIZE;
@@ -47,7 +52,7 @@ nvmlReturn_t copyText(const std::string& text, char* out, unsigned size) {
   return NVML_SUCCESS;
 }
 
-/// An answer about the whole machine into the place that the caller names.
+/// Stores an answer about the whole machine where the caller wants it.
 template <typename Value>
 nvmlReturn_t give(Value* place, Value value) {
   if (!isInitialized()) return NVML_ERROR_UNINITIALIZED;
@@ -56,8 +61,9 @@ nvmlReturn_t give(Value* place, Value value) {
   return NVML_SUCCESS;
 }
 
-/// Around each function that asks about a card: `answer(card, state)` where NVML is initialised, the handle one of
-/// ours, no pointer of `outs` null and the card not lost.
+/// The frame of each question about a card. Calls `answer(card, state)` if NVML is initialised, the
+/// handle is valid, no pointer of `outs` is null, and the card is not lost; otherwise returns
+/// NVML's error for it.
 template <typename Answer, typename... Outs>
 nvmlReturn_t query(nvmlDevice_t handle, Answer&& answer, const Outs*... outs) {
   if (!isInitialized()) return NVML_ERROR_UNINITIALIZED;
@@ -68,8 +74,8 @@ nvmlReturn_t query(nvmlDevice_t handle, Answer&& answer, const Outs*... outs) {
   return answer(*card, state);
 }
 
-/// For questions whose answer is a value: one that does not change, a member of the card's state, or
-/// `value(card, state)`. All of `outs` get it.
+/// Answers a question whose answer is one value, into all `outs`: a constant, a member of the
+/// card's state, or the result of `value(card, state)`.
 template <typename Value, typename... Outs>
 nvmlReturn_t answerWith(nvmlDevice_t handle, Value value, Outs*... outs) {
   const auto answer = [&](unsigned card, const CardState& state) {
@@ -84,7 +90,7 @@ nvmlReturn_t answerWith(nvmlDevice_t handle, Value value, Outs*... outs) {
   return query(handle, answer, outs...);
 }
 
-/// The card that `is` is true of.
+/// Gives the handle of the card that `is` accepts. @returns NVML_ERROR_NOT_FOUND if there is none
 template <typename Is>
 nvmlReturn_t find(nvmlDevice_t* out, Is&& is) {
   if (!isInitialized()) return NVML_ERROR_UNINITIALIZED;
@@ -106,7 +112,8 @@ nvmlPciInfo_t pciOf(unsigned card) {
   return pci;
 }
 
-/// "0000:01:00.0", or with eight digits in front as NVML itself writes it, in either case.
+/// Whether `text` is the card's bus address, "0000:01:00.0" or with eight digits in front as NVML
+/// writes it itself; letter case does not matter.
 bool isBus(const char* text, unsigned card) {
   const nvmlPciInfo_t pci = pciOf(card);
   return strcasecmp(text, pci.busIdLegacy) == 0 || strcasecmp(text, pci.busId) == 0;
@@ -117,7 +124,9 @@ nvmlMemory_t memoryOf(unsigned, const CardState& state) {
   return {total, total - state.used, state.used};
 }
 
-/// As NVML fills a caller's table: `*count` says how many fit and then how many there are.
+/// Fills a caller's table of processes by NVML's rules: `*count` is its size and becomes the number
+/// of processes.
+/// @returns NVML_ERROR_INSUFFICIENT_SIZE if they do not fit
 template <typename Process, typename Make>
 nvmlReturn_t processes(nvmlDevice_t device, unsigned* count, Process* out, Make&& make) {
   const auto fill = [&](unsigned, const CardState& state) {
@@ -131,13 +140,14 @@ nvmlReturn_t processes(nvmlDevice_t device, unsigned* count, Process* out, Make&
   return query(device, fill, count);
 }
 
-/// A function of NVML that a card does not support: its name, and its parameters behind the card.
+/// Defines a function that a card does not support, by its name and its parameters after the card.
 #define NULLGPU_LACK(name, ...)                                                                \
   nvmlReturn_t name(nvmlDevice_t device, __VA_ARGS__) {                                        \
     return query(device, [](unsigned, const CardState&) { return NVML_ERROR_NOT_SUPPORTED; }); \
   }
 
-/// A function of NVML that tells one value of a card: its name, the value's type, and the value as answerWith takes it.
+/// Defines a function that answers one value: its name, the value's type, and the value as for
+/// answerWith().
 #define NULLGPU_TELL(name, type, value) \
   nvmlReturn_t name(nvmlDevice_t device, type* out) { return answerWith(device, value, out); }
 
@@ -146,7 +156,7 @@ nvmlReturn_t processes(nvmlDevice_t device, unsigned* count, Process* out, Make&
 extern "C" {
 
 nvmlReturn_t nvmlInit_v2() {
-  configuration();  // what it cannot read ends the process here and not in the midst of things
+  configuration();  // a variable that cannot be read ends the process here, not later
   ++users;
   return NVML_SUCCESS;
 }
@@ -155,6 +165,7 @@ nvmlReturn_t nvmlInitWithFlags(unsigned) { return nvmlInit_v2(); }
 
 nvmlReturn_t nvmlShutdown() {
   int before = users;
+  // Never count below 0: an extra nvmlShutdown is an error, not a debt.
   do {
     if (before == 0) return NVML_ERROR_UNINITIALIZED;
   } while (!users.compare_exchange_weak(before, before - 1));
@@ -177,19 +188,20 @@ const char* nvmlErrorString(nvmlReturn_t result) {
   return "Unknown Error";
 }
 
-// A driver that serves CUDA 13; callers read numbers from it.
+// The version of a driver that supports CUDA 13. Callers parse numbers from it.
 nvmlReturn_t nvmlSystemGetDriverVersion(char* text, unsigned size) {
   return isInitialized() ? copyText("580.95.05", text, size) : NVML_ERROR_UNINITIALIZED;
 }
 nvmlReturn_t nvmlSystemGetCudaDriverVersion_v2(int* version) { return give(version, kCudaVersion); }
 nvmlReturn_t nvmlSystemGetCudaDriverVersion(int* version) { return give(version, kCudaVersion); }
 
-// Which cards there are, and what never changes of them.
+// The cards, and properties that never change.
 
 nvmlReturn_t nvmlDeviceGetCount_v2(unsigned* count) { return give(count, isInitialized() ? configuration().cards : 0); }
 
 nvmlReturn_t nvmlDeviceGetHandleByIndex_v2(unsigned index, nvmlDevice_t* device) {
   const nvmlReturn_t found = find(device, [=](unsigned card) { return card == index; });
+  // NVML has another error for an index than for an unknown uuid or bus.
   return found == NVML_ERROR_NOT_FOUND ? NVML_ERROR_INVALID_ARGUMENT : found;
 }
 nvmlReturn_t nvmlDeviceGetHandleByUUID(const char* uuid, nvmlDevice_t* device) {
@@ -210,7 +222,8 @@ nvmlReturn_t nvmlDeviceGetUUID(nvmlDevice_t device, char* text, unsigned size) {
 NULLGPU_TELL(nvmlDeviceGetIndex, unsigned, [](unsigned card, const CardState&) { return card; })
 NULLGPU_TELL(nvmlDeviceGetPciInfo_v3, nvmlPciInfo_t, [](unsigned card, const CardState&) { return pciOf(card); })
 
-// The card is whole, and belongs to whoever asks for it. Its memory corrects its errors, and there are none.
+// Modes: the card is not divided (MIG), and its memory has error correction that never finds an
+// error.
 
 NULLGPU_TELL(nvmlDeviceGetPersistenceMode, nvmlEnableState_t, NVML_FEATURE_ENABLED)
 nvmlReturn_t nvmlDeviceGetMigMode(nvmlDevice_t device, unsigned* current, unsigned* pending) {
@@ -234,13 +247,13 @@ nvmlReturn_t nvmlDeviceGetComputeRunningProcesses(nvmlDevice_t device, unsigned*
   });
 }
 nvmlReturn_t nvmlDeviceGetComputeRunningProcesses_v3(nvmlDevice_t device, unsigned* count, nvmlProcessInfo_t* out) {
-  constexpr unsigned kNoInstance = 0xFFFFFFFF;  // of a card that is not divided
+  constexpr unsigned kNoInstance = 0xFFFFFFFF;  // the card is not divided into instances
   return processes(device, count, out, [](const CardProcess& process) {
     return nvmlProcessInfo_t{static_cast<unsigned>(process.pid), process.bytes, kNoInstance, kNoInstance};
   });
 }
 
-// Power, clocks, heat.
+// Power, clocks and temperature.
 
 NULLGPU_TELL(nvmlDeviceGetTotalEnergyConsumption, unsigned long long, &CardState::millijoules)
 NULLGPU_TELL(nvmlDeviceGetPowerUsage, unsigned, &CardState::milliwatts)
@@ -258,7 +271,8 @@ nvmlReturn_t nvmlDeviceGetTemperature(nvmlDevice_t device, nvmlTemperatureSensor
   return answerWith(device, &CardState::celsius, celsius);
 }
 
-// What joins cards: PCI Express alone. torch asks for more when it looks for ways between them.
+// Links: cards are joined by PCI Express alone. torch asks about NVLink when it looks for direct
+// ways.
 
 NULLGPU_LACK(nvmlDeviceGetNvLinkState, unsigned, nvmlEnableState_t*)
 NULLGPU_LACK(nvmlDeviceGetNvLinkRemoteDeviceType, unsigned, nvmlIntNvLinkDeviceType_t*)
@@ -269,7 +283,8 @@ nvmlReturn_t nvmlDeviceGetGpuFabricInfoV(nvmlDevice_t device, nvmlGpuFabricInfoV
   const unsigned version = fabric->version;
   if (version != nvmlGpuFabricInfo_v2 && version != nvmlGpuFabricInfo_v3) return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
   return query(device, [&](unsigned, const CardState&) {
-    // The state 0: there is no fabric. Version 2 is the beginning of version 3.
+    // State 0 means that there is no fabric. Version 2 of the struct is the beginning of version 3,
+    // so only its size may be cleared.
     std::memset(fabric, 0, version == nvmlGpuFabricInfo_v2 ? sizeof(nvmlGpuFabricInfo_v2_t) : sizeof *fabric);
     fabric->version = version;
     return NVML_SUCCESS;

@@ -34,7 +34,7 @@ nvmlDevice_t device(unsigned card) {
   return found;
 }
 
-/// The library as long as this lives.
+/// Keeps the library initialised as long as it lives.
 struct Session {
   Session() { CHECK(call("nvmlInit_v2") == NVML_SUCCESS); }
   ~Session() { CHECK(call("nvmlShutdown") == NVML_SUCCESS); }
@@ -158,7 +158,7 @@ TEST_CASE("power, clocks, heat and the reasons for low clocks follow the work") 
   };
   const unsigned idle = clock(NVML_CLOCK_SM);
   unsigned power = 0, working = 0;
-  // A machine that is itself stopped for a while finds the card idle again.
+  // If this machine itself is suspended for a while, the card is found idle; so try again.
   for (int i = 0; i < 100 && (power <= 60'000 || working <= idle); ++i) {
     machine().worked(0, 100'000'000);
     power = ask<unsigned>("nvmlDeviceGetPowerUsage", device(0));
@@ -200,7 +200,7 @@ TEST_CASE("a card is whole, corrects its memory and has no links") {
   CHECK(fabric.state == 0);
 }
 
-// The last: a card stays lost.
+// Must be the last test: a card stays lost.
 TEST_CASE("a lost card says so to every question") {
   const Session session;
   nvmlDevice_t const last = device(configuration().cards - 1);

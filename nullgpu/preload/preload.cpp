@@ -1,1 +1,2 @@
-// Nothing but the libraries that this one needs: CMakeLists.txt says which, and why.
+// Empty: this library exists for the libraries that it needs. CMakeLists.txt lists them and says
+// why.

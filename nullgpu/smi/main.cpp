@@ -1,5 +1,6 @@
-// As much of nvidia-smi as set-ups ask for: `-L`, and --query-gpu in CSV without a header. Anything else is refused, so
-// that nobody takes silence for an answer.
+// A small nvidia-smi for set-up scripts: `-L`, and --query-gpu in CSV without a header. Everything
+// else is refused with exit code 2, because a script would take silence for an answer. It reads the
+// cards through NVML, like the real one.
 
 #define NVML_NO_UNVERSIONED_FUNC_DEFS
 #include <nvml.h>
@@ -18,6 +19,7 @@ namespace {
 
 constexpr unsigned kTextSize = 96;
 
+/// Ends the program with what is wrong and what would be right.
 [[noreturn]] void refuse(const std::string& what) {
   std::fprintf(stderr,
                "nvidia-smi (of null cards): %s; there are -L and --query-gpu=FIELD[,FIELD...] "
@@ -26,12 +28,14 @@ constexpr unsigned kTextSize = 96;
   std::exit(2);
 }
 
+/// Ends the program with exit code 1 if NVML returned an error.
 void check(nvmlReturn_t result, const std::string& what) {
   if (result == NVML_SUCCESS) return;
   std::fprintf(stderr, "nvidia-smi (of null cards): %s: %s\n", what.c_str(), nvmlErrorString(result));
   std::exit(1);
 }
 
+/// A text of a card, through one of NVML's functions.
 std::string textOf(nvmlReturn_t (*function)(nvmlDevice_t, char*, unsigned), nvmlDevice_t device, const char* what) {
   char text[kTextSize];
   check(function(device, text, kTextSize), what);
@@ -40,12 +44,14 @@ std::string textOf(nvmlReturn_t (*function)(nvmlDevice_t, char*, unsigned), nvml
 
 nvmlReturn_t driverVersion(nvmlDevice_t, char* text, unsigned size) { return nvmlSystemGetDriverVersion(text, size); }
 
+/// Whole MiB, as nvidia-smi prints it.
 std::string memoryTotal(nvmlDevice_t device) {
   nvmlMemory_t memory{};
   check(nvmlDeviceGetMemoryInfo(device, &memory), "memory.total");
   return std::to_string(memory.total >> 20);
 }
 
+/// A field that can be asked for; `unit` is printed unless the caller asks for nounits.
 struct Field {
   std::function<std::string(nvmlDevice_t)> value;
   const char* unit = "";
@@ -57,6 +63,7 @@ const std::map<std::string, Field, std::less<>> kFields = {
     {"memory.total", {memoryTotal, " MiB"}},
 };
 
+/// The fields of a comma-separated list; an unknown one is refused.
 std::vector<Field> fieldsOf(std::string_view list) {
   std::vector<Field> fields;
   for (const std::string_view name : nullgpu::entriesOf(list)) {
@@ -67,6 +74,7 @@ std::vector<Field> fieldsOf(std::string_view list) {
   return fields;
 }
 
+/// Handles of all cards of the machine. Ends the program if NVML fails.
 std::vector<nvmlDevice_t> devices() {
   check(nvmlInit_v2(), "NVML");
   unsigned count = 0;
@@ -76,6 +84,7 @@ std::vector<nvmlDevice_t> devices() {
   return found;
 }
 
+/// `-L`: a line per GPU, in nvidia-smi's form.
 void list() {
   unsigned number = 0;
   for (nvmlDevice_t device : devices()) {
@@ -84,6 +93,7 @@ void list() {
   }
 }
 
+/// `--query-gpu`: a line per GPU with the fields, separated by commas.
 void query(const std::vector<Field>& fields, bool units) {
   for (nvmlDevice_t device : devices()) {
     std::string line;

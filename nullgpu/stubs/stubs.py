@@ -19,15 +19,15 @@ import subprocess
 import sys
 from dataclasses import dataclass, field
 
-# The machine's own: whatever torch asks of these is there already, or torch would not run on the CPU.
+# Libraries of the system. Symbols that torch needs of these exist already, or torch would not run on the CPU either.
 SYSTEM = re.compile(r"lib(c|m|dl|rt|pthread|gcc_s|stdc\+\+|gomp)\.so\.\d+$|ld-linux.*\.so\.\d+$")
-# The interpreter's, which loads libtorch_python.
+# Symbols of the Python interpreter, which loads libtorch_python.
 INTERPRETER = re.compile(r"_?Py[A-Z_]")
 MOST_LINES = 30
 
 
 class Mismatch(Exception):
-    """What torch asks for and what is here do not fit; a line for each case."""
+    """The symbols that torch needs and those that exist here do not match; one line per case."""
 
     def __init__(self, lines):
         super().__init__("\n".join(lines))
@@ -36,7 +36,7 @@ class Mismatch(Exception):
 
 @dataclass(frozen=True)
 class Wish:
-    """An undefined symbol: its version and the library which has that version, None for a symbol without one."""
+    """An undefined symbol of a library, with its version and the library of that version; both are None for a symbol without a version."""
 
     symbol: str
     version: str | None = None
@@ -45,13 +45,13 @@ class Wish:
 
 @dataclass
 class Binary:
-    """What matters here of a shared library."""
+    """The parts of a shared library that matter here."""
 
     name: str
     needed: list = field(default_factory=list)
     wishes: list = field(default_factory=list)
     defined: set = field(default_factory=set)
-    looked_up: set = field(default_factory=set)  # names of functions among its strings
+    looked_up: set = field(default_factory=set)  # functions whose names are among its strings, so that it may look them up at run time
 
 
 # --- reading -----------------------------------------------------------------------------------------------------------------
@@ -61,7 +61,7 @@ def run(*command):
 
 
 def read_binary(path, names):
-    """A library's symbols; `names` is a compiled pattern of the functions that may be looked up by name."""
+    """Reads a library's symbols. `names` is a compiled pattern of the functions that may be looked up by name."""
     binary = Binary(path.name, re.findall(r"\(NEEDED\).*\[(.+)\]", run("readelf", "-dW", path)))
     text = run("readelf", "--dyn-syms", "-V", "-W", path)
     owners = {}
@@ -85,29 +85,30 @@ def read_binary(path, names):
 
 
 def strings_in(path, names):
-    """The strings of a file, ended by zeros, that `names` matches."""
+    """The zero-terminated strings of a file that `names` matches."""
     with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
         return {found[1].decode() for found in re.finditer(rb"\0((?:cu|nvml)[A-Z]\w{2,80})(?=\0)", content) if names.fullmatch(found[1].decode())}
 
 
 def looked_up_names(header):
-    """A pattern of the functions that are looked up by name: those that cuda.h declares, and all of NVML."""
+    """A pattern for functions that are looked up by name: all that cuda.h declares, and all of NVML."""
     declared = set(re.findall(r"\bcu[A-Z]\w+", header))
     return re.compile("|".join(sorted(map(re.escape, declared), reverse=True) + [r"nvml[A-Z]\w+"]))
 
 
-# --- what is asked of which library ------------------------------------------------------------------------------------------
+# --- which library must have a symbol -----------------------------------------------------------------------------------------
 
 def family_of(symbol, families):
-    """The library whose pattern of exports matches a symbol most closely; None for none."""
+    """The library whose export pattern matches a symbol most closely; None if none does."""
     matching = [(len(re.sub(r"\[.*?\]", "?", pattern)), library)
                 for library, patterns in families.items() for pattern in patterns if fnmatch.fnmatchcase(symbol, pattern)]
     return max(matching)[1] if matching else None
 
 
 def demand_of(binaries, families, defined_elsewhere=frozenset()):
-    """{library: {"version": ..., "symbols": {symbol: who asks}}} for the null libraries `families`, {library: [patterns of exports]}.
-    `defined_elsewhere` are symbols of the machine's own libraries."""
+    """Sorts the symbols that `binaries` need by null library: {library: {"version": ..., "symbols": {symbol: first binary that needs it}}}.
+    `families` is {library: [export patterns]}; `defined_elsewhere` are symbols of the system's libraries. Raises Mismatch for symbols
+    that no null library would have or export."""
     ours = {binary.name for binary in binaries}
     defined = set(defined_elsewhere).union(*(binary.defined for binary in binaries))
     result = {library: {"version": None, "symbols": {}} for library in families}
@@ -143,7 +144,7 @@ def demand_of(binaries, families, defined_elsewhere=frozenset()):
     return result
 
 
-# --- what is written ---------------------------------------------------------------------------------------------------------
+# --- writing the files -------------------------------------------------------------------------------------------------------
 
 STUBS = """// Generated by nullgpu/stubs/stubs.py: what torch asks of {library} and nobody has written, whose call ends the process, and what only succeeds.
 #include <unistd.h>
@@ -175,13 +176,13 @@ def script_text(version, patterns):
 
 
 def defined_in(paths, *options):
-    """Names, with their versions where they have one, that files define for others."""
+    """Names that files define for others, with their versions if they have any."""
     text = run("nm", "--defined-only", "--extern-only", *options, *paths) if paths else ""
     return {columns[2] for columns in map(str.split, text.splitlines()) if len(columns) == 3 and len(columns[1]) == 1}
 
 
 def missing_in(entry, built):
-    """Lines for what torch asks of a library, `entry` of the demand, that its symbols `built`, "name@@version", do not answer."""
+    """Lines about symbols that torch needs of a library (`entry` of the demand) and that are not among its symbols `built` ("name@@version")."""
     end = f"@@{entry['version']}" if entry["version"] else ""
     return [f"{who} asks for {name}{end}, which is not among the library's symbols" for name, who in sorted(entry["symbols"].items())
             if name + end not in built]

@@ -1,6 +1,7 @@
 #pragma once
 
-// Tests in processes of their own: the null GPU reads its environment once, and some of what it does ends the process.
+// Runs tests in processes of their own, because the null GPU reads its environment once and some of
+// its checks end the process.
 
 #include <doctest/doctest.h>
 #include <sys/wait.h>
@@ -16,8 +17,8 @@
 namespace nullgpu::testing {
 
 struct Outcome {
-  int status = 0;      // of waitpid
-  std::string said;    // what the body printed to the file that it was given
+  int status = 0;      // as from waitpid
+  std::string said;    // the text that the body printed to its file
   std::string errors;  // stderr
 
   bool ended() const { return WIFEXITED(status) && WEXITSTATUS(status) == 0; }
@@ -34,7 +35,7 @@ inline std::string readAll(std::FILE* file) {
   return text;
 }
 
-/// Runs `body` in a child that ends as a program does. One that hangs ends with SIGALRM.
+/// Runs `body` in a child that ends as a program does. SIGALRM ends one that hangs.
 inline Outcome inChild(const std::map<std::string, std::string>& environment,
                        const std::function<void(std::FILE*)>& body) {
   std::FILE* said = std::tmpfile();
@@ -47,7 +48,7 @@ inline Outcome inChild(const std::map<std::string, std::string>& environment,
     alarm(120);
     for (const auto& [name, value] : environment) setenv(name.c_str(), value.c_str(), 1);
     dup2(fileno(errors), STDERR_FILENO);
-    std::signal(SIGABRT, SIG_DFL);  // doctest's own
+    std::signal(SIGABRT, SIG_DFL);  // doctest has installed its own handler
     std::signal(SIGSEGV, SIG_DFL);
     body(said);
     std::exit(0);
@@ -59,7 +60,7 @@ inline Outcome inChild(const std::map<std::string, std::string>& environment,
   return outcome;
 }
 
-/// What a child that has to end well said.
+/// The output of a child that must end well.
 inline std::string said(const Outcome& outcome) {
   CHECK_MESSAGE(outcome.ended(), outcome.errors);
   return outcome.said;

@@ -1,6 +1,6 @@
 #pragma once
 
-// What the tests of the runtime share.
+// Helpers for tests of the runtime.
 
 #include <cuda_runtime_api.h>
 
@@ -18,7 +18,7 @@ extern "C" void __cudaRegisterFunction(void**, const char*, char*, const char*, 
 
 namespace nullgpu::testing {
 
-/// Ends the child with the call's place and error.
+/// Ends the child with the place of the call and its error.
 inline void expect(cudaError_t error, const char* file, int line, const char* call) {
   if (error == cudaSuccess) return;
   std::fprintf(stderr, "%s:%d: %s: %s\n", file, line, call, cudaGetErrorName(error));
@@ -59,7 +59,7 @@ inline char* hostMemory(size_t bytes) {
   return static_cast<char*>(address);
 }
 
-/// The order in which streams came to what was noted in them.
+/// Notes the order in which streams reach certain points.
 class Notes {
  public:
   void note(cudaStream_t stream, int number) {

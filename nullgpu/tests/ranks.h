@@ -25,7 +25,7 @@ struct Rank {
   unsigned seed = 1;
 };
 
-/// What does not hold in a rank ends it with these words.
+/// Ends the rank with these words if a condition does not hold.
 inline void require(bool holds, const std::string& what) {
   if (!holds) throw what;
 }
@@ -87,7 +87,7 @@ inline void checkRanks(int count, const std::function<void(const Rank&)>& body, 
   for (const std::string& said : runRanks(count, body, seed, faults)) CHECK(said == "");
 }
 
-/// The rank's end of the communicator of all ranks, on the card of its number.
+/// Makes the rank's end of the communicator of all ranks, on the card with its number.
 inline ncclComm_t join(const Rank& rank) {
   require(cudaSetDevice(rank.number), "cudaSetDevice");
   ncclComm_t comm = nullptr;
@@ -101,7 +101,7 @@ inline cudaStream_t newStream() {
   return stream;
 }
 
-/// Whether the stream comes to its end within `time`.
+/// Whether the stream is done within `time`.
 inline bool ends(cudaStream_t stream, std::chrono::milliseconds time) {
   const auto end = std::chrono::steady_clock::now() + time;
   while (std::chrono::steady_clock::now() < end) {
@@ -111,7 +111,7 @@ inline bool ends(cudaStream_t stream, std::chrono::milliseconds time) {
   return false;
 }
 
-/// What ncclCommGetAsyncError says at last.
+/// The last answer of ncclCommGetAsyncError, once it is no longer in progress.
 inline ncclResult_t errorOf(ncclComm_t comm) {
   ncclResult_t error = ncclSuccess;
   for (int i = 0; i < 20'000 && (error == ncclSuccess || error == ncclInProgress); ++i) {
@@ -121,14 +121,14 @@ inline ncclResult_t errorOf(ncclComm_t comm) {
   return error;
 }
 
-/// Values in a card's memory.
+/// Values in the memory of a card.
 template <typename T>
 class OnCard {
  public:
   explicit OnCard(const std::vector<T>& values) : count_(values.size()) {
     require(cudaMalloc(&address_, std::max<size_t>(count_, 1) * sizeof(T)), "cudaMalloc");
     require(cudaMemcpy(address_, values.data(), count_ * sizeof(T), cudaMemcpyHostToDevice), "cudaMemcpy");
-    require(cudaDeviceSynchronize(), "cudaDeviceSynchronize");  // other streams do not wait for the copy
+    require(cudaDeviceSynchronize(), "cudaDeviceSynchronize");  // other streams would not wait for the copy
   }
   ~OnCard() { cudaFree(address_); }
   OnCard(const OnCard&) = delete;

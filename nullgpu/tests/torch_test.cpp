@@ -20,7 +20,7 @@ namespace {
 
 const at::TensorOptions kCard = at::TensorOptions().device(at::kCUDA);
 
-/// The kernels that run while it lives.
+/// Counts the kernels that run while it lives.
 class Kernels : public nullgpu::Listener {
  public:
   Kernels() { nullgpu::listen(this); }
@@ -32,7 +32,7 @@ class Kernels : public nullgpu::Listener {
   }
   void happened(const nullgpu::Call&) override {}
 
-  /// How many of that name have run by now.
+  /// The number of kernels of that name so far.
   long count(const std::string& name) {
     c10::cuda::device_synchronize();
     const std::lock_guard lock(mutex_);
@@ -102,7 +102,7 @@ TEST_CASE("Attention in bf16 is cuDNN's, as on the card that the null one says i
 
 TEST_CASE("A graph takes what is queued and does it at every launch") {
   const at::Tensor a = at::ones({32, 32}, kCard);
-  at::mm(a, a);  // makes the handle, which a capture must not
+  at::mm(a, a);  // makes the handle now, because a capture must not
   at::cuda::CUDAGraph graph;
   {
     const c10::cuda::CUDAStreamGuard guard(c10::cuda::getStreamFromPool());

@@ -14,9 +14,9 @@
 #include <stdexcept>
 #include <string>
 
-#include "runtime/worker/data/batches.h"
-#include "runtime/worker/data/open.h"
-#include "runtime/worker/data/sampler.h"
+#include "runtime/data/images/batches.h"
+#include "runtime/data/images/open.h"
+#include "runtime/data/images/sampler.h"
 #include "tests/bench/program.h"
 
 namespace {

@@ -15,7 +15,7 @@
 #include <iostream>
 #include <sstream>
 
-#include "runtime/worker/text/tokenizer.h"
+#include "runtime/data/text/tokenizer.h"
 
 namespace {
 

@@ -148,7 +148,7 @@ class Questions(Command):
 
 class Project(Command):
     def test_the_projects_studies_are_formatted(self):
-        result = self.fmt("--check", *(ROOT / name for name in ("experiments", "stdlib", "compiler/driver/starters")))
+        result = self.fmt("--check", *(ROOT / name for name in ("experiments", "stdlib", "cli/starters")))
         self.assertEqual(result.stdout, "")
 
     def plans(self, tree):

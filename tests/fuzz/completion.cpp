@@ -11,7 +11,7 @@
 #include <cstdio>
 #include <vector>
 
-#include "compiler/driver/subcommand.h"
+#include "cli/subcommand.h"
 #include "runtime/base/printable.h"
 #include "tests/fuzz/folder.h"
 
@@ -44,8 +44,8 @@ class Printed {
 /// The words that are offered, without what they mean.
 std::vector<std::string> offered(const std::vector<std::string>& arguments) {
   CLI::App app{"expc", "expc"};
-  driver::Asked unasked;
-  driver::addTools(app, unasked);
+  cli::Asked unasked;
+  cli::addTools(app, unasked);
   std::string text;
   std::vector<std::string> texts;
   CLI::App* plan = app.add_subcommand("plan", "");
@@ -53,9 +53,9 @@ std::vector<std::string> offered(const std::vector<std::string>& arguments) {
   for (const char* name : {"--study", "--preset", "--system", "--diff", "-D"}) plan->add_option(name, texts, "");
 
   Printed printed;
-  const int code = driver::printCompletion(app, arguments, driver::Console(driver::ColourMode::Never));
+  const int code = cli::printCompletion(app, arguments, cli::Console(cli::ColourMode::Never));
   const std::string whole = printed.take();
-  hold(code == driver::kSuccess, "there is an answer, maybe none");
+  hold(code == cli::kSuccess, "there is an answer, maybe none");
   hold(whole.empty() || whole.back() == '\n', "each word is a line");
   std::vector<std::string> words;
   for (const llvm::StringRef line : llvm::split(llvm::StringRef(whole).drop_back(whole.empty() ? 0 : 1), '\n'))

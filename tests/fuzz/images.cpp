@@ -9,8 +9,8 @@
 #include <cstring>
 #include <vector>
 
-#include "runtime/worker/data/decode.h"
-#include "runtime/worker/data/packed.h"
+#include "runtime/data/images/decode.h"
+#include "runtime/data/images/packed.h"
 
 namespace expc::fuzz {
 namespace {

@@ -2,19 +2,19 @@
 
 #include <llvm/Support/JSON.h>
 
-#include "compiler/driver/lock.h"
+#include "cli/lock.h"
 #include "tests/fuzz/hold.h"
 
 namespace expc::fuzz {
 
 void readLock(const std::string& bytes) {
-  auto lock = driver::parseLock(bytes);
+  auto lock = cli::parseLock(bytes);
   if (!lock) return hold(!llvm::toString(lock.takeError()).empty(), "an error says something");
-  hold(driver::compareLocks(*lock, *lock, 3).empty(), "a lock means what it means");
+  hold(cli::compareLocks(*lock, *lock, 3).empty(), "a lock means what it means");
   const llvm::json::Value nothing = llvm::json::Object{{"studies", llvm::json::Object{}}};
-  (void)driver::compareLocks(*lock, nothing, 3);
-  (void)driver::compareLocks(nothing, *lock, 3);
-  (void)driver::lockedData(*lock, "study");
+  (void)cli::compareLocks(*lock, nothing, 3);
+  (void)cli::compareLocks(nothing, *lock, 3);
+  (void)cli::lockedData(*lock, "study");
 }
 
 }  // namespace expc::fuzz

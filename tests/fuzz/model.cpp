@@ -15,7 +15,7 @@
 #include <ios>
 
 #include "runtime/base/json.h"
-#include "runtime/worker/io/safetensors.h"
+#include "runtime/data/io/safetensors.h"
 #include "runtime/worker/llama/adapter_file.h"
 #include "runtime/worker/llama/folder.h"
 #include "runtime/worker/llama/random_weights.h"

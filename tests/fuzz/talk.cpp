@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <random>
 
-#include "compiler/lsp/server.h"
+#include "compiler/editor/server.h"
 #include "runtime/base/json.h"
 
 namespace expc::fuzz {
@@ -40,7 +40,7 @@ class Conversation {
     while (server_.step()) {
     }
   }
-  void say(llvm::json::Value message) { bytes(lsp::frame(message)); }
+  void say(llvm::json::Value message) { bytes(editor::frame(message)); }
   void notify(llvm::StringRef method, llvm::json::Value params) {
     say(llvm::json::Object{{"jsonrpc", "2.0"}, {"method", method}, {"params", std::move(params)}});
   }
@@ -64,7 +64,7 @@ class Conversation {
 
  private:
   void heard(const llvm::json::Value& message) {
-    const std::string text = lsp::frame(message);
+    const std::string text = editor::frame(message);
     const size_t body = text.find("\r\n\r\n");
     llvm::Expected<llvm::json::Value> again = base::parseJson(std::string_view(text).substr(body + 4));
     expect(static_cast<bool>(again), "says what is no JSON");
@@ -74,8 +74,8 @@ class Conversation {
 
   size_t answers_ = 0;
   int64_t id_ = 0;
-  lsp::Deframer deframer_;
-  lsp::Server server_;
+  editor::Deframer deframer_;
+  editor::Server server_;
 };
 
 /// Choices that follow from the input alone.

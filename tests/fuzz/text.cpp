@@ -2,11 +2,11 @@
 
 #include <llvm/Support/JSON.h>
 
-#include "runtime/worker/text/batches.h"
-#include "runtime/worker/text/dataset.h"
-#include "runtime/worker/text/splitter.h"
-#include "runtime/worker/text/token_rows.h"
-#include "runtime/worker/text/tokenizer.h"
+#include "runtime/data/text/batches.h"
+#include "runtime/data/text/dataset.h"
+#include "runtime/data/text/splitter.h"
+#include "runtime/data/text/token_rows.h"
+#include "runtime/data/text/tokenizer.h"
 #include "tests/fuzz/hold.h"
 
 namespace expc::fuzz {

@@ -23,7 +23,7 @@ def main() -> int:
             seen.add(kind[column])
 
     emitted = {}
-    for path in (ROOT / "compiler").rglob("*"):
+    for path in [*(ROOT / "compiler").rglob("*"), *(ROOT / "cli").rglob("*")]:
         if path.suffix not in (".cpp", ".h") or path.name.endswith("_test.cpp"):
             continue
         for name, severity in EMIT.findall(path.read_text()):

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/worker/io/safetensors.h"
+#include "runtime/data/io/safetensors.h"
 
 namespace expc::parity {
 

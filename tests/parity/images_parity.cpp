@@ -2,8 +2,8 @@
 #include <doctest/doctest.h>
 #include <llvm/Support/MemoryBuffer.h>
 
-#include "runtime/worker/data/decode.h"
-#include "runtime/worker/data/preparer.h"
+#include "runtime/data/images/decode.h"
+#include "runtime/data/images/preparer.h"
 #include "tests/parity/fixtures.h"
 #include "tests/source_dir.h"
 

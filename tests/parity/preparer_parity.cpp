@@ -1,7 +1,7 @@
 #include <ATen/ATen.h>
 #include <doctest/doctest.h>
 
-#include "runtime/worker/data/preparer.h"
+#include "runtime/data/images/preparer.h"
 #include "tests/parity/fixtures.h"
 
 namespace expc::parity {

@@ -1,7 +1,7 @@
 #include <doctest/doctest.h>
 
-#include "runtime/worker/data/batches.h"
-#include "runtime/worker/data/sampler.h"
+#include "runtime/data/images/batches.h"
+#include "runtime/data/images/sampler.h"
 #include "tests/parity/fixtures.h"
 
 namespace expc::parity {

@@ -10,7 +10,7 @@ TOOL = shutil.which("clang-format-19")
 if not TOOL:
     sys.exit("clang-format-19 is missing: run tools/setup --tests")
 
-files = sorted(str(p) for top in ("compiler", "runtime", "nullgpu", "tests", "stdlib") for p in (ROOT / top).rglob("*")
+files = sorted(str(p) for top in ("cli", "compiler", "runtime", "nullgpu", "tests", "stdlib") for p in (ROOT / top).rglob("*")
                if p.suffix in {".h", ".cpp", ".cu"})
 assert len(files) > 20, "no sources found"
 if "--fix" in sys.argv:

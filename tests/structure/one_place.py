@@ -26,7 +26,7 @@ RULES = [
     ("reads JSON", r"json::parse\(", "base::parseJson, which knows how deep", {
         "runtime/base/json.cpp": "the reader", **dict.fromkeys(("runtime/worker/profile/breakdown.cpp", "runtime/worker/workload/rehearsal.cpp"), OWN)}),
     ("prints", r"llvm::(outs|errs)\(\)|std::c(out|err)\b|std::(fwrite|fputs|puts|printf)\(", "Console, or base::tell of what is printable", {
-        "compiler/driver/console.cpp": "the printer", "runtime/base/printable.cpp": "the printer"}),
+        "cli/console.cpp": "the printer", "runtime/base/printable.cpp": "the printer"}),
 ]
 # A worker prints into its log, which is shown as any text of others.
 PRINTS_INTO_LOGS = "runtime/worker/"
@@ -49,7 +49,7 @@ def self_test():
 
 def main():
     self_test()
-    sources = [path for folder in ("compiler", "runtime") for path in sorted((ROOT / folder).rglob("*.[ch]*")) if path.suffix in (".cpp", ".h", ".cu")]
+    sources = [path for folder in ("cli", "compiler", "runtime") for path in sorted((ROOT / folder).rglob("*.[ch]*")) if path.suffix in (".cpp", ".h", ".cu")]
     names = {str(path.relative_to(ROOT)): path for path in sources
              if not path.name.endswith("_test.cpp")}
     found = [fault for name, path in names.items() for fault in faults(name, path.read_text())]

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The version of the program stands in compiler/driver/version.h, the number of a format where it is written; pages and recipes repeat both, and this test
+"""The version of the program stands in cli/version.h, the number of a format where it is written; pages and recipes repeat both, and this test
 holds them to it. usage: versions.py"""
 import pathlib
 import re
@@ -32,8 +32,8 @@ def faults(name, text, version, formats):
 def main():
     assert list(faults("CITATION.cff", "version: 1\n", "2", set())) == ["CITATION.cff says 1, and the program 2"]
     assert list(faults("CHANGELOG.md", "## 2 (not released)\nplan `expc.plan/1`\n## 1 (old)\n", "2", {"expc.plan/2"})) == ["CHANGELOG.md says expc.plan/1, which nothing writes"]
-    version = re.search(r'kVersion = "([^"]+)"', (ROOT / "compiler/driver/version.h").read_text())[1]
-    sources = [path for folder in ("compiler", "runtime") for path in (ROOT / folder).rglob("*.[ch]*") if path.suffix in (".cpp", ".h") and not path.stem.endswith("_test")]
+    version = re.search(r'kVersion = "([^"]+)"', (ROOT / "cli/version.h").read_text())[1]
+    sources = [path for folder in ("cli", "compiler", "runtime") for path in (ROOT / folder).rglob("*.[ch]*") if path.suffix in (".cpp", ".h") and not path.stem.endswith("_test")]
     formats = {one for path in sources for one in re.findall(r'"(expc\.[a-z-]+/\d+)"', path.read_text())}
     formats.add("expc.plan/" + re.search(r"kPlanVersion = (\d+)", (ROOT / "runtime/plan/plan.h").read_text())[1])
     wrong = [fault for name in sorted({*REPEATED, *FORMATS}) for fault in faults(name, (ROOT / name).read_text(), version, formats)]

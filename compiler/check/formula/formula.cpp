@@ -1,3 +1,7 @@
+// The evaluator, ranges, and the topological order. The evaluator is a table of member functions by
+// Formula::Op. A value that is missing is an empty optional, and `failure` says why; the first failure ends the
+// evaluation.
+
 #include "compiler/check/formula/formula.h"
 
 #include <algorithm>
@@ -13,22 +17,25 @@ EXPC_DIAGNOSTIC(BadRange, Error, "this range {0}");
 
 using Op = Formula::Op;
 
+/// One evaluation.
 struct Evaluator {
   const Environment& environment;
   Failure failure;
 
-  /// Nothing means that `failure` says why.
+  /// Records why there is no value.
   std::optional<Value> fail(Failure::Kind kind, source::Range range, unsigned parameter = 0) {
     failure = {kind, range, parameter};
     return std::nullopt;
   }
 
+  /// A parameter's value; an inactive one has none.
   std::optional<Value> parameter(const Formula& formula) {
     assert(formula.parameter < environment.count && "a formula is evaluated without its parameters");
     const Value* value = environment.parameters[formula.parameter];
     return value ? std::optional<Value>(*value) : fail(Failure::Kind::Inactive, formula.range, formula.parameter);
   }
 
+  /// `and`, `or` over any number of operands; stops at the first one that decides.
   std::optional<Value> logic(const Formula& formula) {
     bool stop = formula.op == Op::Or;
     for (const FormulaPtr& operand : formula.operands) {
@@ -39,6 +46,7 @@ struct Evaluator {
     return Value::boolean(!stop);
   }
 
+  /// -1, 0 or 1: numbers by value, levels of an ordered enum by position.
   static int order(const Value& left, const Value& right) {
     if (const EnumValue* level = std::get_if<EnumValue>(&left.node)) {
       unsigned other = std::get<EnumValue>(right.node).level;
@@ -48,12 +56,13 @@ struct Evaluator {
     return a < b ? -1 : b < a ? 1 : 0;
   }
 
-  /// A result of arithmetic, where it can be held exactly.
+  /// The result of arithmetic, or Overflow if it cannot be held exactly.
   std::optional<Value> number(const std::optional<Rational>& result, const Formula& formula) {
     return result ? std::optional(Value::number(*result, formula.type.dimension))
                   : fail(Failure::Kind::Overflow, formula.range);
   }
 
+  /// Not, Negate, Field.
   std::optional<Value> unary(const Formula& formula) {
     auto value = run(*formula.operands[0]);
     if (!value) return value;
@@ -62,6 +71,7 @@ struct Evaluator {
     return std::get<CompositeValue>(value->node).parts[formula.parameter];
   }
 
+  /// Comparisons, membership in a list, and arithmetic.
   std::optional<Value> binary(const Formula& formula) {
     auto left = run(*formula.operands[0]);
     if (!left) return left;
@@ -71,6 +81,7 @@ struct Evaluator {
     if (op == Op::Equal || op == Op::NotEqual) return Value::boolean((*left == *right) == (op == Op::Equal));
     if (op == Op::InList)
       return Value::boolean(std::ranges::count(std::get<CompositeValue>(right->node).parts, *left) > 0);
+    // Operators before InSet are comparisons of order.
     if (op < Op::InSet) {
       const int sign = order(*left, *right);
       return Value::boolean(op == Op::Less        ? sign < 0
@@ -83,6 +94,7 @@ struct Evaluator {
     return number(op == Op::Add ? a + b : op == Op::Subtract ? a - b : op == Op::Multiply ? a * b : a / b, formula);
   }
 
+  /// Compares with one element after the other, so elements behind a match need no value.
   std::optional<Value> inSet(const Formula& formula) {
     auto value = run(*formula.operands[0]);
     if (!value) return value;
@@ -94,6 +106,7 @@ struct Evaluator {
     return Value::boolean(false);
   }
 
+  /// InRange: evaluates the bounds, then asks liesInRange.
   std::optional<Value> inRange(const Formula& formula) {
     std::optional<Value> values[4];
     for (size_t i = 0; i < formula.operands.size(); ++i) {
@@ -102,13 +115,14 @@ struct Evaluator {
       if (!values[i]) return values[i];
     }
     const auto number = [&](size_t i) { return values[i] ? values[i]->asNumber() : nullptr; };
+    // A step of zero would divide by zero below.
     if (number(3) && !formula.geometric && number(3)->sign() == 0)
       return fail(Failure::Kind::DivisionByZero, formula.range);
     const auto lies = liesInRange(*number(0), *number(1), number(2), number(3), formula.geometric);
     return lies ? Value::boolean(*lies) : fail(Failure::Kind::Overflow, formula.range);
   }
 
-  /// Appends the values of all operands; false where one has none.
+  /// Appends the values of all operands; false if one has none.
   bool append(const Formula& formula, std::vector<Value>& values) {
     for (const FormulaPtr& operand : formula.operands) {
       auto value = run(*operand);
@@ -118,7 +132,7 @@ struct Evaluator {
     return true;
   }
 
-  /// A level with its payload, a list, a tuple or a record.
+  /// Variant and Sequence: a level with its payload, a list, a tuple or a record.
   std::optional<Value> composite(const Formula& formula) {
     Value result = formula.constant;
     auto* level = std::get_if<EnumValue>(&result.node);
@@ -126,6 +140,7 @@ struct Evaluator {
     return append(formula, parts) ? std::optional(std::move(result)) : std::nullopt;
   }
 
+  /// Evaluates only the chosen value: the others may lack one there, which is what `choose` is used for.
   std::optional<Value> choose(const Formula& formula) {
     for (size_t i = 0; i + 1 < formula.operands.size(); i += 2) {
       auto holds = run(*formula.operands[i]);
@@ -135,6 +150,7 @@ struct Evaluator {
     return run(*formula.operands.back());
   }
 
+  /// Max, Min.
   std::optional<Value> extreme(const Formula& formula) {
     std::optional<Value> best;
     for (const FormulaPtr& operand : formula.operands) {
@@ -146,12 +162,14 @@ struct Evaluator {
     return best;
   }
 
+  /// A property of the machine. NoSystem if it is unknown, so that a rule about it excludes nothing.
   std::optional<Value> system(const Formula& formula) {
     if (environment.system && formula.parameter < environment.system->size())
       if (const auto& value = (*environment.system)[formula.parameter]) return *value;
     return fail(Failure::Kind::NoSystem, formula.range, formula.parameter);
   }
 
+  /// A number that files state; NotFound if they do not, which leaves an estimate unknown.
   std::optional<Value> lookup(const Formula& formula) {
     if (!environment.lookup || !*environment.lookup) return fail(Failure::Kind::NotFound, formula.range);
     std::vector<Value> arguments;
@@ -168,6 +186,7 @@ struct Evaluator {
     return std::nullopt;
   }
 
+  /// Only a missing parameter or file is replaced; overflow and division by zero stay failures.
   std::optional<Value> coalesce(const Formula& formula) {
     auto value = run(*formula.operands[0]);
     const bool absent = failure.kind == Failure::Kind::Inactive || failure.kind == Failure::Kind::NotFound;
@@ -183,10 +202,12 @@ struct Evaluator {
         &E::binary,   &E::binary,    &E::binary, &E::binary,    &E::inSet,  &E::binary,   &E::inRange, &E::binary,
         &E::binary,   &E::binary,    &E::binary, &E::composite, &E::unary,  &E::composite};
     static_assert(std::size(kBy) == static_cast<size_t>(Op::Sequence) + 1);
+    // Recursion is bounded by kMaxFormulaSize.
     return (this->*kBy[static_cast<size_t>(formula.op)])(formula);
   }
 };
 
+/// Appends the indices of all leaves of one kind, each once.
 void collect(const Formula& formula, Op leaf, std::vector<unsigned>& found) {
   if (formula.op == leaf && std::ranges::find(found, formula.parameter) == found.end())
     found.push_back(formula.parameter);
@@ -213,11 +234,13 @@ std::optional<bool> liesInRange(const Rational& value, const Rational& lower, co
                                 const Rational* step, bool geometric) {
   if (value < lower || (upper && *upper < value)) return false;
   if (!step) return true;
+  // Stepped: the distance from the beginning must be a whole number of steps.
   if (!geometric) {
     const auto distance = value - lower;
     const auto count = distance ? *distance / *step : std::nullopt;
     return count ? std::optional(count->isInteger()) : std::nullopt;
   }
+  // A factor that does not grow reaches only the beginning.
   if (*step <= Rational(1) || lower.sign() <= 0) return value == lower;
   std::optional<Rational> at = lower;
   while (at && *at < value) at = *at * *step;
@@ -254,6 +277,7 @@ Outcome evaluate(const Formula& formula, const Environment& environment) {
 void reportFailure(const Failure& failure, std::string_view parameter_name, const std::string& context,
                    diag::Emitter& emitter) {
   using Kind = Failure::Kind;
+  // points::Machine never reports: a rule or an estimate without a value says nothing about a point.
   assert(failure.kind != Kind::NoSystem && "a rule with 'system' is evaluated without a system");
   assert(failure.kind != Kind::NotFound && "only estimates read files, and they may have no value");
   auto builder = failure.kind == Kind::Overflow ? emitter.build(failure.range, Overflow)
@@ -276,14 +300,18 @@ std::optional<std::vector<Value>> enumerateRange(const Value& lower, const Value
   const Dimension dimension = std::get<Value::Number>(lower.node).dimension;
   const Rational &first = *lower.asNumber(), &last = *upper->asNumber();
   if (last < first) return refuse("is empty: its end lies before its beginning");
+  // `1..4` counts by one; for quantities and fractions a default distance would be a guess.
   if (!step && (!dimension.isPlain() || !first.isInteger())) return refuse("needs a step: write 'by' and the distance");
   Rational stride = step ? *step->asNumber() : Rational(1);
   if (geometric && (stride <= Rational(1) || first.sign() <= 0))
     return refuse("never ends: 'by *' takes a factor above 1 and a beginning above 0");
   if (!geometric && stride.sign() <= 0) return refuse("never ends: its step must be above 0");
   std::vector<Value> values;
+  // A value that overflows ends the range only if it lies beyond the end; else the range has a value that
+  // cannot be held.
   std::optional<Rational> next;
   for (std::optional<Rational> at = first; at && *at <= last; at = next) {
+    // Checked at each value, since a small step can ask for billions of them.
     if (values.size() == limit) return refuse(fmt::format("has more than {} values", limit));
     values.push_back(Value::number(*at, dimension));
     next = geometric ? *at * stride : *at + stride;
@@ -298,6 +326,7 @@ std::optional<std::vector<Value>> enumerateRange(const Value& lower, const Value
 
 void inOrder(size_t count, llvm::function_ref<void(size_t, llvm::function_ref<void(size_t)>)> needs,
              llvm::function_ref<void(size_t)> visit, llvm::function_ref<void(size_t)> cycle) {
+  // Depth-first search; a node that is met while it is active closes a circle.
   enum class State : char { New, Active, Done };
   std::vector<State> states(count, State::New);
   const auto enter = [&](auto& self, size_t at) -> void {

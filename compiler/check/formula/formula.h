@@ -1,5 +1,10 @@
 #pragma once
 
+// Formulas: expressions whose names are resolved and whose types are checked, and the one evaluator for
+// everything that is known before a run (rules, `when`, `where`, estimates). Constant parts are folded when a
+// formula is built, by the same evaluator. Formulas are immutable and shared, so a `let` used many times is one
+// node.
+
 #include <llvm/ADT/STLFunctionalExtras.h>
 
 #include <cstddef>
@@ -17,21 +22,30 @@
 
 namespace expc::check {
 
-/// A resolved and typed expression over a workload's parameters. Shared, immutable; a `let` is shared by its uses.
+/// A resolved and typed expression over the parameters of a workload.
 struct Formula;
 using FormulaPtr = std::shared_ptr<const Formula>;
 struct Formula {
+  // The order is that of Evaluator::run's table; InSet separates comparisons from the rest.
   enum class Op {
     Constant,
     Parameter,
-    Metric,    // `parameter` is a metric of the owner, of the point in question
-    EpochsTo,  // the place of the first value of a series; operands: a comparison of the series with a constant
-    System,    // `parameter` is a property of the machine (system.h)
-    Lookup,    // `parameter` is one of lookupFunctions; operands: its arguments
-    Choose,    // operands: a condition, its value, …, and the value where none holds
-    Max,       // of operands
+    /// `parameter` is a metric of the owner, at the point in question. Has a value in trials only.
+    Metric,
+    /// The index of the first value of a series that satisfies a condition. Operand: a comparison of the series
+    /// with a constant.
+    EpochsTo,
+    /// `parameter` is a property of the machine, an index into systemProperties().
+    System,
+    /// `parameter` is an index into lookupFunctions(). Operands: the arguments.
+    Lookup,
+    /// Operands: a condition, its value, …, and at the end the value if none holds.
+    Choose,
+    /// The largest of the operands; likewise the smallest.
+    Max,
     Min,
-    Coalesce,  // the second operand where the first reads a parameter that is not active, or what no file tells
+    /// The second operand if the first reads an inactive parameter, or a number that no file states.
+    Coalesce,
     Not,
     Negate,
     Or,
@@ -42,91 +56,114 @@ struct Formula {
     LessEqual,
     Greater,
     GreaterEqual,
-    InSet,    // operands: the value, then the elements
-    InList,   // operands: the value, a list
-    InRange,  // operands: the value, lower, upper (may be null), step (may be null)
+    /// Operands: the value, then the elements.
+    InSet,
+    /// Operands: the value, a list.
+    InList,
+    /// Operands: the value, lower, upper (may be null), step (may be null).
+    InRange,
     Add,
     Subtract,
     Multiply,
     Divide,
-    Variant,  // operands: the payload of `constant`'s level
-    Field,    // operands: a record; `parameter` is the part
-    Sequence  // operands: the parts of `constant`, a list, tuple or record without any
+    /// A level with a payload. Operands: the payload of `constant`'s level.
+    Variant,
+    /// Part `parameter` of the operand, a record.
+    Field,
+    /// Operands: the parts of `constant`, which is a list, tuple or record without any.
+    Sequence
   };
   Op op = Op::Constant;
-  bool geometric = false;    // InRange: the step multiplies
-  bool uses_system = false;  // anywhere below
-  bool looks_up = false;     // the same
-  unsigned parameter = 0;    // Parameter, Metric, System, Lookup
-  uint32_t size = 1;         // nodes of the tree, a shared one counted at each use
+  /// InRange: the step is a factor.
+  bool geometric = false;
+  /// Whether a System or a Lookup occurs anywhere below.
+  bool uses_system = false;
+  bool looks_up = false;
+  /// The index of a Parameter, Metric, System, Lookup or Field.
+  unsigned parameter = 0;
+  /// The number of nodes of the tree; a shared one counts at each use.
+  uint32_t size = 1;
+  /// The type of its value; an enumeration's owner must outlive the formula.
   Type type;
   source::Range range;
+  /// Constant: its value. Variant, Sequence: the value without its parts.
   Value constant;
   std::vector<FormulaPtr> operands;
 
   bool isConstant() const { return op == Op::Constant; }
 };
 
-/// Beyond this many nodes an expression is refused, so that evaluation neither recurses too deep nor takes forever.
+/// Limit on the nodes of an expression, so that evaluation of any file neither recurses too deep nor takes
+/// forever.
 inline constexpr uint32_t kMaxFormulaSize = 2000;
 
-/// Indices of the parameters that a formula reads, sorted, each once.
+/// The parameters that a formula reads, ascending, each once.
 std::vector<unsigned> parametersOf(const Formula& formula);
-/// The same of metrics, in the order in which they are first read.
+/// The metrics that a formula reads, each once, in the order in which they are first read.
 std::vector<unsigned> metricsOf(const Formula& formula);
 
-/// A function of estimates whose value stands in files: `config(model, "hidden_size")`. Its name and types are part of
-/// the language; who reads the files is handed in (check::check).
+/// A function of estimates whose value stands in files, such as `config(model, "hidden_size")`. Its name and
+/// types belong to the language; the code that reads the files is handed in (check::check), since check reads
+/// none.
 struct LookupFunction {
   std::string_view name;
-  std::string_view takes;             // its arguments, for messages
-  std::vector<Type::Kind> arguments;  // Error: of any kind
-  Type type;                          // of the value
+  /// Its arguments in words, for messages.
+  std::string_view takes;
+  /// The kind of each argument; Error: any kind.
+  std::vector<Type::Kind> arguments;
+  /// The type of its value.
+  Type type;
 };
 const std::vector<LookupFunction>& lookupFunctions();
-/// Index into lookupFunctions, or -1.
+/// The index into lookupFunctions, or -1.
 int findLookup(std::string_view name);
-/// The value of such a function in base units; nothing where the files do not tell.
+/// Computes such a function: its value in base units, or nothing if the files do not state it.
 using Lookup = std::function<std::optional<Rational>(std::string_view function, std::span<const Value> arguments)>;
 
-/// What names stand for while a formula is evaluated: one pointer for each parameter, null for an inactive one.
+/// The values of names while a formula is evaluated. Refers to everything; owns nothing.
 struct Environment {
+  /// One pointer for each parameter, null for an inactive one.
   const Value* const* parameters = nullptr;
   size_t count = 0;
-  const std::vector<std::optional<Value>>* system = nullptr;  // by property; null: no machine
-  const Lookup* lookup = nullptr;                             // null, or an empty one: no file is read
+  /// Values indexed by systemProperties(); null: no machine is given.
+  const std::vector<std::optional<Value>>* system = nullptr;
+  /// Null or empty: no file is read, and lookups have no value.
+  const Lookup* lookup = nullptr;
 };
 
-/// Why there is no value, and where.
+/// The reason why a formula has no value, and the place of the operator or name. Inactive: `parameter` is the
+/// one without a value.
 struct Failure {
   enum class Kind { Overflow, DivisionByZero, Inactive, NoSystem, NotFound } kind = Kind::Overflow;
   source::Range range;
-  unsigned parameter = 0;  // Inactive
+  unsigned parameter = 0;
 };
 using Outcome = std::variant<Value, Failure>;
 
-/// The one evaluator of what is known before a run. `and` and `or` stop as soon as they know. The formula must be well
-/// typed and read no metric: those are computed from what a trial measured, or a reference publishes, by
-/// plan::evaluate.
+/// Evaluates a well-typed formula that reads no metric; those are computed by plan::evaluate from what a trial
+/// measured or a reference publishes. `and` and `or` stop as soon as the result is certain, so a later operand
+/// may lack a value.
 Outcome evaluate(const Formula& formula, const Environment& environment);
 
-/// Whether a number is one of `lower..upper`, stepped (by a factor if `geometric`); nothing where that cannot be
-/// computed.
+/// Whether a number is one of `lower..upper`, with a distance or (`geometric`) a factor between neighbours.
+/// `upper` and `step` may be null. Nothing if that cannot be computed exactly.
 std::optional<bool> liesInRange(const Rational& value, const Rational& lower, const Rational* upper,
                                 const Rational* step, bool geometric);
 
-/// Reports a failure as a diagnostic at its place; `context` becomes a note unless empty.
+/// Reports a failure at its place; `context` becomes a note unless empty. `parameter_name` is used for
+/// Inactive.
 void reportFailure(const Failure& failure, std::string_view parameter_name, const std::string& context,
                    diag::Emitter& emitter);
 
-/// The values of `lower..upper`, stepped, or nothing after reporting (empty, endless, a step that does not advance,
-/// more than `limit` values, overflow).
+/// The values of `lower..upper`. Nothing after reporting one that is empty, endless, has a step that does not
+/// advance, more than `limit` values, or a value that cannot be held exactly.
 std::optional<std::vector<Value>> enumerateRange(const Value& lower, const Value* upper, const Value* step,
                                                  bool geometric, source::Range range, size_t limit,
                                                  diag::Emitter& emitter);
 
-/// Calls `visit` for each of 0…`count`-1 once, and after all that `needs` tells for it. A thing that needs itself, by
-/// others or alone, is told to `cycle` once for each way round, and then goes before what it needs.
+/// Topological order: calls `visit` for each of 0…`count`-1 once, after everything that `needs` names for it. A
+/// node that needs itself, directly or through others, is passed to `cycle` once for each circle; it then goes
+/// before what it needs. Recurses as deep as the longest chain.
 void inOrder(size_t count, llvm::function_ref<void(size_t, llvm::function_ref<void(size_t)>)> needs,
              llvm::function_ref<void(size_t)> visit, llvm::function_ref<void(size_t)> cycle);
 

@@ -1,3 +1,5 @@
+// Arithmetic and names of dimensions. Watt is the one derived dimension with a name: energy per time.
+
 #include "compiler/check/value/dimension.h"
 
 #include <algorithm>
@@ -9,13 +11,15 @@
 namespace expc::check {
 namespace {
 
+/// Energy / Time, whose unit is written W.
 Dimension power() { return *Dimension::of(Dimension::Energy).over(Dimension::of(Dimension::Time)); }
 
+// In the order of Dimension::Base.
 constexpr std::array<std::string_view, Dimension::kBases> kTypeNames = {"Time",   "Bytes",  "Pixels",    "Images",
                                                                         "Tokens", "Energy", "Operations"};
 constexpr std::array<std::string_view, Dimension::kBases> kBaseUnits = {"s", "B", "px", "img", "tok", "J", "FLOP"};
 
-/// "a b / c" from one name for each base; `one` stands for an empty numerator.
+/// "a b / c" from one name for each base; "1" stands for an empty numerator.
 std::string compose(const Dimension& dimension, const std::array<std::string_view, Dimension::kBases>& names,
                     std::string_view slash, std::string_view times) {
   std::string above, below;
@@ -33,7 +37,8 @@ std::string compose(const Dimension& dimension, const std::array<std::string_vie
   return above + below;
 }
 
-/// The one object of these powers; kept for good, since there are as many as units that somebody has written.
+/// The one object of these powers. Kept until the process ends, since dimensions hold it by pointer; there are
+/// only as many as files declare units.
 const Dimension::Own* interned(Dimension::Own powers) {
   std::erase_if(powers, [](const auto& power) { return power.second == 0; });
   if (powers.empty()) return nullptr;
@@ -65,12 +70,14 @@ std::string Dimension::typeName() const {
   if (flavor == Flavor::Ratio) return "Ratio";
   if (flavor == Flavor::Share) return "Share";
   if (isPure()) return "number";
+  // The one product of powers that has a name of its own.
   if (*this == power()) return "Power";
   return compose(*this, kTypeNames, " / ", " * ");
 }
 
 std::string Dimension::planName() const {
   std::string text = typeName();
+  // Plans have the same words without blanks, in lower case.
   std::erase(text, ' ');
   for (char& c : text)
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
@@ -84,10 +91,12 @@ std::string Dimension::baseUnit() const {
   return compose(*this, kBaseUnits, "/", "*");
 }
 
+/// Adds (`sign` 1) or subtracts (-1) powers, and decides the flavor of a pure result.
 static std::optional<Dimension> combine(const Dimension& left, const Dimension& right, int sign) {
   Dimension result;
   for (size_t i = 0; i < Dimension::kBases; ++i) {
     int power = left.powers[i] + sign * right.powers[i];
+    // A limit that no real quantity reaches keeps powers within a byte.
     if (power > 9 || power < -9) return std::nullopt;
     result.powers[i] = static_cast<int8_t>(power);
   }
@@ -101,7 +110,8 @@ static std::optional<Dimension> combine(const Dimension& left, const Dimension& 
   }
   if (!result.isPure()) return result;
   using Flavor = Dimension::Flavor;
-  // A quotient of two quantities is a plain number; a scaled ratio stays a ratio; a quotient of two ratios is a number.
+  // The flavor of a pure result: a quotient of two quantities is a plain number; a scaled ratio stays a ratio;
+  // a quotient of two ratios is a number. A ratio times a share has no meaning.
   if (!left.isPure() || !right.isPure()) return result;
   if (left.flavor == right.flavor) {
     result.flavor = sign > 0 ? left.flavor : Flavor::Plain;
@@ -121,6 +131,7 @@ std::optional<Dimension> Dimension::over(const Dimension& other) const { return 
 std::optional<Unit> findUnit(std::string_view text, const UnitSource& declared) {
   if (text.empty()) return Unit{};
   std::optional<Unit> result;
+  // "GB/s/img": the first part is the numerator, every later one divides.
   while (true) {
     size_t slash = text.find('/');
     std::string_view part = text.substr(0, slash);

@@ -1,3 +1,6 @@
+// Intermediate results have 128 bits, which hold any product or sum of products of 64-bit parts; `make` reduces
+// them and checks that the result fits.
+
 #include "compiler/check/value/rational.h"
 
 #include <charconv>
@@ -9,6 +12,7 @@ namespace {
 
 using Wide = __int128;
 
+/// Greatest common divisor by Euclid's algorithm; signs are ignored.
 Wide gcd(Wide a, Wide b) {
   if (a < 0) a = -a;
   if (b < 0) b = -b;
@@ -32,6 +36,7 @@ std::optional<Rational> Rational::make(Wide numerator, Wide denominator) {
     numerator = -numerator;
     denominator = -denominator;
   }
+  // Reduce before checking the size: intermediate results are often larger than their lowest terms.
   if (Wide common = gcd(numerator, denominator); common > 1) {
     numerator /= common;
     denominator /= common;
@@ -44,12 +49,13 @@ std::optional<Rational> Rational::make(Wide numerator, Wide denominator) {
 }
 
 std::optional<Rational> Rational::parse(std::string_view digits) {
-  // 10^37 is the largest power of ten that a signed 128-bit number holds with room for one more digit's test.
+  // 10^36: ten times as much, and a digit, still fit into 128 bits (1.7 x 10^38).
   constexpr Wide kLimit = static_cast<Wide>(1e18) * static_cast<Wide>(1e18);
   Wide mantissa = 0;
   int scale = 0;
   bool any = false, fraction = false;
   size_t at = 0;
+  // Digits: collect them in the mantissa, and count those behind the point.
   for (; at < digits.size(); ++at) {
     char c = digits[at];
     if (c == '_') continue;
@@ -67,16 +73,19 @@ std::optional<Rational> Rational::parse(std::string_view digits) {
   if (!any) return std::nullopt;
   if (at < digits.size()) {
     if (digits[at] != 'e' && digits[at] != 'E') return std::nullopt;
+    // The exponent. from_chars accepts no plus sign; "+-" must stay an error.
     std::string_view written = digits.substr(at + 1);
     if (written.starts_with('+') && !written.starts_with("+-")) written.remove_prefix(1);
     int exponent = 0;
     const auto [end, problem] = std::from_chars(written.data(), written.data() + written.size(), exponent);
     if (end != written.data() + written.size() || problem == std::errc::invalid_argument) return std::nullopt;
+    // Nothing but zero can be exact with such an exponent, and 0e9999 is zero.
     const bool huge = problem != std::errc() || exponent > 1000 || exponent < -1000;
     if (huge && mantissa != 0) return std::nullopt;
     scale += huge ? 0 : exponent;
   }
   if (mantissa == 0) return Rational(0);
+  // Trailing zeros of the fraction (1.500) would make the denominator needlessly large.
   while (scale < 0 && mantissa % 10 == 0) {
     mantissa /= 10;
     ++scale;
@@ -94,7 +103,8 @@ std::optional<Rational> Rational::parse(std::string_view digits) {
 }
 
 double Rational::toDouble() const {
-  // Up to 2^53 both are exact as doubles and one division rounds to the nearest; beyond, the wider type comes close.
+  // Up to 2^53 both parts are exact as doubles, and one division rounds to the nearest. Beyond, long double (64
+  // bits of mantissa on x86) comes close.
   constexpr int64_t kExact = int64_t{1} << 53;
   if (numerator_ >= -kExact && numerator_ <= kExact && denominator_ <= kExact)
     return static_cast<double>(numerator_) / static_cast<double>(denominator_);
@@ -108,12 +118,14 @@ std::string Rational::toString() const {
   int twos = 0, fives = 0;
   for (; rest % 2 == 0; rest /= 2) ++twos;
   for (; rest % 5 == 0; rest /= 5) ++fives;
+  // A fraction with a factor 2^a 5^b below has max(a, b) decimal places; more than 18 are not written out.
   int places = twos > fives ? twos : fives;
   if (rest != 1 || places > 18) return std::to_string(numerator_) + "/" + std::to_string(denominator_);
   std::string text;
   Wide magnitude = numerator_ < 0 ? -static_cast<Wide>(numerator_) : static_cast<Wide>(numerator_);
   text += std::to_string(static_cast<uint64_t>(magnitude / denominator_)) + ".";
   Wide remainder = magnitude % denominator_;
+  // Long division, one digit at a time.
   for (int i = 0; i < places; ++i) {
     remainder *= 10;
     text += static_cast<char>('0' + static_cast<int>(remainder / denominator_));

@@ -1,3 +1,5 @@
+// Comparison and names of types, and the text of values.
+
 #include "compiler/check/value/value.h"
 
 #include <fmt/format.h>
@@ -6,7 +8,7 @@
 
 namespace expc::check {
 
-/// "a, b", each behind its name where the parts have names.
+/// "a, b", each behind its name if the parts have names.
 template <typename Part>
 static std::string listed(const std::vector<Part>& parts, std::string (Part::*text)() const,
                           const std::vector<std::string>& names = {}, std::string_view between = "") {
@@ -21,11 +23,13 @@ static std::string listed(const std::vector<Part>& parts, std::string (Part::*te
 
 bool Type::agreesWith(const Type& other) const {
   if (isError() || other.isError()) return true;
+  // A path is written as a string, so the two agree.
   bool text = kind == Kind::String || kind == Kind::Path;
   bool other_text = other.kind == Kind::String || other.kind == Kind::Path;
   if (text && other_text) return true;
   if (kind != other.kind) return false;
   if (kind == Kind::Number) return dimension == other.dimension;
+  // Composite types compare by structure, enumerations by identity.
   if (composite) {
     const CompositeType &mine = *composite, &theirs = *other.composite;
     if (mine.fields != theirs.fields || mine.parts.size() != theirs.parts.size()) return false;
@@ -45,6 +49,7 @@ std::string Type::name() const {
   return kind == Kind::Bool ? "bool" : kind == Kind::String ? "string" : kind == Kind::Path ? "path" : "?";
 }
 
+/// A composite type of these parts.
 static Type made(Type::Kind kind, std::vector<std::string> fields, std::vector<Type> parts) {
   CompositeType composite{std::move(fields), std::move(parts)};
   return {kind, false, {}, nullptr, std::make_shared<const CompositeType>(std::move(composite))};
@@ -74,10 +79,13 @@ bool EnumValue::operator==(const EnumValue&) const = default;
 bool CompositeValue::operator==(const CompositeValue&) const = default;
 bool Value::operator==(const Value&) const = default;
 
+// Besides messages this text is the label of computed levels and the key of published rows, so equal values
+// must give equal texts.
 std::string Value::toString() const {
   if (auto* flag = std::get_if<bool>(&node)) return *flag ? "true" : "false";
   if (auto* text = std::get_if<std::string>(&node)) return "\"" + *text + "\"";
   if (auto* number = std::get_if<Number>(&node)) {
+    // Shares are held as fractions of one and shown in percent.
     if (number->dimension == Dimension::share())
       if (auto percent = number->value * Rational(100)) return percent->toString() + "%";
     return number->value.toString() + number->dimension.baseUnit();

@@ -1,5 +1,8 @@
 #pragma once
 
+// Types and constants of the language. A Type says what a parameter or expression may be; a Value is an exact
+// constant in base units. Both refer to enumerations by pointer, which their Program owns.
+
 #include <memory>
 #include <string>
 #include <utility>
@@ -15,14 +18,20 @@ namespace expc::check {
 struct EnumType;
 struct CompositeType;
 
-/// What an expression or a parameter is. Refinements stand beside the type, on the parameter.
+/// The type of an expression or a parameter. Ranges of allowed values (`in 1..64`) are no part of it; they
+/// stand beside it, on the parameter. Error is the type of what was refused; it agrees with everything, so that
+/// one mistake is reported once.
 struct Type {
   enum class Kind { Error, Bool, Number, String, Path, Enum, List, Tuple, Record };
   Kind kind = Kind::Error;
-  bool whole = false;                                        // Number: `int`, only whole values
-  Dimension dimension;                                       // Number
-  const EnumType* enumeration = nullptr;                     // Enum
-  std::shared_ptr<const CompositeType> composite = nullptr;  // List, Tuple, Record
+  /// Number: `int`, only whole values.
+  bool whole = false;
+  /// Number
+  Dimension dimension;
+  /// Enum; owned by the program.
+  const EnumType* enumeration = nullptr;
+  /// List, Tuple, Record; shared, since types are copied often.
+  std::shared_ptr<const CompositeType> composite = nullptr;
 
   static Type error() { return {}; }
   static Type boolean() { return {Kind::Bool, false, {}, nullptr, nullptr}; }
@@ -37,22 +46,24 @@ struct Type {
   static Type record(std::vector<std::string> fields, std::vector<Type> parts);
 
   bool isError() const { return kind == Kind::Error; }
-  /// Whether values of the two can be compared and assigned; `int` and `float` can, a Ratio and a Share cannot.
+  /// Whether values of the two types can be compared and assigned. `int` and `float` can, a string and a path
+  /// too; a Ratio and a Share cannot.
   bool agreesWith(const Type& other) const;
-  /// As a user writes it: "int", "float", "Pixels", "precision".
+  /// The way a user writes it: "int", "float", "Pixels", "precision".
   std::string name() const;
 };
 
-/// The parts of a list (one, its elements'), a tuple or a record.
+/// The parts of a list (one, that of its elements), a tuple or a record.
 struct CompositeType {
-  std::vector<std::string> fields;  // Record: a name for each part
+  /// Record: the name of each part; else empty.
+  std::vector<std::string> fields;
   std::vector<Type> parts;
 };
 
-/// An enumeration; levels may carry a payload (`mnist(path)`).
+/// An enumeration. Two are equal only if they are one object. Levels may carry a payload (`mnist(path)`).
 struct EnumType {
   struct Field {
-    std::string name;  // may be ""
+    std::string name;  // "" if it has none
     Type type;
   };
   struct Level {
@@ -65,11 +76,12 @@ struct EnumType {
   std::vector<Level> levels;
   source::Range range;
 
-  /// Index of the level called `level`, or -1.
+  /// The index of a level, or -1.
   int find(std::string_view level) const;
 };
 
 struct Value;
+/// A level with its payload.
 struct EnumValue {
   const EnumType* type = nullptr;
   unsigned level = 0;
@@ -80,12 +92,13 @@ struct EnumValue {
 /// A list, a tuple or a record.
 struct CompositeValue {
   Type::Kind kind = Type::Kind::List;
-  std::vector<std::string> fields;  // Record: a name for each part
+  /// Record: the name of each part; else empty.
+  std::vector<std::string> fields;
   std::vector<Value> parts;
   bool operator==(const CompositeValue& other) const;
 };
 
-/// A constant: in base units, exact.
+/// An exact constant in base units. Strings stand for paths too: the type tells them apart.
 struct Value {
   struct Number {
     Rational value;
@@ -99,6 +112,7 @@ struct Value {
   static Value text(std::string value) { return {std::move(value)}; }
   static Value level(const EnumType& type, unsigned level, std::vector<Value> payload = {});
 
+  /// The number, or null if it is something else; a bool, which it must be.
   const Rational* asNumber() const;
   bool asBool() const { return std::get<bool>(node); }
   bool operator==(const Value& other) const;

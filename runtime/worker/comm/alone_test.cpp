@@ -14,7 +14,8 @@ namespace {
 
 constexpr auto kTimeout = 1s;
 
-/// What each of two ranks says of `work` on rank `root`, and of a collective behind it.
+/// Runs `work` on rank `root` of two ranks, and a collective behind it. Returns what each rank
+/// reports.
 std::vector<RankOutcome> withRoot(unsigned root, const std::function<llvm::Error(const CallOthers&)>& work) {
   return runRanks(2, kTimeout, 60s, [=](const Rendezvous& rendezvous) -> std::string {
     at::set_num_threads(1);

@@ -1,3 +1,7 @@
+// The communicator over c10d. Every call runs inside guarded() (process_group.h), which names the
+// operation in errors and lets the watch see how long it takes. Collectives on a GPU only queue
+// work; their failures come later, through the watch.
+
 #include "runtime/worker/comm/communicator.h"
 
 #include <ATen/core/grad_mode.h>
@@ -29,6 +33,7 @@ c10d::ReduceOp reduceOp(Reduction reduction) {
   return reduction == Reduction::Sum ? c10d::ReduceOp::SUM : c10d::ReduceOp::MAX;
 }
 
+/// The store at which ranks meet. A single rank needs no network.
 c10::intrusive_ptr<c10d::Store> openStore(const Rendezvous& rendezvous) {
   c10::intrusive_ptr<c10d::Store> store;
   if (rendezvous.world_size == 1) {
@@ -45,13 +50,18 @@ c10::intrusive_ptr<c10d::Store> openStore(const Rendezvous& rendezvous) {
   return store;
 }
 
+/// The reaction to a lost rank if the caller has none: exit handlers are skipped, since they could
+/// wait for the GPU.
 void reportAndLeave(const std::string& message) {
   std::fprintf(stderr, "%s\n", message.c_str());
   _exit(1);
 }
 
-/// Begins a collective on a tensor of one part a rank: on a GPU in one piece; on the CPU part by part, since Gloo's
-/// all-gather of c10d goes through a second buffer of the whole's size.
+/// Starts a collective on a tensor that has one part per rank. A GPU does it in one piece; the CPU
+/// does it part by part, because c10d's all-gather with Gloo would allocate a second buffer of the
+/// whole size.
+/// @param of_whole starts it on the whole tensor and this rank's part
+/// @param of_part starts it on the part of rank `root`
 template <typename Whole, typename Part>
 Pending start(Group& group, const char* operation, const at::Tensor& whole, Whole of_whole, Part of_part) {
   return guarded(group, operation, [&] {
@@ -73,7 +83,8 @@ Pending start(Group& group, const char* operation, const at::Tensor& whole, Whol
 }  // namespace
 
 std::unique_ptr<Communicator> Communicator::open(const Rendezvous& rendezvous, OnLost on_lost) {
-  // Gloo writes without MSG_NOSIGNAL: a rank that dies between two messages must be an error here, not the end.
+  // Gloo writes to sockets without MSG_NOSIGNAL. If a rank dies between two messages this process
+  // must get an error instead of being killed.
   std::signal(SIGPIPE, SIG_IGN);
   const std::string place =
       "the rendezvous at " + rendezvous.master_address + ":" + std::to_string(rendezvous.master_port);
@@ -108,6 +119,7 @@ void Communicator::allReduce(at::Tensor& tensor, Reduction reduction) {
 }
 
 void Communicator::broadcastAll(const std::vector<at::Tensor>& tensors, unsigned root, size_t buffer_bytes) {
+  // Without tensors c10d would fail, and a single rank has nobody to send to.
   if (worldSize() == 1 || tensors.empty()) return;
   guarded(*group_, "a broadcast of many tensors", [&] {
     at::NoGradGuard no_grad;
@@ -128,6 +140,8 @@ std::vector<at::Tensor> Communicator::allGather(const at::Tensor& tensor) {
 void Communicator::allReduceAll(const std::vector<at::Tensor>& tensors, Reduction reduction, size_t buffer_bytes) {
   if (worldSize() == 1) return;
   at::NoGradGuard no_grad;
+  // Pack as many tensors as fit, but at least one, into one buffer: a collective for each would
+  // cost a round trip each.
   for (size_t first = 0, last = 0; first < tensors.size(); first = last) {
     size_t bytes = 0;
     std::vector<at::Tensor> flat;
@@ -173,7 +187,9 @@ Pending Communicator::startReduceScatter(const at::Tensor& whole, Reduction redu
 at::Tensor gatherOnHost(Communicator& communicator, const at::Tensor& own, unsigned root, int64_t buffer_bytes) {
   at::NoGradGuard no_grad;
   const int64_t ranks = communicator.worldSize(), rank = communicator.rank();
-  const at::Tensor flat = own.detach().contiguous().view({-1}).view(at::kByte);  // of any type
+  // Bytes, so that any type can be gathered.
+  const at::Tensor flat = own.detach().contiguous().view({-1}).view(at::kByte);
+  // The buffer holds a piece of every rank. Only the root keeps the whole result, on the host.
   const int64_t length = flat.numel(), most = std::min(length, std::max<int64_t>(1, buffer_bytes / ranks));
   const at::Tensor buffer = at::empty({ranks * most}, flat.options());
   at::Tensor all;
@@ -198,7 +214,8 @@ void Communicator::watchQueued(std::function<bool()> ended) {
 }
 
 void Communicator::barrier() {
-  // Every rank's result depends on every other's value: nobody can leave before the last has come.
+  // An all-reduce serves as a barrier: every rank's result depends on every other's value, so
+  // nobody leaves before the last has come.
   auto one = at::ones({1}, at::kInt);
   guarded(*group_, "a barrier", [&] {
     std::vector<at::Tensor> tensors{one};
@@ -213,11 +230,13 @@ std::vector<double> Communicator::allReduce(std::vector<double> values, Reductio
 }
 
 void Communicator::shutdown() {
+  // After the barrier nobody expects anything from anybody; only then is the group taken down. The
+  // watch goes next, so that it does not report ranks that leave as lost.
   barrier();
   guarded(*group_, "the shutdown", [&] { group_->processes->shutdown(); });
   group_->watch.reset();
   guarded(group_->rendezvous, "the shutdown", [&] {
-    // Rank 0 serves the store; its clients must be gone first, or their last answers are cut off.
+    // Rank 0 serves the store. If it left first, the last answers to its clients would be cut off.
     if (worldSize() > 1) {
       const int64_t left = group_->store->add("expc/left", 1);
       if (rank() == 0 && left < worldSize()) {

@@ -1,3 +1,7 @@
+// Data parallelism by c10d's Reducer, the part of DistributedDataParallel that is C++. Python's
+// wrapper around it is repeated here: the first broadcast, the broadcast of buffers before each
+// forward pass, and the new layout of buckets after the first step.
+
 #include "runtime/worker/comm/data_parallel.h"
 
 #include <algorithm>
@@ -14,14 +18,17 @@ namespace expc::comm {
 DataParallel::DataParallel(Communicator& communicator, std::vector<at::Tensor> parameters,
                            std::vector<at::Tensor> buffers, const DataParallelOptions& options)
     : communicator_(communicator), buffers_(std::move(buffers)), options_(options) {
+  // Replicas start equal: rank 0's parameters and buffers go to all.
   std::vector<at::Tensor> all;
   for (const auto& parameter : parameters) all.push_back(parameter.detach());
   all.insert(all.end(), buffers_.begin(), buffers_.end());
   communicator.broadcastAll(all, 0, options.broadcast_bytes);
 
-  // One bucket until the first backward pass has shown the order in which gradients come.
+  // Start with a single bucket. Only a backward pass shows in which order gradients become ready,
+  // and buckets follow it.
   const std::vector<bool> sparse(parameters.size(), false);
   auto buckets =
+      // The Reducer expects buckets in the order in which they become ready, last layers first.
       std::get<0>(c10d::compute_bucket_assignment_by_size(parameters, {std::numeric_limits<size_t>::max()}, sparse));
   std::reverse(buckets.begin(), buckets.end());
   guarded(communicator.group(), "the set-up of data parallelism", [&] {
@@ -49,6 +56,8 @@ void DataParallel::settle() {
 void DataParallel::shareBuffers() { communicator_.broadcastAll(buffers_, 0, options_.broadcast_bytes); }
 
 void DataParallel::beforeBackward() {
+  // The gradients are reduced from inside the backward pass, without a call of ours; the watch
+  // shall name that.
   if (Watch* watch = communicator_.group().watch.get()) watch->nowIn("a backward pass");
   reducer_->prepare_for_backward({});
 }

@@ -1,7 +1,8 @@
 #pragma once
 
-// DistributedDataParallel (docs/semantics.md §9): replicas that start equal and stay equal, because every backward pass
-// leaves the mean of all ranks' gradients. Reduction overlaps with the backward pass (c10d's Reducer).
+// Data-parallel training as in DistributedDataParallel (docs/semantics.md §9): replicas start equal
+// and stay equal, because every backward pass leaves the mean of all ranks' gradients in each. The
+// reduction overlaps with the backward pass (c10d's Reducer).
 
 #include <ATen/core/Tensor.h>
 
@@ -17,16 +18,19 @@ class Reducer;
 
 namespace expc::comm {
 
+/// Sizes in bytes; the defaults are those of PyTorch's DistributedDataParallel.
 struct DataParallelOptions {
+  /// The bucket that becomes ready first is small, so that communication starts early.
   int64_t first_bucket_bytes = 1 << 20;
   int64_t bucket_bytes = 25 << 20;
   size_t broadcast_bytes = 250 << 20;
 };
 
+/// The replicas of one model, one on each rank.
 class DataParallel {
  public:
-  /// Copies rank 0's parameters and buffers to the others and hooks into the parameters' gradients. The communicator
-  /// must live longer.
+  /// Copies rank 0's parameters and buffers to the others, and hooks into the parameters'
+  /// gradients. The communicator must outlive it.
   DataParallel(Communicator& communicator, std::vector<at::Tensor> parameters, std::vector<at::Tensor> buffers,
                const DataParallelOptions& options = {});
   /// Removes the hooks; sends nothing.
@@ -34,17 +38,19 @@ class DataParallel {
   DataParallel(const DataParallel&) = delete;
   DataParallel& operator=(const DataParallel&) = delete;
 
-  /// In front of every forward pass in training: buffers come from rank 0, and buckets are laid out again after the
-  /// first step, unless settle() has done that.
+  /// Call it before every forward pass in training. Buffers are copied from rank 0, and after the
+  /// first step buckets are laid out again unless settle() has done that.
   void beforeForward();
-  /// After the first backward pass: lays buckets out in the order in which gradients came. Waits for the device.
+  /// Call it after the first backward pass, before time is measured: lays buckets out in the order
+  /// in which gradients came. Waits for the device.
   void settle();
-  /// Rank 0's buffers to all ranks; every rank calls it. For evaluation, so that all ranks judge the same model.
+  /// Copies rank 0's buffers to all ranks; every rank calls it. Needed before an evaluation, so
+  /// that all ranks judge the same model.
   void shareBuffers();
-  /// Between forward and backward: the backward pass that follows reduces the gradients.
+  /// Call it between forward and backward pass: the backward pass then reduces the gradients.
   void beforeBackward();
 
-  /// Bytes in each bucket, and the indices of its parameters.
+  /// The bytes of each bucket, and the indices of its parameters.
   std::vector<int64_t> bucketBytes() const;
   std::vector<std::vector<size_t>> bucketParameters() const;
 
@@ -53,7 +59,7 @@ class DataParallel {
   const std::vector<at::Tensor> buffers_;
   const DataParallelOptions options_;
   std::shared_ptr<c10d::Reducer> reducer_;
-  std::shared_ptr<c10d::Logger> logger_;  // knows the buckets; nothing is logged
+  std::shared_ptr<c10d::Logger> logger_;  // knows the buckets; logs nothing here
 };
 
 }  // namespace expc::comm

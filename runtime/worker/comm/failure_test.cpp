@@ -1,4 +1,4 @@
-// Texts are those of torch 2.11, NCCL 2.28 and cuDNN 9, as their macros put them together.
+// The texts are those of torch 2.11, NCCL 2.28 and cuDNN 9, as their macros compose them.
 
 #include "runtime/worker/comm/failure.h"
 

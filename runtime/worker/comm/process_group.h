@@ -1,6 +1,7 @@
 #pragma once
 
-// c10d behind Communicator, and what watches it. Heavy: only for the .cpp files of comm.
+// The inside of Communicator: c10d's objects, and the threads that watch them. Slow to compile, so
+// only the sources of comm include it.
 
 #include <atomic>
 #include <chrono>
@@ -19,26 +20,26 @@
 
 namespace expc::comm {
 
-// Threads that watch what the training thread cannot. A GPU's collective cannot tell the host that another rank is
-// gone: the host queues it and waits later, in any call of CUDA, which does not come back while NCCL's kernel spins. A
-// graph of a GPU that has collectives in it tells NCCL's own watch nothing when it is launched: whether one of them
-// never ends is seen by the launch alone.
+// Some failures the training thread cannot see, so other threads watch for them. A GPU's collective
+// cannot tell the host that another rank is gone: the host queues it and waits later, in some call
+// of CUDA that does not return while NCCL's kernel spins. And a graph with collectives in it tells
+// NCCL's own watchdog nothing when it is launched, so only the launch as a whole can be watched.
 
-/// Calls `look` at intervals, in a thread of its own, until it says no or the thread is destroyed.
+/// Calls `look` at intervals in a new thread, until it returns false or the thread is destroyed.
 std::jthread repeat(std::chrono::milliseconds interval, std::function<bool()> look);
 
-/// What a CommError says: "rank 0 of 2 lost the others in an all-reduce: …".
+/// The text of a CommError: "rank 0 of 2 lost the others in an all-reduce: …".
 std::string lostMessage(const Rendezvous& rendezvous, const std::string& operation, const std::string& why);
 
-/// Looks ten times a second and calls `on_lost` once, in its thread, when `failure` gives a text (what went wrong with
-/// a collective that is queued) or when an operation has not come back to the host a second after the timeout, by when
-/// it should have thrown itself.
+/// A thread that looks ten times a second and calls `on_lost` once if something is wrong: if
+/// `failure` gives a text (a queued collective has failed), or if an operation has not returned to
+/// the host one second after the timeout. By then it should have thrown by itself.
 class Watch {
  public:
   Watch(const Rendezvous& rendezvous, std::function<std::string()> failure, OnLost on_lost);
 
-  /// The training thread is in a call that waits for others, until this is destroyed. Its name stays for messages about
-  /// what was queued. Not nested; a null watch watches nothing.
+  /// Marks the training thread as being in a call that waits for others, until destroyed. Its name
+  /// stays for messages about what was queued. Not nested. A null watch watches nothing.
   class Operation {
    public:
     /// `name` must live as long as the watch.
@@ -51,7 +52,7 @@ class Watch {
     Watch* watch_;
   };
 
-  /// Names what is queued from now on without a call of ours: gradients in a backward pass.
+  /// Names what is queued from now on without a call of ours, such as gradients in a backward pass.
   void nowIn(const char* name) { name_ = name; }
 
  private:
@@ -62,19 +63,21 @@ class Watch {
   const std::function<std::string()> failure_;
   const OnLost on_lost_;
   std::atomic<const char*> name_;
-  std::mutex mutex_;  // guards what follows
+  std::mutex mutex_;  // protects `running_` and `since_`
   bool running_ = false;
   Clock::time_point since_;
-  std::jthread thread_;  // last: it uses the others
+  std::jthread thread_;  // last, because it uses the other members
 };
 
-/// What a device has queued, one piece after another. Asks ten times a second, in a thread of its own since the device
-/// may not come back from being asked, which of it has ended.
+/// Pieces of work that a device has queued, in order. A thread asks ten times a second which of
+/// them have ended; it has to be another thread, because asking a hung device may never return.
 class Queued {
  public:
-  /// `ended` is asked in that thread until it says yes. The first one begins the thread.
+  /// Adds a piece. `ended` is called in that thread until it returns true. The first piece starts
+  /// the thread.
   void add(std::function<bool()> ended);
-  /// Since when there is something queued of which nothing has ended; zero where there is none. Never waits.
+  /// The time for which something was queued and nothing has ended; zero if nothing is queued.
+  /// Never waits.
   std::chrono::steady_clock::duration stuckFor() const;
 
  private:
@@ -83,25 +86,27 @@ class Queued {
 
   std::atomic<size_t> open_{0};
   std::atomic<Clock::time_point> progress_{Clock::time_point{}};
-  std::mutex mutex_;  // guards what follows
+  std::mutex mutex_;  // protects the queue
   std::deque<std::function<bool()>> queue_;
-  std::jthread thread_;  // last: it uses the others
+  std::jthread thread_;  // last, because it uses the other members
 };
 
+/// The objects behind a Communicator.
 struct Group {
   Rendezvous rendezvous;
   c10::intrusive_ptr<c10d::Store> store;
   c10::intrusive_ptr<c10d::ProcessGroup> processes;
   OnLost on_lost;
   Queued queued;                 // graphs with collectives in them
-  std::unique_ptr<Watch> watch;  // where collectives are queued on a GPU
+  std::unique_ptr<Watch> watch;  // null until collectives are queued on a GPU
 };
 
-/// The CPU's backend (gloo.cpp).
+/// Makes the backend for the CPU (gloo.cpp).
 c10::intrusive_ptr<c10d::Backend> makeGloo(const c10::intrusive_ptr<c10d::Store>& store, const Rendezvous& rendezvous);
 
-/// Runs `body` and turns what it throws into a CommError that names the operation and what to look at. Memory that runs
-/// out here and a device that fails stay what they are.
+/// Runs `body` and turns its exceptions into a CommError, which names the operation and where to
+/// look. Exceptions about memory of this rank or about its device pass unchanged: they are not the
+/// other ranks' fault.
 template <typename Body>
 auto guarded(const Rendezvous& rendezvous, const char* operation, Body body) {
   try {
@@ -115,8 +120,8 @@ auto guarded(const Rendezvous& rendezvous, const char* operation, Body body) {
   }
 }
 
-/// The same, under the group's watch: one that does not come back, as NCCL's set-up does where a rank is gone, is
-/// reported too.
+/// Runs `body` likewise under the group's watch, which also reports an operation that never
+/// returns. NCCL's set-up is one if a rank is gone.
 template <typename Body>
 auto guarded(Group& group, const char* operation, Body body) {
   const Watch::Operation running(group.watch.get(), operation);

@@ -1,3 +1,6 @@
+// Reads a launcher's environment variables strictly: one that is set without the others, or out of
+// range, is an error, because a rank with a wrong number would hang until the timeout.
+
 #include "runtime/worker/comm/rendezvous.h"
 
 #include <fmt/format.h>
@@ -11,11 +14,13 @@
 namespace expc::comm {
 namespace {
 
+/// The error for a variable with a wrong value.
 llvm::Error badVariable(const char* name, const char* value, const std::string& wanted) {
   return base::failure("environment variable {} is '{}', it must be {}: the launcher of the ranks sets it", name, value,
                        wanted);
 }
 
+/// Reads a required number from `least` to `most` into `into`.
 llvm::Error readNumber(const char* name, uint64_t least, uint64_t most, uint64_t& into) {
   const char* text = std::getenv(name);
   if (!text)
@@ -39,8 +44,10 @@ llvm::Expected<Rendezvous> rendezvousFromEnvironment() {
   bool any = false;
   for (const char* name : {"RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT"})
     any |= std::getenv(name) != nullptr;
+  // Without any variable nobody launched ranks: this process is alone. With some, all are required.
   if (!any) return result;
 
+  // The order matters: the limits of ranks depend on their number.
   uint64_t world = 1, rank = 0, local = 0, port = 0;
   if (auto error = readNumber("WORLD_SIZE", 1, 1'000'000, world)) return error;
   if (auto error = readNumber("RANK", 0, world - 1, rank)) return error;

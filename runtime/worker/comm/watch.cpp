@@ -1,3 +1,7 @@
+// The watching threads of process_group.h. None of them may hold its mutex while it asks the
+// device: the training thread takes the same mutex in every operation, and a hung device must not
+// stop it too.
+
 #include <fmt/format.h>
 
 #include <condition_variable>
@@ -12,7 +16,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto kInterval = 100ms;
-/// For an operation to throw by itself first: its own message says more.
+/// Time for an operation to throw by itself first, as its own message says more.
 constexpr auto kGrace = 1s;
 
 }  // namespace
@@ -29,6 +33,7 @@ std::jthread repeat(std::chrono::milliseconds interval, std::function<bool()> lo
     std::condition_variable_any stopped;
     std::unique_lock lock(mutex);
     do {
+      // Waiting on the stop token ends the thread at once when its jthread is destroyed.
       stopped.wait_for(lock, stop, interval, [] { return false; });
     } while (!stop.stop_requested() && look());
   });
@@ -57,7 +62,8 @@ Watch::Operation::~Operation() {
 
 bool Watch::look() {
   std::string why;
-  {  // not for longer: the training thread must never wait for what is asked here
+  // Locked for no longer than this: the training thread must never wait for what is asked below.
+  {
     const std::lock_guard lock(mutex_);
     if (running_ && Clock::now() - since_ > rendezvous_.timeout + kGrace)
       why = fmt::format("it has not come back for {} s",
@@ -83,9 +89,10 @@ bool Queued::look() {
   std::unique_lock lock(mutex_);
   while (!queue_.empty()) {
     const std::function<bool()> ended = queue_.front();
-    lock.unlock();  // the training thread adds to it meanwhile
+    lock.unlock();  // the training thread may add to the queue meanwhile
     const bool yes = ended();
     lock.lock();
+    // Work ends in order, so nothing behind this piece has ended.
     if (!yes) break;
     queue_.pop_front();
     progress_ = Clock::now();

@@ -11,7 +11,7 @@ using expc::command::Deadline;
 
 namespace {
 
-/// What a process with a deadline writes, and its status.
+/// The output of a process with a deadline, and its exit status.
 std::string lastWords(unsigned seconds, unsigned work_ms, int& status) {
   int ends[2];
   REQUIRE(pipe2(ends, O_CLOEXEC) == 0);
@@ -23,7 +23,7 @@ std::string lastWords(unsigned seconds, unsigned work_ms, int& status) {
       deadline.say("reading b\n");
       for (unsigned i = 0; i < work_ms; ++i) usleep(1000);
     }
-    sleep(work_ms < 1000 * seconds ? seconds : 0);  // past the deadline: it is over
+    sleep(work_ms < 1000 * seconds ? seconds : 0);  // the deadline has been ended, so nothing happens now
     _exit(7);
   }
   close(ends[1]);

@@ -1,3 +1,8 @@
+// Reads numbers at a JSON pointer (RFC 6901) out of a program's JSON: one document, or one per
+// line. It accepts what programs really write: NaN and Infinity without quotes (Python's json), a
+// byte order mark, lines of a log that are about something else. The text may be a stranger's, so
+// every problem is an error of one line.
+
 #include <fmt/format.h>
 #include <llvm/ADT/StringExtras.h>
 
@@ -12,7 +17,7 @@ namespace {
 
 using llvm::json::Value;
 
-/// "~1" is a slash, "~0" a tilde, in this order.
+/// Resolves the escapes of RFC 6901: "~1" is a slash, "~0" a tilde.
 std::string unescaped(llvm::StringRef token) {
   std::string text;
   for (size_t i = 0; i < token.size(); ++i) {
@@ -22,7 +27,8 @@ std::string unescaped(llvm::StringRef token) {
   return text;
 }
 
-/// The only element of an array whose member has a value: "name=BM_copy/64" of what google-benchmark writes.
+/// The only element of an array whose member has that value, or null: "name=BM_copy/64" finds a
+/// result of google-benchmark.
 const Value* elementWith(const llvm::json::Array& array, llvm::StringRef member, llvm::StringRef value) {
   const Value* found = nullptr;
   for (const Value& element : array)
@@ -33,6 +39,8 @@ const Value* elementWith(const llvm::json::Array& array, llvm::StringRef member,
   return found;
 }
 
+/// One step of a pointer: the member, the element at an index, or the element that elementWith()
+/// finds. Null if there is none. An index has no leading zeros.
 const Value* step(const Value& value, const std::string& token) {
   if (const llvm::json::Object* object = value.getAsObject()) return object->get(token);
   const llvm::json::Array* array = value.getAsArray();
@@ -45,6 +53,7 @@ const Value* step(const Value& value, const std::string& token) {
   return is_index && index < array->size() ? &(*array)[index] : nullptr;
 }
 
+/// The value in words, for messages; texts are cut.
 std::string kindOf(const Value& value) {
   if (const auto text = value.getAsString()) return fmt::format("the string '{}'", excerpt(*text, 40));
   if (value.getAsNull()) return "null";
@@ -53,7 +62,7 @@ std::string kindOf(const Value& value) {
   return value.getAsObject() ? "an object" : "an array";
 }
 
-/// What there is instead, for the message.
+/// The contents of a value in words, for the message that a step of the pointer leads nowhere.
 std::string membersOf(const Value& value) {
   if (const llvm::json::Array* array = value.getAsArray()) return fmt::format("an array of {}", array->size());
   const llvm::json::Object* object = value.getAsObject();
@@ -66,8 +75,8 @@ std::string membersOf(const Value& value) {
   return names.empty() ? "an empty object" : text + (names.size() > 8 ? ", …" : "");
 }
 
-/// Replaces the bare NaN and Infinity that Python's json writes by numbers too large for a double, which are read as
-/// infinite.
+/// Replaces the bare words NaN and Infinity by a number that is too large for a double and is
+/// therefore read as infinite. The sign in front of -Infinity stays.
 std::string withoutBareWords(llvm::StringRef text) {
   std::string result;
   bool quoted = false;
@@ -88,13 +97,16 @@ std::string withoutBareWords(llvm::StringRef text) {
   return result;
 }
 
+/// Looks for bare words only if there may be some: copying a large text takes time.
 llvm::Expected<Value> parse(llvm::StringRef text) {
   const bool odd = text.contains("NaN") || text.contains("Infinity");
   return base::parseJson(odd ? withoutBareWords(text) : text.str());
 }
 
-/// The document, or the documents of its lines (JSON Lines).
+/// The documents in a text: one, or one per line (JSON Lines). If neither can be read, the error is
+/// about the whole text.
 llvm::Expected<std::vector<Value>> documentsOf(llvm::StringRef text) {
+  // A byte order mark, as some Windows programs write it.
   text.consume_front("\xef\xbb\xbf");
   std::vector<Value> documents;
   auto whole = parse(text);
@@ -114,6 +126,7 @@ llvm::Expected<std::vector<Value>> documentsOf(llvm::StringRef text) {
   return documents;
 }
 
+/// The value at the pointer; the error says how far it led and what is there.
 llvm::Expected<const Value*> find(const Value& document, const std::string& pointer) {
   const Value* value = &document;
   llvm::SmallVector<llvm::StringRef, 8> tokens;
@@ -130,8 +143,8 @@ llvm::Expected<const Value*> find(const Value& document, const std::string& poin
   return value;
 }
 
-/// Calls `use` for the value at `pointer`: of each document that has one, since loggers write lines that are about
-/// something else, or of the last.
+/// Calls `use` for the value at `pointer` in every document that has one, or only in the last of
+/// these. Documents without it are skipped, since loggers also write lines about something else.
 llvm::Error visit(llvm::StringRef text, const std::string& pointer, Which which,
                   llvm::function_ref<llvm::Error(const Value&)> use) {
   if (auto error = checkPointer(pointer)) return error;
@@ -153,7 +166,8 @@ llvm::Error visit(llvm::StringRef text, const std::string& pointer, Which which,
   return llvm::Error::success();
 }
 
-/// A number, or a string that says that it is none or infinite.
+/// A number; or a string that stands for NaN or infinity. Other strings are no numbers, even if
+/// they look like one.
 std::optional<double> numberOf(const Value& value) {
   const auto text = value.getAsString();
   if (!text) return value.getAsNumber();
@@ -161,6 +175,7 @@ std::optional<double> numberOf(const Value& value) {
   return number && !std::isfinite(*number) ? number : std::nullopt;
 }
 
+/// Adds the value, or the elements of an array, to the result.
 llvm::Error addNumbers(const Value& value, const std::string& pointer, JsonNumbers& result) {
   const auto add = [&](const Value& one) {
     const std::optional<double> number = numberOf(one);

@@ -1,3 +1,7 @@
+// The file format of kept output: a line "expc-output 1 zstd SIZE" (or "plain SIZE"), then a JSON
+// document of SIZE bytes, compressed or not, with the files in base64. SIZE lets a reader refuse a
+// file before it decompresses it.
+
 #include "runtime/worker/command/kept_output.h"
 
 #include <fmt/format.h>
@@ -24,27 +28,29 @@ namespace {
 namespace fs = std::filesystem;
 using llvm::StringRef;
 
-// The file: a line "expc-output 1 zstd SIZE" or "… plain SIZE", then the JSON document, compressed or not.
 constexpr char kMark[] = "expc-output 1 ";
 constexpr uint64_t kMostDocument = 2 * kMostKept;  // base64 takes a third more
 
 llvm::Error failed(const std::string& path, const std::string& why) { return failure("'{}': {}", path, why); }
 
+/// Whether a name is a path inside the folder; a stranger's file may contain anything.
 bool staysInside(const std::string& name) {
   const fs::path path = fs::path(name).lexically_normal();
   return !path.empty() && path.is_relative() && *path.begin() != ".." && path.filename() != "" && path != ".";
 }
 
+/// Writes a file anew; removes it after an error.
 llvm::Error writeAll(const std::string& path, StringRef head, StringRef body) {
   const base::Descriptor file(files::openLog(path));
   if (file < 0) return failed(path, std::strerror(errno));
   int error = files::writeAll(file, head);
   if (error == 0) error = files::writeAll(file, body);
   if (error == 0) return llvm::Error::success();
-  unlink(path.c_str());  // half of it is of no use
+  unlink(path.c_str());  // half a file is of no use
   return failed(path, std::strerror(error));
 }
 
+/// The document of a file, with its size checked before memory is taken for it.
 llvm::Expected<std::string> readDocument(const std::string& path) {
   auto file = readFile(path, kMostDocument);
   if (!file) return file.takeError();
@@ -83,11 +89,13 @@ llvm::Error keepOutput(const std::string& path, const std::string& folder, const
   bool anything = false;
   for (const std::string& name : files) {
     const std::string file = trialFile(name, folder);
+    // Only regular files are kept; stat() follows a symbolic link to one.
     struct stat state{};
     if (!staysInside(name) || stat(file.c_str(), &state) != 0 || !S_ISREG(state.st_mode)) continue;
     const auto size = static_cast<uint64_t>(state.st_size);
     if (size > 0) anything = true;
     if (size > room) {
+      // Files are kept in order while they fit; a later, smaller one may still fit.
       left_out.push_back(base::jsonText(name));
       continue;
     }
@@ -106,11 +114,14 @@ llvm::Error keepOutput(const std::string& path, const std::string& folder, const
                                                                       {"peak", end.peak_bytes},
                                                                       {"left_out", std::move(left_out)},
                                                                       {"files", std::move(kept)}});
-  std::error_code ignored;                                      // opening the file says what is wrong
-  fs::create_directory(fs::path(path).parent_path(), ignored);  // alone: a results folder that is gone stays gone
+  /// Opening the file reports what is wrong.
+  std::error_code ignored;
+  // Only this one folder is made: if the results folder is gone, it must stay gone.
+  fs::create_directory(fs::path(path).parent_path(), ignored);
   if (!llvm::compression::zstd::isAvailable())
     return writeAll(path, fmt::format("{}plain {}\n", kMark, document.size()), document);
   llvm::SmallVector<uint8_t, 0> packed;
+  // The fastest level, because the engine waits for the trial's end.
   llvm::compression::zstd::compress(llvm::ArrayRef(reinterpret_cast<const uint8_t*>(document.data()), document.size()),
                                     packed, /*Level=*/1);
   return writeAll(path, fmt::format("{}zstd {}\n", kMark, document.size()),
@@ -133,6 +144,7 @@ llvm::Expected<KeptOutput> unpackOutput(const std::string& path, const std::stri
   if (!kept) return failed(path, llvm::toString(kept.takeError()));
   for (const auto& [name, packed] : files) {
     std::vector<char> text;
+    // The names come from a file that may be a stranger's; none may lead outside the folder.
     const auto coded = packed.getAsString();
     if (!coded || !staysInside(name.str())) return failed(path, "this is no kept output");
     if (auto error = llvm::decodeBase64(*coded, text)) return failed(path, llvm::toString(std::move(error)));

@@ -1,7 +1,7 @@
 #pragma once
 
-// What a program wrote, kept in one compressed file of a bounded size, so that a corrected pattern or a new metric can
-// read it again.
+// Keeps the output of a program in one compressed file of bounded size, so that a corrected pattern
+// or a new metric can read it again without running the program.
 
 #include <llvm/Support/Error.h>
 
@@ -13,23 +13,26 @@
 
 namespace expc::command {
 
-/// More than this of one trial is not kept.
+/// The most bytes of one trial's output that are kept.
 inline constexpr uint64_t kMostKept = 16ull << 20;
 
-/// The files in the trial's folder that are worth keeping: both streams, and what metrics and expectations read.
+/// The files in the trial's folder that are worth keeping: both streams, and all that metrics and
+/// expectations read.
 std::vector<std::string> filesRead(const plan::Command& command);
 
-/// Writes those of `files` in `folder` that are there to `path`, in their order as long as they fit, with what was
-/// measured of the process; nothing where none of them holds anything.
+/// Writes those of `files` in `folder` that exist to `path`, in their order while they fit into
+/// kMostKept, together with the measurements of the process. Writes nothing if all are empty or
+/// missing.
 llvm::Error keepOutput(const std::string& path, const std::string& folder, const std::vector<std::string>& files,
                        const ProgramEnd& end);
 
+/// The contents of a file of kept output, besides the unpacked files.
 struct KeptOutput {
-  ProgramEnd end;                     // what was measured
+  ProgramEnd end;                     // the measurements of the process
   std::vector<std::string> left_out;  // files that did not fit
 };
-/// Unpacks `path` into `folder`, which must be there. The file may be a stranger's: nothing is written elsewhere, and
-/// no more than is ever kept.
+/// Unpacks `path` into `folder`, which must exist. The file may be a stranger's: nothing is written
+/// outside the folder, and no more than kMostKept allows.
 llvm::Expected<KeptOutput> unpackOutput(const std::string& path, const std::string& folder);
 
 }  // namespace expc::command

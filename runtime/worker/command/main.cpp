@@ -1,4 +1,6 @@
-// expc-worker-command: `--describe`, `--serve FD` or `--trial FILE`, as every worker.
+// The program expc-worker-command, which runs a study's commands. Besides the command line of every
+// worker (serve.h) it checks patterns before a run (`--check`) and reads metrics out of kept
+// outputs (`--extract`), so that only this program knows how metrics are read.
 
 #include <llvm/ADT/STLExtras.h>
 #include <llvm/Support/MemoryBuffer.h>
@@ -32,16 +34,19 @@ usage: expc-worker-command --serve FD    serve trials on a socket: how expc uses
        expc-worker-command --help        this text
 )";
 
+/// The largest file of questions that is read, in bytes.
 constexpr uint64_t kMostQuestion = 16ull << 20;
 
-/// What the engine asks of a command before it runs, or of outputs that were kept.
+/// A question of the engine: whether the metrics of a command can be read, or a request to read
+/// them from kept outputs.
 struct Question {
   plan::Command command;
   std::vector<std::string> metrics;
-  std::vector<std::string> outputs = {};  // these two of kept outputs only
+  std::vector<std::string> outputs = {};  // for kept outputs only, as `root` is
   std::string root = {};
 };
 
+/// Parses a question; `what` names it in errors. @param of_outputs whether it is about kept outputs
 llvm::Expected<Question> readQuestion(std::string_view text, const char* what, bool of_outputs) {
   auto value = base::parseJson(text);
   if (!value) return value.takeError();
@@ -53,7 +58,8 @@ llvm::Expected<Question> readQuestion(std::string_view text, const char* what, b
   });
 }
 
-/// `--check JSON`: patterns and pointers, before anything runs.
+/// `--check JSON`: checks patterns and pointers before anything runs. Prints what is wrong; the
+/// exit code is 1 then.
 int check(std::string_view text) {
   auto asked = readQuestion(text, "the command", /*of_outputs=*/false);
   llvm::Error error = asked ? MetricReader::make(asked->command, asked->metrics).takeError() : asked.takeError();
@@ -62,6 +68,7 @@ int check(std::string_view text) {
   return 1;
 }
 
+/// Whether a metric that is asked for, or an expectation, reads the file.
 bool isRead(const Question& question, const std::string& file) {
   const auto reads = [&](const plan::CommandMetric& metric) {
     return (metric.file.empty() ? kOutput : metric.file) == file;
@@ -74,6 +81,7 @@ bool isRead(const Question& question, const std::string& file) {
                       [&](const plan::Expectation& expectation) { return reads(expectation.read); });
 }
 
+/// Reads one kept output: unpacks it, then verifies and reads as a trial would.
 llvm::Expected<protocol::Event> readOne(const Question& question, const MetricReader& reader,
                                         const std::string& output) {
   const files::TemporaryFolder scratch;
@@ -91,8 +99,9 @@ llvm::Expected<protocol::Event> readOne(const Question& question, const MetricRe
   return result;
 }
 
-/// `--extract FILE`: reads metrics out of kept outputs. The file is JSON: {"command", "metrics", "root", "outputs":
-/// [path…]}; for each output an event line follows on standard output, `result` or `failed`.
+/// `--extract FILE`: reads metrics out of kept outputs. The file is JSON: {"command", "metrics",
+/// "root", "outputs": [path…]}. For each output one event line is printed, `result` or `failed`, in
+/// their order.
 int extract(const char* path) {
   auto file = readFile(path, kMostQuestion);
   auto question = file ? readQuestion((*file)->getBuffer(), "the question", /*of_outputs=*/true) : file.takeError();
@@ -115,6 +124,7 @@ int extract(const char* path) {
   return 0;
 }
 
+/// The answer to `--describe`. Its workloads are the study's own, so none is listed.
 llvm::json::Value describeBuild() {
   return llvm::json::Object{{"v", protocol::kTrialVersion},
                             {"build", kBuild},

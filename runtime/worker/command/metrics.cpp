@@ -1,3 +1,7 @@
+// Decides how each metric of a command is read, and turns every problem into one line that names
+// the metric and the file. Everything that can be checked before a program runs is checked in
+// make().
+
 #include "runtime/worker/command/metrics.h"
 
 #include <fmt/format.h>
@@ -20,9 +24,12 @@ using plan::CommandMetric;
 using From = CommandMetric::From;
 using Take = CommandMetric::Take;
 
+/// The largest text that is read, in bytes. It is mapped, so it takes no memory of ours.
 constexpr uint64_t kMostText = 4ull << 30;
-constexpr uint64_t kMostJson = 64ull << 20;  // a parsed document takes some twenty times its text
+/// A parsed document takes some twenty times its text in memory.
+constexpr uint64_t kMostJson = 64ull << 20;
 
+/// Adds to an error what is read and from where.
 llvm::Error about(const std::string& what, const CommandMetric& read, llvm::Error error) {
   const std::string source = read.file.empty() || read.file == kOutput ? "standard output"
                              : read.file == kErrors                    ? "standard error"
@@ -38,12 +45,14 @@ llvm::Error about(const plan::Expectation& expectation, llvm::Error error) {
   return about("expected " + expectation.read.name, expectation.read, std::move(error));
 }
 
+/// Whether the path of a file leads outside the trial's folder.
 bool leavesFolder(const std::string& file) {
   const std::filesystem::path path = std::filesystem::path(file).lexically_normal();
   return path.is_absolute() || *path.begin() == "..";
 }
 
-/// The measured value; null where the kernel did not count it, since every process takes time and memory.
+/// A measured value; null if it is zero. Every process takes time and memory, so a zero means that
+/// the kernel did not count it. Energy is always null here: the engine fills it in.
 llvm::json::Value measuredOf(const std::string& metric, const ProgramEnd& end) {
   if (metric == kEnergy) return nullptr;
   const double value = metric == "wall"       ? end.wall_seconds
@@ -56,19 +65,22 @@ std::string pathOf(const CommandMetric& metric, const std::string& folder) {
   return trialFile(metric.file.empty() ? kOutput : metric.file, folder);
 }
 
+/// The text to read a metric from, without colours unless the pattern wants to see them.
 llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> textOf(const CommandMetric& metric, const std::string& folder) {
   auto file = readFile(pathOf(metric, folder), metric.from == From::Json ? kMostJson : kMostText);
   if (!file) return file;
   const llvm::StringRef text = (*file)->getBuffer(), where = metric.where;
+  // Compressed or binary files; a pattern may still be meant for bytes.
   const auto form = files::formOf(text);
   if (!form.empty() && metric.from != From::Regex) return failure("it is {}", form);
-  // A pattern that names the escapes sees them.
+  // A pattern that mentions escapes wants to see them.
   const bool named = where.contains_insensitive("x1b") || where.contains("\\e") || where.contains("033");
   if (!text.contains('\x1b') || (metric.from == From::Regex && named)) return file;
   return llvm::MemoryBuffer::getMemBufferCopy(files::withoutColours(text));
 }
 
-/// If one value is not finite, there is no median or sum either.
+/// The median, mean, smallest, largest, or sum. If one value is not finite, so is the result: NaN,
+/// for "diverged".
 double reduced(Values values, Take take) {
   if (!std::ranges::all_of(values, [](double value) { return std::isfinite(value); })) return std::nan("");
   std::sort(values.begin(), values.end());
@@ -98,12 +110,14 @@ bool isMeasured(const std::string& metric) {
   return metric == "wall" || metric == "cpu_time" || metric == "host_memory_peak" || metric == kEnergy;
 }
 
+/// Checks one metric or expectation, and compiles its pattern if it has one.
 llvm::Error MetricReader::prepare(const CommandMetric& metric, Pattern::Use use) {
   if (!metric.file.empty() && leavesFolder(metric.file)) return failure("a path inside the trial's folder is needed");
   if (metric.from == From::Json) return checkPointer(metric.where);
   if (metric.from != From::Regex) return llvm::Error::success();
   auto pattern = Pattern::compile(metric.where, use);
   if (!pattern) return pattern.takeError();
+  // Compiled once, before the program runs; its errors are the study's and not the program's.
   patterns_.emplace(metric.name, std::move(*pattern));
   return llvm::Error::success();
 }
@@ -143,6 +157,8 @@ llvm::Expected<Values> MetricReader::valuesOf(const CommandMetric& metric, const
   auto file = textOf(metric, folder);
   if (!file) return file.takeError();
   const llvm::StringRef text = (*file)->getBuffer();
+  // `take` and series want all values; anything else wants the last, so that only that one must be
+  // a number.
   const bool all = metric.series || (metric.take && *metric.take != Take::Last);
   const Which which = all ? Which::All : Which::Last;
   if (metric.from == From::Regex) return patterns_.at(metric.name).read(text, which, left);
@@ -170,6 +186,8 @@ llvm::Error MetricReader::verifyOne(const plan::Expectation& expectation, const 
     auto values = valuesOf(read, folder);
     if (!values) return values.takeError();
     const double value = valueOf(read, std::move(*values));
+    // The bound applies to the scaled value, but the message shows the number as the program wrote
+    // it.
     if (std::isfinite(value) && plan::satisfies(*expectation.bound, value, value)) return llvm::Error::success();
     return failure("it is {}", value / read.scale);
   }
@@ -201,7 +219,7 @@ llvm::Error MetricReader::read(const std::string& folder, const ProgramEnd& end,
     if (!left.empty())
       result.notes.push_back(
           fmt::format("{} is read from before '{}', which has the same words and no number", metric.name, left));
-    // Of a series the last value stands for the whole where one number is shown.
+    // A series is shown as one number in some places; its last value stands for it there.
     result.metrics[metric.name] = valueOf(metric, *values);
     if (!metric.series) continue;
     for (double& one : *values) one *= metric.scale;

@@ -1,6 +1,8 @@
 #pragma once
 
-// The metrics of a command's trial: what is measured of the process, and what is read out of its output and files.
+// The metrics of a command's trial: the measurements of its process, and the values read out of its
+// output and files. A MetricReader is made once per trial, before the program runs, and used after
+// it has ended.
 
 #include <llvm/Support/Error.h>
 
@@ -20,42 +22,51 @@ using plan::kEnergy;
 using plan::kErrors;
 using plan::kOutput;
 
-/// Metrics that need no `from`: `wall`, `cpu_time` and `host_memory_peak`, which are of the process, and `energy`,
-/// which the engine's looks at the devices give.
+/// Whether a metric needs no `from`: `wall`, `cpu_time` and `host_memory_peak`, which are measured
+/// of the process, and `energy`, which the engine measures by watching the devices.
 bool isMeasured(const std::string& metric);
 
-/// A file of a trial that ran in `folder`: of the program there, or one of its outputs.
+/// The path of a file of a trial that ran in `folder`: a file of the program, or one of the
+/// captured streams.
 std::string trialFile(const std::string& file, const std::string& folder);
 
+/// Reads the metrics of a trial and checks its expectations.
 class MetricReader {
  public:
-  /// Looks at everything that can be wrong before the program runs for hours: patterns, pointers, names.
+  /// Checks everything that could be wrong before the program runs for hours: patterns, pointers
+  /// and names.
+  /// @param asked the metrics that the study wants
   static llvm::Expected<MetricReader> make(const plan::Command& command, const std::vector<std::string>& asked);
 
-  /// Whether the output is as the command expects it; called before any metric is read. The error says what is not, and
-  /// what stands there instead.
-  /// `root` is the study's folder, where files stand that an output is compared with.
+  /// Checks that the output is as the command expects; called before any metric is read. The error
+  /// says what is not as expected, and what was found instead.
+  /// @param root the study's folder, with the files that outputs are compared with
+  /// @param next called before each expectation is looked at
   llvm::Error verify(const std::string& folder, const std::string& root,
                      const std::function<void(const plan::CommandMetric&)>& next) const;
 
-  /// Fills the result's metrics and series; notes where a program went on with the words of a pattern and no number.
-  /// Calls `next` before it reads one out of a file. The error names the metric, the file and what is wrong.
+  /// Fills the result's metrics and series. Adds a note if the program went on with the words of a
+  /// pattern but no number behind the last value. The error names the metric, the file and what is
+  /// wrong.
+  /// @param next called before each metric that is read from a file
   llvm::Error read(const std::string& folder, const ProgramEnd& end, protocol::Event& result,
                    const std::function<void(const plan::CommandMetric&)>& next) const;
 
  private:
-  /// Adds the pattern, or checks the pointer; the error says what is wrong with either.
+  /// Compiles the pattern, or checks the pointer, of one metric.
   llvm::Error prepare(const plan::CommandMetric& metric, Pattern::Use use);
-  /// `left`: as of Pattern::read.
+  /// The values of one metric, in order. @param left as for Pattern::read
   llvm::Expected<Values> valuesOf(const plan::CommandMetric& metric, const std::string& folder,
                                   std::string* left = nullptr) const;
+  /// The one value that stands for them, in the metric's unit.
   static double valueOf(const plan::CommandMetric& metric, Values values);
   llvm::Error verifyOne(const plan::Expectation& expectation, const std::string& folder, const std::string& root) const;
 
   std::vector<std::string> measured_;
   std::vector<plan::CommandMetric> metrics_;
   std::vector<plan::Expectation> expectations_;
-  std::map<std::string, Pattern> patterns_;  // by metric, or how an expectation is written
+  /// Keys are the metric's name, or the text of an expectation.
+  std::map<std::string, Pattern> patterns_;
 };
 
 }  // namespace expc::command

@@ -1,3 +1,8 @@
+// Runs one program and measures it. The start is by vfork and exec: a copy of this process's memory
+// map would take longer than a short program. Time is taken from just before the start until the
+// program's death is seen, memory and processor time come from wait4(). Everything that the program
+// starts is killed at its end.
+
 #include "runtime/worker/command/process.h"
 
 #include <fcntl.h>
@@ -34,39 +39,46 @@ using base::failure;
 
 using Clock = std::chrono::steady_clock;
 
-constexpr timespec kLookEvery{0, 250'000'000};  // at the size of its output
+/// Intervals at which the size of the output is looked at.
+constexpr timespec kLookEvery{0, 250'000'000};
 
-/// What the child could not do. It writes here itself, since it shares our memory until it has become the program.
+/// The step of the start that failed. The child writes it itself: until exec it shares our memory.
 struct Refusal {
   enum Step { None, Folder, Exec } step = None;
   int error = 0;
 };
 
+/// Ends the child after a failed step.
 [[noreturn]] void refuse(volatile Refusal& refusal, Refusal::Step step) {
   refusal.error = errno;
   refusal.step = step;
   _exit(127);
 }
 
-/// The child between vfork and exec: it makes system calls and touches nothing of ours.
+/// The child between vfork and exec. It makes system calls only and must not change our memory,
+/// except `refusal`.
 [[noreturn]] void become(const Program& program, int out, int err, const char* file, char** argv, pid_t parent,
                          volatile Refusal& refusal) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
+  /// The parent may have died before the line above; then nobody would end this process.
   if (getppid() != parent) _exit(125);
-  setsid();  // a group of its own, and no terminal: what asks there for a password is refused at once
+  /// A session of its own has no terminal, so a program that asks there for a password fails at
+  /// once.
+  setsid();
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
-  for (const int ignored : {SIGPIPE, SIGXFSZ}) std::signal(ignored, SIG_DFL);  // an ignored signal would stay ignored
+  // Ignored signals would stay ignored in the program.
+  for (const int ignored : {SIGPIPE, SIGXFSZ}) std::signal(ignored, SIG_DFL);
   dup2(out, STDOUT_FILENO);
   dup2(err, STDERR_FILENO);
   if (chdir(program.folder.c_str()) != 0) refuse(refusal, Refusal::Folder);
-  execve(file, argv, environ);  // not execvp: that would hand a text file to a shell
+  // execve and not execvp, which would hand a text file to a shell.
+  execve(file, argv, environ);
   refuse(refusal, Refusal::Exec);
 }
 
-/// Returns once the child is the program, or is dead. Copying our memory map for a child that throws it away would cost
-/// more than a short program takes.
+/// Starts the child; returns once it has become the program or is dead (vfork).
 pid_t startChild(const Program& program, int out, int err, const char* file, char** argv, pid_t self,
                  volatile Refusal& refusal) {
   const pid_t pid = vfork();
@@ -74,7 +86,8 @@ pid_t startChild(const Program& program, int out, int err, const char* file, cha
   return pid;
 }
 
-/// Resident bytes of this process, and a little more: the kernel adds up what its cores have counted.
+/// The resident bytes of this process, and a little more: the kernel counts per core and adds up
+/// later.
 uint64_t residentBytes() {
   constexpr uint64_t kUncounted = 1 << 20;
   std::ifstream in("/proc/self/statm");
@@ -83,24 +96,25 @@ uint64_t residentBytes() {
   return resident * static_cast<uint64_t>(sysconf(_SC_PAGESIZE)) + kUncounted;
 }
 
-/// Gives back what reading earlier outputs took, and forgets that we had it. Linux counts the largest size that a
-/// process ever had before exec as the program's own (exec_mmap in fs/exec.c), and ours is shared by the child until
-/// then.
+/// Gives back the memory that reading earlier outputs took, and makes the kernel forget that we had
+/// it. Linux counts the largest size before exec as the program's own peak (exec_mmap in
+/// fs/exec.c), and until exec the child shares our memory.
 void becomeSmall() {
   malloc_trim(0);
   const base::Descriptor fd(open("/proc/self/clear_refs", O_WRONLY | O_CLOEXEC));
-  // The peak is what is there now (proc(5)).
+  // Writing 5 resets the peak to the current size (proc(5)).
   [[maybe_unused]] const ssize_t ignored = fd < 0 ? 0 : write(fd, "5", 1);
 }
 
-/// The least that can be told of a program's memory, once we are small. Asking how large we were is one call, so that
-/// short programs do not wait for what nobody needs to give back.
+/// The smallest peak that can be measured of a program: our own size at its start. Shrinks us first
+/// if we have grown; asking is one call, so that short programs do not pay for it.
 uint64_t leastPeak() {
   constexpr uint64_t kSmall = 8 << 20;
   static uint64_t least = 0;
   rusage own{};
   getrusage(RUSAGE_SELF, &own);
   const uint64_t had = static_cast<uint64_t>(own.ru_maxrss) << 10;
+  // The first time; or shrinking did not suffice last time; or we have grown since.
   if (least == 0 || least > kSmall || had > least) {
     becomeSmall();
     least = residentBytes();
@@ -108,6 +122,7 @@ uint64_t leastPeak() {
   return least;
 }
 
+/// The reason why exec failed, with the way out.
 std::string whyNoExec(const std::string& file, int error) {
   if (error == ENOENT && access(file.c_str(), F_OK) != 0) return fmt::format("the program '{}' does not exist", file);
   if (error == ENOENT)
@@ -120,17 +135,20 @@ std::string whyNoExec(const std::string& file, int error) {
   return fmt::format("the program '{}' cannot be started: {}", file, std::strerror(error));
 }
 
+/// The error of a program that was not started.
 llvm::Error refused(const Program& program, const std::string& file, const Refusal& refusal) {
   if (refusal.step == Refusal::Exec) return llvm::createStringError(whyNoExec(file, refusal.error));
   return failure("the trial's folder '{}' cannot be entered: {}", program.folder, std::strerror(refusal.error));
 }
 
+/// Whether a file is larger than `most` bytes.
 bool larger(int fd, uint64_t most) {
   struct stat state{};
   return fstat(fd, &state) == 0 && static_cast<uint64_t>(state.st_size) > most;
 }
 
-/// Collects who is dead; true once the program itself is.
+/// Reaps the dead children. @returns whether the program itself is among them; `end` is filled in
+/// then
 bool reap(pid_t program, Clock::time_point start, ProgramEnd& end) {
   int status = 0;
   rusage usage{};
@@ -138,7 +156,7 @@ bool reap(pid_t program, Clock::time_point start, ProgramEnd& end) {
     const pid_t dead = wait4(-1, &status, WNOHANG, &usage);
     if (dead < 0 && errno == EINTR) continue;
     if (dead <= 0) return false;
-    if (dead != program) continue;  // an orphan of its, which came to us
+    if (dead != program) continue;  // an orphan of the program, which came to us as the subreaper
     end.wall_seconds = std::chrono::duration<double>(Clock::now() - start).count();
     end.status = status;
     end.pid = program;
@@ -149,13 +167,14 @@ bool reap(pid_t program, Clock::time_point start, ProgramEnd& end) {
   }
 }
 
-/// Waits for SIGCHLD, which must be blocked.
+/// Starts the program and waits for its end. SIGCHLD must be blocked, since it is waited for.
 llvm::Expected<ProgramEnd> run(const Program& program, const std::string& file, const sigset_t& child) {
   const base::Descriptor out(files::openLog(program.out)), err(files::openLog(program.err));
   if (out < 0 || err < 0) return failure("no file for the output: {}: {}", program.out, std::strerror(errno));
   std::vector<char*> argv;
   for (const std::string& argument : program.arguments) argv.push_back(const_cast<char*>(argument.c_str()));
   argv.push_back(nullptr);
+  // Volatile, because the child changes it in our memory without the compiler's knowledge.
   volatile Refusal refusal;
   const pid_t self = getpid();
   ProgramEnd end;
@@ -166,10 +185,12 @@ llvm::Expected<ProgramEnd> run(const Program& program, const std::string& file, 
   if (pid < 0) return failure("no process for the program: {}", std::strerror(errno));
   while (!reap(pid, start, end)) {
     sigtimedwait(&child, nullptr, &kLookEvery);
+    // Without a limit, a program in an endless loop of messages would fill the disk.
     if (end.flooded || (!larger(out, program.most_output) && !larger(err, program.most_output))) continue;
     end.flooded = true;
     kill(-pid, SIGKILL);
   }
+  // Whatever the program started and left is killed before the trial's end is reported.
   serve::Strangers strangers = serve::killStrangers({});
   end.left_behind = strangers.killed;
   end.stuck = std::move(strangers.left);
@@ -181,7 +202,8 @@ llvm::Expected<ProgramEnd> run(const Program& program, const std::string& file, 
 
 std::string locate(const std::string& path) {
   if (path.find('/') != std::string::npos) return path;
-  // Looked for once: the engine holds a run to the program that it found, and a long PATH takes a while.
+  // Found once per PATH: the engine holds a run to the program that it found, and searching a long
+  // PATH takes time.
   static std::map<std::pair<std::string, std::string>, std::string> known;
   const char* folders = std::getenv("PATH");
   std::string& file = known[{path, folders ? folders : ""}];
@@ -199,7 +221,8 @@ llvm::Expected<ProgramEnd> runProgram(const Program& program) {
     return failure("the program '{}' is not in PATH; one that stands beside the study is written './{}' (PATH is {})",
                    program.path, program.path, path ? path : "not set");
   }
-  prctl(PR_SET_CHILD_SUBREAPER, 1);  // whoever the program abandons comes to us and can be found
+  /// Processes that the program abandons come to us and can be found.
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
   sigset_t child, before;
   sigemptyset(&child);
   sigaddset(&child, SIGCHLD);

@@ -47,7 +47,7 @@ class Runner {
     REQUIRE(!end);
     return llvm::toString(end.takeError());
   }
-  /// Makes an executable file of the folder.
+  /// Makes an executable file in the folder.
   std::string script(const std::string& text) {
     const std::string path = folder.path + "/script";
     std::ofstream(path) << text;
@@ -61,7 +61,7 @@ class Runner {
   Program program;
 };
 
-/// Gone, or about to be: a zombie whose parent is not us.
+/// Whether the process is gone, or will be soon: a zombie whose parent is another process.
 bool isGone(pid_t pid) {
   const std::string stat = textOf("/proc/" + std::to_string(pid) + "/stat");
   return stat.empty() || stat.find(") Z ") != std::string::npos;
@@ -105,7 +105,7 @@ TEST_CASE("what starts a program does not count as the program's memory") {
   std::vector<char>().swap(before);
   ProgramEnd end = llvm::cantFail(runner.run({"/usr/bin/sleep", "0"}));
   CHECK(end.peak_bytes < 100ull << 20);
-  // What is still there cannot be told from the program's, and that is known.
+  // Memory that we still hold cannot be told from the program's; least_peak says how much that is.
   std::vector<char> kept(300 << 20);
   use(kept);
   end = llvm::cantFail(runner.run({"/usr/bin/sleep", "0"}));
@@ -140,7 +140,7 @@ TEST_CASE("a program that cannot be started says why") {
   CHECK(runner.refusal("/no/such") == "the program '/no/such' does not exist");
   CHECK(has(runner.refusal("/etc/passwd"), "is not executable"));
   CHECK(has(runner.refusal(runner.folder.path), "is not executable"));
-  // Not handed to a shell.
+  // The file is not handed to a shell.
   const std::string plain = runner.script("echo hello\n");
   CHECK(runner.refusal(plain) == "'" + plain +
                                      "' is no program that this machine can run; a script begins with a line "

@@ -1,3 +1,9 @@
+// Reads numbers out of text: patterns (PCRE2), columns of tables, lines, sizes. Most of the code is
+// about patterns, whose risk is a wrong number and not a missing one. A group that takes "12" of
+// "12.5" or of "1,200" must be an error, and a value that diverged to "nan" must be found although
+// "([0-9.]+)" does not match it. Two patterns are derived from the user's for that: its words
+// around "nan" or "inf", and its words around any word.
+
 #include "runtime/worker/command/readers.h"
 
 #define PCRE2_CODE_UNIT_WIDTH 8
@@ -24,13 +30,14 @@
 namespace expc::command {
 namespace {
 
-/// "step, loss, …", for the message.
+/// A list of names such as "step, loss, …", for messages.
 std::string listed(const std::vector<std::string>& names) {
   std::string text;
   for (size_t i = 0; i < names.size() && i < 12; ++i) text += (i ? ", " : "") + excerpt(names[i], 40);
   return names.size() > 12 ? text + ", …" : text;
 }
 
+/// The place of a column among the names; the error lists what there is.
 llvm::Expected<size_t> placeOf(const std::string& column, const std::vector<std::string>& names) {
   const auto found = std::find(names.begin(), names.end(), column);
   if (found == names.end()) return failure("it has no column '{}'; its first row has {}", column, listed(names));
@@ -39,21 +46,27 @@ llvm::Expected<size_t> placeOf(const std::string& column, const std::vector<std:
   return size_t(found - names.begin());
 }
 
-// Steps of the matcher from one place of the text, some tenths of a second. A pattern that needs more backtracks
-// without end (the time of all places together is limited by the reader's deadline).
+// Steps of the matcher from one place of the text; some tenths of a second. A pattern that needs
+// more would backtrack without end. All places together are limited by the reader's deadline
+// (trial.h).
 constexpr uint32_t kMatchLimit = 5'000'000;
 constexpr uint32_t kHeapLimitKiB = 64 << 10;
 
+/// PCRE2's message for an error.
 std::string wordsOf(int code) {
   unsigned char text[256];
   return pcre2_get_error_message(code, text, sizeof text) < 0 ? fmt::format("error {}", code)
                                                               : reinterpret_cast<const char*>(text);
 }
 
-/// A pattern of numbers as programs print them: with a sign, an exponent, thousands, a decimal comma or as a clock, and
-/// hexadecimal ones. A comma or the like that `pattern` itself writes is what stands between numbers.
+/// A pattern for numbers as programs print them: with sign, exponent, separators of thousands,
+/// decimal comma, as a clock, or hexadecimal. A mark that `pattern` itself uses, such as a comma,
+/// separates numbers and is not part of one. In UTF-8, \xe2\x88\x92 is the minus sign;
+/// \xe2\x80\x89, \xe2\x80\x99, \xe2\x80\xaf and \xc2\xa0 are thin space, apostrophe and two
+/// no-break spaces, which separate thousands; [dD] is Fortran's exponent.
 std::string numbersBeside(std::string pattern) {
-  const llvm::Regex own("\\{[0-9]*,[0-9]*\\}|\\(\\?[a-z-]*:");  // commas and colons that stand for no text
+  // Commas and colons of the pattern's own syntax are no text.
+  const llvm::Regex own("\\{[0-9]*,[0-9]*\\}|\\(\\?[a-z-]*:");
   while (own.match(pattern)) pattern = own.sub("", pattern);
   const auto unless = [&](char mark, const char* more) { return pattern.find(mark) == std::string::npos ? more : ""; };
   const std::string more = fmt::format(R"((?:(?:[.{}{}{}]|\xe2\x80[\x89\x99\xaf]|\xc2\xa0)\d+{})*)", unless(',', ","),
@@ -63,7 +76,7 @@ std::string numbersBeside(std::string pattern) {
       "[0-9a-fA-F]", more);
 }
 
-/// The end of the class of characters that begins at `at`.
+/// The position of the bracket that ends the class of characters beginning at `at`.
 size_t endOfClass(llvm::StringRef pattern, size_t at) {
   at += pattern.substr(at + 1).starts_with("^") ? 2 : 1;
   for (bool first = true; at < pattern.size() && (first || pattern[at] != ']'); ++at, first = false) {
@@ -73,19 +86,22 @@ size_t endOfClass(llvm::StringRef pattern, size_t at) {
   return at;
 }
 
-/// Whether a bracket opens the pattern's own group; `inside`: what follows the bracket.
+/// Whether a bracket opens a capturing group. @param inside the pattern behind the bracket
 bool captures(llvm::StringRef inside) {
   if (inside.consume_front("?<")) return !inside.starts_with("=") && !inside.starts_with("!");
   return inside.starts_with("?P<") || inside.starts_with("?'") || !(inside.starts_with("?") || inside.starts_with("*"));
 }
 
-/// The pattern with another group in place of its own; "" where nothing around it tells where a number is expected: at
-/// least two letters beside each other.
+/// The pattern with `group` in place of its own group; "" if the pattern has no word (two letters
+/// in a row) that tells where a number is expected, or cannot be taken apart.
 std::string withGroup(llvm::StringRef pattern, llvm::StringRef group) {
   size_t open = llvm::StringRef::npos, close = open, letters = 0;
   unsigned depth = 0, own = 0;
   bool words = false;
   for (size_t i = 0; i < pattern.size(); ++i) {
+    // Walk through the pattern's syntax: escapes, classes of characters and groups. Letters outside
+    // the own group are its words; \Q…\E quotes text, which would need a parser of its own, so such
+    // a pattern gets none.
     const bool within = open != llvm::StringRef::npos && close == llvm::StringRef::npos;
     const bool letter = !within && llvm::isAlpha(pattern[i]);
     letters = letter ? letters + 1 : 0;
@@ -106,16 +122,18 @@ std::string withGroup(llvm::StringRef pattern, llvm::StringRef group) {
   return (pattern.take_front(open) + group + pattern.drop_front(close + 1)).str();
 }
 
+/// A group for values that are not finite, and one for any word.
 constexpr llvm::StringLiteral kNotFinite = R"(((?i:(?<![\w.])[+-]?(?:nan|inf|infinity)(?!\w))))";
 constexpr llvm::StringLiteral kAnyWord = R"((\S*))";
 
-/// `text`, or a copy in `own` where some bytes are no UTF-8: these are characters of Latin-1 there, of which `µ` is
-/// one.
+/// `text`, or a copy in `own` if it is not UTF-8: each invalid byte is then read as a character of
+/// Latin-1, which is what programs mean by a lone `µ`.
 llvm::StringRef asUtf8(llvm::StringRef text, std::string& own) {
   llvm::StringRef rest = text;
   for (size_t bad = 0; !llvm::json::isUTF8(rest, &bad); rest = rest.drop_front(bad + 1)) {
     const auto byte = static_cast<unsigned char>(rest[bad]);
     own += rest.take_front(bad);
+    // The two bytes of UTF-8 for a character of Latin-1.
     own += static_cast<char>(0xc0 | byte >> 6);
     own += static_cast<char>(0x80 | (byte & 0x3f));
   }
@@ -128,11 +146,14 @@ llvm::StringRef asUtf8(llvm::StringRef text, std::string& own) {
 
 llvm::Expected<double> readNumber(llvm::StringRef text) {
   llvm::StringRef digits = text.trim();
+  // from_chars takes no plus sign.
   digits.consume_front("+");
   double value = 0;
   const auto [end, error] = std::from_chars(digits.begin(), digits.end(), value);
   if (digits.empty() || end != digits.end() || error == std::errc::invalid_argument)
     return failure("'{}' is no number", excerpt(text));
+  // A value beyond the range of a double is an error and not infinite: the program did not mean
+  // "diverged".
   if (error == std::errc::result_out_of_range)
     return failure("'{}' is too large or too small for a number", excerpt(text));
   return value;
@@ -141,6 +162,7 @@ llvm::Expected<double> readNumber(llvm::StringRef text) {
 llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> readFile(const std::string& path, uint64_t most) {
   auto buffer = files::map(path, most);
   if (buffer) return buffer;
+  // Each error of the system in words that fit behind "the metric loss, read from 'x': ".
   const std::error_code code = llvm::errorToErrorCode(buffer.takeError());
   if (code == std::errc::no_such_file_or_directory) return failure("the program did not write it");
   if (code == std::errc::invalid_argument) return failure("it is no regular file");
@@ -202,7 +224,7 @@ llvm::Expected<Values> readColumn(llvm::StringRef text, const std::string& colum
   files::CsvRows rows(text, files::CsvRows::Blanks::Dropped);
   std::vector<std::string> names, cells;
   std::optional<size_t> place;
-  std::vector<std::pair<size_t, std::string>> found;  // with their rows
+  std::vector<std::pair<size_t, std::string>> found;  // values as text, with their rows
   for (size_t row = 1;; ++row) {
     auto more = rows.next(row == 1 ? names : cells);
     if (!more) return failure("row {}: {}", row, llvm::toString(more.takeError()));
@@ -212,8 +234,10 @@ llvm::Expected<Values> readColumn(llvm::StringRef text, const std::string& colum
       if (auto error = placeOf(column, names).moveInto(place)) return error;
       continue;
     }
+    // A table whose rows have changing lengths has been written by two programs, or is no table.
     if (cells.size() != names.size())
       return failure("row {} has {} cells, the first row has {}", row, cells.size(), names.size());
+    // Loggers leave cells empty in rows that are about something else.
     if (llvm::StringRef(cells[*place]).trim().empty()) continue;
     if (which == Which::Last) found.clear();
     found.emplace_back(row, std::move(cells[*place]));
@@ -229,12 +253,13 @@ llvm::Expected<Values> readColumn(llvm::StringRef text, const std::string& colum
   return values;
 }
 
-/// A match, and what its group took; without data where the group takes no part.
+/// A match and the part that its group took; the group is without data if it took no part.
 struct Taken {
   size_t begin = 0, end = 0;
   llvm::StringRef group;
 };
 
+/// A compiled pattern with PCRE2's working memory. One thread at a time.
 struct Pattern::Parts {
   static llvm::Expected<std::unique_ptr<Parts>> make(const std::string& text, uint32_t characters);
   ~Parts() {
@@ -248,16 +273,22 @@ struct Pattern::Parts {
       return complain("was given up: it tries too many ways to match (nested repetitions such as (a+)+ do that)");
     return complain("failed: " + wordsOf(code));
   }
-  /// The first match at or after `at`; its groups stand in `data`. `in` is UTF-8 where the pattern is.
+  /// Finds the first match at or after `at`; its groups are in `data`. `in` must be UTF-8 if the
+  /// pattern is.
   int match(llvm::StringRef in, size_t at) const {
+    // The text was made valid by asUtf8(), or the pattern works on bytes. Checking it again would
+    // cost a pass over the text for each match.
     return pcre2_match(code, reinterpret_cast<PCRE2_SPTR>(in.data()), in.size(), at, PCRE2_NO_UTF_CHECK, data, context);
   }
+  /// The positions of match and groups, in pairs.
   const size_t* ends() const { return pcre2_get_ovector_pointer(data); }
-  /// Calls `take` for each match at or after `at`, until it says false; a code below 0 where it was given up.
+  /// Calls `take` for each match at or after `at` until it returns false. @returns PCRE2's code
+  /// below 0 if the matcher gave up
   int forEach(llvm::StringRef in, size_t at, llvm::function_ref<bool(const Taken&)> take) const;
   std::string text;
-  // Parts of a pattern that finds a number: numbers as they are written there, its words around a value that is not
-  // finite, and its words around any word. The latter two are null if the pattern has no words.
+  // Further patterns for one that finds a number: numbers as programs write them, its words around
+  // a value that is not finite, and its words around any word. The latter two are null if the
+  // pattern has no words.
   std::unique_ptr<Parts> numbers, not_finite, any_word;
   pcre2_code* code = nullptr;
   pcre2_match_data* data = nullptr;
@@ -292,7 +323,8 @@ llvm::Expected<Pattern> Pattern::compile(const std::string& text, Use use) {
   if (groups != 1)
     return failure("the pattern '{}' has {} groups; one is needed, around the number (others are written (?:…))", text,
                    groups);
-  (*parts)->numbers = llvm::cantFail(Parts::make(numbersBeside(text), 0));  // bytes: it reads pieces of a text
+  // On bytes, because it looks at pieces of a text.
+  (*parts)->numbers = llvm::cantFail(Parts::make(numbersBeside(text), 0));
   for (const auto& [part, group] : {std::pair(&Parts::not_finite, kNotFinite), std::pair(&Parts::any_word, kAnyWord)})
     if (const std::string other = withGroup(text, group); !other.empty())
       (**parts).*part = llvm::expectedToOptional(Parts::make(other, PCRE2_UTF)).value_or(nullptr);
@@ -307,10 +339,13 @@ llvm::Error Pattern::match(llvm::StringRef text) const {
 }
 
 llvm::StringRef Pattern::wholeOf(llvm::StringRef text, llvm::StringRef part) const {
-  constexpr size_t kBeside = 64;  // no number goes on for longer
+  // No number is longer.
+  constexpr size_t kBeside = 64;
   const size_t begin = part.begin() - text.begin(), end = begin + part.size();
   const llvm::StringRef near = text.take_front(end + kBeside);
   const Parts& numbers = *parts_->numbers;
+  // Find the numbers around the part. One that overlaps it and reaches beyond it is the number that
+  // was cut.
   for (size_t at = begin - std::min(begin, kBeside); at < end && numbers.match(near, at) > 0; at = numbers.ends()[1]) {
     const auto [from, to] = std::pair(numbers.ends()[0], numbers.ends()[1]);
     if (from < end && to > begin && (from < begin || to > end)) return text.slice(from, to);
@@ -328,6 +363,7 @@ int Pattern::Parts::forEach(llvm::StringRef in, size_t at, llvm::function_ref<bo
     if (!take({begin, end, part ? in.slice(ends()[2], ends()[3]) : llvm::StringRef()})) break;
     const bool empty = end <= at || end == begin;
     at = std::max(end, at) + (empty ? 1 : 0);  // past an empty match, to the next character
+    // In UTF-8 a character may have several bytes; stop at its end.
     while (empty && at < in.size() && (static_cast<unsigned char>(in[at]) & 0xc0) == 0x80) ++at;
   }
   return 0;
@@ -346,7 +382,8 @@ llvm::Expected<Values> Pattern::read(llvm::StringRef written, Which which, std::
   };
   if (const int code = parts_->forEach(text, 0, keep); code < 0) return parts_->gaveUp(code);
   if (parts_->not_finite) {
-    // Words count behind the last number, if they are wanted there; else wherever the pattern itself took nothing.
+    // Words such as "nan" count only behind the last number if the last value is wanted, and
+    // otherwise where the pattern itself took nothing.
     const std::vector<Taken> numbers = found;
     const size_t from = which == Which::Last && !numbers.empty() ? numbers.back().end : 0;
     parts_->not_finite->forEach(text, from, [&](const Taken& one) {
@@ -362,11 +399,15 @@ llvm::Expected<Values> Pattern::read(llvm::StringRef written, Which which, std::
   for (const auto& [begin, end, digits] : found) {
     auto value = readNumber(digits);
     if (!value) return parts_->complain("found what is no value: " + llvm::toString(value.takeError()));
+    // The group took only a part of a number: the pattern is wrong, and silently using the part
+    // would be worse.
     if (const llvm::StringRef whole = wholeOf(text, digits); !whole.empty())
       return parts_->complain(fmt::format("found '{}', which is a part of '{}': let the group take the whole number",
                                           excerpt(digits), excerpt(whole)));
     values.push_back(*value);
   }
+  // If the pattern's words occur once more behind the last value, the program may have failed to
+  // print a number.
   if (left && parts_->any_word)
     parts_->any_word->forEach(text, found.back().end, [&](const Taken& one) {
       *left = excerpt(text.slice(one.begin, one.end), 80);

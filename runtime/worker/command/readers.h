@@ -1,7 +1,8 @@
 #pragma once
 
-// Numbers out of what a program wrote. Every function returns at least one value, or one line on why there is none;
-// nothing in a file can crash or hang it. A value may be NaN or infinite: then the metric diverged.
+// Readers of numbers in what a program wrote. Every function returns at least one value, or an
+// error of one line that says why there is none. Nothing in a file can crash or hang it. A value
+// may be NaN or infinite: then the metric diverged.
 
 #include <llvm/ADT/StringRef.h>
 #include <llvm/Support/Error.h>
@@ -22,68 +23,73 @@ using base::failure;
 
 using Values = std::vector<double>;
 
-/// More values than this are no series that anybody looks at.
+/// The most values of a series; more would be of no use to anybody.
 inline constexpr size_t kMostValues = 1'000'000;
 
-/// Which of the numbers found are wanted; only these need be numbers.
+/// Which of the numbers are wanted. Only those need to be numbers.
 enum class Which { Last, All };
 
-/// A pattern (PCRE2). `^` and `$` are the ends of lines.
+/// A pattern in the syntax of PCRE2; `^` and `$` match at the ends of lines.
 class Pattern {
  public:
-  /// What it is for: one that finds a number has one group around it.
+  /// The purpose of a pattern. One that finds a number has exactly one group, around the number.
   enum class Use { Number, Match };
-  /// The error names the place in the pattern, or the number of groups.
+  /// Compiles a pattern. The error names the place in the pattern, or the number of its groups.
   static llvm::Expected<Pattern> compile(const std::string& text, Use use);
-  /// The group of the last match, or of every match in order; one that takes a part of a number is an error. Where the
-  /// pattern's words stand around "nan" or "inf", that is a value, even if the group does not match it. `left` is set
-  /// to the words that stand once more behind the last value, without a number.
+  /// The number in the group of the last match, or of every match in order. A group that takes only
+  /// a part of a number is an error. If the pattern's words stand around "nan" or "inf", that is a
+  /// value even if the group does not match it.
+  /// @param left becomes the pattern's words if they occur once more behind the last value without
+  /// a number
   llvm::Expected<Values> read(llvm::StringRef text, Which which, std::string* left = nullptr) const;
-  /// Success if it matches somewhere.
+  /// Success if the pattern matches somewhere.
   llvm::Error match(llvm::StringRef text) const;
 
  private:
   struct Parts;
   explicit Pattern(std::shared_ptr<const Parts> parts) : parts_(std::move(parts)) {}
-  /// The number of `text` of which `part` is no more than a piece; "" where there is none.
+  /// The number in `text` of which `part` is only a piece; "" if there is none.
   llvm::StringRef wholeOf(llvm::StringRef text, llvm::StringRef part) const;
   std::shared_ptr<const Parts> parts_;
 };
 
-/// Empty, or an error where `pointer` is not as RFC 6901 has it.
+/// Success if `pointer` is a JSON pointer by RFC 6901.
 llvm::Error checkPointer(const std::string& pointer);
 
-/// The number at `pointer` in a JSON document (NaN and infinities bare as Python writes them, or as strings), or the
-/// numbers of an array there; of JSON Lines those of the last line that has something there, or of all. A token
-/// "name=TEXT" is the only element of an array whose member `name` is that text. A byte order mark is passed over.
+/// The numbers at a JSON pointer, and whether it led to an array.
 struct JsonNumbers {
   Values values;
   bool array = false;
 };
+/// Reads the number, or the array of numbers, at `pointer` in a JSON document. NaN and infinities
+/// may be bare words, as Python writes them, or strings. In JSON Lines it reads the last line that
+/// has something there, or all of them. A token "name=TEXT" selects the only element of an array
+/// whose member `name` is that text.
 llvm::Expected<JsonNumbers> readJson(llvm::StringRef text, const std::string& pointer, Which which = Which::Last);
-/// Success if `true` stands at `pointer`, of JSON Lines in each line that has something there.
+/// Success if `true` stands at `pointer`; in JSON Lines, on each line that has something there.
 llvm::Error readTruth(llvm::StringRef text, const std::string& pointer);
 
-/// A column of a table (files::CsvRows) whose first row has the names. Empty cells are passed over: loggers leave them
-/// in rows that are about something else.
+/// Reads a column of a table (files::CsvRows) whose first row has the names. Empty cells are
+/// skipped, because loggers leave them in rows about something else.
 llvm::Expected<Values> readColumn(llvm::StringRef text, const std::string& column, Which which);
 
-/// The number on the last line that is not blank, or those of all such lines.
+/// Reads the number on the last line that is not blank, or those on all such lines.
 llvm::Expected<Values> readLines(llvm::StringRef text, Which which);
 
-/// The bytes of a file, or of all files below a folder.
+/// The size of a file in bytes, or of all files below a folder. Links are not followed there.
 llvm::Expected<double> readSize(const std::string& path);
 
-/// Success if the two files have the same bytes.
+/// Success if both files have the same bytes; the error names the first line that differs. @param
+/// most bytes to read of each
 llvm::Error compareFiles(const std::string& path, const std::string& wanted, uint64_t most);
 
 using files::excerpt;
 
-/// All of `text` but white space around it, as a decimal number, or as nan, inf or infinity in any case and with a
-/// sign; refused: "", "12 ms", "1e999".
+/// Reads all of `text`, except white space around it, as a decimal number, or as nan, inf or
+/// infinity in any case and with a sign. Refuses "", "12 ms" and "1e999".
 llvm::Expected<double> readNumber(llvm::StringRef text);
 
-/// A file of at most `most` bytes, mapped.
+/// Maps a file of at most `most` bytes; the error fits behind the file's name.
 llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> readFile(const std::string& path, uint64_t most);
 
 }  // namespace expc::command

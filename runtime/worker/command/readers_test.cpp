@@ -36,7 +36,7 @@ llvm::Expected<Values> match(const std::string& pattern, llvm::StringRef text, W
   return compiled->read(text, which);
 }
 
-/// "1.5 nan -inf".
+/// The values as text, such as "1.5 nan -inf".
 std::string texts(const Values& values) { return fmt::format("{}", fmt::join(values, " ")); }
 std::string texts(llvm::Expected<Values> values) { return texts(llvm::cantFail(std::move(values))); }
 
@@ -71,7 +71,7 @@ TEST_CASE("the last match counts, or all of them") {
         "the pattern 'step(?: (a))?' matches, but its group takes no part");
   CHECK(texts(match("step(?: (a))?", text)) == "nan");
   CHECK(refusal(match("step ()", text)) == "the pattern 'step ()' found what is no value: '' is no number");
-  // Empty matches do not stay in place.
+  // The search goes on behind an empty match.
   CHECK(llvm::cantFail(match("(?:([0-9])|x)?", "1x2 3", Which::All)) == Values{1, 2, 3});
   CHECK(refusal(match("(?:([0-9])|x)*?", "1x2")) ==
         "the pattern '(?:([0-9])|x)*?' matches, but its group takes no part");
@@ -90,7 +90,7 @@ TEST_CASE("nan and inf are values where the words of a pattern stand around them
   CHECK(last("([0-9.]+) MB/s", "5 MB/s\ninf MB/s\n") == "inf");
   CHECK(last("(?<loss>[0-9.]+) is the loss", "2 is the loss\nnan is the loss") == "nan");
   CHECK(last("loss[[:alpha:](]* ([^]()\\n]+)$", "loss 2\nloss nan") == "nan");
-  // Not where they are parts of words, nor where a pattern has no words of its own.
+  // Parts of words do not count, and a pattern without words of its own finds none.
   CHECK(last("loss ([0-9.]+)", "loss 2.3\nloss nano\nloss information\nxloss.nan") == "2.3");
   CHECK(last("^([0-9.]+)$", "2.3\nnan\n") == "2.3");
   const auto left = [](const char* pattern, const char* text, Which which = Which::Last) {
@@ -133,19 +133,19 @@ TEST_CASE("a group that takes a part of a number has found none") {
   CHECK(part("([0-9.]+)elapsed", "1:05.31elapsed") == "1:05.31");
   CHECK(part("took ([0-9.]+)", std::string("took 1.5\ntook 2.5e3").c_str()) == "2.5e3");
 
-  // What only stands beside another number is whole.
+  // A number that merely stands beside another one is whole.
   CHECK(llvm::cantFail(match("([0-9.]+)$", "10-20")) == Values{20});
   CHECK(llvm::cantFail(match("x([0-9]+)", "640x480")) == Values{480});
   CHECK(llvm::cantFail(match("([0-9.]+)ms", "took 9.8ms, e5")) == Values{9.8});
   CHECK(llvm::cantFail(match("loss ([0-9.]+)", "loss 3, 4")) == Values{3});
   CHECK(llvm::cantFail(match("took ([0-9.]+)", "took 5.")) == Values{5});
   CHECK(llvm::cantFail(match("(\\S+)$", "loss -9.8e-05")) == Values{-9.8e-05});
-  // A pattern that writes the comma or colon says that it separates; `{1,3}` and `(?:` write none.
+  // A comma or colon in the pattern separates numbers; those in `{1,3}` and `(?:` do not count.
   CHECK(llvm::cantFail(match("^[^,]*,([0-9.]+)", "1,2.5,3")) == Values{2.5});
   CHECK(llvm::cantFail(match("step 3:([0-9]+)", "step 3:12")) == Values{12});
   CHECK(part("(?:took|wall) ([0-9]{1,3})", "wall 12,5") == "12,5");
   CHECK(part("(?:took|wall) ([0-9]{1,3})", "wall 12:05") == "12:05");
-  // Of several, those that count must be whole.
+  // If only the last of several numbers counts, only that one must be whole.
   CHECK(llvm::cantFail(match("([0-9.]+) ms", "1e5 ms 7 ms")) == Values{7});
   CHECK(has(refusal(match("([0-9.]+) ms", "1e5 ms 7 ms", Which::All)), "a part of '1e5'"));
 }
@@ -244,7 +244,8 @@ TEST_CASE("what programs write is read: a byte order mark, NaN elsewhere, a docu
   const char benchmarks[] =
       R"({"benchmarks": [{"name": "BM_a/8", "t": 1}, {"name": "BM_b", "t": 2}, {"name": "BM_b"}]})";
   CHECK(one(benchmarks, "/benchmarks/name=BM_a~18/t").values == Values{1});
-  CHECK(has(refusal(readJson(benchmarks, "/benchmarks/name=BM_b/t")), "there is nothing at"));  // two have the name
+  // Two elements have the name.
+  CHECK(has(refusal(readJson(benchmarks, "/benchmarks/name=BM_b/t")), "there is nothing at"));
 }
 
 TEST_CASE("a CSV column is found by its name") {
@@ -258,7 +259,8 @@ TEST_CASE("a CSV column is found by its name") {
         "it has no column 'gain'; its first row has step, loss, train, \"acc\"");
   CHECK(llvm::cantFail(readColumn("a\n1\n2", "a", Which::Last)) == Values{2});  // no line end at the end
   CHECK(llvm::cantFail(readColumn("\xef\xbb\xbf\"a\",\"b\"\n\"1\",\"2\"\n", "a", Which::Last)) == Values{1});
-  // What Excel writes where a comma parts decimals, which no cell has here; and tabs.
+  // Excel separates cells by semicolons where the comma is the decimal mark; no cell has one here.
+  // Also tabs.
   CHECK(llvm::cantFail(readColumn("a;b\n1;2,5\n3;4\n", "a", Which::All)) == Values{1, 3});
   CHECK(refusal(readColumn("a;b\n1;2,5\n", "b", Which::Last)) == "row 2 of the column 'b': '2,5' is no number");
   CHECK(llvm::cantFail(readColumn("a\tb\n1\t2\n", "b", Which::Last)) == Values{2});

@@ -1,3 +1,8 @@
+// One trial of a command, from its specification to its last event. The steps: check everything
+// that can be checked, run the program, judge its end, drop stale files, keep the output, check
+// expectations, read metrics. Only rank 0 reads metrics. The process may run many trials in turn
+// (serve.h), so nothing global may stay behind.
+
 #include "runtime/worker/command/trial.h"
 
 #include <fmt/format.h>
@@ -31,19 +36,21 @@
 namespace expc::command {
 namespace {
 
+/// The time for reading all metrics of a trial, in seconds.
 constexpr unsigned kReadSeconds = 120;
-constexpr size_t kTail = 64 << 10;  // of an output: where a program says why it failed
+constexpr size_t kTail = 64 << 10;  // bytes at the end of an output, where a program says why it failed
 
-/// Which file it is, and when it was written last.
+/// The identity of a file and its last modification, to tell whether a program wrote it.
 using Written = std::pair<llvm::sys::fs::UniqueID, llvm::sys::TimePoint<>>;
 
+/// The state of a regular file; nothing if there is none.
 std::optional<Written> writtenAt(const std::string& path) {
   llvm::sys::fs::file_status status;
   if (llvm::sys::fs::status(path, status) || !llvm::sys::fs::is_regular_file(status)) return std::nullopt;
   return Written{status.getUniqueID(), status.getLastModificationTime()};
 }
 
-/// For a reader only: an argument in quotes where a shell would need them.
+/// The command line for a human reader: arguments in quotes where a shell would need them.
 std::string commandLine(const std::vector<std::string>& arguments) {
   std::string line;
   for (const std::string& argument : arguments) {
@@ -55,7 +62,9 @@ std::string commandLine(const std::vector<std::string>& arguments) {
   return line;
 }
 
-// Read by the signal's handler, which may do little more than write.
+// The state of the deadline. The handler of SIGALRM reads it and may do little more than write and
+// exit, so the line to write is prepared in advance. Two lines alternate: one may be read while the
+// other is replaced.
 int deadline_fd = -1;
 std::string last_lines[2];
 std::atomic<int> current_line{0};
@@ -66,6 +75,7 @@ void onAlarm(int) {
   _exit(1);
 }
 
+/// The course of one trial.
 class Trial {
  public:
   Trial(const protocol::LaunchRequest& request, int event_fd, serve::KernelLog& kernel_log)
@@ -73,18 +83,24 @@ class Trial {
   int run();
 
  private:
+  /// Checks the specification, and prepares folder, arguments and environment.
   llvm::Error prepare();
+  /// Decides by the program's end whether the trial failed. @returns the exit code of this rank
   int judge(const ProgramEnd& end);
+  /// Verifies and reads; sends the result. @returns the exit code
   int readMetrics(const ProgramEnd& end);
   void keep(const ProgramEnd& end) const;
   void dropUnwritten() const;
   bool endedWell(int status) const;
+  /// The end in words, with the program's own error line.
   std::string howItEnded(const ProgramEnd& end) const;
-  /// Infeasible where the program said so on purpose or the kernel's log names it, else failed. What the kernel counts
-  /// for the trial's own group the launch server tells.
+  /// Ends the trial: infeasible if the program said on purpose that memory ran out, or if the
+  /// kernel's log names it; else failed. Kills that the kernel counts for the trial's group are
+  /// reported by the launch server. @returns 1
   int fail(const std::string& reason, const ProgramEnd& end);
+  /// Prints the end of the outputs to the trial's log.
   void log() const;
-  /// A program that notices a want of memory may write a line there.
+  /// A program that runs out of memory may write a line to this file.
   std::string outOfMemoryFile() const { return spec_.folder + "/out-of-memory.txt"; }
 
   const protocol::TrialSpec& spec_;
@@ -93,7 +109,8 @@ class Trial {
   const int event_fd_;
   Program program_;
   std::optional<MetricReader> reader_;
-  std::map<std::string, std::optional<Written>> given_;  // the files to be read, as they stood before the program
+  /// Files that will be read, as they were before the program ran.
+  std::map<std::string, std::optional<Written>> given_;
   serve::KernelLog& kernel_log_;
   std::string out_tail_, err_tail_;
 };
@@ -117,8 +134,11 @@ llvm::Error Trial::prepare() {
   for (const std::string& folder : {spec_.folder, plan::outputsOf(spec_.folder)})
     if (!failed) std::filesystem::create_directories(folder, failed);
   if (failed) return failure("the trial's folder '{}' cannot be made: {}", spec_.folder, failed.message());
+  // Remember the files' state now: a copy of an old result must not be read as a new one
+  // (dropUnwritten()).
   for (const std::string& file : filesRead(*spec_.command))
     if (file != kOutput && file != kErrors) given_[spec_.folder + "/" + file] = writtenAt(spec_.folder + "/" + file);
+  // Variables that a program may use (docs/layers/commands.md).
   setenv("EXPC_OUT_OF_MEMORY", outOfMemoryFile().c_str(), 1);
   setenv("EXPC_TRIAL", spec_.trial.c_str(), 1);
   setenv("EXPC_TRIAL_FOLDER", spec_.folder.c_str(), 1);
@@ -133,7 +153,8 @@ int Trial::run() {
     events_.failed(llvm::toString(std::move(error)));
     return 1;
   }
-  // No `started`: nobody needs it, and it would wake the engine beside the program that is measured.
+  // No `started` event: nobody needs it, and it would wake the engine while the program is
+  // measured.
   auto end = runProgram(program_);
   out_tail_ = files::tail(program_.out, kTail);
   err_tail_ = files::tail(program_.err, kTail);
@@ -150,7 +171,7 @@ int Trial::judge(const ProgramEnd& end) {
   if (!end.stuck.empty()) {
     events_.failed(fmt::format("{} left process {} behind, which was killed and does not die",
                                program_.arguments.front(), end.stuck.front()));
-    return 1;  // so that this process ends too and its server looks after what is left
+    return 1;  // this process must end, so that its server looks after what is left
   }
   if (end.flooded) {
     events_.failed(fmt::format("{} was ended: it wrote more than {} to an output", program_.arguments.front(),
@@ -158,7 +179,7 @@ int Trial::judge(const ProgramEnd& end) {
     return 1;
   }
   if (!endedWell(end.status)) return fail(howItEnded(end), end);
-  return rank_ == 0 ? readMetrics(end) : 0;  // which speaks for the trial
+  return rank_ == 0 ? readMetrics(end) : 0;  // rank 0 speaks for the trial
 }
 
 bool Trial::endedWell(int status) const {
@@ -172,11 +193,14 @@ std::string Trial::howItEnded(const ProgramEnd& end) const {
     text += fmt::format(" was killed by signal {} ({})", WTERMSIG(end.status), strsignal(WTERMSIG(end.status)));
   else
     text += fmt::format(" exited with code {}", WEXITSTATUS(end.status));
+  // Programs explain themselves on standard error, or if that is empty on standard output.
   const std::string words = files::errorLine(err_tail_.empty() ? out_tail_ : err_tail_);
   return words.empty() ? text + " and wrote nothing" : text + ": " + words;
 }
 
 int Trial::fail(const std::string& reason, const ProgramEnd& end) {
+  // The program's own statement comes first: a program that runs out of a GPU's memory is not
+  // killed by the kernel, and only the program knows.
   const std::string said = files::errorLine(files::tail(outOfMemoryFile(), kTail));
   const bool killed = WIFSIGNALED(end.status) && WTERMSIG(end.status) == SIGKILL;
   const std::string logged = killed ? kernel_log_.killed(end.pid) : "";
@@ -189,7 +213,7 @@ int Trial::fail(const std::string& reason, const ProgramEnd& end) {
   return 1;
 }
 
-/// So that what is read wrongly need not be measured again.
+/// Keeps the output, so that metrics that were read wrongly need not be measured again.
 void Trial::keep(const ProgramEnd& end) const {
   if (spec_.outputs.empty()) return;
   const std::vector<std::string> files = filesRead(*spec_.command);
@@ -197,7 +221,8 @@ void Trial::keep(const ProgramEnd& end) const {
     std::printf("the output is not kept: %s\n", llvm::toString(std::move(error)).c_str());
 }
 
-/// A copy of an input that the program left as it was is none of its output, whatever name it has.
+/// Removes files that the program left unchanged: they are copies of inputs and not its output,
+/// whatever their names are.
 void Trial::dropUnwritten() const {
   std::error_code ignored;
   for (const auto& [path, written] : given_)
@@ -209,6 +234,7 @@ int Trial::readMetrics(const ProgramEnd& end) {
   keep(end);
   protocol::Event result{.type = protocol::Event::Type::Result};
   {
+    // The deadline names the metric that is being read: a pattern may be too slow on this output.
     Deadline deadline(kReadSeconds, event_fd_);
     const auto next = [&](const plan::CommandMetric& metric) {
       deadline.say(
@@ -221,6 +247,7 @@ int Trial::readMetrics(const ProgramEnd& end) {
     if (!error) error = reader_->read(spec_.folder, end, result, next);
     if (error) return fail(llvm::toString(std::move(error)), end);
   }
+  // Recorded as the program saw them.
   const char* threads = std::getenv("OMP_NUM_THREADS");
   const char* devices = std::getenv("CUDA_VISIBLE_DEVICES");
   result.environment = llvm::json::Object{{"program", base::jsonText(end.file)},
@@ -237,7 +264,8 @@ int Trial::readMetrics(const ProgramEnd& end) {
   return 0;
 }
 
-/// What a reader wants of a trial that went wrong.
+/// Prints what a reader wants to see of a trial that failed: the command line and the end of both
+/// outputs.
 void Trial::log() const {
   std::printf("%s\n(in %s)\n", commandLine(program_.arguments).c_str(), program_.folder.c_str());
   for (const auto& [tail, name] : {std::pair(&out_tail_, "standard output"), std::pair(&err_tail_, "standard error")}) {
@@ -266,7 +294,8 @@ void Deadline::say(const std::string& event) {
 }
 
 int runTrial(const protocol::LaunchRequest& request, int event_fd) {
-  static serve::KernelLog kernel_log;  // of this process, which may run many trials
+  static serve::KernelLog kernel_log;  // for this process, which may run many trials
+  // Only kills from now on are about this trial.
   kernel_log.skip();
   return Trial(request, event_fd, kernel_log).run();
 }

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "runtime/base/failure.h"
+#include "runtime/data/images/loader.h"
 #include "runtime/worker/dali/pipeline.h"
-#include "runtime/worker/data/loader.h"
 
 namespace expc::dali {
 namespace {

@@ -6,7 +6,7 @@
 
 #include <memory>
 
-#include "runtime/worker/data/batches.h"
+#include "runtime/data/images/batches.h"
 
 namespace expc::dali {
 

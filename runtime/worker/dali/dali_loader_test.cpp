@@ -11,8 +11,8 @@
 #include <ios>
 #include <string>
 
-#include "runtime/worker/data/open.h"
-#include "runtime/worker/data/preparer.h"
+#include "runtime/data/images/open.h"
+#include "runtime/data/images/preparer.h"
 #include "tests/support/folder.h"
 
 // Each case runs the real DALI on the host. A build without it has nothing to test but its message.

@@ -10,7 +10,7 @@
 #include <variant>
 #include <vector>
 
-#include "runtime/worker/data/preparation.h"
+#include "runtime/data/images/preparation.h"
 
 namespace expc::dali {
 

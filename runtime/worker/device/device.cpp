@@ -1,3 +1,6 @@
+// The CPU as a device, memory under copies that are on their way, and what all devices share:
+// reading slots, choosing a backend, energy of GPUs by NVML.
+
 #include "runtime/worker/device/device.h"
 
 #include <ATen/Parallel.h>
@@ -20,12 +23,14 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+/// The CPU. Operators return when they are done, so nothing is queued and there is nothing to wait
+/// for.
 class CpuDevice final : public Device {
  public:
   explicit CpuDevice(int threads) { at::set_num_threads(threads); }
 
   c10::Device torchDevice() const override { return c10::Device(c10::kCPU); }
-  void join(comm::Communicator&) override {}  // Gloo is there from the start
+  void join(comm::Communicator&) override {}  // Gloo serves the CPU from the start
   void synchronize() override {}              // operators return when they are done
   void clearMarks(size_t count) override {
     marks_.clear();
@@ -40,7 +45,8 @@ class CpuDevice final : public Device {
   }
   std::unique_ptr<profile::PhaseClock> phaseClock() const override { return profile::makeHostClock(); }
   std::unique_ptr<profile::Probe> probe() const override { return profile::makeOperatorProbe(); }
-  std::optional<double> energy() const override { return std::nullopt; }  // RAPL is for administrators
+  // RAPL's counters are readable for administrators only.
+  std::optional<double> energy() const override { return std::nullopt; }
   void describe(llvm::json::Object& environment) const override {
     environment["device"] = "cpu";
     environment["threads"] = at::get_num_threads();
@@ -62,10 +68,12 @@ void cpuLibraries(llvm::json::Object& into) { into["torch"] = TORCH_VERSION; }
 
 InFlight::~InFlight() {
   try {
+    // An exception under way means that the copies may never end.
     if (std::uncaught_exceptions() == 0) reclaim(0);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "copies to the device are given up: %s\n", error.what());
   }
+  // Leak the memory on purpose: a copy may still read it.
   if (!copies_.empty()) new auto(std::move(copies_));
 }
 
@@ -76,6 +84,7 @@ void InFlight::add(CopyQueue::Mark mark, std::shared_ptr<void> memory) {
 void InFlight::reclaim(size_t most) {
   while (!copies_.empty()) {
     const CopyQueue::Mark& mark = copies_.front().first;
+    // Wait only while more than `most` are left; then take those that happen to be done.
     if (copies_.size() > most) queue_.wait(mark);
     if (!queue_.reached(mark)) return;
     copies_.pop_front();

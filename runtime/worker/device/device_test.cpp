@@ -63,7 +63,7 @@ TEST_CASE("resident memory has a peak that grows when memory is touched") {
 TEST_CASE("malloc keeps what is freed, on huge pages where the system has them, and says so") {
   const auto before = residentPeak();
   keepFreedMemory();
-  // Nothing of what is reserved becomes resident.
+  // None of the reserved memory becomes resident.
   if (before) CHECK(*residentPeak() < *before + (64 << 20));
   constexpr size_t kSize = 64 << 20;
   void* volatile first = std::malloc(kSize);
@@ -72,7 +72,7 @@ TEST_CASE("malloc keeps what is freed, on huge pages where the system has them, 
   const auto place = reinterpret_cast<uintptr_t>(first);
   std::free(first);
   void* volatile second = std::malloc(kSize);
-  CHECK(reinterpret_cast<uintptr_t>(second) == place);  // not given back between
+  CHECK(reinterpret_cast<uintptr_t>(second) == place);  // memory was not given back in between
   std::free(second);
 
   llvm::json::Object environment;
@@ -81,7 +81,8 @@ TEST_CASE("malloc keeps what is freed, on huge pages where the system has them, 
   CAPTURE(text);
   CHECK(text.find("mmap_max=0") != std::string::npos);
   if (text.find("huge_pages=") == std::string::npos) return;
-  // The mapping that holds the block's middle carries the advice; its beginning may lie where the heap was before.
+  // The mapping around the middle of the block carries the advice. The block may begin in the older
+  // part of the heap.
   const uintptr_t middle = place + kSize / 2;
   std::ifstream maps("/proc/self/smaps");
   bool inside = false, advised = false;

@@ -1,3 +1,8 @@
+// Settings of the host's memory. Training on the CPU frees and allocates activations of many MiB in
+// each step; glibc would return them to the system each time, and the page faults cost more than
+// many operators. So malloc is told to keep everything on one heap, and the heap is given huge
+// pages in advance.
+
 #include "runtime/worker/device/host.h"
 
 #include <fmt/format.h>
@@ -18,12 +23,14 @@
 namespace expc::device {
 namespace {
 
+/// Bytes by which the heap grows at a time.
 constexpr int kTopPad = 256 << 20;
 constexpr size_t kHugePage = 2 << 20;
 bool freed_memory_is_kept = false;
 size_t reserved_for_huge_pages = 0;
 
-/// True if addresses cost nothing until they are used: no limit on them, and none are counted as promised memory.
+/// Whether addresses cost nothing until they are used: they have no limit, and strict overcommit
+/// does not count them.
 bool addressesAreFree() {
   rlimit limit{};
   for (const auto resource : {RLIMIT_AS, RLIMIT_DATA})
@@ -35,15 +42,18 @@ bool addressesAreFree() {
   return value != kStrict;
 }
 
-/// Extends malloc's heap by `size` bytes, of which none is resident, and asks for huge pages there: malloc itself asks
-/// for them only if GLIBC_TUNABLES says so when a program starts. False if the system refuses.
+/// Extends malloc's heap by `size` bytes, none of them resident, and asks for huge pages there.
+/// malloc would do so by itself only with GLIBC_TUNABLES set before the program starts. @returns
+/// false if the system refuses
 bool reserveHugePages(size_t size) {
-  // malloc would go on without one contiguous heap if it met the refusal itself.
+  // Try the extension ourselves first. If malloc met the refusal it would go on in separate pieces,
+  // without one heap.
   const auto whole = static_cast<intptr_t>(size + 2 * kTopPad);
   void* const begin = sbrk(whole);
   if (begin == reinterpret_cast<void*>(-1)) return false;
   sbrk(-whole);
-  // Through a pointer that the compiler has to believe in: it would leave out a pair of malloc and free.
+  // The compiler may remove a malloc that is freed at once; it must not remove this one, so the
+  // pointer is volatile.
   void* volatile block = std::malloc(size);
   std::free(block);
   const auto from = (reinterpret_cast<uintptr_t>(begin) + kHugePage - 1) / kHugePage * kHugePage;
@@ -55,10 +65,11 @@ bool reserveHugePages(size_t size) {
 
 void keepFreedMemory() {
   if (freed_memory_is_kept) return;
-  // No separate mappings, no trimming, and growth in large pieces.
+  // Nothing is mapped separately, nothing is trimmed, and the heap grows in large pieces.
   freed_memory_is_kept =
       mallopt(M_MMAP_MAX, 0) == 1 && mallopt(M_TRIM_THRESHOLD, -1) == 1 && mallopt(M_TOP_PAD, kTopPad) == 1;
   if (!addressesAreFree()) return;
+  // Half as much is tried after each refusal.
   constexpr size_t kMost = size_t{8} << 30, kLeast = size_t{512} << 20;
   for (size_t size = kMost; size >= kLeast && reserved_for_huge_pages == 0; size /= 2)
     if (reserveHugePages(size)) reserved_for_huge_pages = size;
@@ -81,8 +92,9 @@ std::optional<double> residentPeak() {
 
 std::chrono::steady_clock::time_point processStart() {
   const auto now = std::chrono::steady_clock::now();
-  const uint64_t started = base::processOf(getpid()).started;  // ticks since boot
+  const uint64_t started = base::processOf(getpid()).started;  // clock ticks since boot
   const double age = base::bootSeconds() - static_cast<double>(started) / static_cast<double>(sysconf(_SC_CLK_TCK));
+  // The clocks do not agree, so the age is unknown.
   if (started == 0 || age < 0 || age > 1e7) return now;
   return now - std::chrono::duration_cast<std::chrono::steady_clock::duration>(std::chrono::duration<double>(age));
 }

@@ -1,6 +1,7 @@
 #pragma once
 
-// What the host gives a process: memory that is kept, the peak of resident memory, its age.
+// Properties of the host's side of a process: memory that malloc keeps, the peak of resident
+// memory, the process's age.
 
 #include <llvm/Support/JSON.h>
 
@@ -9,16 +10,18 @@
 
 namespace expc::device {
 
-/// Makes malloc keep what is freed: giving large activations back and faulting them in again costs more than many
-/// operators do (1.1 to 3 times a training step). Asks the system for huge pages there too. Call it before large memory
-/// is used and while one thread runs. Recorded by describeAllocator.
+/// Makes malloc keep freed memory. Returning large activations and faulting them in again costs
+/// more than many operators do (1.1 to 3 times the time of a training step). Also asks for huge
+/// pages there. Call it before much memory is used and while only one thread runs.
 void keepFreedMemory();
+/// Adds the settings in force as "allocator".
 void describeAllocator(llvm::json::Object& environment);
 
-/// Bytes that were resident at most (VmHWM); nothing if /proc does not say.
+/// The largest number of resident bytes so far (VmHWM); nothing if /proc does not say.
 std::optional<double> residentPeak();
 
-/// When this process began, from /proc with its resolution of 10 ms; now, if that cannot be read.
+/// The time at which this process began, from /proc with a resolution of 10 ms; now, if that cannot
+/// be read.
 std::chrono::steady_clock::time_point processStart();
 
 }  // namespace expc::device

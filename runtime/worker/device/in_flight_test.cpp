@@ -9,7 +9,8 @@ using namespace expc::device;
 
 namespace {
 
-/// Copies are done when the test says so; a device that failed throws at every question.
+/// A queue whose copies are done when the test says so. A device that has failed throws at every
+/// question.
 class TestQueue final : public CopyQueue {
  public:
   at::Tensor copy(const at::Tensor& host) override { return host; }
@@ -35,7 +36,7 @@ class TestQueue final : public CopyQueue {
   int marks_ = 0;
 };
 
-/// Memory that counts itself.
+/// Memory that counts its living instances.
 std::shared_ptr<void> memory(int& alive) {
   ++alive;
   return {&alive, [&alive](void*) { --alive; }};

@@ -16,7 +16,7 @@ TEST_CASE("energy is read where a driver has a counter for the device, and is no
   REQUIRE(after);
   CHECK(*after - *before == doctest::Approx(0.25));
   CHECK(energyBetween(before, after).value() == doctest::Approx(0.25));
-  CHECK_FALSE(energyBetween(after, after));   // it did not move
+  CHECK_FALSE(energyBetween(after, after));   // the counter did not move
   CHECK_FALSE(energyBetween(after, before));  // the driver was loaded anew
   CHECK_FALSE(energyBetween(before, std::nullopt));
   CHECK_FALSE(nvmlEnergy("0000:18:00.0")());  // a device without the counter

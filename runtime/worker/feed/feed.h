@@ -9,8 +9,8 @@
 #include <memory>
 #include <optional>
 
-#include "runtime/worker/data/batches.h"
-#include "runtime/worker/data/images.h"
+#include "runtime/data/images/batches.h"
+#include "runtime/data/images/images.h"
 #include "runtime/worker/device/device.h"
 
 namespace expc::feed {

@@ -1,3 +1,10 @@
+// Batch norm as an autograd function: two passes over memory each way, the first for sums, the second to apply them.
+// Sums are made for pieces whose size depends on the shape alone and added in order, so threads change no bit.
+//
+// With xh = (x - mean) / deviation and n values per channel, the gradient is
+//   gx = scale / deviation * (g - sum(g) / n - xh * sum(g xh) / n),
+// which grad_apply computes as factor * (g - from_g - (x - mean) * from_x).
+
 #include "runtime/worker/kernels/batch_norm.h"
 
 #include <ATen/ATen.h>
@@ -16,8 +23,9 @@
 namespace expc::kernels {
 namespace {
 
-constexpr int64_t kGrain = 1 << 15;      // smallest number of values worth a thread
-constexpr int64_t kMostPieces = 64;      // of a sum; fixed, so that threads change no bit
+constexpr int64_t kGrain = 1 << 15;  // values; less work than this is not worth a thread
+// Pieces of a sum at most; a constant, so that the number of threads changes no bit
+constexpr int64_t kMostPieces = 64;
 constexpr int64_t kSmallestPiece = 256;  // pixels
 
 struct Shape {
@@ -25,7 +33,8 @@ struct Shape {
 };
 Shape shapeOf(const at::Tensor& x) { return {x.size(0) * x.size(2) * x.size(3), x.size(1)}; }
 
-/// Two sums for each channel: `work(first pixel, pixels, sums)` for pieces of the pixels, added up in order.
+/// Sums of two terms for each channel: calls `work(first pixel, pixels, sums)` for pieces of the pixels in parallel,
+/// then adds the pieces' sums in order.
 template <typename Work>
 Sums summed(const Shape& s, Work work) {
   const int64_t piece = std::max(kSmallestPiece, (s.pixels + kMostPieces - 1) / kMostPieces),
@@ -38,6 +47,7 @@ Sums summed(const Shape& s, Work work) {
   return addedUp(std::move(parts), 2 * s.channels, pieces);
 }
 
+/// Calls work(begin, end) for ranges of pixels in parallel.
 template <typename Work>
 void forEachRange(const Shape& s, Work work) {
   at::parallel_for(0, s.pixels, std::max<int64_t>(1, kGrain / s.channels), work);
@@ -66,7 +76,8 @@ struct TrainBatchNorm : torch::autograd::Function<TrainBatchNorm> {
     std::vector<float> factors(static_cast<size_t>(s.channels));
     const auto n = static_cast<double>(s.pixels);
     for (int64_t c = 0; c < s.channels; ++c) {
-      // Squares of floats are exact in double: the difference loses nothing that fp32 could show.
+      // E[x^2] - E[x]^2 is safe here: squares of floats are exact in double, so cancellation loses nothing that fp32
+      // could show.
       const double m = sums[c] / n, variance = std::max(0.0, sums[s.channels + c] / n - m * m);
       means[c] = static_cast<float>(m);
       inverse[c] = static_cast<float>(1 / std::sqrt(variance + epsilon));
@@ -82,6 +93,7 @@ struct TrainBatchNorm : torch::autograd::Function<TrainBatchNorm> {
       loops.apply(in + begin * s.channels, end - begin, s.channels, means, factors.data(), shifts,
                   out + begin * s.channels);
     });
+    // Save the statistics of the batch; the running ones have moved on already.
     ctx->save_for_backward({x, scale, mean, deviation});
     return y;
   }
@@ -99,6 +111,7 @@ struct TrainBatchNorm : torch::autograd::Function<TrainBatchNorm> {
     });
 
     const float *scales = scale.const_data_ptr<float>(), *inverse = deviation.const_data_ptr<float>();
+    // Results stand in forward's order: x, scale, shift, then four arguments without a gradient.
     variable_list result(7);
     result[1] = at::empty_like(scale);
     result[2] = at::empty_like(scale);

@@ -1,6 +1,6 @@
 #pragma once
 
-// The loops of batch norm over plain memory in NHWC, compiled once for each instruction set. No torch here.
+// The loops of batch norm over plain memory in NHWC, one table for each instruction set. No torch here.
 
 #include <cstdint>
 
@@ -8,7 +8,8 @@
 
 namespace expc::kernels {
 
-/// x, y, g (gradient of y), gx: [pixels][channels].
+/// x, y, g (the gradient of y) and gx (that of x) are [pixels][channels]; other arrays are [channels] or `sums`
+/// [2][channels]. A caller may cut the pixels anywhere. Sums are overwritten, so each piece needs its own.
 struct BatchNormLoops {
   const char* name;
   /// Writes sums[c] = sum of x and sums[channels + c] = sum of x squared.

@@ -1,3 +1,5 @@
+// The parts of block_pieces.h that need no template: scratch memory and the depthwise weight's gradient.
+
 #include "runtime/worker/kernels/block_pieces.h"
 
 #include <cstdlib>
@@ -14,6 +16,7 @@ struct Free {
 
 }  // namespace
 
+// aligned_alloc rather than a vector: loops store whole cache lines, and nothing needs clearing. The memory only grows.
 void* threadScratch(size_t bytes) {
   constexpr size_t kLine = 64;
   static thread_local std::unique_ptr<void, Free> memory;
@@ -29,6 +32,9 @@ void* threadScratch(size_t bytes) {
   return memory.get();
 }
 
+// Mirrors what the loops carve from their scratch memory, for the larger of two uses: the matrix passes' two tiles
+// and windows, or the row passes' sums of taps, row of inputs and ring of three rows with zeros around. Tile sums
+// come first in both. A loop that takes more must be added here, for nothing checks its bounds.
 int64_t blockScratchSize(int64_t narrow, int64_t wide, const DepthwiseShape& s) {
   const int64_t channels = paddedChannels(wide), columns = std::max(s.width, s.out_width) + 2;
   const int64_t windows = 32, products = kTilePixels * (pitchOf(wide) + pitchOf(narrow) + windows);

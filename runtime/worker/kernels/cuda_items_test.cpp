@@ -1,4 +1,5 @@
-// What the threads of CUDA's kernels do, one after the other on the CPU, against the CPU's loops.
+// Does the work of all threads of CUDA's kernels on the CPU, one after the other, and compares it with the CPU's
+// loops.
 
 #include <doctest/doctest.h>
 
@@ -17,7 +18,7 @@ namespace {
 
 constexpr int64_t kRows = 6, kWidth = 64, kCount = kRows * kWidth;
 
-/// Aligned as packs want it.
+/// Memory aligned for packs of the widest kind.
 template <typename S>
 struct alignas(16) Values {
   S at[kCount];
@@ -37,7 +38,7 @@ bool same(const Values<S>& a, const Values<S>& b) {
   return std::memcmp(a.at, b.at, sizeof(a.at)) == 0;
 }
 
-/// Products may be fused on the CPU: within some units of the last place.
+/// Equal within some units of the last place: the CPU's compiler may fuse products with sums, CUDA's does not.
 template <typename S>
 void checkNear(const Values<S>& a, const Values<S>& b) {
   for (int64_t i = 0; i < kCount; ++i) {
@@ -51,7 +52,7 @@ struct Rounded {
   Values<bool> inside{};
 };
 
-/// As the kernel shares a row out.
+/// Shares a row among members as the kernel does.
 template <typename S, int N>
 void roundByMembers(const S* x, int members, int bits, S* y, Rounded& rounded) {
   for (int64_t row = 0; row < kRows; ++row) {

@@ -1,3 +1,7 @@
+// The depthwise convolution as an autograd function: brings tensors to a type and memory order that the loops know,
+// and shares the loops' ranges out among threads. bf16 is converted to fp32 as a whole tensor before the loops and
+// back after them: simple, and still faster than torch in the cases that fasterDepthwise3x3 lists.
+
 #include "runtime/worker/kernels/depthwise.h"
 
 #include <ATen/ATen.h>
@@ -14,18 +18,21 @@
 namespace expc::kernels {
 namespace {
 
-constexpr int64_t kGrainFlops = 1 << 16;  // smallest piece of work worth a thread
+constexpr int64_t kGrainFlops = 1 << 16;  // less work than this is not worth a thread
 
+/// How many units of `flops_each` a thread should take at least.
 int64_t grain(int64_t flops_each) { return std::max<int64_t>(1, kGrainFlops / std::max<int64_t>(1, flops_each)); }
 
-/// Memory order in which the loops see a tensor. Tensors whose spatial size or channel count is 1 are in both orders.
+/// The memory order in which the loops read x. A tensor with one pixel or one channel is in both orders; the first
+/// test decides, the same way in forward and backward.
 at::MemoryFormat orderOf(const at::Tensor& x) {
   if (x.is_contiguous(at::MemoryFormat::ChannelsLast)) return at::MemoryFormat::ChannelsLast;
   if (x.is_contiguous()) return at::MemoryFormat::Contiguous;
   return x.suggest_memory_format();
 }
 
-/// [C, 1, 3, 3] as [9][C], the kernel turned around if asked.
+/// The weight [C, 1, 3, 3] as [9][C], so that a tap's channels are neighbours. `turned` rotates each kernel by 180
+/// degrees.
 template <typename T>
 std::vector<T> byTap(const at::Tensor& weight, bool turned) {
   const int64_t channels = weight.size(0);
@@ -36,7 +43,7 @@ std::vector<T> byTap(const at::Tensor& weight, bool turned) {
   return to;
 }
 
-/// Runs an NCHW loop over [0, count) in parallel, each piece with scratch memory of its own.
+/// Calls an NCHW loop over [0, count) in parallel. Each thread keeps its scratch memory from call to call.
 template <typename T, typename Work>
 void overPlanes(const DepthwiseShape& s, int64_t count, int64_t flops_each, Work work) {
   at::parallel_for(0, count, grain(flops_each), [&](int64_t begin, int64_t end) {
@@ -46,6 +53,7 @@ void overPlanes(const DepthwiseShape& s, int64_t count, int64_t flops_each, Work
   });
 }
 
+/// y from x, both in T. `order` is the order in which x lies.
 template <typename T>
 at::Tensor forward(const at::Tensor& x, const at::Tensor& weight, const DepthwiseShape& s, at::MemoryFormat order) {
   at::Tensor y =
@@ -66,6 +74,7 @@ at::Tensor forward(const at::Tensor& x, const at::Tensor& weight, const Depthwis
   return y;
 }
 
+/// gx from gy. x gives only the result's shape and layout.
 template <typename T>
 at::Tensor inputGrad(const at::Tensor& gy, const at::Tensor& weight, const DepthwiseShape& s, at::MemoryFormat order,
                      const at::Tensor& x) {
@@ -91,6 +100,7 @@ at::Tensor inputGrad(const at::Tensor& gy, const at::Tensor& weight, const Depth
   return gx;
 }
 
+/// The weight's gradient [C, 1, 3, 3] in T.
 template <typename T>
 at::Tensor weightGrad(const at::Tensor& x, const at::Tensor& gy, const DepthwiseShape& s, at::MemoryFormat order) {
   at::Tensor gw = at::empty({s.channels, 1, 3, 3}, gy.options().memory_format(at::MemoryFormat::Contiguous));
@@ -99,7 +109,8 @@ at::Tensor weightGrad(const at::Tensor& x, const at::Tensor& gy, const Depthwise
   const DepthwiseLoops<T>& loops = loopsOf<DepthwiseLoops<T>>();
   const int64_t flops = 18 * s.batch * s.out_height * s.out_width;
   if (order == at::MemoryFormat::ChannelsLast) {
-    // A cache line of channels at a time, which is a whole vector too.
+    // A thread takes a whole cache line of channels, so that threads do not share lines of x; it is a whole vector
+    // too.
     constexpr int64_t kLine = 64 / sizeof(T);
     at::parallel_for(0, (s.channels + kLine - 1) / kLine, grain(kLine * flops), [&](int64_t begin, int64_t end) {
       loops.weight_grad_nhwc(s, in, g, out, kLine * begin, std::min(kLine * end, s.channels));
@@ -115,7 +126,7 @@ at::Tensor weightGrad(const at::Tensor& x, const at::Tensor& gy, const Depthwise
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-/// What sums are made in: bf16 is widened.
+/// The type in which sums are made: fp64 for fp64, fp32 for fp32 and bf16.
 at::ScalarType arithmetic(const at::Tensor& x) { return x.scalar_type() == at::kDouble ? at::kDouble : at::kFloat; }
 
 struct Depthwise : torch::autograd::Function<Depthwise> {
@@ -123,7 +134,7 @@ struct Depthwise : torch::autograd::Function<Depthwise> {
     RECORD_USER_SCOPE("forward of expc::kernels::Depthwise");
     const at::MemoryFormat order = orderOf(x);
     const at::Tensor input = x.contiguous(order);
-    // As autocast would: the weight is rounded to the input's type.
+    // Autocast would round the weight to the input's type; do so before widening it for the sums.
     const at::Tensor kernel = weight.to(x.scalar_type()).to(arithmetic(x)).contiguous();
     ctx->save_for_backward({input, kernel});
     ctx->saved_data["stride"] = stride;
@@ -141,6 +152,7 @@ struct Depthwise : torch::autograd::Function<Depthwise> {
                                                                       : run<float>(ctx, gradients[0], stride);
   }
 
+  /// backward in T, the type of the sums.
   template <typename T>
   static variable_list run(AutogradContext* ctx, const at::Tensor& gradient, int64_t stride) {
     const auto saved = ctx->get_saved_variables();
@@ -178,6 +190,8 @@ bool servesDepthwise3x3(const at::Tensor& x, const at::Tensor& weight, int64_t s
 }
 
 bool fasterDepthwise3x3(const at::Tensor& x, int64_t stride) {
+  // In fp32 torch has a fast NCHW path except for tiny planes; in bf16 its stride 1 is fast
+  // (docs/layers/workloads.md).
   const bool tiny = x.size(2) * x.size(3) <= 4;
   switch (x.scalar_type()) {
     case at::kDouble:

@@ -145,7 +145,7 @@ void compareInstructionSets(at::ScalarType type, double bound) {
         const auto result = [&](const at::Tensor& like) {
           return r.emplace_back(at::empty_like(like)).template mutable_data_ptr<T>();
         };
-        // The same bytes seen in either order: any bytes do.
+        // Both orders read the same bytes; any values will do, since loops are only compared with each other.
         const T* by_tap = taps.const_data_ptr<T>();
         (*loops)->forward_nhwc(shape, in, by_tap, result(gy), 0, s.batch * shape.out_height);
         if (stride == 2) (*loops)->input_grad_nhwc(shape, g, by_tap, result(x), 0, s.batch * s.height);
@@ -175,7 +175,7 @@ TEST_CASE("fp32 and bf16 are as near to fp64 as their digits allow") {
           CAPTURE(s.channels);
           CAPTURE(s.height);
           CAPTURE(stride);
-          // Rounded first, so that only the arithmetic differs. Under autocast the weight stays in fp32.
+          // Round first, so that only the arithmetic differs. Under autocast the weight stays in fp32.
           const auto x =
               at::randn({s.batch, s.channels, s.height, s.width}).contiguous(format).to(type).requires_grad_(true);
           const auto w = at::randn({s.channels, 1, 3, 3}).to(type).to(at::kFloat).requires_grad_(true);
@@ -190,7 +190,7 @@ TEST_CASE("fp32 and bf16 are as near to fp64 as their digits allow") {
                      w64 = w.detach().to(at::kDouble).requires_grad_(true);
           const auto wanted = at::conv2d(x64, w64, {}, stride, 1, 1, s.channels);
           wanted.backward(g.to(at::kDouble));
-          // Results of up to 20, rounded once: half of bf16's last digit is 2^-9 of that.
+          // Results are up to 20 and rounded once: half a unit of bf16's last digit is 2^-9 of that.
           const double bound = type == at::kFloat ? 1e-5 : 0.07;
           CHECK(distance(y.detach().to(at::kDouble), wanted.detach()) < bound);
           CHECK(distance(x.grad().to(at::kDouble), x64.grad()) < bound);

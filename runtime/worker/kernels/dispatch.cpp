@@ -1,4 +1,8 @@
-// Chooses, when the program starts, which instruction set's loops run.
+// Chooses the loops of the best instruction set that this processor has, once per kind of loops, at their first use.
+//
+// Each loops_<isa>.cpp defines its tables in a namespace of its own (isa_base, isa_avx2, …). The macros at the end
+// declare those tables and list them from the plainest to the best. All are linked into every program; which of them
+// may be called is a question to the processor, not to the build.
 
 #include <array>
 #include <cstddef>
@@ -13,7 +17,8 @@ namespace {
 
 constexpr size_t kMostIsas = 4;
 
-/// Instruction sets this processor has, the first ones of EXPC_FOR_EACH_BF16_ISA.
+/// How many instruction sets of EXPC_FOR_EACH_BF16_ISA this processor has; each one includes those before it. The
+/// tests ask for all that -march=x86-64-v3 and -v4 let the compiler use in loops.
 size_t usable() {
 #ifdef __x86_64__
   if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) return 1;
@@ -26,10 +31,11 @@ size_t usable() {
 #endif
 }
 
-/// Null behind the last one, too.
+/// Loops from the plainest to the best, with at least one null pointer behind.
 template <typename Loops>
 using List = std::array<const Loops*, kMostIsas + 1>;
 
+/// `all` without the loops that this processor cannot run.
 template <typename Loops>
 List<Loops> cut(List<Loops> all) {
   for (size_t i = usable(); i < all.size(); ++i) all[i] = nullptr;
@@ -43,6 +49,7 @@ const Loops* best() {
   return *all;
 }
 
+/// The loops in use. A function's static variable, because other static initialisers may compute already.
 template <typename Loops>
 const Loops*& chosen() {
   static const Loops* loops = best<Loops>();
@@ -62,18 +69,20 @@ void chooseLoops(const Loops* loops) {
 }
 
 #ifdef __x86_64__
+// The instruction sets for which loops of fp64 and fp32 are built, and those for bf16, which has one more.
 #define EXPC_FOR_EACH_ISA(DO, ...) DO(isa_base, __VA_ARGS__) DO(isa_avx2, __VA_ARGS__) DO(isa_avx512, __VA_ARGS__)
 #define EXPC_FOR_EACH_BF16_ISA(DO, ...) EXPC_FOR_EACH_ISA(DO, __VA_ARGS__) DO(isa_avx512bf16, __VA_ARGS__)
 #else
 #define EXPC_FOR_EACH_ISA(DO, ...) DO(isa_base, __VA_ARGS__)
 #define EXPC_FOR_EACH_BF16_ISA(DO, ...) EXPC_FOR_EACH_ISA(DO, __VA_ARGS__)
 #endif
+// The X-macros' parts: declares an instruction set's table, and takes its address.
 #define EXPC_DECLARE(isa, Loops, name) \
   namespace isa {                      \
   extern const Loops name;             \
   }
 #define EXPC_PLACE(isa, Loops, name) &isa::name,
-/// Loops of one kind, and how each instruction set calls its own.
+// Defines loopsOf(), allLoops() and chooseLoops() for one kind of loops. `name` is its table in each isa's namespace.
 #define EXPC_LOOPS(for_each, Loops, name)                                     \
   for_each(EXPC_DECLARE, Loops, name) template <>                             \
   const Loops* const* allLoops<Loops>() {                                     \
@@ -95,6 +104,7 @@ EXPC_LOOPS(EXPC_FOR_EACH_BF16_ISA, DecoderLoops<Bf16>, decoder16)
 namespace {
 const DeviceLoops* on_device = nullptr;
 }
+// No lock: set once before anything computes (decoder_loops.h).
 const DeviceLoops* deviceLoops() { return on_device; }
 void setDeviceLoops(const DeviceLoops* loops) { on_device = loops; }
 

@@ -1,3 +1,10 @@
+// A MobileNetV2 block as one autograd node: the order of passes, their tensors, and the batch norms between them. The
+// passes themselves are loops over plain memory (inverted_residual_loops.h); block_pieces.h cuts them for threads.
+//
+// A batch norm needs sums over its whole tensor before any value can be normalised. So each pass ends where sums are
+// complete, and a block has four passes forward and four backward. Between passes only the convolutions' raw outputs
+// z1, z2, z3 and their gradients g2, g1 exist in memory.
+
 #include "runtime/worker/kernels/inverted_residual.h"
 
 #include <ATen/ATen.h>
@@ -14,6 +21,7 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
+/// torch's type for tensors stored in S.
 template <typename S>
 constexpr at::ScalarType kType = at::kFloat;
 template <>
@@ -21,6 +29,7 @@ constexpr at::ScalarType kType<double> = at::kDouble;
 template <>
 constexpr at::ScalarType kType<Bf16> = at::kBFloat16;
 
+/// A tensor's memory as S; null for an undefined tensor, which stands for an argument that is left out.
 template <typename S>
 const S* read(const at::Tensor& tensor) {
   return tensor.defined() ? static_cast<const S*>(tensor.const_data_ptr()) : nullptr;
@@ -30,14 +39,16 @@ S* write(const at::Tensor& tensor) {
   return static_cast<S*>(tensor.mutable_data_ptr());
 }
 
-/// The weight as the products take it: rounded to S, in A, channels-last.
+/// The weight as products take it: channels-last, in the type A of sums, but with bf16's values where tensors are
+/// stored in bf16, as autocast rounds weights.
 template <typename S>
 at::Tensor rounded(const at::Tensor& weight) {
   const at::Tensor own = weight.detach().contiguous(at::MemoryFormat::ChannelsLast);
   return kType<S> == at::kBFloat16 ? own.to(at::kBFloat16).to(at::kFloat) : own;
 }
 
-/// The matrix b[k][n] at weight[k row + n column], packed.
+/// Packs the matrix b[k][n], which lies at weight[k row + n column], into the panels that multiply() reads. Packed
+/// for each pass: a step changes the weights, and it is little beside a pass.
 template <typename S>
 at::Tensor packed(const at::Tensor& weight, int64_t row, int64_t column, int64_t k, int64_t n) {
   using A = typename Number<S>::Wide;
@@ -48,7 +59,7 @@ at::Tensor packed(const at::Tensor& weight, int64_t row, int64_t column, int64_t
   return to;
 }
 
-/// [C, 1, 3, 3] as [9][padded C].
+/// A depthwise weight [C, 1, 3, 3] as [9][padded C].
 template <typename S>
 at::Tensor tapsOf(const at::Tensor& weight) {
   const int64_t channels = weight.size(0);
@@ -58,39 +69,46 @@ at::Tensor tapsOf(const at::Tensor& weight) {
   return taps;
 }
 
+/// An uninitialised channels-last tensor stored in S.
 template <typename S>
 at::Tensor images(const at::Tensor& like, at::IntArrayRef sizes) {
   return at::empty(sizes, like.options().dtype(kType<S>).memory_format(at::MemoryFormat::ChannelsLast));
 }
 
-/// True if the caches will not hold a tensor until it is read.
+/// True if a tensor is too large to stay in the caches until it is read, so stores should go past them.
 bool pastCaches(const at::Tensor& x) { return x.nbytes() > kCachedBytes; }
 
 int64_t pixelsOf(const at::Tensor& x) { return x.size(0) * x.size(2) * x.size(3); }
 
+/// The arguments of a block that are no tensors with a gradient.
 struct BlockSettings {
   Running first, second, third;
   int64_t stride;
-  bool skip, image;  // image: the first convolution of the network in the expansion's place
+  bool skip, image;  // image: the first convolution of the network takes the expansion's place
   NormOptions options;
 };
 
-/// Shape of the network's first convolution.
+/// Sizes of the network's first convolution of x. It is not depthwise, but has the same window, and stride 2;
+/// `channels` are its output's.
 DepthwiseShape firstShape(const at::Tensor& x, int64_t channels) {
   DepthwiseShape shape = depthwiseShape(x, 2);
   shape.channels = channels;
   return shape;
 }
 
+/// The passes of a block whose tensors are stored in S.
 template <typename S>
 struct BlockPasses {
   using A = typename Number<S>::Wide;
 
+  /// `p` are the nine parameters: weight, scale and shift of each of the three convolutions. Saves for backward what
+  /// it reads again; the order there is that of save_for_backward.
   static at::Tensor forward(AutogradContext* ctx, const at::Tensor& input, const variable_list& p,
                             const BlockSettings& settings) {
     const BlockLoops<S>& loops = loopsOf<BlockLoops<S>>();
     const at::Tensor x = input.to(kType<S>).contiguous(at::MemoryFormat::ChannelsLast);
     const int64_t in = x.size(1), hidden = p[0].size(0), out = p[6].size(0);
+    // First pass: z1 = x w1 and its sums. The image's convolution is a product too, over windows of 27 values.
     at::Tensor z1;
     Sums sums;
     if (settings.image) {
@@ -111,6 +129,7 @@ struct BlockPasses {
     }
     const Norm<A> norm1(sums, pixelsOf(z1), p[1], p[2], settings.first, settings.options);
 
+    // Second pass: z2 = depthwise(ReLU6(norm1(z1))).
     const DepthwiseShape s = depthwiseShape(z1, settings.stride);
     const int64_t scratch = blockScratchSize(std::max(in, out), hidden, s);
     const at::Tensor taps = tapsOf<S>(p[3]);
@@ -121,6 +140,7 @@ struct BlockPasses {
     });
     const Norm<A> norm2(sums, pixelsOf(z2), p[4], p[5], settings.second, settings.options);
 
+    // Third pass: z3 = ReLU6(norm2(z2)) w3.
     const at::Tensor w3 = packed<S>(p[6], 1, hidden, hidden, out);
     const at::Tensor z3 = images<S>(x, {s.batch, out, s.out_height, s.out_width});
     sums = overPixels<A>(pixelsOf(z3), out, scratch, [&](const Piece<A>& piece) {
@@ -129,6 +149,7 @@ struct BlockPasses {
     });
     const Norm<A> norm3(sums, pixelsOf(z3), p[7], p[8], settings.third, settings.options);
 
+    // Last pass: y = norm3(z3), plus x for the skip. It waits for norm3's sums, and has none of its own.
     const at::Tensor y = images<S>(x, z3.sizes());
     overPixels<A>(pixelsOf(z3), 0, 0, [&](const Piece<A>& piece) {
       loops.finish(read<S>(z3), settings.skip ? read<S>(x) : nullptr, out, norm3.affine(), write<S>(y), piece.begin,
@@ -139,7 +160,8 @@ struct BlockPasses {
     return y;
   }
 
-  /// Gradients of x and of the nine parameters.
+  /// Gradients of x and of the nine parameters, in forward's order. wants_x: x's gradient is asked for. Passes go
+  /// from y back to x; each makes the sums that the next batch norm's gradient needs.
   static variable_list backward(const variable_list& saved, const at::Tensor& gradient, int64_t stride, bool skip,
                                 bool image, bool wants_x) {
     const BlockLoops<S>& loops = loopsOf<BlockLoops<S>>();
@@ -152,6 +174,7 @@ struct BlockPasses {
     const at::Tensor gy = gradient.to(kType<S>).contiguous(at::MemoryFormat::ChannelsLast);
     variable_list result(10);
 
+    // norm3's gradient needs its two sums before anything can flow on: a pass that only reads.
     Sums sums = overPixels<A>(pixelsOf(z3), out, 0, [&](const Piece<A>& piece) {
       loops.grad_sums(read<S>(gy), read<S>(z3), out, norm3.mean(), piece.sums, piece.begin, piece.end);
     });
@@ -159,6 +182,8 @@ struct BlockPasses {
     result[8] = back3.scale();
     result[9] = back3.shift();
 
+    // Projection: from gy to g2 and w3's gradient. The scope frees the packed weight and the pieces before the next
+    // pass.
     const at::Tensor g2 = images<S>(x, z2.sizes());
     {
       const at::Tensor w = packed<S>(w3, hidden, 1, out, hidden);
@@ -174,6 +199,7 @@ struct BlockPasses {
     result[5] = back2.scale();
     result[6] = back2.shift();
 
+    // Depthwise: from g2 to g1 and the taps' gradient.
     const at::Tensor g1 = images<S>(x, z1.sizes());
     {
       const at::Tensor taps = tapsOf<S>(w2);
@@ -189,6 +215,7 @@ struct BlockPasses {
     result[2] = back1.scale();
     result[3] = back1.shift();
 
+    // First convolution: x's gradient (not for images) and w1's.
     if (image) {
       const DepthwiseShape first = firstShape(x, hidden);
       WeightGrad<A> grad(pixelsOf(z1), 27, hidden);
@@ -203,7 +230,8 @@ struct BlockPasses {
     return result;
   }
 
-  /// Fills result[0] and result[1].
+  /// The expansion's backward pass, which the network's last convolution shares. Fills result[0] (x's gradient, if
+  /// wanted, with the skip's gradient added) and result[1] (the weight's).
   static void expandBackward(const BlockLoops<S>& loops, const at::Tensor& g1, const at::Tensor& z1,
                              const NormGrad<A>& back, const at::Tensor& x, const at::Tensor& weight,
                              const at::Tensor& skip, bool wants_x, int64_t scratch, variable_list& result) {
@@ -220,7 +248,7 @@ struct BlockPasses {
   }
 };
 
-/// Calls work with a value of the type that is stored.
+/// Calls work with a value of the type that tensors are stored in.
 template <typename Work>
 auto byType(at::ScalarType type, Work work) {
   if (type == at::kDouble) return work(double{});
@@ -228,6 +256,7 @@ auto byType(at::ScalarType type, Work work) {
   return work(float{});
 }
 
+/// The node itself. Types are chosen here, and x's gradient is returned in the type in which x came.
 struct BlockFunction : torch::autograd::Function<BlockFunction> {
   static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x, const at::Tensor& w1, const at::Tensor& scale1,
                             const at::Tensor& shift1, const at::Tensor& w2, const at::Tensor& scale2,
@@ -252,11 +281,13 @@ struct BlockFunction : torch::autograd::Function<BlockFunction> {
     });
     if (result[0].defined())
       result[0] = result[0].to(static_cast<at::ScalarType>(ctx->saved_data["input_type"].toInt()));
+    // One result for each of forward's arguments; settings and type have none.
     result.resize(12);
     return result;
   }
 };
 
+/// The network's last convolution with the mean over pixels, for tensors stored in S.
 template <typename S>
 struct LastPasses {
   using A = typename Number<S>::Wide;
@@ -289,6 +320,7 @@ struct LastPasses {
     const Norm<A> norm(saved[4]);
     const int64_t in = x.size(1), channels = z.size(1);
     const at::Tensor pooled_grad = gradient.to(kType<S>).contiguous(), g = images<S>(x, z.sizes());
+    // The gradient of the mean, spread over an image's pixels, masked by ReLU6 and summed in one pass.
     const Sums sums = overImages(x.size(0), channels, [&](int64_t begin, int64_t end, double* sums) {
       loops.pool_grad(read<S>(pooled_grad), read<S>(z), x.size(2) * x.size(3), channels, norm.affine(), norm.mean(),
                       write<S>(g), sums, begin, end);
@@ -343,6 +375,7 @@ at::ScalarType storedType(at::ScalarType type) {
 bool servesBlocks(const at::Tensor& x, at::ScalarType type) {
   if (!x.device().is_cpu() || x.dim() != 4 || x.numel() == 0) return false;
   if (!x.is_contiguous(at::MemoryFormat::ChannelsLast)) return false;
+  // Parameters are never stored in bf16: autocast keeps them in fp32 and rounds copies.
   const at::ScalarType stored = storedType(type);
   if (type == at::kDouble) return stored == at::kDouble && x.scalar_type() == at::kDouble;
   if (type != at::kFloat) return false;

@@ -1,19 +1,21 @@
 #pragma once
 
-// Loops of one kind (DepthwiseLoops<float>, BlockLoops<Bf16>, …) are compiled once for each instruction set; which of
-// them run is decided when the program starts.
+// Access to the loops of one kind (DepthwiseLoops<float>, BlockLoops<Bf16>, …). The build compiles them once for each
+// instruction set; the program picks one set when it first uses them (dispatch.cpp). A kernel therefore calls through
+// a table of function pointers, never a loop by its name.
 
 namespace expc::kernels {
 
-/// The best for this processor, or those that a test has chosen.
+/// The best loops that this processor can run, or those that a test has chosen.
 template <typename Loops>
 const Loops& loopsOf();
 
-/// All that this processor runs, for tests; the last is the best. Ends with null.
+/// All loops that this processor can run, from the plainest to the best, then a null pointer. For tests.
 template <typename Loops>
 const Loops* const* allLoops();
 
-/// For tests, between steps: these run from now on; null: the best again.
+/// Makes loopsOf() return these loops, or the best ones again for null. For tests, while nothing computes: threads
+/// read the choice without a lock.
 template <typename Loops>
 void chooseLoops(const Loops* loops);
 

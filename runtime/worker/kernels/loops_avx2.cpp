@@ -1,3 +1,4 @@
+// The loops for processors with AVX2 and FMA (x86-64-v3), compiled with that -march (CMakeLists.txt).
 #define EXPC_ISA isa_avx2
 #define EXPC_ISA_NAME "avx2"
 #define EXPC_LANES 4

@@ -1,3 +1,4 @@
+// The loops for processors with AVX-512 (x86-64-v4), compiled with that -march (CMakeLists.txt).
 #define EXPC_ISA isa_avx512
 #define EXPC_ISA_NAME "avx512"
 #define EXPC_LANES 8

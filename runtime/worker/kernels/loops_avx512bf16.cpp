@@ -1,4 +1,4 @@
-// Only what is stored in bf16: in other types this instruction set has nothing beyond AVX-512's.
+// Loops over tensors stored in bf16 only: for other types AVX-512 BF16 adds nothing to AVX-512.
 #define EXPC_ISA isa_avx512bf16
 #define EXPC_ISA_NAME "avx512bf16"
 #define EXPC_LANES 8

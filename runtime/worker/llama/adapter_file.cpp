@@ -1,3 +1,7 @@
+// Reads and writes PEFT adapters. PEFT's configuration has many fields that change what an adapter computes, and new
+// versions add more. So a field that this file does not know must be unset: to compute something else in silence
+// would be worse than to refuse.
+
 #include "runtime/worker/llama/adapter_file.h"
 
 #include <ATen/core/grad_mode.h>
@@ -19,7 +23,7 @@
 #include "runtime/base/failure.h"
 #include "runtime/base/files/files.h"
 #include "runtime/base/json.h"
-#include "runtime/worker/llama/config.h"
+#include "runtime/data/llama/config.h"
 #include "runtime/worker/llama/folder.h"
 #include "runtime/worker/model/state_file.h"
 
@@ -41,23 +45,23 @@ std::set<std::string> targetModules(const Decoder& decoder) {
   return names;
 }
 
-/// Fields of adapter_config.json beside those that differences() compares, of peft 0.18, that change nothing of what an
-/// adapter does once it is trained: who made it from what, and how it was trained. One with a meaning of its own stays
-/// unknown here, and must not be set.
+/// Fields of adapter_config.json (peft 0.18) that do not change what a trained adapter computes: where it came from
+/// and how it was trained. differences() compares others. A field that matters is in neither list, and must not be
+/// set.
 constexpr llvm::StringLiteral kHarmless[] = {
     "auto_mapping", "base_model_name_or_path", "corda_config", "eva_config",        "inference_mode", "loftq_config",
     "lora_dropout", "megatron_core",           "peft_version", "qalora_group_size", "revision",       "runtime_config",
     "task_type"};
 
-/// How the matrices began before they were trained; "pissa", "olora", "corda", "loftq" and the like changed the base,
-/// too.
+/// Whether the matrices' initialisation left the base weights as they were. "pissa", "olora", "corda", "loftq" and
+/// the like changed the base as well, so the adapter fits only a base that we do not have.
 bool leavesTheBase(const llvm::json::Value& init) {
   const auto name = init.getAsString();
   return init.getAsNull() || init.getAsBoolean() ||
          (name && (*name == "gaussian" || *name == "eva" || *name == "orthogonal"));
 }
 
-/// null, false, nothing in it, or bias = "none": as if the field were not there.
+/// Whether a value means the same as a missing field: null, false, an empty value, or bias = "none".
 bool isUnset(const llvm::json::Value& value) {
   const auto* list = value.getAsArray();
   const auto* object = value.getAsObject();
@@ -66,7 +70,8 @@ bool isUnset(const llvm::json::Value& value) {
          (text && (text->empty() || *text == "none"));
 }
 
-/// A list that leaves out none of `own`, the modules that have adapters. A text is a pattern.
+/// Whether a list of excluded modules names none of `own`, the modules that have adapters. A text would be a pattern,
+/// which is not supported.
 bool excludesNone(const llvm::json::Value& value, const std::set<std::string>& own) {
   const auto* list = value.getAsArray();
   return list && llvm::none_of(*list, [&](const llvm::json::Value& one) {
@@ -75,7 +80,7 @@ bool excludesNone(const llvm::json::Value& value, const std::set<std::string>& o
          });
 }
 
-/// A list of every layer.
+/// Whether a list names every layer.
 bool isEveryLayer(const llvm::json::Value& value, int64_t layers) {
   const auto* list = value.getAsArray();
   std::set<int64_t> named;
@@ -83,7 +88,7 @@ bool isEveryLayer(const llvm::json::Value& value, int64_t layers) {
   return list && static_cast<int64_t>(named.size()) == layers && *named.begin() == 0 && *named.rbegin() == layers - 1;
 }
 
-/// What of adapter_config.json does not fit.
+/// All that makes adapter_config.json unfit for the decoder's adapters; empty if it fits.
 std::vector<std::string> differences(const llvm::json::Object& json, const Decoder& decoder) {
   const LoraOptions& lora = *decoder.options().lora;
   std::vector<std::string> wrong;
@@ -106,7 +111,7 @@ std::vector<std::string> differences(const llvm::json::Object& json, const Decod
     if (theirs != own)
       wrong.push_back(fmt::format("target_modules are {}, expected {}", fmt::join(theirs, ", "), fmt::join(own, ", ")));
   }
-  constexpr size_t kLinear = 7;  // products of a layer
+  constexpr size_t kLinear = 7;  // modules of a layer that "all-linear" means
   const auto fitsModel = [&](llvm::StringRef key, const llvm::json::Value& value) {
     if (key == "init_lora_weights") return leavesTheBase(value);
     if (isUnset(value)) return true;
@@ -116,6 +121,7 @@ std::vector<std::string> differences(const llvm::json::Object& json, const Decod
     return value.getAsArray() || (value.getAsString() == llvm::StringRef("all-linear") && own.size() == kLinear);
   };
   constexpr llvm::StringLiteral kCompared[] = {"r", "lora_alpha", "peft_type"};
+  // Sorted by name, so that the message does not depend on the file's order.
   std::map<std::string, std::string> unknown;
   for (const auto& [key, value] : json) {
     if (fitsModel(key, value) || llvm::is_contained(kHarmless, llvm::StringRef(key)) ||
@@ -130,6 +136,7 @@ std::vector<std::string> differences(const llvm::json::Object& json, const Decod
   return wrong;
 }
 
+/// Whether the matrix has rows in the order of q or k: the second matrix B. The first one's rows are the rank's.
 bool permuted(llvm::StringRef name) {
   return name.ends_with("attn.q_proj.lora_b.weight") || name.ends_with("attn.k_proj.lora_b.weight");
 }
@@ -157,7 +164,7 @@ llvm::Error loadAdapter(const std::string& folder, Decoder& decoder) {
 
   auto file = io::SafeTensors::open(folder + kWeights);
   if (!file) return file.takeError();
-  // Into tensors of their own first: rows may have to change places.
+  // Load into tensors of their own first: an error must change nothing, and rows may have to be permuted.
   std::vector<model::NamedTensor> state;
   for (const model::NamedTensor& entry : decoder.adapters())
     state.push_back({peftName(entry.name), at::empty_like(entry.tensor, at::TensorOptions().device(at::kCPU))});
@@ -165,6 +172,7 @@ llvm::Error loadAdapter(const std::string& folder, Decoder& decoder) {
   at::NoGradGuard no_grad;
   for (size_t i = 0; i < state.size(); ++i) {
     const model::NamedTensor entry = decoder.adapters()[i];
+    // Rows of q and k change their order as they are copied.
     const bool moves = permuted(entry.name);
     at::Tensor(entry.tensor)
         .copy_(moves ? rowsFromHuggingFace(state[i].tensor, decoder.config().head_width) : state[i].tensor);
@@ -174,6 +182,7 @@ llvm::Error loadAdapter(const std::string& folder, Decoder& decoder) {
 
 llvm::Error saveAdapter(const std::string& folder, const Decoder& decoder, const std::string& base) {
   assert(decoder.options().lora && "a decoder with adapters");
+  // The folder may be there already, as the one of an earlier epoch.
   if (const auto error = llvm::sys::fs::create_directories(folder, true, llvm::sys::fs::all_all))
     return llvm::createStringError(folder + ": " + error.message());
   std::vector<model::NamedTensor> state;

@@ -1,7 +1,7 @@
 #pragma once
 
-// Adapters in PEFT's form: a folder with adapter_config.json and adapter_model.safetensors, names and rows as Hugging
-// Face has them (docs/semantics.md §3).
+// Adapters in PEFT's format: a folder with adapter_config.json and adapter_model.safetensors, with Hugging Face's
+// names and row order (docs/semantics.md §3). PEFT itself loads and writes such folders.
 
 #include <llvm/Support/Error.h>
 
@@ -11,15 +11,15 @@
 
 namespace expc::llama {
 
-/// Copies the folder's matrices into the decoder's adapters. An error, with nothing changed, that lists what in the
-/// configuration differs from the decoder's (rank, alpha, target modules) or is set and not known here to be without
-/// effect, and which tensors do not fit.
+/// Copies the folder's matrices into the decoder's adapters. On an error nothing is changed. The error lists what in
+/// the configuration differs from the decoder's (rank, alpha, target modules), each field that is set and not known
+/// to be without effect, and the tensors that do not fit.
 llvm::Error loadAdapter(const std::string& folder, Decoder& decoder);
 
-/// Writes a folder that PEFT loads. `base` is the name or path of the base model, empty if there is none.
+/// Writes a folder that PEFT loads. `base` is the base model's name or path, empty to leave it out.
 llvm::Error saveAdapter(const std::string& folder, const Decoder& decoder, const std::string& base);
 
-/// "layers.0.attn.q_proj.lora_a.weight" as PEFT calls it.
+/// PEFT's name of an adapter's matrix such as "layers.0.attn.q_proj.lora_a.weight".
 std::string peftName(const std::string& torchtune);
 
 }  // namespace expc::llama

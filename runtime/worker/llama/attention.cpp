@@ -1,3 +1,7 @@
+// Chooses and calls torch's attention kernels. Where torch's public operator would hold a matrix of scores (packed
+// samples) or round in between (16 bits on the CPU), the kernels below it are called directly, with autograd
+// functions around them.
+
 #include "runtime/worker/llama/attention.h"
 
 #include <ATen/ATen.h>
@@ -16,12 +20,14 @@ using torch::autograd::variable_list;
 
 bool isNarrow(at::ScalarType type) { return type == at::kBFloat16 || type == at::kHalf; }
 
-/// Causal, computed in fp32 from what is kept in 16 bits.
+/// Causal attention in fp32 between tensors that are kept in 16 bits. Widened copies live only during a pass.
 struct Widened : torch::autograd::Function<Widened> {
   static at::Tensor forward(AutogradContext* ctx, const at::Tensor& query, const at::Tensor& key,
                             const at::Tensor& value) {
     const auto [wide, sums] = at::_scaled_dot_product_flash_attention_for_cpu(
         query.to(at::kFloat), key.to(at::kFloat), value.to(at::kFloat), /*dropout_p=*/0.0, /*is_causal=*/true);
+    // The narrow tensors are kept, not their wide copies; `sums` (log-sum-exp of each row) lets backward do without
+    // scores.
     const at::Tensor result = wide.to(query.scalar_type());
     ctx->save_for_backward({query, key, value, result, sums});
     return result;
@@ -38,7 +44,7 @@ struct Widened : torch::autograd::Function<Widened> {
   }
 };
 
-/// One sample's part of [tokens, heads, width] as [1, heads, length, width], in the type that is computed in.
+/// One sample of [tokens, heads, width] as [1, heads, length, width], in the type of the arithmetic.
 at::Tensor partOf(const at::Tensor& x, int64_t first, int64_t count) {
   return x.narrow(0, first, count)
       .transpose(0, 1)
@@ -46,12 +52,13 @@ at::Tensor partOf(const at::Tensor& x, int64_t first, int64_t count) {
       .to(isNarrow(x.scalar_type()) ? at::kFloat : x.scalar_type());
 }
 
+/// The way back: copies a sample's result into its place in [tokens, heads, width], rounding it.
 void setPart(const at::Tensor& x, int64_t first, const at::Tensor& part) {
   x.narrow(0, first, part.size(2)).copy_(part.squeeze(0).transpose(0, 1));
 }
 
-/// Samples of [tokens, heads, width] on the CPU, one after the other: no sample pays for its neighbours, and no mask of
-/// length x length is there.
+/// Attention of packed samples on the CPU, one after the other: a short sample does not pay for a long neighbour, and
+/// there is no mask of length x length. [tokens, heads, width].
 struct OneByOne : torch::autograd::Function<OneByOne> {
   static at::Tensor forward(AutogradContext* ctx, const at::Tensor& query, const at::Tensor& key,
                             const at::Tensor& value, const std::vector<int64_t>& lengths) {
@@ -91,7 +98,8 @@ struct OneByOne : torch::autograd::Function<OneByOne> {
   }
 };
 
-/// What torch would take for training with heads of these numbers.
+/// The kernel that torch would choose in training for such heads. Asked with a small tensor: the choice depends on
+/// types and widths, not on the length.
 AttentionKernel chosen(const at::TensorOptions& options, int64_t heads, int64_t kv_heads, int64_t width) {
   constexpr int64_t kSomeTokens = 16;
   const at::AutoGradMode as_in_training(true);
@@ -99,8 +107,10 @@ AttentionKernel chosen(const at::TensorOptions& options, int64_t heads, int64_t 
     return at::empty({1, kSomeTokens, count, width}, options).transpose(1, 2).requires_grad_(true);
   };
   const at::Tensor key = of(kv_heads);
+  // The question that torch's own scaled_dot_product_attention asks.
   const int64_t choice = at::_fused_sdp_choice(of(heads), key, key, std::nullopt, /*dropout_p=*/0.0, /*is_causal=*/true,
                                                std::nullopt, /*enable_gqa=*/kv_heads != heads);
+  // Torch has more backends than these; all others count as plain, which is always right though slow.
   return choice >= 1 && choice <= 3 ? static_cast<AttentionKernel>(choice) : AttentionKernel::Plain;
 }
 
@@ -110,6 +120,7 @@ at::Tensor Documents::boundsOf(const std::vector<int64_t>& lengths) {
   at::Tensor bounds = at::empty({static_cast<int64_t>(lengths.size()) + 1}, at::TensorOptions(at::kInt));
   auto* at = bounds.mutable_data_ptr<int32_t>();
   *at = 0;
+  // Cumulative lengths, the form that kernels for packed rows take.
   for (const int64_t length : lengths) {
     at[1] = at[0] + static_cast<int32_t>(length);
     ++at;
@@ -119,13 +130,14 @@ at::Tensor Documents::boundsOf(const std::vector<int64_t>& lengths) {
 
 Attention::Attention(at::Device device, at::ScalarType type, int64_t heads, int64_t kv_heads, int64_t head_width)
     : shared_(heads / kv_heads) {
+  // On the CPU there is one kernel to choose, and 16 bits are widened in ofRows() and ofDocuments().
   if (device.is_cpu()) return;
   const auto options = at::TensorOptions(type).device(device);
   kernel_ = chosen(options, heads, kv_heads, head_width);
   grouped_ = shared_ > 1 && kernel_ != AttentionKernel::Plain;
-  // Asked for fewer heads where no kernel takes them, torch falls back to plain operators without a word.
+  // If no kernel takes grouped heads, torch silently falls back to plain operators: ask again with repeated ones.
   if (shared_ > 1 && !grouped_) kernel_ = chosen(options, heads, heads, head_width);
-  // bf16 below capability 8: in fp32 there is a kernel that holds no scores.
+  // bf16 below compute capability 8 has no kernel, but fp32 has one that holds no scores.
   if (kernel_ == AttentionKernel::Plain && isNarrow(type) &&
       chosen(options.dtype(at::kFloat), heads, heads, head_width) == AttentionKernel::Efficient) {
     kernel_ = AttentionKernel::Efficient;
@@ -139,7 +151,7 @@ const char* Attention::name() const {
   return widened_ ? "memory-efficient attention in fp32" : kNames[static_cast<size_t>(kernel_)];
 }
 
-/// Keys or values [..., kv_heads, width] as the kernel takes them.
+/// Keys or values [..., kv_heads, width] with heads repeated, unless the kernel takes them grouped.
 at::Tensor Attention::repeated(const at::Tensor& heads) const {
   if (shared_ == 1 || grouped_) return heads;
   auto shape = heads.sizes().vec();
@@ -154,6 +166,7 @@ at::Tensor Attention::ofRows(const at::Tensor& query, const at::Tensor& key, con
   const auto others = [&](const at::Tensor& x) {
     const at::Tensor heads = x.transpose(1, 2);
     if (shared_ == 1 || grouped_) return heads;
+    // Repeat each head for its group of queries (repeat-interleave): query head i reads head i / shared.
     return heads.unsqueeze(2).expand({-1, -1, shared_, -1, -1}).flatten(1, 2);
   };
   if (kernel_ == AttentionKernel::Host && isNarrow(query.scalar_type()) && query.numel() > 0)
@@ -168,10 +181,11 @@ at::Tensor Attention::ofDocuments(const at::Tensor& query, const at::Tensor& key
   if (widened_ && isNarrow(query.scalar_type()))
     return ofDocuments(query.to(at::kFloat), key.to(at::kFloat), value.to(at::kFloat), documents)
         .to(query.scalar_type());
-  constexpr int64_t kFlashWidths = 8;  // it takes multiples of these, and the call below fills nothing up
+  constexpr int64_t kFlashWidths = 8;  // the kernel takes multiples of this, and the call below does not pad
   if (kernel_ == AttentionKernel::Host)
     return OneByOne::apply(query, repeated(key), repeated(value), documents.lengths);
   const int64_t longest = *std::max_element(documents.lengths.begin(), documents.lengths.end());
+  // Where torch chose cuDNN for rows, packed samples go to flash attention.
   const bool sixteen_bits = kernel_ == AttentionKernel::Flash || kernel_ == AttentionKernel::CuDnn;
   if (sixteen_bits && query.size(2) % kFlashWidths == 0)
     return std::get<0>(at::_flash_attention_forward(query, repeated(key), repeated(value), documents.bounds,
@@ -185,6 +199,7 @@ at::Tensor Attention::ofDocuments(const at::Tensor& query, const at::Tensor& key
                                                         /*compute_log_sumexp=*/true))
         .squeeze(0);
   }
+  // No kernel for packed samples: each one by itself as a row of its own.
   std::vector<at::Tensor> parts;
   int64_t first = 0;
   for (const int64_t count : documents.lengths) {

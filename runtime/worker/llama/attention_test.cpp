@@ -27,7 +27,7 @@ struct Inputs {
 
 Attention attentionFor(at::ScalarType type) { return Attention(at::kCPU, type, kHeads, kKvHeads, kWidth); }
 
-/// By plain operators and a mask of all tokens by all tokens.
+/// The reference: plain operators, and a mask of all tokens by all tokens.
 at::Tensor masked(const Inputs& in, const std::vector<int64_t>& lengths) {
   const int64_t tokens = in.query.size(0);
   at::Tensor seen = at::zeros({tokens, tokens}, at::kBool);

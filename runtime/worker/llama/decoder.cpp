@@ -1,3 +1,9 @@
+// The decoder: making it from a source of weights, running blocks, and giving weights out again. The mathematics of
+// single layers is in layers.h, products.h, attention.h and head_loss.h.
+//
+// Weights are identified by TensorSpec. A layer has nine of them in a fixed order behind the embedding, so (index -
+// 1) / 9 is a weight's layer.
+
 #include "runtime/worker/llama/decoder.h"
 
 #include <ATen/ATen.h>
@@ -19,17 +25,19 @@
 
 namespace expc::llama {
 
+/// A matrix in one of three states, and its adapter. The options decide on the state, alike for all matrices of a kind.
 struct Decoder::Product {
-  FrozenWeight frozen;  // without gradient, or
-  at::Tensor trained;   // with, or
-  Int4Weight int4;      // in 4 bits for good
+  FrozenWeight frozen;  // gets no gradient
+  at::Tensor trained;   // gets one; it may be fake-quantised in use
+  Int4Weight int4;      // converted to 4 bits for good
   Adapter adapter;
 };
 
 struct Decoder::Block {
   int64_t index = 0;
   at::Tensor attention_norm, mlp_norm;
-  std::array<Product, 7> products;  // by role
+  std::array<Product, 7> products;  // indexed by role, from Role::Query on
+  /// The block's trained tensors, which a checkpointed block returns gradients for.
   std::vector<at::Tensor> trainable;
 
   Product& of(Role role) { return products[static_cast<size_t>(role) - static_cast<size_t>(Role::Query)]; }
@@ -40,10 +48,10 @@ struct Decoder::Pass {
   int64_t batch = 0, length = 0;
   at::Tensor rotations;
   Documents documents;
-  at::Tensor positions;  // those that the last block must give
+  at::Tensor positions;  // the positions that the last block must give
   bool adapters = true, fake_quant = true;
   double dropout = 0;
-  uint64_t number = 0;
+  uint64_t number = 0;  // how many passes came before, which decides what is dropped
 };
 
 std::optional<std::vector<Role>> targetRoles(llvm::StringRef name) {
@@ -57,6 +65,7 @@ std::optional<std::vector<Role>> targetRoles(llvm::StringRef name) {
 }
 
 llvm::Error checkOptions(const Config& config, const DecoderOptions& options) {
+  // Collect all reasons before answering, so that a user can mend them at once.
   std::vector<std::string> wrong;
   if (options.max_length > config.max_positions)
     wrong.push_back(fmt::format("rows of {} tokens, the model has {} positions: lower max_length", options.max_length,
@@ -71,8 +80,9 @@ llvm::Error checkOptions(const Config& config, const DecoderOptions& options) {
       if (isBlockProduct(spec.role) && spec.elements() % Nf4::kUnit != 0) {
         wrong.push_back(
             fmt::format("{} has {} values, NF4 takes multiples of {}", spec.name, spec.elements(), Nf4::kUnit));
-        break;  // the other layers have the same
+        break;  // all layers have the same shapes
       }
+  // A group must divide each product's input; otherwise some layers would silently stay unquantised.
   const std::set<int64_t> inputs{config.width, config.queryWidth(), config.mlp_width};
   if (options.qat &&
       !std::all_of(inputs.begin(), inputs.end(), [&](int64_t values) { return values % options.qat->group == 0; }))
@@ -92,10 +102,14 @@ Decoder::Decoder(const Config& config, const DecoderOptions& options, uint64_t s
       attention_(options.device, options.dtype, config.heads, config.kv_heads, config.head_width),
       blocks_(static_cast<size_t>(config.layers)),
       head_(std::make_unique<Product>()) {
+  // With sharding, a unit's weights are only described (meta tensors) until its last weight is known. Then the shards
+  // take the descriptions, draw or read this rank's part, and turn the tensors into views of memory that comes and
+  // goes.
   at::NoGradGuard no_grad;
   if (options_.sharding && options_.sharding->communicator->worldSize() > 1) {
     std::vector<size_t> order(headPlace() + 1);
     std::iota(order.begin(), order.end(), 0);
+    // A tied head's place is the embedding's unit, gathered a second time.
     if (config_.tied) order.back() = 0;
     shards_ = std::make_unique<ShardedWeights>(*options_.sharding->communicator, order, options_.sharding->prefetch);
   }
@@ -113,6 +127,7 @@ Decoder::Decoder(const Config& config, const DecoderOptions& options, uint64_t s
     } else {
       addWeight(spec, source);
     }
+    // Adapters are drawn for every rank alike. A source without values (a rehearsal) needs no draws either.
     addAdapter(spec, /*drawn=*/!source(spec, 0, 0).is_meta());
     if (!shards_ || !endsUnit(specs, i)) continue;
     const size_t unit = unitOf(spec);
@@ -126,17 +141,18 @@ Decoder::Decoder(const Config& config, const DecoderOptions& options, uint64_t s
     if (trainsParts()) trainable_.push_back({name, shards_->part(unit)});
   }
   if (config_.tied) (options_.lora ? head_->frozen.dense : head_->trained) = embedding_;
+  // Adapters that read the same input are multiplied as one matrix; put their first matrices next to each other.
   for (Block& block : blocks_) {
     for (const std::vector<Role>& readers :
          {std::vector{Role::Query, Role::Key, Role::Value}, {Role::Gate, Role::Up}}) {
-      std::vector<at::Tensor> firsts;  // of adapters that read one input
+      std::vector<at::Tensor> firsts;  // first matrices of adapters that read one input
       for (const Role role : readers)
         if (block.of(role).adapter.defined()) firsts.push_back(block.of(role).adapter.a);
       layBehindEachOther(firsts);
     }
   }
   if (trainsParts()) return;
-  // As for layers: those of a block are what its checkpoint hands gradients to.
+  // A checkpointed block is a node of its own, which returns the gradients of what the block trains: sort by layer.
   for (const model::NamedTensor& entry : trainable_) {
     llvm::StringRef name = entry.name;
     size_t layer = 0;
@@ -148,6 +164,7 @@ Decoder::Decoder(const Config& config, const DecoderOptions& options, uint64_t s
 
 Decoder::~Decoder() = default;
 
+// Nine weights per layer behind the embedding (weightSpecs).
 Decoder::Product& Decoder::productOf(const TensorSpec& spec) {
   if (spec.role == Role::Head) return *head_;
   assert(isBlockProduct(spec.role) && "only products are asked for");
@@ -166,13 +183,14 @@ at::Tensor& Decoder::denseOf(const TensorSpec& spec) {
 
 void Decoder::addWeight(const TensorSpec& spec, const WeightSource& source) {
   if (isPacked(spec)) {
-    // On the host, so that of a weight only half a byte a value ever is on the device.
+    // Quantise on the host, so that the device only ever holds half a byte per value of a weight.
     const at::Tensor values = source(spec, 0, spec.elements());
     const Nf4 weight = values.is_meta() ? describeNf4(spec.shape[0], spec.shape[1], values.scalar_type())
                                         : quantizeNf4(values.view(spec.shape));
     productOf(spec).frozen.nf4 = weight.to(options_.device);
     return;
   }
+  // Embedding and norms are kept dense with every method; without adapters each of them is trained.
   at::Tensor& weight = denseOf(spec);
   weight = loadedWeight(source, spec, options_.dtype, options_.device);
   if (options_.lora) return;
@@ -180,6 +198,8 @@ void Decoder::addWeight(const TensorSpec& spec, const WeightSource& source) {
   trainable_.push_back({spec.name, weight});
 }
 
+/// Adds an adapter to a target: A drawn, B zero, so that the first step starts from the base model. Its seed is the
+/// weight's index, which no other option changes.
 void Decoder::addAdapter(const TensorSpec& spec, bool drawn) {
   if (!options_.lora || !isProduct(spec.role)) return;
   const auto& targets = options_.lora->targets;
@@ -196,6 +216,7 @@ void Decoder::addAdapter(const TensorSpec& spec, bool drawn) {
   trainable_.push_back({name + ".lora_b.weight", product.adapter.b});
 }
 
+// Sharding's unit of a weight, which is also its place in a pass.
 size_t Decoder::unitOf(const TensorSpec& spec) const {
   if (spec.role == Role::Embedding) return 0;
   if (spec.role == Role::Head) return headPlace();
@@ -208,6 +229,7 @@ bool Decoder::endsUnit(const std::vector<TensorSpec>& specs, size_t i) const {
 
 std::vector<at::Tensor*> Decoder::membersOf(size_t unit) {
   std::vector<at::Tensor*> members;
+  // A unit's tensors in a fixed order, whatever state its products are in; ShardedWeights stores them in this order.
   const auto add = [&](llvm::MutableArrayRef<Product> products, std::vector<at::Tensor*> tensors) {
     for (Product& product : products) {
       Nf4& nf4 = product.frozen.nf4;
@@ -233,13 +255,16 @@ at::Tensor Decoder::withWeights(const ShardedWeights::Use& use, const at::Tensor
                                 const std::vector<at::Tensor>& parameters,
                                 std::function<at::Tensor(const at::Tensor&)> work) const {
   if (shards_) return shards_->apply(use, x, parameters, std::move(work));
+  // Without gradients nothing is kept anyway, so there is nothing to recompute.
   if (use.recompute && at::GradMode::is_enabled()) return checkpointed(x, parameters, std::move(work));
   return work(x);
 }
 
+// The methods differ only here. Int4 comes first, because a converted weight has no other form any more.
 std::vector<at::Tensor> Decoder::multiply(const at::Tensor& x, const std::vector<const Product*>& products,
                                           const Pass& pass, uint64_t place) const {
   std::vector<at::Tensor> results;
+  // All products that share an input have the same state, so the first one decides.
   if (products[0]->int4.defined()) {
     for (const Product* product : products) results.push_back(int4Product(x, product->int4));
     return results;
@@ -251,6 +276,7 @@ std::vector<at::Tensor> Decoder::multiply(const at::Tensor& x, const std::vector
       return fakeQuantProducts(x, trained, options_.qat->group, options_.qat->copies);
     return trainedProducts(x, trained);
   }
+  // Frozen weights, with adapters where they are targets and switched on.
   std::vector<FrozenWeight> weights;
   std::vector<Adapter> adapters;
   for (const Product* product : products) {
@@ -260,15 +286,19 @@ std::vector<at::Tensor> Decoder::multiply(const at::Tensor& x, const std::vector
   AdapterUse use;
   if (options_.lora) use.scale = options_.lora->alpha / static_cast<double>(options_.lora->rank);
   use.dropout = pass.dropout;
+  // The rank is part of the seed: batches differ between ranks, and so must what is dropped.
   use.dropout_seed = dropoutSeed(seed_ + options_.rank, pass.number, place);
   return adaptedProducts(x, weights, adapters, use);
 }
 
+/// x [B * S, width] through a block's attention. A block numbers its four calls of multiply() for dropout: q, k and v
+/// share one input and so one draw; then the output, gate with up, and down.
 at::Tensor Decoder::attend(const Block& block, const at::Tensor& x, const Pass& pass) const {
   const auto normed = rmsNorm(x, block.attention_norm, config_.norm_epsilon);
   const auto place = static_cast<uint64_t>(4 * block.index);
   const auto projected =
       multiply(normed, {&block.of(Role::Query), &block.of(Role::Key), &block.of(Role::Value)}, pass, place);
+  // Rows become heads without a copy, since a token's heads are neighbours.
   const auto heads = [&](const at::Tensor& rows, int64_t count) {
     return rows.view({pass.batch, pass.length, count, config_.head_width});
   };
@@ -282,6 +312,8 @@ at::Tensor Decoder::attend(const Block& block, const at::Tensor& x, const Pass& 
   return multiply(rows, {&block.of(Role::Output)}, pass, place + 1)[0];
 }
 
+/// x [B * S, width] through one block. The last block keeps only the positions that are asked for once attention has
+/// mixed them: MLP, norm and head are not computed for other tokens.
 at::Tensor Decoder::runBlock(const Block& block, const at::Tensor& x, const Pass& pass) const {
   at::Tensor h = x + attend(block, x, pass);
   if (block.index + 1 == config_.layers && pass.positions.defined()) h = h.index_select(0, pass.positions);
@@ -292,6 +324,8 @@ at::Tensor Decoder::runBlock(const Block& block, const at::Tensor& x, const Pass
   return block.index + 1 == config_.layers ? rmsNorm(h, norm_, config_.norm_epsilon) : h;
 }
 
+// Settings are copied into the pass, so that a checkpointed block computes the same again although they have changed
+// since.
 Decoder::Pass Decoder::pass() const {
   Pass pass;
   pass.adapters = adapters_on_;
@@ -309,7 +343,9 @@ at::Tensor Decoder::hidden(const Sequences& input, const at::Tensor& positions) 
   pass.rotations = rope_.rotations(input.positions, pass.length);
   pass.documents = input.documents;
   pass.positions = positions;
+  // A step has changed the parts since the last pass, and hold() may have left a unit here.
   if (shards_) shards_->letGo();
+  // The embedding's gradient does not need its weights, so they are not gathered again on the way back.
   at::Tensor x = withWeights({.place = 0, .again = false}, input.tokens, {}, [this](const at::Tensor& tokens) {
     return at::embedding(embedding_, tokens).flatten(0, 1);
   });
@@ -328,13 +364,17 @@ bool Decoder::quantizes(const Product& product) const {
 
 int64_t Decoder::headGroup() const { return fake_quant_on_ && quantizes(*head_) ? options_.qat->group : 0; }
 
+/// Going by chunks, the loss never holds all logits. That is impossible with adapters or int4 (the head is no single
+/// matrix).
 at::Tensor Decoder::plainHead() const {
   if (head_->int4.defined() || (adapters_on_ && head_->adapter.defined())) return {};
-  // With copies kept, logits are held as a whole, as the recipes do.
+  // torchtune's recipes hold all logits; with copies kept we measure the same memory.
   if (headGroup() > 0 && options_.qat->copies == QuantCopies::Kept) return {};
   return head_->trained.defined() ? head_->trained : head_->frozen.dense;
 }
 
+/// The whole logits, with gradients of the head's adapter. The head's multiply() has the place behind the last
+/// block's.
 at::Tensor Decoder::logits(const at::Tensor& hidden) const {
   std::vector<at::Tensor> parameters;
   if (head_->adapter.defined()) parameters = {head_->adapter.a, head_->adapter.b};
@@ -346,6 +386,7 @@ at::Tensor Decoder::logits(const at::Tensor& hidden) const {
 at::Tensor Decoder::lossSum(const Sequences& input, const Labelled& labelled) {
   const at::Tensor x = hidden(input, labelled.positions), head = plainHead();
   if (!head.defined()) return logProbs(logits(x), labelled.targets).sum().neg();
+  // headLossSum makes the gradients in the forward pass, so the head's weights are not needed on the way back.
   return withWeights({.place = headPlace(), .again = false}, x, {},
                      [head, group = headGroup(), targets = labelled.targets](const at::Tensor& y) {
                        return group == 0 ? headLossSum(y, head, targets)
@@ -355,11 +396,13 @@ at::Tensor Decoder::lossSum(const Sequences& input, const Labelled& labelled) {
 
 at::Tensor Decoder::rowLogProbs(const Sequences& input, const Labelled& labelled) {
   const at::Tensor x = hidden(input, labelled.positions), head = headGroup() == 0 ? plainHead() : at::Tensor();
+  // A frozen head's gradient of x is made ahead (headLogProbs), a trained one's logits are computed again.
   const at::Tensor each = head.defined() ? withWeights({.place = headPlace(), .again = head.requires_grad()}, x, {},
                                                        [head, targets = labelled.targets](const at::Tensor& y) {
                                                          return headLogProbs(y, head, targets);
                                                        })
                                          : logProbs(logits(x), labelled.targets);
+  // A row without labels gets 0: it has no term in the sum.
   return at::zeros({input.tokens.size(0)}, each.options()).index_add(0, labelled.rows, each);
 }
 
@@ -384,6 +427,7 @@ size_t Decoder::fakeQuantized() const {
 }
 
 void Decoder::convertToInt4() {
+  // Unit by unit: gather, convert the matrices, and shard the result again before the next unit is gathered.
   at::NoGradGuard no_grad;
   for (const model::NamedTensor& entry : trainable_) at::Tensor(entry.tensor).requires_grad_(false);
   const std::vector<TensorSpec> specs = weightSpecs(config_);
@@ -398,6 +442,7 @@ void Decoder::convertToInt4() {
     }
     if (shards_ && endsUnit(specs, i)) shards_->set(unit, membersOf(unit), /*trained=*/false);
   }
+  // A tied head is not quantised, but the embedding may be a new tensor now.
   if (config_.tied) head_->trained = embedding_;
   for (Block& block : blocks_) block.trainable.clear();
   trainable_.clear();
@@ -427,6 +472,7 @@ at::Tensor Decoder::mergedWeight(const TensorSpec& spec) const {
   const Adapter& adapter = productOf(spec).adapter;
   if (!adapter.defined()) return base;
   const double scale = options_.lora->alpha / static_cast<double>(options_.lora->rank);
+  // The product is computed in the adapter's type and cast once.
   return base + at::mm(adapter.b * scale, adapter.a).to(base.scalar_type());
 }
 

@@ -1,3 +1,5 @@
+// The loss is a few operators on [pairs]. Most of this file remembers log-probabilities of the reference model.
+
 #include "runtime/worker/llama/dpo.h"
 
 #include <ATen/ATen.h>
@@ -17,9 +19,11 @@ double DpoResult::margin() const { return (chosen_rewards - rejected_rewards).to
 DpoResult dpo(const at::Tensor& policy, const at::Tensor& reference, double beta) {
   assert(policy.dim() == 1 && policy.size(0) % 2 == 0 && policy.sizes() == reference.sizes());
   const int64_t pairs = policy.size(0) / 2;
+  // Log-probabilities gained over the reference; z is their difference between the two answers.
   const at::Tensor gained = policy - reference.to(policy.options());
   const at::Tensor chosen = gained.narrow(0, 0, pairs), rejected = gained.narrow(0, pairs, pairs);
   DpoResult result;
+  // log_sigmoid rather than log(sigmoid): it does not overflow for large margins.
   result.losses = -at::log_sigmoid((chosen - rejected) * beta);
   result.chosen_rewards = chosen.detach() * beta;
   result.rejected_rewards = rejected.detach() * beta;
@@ -36,7 +40,9 @@ at::Tensor ReferenceLogProbs::of(llvm::ArrayRef<int64_t> ids, const std::functio
                                  const at::Tensor& places) {
   at::NoGradGuard no_grad;
   bool missing = llvm::any_of(ids, [&](int64_t id) { return !known_.at(static_cast<size_t>(id)); });
+  // One rank without a value makes all compute: in a sharded pass everyone must take part.
   if (together_ != nullptr) missing = together_->allReduce(missing ? 1.0 : 0.0, comm::Reduction::Max) > 0;
+  // The ids as an index on the device.
   const at::Tensor where = places.defined() ? places : at::tensor(ids, at::kLong).to(values_.device());
   if (missing) {
     const at::Tensor all = compute().to(values_.options());
@@ -51,6 +57,7 @@ at::Tensor ReferenceLogProbs::values() const { return values_.to(at::kCPU, /*non
 
 bool ReferenceLogProbs::restore(const at::Tensor& values) {
   if (values.sizes() != values_.sizes() || values.scalar_type() != at::kDouble) return false;
+  // NaN marks a value that is not known, so a checkpoint needs no second list.
   const at::Tensor own = values.to(at::kCPU).contiguous();
   for (size_t i = 0; i < known_.size(); ++i) known_[i] = !std::isnan(own.const_data_ptr<double>()[i]);
   values_.copy_(own);

@@ -1,6 +1,7 @@
 #pragma once
 
-// Direct preference optimisation (docs/semantics.md §5). Rows of a batch: the chosen answers, then the rejected ones.
+// Direct preference optimisation (Rafailov et al. 2023; docs/semantics.md §5). A batch has the chosen answers of all
+// pairs, then the rejected ones in the same order.
 
 #include <ATen/core/Tensor.h>
 #include <llvm/ADT/ArrayRef.h>
@@ -13,34 +14,37 @@
 
 namespace expc::llama {
 
+/// Losses and rewards of a batch. accuracy() and margin() read from the device, so they wait for it.
 struct DpoResult {
   at::Tensor losses;                            // [pairs], with gradients
   at::Tensor chosen_rewards, rejected_rewards;  // [pairs], without
-  double accuracy() const;                      // share of the pairs whose chosen answer has the higher reward
-  double margin() const;                        // mean reward of the chosen answers above the rejected ones
+  double accuracy() const;                      // share of pairs whose chosen answer has the higher reward, strictly
+  double margin() const;                        // mean of chosen reward minus rejected reward
 };
 
-/// -log s(beta z) for z = (policy chosen - policy rejected) - (the same of the reference); policy and reference are
-/// log-probabilities [2 pairs]. Train on the mean of the losses.
+/// The losses -log sigmoid(beta z) with z = (policy chosen - policy rejected) - (reference chosen - reference
+/// rejected). policy and reference are summed log-probabilities [2 pairs]. Training minimises the mean of the losses.
 DpoResult dpo(const at::Tensor& policy, const at::Tensor& reference, double beta);
 
-/// Log-probabilities of rows under the reference model, each computed once: they never change, so that a pass over the
-/// data after the first costs nothing, and training every weight needs no second model if they were asked for before
+/// Log-probabilities of rows under the reference model, each computed once. They never change, so passes over the
+/// data after the first cost nothing. And training every weight needs no second model, if all are asked for before
 /// the first step.
 class ReferenceLogProbs {
  public:
-  /// They are kept on `device`, so that a step neither waits for them nor sends them. With ranks whose passes need each
-  /// other (sharding), all compute when one of them has to: each asks for a batch at the same time.
+  /// For `rows` rows of data, kept on `device`, so that a step neither waits for them nor copies them there. With
+  /// sharding ranks need each other in a pass: `together` makes all of them compute if one has to, and each must ask
+  /// for a batch at the same time.
   explicit ReferenceLogProbs(int64_t rows, comm::Communicator* together = nullptr, at::Device device = at::kCPU);
 
-  /// Those of the rows `ids`, in fp64 on the device. `compute` gives all of the batch's; it is called unless all are
-  /// known. `places` are the ids as int64 on the device; undefined, they are sent there, for which the host may wait.
+  /// The values of the rows `ids`, in fp64 on the device. `compute` returns those of the whole batch; it is called
+  /// unless all are known. `places` are the ids as int64 on the device; if undefined, they are copied there, which
+  /// the host may wait for.
   at::Tensor of(llvm::ArrayRef<int64_t> ids, const std::function<at::Tensor()>& compute, const at::Tensor& places = {});
-  /// All of them [rows] in fp64 on the CPU, not-a-number where one is not known; and back. False, with nothing changed,
-  /// if the tensor is of another shape or type.
+  /// All values [rows] in fp64 on the CPU, NaN where one is not known.
   at::Tensor values() const;
+  /// Sets all values. False, with nothing changed, if the tensor has another shape or type.
   bool restore(const at::Tensor& values);
-  /// How many are known.
+  /// The number of rows whose value is known.
   int64_t known() const;
 
  private:

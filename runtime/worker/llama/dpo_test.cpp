@@ -20,7 +20,7 @@ TEST_CASE("the reference is asked once for each row, and remembered where it was
   CHECK(at::equal(references.of({4, 1}, compute), expected));
   CHECK(asked == 1);
   CHECK(references.known() == 2);
-  // The same by places that are on the device already.
+  // Again, with the ids given as a tensor that is on the device already.
   CHECK(at::equal(references.of({1, 4}, compute, at::tensor({1, 4}, at::kLong)), expected.flip(0)));
   CHECK(asked == 1);
   references.of({4, 0}, compute);  // one of the two is new

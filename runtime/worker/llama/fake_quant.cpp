@@ -1,3 +1,7 @@
+// Fake quantisation as autograd functions. Our loops round in one pass over memory where they accept a tensor;
+// torch's operators do the same, in the same order of roundings, for other types and in tests. A difference of one
+// bit can move a value to the next step.
+
 #include "runtime/worker/llama/fake_quant.h"
 
 #include <ATen/ATen.h>
@@ -18,18 +22,20 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
+/// The distance from 1 to the next number of a type.
 double machineEpsilon(at::ScalarType type) {
   return AT_DISPATCH_FLOATING_TYPES_AND2(at::kHalf, at::kBFloat16, type, "fake quantisation",
                                          [&] { return static_cast<double>(std::numeric_limits<scalar_t>::epsilon()); });
 }
 
-/// A tensor after rounding, where it was not cut off (if that is asked for), and the fp32 scale of each part
-/// (broadcast).
+/// A rounded tensor, whether each value was inside the range (if a gradient will ask), and the fp32 scale of each
+/// token or group in a shape that broadcasts.
 struct Rounded {
   at::Tensor values, inside, scale;
 };
 
-/// By rows of `width` values, with a scale of its own shape for each. `x` as loopsServe has it.
+/// Rounds rows of `width` values by our loops, picked by `pick` from the table. `scales` is the shape of the scales;
+/// x must satisfy loopsServe.
 template <typename Pick>
 Rounded roundedByLoops(const at::Tensor& x, int64_t width, at::IntArrayRef scales, bool learning, Pick pick) {
   Rounded result;
@@ -48,8 +54,8 @@ Rounded roundedByLoops(const at::Tensor& x, int64_t width, at::IntArrayRef scale
   return result;
 }
 
-/// Scales are computed in the type of x, step by step, and only then widened: so the original's bits come out.
-/// `learning`: what was cut off will be asked for.
+/// Rounds activations. Scales are computed in x's type, operator by operator, and only then widened, which gives
+/// torchao's bits. `learning`: a gradient will ask for `inside`.
 Rounded roundedActivation(const at::Tensor& x, bool learning = true) {
   auto scales = x.sizes().vec();
   scales.back() = 1;
@@ -68,6 +74,7 @@ Rounded roundedActivation(const at::Tensor& x, bool learning = true) {
 
 at::Tensor grouped(const at::Tensor& w, int64_t group) { return w.reshape({w.size(0), w.size(1) / group, group}); }
 
+/// Symmetric scales of groups [.., group] in their type, then widened.
 at::Tensor int4Scale(const at::Tensor& groups) {
   return at::maximum(groups.amin(-1, /*keepdim=*/true).neg(), groups.amax(-1, true))
       .div_(kernels::kInt4Steps)
@@ -75,6 +82,7 @@ at::Tensor int4Scale(const at::Tensor& groups) {
       .to(at::kFloat);
 }
 
+/// Rounds weights by groups, as roundedActivation() does activations.
 Rounded roundedWeight(const at::Tensor& w, int64_t group, bool learning = true) {
   if (loopsServe(w))
     return roundedByLoops(w, group, {w.size(0), w.size(1) / group, 1}, learning,
@@ -82,13 +90,14 @@ Rounded roundedWeight(const at::Tensor& w, int64_t group, bool learning = true) 
   const at::Tensor groups = grouped(w, group);
   Rounded result;
   result.scale = int4Scale(groups);
-  // By the rounded reciprocal: a division gives other bits.
+  // Multiply by the rounded reciprocal, as torchao does: a division gives other bits.
   at::Tensor steps = (groups * result.scale.reciprocal()).round_();
   if (learning) result.inside = (steps >= -8).logical_and_(steps <= 7).view(w.sizes());
   result.values = steps.clamp_(-8, 7).mul_(result.scale).to(w.scalar_type()).view(w.sizes());
   return result;
 }
 
+/// The gradient by our loops, into `result`, which may be `gradient`.
 at::Tensor throughByLoops(const at::Tensor& gradient, const at::Tensor& inside, const at::Tensor& scale,
                           const at::Tensor& result) {
   const int64_t width = gradient.numel() / std::max<int64_t>(1, scale.numel());
@@ -103,25 +112,26 @@ at::Tensor throughByLoops(const at::Tensor& gradient, const at::Tensor& inside, 
   return result;
 }
 
-/// What comes back through the rounding: (g s) (1 / s) where the value was inside. `ours`: the gradient may be changed.
+/// The gradient through the rounding: (g s) (1 / s) where a value was inside, else 0. `ours`: the gradient's memory
+/// may be overwritten.
 at::Tensor through(const at::Tensor& gradient, const at::Tensor& inside, const at::Tensor& scale, bool ours) {
   if (loopsServe(gradient) && inside.is_contiguous() && scale.is_contiguous())
     return throughByLoops(gradient, inside, scale, ours ? gradient : at::empty_like(gradient));
   const bool by_group = scale.dim() == 3;
   at::Tensor parts = by_group ? gradient.reshape({scale.size(0), scale.size(1), -1}) : gradient;
-  // In 16 bits the product is rounded once, behind both factors.
+  // In 16 bits an update in place would round after each factor. The product of all is to be rounded once.
   if (ours && parts.element_size() >= 4)
     parts.mul_(scale);
   else
     parts = parts * scale;
-  // A product with `inside` would make it as wide as the gradient first.
+  // masked_fill instead of a product with `inside`, which would be widened to the gradient's type first.
   return parts.mul_(scale.reciprocal())
       .to(gradient.scalar_type())
       .view(gradient.sizes())
       .masked_fill_(inside.logical_not(), 0);
 }
 
-/// An activation where `group` is 0, else a weight.
+/// The rounding as a node of its own: of an activation if `group` is 0, else of a weight.
 struct RoundedNode : torch::autograd::Function<RoundedNode> {
   static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x, int64_t group) {
     Rounded rounded = group == 0 ? roundedActivation(x) : roundedWeight(x, group);
@@ -134,6 +144,8 @@ struct RoundedNode : torch::autograd::Function<RoundedNode> {
   }
 };
 
+/// Products of rounded operands. With copies kept it saves values, inside and scale of each operand; else the
+/// operands, which are rounded again on the way back to the same bits.
 struct ProductsNode : torch::autograd::Function<ProductsNode> {
   static variable_list forward(AutogradContext* ctx, const at::Tensor& x, at::TensorList weights, int64_t group,
                                bool kept) {
@@ -144,6 +156,7 @@ struct ProductsNode : torch::autograd::Function<ProductsNode> {
       else
         saved.push_back(original);
     };
+    // Only kept copies need to know what was clamped; recomputed ones find it again.
     const Rounded input = roundedActivation(x, kept);
     keep(x, input);
     for (const at::Tensor& weight : weights) {
@@ -161,6 +174,7 @@ struct ProductsNode : torch::autograd::Function<ProductsNode> {
     const auto saved = ctx->get_saved_variables();
     const bool kept = ctx->saved_data["kept"].toBool();
     const int64_t group = ctx->saved_data["group"].toInt();
+    // Operand i as forward saw it: 0 is x, the others are weights.
     const auto at = [&](size_t i) {
       if (kept) return Rounded{saved[3 * i], saved[3 * i + 1], saved[3 * i + 2]};
       return i == 0 ? roundedActivation(saved[0]) : roundedWeight(saved[i], group);
@@ -199,6 +213,7 @@ Int4Weight convertToInt4(const at::Tensor& w, int64_t group) {
 at::Tensor int4Product(const at::Tensor& x, const Int4Weight& weight) {
   at::NoGradGuard no_grad;
   const int64_t group = weight.values.size(1) / weight.scales.size(1);
+  // These are the values that fakeQuantWeight gives: whole steps times the scale, rounded to x's type.
   const at::Tensor dense = (grouped(weight.values, group).to(at::kFloat).mul_(weight.scales.unsqueeze(-1)))
                                .to(x.scalar_type())
                                .view(weight.values.sizes());

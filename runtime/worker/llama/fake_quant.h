@@ -1,7 +1,8 @@
 #pragma once
 
-// Training with the rounding of 8-bit activations and 4-bit weights, as torchao's Int8DynActInt4WeightQATQuantizer
-// (docs/semantics.md §6), and the conversion to 4-bit weights after it.
+// Quantisation-aware training: the rounding to 8-bit activations and 4-bit weights as torchao's
+// Int8DynActInt4WeightQATQuantizer does it (docs/semantics.md §6), and the conversion to 4-bit weights afterwards.
+// Values stay in floating point; kernels/elements.h has the arithmetic of one value.
 
 #include <ATen/core/Tensor.h>
 
@@ -10,31 +11,32 @@
 
 namespace expc::llama {
 
-/// x rounded to int8 with a scale and a zero point for each token (the last dimension) of this call. The gradient goes
-/// straight through the rounding and stops where a value was cut off.
+/// x rounded to int8, with a scale and a zero point for each token (the last dimension), found anew in each call. The
+/// gradient passes through the rounding unchanged, except that clamped values get none.
 at::Tensor fakeQuantActivation(const at::Tensor& x);
 
-/// w [out, in] rounded to int4 with a scale for each `group` values along `in`. The gradient as above.
+/// w [out, in] rounded to int4 with a scale for each `group` values along `in`. The gradient is as above.
 at::Tensor fakeQuantWeight(const at::Tensor& w, int64_t group);
 
-/// What becomes of the rounded copies until the backward pass: torchtune's recipes keep them, a weight's size and a
-/// byte for each value; made again they cost time instead.
+/// Whether rounded copies are kept until the backward pass. torchtune's recipes keep them, which costs as much memory
+/// as the weight and a byte per value; making them again costs time.
 enum class QuantCopies { Recomputed, Kept };
 
-/// fakeQuantActivation(x) fakeQuantWeight(W_i)^T for x [rows, in]: one node, x is rounded once.
+/// fakeQuantActivation(x) fakeQuantWeight(W_i)^T for x [rows, in], as one node, so that x is rounded once.
 std::vector<at::Tensor> fakeQuantProducts(const at::Tensor& x, const std::vector<at::Tensor>& weights, int64_t group,
                                           QuantCopies copies);
 
-/// A weight in 4 bits: values -8 .. 7 stored in bytes, one fp32 scale for each group.
+/// A weight converted to 4 bits: whole numbers -8 .. 7 stored in a byte each, and one fp32 scale for each group.
 struct Int4Weight {
   at::Tensor values;  // int8 [out, in]
   at::Tensor scales;  // fp32 [out, in / group]
   bool defined() const { return values.defined(); }
 };
+/// Converts a weight [out, in]; `group` must divide `in`.
 Int4Weight convertToInt4(const at::Tensor& w, int64_t group);
 
-/// Product with a converted weight; x is rounded as in training, so the result is bit for bit that of
-/// fakeQuantProducts. No gradients.
+/// x times a converted weight. x is rounded as in training, so the result has the bits of fakeQuantProducts. No
+/// gradients.
 at::Tensor int4Product(const at::Tensor& x, const Int4Weight& weight);
 
 }  // namespace expc::llama

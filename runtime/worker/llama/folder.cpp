@@ -1,3 +1,7 @@
+// Reads and writes model folders. A folder comes from outside: file names in an index may not leave it, pickles are
+// never loaded (they can run code), and all tensors are checked before the first is read. Rows of q and k are
+// permuted while they are copied, so a weight is never in memory twice.
+
 #include "runtime/worker/llama/folder.h"
 
 #include <ATen/ops/empty.h>
@@ -17,12 +21,13 @@
 #include "runtime/base/failure.h"
 #include "runtime/base/files/files.h"
 #include "runtime/base/json.h"
-#include "runtime/worker/llama/config.h"
+#include "runtime/data/llama/config.h"
 #include "runtime/worker/model/state_file.h"
 
 namespace expc::llama {
 namespace {
 
+/// A module's or a tensor's name in both conventions: outside of layers, and behind "layers.N.".
 struct Pair {
   llvm::StringLiteral torchtune, hugging_face;
 };
@@ -38,7 +43,7 @@ constexpr Pair kInLayer[] = {{"attn.q_proj", "self_attn.q_proj"},
                              {"sa_norm.scale", "input_layernorm.weight"},
                              {"mlp_norm.scale", "post_attention_layernorm.weight"}};
 
-/// `name` if it is `from` or goes on after it with a dot, with `to` in its place.
+/// `name` with `from` replaced by `to`, if it is `from` or continues behind it with a dot.
 std::optional<std::string> replaced(llvm::StringRef name, llvm::StringRef from, llvm::StringRef to) {
   if (!name.consume_front(from)) return std::nullopt;
   if (!name.empty() && name.front() != '.') return std::nullopt;
@@ -47,13 +52,14 @@ std::optional<std::string> replaced(llvm::StringRef name, llvm::StringRef from, 
 
 constexpr char kOneFile[] = "model.safetensors";
 constexpr char kIndex[] = "model.safetensors.index.json";
+// An index that names more files than this is taken for damaged.
 constexpr size_t kMostFiles = 1000;
 
 using base::failure;
 
 std::string joined(const std::string& folder, llvm::StringRef name) { return folder + "/" + name.str(); }
 
-/// The files that the index names; each must be a plain name, so that nothing outside of the folder is opened.
+/// The files that an index names. Each must be a plain file name, so that nothing outside the folder is opened.
 llvm::Expected<std::set<std::string>> filesOfIndex(const std::string& path) {
   auto json = readJsonFile(path);
   if (!json) return json.takeError();
@@ -73,17 +79,20 @@ llvm::Expected<std::set<std::string>> filesOfIndex(const std::string& path) {
   return files;
 }
 
+/// Whether a weight may have this type; quantised formats of other tools have no place here.
 bool isReal(io::DType type) {
   return type == io::DType::F64 || type == io::DType::F32 || type == io::DType::F16 || type == io::DType::BF16;
 }
 
+/// A weight's name in a convention. Every spec has one in both.
 std::string nameOf(const TensorSpec& spec, Naming naming) {
   return naming == Naming::Torchtune ? spec.name : huggingFaceName(spec.name).value();
 }
 
-/// Entries that hold no weight: older versions stored the rotation's frequencies.
+/// Whether an entry holds no weight: older versions of transformers stored the rotation's frequencies.
 bool isIgnored(llvm::StringRef name) { return name.ends_with("rotary_emb.inv_freq"); }
 
+/// Whether the folder has weights in torch's pickle format. Only asked to explain why no weights were found.
 bool hasPickles(const std::string& folder) {
   std::error_code error;
   for (llvm::sys::fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
@@ -93,7 +102,8 @@ bool hasPickles(const std::string& folder) {
   return false;
 }
 
-/// Where a row in torchtune's order lies in Hugging Face's.
+/// The row in Hugging Face's order that holds torchtune's `row`. A head's even elements are Hugging Face's first
+/// half, its odd ones the second.
 int64_t rowInHuggingFace(int64_t row, int64_t head_width) {
   const int64_t head = row / head_width, place = row % head_width;
   return head * head_width + place % 2 * (head_width / 2) + place / 2;
@@ -113,6 +123,8 @@ std::optional<std::string> huggingFaceName(llvm::StringRef torchtune) {
   return std::nullopt;
 }
 
+// Views of a head as [2, half] (Hugging Face: first and second elements of all pairs) and [half, 2] (torchtune:
+// pairs); swapping the two dimensions converts one into the other.
 at::Tensor rowsFromHuggingFace(const at::Tensor& rows, int64_t head_width) {
   assert(rows.size(0) % head_width == 0 && "whole heads");
   return rows.reshape({rows.size(0) / head_width, 2, head_width / 2, -1}).transpose(1, 2).reshape(rows.sizes());
@@ -136,10 +148,12 @@ llvm::Expected<Folder> Folder::open(const std::string& path) {
 }
 
 llvm::Error Folder::openFiles(const std::string& path) {
+  // An index wins over a single file.
   std::set<std::string> names = {kOneFile};
   if (llvm::sys::fs::exists(joined(path, kIndex))) {
     if (auto error = filesOfIndex(joined(path, kIndex)).moveInto(names)) return error;
   } else if (!llvm::sys::fs::exists(joined(path, kOneFile))) {
+    // Explain the most frequent reason for missing weights: a model saved in torch's old format.
     return failure("{}: neither {} nor {} is there{}", path, kOneFile, kIndex,
                    hasPickles(path)
                        ? ". Its .bin, .pt or .pth files are pickles, which may run anything and are never loaded: "
@@ -151,12 +165,14 @@ llvm::Error Folder::openFiles(const std::string& path) {
     if (!file) return file.takeError();
     files_.push_back(std::move(*file));
   }
+  // A tensor in two files would make its value depend on the order in which they are read.
   std::vector<std::string> twice;
   for (const io::SafeTensors& file : files_) {
     for (const io::TensorInfo& info : file.tensors())
       if (!tensors_.try_emplace(info.name, &info).second) twice.push_back(info.name);
   }
   if (!twice.empty()) return failure("{}: in more than one file: {}", path, model::listed(twice));
+  // Only torchtune's naming has this tensor; all other folders are read as Hugging Face's.
   if (tensors_.count("tok_embeddings.weight") != 0) naming_ = Naming::Torchtune;
   return llvm::Error::success();
 }
@@ -167,7 +183,10 @@ const io::TensorInfo* Folder::find(const TensorSpec& spec) const {
 }
 
 llvm::Error Folder::check(const std::string& path) const {
+  // Collect all faults by kind before answering, so that a user can mend them at once.
   std::vector<std::string> missing, shapes, types, left_over;
+  // Whatever is in the files beside the model's weights is a sign that config.json and weights do not belong
+  // together.
   std::set<llvm::StringRef> known;
   for (const TensorSpec& spec : weightSpecs(config_)) {
     const io::TensorInfo* info = find(spec);
@@ -183,7 +202,7 @@ llvm::Error Folder::check(const std::string& path) const {
       types.push_back(fmt::format("{} {}", info->name, io::dtypeName(info->dtype)));
   }
   for (const auto& entry : tensors_) {
-    // A tied head may be stored all the same.
+    // A tied head may be stored all the same. It equals the embedding and is not read.
     const bool tied_head =
         config_.tied && entry.first() == (naming_ == Naming::Torchtune ? "output.weight" : "lm_head.weight");
     if (known.count(entry.second->name) == 0 && !isIgnored(entry.first()) && !tied_head)
@@ -198,6 +217,7 @@ llvm::Error Folder::check(const std::string& path) const {
   return failure("{}: the weights do not fit config.json; tensors {}", path, wrong);
 }
 
+// tensorOf() translates the type; the tensor that it makes has no elements.
 at::ScalarType Folder::type(const TensorSpec& spec) const {
   return model::tensorOf({"", find(spec)->dtype, {0}, {}}).scalar_type();
 }
@@ -215,8 +235,8 @@ at::Tensor Folder::read(const TensorSpec& spec, int64_t first, int64_t count) co
   const auto size = static_cast<int64_t>(result.itemsize());
   auto* to = static_cast<uint8_t*>(result.mutable_data_ptr());
   const bool moved = naming_ == Naming::HuggingFace && rowsDiffer(spec.role);
+  // Rows that move are copied one by one; otherwise the whole tensor counts as one row.
   const int64_t width = moved ? spec.elements() / spec.shape[0] : std::max<int64_t>(spec.elements(), 1);
-  // Of rows that lie elsewhere one after the other; of others all at once.
   for (int64_t at = first; at < first + count;) {
     const int64_t row = at / width, within = at % width, here = std::min(width - within, first + count - at);
     const int64_t from = (moved ? rowInHuggingFace(row, config_.head_width) : row) * width + within;
@@ -224,6 +244,8 @@ at::Tensor Folder::read(const TensorSpec& spec, int64_t first, int64_t count) co
     std::memcpy(to + (at - first) * size, bytes.data(), bytes.size());
     at += here;
   }
+  // Give the mapping's pages back: otherwise loading a model would leave all of it in this process's resident
+  // memory.
   for (const io::SafeTensors& file : files_) file.letGo(info->bytes);
   return result;
 }
@@ -235,6 +257,7 @@ llvm::Error writeFolder(const std::string& path, const Config& config,
     return failure("{}: {}", path, error.message());
   const std::vector<TensorSpec> specs = weightSpecs(config);
   const auto element = static_cast<int64_t>(c10::elementSize(dtype));
+  // Fill files with whole weights in order, up to `file_bytes` each.
   std::vector<std::vector<TensorSpec>> parts(1);
   int64_t total = 0, in_part = 0;
   for (const TensorSpec& spec : specs) {
@@ -261,7 +284,7 @@ llvm::Error writeFolder(const std::string& path, const Config& config,
     }
     if (auto error = model::saveState(joined(path, file), state).takeError()) return error;
   }
-  // The index is there only with several files, and a reader prefers it: an old one must not stay.
+  // With several files there is an index, and Folder::open prefers it. One of an earlier model must not stay.
   if (parts.size() == 1) {
     if (const auto error = llvm::sys::fs::remove(joined(path, kIndex)))
       return failure("{}: {}", joined(path, kIndex), error.message());

@@ -7,6 +7,7 @@
 #include <llvm/Support/FormatVariadic.h>
 
 #include <fstream>
+#include <set>
 
 #include "runtime/worker/llama/adapter_file.h"
 #include "runtime/worker/llama/random_weights.h"
@@ -66,7 +67,7 @@ TEST_CASE("a folder comes back as it was written: either's names, one file or se
       }
     }
   }
-  // Fewer files than before: no index of the old ones stays behind.
+  // Fewer files than before: the old index must be removed.
   const TestFolder place;
   write(place, Naming::HuggingFace, 4000);
   write(place, Naming::HuggingFace, 1 << 30);
@@ -127,14 +128,14 @@ TEST_CASE("an index opens nothing outside of its folder") {
   CHECK(has(index(R"({"weight_map": {}})"), "names no file"));
   CHECK(has(index(R"({"weight_map": {"x": 3}})"), "expected the name"));
   CHECK(has(index(R"({"weight_map": {"x": "gone.safetensors"}})"), "gone.safetensors"));
-  // The same tensor in two files.
+  // A tensor in two files is refused.
   TestFolder twice;
   write(twice, Naming::HuggingFace, 1 << 30);
   REQUIRE_FALSE(llvm::sys::fs::copy_file(twice / "model.safetensors", twice / "again.safetensors"));
   put(twice / "model.safetensors.index.json",
       R"({"weight_map": {"a": "model.safetensors", "b": "again.safetensors"}})");
   CHECK(has(errorOf(twice), "in more than one file: "));
-  // Truncated.
+  // A truncated file.
   put(twice / "again.safetensors", "12345678");
   CHECK(has(errorOf(twice), "again.safetensors"));
 }
@@ -181,7 +182,7 @@ TEST_CASE("a field of a foreign adapter is used, known to change nothing, or ref
         R"({"r": 2, "lora_alpha": 4, "peft_type": "LORA", "target_modules": ["v_proj", "q_proj"], )" + more + "}");
     return llvm::toString(loadAdapter(place.path, decoder));
   };
-  // What peft 0.18 writes of an adapter with nothing special.
+  // The fields that peft 0.18 writes for an ordinary adapter.
   CHECK(loaded(R"("alora_invocation_tokens": null, "alpha_pattern": {}, "arrow_config": null, "auto_mapping": null,
       "base_model_name_or_path": "m", "bias": "none", "corda_config": null, "ensure_weight_tying": false,
       "eva_config": null, "exclude_modules": null, "fan_in_fan_out": false, "inference_mode": true,
@@ -226,6 +227,20 @@ TEST_CASE("a field of a foreign adapter is used, known to change nothing, or ref
         R"({"r": 2, "lora_alpha": 4, "target_modules": ")" + std::string(pattern) + "\"}");
     CHECK(has(llvm::toString(loadAdapter(place.path, decoder)), "target_modules is "));
   }
+}
+
+TEST_CASE("each weight has a name of Hugging Face's") {
+  std::set<std::string> names;
+  for (const TensorSpec& spec : weightSpecs(namedConfig("llama3_8b").value())) {
+    const auto there = huggingFaceName(spec.name);
+    REQUIRE(there.has_value());
+    CHECK(names.insert(*there).second);
+  }
+  CHECK((huggingFaceName("layers.31.mlp.w2.lora_a.weight") == "model.layers.31.mlp.down_proj.lora_a.weight"));
+  CHECK((huggingFaceName("output.lora_b.weight") == "lm_head.lora_b.weight"));
+  for (const char* name : {"", "layers.", "layers.x.mlp.w1.weight", "layers.1.mlp.w4.weight", "outputs.weight", "norm"})
+    CHECK_FALSE(huggingFaceName(name).has_value());
+  CHECK_FALSE(huggingFaceName("layers..mlp.w1.weight").has_value());
 }
 
 }  // namespace

@@ -1,3 +1,6 @@
+// The loss by chunks. A chunk's logits are made, turned into log-probabilities and, in place, into their own
+// gradient, and multiplied into the gradients of x and head before the next chunk's are made.
+
 #include "runtime/worker/llama/head_loss.h"
 
 #include <ATen/ATen.h>
@@ -17,8 +20,8 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-/// log p of the targets [n]; `gradient`: the logits become the gradient of -log p of each, times its weight (in the
-/// type of sums) where there are weights.
+/// log p of the targets, [n]. With `gradient` the logits are replaced by the gradient of -log p of each row, times
+/// the row's weight (in the type of sums) if there are weights.
 at::Tensor logProbsOf(at::Tensor& logits, const at::Tensor& targets, bool gradient, const at::Tensor& weights = {}) {
   const at::ScalarType inner = accumulateType(logits.scalar_type());
   if (hostLoopsServe(logits)) {
@@ -34,6 +37,7 @@ at::Tensor logProbsOf(at::Tensor& logits, const at::Tensor& targets, bool gradie
     });
     return result;
   }
+  // torch's operators: the same in several passes, with a tensor for each.
   const at::Tensor index = targets.unsqueeze(1);
   at::Tensor logs = at::log_softmax(logits.to(inner), 1);
   const at::Tensor result = logs.gather(1, index).squeeze(1);
@@ -50,8 +54,8 @@ void inChunks(int64_t n, Work work) {
   for (int64_t first = 0; first < n; first += kHeadChunk) work(first, std::min(kHeadChunk, n - first));
 }
 
-/// gradient *= factor in the factor's type (what comes from above may be larger than fp16 holds), in place and by rows:
-/// a head's gradient is as large as the head.
+/// gradient *= factor, computed in the factor's type (which may hold more than fp16), in place and by rows: a head's
+/// gradient is as large as the head, so there must be no second one.
 void scaleInPlace(const at::Tensor& gradient, const at::Tensor& factor) {
   inChunks(gradient.size(0), [&](int64_t first, int64_t count) {
     const at::Tensor rows = gradient.narrow(0, first, count);
@@ -62,6 +66,7 @@ void scaleInPlace(const at::Tensor& gradient, const at::Tensor& factor) {
   });
 }
 
+/// The sum over chunks, with the gradients for a factor of 1. `learning`: whether a graph is being made.
 struct HeadLossSum : torch::autograd::Function<HeadLossSum> {
   static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x, const at::Tensor& head,
                             const at::Tensor& targets, bool learning) {
@@ -73,6 +78,7 @@ struct HeadLossSum : torch::autograd::Function<HeadLossSum> {
     inChunks(x.size(0), [&](int64_t first, int64_t count) {
       const at::Tensor part = x.narrow(0, first, count);
       at::Tensor logits = timesTransposed(part, head);
+      // From here on `logits` holds their own gradient, if one is wanted.
       sum.sub_(logProbsOf(logits, targets.narrow(0, first, count), for_x || for_head).sum());
       if (!for_x && !for_head) return;
       if (for_x) towards_x.narrow(0, first, count).copy_(times(logits, head));
@@ -82,6 +88,7 @@ struct HeadLossSum : torch::autograd::Function<HeadLossSum> {
       else
         towards_head = at::mm(logits.t(), part);
     });
+    // Without any position there is still a gradient, of zeros: a reducer waits for it.
     if (for_head && !towards_head.defined()) towards_head = at::zeros_like(head);
     ctx->save_for_backward({towards_x, towards_head});
     return sum;
@@ -96,11 +103,13 @@ struct HeadLossSum : torch::autograd::Function<HeadLossSum> {
   }
 };
 
+/// Log-probabilities by chunks. With a frozen head x's gradient can be made at once; else x, head and targets are
+/// kept.
 struct HeadLogProbs : torch::autograd::Function<HeadLogProbs> {
   static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x, const at::Tensor& head,
                             const at::Tensor& targets, bool learning) {
     const at::ScalarType inner = accumulateType(x.scalar_type());
-    // With a frozen head each position's gradient is a fixed vector times what comes from above.
+    // With a frozen head a position's gradient is a fixed vector times the gradient of its result.
     const bool ahead = learning && x.requires_grad() && !head.requires_grad();
     const at::Tensor result = at::empty({x.size(0)}, x.options().dtype(inner));
     const at::Tensor towards_x = ahead ? at::empty_like(x) : at::Tensor();
@@ -118,6 +127,7 @@ struct HeadLogProbs : torch::autograd::Function<HeadLogProbs> {
 
   static variable_list backward(AutogradContext* ctx, variable_list gradients) {
     const auto saved = ctx->get_saved_variables();
+    // The loss is -log p, and this node's result is log p: hence the sign.
     const at::Tensor above = gradients[0].neg().contiguous(), weight = above.unsqueeze(1);
     if (saved.size() == 1)
       return {(saved[0].to(weight.scalar_type()) * weight).to(saved[0].scalar_type()), at::Tensor(), at::Tensor(),
@@ -146,7 +156,7 @@ struct LogProbs : torch::autograd::Function<LogProbs> {
 
   static variable_list backward(AutogradContext* ctx, variable_list gradients) {
     const auto saved = ctx->get_saved_variables();
-    at::Tensor gradient = hostLoopsServe(saved[0]) ? saved[0].clone() : saved[0];  // loops write where they read
+    at::Tensor gradient = hostLoopsServe(saved[0]) ? saved[0].clone() : saved[0];  // our loops write where they read
     logProbsOf(gradient, saved[1], true, gradients[0].neg().contiguous());
     return {gradient, at::Tensor()};
   }
@@ -157,6 +167,7 @@ struct LogProbs : torch::autograd::Function<LogProbs> {
 Labelled labelledPositions(const at::Tensor& labels) {
   assert(labels.dim() == 2 && labels.scalar_type() == at::kLong && labels.is_cpu());
   const int64_t width = labels.size(1);
+  // Labels shifted by one column; the last column predicts nothing.
   const at::Tensor next = labels.narrow(1, std::min<int64_t>(1, width), std::max<int64_t>(0, width - 1)).contiguous();
   const at::Tensor found = at::nonzero(next != kIgnored);  // [n, 2]: row, column
   const at::Tensor rows = found.select(1, 0).contiguous(), columns = found.select(1, 1);

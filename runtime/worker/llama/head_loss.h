@@ -1,7 +1,8 @@
 #pragma once
 
-// Cross entropy on top of the head, without ever holding the logits of more than a chunk of tokens. Only positions that
-// predict a label are computed; sums are in fp32 (fp64 in fp64).
+// The cross entropy on top of the head, without ever holding the logits of more than a chunk of tokens: with a
+// vocabulary of 128,256 they are often the largest tensor of a training. Only positions that predict a label are
+// computed. Sums are in fp32 (fp64 in fp64).
 
 #include <ATen/core/Tensor.h>
 
@@ -9,32 +10,33 @@
 
 namespace expc::llama {
 
-/// Label of a token that is not learnt from.
+/// The label of a token that nothing is learnt from (torch's ignore_index).
 inline constexpr int64_t kIgnored = -100;
-/// Tokens whose logits are held at a time.
+/// The number of tokens whose logits are held at a time.
 inline constexpr int64_t kHeadChunk = 512;
 
-/// The positions of a batch that predict a label, and which.
+/// The positions of a batch that predict a label, and their labels.
 struct Labelled {
   at::Tensor positions;  // int64 [n]: row * S + column
-  at::Tensor targets;    // int64 [n]: the label of the column after
+  at::Tensor targets;    // int64 [n]: the label of the next column
   at::Tensor rows;       // int64 [n]: the row
   int64_t count() const { return positions.size(0); }
 };
 
-/// From labels [B, S] on the CPU, as wide as the tokens: position t predicts label t + 1.
+/// The labelled positions for labels [B, S] (int64, on the CPU, as wide as the tokens): position t predicts label t +
+/// 1.
 Labelled labelledPositions(const at::Tensor& labels);
 
-/// Sum of -log p(target) over the positions. x [n, width] is the hidden state there, head [vocabulary, width].
-/// Gradients of x and, if it needs one, of the head are computed along with the loss, so that the backward pass costs
-/// nothing.
+/// The sum of -log p(target) over the positions. x [n, width] are the hidden states there, head is [vocabulary,
+/// width], targets are int64 [n]. The gradients of x and, if it needs one, of the head are computed together with the
+/// loss: both need the logits, which are gone afterwards. The backward pass only scales them.
 at::Tensor headLossSum(const at::Tensor& x, const at::Tensor& head, const at::Tensor& targets);
 
-/// log p(target) of each position [n]. Where the head needs a gradient its logits are computed again in the backward
-/// pass: they depend on what the gradient of each position is.
+/// log p(target) of each position, [n]. If the head needs a gradient, the logits are computed again in the backward
+/// pass, because its gradient depends on how much each position's result counts.
 at::Tensor headLogProbs(const at::Tensor& x, const at::Tensor& head, const at::Tensor& targets);
 
-/// The same from logits [n, vocabulary], which are kept.
+/// log p(target) of each position from logits [n, vocabulary], which the node keeps.
 at::Tensor logProbs(const at::Tensor& logits, const at::Tensor& targets);
 
 }  // namespace expc::llama

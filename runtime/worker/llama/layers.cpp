@@ -1,3 +1,7 @@
+// The layers of layers.h as autograd functions. Each has up to three ways to compute: our own loops (one pass over
+// memory, loops.h), a fused operator of torch on devices, and torch's plain operators for everything else, which is
+// also what tests compare with.
+
 #include "runtime/worker/llama/layers.h"
 
 #include <ATen/ATen.h>
@@ -17,10 +21,13 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
+/// RMS norm. The gradient with u = x inverse and d = g scale is (d - u mean(d u)) inverse.
 struct RmsNorm : torch::autograd::Function<RmsNorm> {
   static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x, const at::Tensor& scale, double epsilon) {
     if (x.is_cuda()) return byTorch(ctx, x, scale, epsilon);
     if (loopsServe(x) && loopsServe(scale)) return byLoops(ctx, x, scale, epsilon);
+    // Plain operators. The square is widened before it is summed; 16-bit sums would lose digits over thousands of
+    // values.
     const at::ScalarType inner = accumulateType(x.scalar_type());
     const at::Tensor wide = x.to(inner);
     const at::Tensor inverse = wide.square().mean(-1, /*keepdim=*/true).add_(epsilon).rsqrt_();
@@ -33,6 +40,7 @@ struct RmsNorm : torch::autograd::Function<RmsNorm> {
     const at::Tensor &x = saved[0], &scale = saved[1], &inverse = saved[2];
     if (x.is_cuda()) return backwardByTorch(ctx, gradients[0]);
     if (loopsServe(x) && loopsServe(scale) && loopsServe(gradients[0])) return backwardByLoops(ctx, gradients[0]);
+    // `inverse` has the arithmetic's type, so it decides for the way back too.
     const at::ScalarType inner = inverse.scalar_type();
     const at::Tensor gradient = gradients[0].to(inner), unit = x.to(inner) * inverse;
     variable_list result(3);
@@ -47,8 +55,9 @@ struct RmsNorm : torch::autograd::Function<RmsNorm> {
   }
 
  private:
-  static constexpr int64_t kPieces = 16;  // of the sum over rows; fixed, so that threads change no bit
+  static constexpr int64_t kPieces = 16;  // pieces of the sum over rows; a constant, so that threads change no bit
 
+  /// torch's fused kernel, which also returns the inverse that backward needs.
   static at::Tensor byTorch(AutogradContext* ctx, const at::Tensor& x, const at::Tensor& scale, double epsilon) {
     auto [y, inverse] = at::_fused_rms_norm(x, scale.sizes(), scale, epsilon);
     ctx->save_for_backward({x, scale, inverse});
@@ -62,6 +71,7 @@ struct RmsNorm : torch::autograd::Function<RmsNorm> {
     return {towards_x, towards_scale, at::Tensor()};
   }
 
+  /// One pass over each row by our loops. Rows do not depend on each other.
   static at::Tensor byLoops(AutogradContext* ctx, const at::Tensor& x, const at::Tensor& scale, double epsilon) {
     const int64_t width = scale.size(0), rows = x.numel() / width;
     const at::Tensor y = at::empty_like(x), inverse = at::empty({rows}, x.options().dtype(at::kFloat));
@@ -76,6 +86,8 @@ struct RmsNorm : torch::autograd::Function<RmsNorm> {
     return y;
   }
 
+  /// The scale's gradient is a sum over all rows: each of kPieces pieces has a sum of its own, added in order at the
+  /// end.
   static variable_list backwardByLoops(AutogradContext* ctx, const at::Tensor& gradient) {
     const auto saved = ctx->get_saved_variables();
     const at::Tensor &x = saved[0], &scale = saved[1], &inverse = saved[2];
@@ -100,6 +112,7 @@ struct RmsNorm : torch::autograd::Function<RmsNorm> {
 
 struct SwiGlu : torch::autograd::Function<SwiGlu> {
   static at::Tensor forward(AutogradContext* ctx, const at::Tensor& gate, const at::Tensor& up) {
+    // Both inputs are kept; the sigmoid is computed again rather than stored.
     ctx->save_for_backward({gate, up});
     if (!loopsServe(gate) || !loopsServe(up)) return at::silu(gate).mul_(up);
     const at::Tensor y = at::empty_like(gate);
@@ -129,9 +142,11 @@ struct SwiGlu : torch::autograd::Function<SwiGlu> {
   }
 };
 
+/// Rotates by our loops. `rotations` are one row's, used for each row of the batch, or all tokens' own.
 at::Tensor turnedByLoops(const at::Tensor& x, const at::Tensor& rotations, int sign) {
+  // `turn` takes angles by token modulo `given`, so rows may share one row's rotations.
   const int64_t heads = x.size(2), width = x.size(3), row = heads * width, tokens = x.size(0) * x.size(1),
-                given = rotations.numel() * 2 / width;  // for each token, or for those of one row
+                given = rotations.numel() * 2 / width;  // rotations that are given: one row's, or one for each token
   const at::Tensor y = at::empty_like(x);
   const auto* angles = static_cast<const float*>(rotations.const_data_ptr());
   withLoops(x, [&](const auto& loops, auto stored) {
@@ -144,10 +159,11 @@ at::Tensor turnedByLoops(const at::Tensor& x, const at::Tensor& rotations, int s
   return y;
 }
 
-/// sign -1 turns back.
+/// x rotated by `rotations`; sign -1 rotates back, which is the gradient.
 at::Tensor turned(const at::Tensor& x, const at::Tensor& rotations, int sign) {
   if (loopsServe(x) && rotations.scalar_type() == at::kComplexFloat && rotations.is_contiguous())
     return turnedByLoops(x, rotations, sign);
+  // Pairs of neighbours are complex numbers, which rotation multiplies with cos + i sin.
   const at::Tensor wide = x.to(accumulateType(x.scalar_type())).contiguous();
   const at::Tensor pairs = at::view_as_complex(wide.view({x.size(0), x.size(1), x.size(2), x.size(3) / 2, 2}));
   return at::view_as_real(pairs * (sign < 0 ? rotations.conj() : rotations)).flatten(-2).to(x.scalar_type());
@@ -160,17 +176,20 @@ struct Turn : torch::autograd::Function<Turn> {
   }
 
   static variable_list backward(AutogradContext* ctx, variable_list gradients) {
+    // A rotation's gradient is the rotation by the negative angle.
     return {turned(gradients[0].contiguous(), ctx->get_saved_variables()[0], -1), at::Tensor()};
   }
 };
 
+/// A checkpointed function and its parameters.
 struct Work : torch::CustomClassHolder {
   std::function<at::Tensor(const at::Tensor&)> run;
   std::vector<at::Tensor> parameters;
 };
 
-/// Gradients of the parameters come out of this node, so that whatever waits for them (accumulation, a reducer) sees
-/// them as without it.
+/// A function whose graph is made on the way back. The parameters' gradients are results of this node rather than
+/// being accumulated inside it, so whatever waits for them (an accumulator, a reducer) runs as it would without a
+/// checkpoint.
 struct Checkpointed : torch::autograd::Function<Checkpointed> {
   static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x, at::TensorList,
                             const c10::intrusive_ptr<Work>& work) {
@@ -183,6 +202,7 @@ struct Checkpointed : torch::autograd::Function<Checkpointed> {
     const auto capsule = ctx->saved_data["work"].toCapsule();
     const auto& work = static_cast<const Work&>(*capsule);
     const bool towards_x = ctx->needs_input_grad(0);
+    // A leaf of its own, so that the inner graph ends at x.
     const at::Tensor x = ctx->get_saved_variables()[0].detach().requires_grad_(towards_x);
     variable_list wanted;
     if (towards_x) wanted.push_back(x);
@@ -193,6 +213,7 @@ struct Checkpointed : torch::autograd::Function<Checkpointed> {
       at::AutoGradMode again(true);
       y = work.run(x);
     }
+    // Only `work`'s graph is walked here. A parameter that it does not reach has no gradient, hence allow_unused.
     const variable_list found = torch::autograd::grad({y}, wanted, {gradients[0]}, /*retain_graph=*/false,
                                                       /*create_graph=*/false, /*allow_unused=*/true);
     variable_list result(2 + work.parameters.size());
@@ -213,15 +234,18 @@ at::Tensor rmsNorm(const at::Tensor& x, const at::Tensor& scale, double epsilon)
 at::Tensor swiGlu(const at::Tensor& gate, const at::Tensor& up) { return SwiGlu::apply(gate, up); }
 
 at::Tensor ropeFrequencies(const Config& config) {
+  // torchtune computes the frequencies in fp32 with these operators; others would give other bits.
   const auto type = at::TensorOptions().dtype(at::kFloat);
   const at::Tensor exponents = at::arange(0, config.head_width, 2, type) / static_cast<double>(config.head_width);
   at::Tensor frequencies = 1.0 / at::pow(at::scalar_tensor(config.rope_base, type), exponents);
   if (!config.rope_scaling) return frequencies;
   const RopeScaling& s = *config.rope_scaling;
   const auto original = static_cast<double>(s.original_positions);
+  // Llama 3.1's rule (docs/semantics.md §2), with 1 - kept as the share that is divided by the factor.
   float* values = frequencies.mutable_data_ptr<float>();
   for (int64_t i = 0; i < frequencies.numel(); ++i) {
     const double frequency = values[i], wave = 2 * std::numbers::pi / frequency;
+    // Waves shorter than this fit the original context many times, so they keep their frequency.
     if (wave < original / s.high_frequency_factor) continue;
     double kept = 0;  // share of the frequency that is not divided
     if (wave <= original / s.low_frequency_factor)
@@ -232,6 +256,8 @@ at::Tensor ropeFrequencies(const Config& config) {
 }
 
 Rope::Rope(const Config& config, int64_t length, at::ScalarType dtype, at::Device device) {
+  // The product position * frequency is rounded to fp32 before it is widened: fp64 angles would differ from
+  // torchtune's.
   const auto type = at::TensorOptions().dtype(at::kFloat);
   const at::Tensor angles = at::outer(at::arange(length, type), ropeFrequencies(config)).to(accumulateType(dtype));
   table_ = at::complex(angles.cos(), angles.sin()).to(device);

@@ -1,7 +1,8 @@
 #pragma once
 
-// What layers hand to kernels/decoder_loops.h: contiguous tensors in fp32 and bf16, on a device that has loops in fp16
-// as well. All else takes torch's operators, as do tests that compare the two.
+// Between layers and kernels/decoder_loops.h: which tensors the loops accept (contiguous fp32 and bf16 on the CPU,
+// fp16 too on a device that has loops), and how to call them on typed memory and in threads. Other tensors take
+// torch's operators. Tests use those to compare: both ways must give the same up to rounding.
 
 #include <ATen/Parallel.h>
 #include <ATen/core/Tensor.h>
@@ -13,16 +14,18 @@
 
 namespace expc::llama {
 
+/// Whether the loops of x's device accept x.
 inline bool loopsServe(const at::Tensor& x) {
   const bool on_device = x.is_cuda() && kernels::deviceLoops() != nullptr;
   const bool wide_or_bf16 = x.scalar_type() == at::kFloat || x.scalar_type() == at::kBFloat16;
   return x.is_contiguous() &&
          ((wide_or_bf16 && x.is_cpu()) || (on_device && (wide_or_bf16 || x.scalar_type() == at::kHalf)));
 }
-/// Where torch has the same fused for devices.
+/// Like loopsServe(), for loops that exist on the CPU only because torch has a fused operator for devices.
 inline bool hostLoopsServe(const at::Tensor& x) { return x.is_cpu() && loopsServe(x); }
 
-/// work(loops for the type and the device of x, a value of the type that they store).
+/// Calls work(loops, value): the loops for x's type and device, and a value of the type in which they store elements.
+/// x must satisfy loopsServe.
 template <typename Work>
 void withLoops(const at::Tensor& x, Work work) {
   const auto of = [&](auto stored) {
@@ -37,7 +40,7 @@ void withLoops(const at::Tensor& x, Work work) {
     work(kernels::deviceLoops()->fp16, kernels::Half());
 }
 
-/// The values of a tensor that may be undefined.
+/// A tensor's memory for reading (in) and writing (out); null for an undefined tensor.
 template <typename S>
 const S* in(const at::Tensor& x) {
   return x.defined() ? static_cast<const S*>(x.const_data_ptr()) : nullptr;
@@ -47,11 +50,11 @@ S* out(const at::Tensor& x) {
   return x.defined() ? static_cast<S*>(x.mutable_data_ptr()) : nullptr;
 }
 
-/// work(first, count) for parts of n rows of `width` values each, on as many threads as that is worth; on a device at
-/// once. `x` says where.
+/// Calls work(first, count) for parts of n rows of `width` values each: in parallel on as many threads as that is
+/// worth, or once for all rows if x is on a device, where a call is a launch.
 template <typename Work>
 void overRows(const at::Tensor& x, int64_t n, int64_t width, Work work) {
-  constexpr int64_t kValues = 1 << 14;  // worth a thread
+  constexpr int64_t kValues = 1 << 14;  // values that are worth a thread
   if (!x.is_cpu()) return work(0, n);
   at::parallel_for(0, n, std::max<int64_t>(1, kValues / std::max<int64_t>(1, width)),
                    [&](int64_t begin, int64_t end) { work(begin, end - begin); });

@@ -1,4 +1,4 @@
-// Our loops, of every instruction set that this processor has, against torch's operators in double precision.
+// Compares our loops, of every instruction set that this processor has, with torch's operators in double precision.
 
 #include "runtime/worker/llama/loops.h"
 
@@ -50,7 +50,7 @@ void compare(const Function& function, const Tensors& inputs, at::ScalarType typ
   }
 }
 
-/// With the loops of every instruction set, in both types that they store.
+/// Runs with the loops of every instruction set, in both types that they store.
 void compareAll(const Function& function, const Tensors& inputs) {
   for (const auto* const* loops = kernels::allLoops<kernels::DecoderLoops<float>>(); *loops != nullptr; ++loops) {
     const std::string name = (*loops)->name;

@@ -1,3 +1,6 @@
+// Quantises on the CPU, expands on the CPU and on devices. Which operation is rounded to which type decides the bits,
+// so the order of operations is torchao's throughout.
+
 #include "runtime/worker/llama/nf4.h"
 
 #include <ATen/ATen.h>
@@ -14,7 +17,7 @@
 
 namespace expc::kernels {
 
-/// torch's types in the arithmetic that CUDA's kernels share.
+/// Lets the arithmetic of elements.h work on torch's 16-bit types, whose conversions round as ours do.
 template <typename S>
 struct Narrow {
   using Wide = float;
@@ -33,7 +36,7 @@ namespace {
 
 using kernels::Number;
 
-/// All codes as they are in a type.
+/// The values of all codes, rounded to a type.
 template <typename Stored>
 std::array<typename Number<Stored>::Wide, 16> codeTable() {
   std::array<typename Number<Stored>::Wide, 16> table;
@@ -41,6 +44,7 @@ std::array<typename Number<Stored>::Wide, 16> codeTable() {
   return table;
 }
 
+/// Expands block by block. A block has only 16 different values, so they are computed once and then looked up.
 template <typename Stored, typename Out>
 void expand(const Nf4& weight, const at::Tensor& result) {
   const auto table = codeTable<Stored>();
@@ -50,6 +54,7 @@ void expand(const Nf4& weight, const at::Tensor& result) {
   Out* out = result.mutable_data_ptr<Out>();
   constexpr int64_t kBytes = Nf4::kBlock / 2;
   at::parallel_for(0, weight.scales.numel(), 64, [&](int64_t begin, int64_t end) {
+    // `values` are a block's 16 results, already cast to the output's type.
     std::array<Out, 16> values;
     for (int64_t block = begin; block < end; ++block) {
       const auto scale = kernels::nf4Scale<Stored>(scales[block], factors[block / Nf4::kGroup], mean);
@@ -73,6 +78,7 @@ void expandOnCpu(const Nf4& weight, const at::Tensor& result) {
   });
 }
 
+/// The kernels' name of a type.
 kernels::Stored storedAs(at::ScalarType type) {
   switch (type) {
     case at::kDouble:
@@ -87,6 +93,7 @@ kernels::Stored storedAs(at::ScalarType type) {
   }
 }
 
+/// Expands on the device that holds the weight, in one launch.
 void expandOnDevice(const Nf4& weight, const at::Tensor& result) {
   TORCH_CHECK(kernels::deviceLoops() != nullptr, "this program has no loops for ", result.device(), ", where NF4 lies");
   kernels::deviceLoops()->expand_nf4(
@@ -95,8 +102,9 @@ void expandOnDevice(const Nf4& weight, const at::Tensor& result) {
       storedAs(weight.type()), storedAs(result.scalar_type()), result.mutable_data_ptr());
 }
 
-/// The code nearest to each of `values` [blocks * kBlock] divided by `largest` [blocks], the scale itself and not what
-/// it is quantised to, the lower one of two as near, two a byte. All distances from 0/0 are NaN: code 0.
+/// Packs the nearest code of each of `values` [blocks * kBlock], divided by its block's `largest` [blocks]: the
+/// original scale, not the quantised one. Of two equally near codes the lower one counts; bf16 has many such ties. A
+/// block of zeros gives 0/0 and only NaN distances, hence code 0, as in torchao.
 template <typename Stored>
 void packOnCpu(const at::Tensor& values, const at::Tensor& largest, const at::Tensor& packed) {
   const auto table = codeTable<Stored>();
@@ -104,6 +112,7 @@ void packOnCpu(const at::Tensor& values, const at::Tensor& largest, const at::Te
   const Stored* scale = largest.const_data_ptr<Stored>();
   uint8_t* to = packed.mutable_data_ptr<uint8_t>();
   at::parallel_for(0, largest.numel(), 64, [&](int64_t begin, int64_t end) {
+    // Loops over the 64 values are innermost, so that the compiler makes vectors of them.
     std::array<Stored, Nf4::kBlock> unit, nearest;
     std::array<int32_t, Nf4::kBlock> codes;
     for (int64_t block = begin; block < end; ++block) {
@@ -141,10 +150,12 @@ Nf4 Nf4::to(at::Device device) const {
 Nf4 quantizeNf4(const at::Tensor& weight) {
   assert(weight.is_cpu() && weight.dim() == 2 && weight.numel() % Nf4::kUnit == 0 && "whole groups of blocks");
   at::NoGradGuard no_grad;
+  // Blocks run along the memory, over the ends of rows if need be.
   const at::Tensor values = weight.detach().reshape({-1}), largest = largestOfBlocks(values);
   Nf4 result;
   result.rows = weight.size(0);
   result.columns = weight.size(1);
+  // Magnitudes first: scales, factors and mean need those of all blocks.
   scaleNf4(largest, result);
   result.packed = at::empty({weight.numel() / 2}, weight.options().dtype(at::kByte));
   packNf4(values, largest, result.packed);
@@ -177,6 +188,7 @@ void packNf4(const at::Tensor& values, const at::Tensor& largest, const at::Tens
 void scaleNf4(const at::Tensor& largest, Nf4& weight) {
   weight.mean = largest.mean();
   const at::Tensor centred = (largest - weight.mean).view({-1, Nf4::kGroup});
+  // f = 256 / (2 max|c|) maps a group's centred scales to about -128 .. 128 before clamping.
   weight.factors = static_cast<double>(Nf4::kGroup) / (2 * centred.abs().amax(1));
   weight.scales = (centred * weight.factors.unsqueeze(1)).round_().clamp_(-128, 127).to(at::kChar).flatten();
 }

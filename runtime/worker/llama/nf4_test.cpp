@@ -23,7 +23,7 @@ at::Tensor codePairs(at::ScalarType type) {
   return at::tensor(values, at::kDouble).view({256, 2}).to(type);
 }
 
-/// By torch's operators over tensors of the type that it was made in.
+/// The reference: torch's operators over tensors of the type that the weight was quantised in.
 at::Tensor byOperators(const Nf4& weight, at::ScalarType as) {
   const at::Tensor centred = weight.scales.to(weight.type()).view({-1, Nf4::kGroup}) / weight.factors.unsqueeze(1);
   const at::Tensor scales = centred.flatten() + weight.mean;

@@ -1,3 +1,6 @@
+// Products as autograd functions that keep less than torch's operators would: an adapter's input once for all weights
+// that read it, no dropped copy, and no matrix expanded from NF4.
+
 #include "runtime/worker/llama/products.h"
 
 #include <ATen/ATen.h>
@@ -14,10 +17,12 @@
 namespace expc::llama {
 namespace {
 
+// The signature of torch's operator, needed to call it without the dispatcher's boxing.
 using Linear = at::Tensor(const at::Tensor&, const at::Tensor&, const std::optional<at::Tensor>&, c10::string_view,
                           c10::List<std::optional<at::Scalar>>, std::optional<c10::string_view>);
 
-/// oneDNN's product, which torch has for compiled models only; nothing where torch was built without it.
+/// oneDNN's product, an operator that torch registers for compiled models only and that has no C++ function. Nothing
+/// if torch was built without it.
 const std::optional<c10::TypedOperatorHandle<Linear>>& oneDnnLinear() {
   static const auto found = []() -> std::optional<c10::TypedOperatorHandle<Linear>> {
     const auto handle = c10::Dispatcher::singleton().findSchema({"mkldnn::_linear_pointwise", ""});
@@ -27,11 +32,13 @@ const std::optional<c10::TypedOperatorHandle<Linear>>& oneDnnLinear() {
   return found;
 }
 
+/// Whether oneDNN's product takes these: fp32 on the CPU, not empty, and not switched off by the user.
 bool oneDnnServes(const at::Tensor& x, const at::Tensor& w) {
   return x.is_cpu() && x.scalar_type() == at::kFloat && w.scalar_type() == at::kFloat && x.numel() > 0 &&
          w.numel() > 0 && at::globalContext().userEnabledMkldnn() && oneDnnLinear().has_value();
 }
 
+/// x w^T. The operator has no derivative, so it must not see a graph.
 at::Tensor byOneDnn(const at::Tensor& x, const at::Tensor& w) {
   const at::NoGradGuard no_grad;
   const c10::List<std::optional<at::Scalar>> no_scalars;
@@ -41,6 +48,7 @@ at::Tensor byOneDnn(const at::Tensor& x, const at::Tensor& w) {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
+/// y_i = x W_i^T.
 struct TrainedProducts : torch::autograd::Function<TrainedProducts> {
   static variable_list forward(AutogradContext* ctx, const at::Tensor& x, at::TensorList weights) {
     variable_list results, saved = {x};
@@ -56,6 +64,7 @@ struct TrainedProducts : torch::autograd::Function<TrainedProducts> {
     const auto saved = ctx->get_saved_variables();
     variable_list result(1 + gradients.size());
     for (size_t i = 0; i < gradients.size(); ++i) {
+      // x's gradient is the sum over all products that read it.
       if (ctx->needs_input_grad(0)) addTimes(result[0], gradients[i], saved[1 + i]);
       if (ctx->needs_input_grad(1 + i)) result[1 + i] = at::mm(gradients[i].t(), saved[0]);
     }
@@ -63,23 +72,24 @@ struct TrainedProducts : torch::autograd::Function<TrainedProducts> {
   }
 };
 
-/// What a node needs to know besides tensors that get gradients.
+/// The arguments of AdaptedProducts that are no tensors with gradients.
 struct Group : torch::CustomClassHolder {
   std::vector<FrozenWeight> weights;
-  std::vector<bool> adapted;
+  std::vector<bool> adapted;  // whether each weight has an adapter
   AdapterUse use;
 };
 
-/// x with elements dropped and the others scaled up; the same ones for the same seed.
+/// x with elements dropped and the others scaled up; the same seed drops the same elements.
 at::Tensor dropped(const at::Tensor& x, const AdapterUse& use) {
   if (use.dropout == 0) return x;
-  // A generator of the device's kind, apart from the process's own.
+  // A generator of the device's kind, because the process' own must not be moved or depended on.
   at::Generator generator = at::globalContext().defaultGenerator(x.device()).clone();
   generator.set_current_seed(use.dropout_seed);
   return at::empty_like(x).bernoulli_(1 - use.dropout, generator).mul_(x).div_(1 - use.dropout);
 }
 
-/// Matrices one below the other: as they lie where they lie so, which layBehindEachOther sees to, else a copy.
+/// Matrices stacked below each other: as a view if they lie so in memory, which layBehindEachOther sees to, else a
+/// copy.
 at::Tensor stacked(const variable_list& parts) {
   const at::Tensor& first = parts[0];
   int64_t rows = 0, end = first.storage_offset();
@@ -91,28 +101,29 @@ at::Tensor stacked(const variable_list& parts) {
   return first.as_strided({rows, first.size(1)}, {first.size(1), 1});
 }
 
-/// to = factor a b, a launch on a device; `to` may be some columns of a wider matrix.
+/// to = factor a b, one launch on a device; `to` may be some columns of a wider matrix.
 void setTimes(const at::Tensor& to, const at::Tensor& a, const at::Tensor& b, double factor) {
   at::Tensor out = to;
   at::addmm_out(out, to, a, b, /*beta=*/0, factor);
 }
 
-/// Of the second matrix of an adapter, from its input and its result's gradient.
+/// The gradient of an adapter's second matrix, from x A^T [n, rank] and the result's gradient [n, out].
 at::Tensor gradientOfSecond(const at::Tensor& reduced, const at::Tensor& gradient, double scale) {
-  // On the CPU as a product with few rows, transposed after: with few columns it takes up to nine times as long.
+  // On the CPU compute the transpose, a product with few rows: one with few columns takes up to nine times as long.
   if (gradient.is_cpu()) return at::mm(reduced.t(), gradient).t().contiguous().mul_(scale);
   const at::Tensor result = at::empty({gradient.size(1), reduced.size(1)}, gradient.options());
   setTimes(result, gradient.t(), reduced, scale);
   return result;
 }
 
-/// Of what all adapters read, behind each other.
+/// The gradient of x A^T for all adapters [n, sum of ranks], collected adapter by adapter. On a device each writes
+/// its columns of one matrix; on the CPU a transposed product is faster, so columns are joined at the end.
 class ReducedGradient {
  public:
   ReducedGradient(const at::Tensor& reduced, double scale) : scale_(scale) {
     if (!reduced.is_cpu()) whole_ = at::empty_like(reduced);
   }
-  /// The part of the next adapter.
+  /// Adds the columns of the next adapter, from its result's gradient and its second matrix.
   void add(const at::Tensor& gradient, const at::Tensor& b) {
     if (whole_.defined())
       setTimes(whole_.narrow(1, column_, b.size(1)), gradient, b, scale_);
@@ -129,11 +140,12 @@ class ReducedGradient {
   int64_t column_ = 0;
 };
 
-/// sum += gradient W, where there is a gradient.
+/// sum += gradient W, if there is a gradient.
 void addThrough(at::Tensor& sum, const at::Tensor& gradient, const FrozenWeight& weight) {
   if (gradient.defined()) addTimes(sum, gradient, weight.matrix(gradient.scalar_type()));
 }
 
+/// Base products with adapters. saved: x, x A^T, the stacked A, then each B; nothing at all without adapters.
 struct AdaptedProducts : torch::autograd::Function<AdaptedProducts> {
   /// `adapters`: a and b of each adapted weight, in order.
   static variable_list forward(AutogradContext* ctx, const at::Tensor& x, at::TensorList adapters,
@@ -163,6 +175,7 @@ struct AdaptedProducts : torch::autograd::Function<AdaptedProducts> {
     return results;
   }
 
+  /// One gradient for each of forward's arguments: x, then a and b of each adapter, then the group.
   static variable_list backward(AutogradContext* ctx, variable_list gradients) {
     const auto saved = ctx->get_saved_variables();
     const auto capsule = ctx->saved_data["group"].toCapsule();
@@ -196,6 +209,7 @@ struct AdaptedProducts : torch::autograd::Function<AdaptedProducts> {
       result[1 + 2 * i] = first.narrow(0, row, rank);
       row += rank;
     }
+    // drop(x) A^T goes back through the same dropout: without one it is one product added in place.
     if (wanted && group.use.dropout == 0) towards_x.addmm_(whole, saved[2]);
     if (wanted && group.use.dropout > 0) towards_x.add_(dropped(at::mm(whole, saved[2]), group.use));
     result[0] = towards_x;

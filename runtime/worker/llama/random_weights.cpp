@@ -1,3 +1,7 @@
+// Draws initial weights. A tensor is cut into chunks of kChunk values, and each chunk is a stream of its own in
+// Philox' counter: so threads, ranks and sizes of requests do not matter. The tensor's key comes from the seed and
+// its index.
+
 #include "runtime/worker/llama/random_weights.h"
 
 #include <ATen/Dispatch.h>
@@ -9,34 +13,36 @@
 #include <cmath>
 
 #include "runtime/base/split_mix.h"
-#include "runtime/worker/data/clones.h"
+#include "runtime/data/images/clones.h"
 
 namespace expc::llama {
 namespace {
 
-constexpr int64_t kChunk = 4096;            // values of one stream of the generator
-constexpr uint64_t kAdapters = 1ull << 32;  // streams of adapters, apart from those of weights
+constexpr int64_t kChunk = 4096;            // values that come from one stream
+constexpr uint64_t kAdapters = 1ull << 32;  // key offset of adapters, apart from those of weights
 
 enum class Distribution { Normal, Uniform };
 
-/// Box and Muller's way from two numbers, as at::Philox4_32::randn takes it.
+/// A normal value from two random numbers by Box and Muller, in the arithmetic of at::Philox4_32::randn.
 float normal(uint32_t a, uint32_t b) {
   const auto unit = [](uint32_t number) { return 1 - static_cast<float>(number & 0x7FFFFFFF) * 4.6566127342e-10f; };
   return static_cast<float>(std::sqrt(-2.0 * std::log(unit(a))) * std::cos(2.0 * M_PI * unit(b)));
 }
 
-/// What a tensor's values are drawn with.
+/// The distribution and the key that a tensor's values are drawn with.
 struct Draw {
   uint64_t key = 0;
   Distribution distribution = Distribution::Uniform;
   double bound = 1;
 };
 
-/// The values [begin, end) of one stream: a block of four numbers gives four values, or a single normal one.
+/// Writes values [begin, end) of one stream. A block of four numbers gives four uniform values, or one normal value,
+/// which uses two of them.
 template <typename T>
 void fill(const Draw& draw, uint64_t stream, int64_t begin, int64_t end, T* values) {
   PhiloxNumbers numbers;
   const int64_t each = draw.distribution == Distribution::Normal ? 1 : 4, drawn = each * kPhiloxBlocks;
+  // A vector of blocks is always drawn as a whole, from a multiple of its size; values outside the range are dropped.
   for (int64_t from = begin / drawn * drawn; from < end; from += drawn) {
     drawPhilox(draw.key, stream, static_cast<uint32_t>(from / each), numbers);
     const int64_t first = std::max(begin, from) - from, last = std::min(end, from + drawn) - from;
@@ -46,13 +52,14 @@ void fill(const Draw& draw, uint64_t stream, int64_t begin, int64_t end, T* valu
       continue;
     }
     for (int64_t i = first; i < last; ++i) {
+      // The upper 24 bits as a multiple of 2^-23, less 1: uniform in [-1, 1) and exact in fp32.
       const double value = draw.bound * (static_cast<double>(numbers[i % 4][i / 4] >> 8) * 0x1p-23 - 1);
       to[i] = static_cast<T>(static_cast<float>(value));
     }
   }
 }
 
-/// The values [first, first + count) of a tensor.
+/// Values [first, first + count) of a tensor, chunks in parallel.
 at::Tensor drawn(const Draw& draw, int64_t first, int64_t count, at::ScalarType dtype) {
   at::Tensor result = at::empty({count}, at::TensorOptions().dtype(dtype));
   const int64_t end = first + count;
@@ -78,7 +85,7 @@ Draw drawOf(const TensorSpec& spec, uint64_t seed) {
 
 uint64_t mixed(uint64_t x) { return base::splitMix(x); }
 
-// Whole numbers only: nothing that instruction sets could round in another way.
+// Integers only: there is nothing that one instruction set could round differently from another.
 EXPC_CLONES void drawPhilox(uint64_t key, uint64_t stream, uint32_t first, PhiloxNumbers& numbers) {
   uint32_t* const out[] = {numbers[0].data(), numbers[1].data(), numbers[2].data(), numbers[3].data()};
   for (uint32_t block = 0; block < kPhiloxBlocks; ++block) {

@@ -1,37 +1,40 @@
 #pragma once
 
+// Initial weights for a seed, without a model file: studies of speed and memory need no download, and a test gets the
+// same model everywhere.
+
 #include <ATen/core/Tensor.h>
 
 #include <array>
 #include <cstdint>
 
-#include "runtime/worker/llama/config.h"
+#include "runtime/data/llama/config.h"
 #include "runtime/worker/llama/weight_source.h"
 
 namespace expc::llama {
 
-/// Initial values as torchtune's layers have them: embedding N(0, 1), products U(-1/sqrt(in), 1/sqrt(in)), norms one.
-/// The value of an element depends on the seed, the tensor and the element's place alone (a counter-based generator,
-/// Philox), so it is the same for any number of threads, whatever else is drawn, and in all types, but for rounding.
-/// Drawn in fp32, a few thousand at a time, straight into a tensor of `dtype` on the CPU.
+/// Initial values as torchtune's layers have them: embedding N(0, 1), matrices U(-1/sqrt(in), 1/sqrt(in)), norms 1.
+/// An element depends only on the seed, the tensor and its place in it, because the generator (Philox) is
+/// counter-based. So it is the same for any number of threads, whatever else is drawn, and up to rounding in every
+/// type. Drawn in fp32, a few thousand values at a time, straight into a tensor of `dtype` on the CPU.
 at::Tensor randomWeight(const TensorSpec& spec, uint64_t seed, at::ScalarType dtype);
-/// Any elements of it.
+/// A source of any elements of such weights; a rank can draw its part alone.
 WeightSource randomWeights(uint64_t seed, at::ScalarType dtype);
 
-/// U(-1/sqrt(in), 1/sqrt(in)) for an adapter's first matrix [rank, in], the `index`th tensor of its kind.
+/// U(-1/sqrt(in), 1/sqrt(in)) for an adapter's first matrix [rank, in]. `index` is the adapted weight's (TensorSpec).
 at::Tensor randomAdapter(int64_t rank, int64_t in, uint64_t index, uint64_t seed, at::ScalarType dtype);
 
-/// SplitMix64: neighbouring numbers become unrelated ones.
+/// SplitMix64's finaliser: maps neighbouring numbers to unrelated ones.
 uint64_t mixed(uint64_t x);
 
-/// As many blocks of four numbers as are drawn at once.
+/// The number of blocks (of four numbers each) that are drawn at once, so that the compiler can use vectors.
 constexpr uint32_t kPhiloxBlocks = 256;
 
-/// Numbers of consecutive blocks: [i][b] is the ith of block b.
+/// Random numbers of consecutive blocks: [i][b] is the ith of block b.
 using PhiloxNumbers = std::array<std::array<uint32_t, kPhiloxBlocks>, 4>;
 
-/// Philox4x32 of 10 rounds (Salmon et al. 2011), as at::Philox4_32(key, stream) draws from block `first` on, a vector
-/// of blocks at a time. `first` is below 2^32 - kPhiloxBlocks.
+/// Draws kPhiloxBlocks blocks from block `first` on with Philox4x32-10 (Salmon et al., "Parallel random numbers: as
+/// easy as 1, 2, 3", SC 2011), equal to at::Philox4_32(key, stream). `first` must be below 2^32 - kPhiloxBlocks.
 void drawPhilox(uint64_t key, uint64_t stream, uint32_t first, PhiloxNumbers& numbers);
 
 }  // namespace expc::llama

@@ -1,3 +1,5 @@
+// The order within a step: reduce gradients, set the rate, check for overflow (fp16), clip, step, drop gradients.
+
 #include "runtime/worker/llama/steps.h"
 
 #include <ATen/ATen.h>
@@ -11,6 +13,7 @@
 
 namespace expc::llama {
 
+// The size of DistributedDataParallel's buckets: large enough for the network, small enough not to double the memory.
 constexpr size_t kBucketBytes = 25 << 20;
 
 Steps::Steps(std::unique_ptr<optim::Optimizer> optimizer, std::vector<at::Tensor> parameters,
@@ -24,6 +27,7 @@ Steps::Steps(std::unique_ptr<optim::Optimizer> optimizer, std::vector<at::Tensor
                           [](const at::Tensor& p) { return p.scalar_type() == at::kHalf; }),
               parameters_.front().device()) {}
 
+// The loss is collected without the scale and the factor, which are for gradients only.
 void Steps::add(const at::Tensor& share, double factor) {
   torch::autograd::backward({scaler_.scale(factor == 1 ? share : share * factor)});
   loss_ = loss_.defined() ? loss_ + share.detach() : share.detach();
@@ -31,6 +35,8 @@ void Steps::add(const at::Tensor& share, double factor) {
 
 StepResult Steps::finish() {
   assert(loss_.defined() && "something was added");
+  // With parts, norms and overflows need the other ranks' parts. With whole gradients they are summed here, so every
+  // rank then sees the same values and decides alike.
   std::function<void(at::Tensor&)> all_squares;
   std::function<void(at::Tensor&)> all_overflows;
   if (together_ && together_->parts) {
@@ -43,7 +49,9 @@ StepResult Steps::finish() {
     together_->communicator->allReduceAll(gradients, comm::Reduction::Sum, kBucketBytes);
   }
   if (schedule_) optimizer_->setLearningRate(schedule_->rate(done_));
+  // The sum of losses stays on the device; the caller reads it when it wants to wait.
   StepResult result{std::exchange(loss_, at::Tensor()), optimizer_->learningRate(), {}};
+  // Clipping must see unscaled gradients: the scaler calls this after it has divided by its scale.
   const auto update = [&](const at::Tensor& overflow) {
     if (largest_norm_ > 0) result.gradient_norm = optim::clipGradients(parameters_, largest_norm_, all_squares);
     optimizer_->step(overflow);

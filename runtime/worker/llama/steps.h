@@ -1,6 +1,7 @@
 #pragma once
 
-// Steps of an optimiser over several passes (docs/semantics.md §8).
+// An optimiser's step over several passes (gradient accumulation, docs/semantics.md §8), on one rank or several:
+// scaling in fp16, clipping, the schedule of the learning rate. Nothing here waits for the device.
 
 #include <ATen/core/Tensor.h>
 
@@ -15,40 +16,42 @@
 
 namespace expc::llama {
 
-/// What a step did.
+/// A finished step.
 struct StepResult {
   at::Tensor loss;  // the sum of this rank's shares, on the device
-  double rate = 0;  // the learning rate that it used
-  /// Of all ranks, before they were clipped, on the device; undefined where nothing is clipped or the step was left
-  /// out.
+  double rate = 0;  // the learning rate that the step used
+  /// The norm of all ranks' gradients before clipping, on the device. Undefined if gradients are not clipped; not
+  /// finite if they overflowed in fp16 and the step changed nothing.
   at::Tensor gradient_norm;
 };
 
-/// Ranks that train one model, each on rows of its own.
+/// The ranks that train one model, each on rows of its own.
 struct Together {
   comm::Communicator* communicator = nullptr;
-  /// Every rank has its part of the parameters, with gradients that are summed over the ranks (Decoder::trainsParts).
-  /// Else each has all of them, and Steps::finish sums their gradients.
+  /// True if each rank has a part of the parameters, with gradients already summed over the ranks
+  /// (Decoder::trainsParts). Otherwise each has all parameters, and Steps::finish sums their gradients.
   bool parts = false;
 };
 
+/// The steps of one training. Not thread-safe; with other ranks all call the same functions in the same order.
 class Steps {
  public:
-  /// `largest_norm` 0: gradients are not clipped. Without a schedule the optimiser's rate stays. In fp16 the loss is
-  /// scaled while it goes back, and a step whose gradients overflow is left out. With other ranks a step is that of all
-  /// their passes as if one rank had made them.
+  /// `largest_norm` 0 means no clipping. Without a schedule the optimiser's rate stays. If a parameter is fp16 the
+  /// loss is scaled for the backward pass, and a step whose gradients overflow is left out. With other ranks a step
+  /// equals the one that a single rank would make of all their passes.
   Steps(std::unique_ptr<optim::Optimizer> optimizer, std::vector<at::Tensor> parameters,
         std::optional<optim::WarmupCosine> schedule, double largest_norm, std::optional<Together> together = {});
 
-  /// Goes back from a pass's share of the step's loss: what it lost over the weight of all passes and ranks (tokens
-  /// learnt from, or pairs), which must be known before the first of them, so that nothing is read from the device and
-  /// gradients need no pass of their own. They are multiplied with `factor`: the number of ranks where others average
-  /// them.
+  /// Runs the backward pass for a pass's share of the step's loss: its summed loss divided by the weight of all
+  /// passes and ranks (tokens learnt from, or pairs). That weight must be known before the first pass; then nothing
+  /// is read from the device, and gradients need no division afterwards. `factor` multiplies the gradients only: it
+  /// is the number of ranks if a reducer averages them.
   void add(const at::Tensor& share, double factor = 1);
-  /// Clips the gradients, with other ranks the sum of theirs, steps and drops them.
+  /// Sums gradients over other ranks if needed, clips them, steps, and drops them. At least one share must have been
+  /// added.
   StepResult finish();
 
-  /// For a training that goes on: what the scaler of fp16 has learnt, and the number of steps done.
+  /// The state of a training that continues: the scaler's (fp16) and the number of steps done.
   precision::GradScaler::State scalerState() const { return scaler_.state(); }
   void restore(const precision::GradScaler::State& scaler, int64_t done) {
     scaler_.restore(scaler);
@@ -65,7 +68,7 @@ class Steps {
   double largest_norm_;
   std::optional<Together> together_;
   precision::GradScaler scaler_;
-  at::Tensor loss_;  // summed on the device: reading it would wait
+  at::Tensor loss_;  // summed on the device, because reading it would wait
   int64_t done_ = 0;
 };
 

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/worker/io/safetensors.h"
+#include "runtime/data/io/safetensors.h"
 #include "runtime/worker/model/named_tensor.h"
 
 namespace expc::model {

@@ -1,3 +1,6 @@
+// Classifies and sums the activity of a GPU. A profile has millions of records but few names, so
+// records are summed as they come, by the raw name; names are demangled only once, in take().
+
 #include "runtime/worker/profile/activity.h"
 
 #include <llvm/ADT/StringRef.h>
@@ -14,7 +17,8 @@ namespace {
 constexpr const char* kFamilyNames[kFamilies] = {
     "compute", "NCCL all-reduce", "NCCL all-gather", "NCCL reduce-scatter", "NCCL broadcast", "NCCL other"};
 constexpr const char* kDirectionNames[kDirections] = {"copy HtoD", "copy DtoH", "copy DtoD", "copy HtoH"};
-/// Names that a breakdown lists before "others": enough to explain a difference, few enough to store.
+/// Names that a breakdown lists before "others": enough to explain a difference, few enough to
+/// store.
 constexpr size_t kListedKernels = 40;
 constexpr size_t kListedCalls = 40;
 
@@ -25,7 +29,8 @@ Family familyOf(std::string_view kernel) {
   const size_t at = kernel.find("nccl");
   const size_t end = at == std::string_view::npos ? at : kernel.find(kKernel, at);
   if (end == std::string_view::npos) return Family::Compute;
-  // Between the two: Dev, nothing, SymDev or SymkDev.
+  // Between "nccl" and "Kernel_" NCCL writes Dev, nothing, SymDev or SymkDev, depending on version
+  // and memory. Any other text means that the kernel only mentions nccl.
   const std::string_view between = kernel.substr(at, end - at);
   if (!std::all_of(between.begin(), between.end(), [](unsigned char c) { return std::isalpha(c); }))
     return Family::Compute;
@@ -39,6 +44,7 @@ Family familyOf(std::string_view kernel) {
 
 std::string_view callName(std::string_view name) {
   llvm::StringRef call = name, unversioned = call.rtrim("0123456789");
+  // Strip the version first: it stands behind the suffix of the per-thread variants.
   if (unversioned.size() < call.size() && unversioned.consume_back("_v")) call = unversioned;
   if (!call.consume_back("_ptsz")) call.consume_back("_ptds");
   return call;
@@ -47,8 +53,8 @@ std::string_view callName(std::string_view name) {
 std::string kernelName(std::string_view mangled) {
   const std::string full = llvm::demangle(mangled);
   std::string_view name = full;
-  // Template arguments may hold parentheses and the other way round; the name ends at the first of either. An anonymous
-  // namespace is neither.
+  // The name ends at the first template argument or parameter. Either may contain the other's
+  // bracket, and an anonymous namespace looks like a parameter.
   std::string out;
   if (name.starts_with("void ")) name.remove_prefix(5);
   for (size_t i = 0; i < name.size(); ++i) {
@@ -63,6 +69,8 @@ std::string kernelName(std::string_view mangled) {
   return out.empty() ? full : out;
 }
 
+/// Sorting at every record would be slow, and keeping all intervals would take much memory. So
+/// intervals are merged whenever their number has doubled.
 void BusyTime::add(uint64_t begin, uint64_t end) {
   assert(begin <= end);
   intervals_.emplace_back(begin, end);
@@ -94,6 +102,7 @@ uint64_t BusyTime::within(uint64_t from, uint64_t to) {
   return total;
 }
 
+/// Names are sorted, so all with this prefix stand together.
 Amount ActivityTotals::callsThatBegin(std::string_view name) const {
   Amount sum;
   for (auto at = calls.lower_bound(name); at != calls.end() && at->first.starts_with(name); ++at) sum += at->second;
@@ -118,6 +127,7 @@ void ActivitySum::add(const Activity& activity) {
     ++totals_.malformed;
     return;
   }
+  // Some records come without times; they count, but cannot make the device busy.
   const bool timed = activity.begin != 0 || activity.end != 0;
   if (!timed) ++totals_.untimed;
   const Amount amount{static_cast<double>(activity.end - activity.begin) * 1e-9, 1,
@@ -128,7 +138,8 @@ void ActivitySum::add(const Activity& activity) {
       auto at = calls_.find(name);
       if (at == calls_.end()) at = calls_.emplace(std::string(name), Amount{}).first;
       at->second += amount;
-      return;  // host time: no device was busy
+      // Calls take the host's time; no device was busy.
+      return;
     }
     case Activity::Kind::Kernel: {
       auto at = kernels_.find(activity.name);
@@ -155,12 +166,15 @@ ActivityTotals ActivitySum::take(uint64_t begin, uint64_t end) {
     totals.kernels[kernelName(name)] += kernel.amount;
   }
   kernels_.clear();
+  // The mean over the devices compares with the wall time.
   for (auto& [device, busy] : busy_)
     totals.busy_seconds += static_cast<double>(busy.within(begin, end)) * 1e-9 / static_cast<double>(busy_.size());
   busy_.clear();
   return totals;
 }
 
+/// Fills the three views in the order in which a reader asks: calls of the host, work of the
+/// device, single kernels.
 void addActivity(Amounts& breakdown, const ActivityTotals& totals, double wall_seconds) {
   addView(breakdown, "api", totals.calls, kListedCalls);
   Amounts device;

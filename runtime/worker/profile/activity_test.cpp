@@ -71,7 +71,7 @@ TEST_CASE("records become totals by call, family and direction") {
   sum.add(call("cudaStreamSynchronize_v3020", 5 * kMs, 9 * kMs));
   sum.add(kernel("void add<float>(float*)", 2 * kMs, 5 * kMs));
   sum.add(kernel("void add<double>(double*)", 5 * kMs, 6 * kMs));
-  sum.add(kernel(kAllReduce, 4 * kMs, 8 * kMs));  // beside the others
+  sum.add(kernel(kAllReduce, 4 * kMs, 8 * kMs));  // runs beside the others
   sum.add(copy(Direction::HostToDevice, 10 * kMs, 11 * kMs, 1000));
   sum.add(copy(Direction::HostToDevice, 11 * kMs, 12 * kMs, 500));
   sum.add(copy(Direction::DeviceToHost, 13 * kMs, 14 * kMs, 8));
@@ -98,16 +98,16 @@ TEST_CASE("records become totals by call, family and direction") {
   CHECK(breakdown.at("device.NCCL all-reduce").count == 1);
   CHECK(breakdown.at("api.cudaStreamSynchronize").seconds == Approx(0.004));
   CHECK(breakdown.at("kernel.add").seconds == Approx(0.004));
-  CHECK(breakdown.count("device.copy DtoD") == 0);  // none was seen
+  CHECK(breakdown.count("device.copy DtoD") == 0);  // no such activity was seen
 
-  // Of two devices the busy time is the mean.
+  // The busy time of two devices is their mean.
   Activity there = kernel("add", 1 * kMs, 2 * kMs);
   there.device = 1;
   sum.add(there);
   sum.add(kernel("add", 1 * kMs, 4 * kMs));
   CHECK(sum.take(0, 9 * kMs).busy_seconds == Approx(0.002));
 
-  // What was taken is gone.
+  // A second take() starts from nothing.
   const ActivityTotals after = sum.take(0, 1);
   CHECK(after.calls.empty());
   CHECK(after.busy_seconds == 0);
@@ -117,7 +117,7 @@ TEST_CASE("records that make no sense are left out and counted") {
   ActivitySum sum;
   sum.add(kernel("a", 5 * kMs, 4 * kMs));
   sum.add(copy(Direction::DeviceToDevice, 1, 0, 100));
-  sum.add(kernel("b", 0, 0));  // CUPTI had no memory for its time
+  sum.add(kernel("b", 0, 0));  // CUPTI had no memory for its times
   sum.add(kernel("b", 3 * kMs, 3 * kMs));
   const ActivityTotals totals = sum.take(0, 10 * kMs);
   CHECK(totals.malformed == 2);
@@ -135,13 +135,14 @@ TEST_CASE("busy time is the union, whatever the order and number of intervals") 
   busy.add(30, 40);
   busy.add(12, 14);
   busy.add(40, 40);
-  busy.add(25, 30);  // joins two
+  busy.add(25, 30);  // joins two intervals
   CHECK(busy.within(0, 100) == 30);
   CHECK(busy.within(20, 35) == 15);
   CHECK(busy.within(41, 50) == 0);
   CHECK(busy.within(50, 10) == 0);
 
-  // More than are kept apart at once, shuffled, against a count of the covered units.
+  // More intervals than are kept apart at once, shuffled, checked against a count of the covered
+  // units.
   std::mt19937 random(7);
   std::vector<std::pair<uint64_t, uint64_t>> all;
   std::vector<bool> covered(1 << 20);

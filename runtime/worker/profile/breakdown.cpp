@@ -1,3 +1,6 @@
+// Breakdowns: sums by name, their text form, and their mean over ranks. Ranks may have seen
+// different names (rank 0 prints, a loader waits), so they exchange texts and not arrays.
+
 #include "runtime/worker/profile/breakdown.h"
 
 #include <ATen/ATen.h>
@@ -13,6 +16,7 @@
 namespace expc::profile {
 
 void addView(Amounts& breakdown, std::string_view view, const Amounts& amounts, size_t most) {
+  // Negated times sort the largest first; equal times by name, so that the order does not vary.
   std::vector<std::pair<double, std::string_view>> order;
   for (const auto& [name, amount] : amounts) order.emplace_back(-amount.seconds, name);
   std::sort(order.begin(), order.end());
@@ -68,6 +72,8 @@ void addSeries(llvm::json::Object& series, const Amounts& breakdown) {
 
 std::vector<std::string> gatherTexts(comm::Communicator& communicator, const std::string& text) {
   const double longest = communicator.allReduce(static_cast<double>(text.size()), comm::Reduction::Max);
+  // All-gather wants equal sizes: pad with blanks to the longest. For that a text must not end with
+  // white space.
   auto bytes = at::full({static_cast<int64_t>(longest)}, ' ', at::kByte);
   std::memcpy(bytes.mutable_data_ptr(), text.data(), text.size());
   std::vector<std::string> texts;
@@ -79,7 +85,9 @@ std::vector<std::string> gatherTexts(comm::Communicator& communicator, const std
 }
 
 void reduce(comm::Communicator& communicator, const std::vector<Measure>& measures, llvm::json::Object& metrics) {
-  // A value that is not finite diverged, on whichever rank: no reduction may take another's in its place.
+  // A value that is not finite has diverged, on whichever rank. Max and Sum treat NaN differently,
+  // and may drop it, so ranks first agree on a flag: 0 for a number, 0.5 for diverged, 1 for
+  // missing; the largest wins.
   constexpr double kDiverged = 0.5, kLacks = 1;
   std::vector<double> lacking, values;
   for (const Measure& measure : measures) {
@@ -108,6 +116,7 @@ void gather(comm::Communicator& communicator, Amounts& breakdown, std::vector<st
   breakdown = meanOf(ranks);
   std::string lines;
   for (const std::string& note : std::exchange(notes, {})) lines += note + "\n";
+  // The final dot keeps the last line's newline from being taken for padding.
   for (const std::string& text : gatherTexts(communicator, lines + ".")) {
     for (size_t at = 0, end; (end = text.find('\n', at)) != std::string::npos; at = end + 1) {
       const std::string note = text.substr(at, end - at);

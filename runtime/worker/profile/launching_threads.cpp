@@ -1,3 +1,6 @@
+// Measures the processor time of threads that launch work. Threads are recognised by their names in
+// /proc, because autograd's threads belong to torch and cannot be instrumented.
+
 #include "runtime/worker/profile/launching_threads.h"
 
 #include <pthread.h>
@@ -15,20 +18,12 @@
 namespace expc::profile {
 namespace {
 
-constexpr const char* kMarked = "expc_launches";        // a thread's name has 15 characters at most
-constexpr std::string_view kAutograd = "pt_autograd_";  // so torch names those that run a device's backward passes
-
-/// Linux's number of the clock that counts a thread's processor time; pthread_getcpuclockid gives it for threads that
-/// one has started oneself.
-clockid_t clockOf(pid_t thread) {
-  constexpr int kScheduled = 2, kOfThread = 4;
-  return static_cast<clockid_t>((~static_cast<unsigned>(thread) << 3) | kScheduled | kOfThread);
-}
-
+constexpr const char* kMarked = "expc_launches";  // a thread's name has at most 15 characters
 }  // namespace
 
 void markLaunchingThread() { pthread_setname_np(pthread_self(), kMarked); }
 
+/// The calling thread counts whatever its name is; the others by their names.
 double launchingSeconds() {
   double seconds = base::secondsOn(CLOCK_THREAD_CPUTIME_ID);
   for (const auto& entry : std::filesystem::directory_iterator("/proc/self/task")) {

@@ -15,7 +15,7 @@ double ownSeconds() {
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
 }
 
-/// What a thread that works for `work` seconds adds to the launching threads'.
+/// The seconds that a thread adds to launchingSeconds() if it works for `work` seconds.
 double added(double work, bool marked) {
   const double before = launchingSeconds(), own = ownSeconds();
   std::latch worked(1), seen(1);

@@ -1,3 +1,8 @@
+// Floating-point operations of single operator calls, from shapes. The tables name torch's
+// operators; an operator that is missing counts as nothing, which keeps the sum a lower bound.
+// Counts follow the mathematics of the operator and not an implementation (no Winograd, no padding
+// to tiles), except where every kernel does the same extra work: attention's backward pass.
+
 #include "runtime/worker/profile/operator_flops.h"
 
 #include <ATen/ATen.h>
@@ -10,10 +15,11 @@
 namespace expc::profile {
 namespace {
 
-/// How queries lie in memory.
-enum class Axes { HeadsFirst, TokensFirst };  // [batch, heads, tokens, width]; [batch, tokens, heads, width] or packed
+/// The layout of queries in memory.
+// [batch, heads, tokens, width]; or [batch, tokens, heads, width], or packed.
+enum class Axes { HeadsFirst, TokensFirst };
 
-/// A kernel of fused attention.
+/// A kernel of fused attention, by its operator.
 struct Kernel {
   std::string_view name;
   Axes axes;
@@ -28,7 +34,8 @@ constexpr Kernel kKernels[] = {
 };
 constexpr std::string_view kForward = "_forward", kBackward = "_backward";
 
-/// The kernel of an operator, and whether it is its backward pass.
+/// The kernel of an operator, null if it is none, and whether the operator is the backward pass.
+/// Some operators have "_forward" in their names, others have no suffix.
 const Kernel* kernelOf(std::string_view name, bool& backward) {
   backward = name.ends_with(kBackward);
   const std::string_view base = backward ? name.substr(0, name.size() - kBackward.size()) : name;
@@ -39,14 +46,17 @@ const Kernel* kernelOf(std::string_view name, bool& backward) {
   return nullptr;
 }
 
-/// Where a causal mask begins matters only for sides of unequal length: then this is the least that it leaves.
+/// The number of pairs of a query and a key that it sees. With sides of unequal length it matters
+/// where a causal mask begins, which kernels define differently; this is the least that any mask
+/// leaves.
 double seen(double queries, double keys, bool causal) {
   const double least = std::min(queries, keys);
   return causal ? least * (least + 1) / 2 : queries * keys;
 }
 
-/// Lengths from where samples begin, [0, 3, 7], the last being the end. All alike where the device does not hold bounds
-/// of `total` tokens: for so many samples nothing is less work.
+/// The lengths of packed samples, from the positions at which they begin: [0, 3, 7] means 3 and 4.
+/// If the device's values are not such positions (a null GPU computes nothing), all samples are
+/// taken as equally long, which is the least work for their number.
 std::vector<double> lengthsOf(const at::Tensor& bounds, int64_t total) {
   const int64_t samples = bounds.numel() - 1;
   if (samples < 1) return {};
@@ -60,12 +70,14 @@ std::vector<double> lengthsOf(const at::Tensor& bounds, int64_t total) {
   return lengths;
 }
 
+/// The first of two arguments that the call has: torch's operators name it differently.
 at::Tensor firstOf(const OperatorCall& call, std::string_view one, std::string_view other) {
   const at::Tensor found = call.tensor(one);
   return found.defined() ? found : call.tensor(other);
 }
 
-/// None of what leaves keys out in ways that no shape tells.
+/// Whether the call may leave out keys in ways that shapes do not show, such as a window. Then
+/// nothing is known.
 bool isWindowed(const OperatorCall& call) {
   for (const std::string_view name :
        {"window_size_left", "window_size_right", "window_size", "seqused_k", "seqlen_k", "alibi_slopes"})
@@ -73,18 +85,20 @@ bool isWindowed(const OperatorCall& call) {
   return false;
 }
 
+/// The pairs of packed samples. Query and key are [tokens, heads, width], or a batch of one of
+/// these.
 double ofPacked(const at::Tensor& query, const at::Tensor& key, const at::Tensor& of_queries, const at::Tensor& of_keys,
                 bool causal) {
-  // [tokens, heads, width], or a batch of one of these.
   const std::vector<double> queries = lengthsOf(of_queries, query.size(-3)), keys = lengthsOf(of_keys, key.size(-3));
   double pairs = 0;
   for (size_t i = 0; i < std::min(queries.size(), keys.size()); ++i) pairs += seen(queries[i], keys[i], causal);
   return pairs * static_cast<double>(query.size(-2));
 }
 
+/// A matrix product, and the argument whose last dimension is summed over.
 struct Named {
   std::string_view name;
-  std::string_view factor;  // whose last dimension is summed over
+  std::string_view factor;  // the argument whose last dimension is summed over
 };
 constexpr Named kProducts[] = {
     {"aten::mm", "self"},
@@ -104,6 +118,8 @@ constexpr Named kProducts[] = {
 };
 constexpr std::string_view kConvolutions[] = {"aten::convolution", "aten::_convolution", "aten::convolution_backward"};
 
+/// The type of a product, by the type of its factor; "" for types that are not counted. @param tf32
+/// whether fp32 may use tensor cores
 std::string typeOf(const at::Tensor& factor, bool tf32) {
   switch (factor.scalar_type()) {
     case at::kDouble:
@@ -123,15 +139,20 @@ std::string typeOf(const at::Tensor& factor, bool tf32) {
 
 double elements(const at::Tensor& tensor) { return static_cast<double>(tensor.numel()); }
 
+/// Operations per element of the result: a product and a sum for each element of the summed
+/// dimension.
 OperatorFlops product(const at::Tensor& factor) {
   const double summed = factor.dim() > 0 ? static_cast<double>(factor.size(-1)) : 1;
   return {typeOf(factor, at::globalContext().allowTF32CuBLAS()), 0, 2 * summed};
 }
 
-/// Each element of what the kernel slides to takes all its taps of one channel: weight [out, in / groups, taps...], or
-/// [in, out / groups, taps...] where it is transposed.
+/// Operations per element that the kernel is applied to: all its taps of one channel. The weight is
+/// [out, in / groups, taps...], or [in, out / groups, taps...] if the convolution is transposed.
 double ofTaps(const at::Tensor& weight) { return 2 * elements(weight) / static_cast<double>(weight.size(0)); }
 
+/// A forward convolution costs per element of its output, a transposed one per element of its
+/// input. The backward pass does as much for the gradient of the input and again for that of the
+/// weight, if they are wanted.
 std::optional<OperatorFlops> convolution(const OperatorCall& call, bool backward) {
   const at::Tensor input = call.tensor("input"), weight = call.tensor("weight");
   if (!input.defined() || !weight.defined() || weight.numel() == 0) return std::nullopt;
@@ -142,7 +163,7 @@ std::optional<OperatorFlops> convolution(const OperatorCall& call, bool backward
     return flops;
   }
   const at::Tensor result = call.tensor("grad_output");
-  const auto mask = call.get("output_mask").toBoolList();  // input, weight, bias
+  const auto mask = call.get("output_mask").toBoolList();  // for input, weight and bias
   flops.fixed = ofTaps(weight) * elements(transposed ? input : result) * (int{mask.get(0)} + int{mask.get(1)});
   return flops;
 }
@@ -153,10 +174,10 @@ std::optional<OperatorFlops> attention(const OperatorCall& call) {
   const at::Tensor query = call.tensor("query");
   const auto width = static_cast<double>(query.size(-1)),
              value_width = static_cast<double>(call.tensor("value").size(-1));
-  // Forward: scores, and weights with values. Backward: the scores again, what the weights lose, and a gradient for
-  // each of queries, keys and values.
+  // Forward: scores, and weighted values. Backward: the scores again, the gradient of the weights,
+  // and the gradients of queries, keys and values.
   const double per_pair = of->backward ? 2 * (3 * width + 2 * value_width) : 2 * (width + value_width);
-  // In fp32 these kernels multiply on tensor cores, each product as some in tf32.
+  // In fp32 these kernels use tensor cores, splitting each product into several in tf32.
   return OperatorFlops{typeOf(query, /*tf32=*/true), per_pair * of->pairs, 0};
 }
 

@@ -1,3 +1,8 @@
+// Observes operator calls through torch's RecordFunction and adds up operations and bytes. Bytes
+// are a lower bound for the device's memory traffic: an operator is counted only if it is known to
+// read its arguments whole, each tensor counts once per call, and traffic that the cache could
+// absorb is subtracted. Calls that an operator makes for its own work are not counted again.
+
 #include "runtime/worker/profile/operator_work.h"
 
 #include <ATen/core/Tensor.h>
@@ -23,25 +28,27 @@
 namespace expc::profile {
 namespace {
 
-/// Bytes that an operator must read and write, from the shapes of what it is given.
+/// Bytes that an operator must read and write, from the shapes of its arguments.
 struct OperatorBytes {
-  bool known = false;  // false: an operator of which nothing is said here; it moves no bytes then
-  double read = 0;     // of what it is given, each byte once
-  double written = 0;  // into what it is given
+  bool known = false;  // false for an operator that nothing is known of; it counts no bytes
+  double read = 0;     // of its arguments, each tensor once
+  double written = 0;  // into its arguments
 };
 
-/// Besides what multiplies (operator_flops.h), and what torch itself calls pointwise.
+/// Operators that read their arguments whole: these reductions, besides operators that multiply
+/// (operator_flops.h) and those that torch tags as pointwise.
 constexpr std::string_view kReductions[] = {
     "sum", "mean", "prod", "amax", "amin", "max",      "min",      "aminmax", "argmax",    "argmin",
     "all", "any",  "var",  "std",  "norm", "var_mean", "std_mean", "cumsum",  "logsumexp", "count_nonzero"};
-/// Each with its backward pass.
+/// More such operators; each has a backward pass, which reads its arguments whole too.
 constexpr std::string_view kBothWays[] = {"_softmax",          "_log_softmax",      "native_layer_norm",
                                           "_fused_rms_norm",   "native_batch_norm", "cudnn_batch_norm",
                                           "native_group_norm", "native_dropout",    "hardtanh"};
+/// More such operators, under exactly these names.
 constexpr std::string_view kWhole[] = {
     "linalg_vector_norm", "hardtanh_",   "log_sigmoid_forward", "log_sigmoid_backward", "masked_fill_", "cat", "flip",
     "constant_pad_nd",    "_fused_sgd_", "_fused_adam_",        "_fused_adamw_"};
-/// Of whose arguments some are read in part, or not at all; what they give is written whole.
+/// Operators that read some arguments in part or not at all, but write their results whole.
 constexpr std::string_view kResultsOnly[] = {"embedding",
                                              "embedding_dense_backward",
                                              "index",
@@ -52,26 +59,29 @@ constexpr std::string_view kResultsOnly[] = {"embedding",
                                              "max_pool2d_with_indices_backward",
                                              "avg_pool2d_backward",
                                              "_adaptive_avg_pool2d_backward"};
-/// What they change has another content before, which they do not read.
+/// Operators that overwrite an argument without reading its old content.
 constexpr std::string_view kOverwrites[] = {"copy_",      "fill_",   "zero_",          "normal_",       "uniform_",
                                             "bernoulli_", "random_", "_foreach_copy_", "_foreach_zero_"};
 constexpr std::string_view kNamespace = "aten::", kForeach = "_foreach_";
 
 bool isOneOf(std::string_view name, const auto& names) { return std::ranges::find(names, name) != std::end(names); }
 
+/// Whether it is one of kBothWays or its backward pass.
 bool isEitherWay(llvm::StringRef name) {
   if (!name.consume_back("_backward")) name.consume_back("_backward_data");
   return isOneOf(name, kBothWays);
 }
 
-/// Both of a foreach operator's ways: in one launch for all tensors, or one tensor after the other.
+/// Whether the operator reads its arguments whole. A foreach operator does, whether it is one
+/// launch for all tensors or one per tensor.
 bool readsWhole(std::string_view name, const OperatorCall& call) {
   return isOneOf(name, kReductions) || isEitherWay(name) || isOneOf(name, kWhole) || isOneOf(name, kOverwrites) ||
          name.find(kForeach) != std::string_view::npos || multiplies(call.name()) ||
          call.handle().hasTag(at::Tag::pointwise);
 }
 
-/// An argument that this call has no use for.
+/// Whether this call has no use for an argument: an input of a gradient that is not wanted, or a
+/// matrix that is multiplied by zero.
 bool isUnused(std::string_view name, const OperatorCall& call, const std::string& argument) {
   if (name == "convolution_backward") {
     const auto mask = call.get("output_mask").toBoolList();
@@ -81,13 +91,15 @@ bool isUnused(std::string_view name, const OperatorCall& call, const std::string
   return beta.isScalar() && beta.toScalar().toDouble() == 0;
 }
 
-/// The schema of fused optimisers says that they may write gradients, which they do to unscale them.
+/// Whether an argument is written. The schema of fused optimisers says that gradients may be, but
+/// that happens only to unscale them.
 bool isWritten(std::string_view name, const c10::Argument& argument) {
   const bool may = argument.alias_info() && argument.alias_info()->isWrite();
   return may && !(name.starts_with("_fused_") && argument.name() == "grads");
 }
 
-/// Bytes that a tensor on such a device reaches, 0 on another: an element that lies in several places counts once.
+/// The bytes of a tensor if it is on the device, else 0. A dimension with stride 0 (an expanded
+/// tensor) counts once, and no more than the storage counts.
 double bytesOf(const at::Tensor& tensor, c10::DeviceType device) {
   if (!tensor.defined() || tensor.device().type() != device || tensor.layout() != at::kStrided || !tensor.has_storage())
     return 0;
@@ -97,8 +109,8 @@ double bytesOf(const at::Tensor& tensor, c10::DeviceType device) {
   return std::min(bytes, static_cast<double>(tensor.storage().nbytes()));
 }
 
-/// Of what lies on such devices. Operators of which it is not known that they read their arguments whole, and those
-/// that only look at shapes, read nothing.
+/// The bytes of a call on the device. Operators that are not known to read their arguments whole,
+/// and operators that only look at shapes, read nothing.
 OperatorBytes bytesOf(const OperatorCall& call, c10::DeviceType device) {
   OperatorBytes result;
   if (!call.name().starts_with(kNamespace)) return result;
@@ -121,7 +133,7 @@ OperatorBytes bytesOf(const OperatorCall& call, c10::DeviceType device) {
   return result;
 }
 
-/// What a known operator leaves in results of its own, those that are none of its arguments.
+/// The bytes of new tensors among the results: those that alias no argument.
 double resultBytes(const c10::OperatorHandle& handle, const std::vector<c10::IValue>& results, c10::DeviceType device) {
   const auto& returns = handle.schema().returns();
   double bytes = 0;
@@ -131,26 +143,32 @@ double resultBytes(const c10::OperatorHandle& handle, const std::vector<c10::IVa
   return bytes;
 }
 
+/// The observation under way.
 struct Observation {
   c10::DeviceType device = c10::kCPU;
+  /// Bytes of the device's largest cache.
   double cache = 0;
-  std::mutex mutex = {};  // guards what follows
+  std::mutex mutex = {};  // protects the work
   OperatorWork work = {};
 };
-std::atomic<Observation*> observing{nullptr};  // callbacks are plain functions
+/// Global, because the callbacks are plain functions.
+std::atomic<Observation*> observing{nullptr};
 
-/// A known operator between its beginning and its end in this thread.
+/// A known operator that has begun and not ended in this thread.
 struct Frame final : at::ObserverContext {
   explicit Frame(c10::OperatorHandle of) : handle(std::move(of)) {}
   c10::OperatorHandle handle;
+  /// The frame of the operator that called this one.
   Frame* outer = nullptr;
   std::optional<OperatorFlops> flops;
   OperatorBytes bytes;
-  bool superseded = false;  // autocast calls the operator again, with what it has cast
+  /// Autocast calls the same operator again with cast arguments; only the inner call counts then.
+  bool superseded = false;
 };
 
 thread_local Frame* innermost = nullptr;
 
+/// Elements of the first result; 0 if it is no tensor.
 double elementsOfFirst(const std::vector<c10::IValue>& results) {
   if (results.empty() || !results.front().isTensor()) return 0;
   return static_cast<double>(results.front().toTensor().numel());
@@ -165,9 +183,12 @@ OperatorWork operatorWork(c10::DeviceType device, size_t cache_bytes, const std:
   const auto begin = [](const at::RecordFunction& function) -> std::unique_ptr<at::ObserverContext> {
     Observation* state = observing.load();
     const auto name = function.operator_name();
+    // Only top-level operators count. An inner call passes if it has the same name: that is
+    // autocast at work.
     if (!state || !name || (innermost && innermost->handle.operator_name().name != name->name)) return nullptr;
     auto handle = c10::Dispatcher::singleton().findOp(*name);
     if (!handle) return nullptr;
+    // Looking at arguments calls operators itself; do not observe those.
     const at::RecordFunctionGuard unobserved(/*is_enabled=*/false);
     const OperatorCall call(*handle, function.inputs());
     auto frame = std::make_unique<Frame>(*handle);
@@ -185,6 +206,7 @@ OperatorWork operatorWork(c10::DeviceType device, size_t cache_bytes, const std:
     Observation* state = observing.load();
     if (!state || frame->superseded) return;
     const auto& results = function.outputs();
+    // The cache may hold as much of what was just used, so only the excess must come from memory.
     const auto beyond = [&](double bytes) { return std::max(0.0, bytes - state->cache); };
     const double written = frame->bytes.written + resultBytes(frame->handle, results, state->device);
     const std::lock_guard lock(state->mutex);
@@ -196,6 +218,7 @@ OperatorWork operatorWork(c10::DeviceType device, size_t cache_bytes, const std:
   const at::CallbackHandle handle = at::addGlobalCallback(
       at::RecordFunctionCallback(begin, end).needsInputs(true).needsOutputs(true).scopes({at::RecordScope::FUNCTION}));
   {
+    // Remove the callback even if `run` throws.
     const auto ended = llvm::make_scope_exit([&] {
       at::removeCallback(handle);
       observing = nullptr;

@@ -1,6 +1,8 @@
 #pragma once
 
-// What training needs of a device at least, counted while its operators are called.
+// A lower bound for what training needs of a device: operations and memory traffic, counted while
+// operators are called. With the device's peak rates it gives the shortest possible time of a step
+// (roofline).
 
 #include <c10/core/DeviceType.h>
 
@@ -11,17 +13,19 @@
 
 namespace expc::profile {
 
+/// The sums over all counted calls.
 struct OperatorWork {
-  /// Floating-point operations of matrix products, convolutions and fused attention (operator_flops.h) by the type of
-  /// what is multiplied.
+  /// Floating-point operations of matrix products, convolutions and fused attention
+  /// (operator_flops.h), by the type of the factors.
   std::map<std::string, double> operations;
-  /// Bytes that operators must bring from the device's memory and take there: of what each reads, and of what it
-  /// writes, as much as the cache cannot hold.
+  /// Bytes that operators must move from and to the device's memory: for each call, what it reads
+  /// beyond the size of the cache, and what it writes beyond it.
   double memory_bytes = 0;
 };
 
-/// What `run` calls, in all threads, of operators on such devices, whose largest cache has so many bytes. One at a time
-/// in a process. An operator that another one calls to do its own work is not counted again.
+/// Counts the operators that `run` calls, in all threads, on devices of this type. One observation
+/// at a time in a process.
+/// @param cache_bytes the size of the device's largest cache
 OperatorWork operatorWork(c10::DeviceType device, size_t cache_bytes, const std::function<void()>& run);
 
 }  // namespace expc::profile

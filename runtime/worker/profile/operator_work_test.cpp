@@ -30,7 +30,8 @@ void backward(const at::Tensor& result, const std::vector<at::Tensor>& inputs) {
   torch::autograd::grad({result}, inputs, {at::ones_like(result)});
 }
 
-/// What a call of `name` with these arguments would count; for kernels that need a GPU.
+/// The work that a call of `name` with these arguments would count, without calling it; for kernels
+/// that need a GPU.
 double pairsOf(const char* name, std::vector<c10::IValue> values) {
   const auto handle = c10::Dispatcher::singleton().findSchemaOrThrow(name, "");
   const auto pairs =

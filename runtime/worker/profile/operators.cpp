@@ -1,4 +1,6 @@
-// The CPU's probe. Callbacks of RecordFunction are plain functions, so what they add to is found by a global pointer.
+// The CPU's probe: own time of torch's operators, from RecordFunction callbacks. The callbacks are
+// plain functions, so they find the collection through a global pointer. Each thread sums into a
+// table of its own, so that an operator of a microsecond is not delayed by a lock.
 
 #include <ATen/record_function.h>
 #include <llvm/ADT/StringMap.h>
@@ -18,29 +20,34 @@ using Clock = std::chrono::steady_clock;
 
 /// Names that a breakdown lists before "others".
 constexpr size_t kListedOperators = 60;
-constexpr std::string_view kOwnPrefix = "expc:";  // ranges of ours hold operators and are none
+/// The prefix of our own ranges (range.h). They contain operators and are none.
+constexpr std::string_view kOwnPrefix = "expc:";
 
+/// An operator under way in a thread.
 struct CalledOperator {
   Clock::time_point begun;
-  double inside = 0;  // seconds of the operators that this one called
+  double inside = 0;  // seconds of the operators that it called
 };
 
-/// What one thread did. Only that thread touches it between start and stop.
+/// The sums of one thread. Only that thread touches it between start and stop.
 struct ThreadTable {
   std::vector<CalledOperator> stack;
   llvm::StringMap<Amount> own;
 };
 
+/// The results of all threads.
 struct Collection {
   std::mutex mutex;
   std::vector<std::unique_ptr<ThreadTable>> threads;
   Amount all_reduce;
-  std::atomic<int> open{0};  // all-reduces that have begun and not ended
+  std::atomic<int> open{0};  // all-reduces under way
 };
 
 std::atomic<Collection*> collecting{nullptr};
+/// Counts the probes of the process: a thread whose table is of an earlier one needs a new table.
 std::atomic<uint64_t> generation{0};
 
+/// The calling thread's table, made at its first operator.
 ThreadTable* table(Collection& collection) {
   thread_local ThreadTable* mine = nullptr;
   thread_local uint64_t of = 0;
@@ -55,13 +62,14 @@ ThreadTable* table(Collection& collection) {
   return mine;
 }
 
-/// Of a record that ends in another thread than it began in.
+/// The state of a record that ends on another thread than it began on, as Gloo's all-reduces do.
 struct AsyncStart final : at::ObserverContext {
   Clock::time_point begun = Clock::now();
 };
 
 bool isAllReduce(std::string_view name) { return name == "gloo:all_reduce"; }
 
+/// A record begins. Only all-reduces are asynchronous records of interest.
 std::unique_ptr<at::ObserverContext> begin(const at::RecordFunction& function) {
   Collection* collection = collecting.load(std::memory_order_acquire);
   if (!collection) return nullptr;
@@ -74,6 +82,7 @@ std::unique_ptr<at::ObserverContext> begin(const at::RecordFunction& function) {
   return nullptr;
 }
 
+/// A record ends: its own time is its whole time minus that of the operators inside.
 void end(const at::RecordFunction& function, at::ObserverContext* context) {
   Collection* collection = collecting.load(std::memory_order_acquire);
   if (!collection) return;
@@ -89,12 +98,14 @@ void end(const at::RecordFunction& function, at::ObserverContext* context) {
     return;
   }
   ThreadTable& mine = *table(*collection);
-  if (mine.stack.empty()) return;  // it began before the probe did
+  // The operator began before the probe started.
+  if (mine.stack.empty()) return;
   const CalledOperator frame = mine.stack.back();
   mine.stack.pop_back();
   const double whole = std::chrono::duration<double>(now - frame.begun).count();
   const std::string_view name = function.name();
   const bool ours = name.starts_with(kOwnPrefix);
+  // A range of ours passes the time of its operators on to its caller, and takes none itself.
   if (!mine.stack.empty()) mine.stack.back().inside += ours ? frame.inside : whole;
   if (ours) return;
   mine.own[name] += {whole - frame.inside, 1, 0};
@@ -116,7 +127,8 @@ class OperatorProbe final : public Probe {
   }
 
   Findings stop(double) override {
-    // Gloo's thread tells that an all-reduce is done before it says so to observers.
+    // Gloo's thread reports an all-reduce as done before the observers hear of it. Wait for that,
+    // at most a second.
     for (int i = 0; i < 1000 && collection_->open > 0; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     remove();
     Findings findings;
@@ -141,7 +153,8 @@ class OperatorProbe final : public Probe {
     collecting.store(nullptr, std::memory_order_release);
   }
 
-  // Never freed: a thread that stopped in the middle of a callback may still come back to it. A process has few.
+  // Never freed: a thread that was stopped in the middle of a callback may still come back to it. A
+  // process makes few probes.
   Collection* collection_ = new Collection;
   at::CallbackHandle handle_ = at::INVALID_CALLBACK_HANDLE;
 };
@@ -149,6 +162,8 @@ class OperatorProbe final : public Probe {
 }  // namespace
 
 std::string operatorName(std::string_view record, bool& call) {
+  // torch calls records by C++ names. The prefix of autograd's evaluation goes, since that wraps
+  // the operator proper, which has a record of its own.
   constexpr std::string_view kAround = "autograd::engine::evaluate_function: ", kOwn = "torch::autograd::CppNode<",
                              kAnonymous = "(anonymous namespace)::", kTorch = "torch::autograd::";
   call = !record.starts_with(kAround);

@@ -12,7 +12,7 @@ using namespace expc::profile;
 
 namespace {
 
-/// A record as c10d's work makes one: begins here, ends in another thread.
+/// A record like those of c10d's work: it begins here and ends on another thread.
 std::shared_ptr<at::RecordFunction> beginAsync(const char* name) {
   auto record = std::make_shared<at::RecordFunction>(at::RecordScope::USER_SCOPE);
   record->_setAsync();
@@ -64,7 +64,7 @@ TEST_CASE("all-reduces are timed from their start to their end in another thread
     other->end();
     before->end();
   }).detach();
-  // stop() waits for those that are open.
+  // stop() waits for records that are open.
   const Findings findings = probe->stop(0.01);
   CHECK(findings.all_reduce->count == 2);
   CHECK(findings.all_reduce->seconds >= 0.010);

@@ -1,3 +1,7 @@
+// Ranges in three forms: NVTX for NVIDIA's tools, phase clocks for our own measurement, and events
+// of a trace. Also the trace itself, by torch's profiler (Kineto). A range costs nothing but an
+// NVTX call if nobody looks.
+
 #include "runtime/worker/profile/range.h"
 
 #include <ATen/record_function.h>
@@ -23,18 +27,21 @@
 namespace expc::profile {
 namespace {
 
+/// The clock that measures this thread, if any.
 thread_local PhaseClock* measuring = nullptr;
 
-/// With a prefix, by which they stand out among the operators of a trace.
+/// The names of phases in a trace. The prefix makes them stand out among operators; toString()
+/// removes it.
 constexpr const char* kTraceNames[kPhases] = {"expc:epoch",   "expc:step",     "expc:load",       "expc:copy",
                                               "expc:forward", "expc:backward", "expc:all_reduce", "expc:optimizer"};
 
-/// NVTX for ranges. A build without CUDA has empty functions: no tool of NVIDIA's looks at it.
+/// NVTX. In a build without CUDA the functions are empty, since no tool of NVIDIA would look.
 namespace nvtx {
 
 #ifdef EXPC_NVTX
 
-/// The domain "expc" with its names registered, so that a tool gets a pointer for each range and copies no text.
+/// The domain "expc" with its names registered, so that a range passes a pointer to a tool and
+/// copies no text.
 struct Names {
   nvtxDomainHandle_t domain = nvtxDomainCreateA("expc");
   std::array<nvtxEventAttributes_t, kPhases> attributes{};
@@ -75,6 +82,8 @@ void end(uint64_t) {}
 
 using Clock = std::chrono::steady_clock;
 
+/// Phases by the host's clock. A phase of one kind does not nest in itself, so one start time per
+/// phase is enough.
 class HostClock final : public PhaseClock {
  public:
   void begin(Phase phase) override { begun_[static_cast<size_t>(phase)] = Clock::now(); }
@@ -93,9 +102,11 @@ class HostClock final : public PhaseClock {
 
 using torch::profiler::impl::ActivityType;
 
+/// A trace is being taken.
 std::atomic<bool> tracing{false};
 
-/// Kineto says nothing when it cannot write: so the system is asked, where the file still stands half written.
+/// Why a trace could not be written. Kineto says nothing about it, so this tries to write more into
+/// the unfinished file and asks the system.
 std::string whyUnwritten(const std::string& file) {
   const base::Descriptor descriptor(open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666));
   if (descriptor < 0) return std::strerror(errno);
@@ -111,6 +122,8 @@ std::string_view toString(Phase phase) {
 }
 
 Range::Range(Phase phase) : phase_(phase), measured_(measuring != nullptr), nvtx_(0) {
+  // An epoch ends when its data ends, not in the order of nesting, so it is a range with an id of
+  // its own.
   if (phase == Phase::Epoch) {
     nvtx_ = nvtx::start(phase);
   } else {
@@ -124,7 +137,7 @@ Range::Range(Phase phase) : phase_(phase), measured_(measuring != nullptr), nvtx
 }
 
 Range::~Range() {
-  // A range that began before the measurement did, or outlives it, is no entry.
+  // A range that began before the measurement, or outlives it, is no entry.
   if (measured_ && measuring) measuring->end(phase_);
   traced_.reset();
   if (phase_ == Phase::Epoch) {
@@ -146,7 +159,7 @@ void startTrace(bool gpu) {
   if (gpu) activities.insert(ActivityType::CUDA);
   const ProfilerConfig config(ProfilerState::KINETO, /*report_input_shapes=*/true);
   torch::autograd::profiler::prepareProfiler(config, activities);
-  // All scopes: operators, backward functions and our ranges.
+  // Records of all scopes: operators, backward functions and our ranges.
   torch::autograd::profiler::enableProfiler(config, activities);
   tracing = true;
 }
@@ -157,10 +170,11 @@ llvm::Error finishTrace(const std::string& path) {
   const auto failed = [&](const std::string& what) {
     return llvm::createStringError("the trace " + path + ": " + what + " (--trace names its folder)");
   };
+  // Remove an old file first, or it would be taken for the new one.
   if (access(path.c_str(), F_OK) == 0 && unlink(path.c_str()) != 0) return failed(std::strerror(errno));
   result->save(path);
   if (access(path.c_str(), R_OK) != 0) {
-    const std::string part = path + ".tmp";  // Kineto's; it is renamed when all is written
+    const std::string part = path + ".tmp";  // Kineto's temporary file, which it renames when everything is written
     const std::string why = whyUnwritten(part);
     unlink(part.c_str());
     return failed(why);

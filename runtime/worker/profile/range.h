@@ -1,7 +1,8 @@
 #pragma once
 
-// Named stretches of a training step. Each is an NVTX range (in builds with CUDA) and, while its thread is measured, an
-// entry of a phase clock, and while a trace is taken an event of it. Otherwise it costs a few nanoseconds.
+// Named parts of a training step. A range is always an NVTX range (in builds with CUDA); while its
+// thread is measured it is also an entry of a phase clock, and while a trace is taken an event of
+// the trace. Otherwise it costs a few nanoseconds.
 
 #include <llvm/Support/Error.h>
 
@@ -18,14 +19,15 @@ struct RecordFunction;
 
 namespace expc::profile {
 
-/// `Load`: the training thread waits for a batch. `Copy`: the batch's way to the device, with scaling and normalising
-/// there. `AllReduce`: gradients between replicas, where the training thread does it itself; c10d's reducer is observed
-/// by the probes.
+/// Phases of training. `Load`: the training thread waits for a batch. `Copy`: the batch goes to the
+/// device and is scaled and normalised there. `AllReduce`: the training thread itself reduces
+/// gradients over replicas; c10d's reducer does that elsewhere and is observed by the probes.
 enum class Phase : uint8_t { Epoch, Step, Load, Copy, Forward, Backward, AllReduce, Optimizer };
 inline constexpr size_t kPhases = 8;
-std::string_view toString(Phase phase);  // "all_reduce"
+std::string_view toString(Phase phase);  // such as "all_reduce"
 
-/// The phase lasts from construction to destruction. Ranges of one thread nest, but for Epoch, which ends when it ends.
+/// Marks a phase from construction to destruction. Ranges of a thread must nest, except Epoch,
+/// which may end any time.
 class Range {
  public:
   explicit Range(Phase phase);
@@ -34,28 +36,29 @@ class Range {
  private:
   Phase phase_;
   bool measured_;
-  uint64_t nvtx_;  // of an Epoch
+  uint64_t nvtx_;  // for an Epoch
   std::unique_ptr<at::RecordFunction> traced_;
 };
 
+/// The time in a phase and how often it ran.
 struct PhaseTime {
   double seconds = 0;
   uint64_t count = 0;
 };
 using PhaseTimes = std::array<PhaseTime, kPhases>;
 
-/// One for each kind of device. Used by the thread that trains, and by no other.
+/// Measures phases; one implementation per kind of device. Used by the training thread only.
 class PhaseClock {
  public:
   virtual ~PhaseClock() = default;
-  /// A phase does not begin again before it has ended.
+  /// Begins a phase, which must have ended since it began last.
   virtual void begin(Phase phase) = 0;
   virtual void end(Phase phase) = 0;
-  /// Sums since the clock was made or last asked. Waits for the device.
+  /// The sums since the last call or the construction. Waits for the device.
   virtual PhaseTimes take() = 0;
 };
 
-/// As long as it lives, the ranges of this thread are entries of `clock`.
+/// Makes the ranges of this thread entries of `clock`, as long as it lives. One per thread.
 class Measuring {
  public:
   explicit Measuring(PhaseClock& clock);
@@ -64,15 +67,16 @@ class Measuring {
   Measuring& operator=(const Measuring&) = delete;
 };
 
-/// By the host's steady clock: about 50 ns a phase.
+/// A clock for the host's time; costs about 50 ns per phase.
 std::unique_ptr<PhaseClock> makeHostClock();
 
-// A trace of everything that libtorch does, by its own profiler (Kineto), as a Chrome trace that Perfetto opens. It
-// costs 30-40 % of a step on the CPU and 40 us an event: what runs under it is never measured.
+// Traces of everything that libtorch does, by its own profiler (Kineto), as a Chrome trace that
+// Perfetto opens. It costs 30 to 40 % of a step on the CPU and 40 us per event, so nothing that
+// runs under it is ever measured.
 
-/// On a GPU its kernels and copies are traced too.
+/// Starts a trace, with a GPU's kernels and copies if `gpu`.
 void startTrace(bool gpu);
-/// Ends it and writes `path`. The error names the path.
+/// Ends the trace and writes it to `path`. The error names the path.
 llvm::Error finishTrace(const std::string& path);
 
 }  // namespace expc::profile

@@ -12,7 +12,7 @@ using namespace expc::profile;
 
 namespace {
 
-/// Writes down what it is told.
+/// Records the calls that it gets.
 class Notebook final : public PhaseClock {
  public:
   void begin(Phase phase) override { told.push_back("begin " + std::string(toString(phase))); }

@@ -1,3 +1,8 @@
+// The process of a rank, from the fork to its exit. The order of steps in runChild() matters: first
+// what ties the process to its server, then its files (so that every later message lands in the
+// trial's log), then priorities, memory and cores, and only then the trial. A process may run
+// several trials in turn, so it checks after each that it is as it was.
+
 #include "runtime/worker/serve/child.h"
 
 #include <fcntl.h>
@@ -33,6 +38,7 @@
 namespace expc::serve {
 namespace {
 
+/// The numbers in an array of a slot; empty if there is none.
 std::vector<int> numbersOf(const llvm::json::Value& slot, llvm::StringRef name) {
   std::vector<int> result;
   const llvm::json::Object* object = slot.getAsObject();
@@ -43,7 +49,8 @@ std::vector<int> numbersOf(const llvm::json::Value& slot, llvm::StringRef name) 
   return result;
 }
 
-/// Collects a list over all slots that a rank drives. A slot that is not bound leaves the process unbound.
+/// Collects a list over all slots that the rank drives: its own, or all of them if it is the only
+/// rank. If one slot is not bound, the whole process stays unbound.
 std::vector<int> together(const protocol::TrialSpec& spec, unsigned rank, llvm::StringRef name) {
   std::set<int> result;
   for (size_t slot = 0; slot < spec.slots.size(); ++slot) {
@@ -55,29 +62,34 @@ std::vector<int> together(const protocol::TrialSpec& spec, unsigned rank, llvm::
   return {result.begin(), result.end()};
 }
 
-// The kernel's own calls: libnuma adds only a library.
+// Memory policies are set by the kernel's own calls: libnuma would be one more library for two of
+// them.
 constexpr unsigned long kNodes = 1024, kBits = 8 * sizeof(unsigned long);
 using NodeMask = std::array<unsigned long, kNodes / kBits>;
 
-/// A limit that each process has for itself, where a control group could not be made for all of them.
+/// Limits the process's own data. This is the fallback if no control group could be made; a child
+/// gets the limit anew, so several processes together may exceed it.
 void limitMemory(uint64_t bytes) {
   const rlimit limit{bytes, bytes};
   if (bytes > 0 && setrlimit(RLIMIT_DATA, &limit) != 0)
     std::fprintf(stderr, "the memory of the rank is not limited: %s\n", std::strerror(errno));
 }
 
+/// Opened once, before a trial can use up descriptors.
 int nullDevice() {
   static const int fd = open("/dev/null", O_RDWR | O_CLOEXEC);
   return fd;
 }
 
+/// Sends standard output and error to a log; to /dev/null if there is none.
 void redirect(int log_fd) {
   const int out_fd = log_fd >= 0 ? log_fd : nullDevice();
   dup2(out_fd, STDOUT_FILENO);
   dup2(out_fd, STDERR_FILENO);
 }
 
-/// Says over `channel` that the rank ended well, with all that it wrote in its log.
+/// Tells the engine over `channel` that the rank ended well. All output is in the log before that,
+/// since the engine then reads it.
 bool tellEnd(int channel, uint64_t launch, protocol::Packet& packet) {
   std::fflush(nullptr);
   redirect(-1);
@@ -86,7 +98,8 @@ bool tellEnd(int channel, uint64_t launch, protocol::Packet& packet) {
                               base::canonicalJson(base::written(endOf(launch, getpid(), 0, base::bootSeconds()))));
 }
 
-/// The next launch; nothing once nobody will send one.
+/// The next launch from the channel; nothing if nobody will send one. A request that cannot be read
+/// ends the process with a line in its log.
 std::optional<protocol::LaunchRequest> nextLaunch(int channel, protocol::Packet& packet) {
   packet = {};
   auto next = protocol::receivePacket(channel);
@@ -102,8 +115,9 @@ std::optional<protocol::LaunchRequest> nextLaunch(int channel, protocol::Packet&
   _exit(127);
 }
 
-/// `changed`: what of the process somebody changed for good, so that no trial is like those before it. `clean` becomes
-/// false where the trial left something.
+/// Runs one trial in this process. @param changed what somebody has changed in this process for
+/// good, "" if nothing: then the trial fails, since it would not be comparable with those before
+/// @param clean becomes false if the trial left something behind
 int runRank(const protocol::LaunchRequest& request, const protocol::Packet& packet, const std::string& changed,
             bool& clean, const Child& child) {
   redirect(packet.log_fd);
@@ -113,7 +127,8 @@ int runRank(const protocol::LaunchRequest& request, const protocol::Packet& pack
                 changed + "): a program changed it; start the run again");
     return 1;
   }
-  // A command gets what the request says and nothing else; a built-in workload has the server's environment besides.
+  // A command gets exactly the request's environment. A built-in workload also keeps the server's,
+  // which its libraries have read already.
   if (request.spec.command) clearenv();
   for (const std::string& entry : request.environment) {
     auto equals = entry.find('=');
@@ -142,6 +157,7 @@ std::string bindCores(const std::vector<int>& cores) {
 std::string bindMemory(const std::vector<int>& nodes) {
   NodeMask mask{};
   bool any = false;
+  // Nodes beyond the mask cannot be named; the kernel knows no more.
   for (const int node : nodes) {
     if (node < 0 || static_cast<unsigned long>(node) >= kNodes) continue;
     mask[static_cast<unsigned long>(node) / kBits] |= 1ul << (static_cast<unsigned long>(node) % kBits);
@@ -172,7 +188,8 @@ void describePlace(llvm::json::Object& environment) {
 }
 
 void takePlace(const protocol::TrialSpec& spec, unsigned rank) {
-  // A narrower mask than the engine saw is worth a word in the log, not the trial.
+  // The machine may allow fewer cores than the engine saw. That is worth a line in the log, not a
+  // failed trial.
   if (const std::string why = bindCores(rankCores(spec, rank)); !why.empty())
     std::fprintf(stderr, "rank %u is not bound to its cores: %s\n", rank, why.c_str());
   if (const std::string why = bindMemory(rankMemoryNodes(spec, rank)); !why.empty())
@@ -192,26 +209,31 @@ int runGuarded(const protocol::LaunchRequest& request, int event_fd, const Child
 
 void runChild(const protocol::LaunchRequest& request, protocol::Packet packet, pid_t server, const RankMemory& memory,
               const Standing& standing, const Child& child) {
+  // If the server dies, so does this process.
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  // Processes that the rank starts and loses stay with it while it lives: the server must not take them for leftovers
-  // of an ended rank.
+  // Orphans of the rank's processes come to the rank and not to the server while it lives; the
+  // server would take them for leftovers of an ended rank and kill them.
   prctl(PR_SET_CHILD_SUBREAPER, 1);
-  if (getppid() != server) _exit(125);  // it died before the line above
+  if (getppid() != server) _exit(125);  // the server died before the prctl() above
   setpgid(0, 0);
   std::setvbuf(stdout, nullptr, _IOLBF, 0);
   const base::Descriptor channel = std::move(packet.next_fd);
   dup2(nullDevice(), STDIN_FILENO);
-  redirect(packet.log_fd);  // what the next line says is the first trial's
+  // The next lines may print; their output belongs to the first trial's log.
+  redirect(packet.log_fd);
   const std::string changed = standing.restore();
   memory.enter();
+  // Without a group of its own, at least the process itself is limited.
   if (!memory.made()) limitMemory(request.spec.memory_limit);
   takePlace(request.spec, request.rank);
+  // Binding changes cores on purpose, so what later trials must equal is taken after it.
   const Standing own = Standing::ofThisProcess();
   bool clean = true;
   int code = runRank(request, packet, changed, clean, child);
   uint64_t launch = request.id;
-  // The server reports a rank that was killed for memory, with the evidence, once this process is gone. A process that
-  // its program changed for good, or whose folder cannot be cleared, ends too: a new one is as the server is.
+  // Go on only while this process is as good as a new one. It ends after a kill for memory, because
+  // the server reports that with its evidence once the process is gone; and if the trial changed
+  // the process for good or left files that cannot be removed.
   while (code == 0 && clean && channel >= 0 && !memory.sawKill() && own.restore().empty()) {
     if (!tellEnd(channel, launch, packet)) break;
     const auto next = nextLaunch(channel, packet);
@@ -220,7 +242,7 @@ void runChild(const protocol::LaunchRequest& request, protocol::Packet packet, p
     code = runRank(*next, packet, own.restore(), clean, child);
   }
   std::fflush(nullptr);
-  _exit(code);  // the handlers of libraries that the server loaded are not for a forked process
+  _exit(code);  // exit handlers of libraries that the server loaded are not for a fork
 }
 
 std::vector<int> slotCores(const llvm::json::Value& slot) { return numbersOf(slot, "cores"); }
@@ -234,6 +256,7 @@ std::string executableDigest() {
   if (!file) return "unknown";
   llvm::BLAKE3 hasher;
   hasher.update((*file)->getBuffer());
+  // Eight bytes of the hash are enough to tell builds apart.
   return llvm::toHex(hasher.final<8>(), /*LowerCase=*/true);
 }
 

@@ -1,3 +1,6 @@
+// The command line of every worker: serving an engine, running one trial from a file, describing
+// itself.
+
 #include <fcntl.h>
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/Support/MemoryBuffer.h>
@@ -15,6 +18,7 @@
 namespace expc::serve {
 namespace {
 
+/// Reads a trial's specification from a file, or from standard input for "-".
 llvm::Expected<protocol::TrialSpec> readSpec(const char* path) {
   auto file = llvm::MemoryBuffer::getFileOrSTDIN(path);
   if (!file) return llvm::createStringError(file.getError().message());
@@ -23,6 +27,7 @@ llvm::Expected<protocol::TrialSpec> readSpec(const char* path) {
   return base::readRecord<protocol::TrialSpec>(*value, "the trial's specification");
 }
 
+/// Runs one rank of the trial in this process; events go to standard output.
 int runTrialFile(const char* path, const Worker& worker) {
   auto spec = readSpec(path);
   if (!spec) {
@@ -37,7 +42,8 @@ int runTrialFile(const char* path, const Worker& worker) {
     std::fprintf(stderr, "RANK is %u, and the trial has %u ranks\n", request.rank, request.spec.world_size);
     return 2;
   }
-  // Output of a library must not tear an event.
+  // Events keep the original standard output, and everything that is printed goes to standard
+  // error: the output of a library must not tear an event.
   std::fflush(stdout);
   const int events = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
   dup2(STDERR_FILENO, STDOUT_FILENO);

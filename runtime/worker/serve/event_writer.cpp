@@ -1,3 +1,6 @@
+// Writes events line by line. All writes of a process go through one mutex, so that lines of
+// several threads do not mix and only one event ends the trial.
+
 #include "runtime/worker/serve/event_writer.h"
 
 #include <unistd.h>
@@ -16,6 +19,7 @@ bool EventWriter::send(std::string_view text) {
     if (written > 0) {
       text.remove_prefix(written);
     } else if (errno != EINTR) {
+      // A failed write means that the engine is gone; further events are dropped.
       open_ = false;
     }
   }

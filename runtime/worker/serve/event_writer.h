@@ -1,7 +1,7 @@
 #pragma once
 
-// Writes a trial's events from a rank to the engine, and lets only one event end the trial. What the events say is left
-// to the workloads.
+// Writes a trial's events from a rank to the engine, and makes sure that only one of them ends the
+// trial. The contents of events are up to the workloads.
 
 #include <cstdint>
 #include <mutex>
@@ -11,30 +11,33 @@
 
 namespace expc::serve {
 
-/// Writes events to the engine, a whole line in one piece. Never raises SIGPIPE and never throws: an engine that is
-/// gone ends the trial anyway. A trial has one last event: of those that end it (result, failed, infeasible) the first
-/// is written and all that comes after it is dropped, so that any thread may say why a trial fails. One writer a
-/// process.
+/// Writes events, each as a whole line. Thread-safe; never raises SIGPIPE and never throws: if the
+/// engine is gone, the trial ends anyway. Of the events that end a trial (result, failed,
+/// infeasible) the first is written and everything after it is dropped, so any thread may say why a
+/// trial fails. A process has one writer.
 class EventWriter {
  public:
+  /// Writes to `fd`, which stays the caller's.
   explicit EventWriter(int fd);
-  /// False when the engine's end is closed, or the last event was written; later calls then do nothing.
+  /// Writes an event. @returns false if the engine's end is closed or the last event was written;
+  /// then nothing is written any more
   bool write(const protocol::Event& event);
-  /// Shorthands.
+  /// Shorthands for write().
   bool started();
   bool progress(uint64_t done, uint64_t total, std::string_view phase);
   bool failed(std::string_view reason);
-  /// Failed because another rank is gone, whose own reason weighs more.
+  /// Says that the rank failed because another one is gone. The other rank's own reason counts more
+  /// for the engine.
   bool lostOthers(std::string_view reason);
   bool infeasible(std::string_view reason);
-  /// Raw text, for the null worker's faults only.
+  /// Writes raw text; only for the faults that the null worker simulates.
   bool writeRaw(std::string_view text);
 
  private:
   bool send(std::string_view text);
 
   int fd_;
-  std::mutex mutex_;  // guards what follows
+  std::mutex mutex_;  // protects the members below
   bool open_ = true;
   bool ended_ = false;
 };

@@ -1,4 +1,6 @@
-// Removes what a rank leaves behind: its folder for temporary files, and processes.
+// Removes what a rank leaves behind: its folder for temporary files, and processes. Folders carry
+// the boot and the PID namespace in their names, because the number of a process says nothing in
+// another container or after a restart.
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -33,24 +35,28 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The folder that holds the temporary folders of all trials of this user; "" if somebody else has it or nobody can.
+/// The folder that holds the trials' temporary folders of this user; "" if it cannot be made, or is
+/// not ours alone.
 std::string ownFolder() {
   const char* named = std::getenv("TMPDIR");
   const std::string folder =
       (fs::path(named && *named == '/' ? named : "/tmp") / fmt::format("expc-scratch-{}", getuid())).string();
   if (mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) return "";
+  // /tmp is shared: somebody may have made a folder or a link of that name for us.
   struct stat state{};
   const bool ours = lstat(folder.c_str(), &state) == 0 && S_ISDIR(state.st_mode) && state.st_uid == getuid() &&
                     (state.st_mode & 077) == 0;
   return ours ? folder : "";
 }
 
+/// Looked up once, so that a trial that changes TMPDIR does not move it.
 const std::string& base() {
   static const std::string folder = ownFolder();
   return folder;
 }
 
-/// "1b4e28ba-4026531836-": of this boot and this namespace of processes.
+/// The beginning of this machine's folder names, such as "1b4e28ba-4026531836-": boot and PID
+/// namespace.
 const std::string& here() {
   static const std::string mark = [] {
     struct stat space{};
@@ -60,24 +66,27 @@ const std::string& here() {
   return mark;
 }
 
-/// Whether there is nothing in a folder, and nothing in the way of the next one who puts something there.
+/// Whether the folder is empty and still has the rights that it was made with.
 bool isAsMade(const std::string& folder) {
   struct stat state{};
   std::error_code failed;
   return lstat(folder.c_str(), &state) == 0 && state.st_mode == (S_IFDIR | 0700) && fs::is_empty(folder, failed);
 }
 
-pid_t kept_of = 0;  // the process that left its folder empty; a forked one has none yet
+/// The process whose folder was left empty and kept; after a fork, the child has none yet.
+pid_t kept_of = 0;
 
-constexpr auto kPatience = std::chrono::seconds(5);  // for one that sleeps in the kernel
+/// Time for a process that sleeps in the kernel to die.
+constexpr auto kPatience = std::chrono::seconds(5);
 
-/// The kernel's own list, where it is built in: its callers are single-threaded, so one thread has all children. The
-/// file stays open, since finding it takes longer than reading it.
+/// The kernel's own list of children, if it is built in (CONFIG_PROC_CHILDREN); nothing otherwise.
+/// The list is per thread, and callers are single-threaded. The file stays open, since opening it
+/// takes longer than reading it.
 std::optional<std::string> childList() {
   static pid_t owner = 0;
   static int fd = -1;
   if (owner != getpid()) {
-    if (fd >= 0) close(fd);  // of the process that forked this one
+    if (fd >= 0) close(fd);  // it is about the process that this one was forked from
     owner = getpid();
     fd = open(("/proc/self/task/" + std::to_string(owner) + "/children").c_str(), O_RDONLY | O_CLOEXEC);
   }
@@ -89,6 +98,7 @@ std::optional<std::string> childList() {
   return size == 0 ? std::optional(std::move(text)) : std::nullopt;
 }
 
+/// The children of this process, by the kernel's list or else by a search through /proc.
 std::vector<pid_t> children() {
   std::vector<pid_t> found;
   if (const auto list = childList()) {
@@ -98,7 +108,7 @@ std::vector<pid_t> children() {
   }
   std::unique_ptr<DIR, int (*)(DIR*)> folder(opendir("/proc"), closedir);
   while (const dirent* entry = folder ? readdir(folder.get()) : nullptr) {
-    const pid_t pid = std::atoi(entry->d_name);  // 0 of what is no process
+    const pid_t pid = std::atoi(entry->d_name);  // 0 if the entry is no process
     if (pid > 0 && base::processOf(pid).parent == getpid()) found.push_back(pid);
   }
   return found;
@@ -113,7 +123,7 @@ bool makeScratch() {
   if (!folder.empty() && mkdir(folder.c_str(), 0700) == 0) return true;
   if (!folder.empty() && errno == EEXIST) {
     if (kept_of == getpid()) return true;
-    removeScratch(getpid());  // of one that had this number before
+    removeScratch(getpid());  // an earlier process had this number
     if (mkdir(folder.c_str(), 0700) == 0) return true;
   }
   std::fprintf(stderr, "the trial has no folder for temporary files of its own: %s\n",
@@ -130,6 +140,7 @@ bool clearScratch() {
 
 void removeScratch(pid_t pid) {
   const std::string folder = scratchFolder(pid);
+  // The quick way for the usual case: the folder is empty or missing.
   if (folder.empty() || rmdir(folder.c_str()) == 0 || errno == ENOENT) return;
   if (const std::string stays = files::removeTree(folder); !stays.empty()) std::fprintf(stderr, "%s\n", stays.c_str());
 }
@@ -153,11 +164,12 @@ Strangers killStrangers(const std::set<pid_t>& known) {
     left.clear();
     for (const pid_t child : children()) {
       if (known.count(child)) continue;
-      if (waitpid(child, nullptr, WNOHANG) != 0) continue;  // dead already
+      if (waitpid(child, nullptr, WNOHANG) != 0) continue;  // has been reaped now, or is no child any more
       left.insert(child);
       alive.insert(child);
       kill(child, SIGKILL);
     }
+    // The killed need a moment to die, and their children come to us only then.
     if (left.empty()) break;
     usleep(500);
   }

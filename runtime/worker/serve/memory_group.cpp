@@ -1,3 +1,7 @@
+// Control groups that count and limit the memory of ranks, in both versions of the kernel's
+// interface, and the kernel's log as a fallback. Every failure leaves the process where it was and
+// without a group: a machine on which groups cannot be made measures as before, with less evidence.
+
 #include "runtime/worker/serve/memory_group.h"
 
 #include <dirent.h>
@@ -26,30 +30,37 @@ namespace {
 
 using llvm::StringRef;
 
+/// Begins the names of our groups, followed by the server's pid, a dot and a number for a rank.
 constexpr char kPrefix[] = "expc-";
+/// The file with the count of kills, in version 1 and 2 of control groups.
 constexpr char kFirstEvents[] = "memory.oom_control", kSecondEvents[] = "memory.events";
 
+/// The content of a file; "" if it cannot be read.
 std::string textOf(const std::string& path) { return base::readText(path).value_or(""); }
 
+/// Writes to a file of the kernel; false on an error.
 bool write(const std::string& path, const std::string& text) {
   const base::Descriptor fd(open(path.c_str(), O_WRONLY | O_CLOEXEC));
   return fd >= 0 && ::write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size());
 }
 
+/// Whether one of the words of `text` is `word`.
 bool hasWord(StringRef text, StringRef word, char separator) {
   llvm::SmallVector<StringRef, 16> words;
   text.trim().split(words, separator);
   return std::find(words.begin(), words.end(), word) != words.end();
 }
 
+/// Whether the group passes control of memory on to groups below it (version 2).
 bool handsOutMemory(const std::string& folder) {
   return hasWord(textOf(folder + "/cgroup.subtree_control"), "memory", ' ');
 }
 
-/// A group of version 2 hands memory out to groups below it only if no process is in it itself. So what is in it, if
-/// that is us and who started us alone, moves one down.
+/// Makes a group of version 2 pass control of memory on. The kernel allows that only for a group
+/// without processes of its own, so if only we and our parent are in it, both move one level down.
 bool letHandOut(const std::string& folder, const std::string& own) {
   if (!hasWord(textOf(folder + "/cgroup.controllers"), "memory", ' ')) return false;
+  // Other processes in the group are not ours to move.
   std::ifstream list(folder + "/cgroup.procs");
   for (pid_t pid; list >> pid;)
     if (pid != getpid() && pid != getppid()) return false;
@@ -59,6 +70,8 @@ bool letHandOut(const std::string& folder, const std::string& own) {
          write(own + "/cgroup.procs", std::to_string(getpid())) && write(folder + "/cgroup.subtree_control", "+memory");
 }
 
+/// The number of kills for memory in an open file of events; both versions have the line "oom_kill
+/// N".
 uint64_t killsIn(int events_fd) {
   char text[4096];
   const ssize_t size = events_fd >= 0 ? pread(events_fd, text, sizeof text, 0) : 0;
@@ -72,15 +85,15 @@ uint64_t killsIn(int events_fd) {
   return 0;
 }
 
-/// A process that has just been waited for may be in its group for a moment longer. A group that stays busy is left to
-/// the next server's `removeLeft`.
+/// Removes a group. A process that was just waited for may remain in it for a moment, so this
+/// retries for 100 ms. A group that stays busy is left to removeLeft() of the next server.
 void removeGroup(const std::string& folder) {
   constexpr int kTimes = 100;
   constexpr timespec kPause{0, 1'000'000};
   for (int i = 0; i < kTimes && rmdir(folder.c_str()) != 0 && errno == EBUSY; ++i) nanosleep(&kPause, nullptr);
 }
 
-/// Groups of servers that were killed before they could remove them.
+/// Removes groups of servers that were killed before they could do it.
 void removeLeft(const std::string& parent) {
   std::unique_ptr<DIR, int (*)(DIR*)> folder(opendir(parent.c_str()), closedir);
   while (const dirent* entry = folder ? readdir(folder.get()) : nullptr) {
@@ -96,16 +109,20 @@ void removeLeft(const std::string& parent) {
 MemoryGroup::MemoryGroup(const std::string& root) {
   const base::ControlGroup own = base::controlGroup("memory", root);
   if (!own.own || access(own.folder.c_str(), W_OK) != 0) return;
-  // A group that is not below its parent in the kernel's count would escape the parent's limit.
+  // Without hierarchy (version 1), the kernel would not count a group below its parent, and the
+  // group would escape the parent's limit.
   if (!own.second_version && textOf(own.folder + "/memory.use_hierarchy") != "1") return;
   events_ = own.second_version ? kSecondEvents : kFirstEvents;
   removeLeft(own.folder);
   const std::string folder = own.folder + "/" + kPrefix + std::to_string(getpid());
   if (mkdir(folder.c_str(), 0755) != 0) return;
+  // Version 1, or a group that passes memory on already: just enter. Otherwise prepare the group
+  // first.
   const bool inside = own.second_version && !handsOutMemory(own.folder)
                           ? letHandOut(own.folder, folder)
                           : write(folder + "/cgroup.procs", std::to_string(getpid()));
   if (inside) events_fd_ = base::Descriptor(open((folder + "/" + events_).c_str(), O_RDONLY | O_CLOEXEC));
+  // Everything worked, or this process goes back to where it was.
   if (events_fd_ >= 0) {
     parent_ = own.folder;
     folder_ = folder;
@@ -119,6 +136,8 @@ MemoryGroup::~MemoryGroup() {
   if (!made()) return;
   events_fd_.close();
   const std::string self = std::to_string(getpid());
+  // In version 2 our own group may have become one that must not hold processes; "rest" is the one
+  // below it.
   if (!write(parent_ + "/cgroup.procs", self)) write(parent_ + "/" + kPrefix + "rest/cgroup.procs", self);
   removeGroup(folder_);
 }
@@ -136,6 +155,7 @@ RankMemory::RankMemory(const MemoryGroup& server, uint64_t limit)
   group->file = folder + "/" + server.events_;
   group->events_fd = base::Descriptor(open(group->file.c_str(), O_RDONLY | O_CLOEXEC));
   const bool second_version = StringRef(server.events_) == kSecondEvents;
+  // A group without its limit would not do what the trial asks for, so it counts as not made.
   const std::string most = folder + (second_version ? "/memory.max" : "/memory.limit_in_bytes");
   if (group->events_fd >= 0 && (limit == 0 || write(most, std::to_string(limit)))) group_ = std::move(group);
 }
@@ -166,7 +186,7 @@ std::string RankMemory::evidence() const {
 }
 
 KernelLog::KernelLog() {
-  // Elsewhere the kernel's numbers are not those by which we know a process.
+  // Only the first PID namespace has the numbers that the kernel writes to its log.
   constexpr char kFirstNamespace[] = "pid:[4026531836]";
   char name[64];
   const ssize_t size = readlink("/proc/self/ns/pid", name, sizeof name);
@@ -184,7 +204,7 @@ std::string KernelLog::killed(int pid) {
   char record[8192];
   while (fd_ >= 0) {
     const ssize_t size = read(fd_, record, sizeof record);
-    if (size < 0 && (errno == EINTR || errno == EPIPE)) continue;  // EPIPE: records were overwritten
+    if (size < 0 && (errno == EINTR || errno == EPIPE)) continue;  // records were overwritten before we read them
     if (size <= 0) break;
     if (auto line = killedLine({record, static_cast<size_t>(size)}, pid)) found = std::move(*line);
   }
@@ -192,7 +212,8 @@ std::string KernelLog::killed(int pid) {
 }
 
 std::optional<std::string> killedLine(const std::string& record, int pid) {
-  // "6,1234,5678,-;Memory cgroup out of memory: Killed process 42 (python3) total-vm:…"; after a newline key=value.
+  // A record reads "6,1234,5678,-;Memory cgroup out of memory: Killed process 42 (python3)
+  // total-vm:…", then lines with key=value.
   StringRef text = StringRef(record).split('\n').first.split(';').second;
   const std::string mark = "Killed process " + std::to_string(pid) + " (";
   if (!text.contains_insensitive("out of memory: ") || !text.contains(mark)) return std::nullopt;

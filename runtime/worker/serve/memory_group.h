@@ -1,7 +1,8 @@
 #pragma once
 
-// Finds processes that the kernel killed for memory: a control group of our own counts them, or the kernel's log names
-// them. Counts of the whole machine and a program's own output are no evidence.
+// Finds processes that the kernel killed for lack of memory: a control group of our own counts
+// them, or the kernel's log names them. Counts of the whole machine, or a program's own output,
+// would be no evidence.
 
 #include <cstdint>
 #include <memory>
@@ -12,53 +13,58 @@
 
 namespace expc::serve {
 
-/// A control group below this process's, with this process in it, so that all that it starts is. The kernel counts
-/// there whom it kills for memory. Limits above it hold as before.
+/// A control group below this process's own, with this process and all that it starts in it. The
+/// kernel counts there whom it kills for memory. Limits of groups above still hold.
 class MemoryGroup {
  public:
-  /// Makes the group and moves this process into it; without effect where that may not be done (see `made`). With
-  /// version 2 of control groups that needs a group that was handed to us (delegated). To be called before any thread
-  /// or child is started.
-  /// `root` is where /proc and /sys are.
+  /// Makes the group and moves this process into it. No effect if that is not permitted (see
+  /// made()); version 2 of control groups needs a group that was delegated to us. Call it before
+  /// any thread or child is started.
+  /// @param root the folder in which /proc and /sys are; for tests
   explicit MemoryGroup(const std::string& root = "");
+  /// Moves this process back and removes the group.
   ~MemoryGroup();
 
+  /// Whether there is a group.
   bool made() const { return !folder_.empty(); }
-  /// How many processes of the group the kernel has killed for memory.
+  /// The number of processes of the group that the kernel has killed for memory.
   uint64_t kills() const;
-  /// The file that says so.
+  /// The file with that number.
   std::string file() const { return folder_ + "/" + events_; }
 
  private:
   friend class RankMemory;
 
-  std::string parent_, folder_;  // "" without a group
+  /// Empty without a group.
+  std::string parent_, folder_;
   const char* events_ = "";
-  base::Descriptor events_fd_;  // kept open, since it is read after each trial
+  base::Descriptor events_fd_;  // kept open, because it is read after each trial
 };
 
-/// A group of one rank and all that it starts, beside the server's, so that the kernel counts and limits each for
-/// itself. The last copy of it removes the group, if nothing is in it any more.
+/// A group for one rank and all that it starts, beside the server's, so that the kernel counts and
+/// limits each rank by itself. The last copy removes the group if it is empty.
 class RankMemory {
  public:
   RankMemory() = default;
-  /// `limit` in bytes; 0: none. Without effect where the server has no group either (see `made`).
+  /// Makes the group. @param limit bytes; 0 for none. No effect if the server has no group either
+  /// (see made()).
   RankMemory(const MemoryGroup& server, uint64_t limit);
 
   bool made() const { return group_ != nullptr; }
-  /// Moves this process into it.
+  /// Moves this process into the group.
   void enter() const;
-  /// How many processes of the group the kernel has killed for memory since this was asked last.
+  /// The number of kills for memory in the group since the last call.
   uint64_t newKills();
-  /// Whether the kernel has killed one since the group was made; without a group of its own, one of the server's.
+  /// Whether the kernel has killed a process of the group; without a group of its own, one of the
+  /// server's since this was made.
   bool sawKill() const;
-  /// The file that says so, with the limit.
+  /// Names the file with the count, and the limit, for messages.
   std::string evidence() const;
 
  private:
   struct Group {
     std::string folder, file;
-    base::Descriptor events_fd;  // kept open, since it is read after each trial
+    base::Descriptor events_fd;  // kept open, because it is read after each trial
     ~Group();
   };
   std::shared_ptr<const Group> group_;
@@ -66,22 +72,24 @@ class RankMemory {
   uint64_t limit_ = 0, told_ = 0, kills_before_ = 0;
 };
 
-/// Reads what the kernel logs from now on, where it may be read and names processes by the numbers that we know them
-/// by.
+/// Reads what the kernel logs from now on. Without effect if the log may not be read, or names
+/// processes by other numbers than ours.
 class KernelLog {
  public:
   KernelLog();
 
-  /// Leaves out what it has logged so far.
+  /// Skips what was logged so far.
   void skip();
-  /// The line in which it says that it killed process `pid` for memory; "" where it does not.
+  /// The line that says that process `pid` was killed for memory; "" if there is none among the new
+  /// ones.
   std::string killed(int pid);
 
  private:
   base::Descriptor fd_;
 };
 
-/// Whether a record of /dev/kmsg says that process `pid` was killed for memory: then its text.
+/// The text of a record of /dev/kmsg if it says that process `pid` was killed for memory; else
+/// nothing.
 std::optional<std::string> killedLine(const std::string& record, int pid);
 
 }  // namespace expc::serve

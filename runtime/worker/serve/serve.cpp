@@ -1,3 +1,8 @@
+// The launch server: one loop over two descriptors, requests from the engine and the deaths of
+// children. It is single-threaded, because it forks. Whatever a rank leaves behind (processes,
+// files) is removed before the engine hears of its end, so that the next trial starts on a quiet
+// machine.
+
 #include "runtime/worker/serve/serve.h"
 
 #include <fcntl.h>
@@ -27,13 +32,15 @@
 namespace expc::serve {
 namespace {
 
-/// A forked process.
+/// A forked process that runs a rank.
 struct Rank {
   pid_t pid = 0;
-  uint64_t launch = 0;  // that it was forked for
+  uint64_t launch = 0;  // the launch that it was forked for
   RankMemory memory;
 };
 
+/// The server. Its members are made in order: the control group before the standing that is
+/// measured in it.
 class Server {
  public:
   Server(int control_fd, const Child& child, Reuse reuse) : control_fd_(control_fd), child_(child), reuse_(reuse) {}
@@ -56,19 +63,25 @@ class Server {
   sigset_t old_mask_{};
   bool open_ = true;
   std::vector<Rank> ranks_;
-  std::set<pid_t> stuck_;  // left by ranks, told, and not waited for again
+  /// Leftovers of ranks that cannot be killed. They are reported once and not waited for again.
+  std::set<pid_t> stuck_;
   MemoryGroup group_;
-  const Standing standing_ = Standing::ofThisProcess();  // in its group
+  const Standing standing_ = Standing::ofThisProcess();  // taken within the control group
+  /// Deaths whose group gave no evidence may be in the kernel's log.
   KernelLog log_;
+  /// Kills in the server's own group that were reported already.
   uint64_t kills_told_ = 0;
 };
 
 int Server::run() {
-  setpgid(0, 0);  // a Ctrl-C in the terminal is the engine's business
+  setpgid(0, 0);  // Ctrl-C in the terminal is for the engine to handle
   std::signal(SIGPIPE, SIG_IGN);
-  // Processes that a rank started outside of its process group come here when the rank dies, and die too.
+  // Processes that a rank has moved out of its process group come to this process when the rank
+  // dies, and die then.
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   fcntl(control_fd_, F_SETFD, FD_CLOEXEC);
+  // Deaths of children arrive through a descriptor, which poll() can wait for. Ranks restore the
+  // old mask.
   sigset_t mask;
   sigemptyset(&mask);
   sigaddset(&mask, SIGCHLD);
@@ -83,6 +96,7 @@ int Server::run() {
   while (open_) {
     pollfd fds[] = {{control_fd_, POLLIN, 0}, {signal_fd_, POLLIN, 0}};
     if (poll(fds, 2, -1) < 0 && errno != EINTR) break;
+    // Deaths first: a request may be for the slots of a rank that has just ended.
     if (fds[1].revents) reap();
     if (fds[0].revents) {
       auto packet = protocol::receivePacket(control_fd_);
@@ -103,6 +117,7 @@ void Server::handle(protocol::Packet packet) {
   auto value = base::parseJson(packet.text);
   const llvm::json::Object* object = value ? value->getAsObject() : nullptr;
   if (!value) return refuse(0, packet.log_fd, llvm::toString(value.takeError()));
+  // A request is either {"kill": ID} or a launch.
   if (auto id = object ? object->getInteger("kill") : std::nullopt) {
     for (const Rank& rank : ranks_)
       if (rank.launch == uint64_t(*id)) kill(-rank.pid, SIGKILL);
@@ -119,6 +134,7 @@ void Server::handle(protocol::Packet packet) {
 void Server::launch(const protocol::LaunchRequest& request, protocol::Packet packet) {
   const pid_t server = getpid();
   const RankMemory memory(group_, request.spec.memory_limit);
+  // Buffered output would be written twice, by the child too.
   std::fflush(nullptr);
   const pid_t pid = fork();
   if (pid == 0) {
@@ -128,7 +144,8 @@ void Server::launch(const protocol::LaunchRequest& request, protocol::Packet pac
     runChild(request, std::move(packet), server, memory, standing_, child_);
   }
   if (pid < 0) return refuse(request.id, packet.log_fd, std::string("fork: ") + std::strerror(errno));
-  setpgid(pid, pid);  // on both sides: whoever is first
+  // Parent and child both set it: whoever comes first.
+  setpgid(pid, pid);
   ranks_.push_back({pid, request.id, memory});
   send({.type = protocol::LaunchReply::Type::Started, .id = request.id, .pid = pid});
 }
@@ -139,15 +156,18 @@ void Server::refuse(uint64_t id, int log_fd, const std::string& why) {
   send(endOf(id, 0, W_EXITCODE(127, 0), base::bootSeconds()));
 }
 
+/// Reaps ranks that have ended, cleans up after them and reports each.
 void Server::reap() {
   signalfd_siginfo info;
   while (read(signal_fd_, &info, sizeof info) > 0) {
   }
   std::erase_if(ranks_, [&](Rank& rank) {
     siginfo_t state{};
+    // WNOWAIT leaves the rank a zombie for the moment.
     if (waitid(P_PID, rank.pid, &state, WEXITED | WNOHANG | WNOWAIT) != 0 || state.si_pid != rank.pid) return false;
     const double at = base::bootSeconds();
-    // Leftovers of the rank go with it; until it is reaped, its number cannot be another's.
+    // Leftovers in its process group die with it. Until the rank is reaped, its number cannot
+    // belong to another.
     kill(-rank.pid, SIGKILL);
     std::vector<int> stuck = killStrangers(known()).left;
     stuck_.insert(stuck.begin(), stuck.end());
@@ -162,8 +182,8 @@ void Server::reap() {
   });
 }
 
-/// That the kernel killed the rank, or what it started, for memory. Where ranks have no groups of their own, of several
-/// it is the first one's that ended.
+/// The evidence that the kernel killed the rank, or a process of it, for memory; "" if there is
+/// none. If ranks have no groups of their own, a kill counts for the first rank that ends after it.
 std::string Server::memoryEvidence(Rank& rank, const protocol::LaunchReply& exited) {
   const auto killed = [](uint64_t count, const std::string& says) {
     return fmt::format("the kernel killed {} process{} of it for memory, as {}", count, count == 1 ? "" : "es", says);

@@ -1,7 +1,7 @@
 #pragma once
 
-// The worker's side of the launch channel (runtime/protocol/trial.h): a server that has loaded what is slow to load and
-// forks one child for each launch request. Knows nothing of torch or of any workload.
+// The worker's side of the launch channel (runtime/protocol/trial.h): a server that has loaded what is
+// slow to load, and forks a child for each launch. It knows nothing of torch or of any workload.
 
 #include <llvm/Support/JSON.h>
 
@@ -14,33 +14,39 @@
 
 namespace expc::serve {
 
-/// Whether a process may run one rank after the other, if the engine gives it more: a trial then costs no fork. Only
-/// where `Child` leaves nothing behind but what the next call sets anew. One whose rank did not end well ends.
+/// Whether a process may run several ranks in turn, which saves a fork per trial. Allowed only if
+/// `Child` leaves nothing behind that the next call does not set anew. A process whose rank fails
+/// always ends.
 enum class Reuse { Never, Often };
 
-/// Serves the launch channel on `control_fd` until the other end closes, then kills what is left of its children and
-/// returns the process's exit code. Call it before any thread is started (it forks), after everything slow is loaded:
-/// it begins by sending Ready.
+/// Serves the launch channel on `control_fd` until the other end closes, then kills what is left of
+/// its children. Returns the process's exit code. Call it after everything slow is loaded, since it
+/// starts by sending Ready, and before any thread is started, since it forks.
 int run(int control_fd, const Child& child, Reuse reuse = Reuse::Never);
 
-/// A worker, as its command line has it.
+/// A worker program: its name, its functions, and how it may be served.
 struct Worker {
   const char* name = "";  // "expc-worker"
   const char* help = "";
+  /// Makes the document that `--describe` prints.
   std::function<llvm::json::Value()> describe;
   Child child;
   Reuse reuse = Reuse::Never;
-  Child alone = child;  // where its process runs one rank only
+  /// Used if a process runs one rank only.
+  Child alone = child;
 };
 
-/// Runs the command line that every worker has. `--serve FD`. `--trial FILE` ("-": standard input) runs one rank of the
-/// trial in this process, for launchers that start ranks by themselves and for debugging: RANK says which it is, events
-/// go to standard output, whatever else is printed to standard error. `--describe`. `--help`. Returns the exit code: 2
-/// for anything else, a descriptor that is not open, and a specification that cannot be read.
+/// Runs the command line that every worker has, and returns the exit code.
+/// - `--serve FD` serves the launch channel.
+/// - `--trial FILE` ("-" for standard input) runs one rank of a trial in this process, for
+///   launchers that start ranks themselves and for debugging. RANK says which rank. Events go to
+///   standard output, everything else that is printed to standard error.
+/// - `--describe` and `--help`. The exit code is 2 for any other command line, a descriptor that is
+///   not open, or a specification that cannot be read.
 int runWorker(int argc, char** argv, const Worker& worker);
 
-/// First 16 hex digits of BLAKE3 over this program's file: the `build` that `--describe` gives. Any new build is
-/// another one.
+/// The first 16 hexadecimal digits of BLAKE3 over this program's file, which `--describe` gives as
+/// `build`. Every new build has another.
 std::string executableDigest();
 
 }  // namespace expc::serve

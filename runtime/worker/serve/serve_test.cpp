@@ -65,7 +65,8 @@ class TestServer {
 
   void sendText(const std::string& text) { REQUIRE(protocol::sendPacket(fd_, text)); }
 
-  /// Launches and returns the read ends of the event pipe and the log; `next`: the third descriptor, if not -1.
+  /// Launches a rank. Returns the read ends of the event pipe and of the log. @param next the third
+  /// descriptor, if not -1
   std::pair<int, int> launch(uint64_t id, unsigned rank = 0, int core = 0, int next = -1) {
     return launchOver(fd_, id, rank, core, next);
   }
@@ -197,7 +198,7 @@ TEST_CASE("a child that left its group and session ends with its rank") {
     REQUIRE(read(events, text, sizeof text - 1) > 0);
     if (killed) server.sendText(R"({"v":1,"kill":1})");
     CHECK(server.receive().type == protocol::LaunchReply::Type::Exited);
-    CHECK(kill(std::atoi(text), 0) != 0);  // before the engine hears of the end
+    CHECK(kill(std::atoi(text), 0) != 0);  // killed before the engine hears of the end
     close(events);
     close(log);
   }
@@ -328,7 +329,7 @@ TEST_CASE("a process that its rank changed for good runs no other rank, and one 
       rlimit files{};
       getrlimit(RLIMIT_NOFILE, &files);
       const rlimit few{77, for_good ? 77 : files.rlim_max};
-      // Root may put back what is for good for others.
+      // Root can restore state that others cannot.
       __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
       const __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3]{};
       if (for_good && syscall(SYS_capset, &header, none) != 0) return 1;
@@ -342,7 +343,7 @@ TEST_CASE("a process that its rank changed for good runs no other rank, and one 
 }
 
 TEST_CASE("a process whose folder for temporary files cannot be cleared runs no other rank") {
-  if (getuid() != 0) return;  // nobody else may mount
+  if (getuid() != 0) return;  // only root can mount
   const auto child = [](const protocol::LaunchRequest&, int) {
     const std::string at = std::string(getenv("TMPDIR")) + "/m";
     const bool mounted = unshare(CLONE_NEWNS) == 0 && mount("", "/", "", MS_REC | MS_PRIVATE, nullptr) == 0 &&
@@ -355,10 +356,10 @@ TEST_CASE("a process whose folder for temporary files cannot be cleared runs no 
   const int log = server.launch(1, 0, 0, ends[1]).second;
   close(ends[1]);
   CHECK(server.receive().type == protocol::LaunchReply::Type::Started);
-  const int status = server.receive().status;  // the server tells, and not the process
+  const int status = server.receive().status;  // the server reports it, not the process
   const std::string said = readAll(log);
   close(ends[0]);
-  if (WEXITSTATUS(status) == 7) return;  // it may not
+  if (WEXITSTATUS(status) == 7) return;  // the process may not do that
   CHECK(status == 0);
   CHECK(said.find("/m: another file system is mounted there") != std::string::npos);
 }
@@ -440,10 +441,10 @@ TEST_CASE("a rank that is alone has the cores and memory of all slots, unless on
 }
 
 TEST_CASE("memory is bound to nodes and the system says so") {
-  // In a process of its own: what is bound stays bound.
+  // Runs in a process of its own, because bindings stay.
   TestServer server([](const protocol::LaunchRequest&, int) {
     const std::string why = serve::bindMemory({0});
-    if (!why.empty()) return 3;  // a container that forbids it
+    if (!why.empty()) return 3;  // some containers forbid it
     llvm::json::Object environment;
     serve::describePlace(environment);
     const llvm::json::Array* nodes = environment.getArray("memory_nodes");

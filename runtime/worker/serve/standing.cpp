@@ -1,3 +1,6 @@
+// Reads and restores a process's inherited state. Everything is compared after restoring: a call
+// may succeed without effect, or fail for a state that was right already.
+
 #include "runtime/worker/serve/standing.h"
 
 #include <fcntl.h>
@@ -15,7 +18,7 @@ namespace expc::serve {
 namespace {
 
 constexpr char kKiller[] = "/proc/self/oom_score_adj";
-constexpr int kOwnIo = 1;  // IOPRIO_WHO_PROCESS: glibc has no name for it
+constexpr int kOwnIo = 1;  // IOPRIO_WHO_PROCESS; glibc has no name for it
 
 }  // namespace
 
@@ -33,6 +36,7 @@ Standing Standing::ofThisProcess() {
   return now;
 }
 
+/// Restores only if something differs, so an undisturbed process costs no more than the comparison.
 std::string Standing::restore() const {
   const std::string before = differences(ofThisProcess());
   if (before.empty()) return before;

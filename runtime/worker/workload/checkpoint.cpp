@@ -1,3 +1,7 @@
+// Reads and writes checkpoints. A checkpoint is written into a folder of another name (".partial-PID"), which is
+// renamed once everything is on disk: so a folder with the final name is complete. Digests of all files find what
+// happened to them later.
+
 #include "runtime/worker/workload/checkpoint.h"
 
 #include <fcntl.h>
@@ -26,6 +30,7 @@ namespace {
 using llvm::json::Object;
 namespace fs = llvm::sys::fs;
 
+// Raised when older checkpoints cannot be continued any more; they are then refused, never misread.
 constexpr int64_t kFormat = 1;
 constexpr char kModel[] = "model.safetensors";
 constexpr char kState[] = "state.safetensors";
@@ -34,10 +39,12 @@ constexpr char kPartial[] = ".partial-";
 
 using base::failure;
 
+/// The digest of an object in its canonical form, which does not depend on the order in which fields were added.
 std::string digestOfJson(const Object& object) {
   return io::digestOf({llvm::arrayRefFromStringRef(base::canonicalJson(Object(object)))});
 }
 
+/// The error for any damage. It names the way out: without this folder the trial continues from an older checkpoint.
 llvm::Error damaged(const std::string& folder, const std::string& what) {
   return failure(
       "the checkpoint is damaged: {}. Remove {}: the trial then goes on from an older one if there is, "
@@ -45,7 +52,7 @@ llvm::Error damaged(const std::string& folder, const std::string& what) {
       what, folder);
 }
 
-/// checkpoint.json, if it is as it was written.
+/// The content of checkpoint.json, if it matches its digest.
 llvm::Expected<Object> readContent(const std::string& folder) {
   const std::string path = folder + "/" + kContent;
   auto file = files::read(path);
@@ -60,7 +67,7 @@ llvm::Expected<Object> readContent(const std::string& folder) {
   return *content;
 }
 
-/// A file of tensors, if its bytes are those that were written.
+/// A file of tensors, if its bytes match the digest in `content`.
 llvm::Expected<io::SafeTensors> readTensors(const std::string& folder, const Object& content, const char* name) {
   const std::string path = folder + "/" + name;
   auto file = io::SafeTensors::open(path);
@@ -71,7 +78,7 @@ llvm::Expected<io::SafeTensors> readTensors(const std::string& folder, const Obj
   return std::move(*file);
 }
 
-/// Facts that differ: "threads 2 there, 1 here".
+/// The facts that differ, as texts like "threads 2 there, 1 here".
 std::vector<std::string> differences(const Object& there, const Object& here) {
   std::set<std::string> names;
   for (const Object* object : {&there, &here})
@@ -94,6 +101,7 @@ CheckpointFolder::CheckpointFolder(const std::string& folder, TrialIdentity iden
 std::string CheckpointFolder::epochPath(int64_t epochs) const { return fmt::format("{}/epoch-{:06}", path_, epochs); }
 
 std::vector<int64_t> CheckpointFolder::present() const {
+  // Other names, such as partial folders and what a workload left, are skipped.
   std::vector<int64_t> result;
   std::error_code code;
   for (fs::directory_iterator at(path_, code), end; !code && at != end; at.increment(code)) {
@@ -116,6 +124,7 @@ llvm::Expected<std::optional<CheckpointFolder::Checkpoint>> CheckpointFolder::ne
   if (content->getInteger("format") != kFormat || !facts || !own || content->getInteger("epochs") != epochs.back())
     return failure("{}/{} is not in format {} of this build. Remove {} to begin the trial anew", folder, kContent,
                    kFormat, path_);
+  // Compare facts before reading tensors: a message about another trial helps more than one about its files.
   const auto differing = differences(*facts, identity_.facts);
   if (!differing.empty())
     return failure(
@@ -130,22 +139,26 @@ llvm::Expected<std::optional<CheckpointFolder::Checkpoint>> CheckpointFolder::ne
 }
 
 llvm::Error CheckpointFolder::prepare() {
+  // create_directories() accepts a file of that name, so check for it.
   auto code = fs::create_directories(path_, true, fs::all_all);
   if (!code && !fs::is_directory(path_)) code = std::make_error_code(std::errc::not_a_directory);
   if (code)
     return failure("checkpoints cannot be kept in {}: {}. Name a folder that can be written", path_, code.message());
-  // The folder itself is locked, so that nothing more lies in it; the system lets go when the process ends, however it
-  // does. One that cannot be opened save() will explain.
+  // Lock the folder itself, so that no lock file lies in it. The system releases the lock when the process ends,
+  // however it does. If the folder cannot be opened, save() will say so.
   lock_.close();
   lock_ = base::Descriptor(::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (lock_ >= 0 && ::flock(lock_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
     return failure("another process is running this trial in {}: wait for it, or name another folder in `checkpoints`",
                    path_);
+  // Nobody else is here now, so partial folders are those of processes that died. List first, then remove: a
+  // directory must not change while it is read.
   std::vector<std::string> leftovers;
   for (fs::directory_iterator at(path_, code), end; !code && at != end; at.increment(code))
     if (llvm::StringRef(at->path()).contains(kPartial)) leftovers.push_back(at->path());
   for (const std::string& leftover : leftovers) files::removeTree(leftover);
   std::vector<int64_t> older = present();
+  // save() removes the older checkpoint only at its end, so an interruption there leaves two.
   if (!older.empty()) older.pop_back();
   for (const int64_t epochs : older) files::removeTree(epochPath(epochs));
   return llvm::Error::success();
@@ -153,11 +166,13 @@ llvm::Error CheckpointFolder::prepare() {
 
 llvm::Error CheckpointFolder::save(int64_t epochs, const std::vector<model::NamedTensor>& model,
                                    const std::vector<model::NamedTensor>& state, Object own) const {
+  // Nothing older is removed until the new checkpoint has its final name.
   const std::vector<int64_t> older = present();
   const std::string folder = epochPath(epochs), partial = fmt::format("{}{}{}", folder, kPartial, ::getpid());
   auto written = [&]() -> llvm::Error {
     if (auto code = fs::create_directories(partial, true, fs::all_all))
       return failure("{}: {}", partial, code.message());
+    // saveState() returns the digest of what it wrote, so files need not be read again.
     auto model_digest = model::saveState(partial + "/" + kModel, model);
     if (!model_digest) return model_digest.takeError();
     auto state_digest = model::saveState(partial + "/" + kState, state);
@@ -175,6 +190,7 @@ llvm::Error CheckpointFolder::save(int64_t epochs, const std::vector<model::Name
   }();
   if (written) {
     files::removeTree(partial);
+    // A failed save leaves the older checkpoint; say so, for it decides what the user does next.
     const std::string kept =
         older.empty()
             ? "a repeated trial begins anew"

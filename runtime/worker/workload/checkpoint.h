@@ -1,7 +1,7 @@
 #pragma once
 
-// Where a quality trial keeps its state: one folder for each trial, in it one for the newest epoch. What is there is
-// whole, or it is refused.
+// The folder in which a quality trial keeps its state: one folder per trial, and in it one for the newest epoch. A
+// checkpoint is written whole or not at all, and one that is damaged or belongs to another trial is refused.
 //
 //   FOLDER/POINT-seedSEED-DIGEST/        a trial: its point, its seed, and a digest of what was asked for
 //     epoch-000005/model.safetensors     what is trained (images: torchvision's names, load_state_dict takes it)
@@ -18,53 +18,56 @@
 #include <vector>
 
 #include "runtime/base/descriptor.h"
-#include "runtime/worker/io/safetensors.h"
+#include "runtime/data/io/safetensors.h"
 #include "runtime/worker/model/named_tensor.h"
 
 namespace expc::workload {
 
-/// What must agree for one trial to go on where another one stopped.
+/// The facts that must agree for one trial to continue where another one stopped.
 struct TrialIdentity {
-  std::string name;          // of the trial's folder
-  llvm::json::Object facts;  // each a string, by what it is: "batch": "32", "threads": "1"
+  std::string name;          // the trial's folder
+  llvm::json::Object facts;  // texts by name: "batch": "32", "threads": "1"
 };
 
+/// The checkpoints of one trial. newest() may be called on every rank; all that writes is for one process alone.
 class CheckpointFolder {
  public:
+  /// A verified checkpoint, with its tensor files mapped into memory.
   struct Checkpoint {
     std::string path;
-    int64_t epochs = 0;  // done
+    int64_t epochs = 0;  // epochs done
     io::SafeTensors model, state;
-    llvm::json::Object content;  // what save() was given
+    llvm::json::Object content;  // as save() got it
   };
 
-  /// `folder` holds the trials' folders; it is made when it is needed.
+  /// `folder` is the parent of trials' folders. Nothing is created until prepare().
   CheckpointFolder(const std::string& folder, TrialIdentity identity);
 
-  /// The newest checkpoint, read and verified, or nothing. An error names the file that is damaged, or the facts in
-  /// which the checkpoint's trial differs from this one, and the way out.
+  /// The newest checkpoint, read and verified, or nothing. An error names the damaged file, or the facts in which the
+  /// checkpoint's trial differs from this one, and says how to go on.
   llvm::Expected<std::optional<Checkpoint>> newest() const;
 
-  /// Makes the trial's folder, keeps other processes out of it while this object lives (an error where one is in it),
-  /// and removes what an interrupted save() left there beside the newest checkpoint. By one process alone.
+  /// Creates the trial's folder and locks it against other processes while this object lives (an error if one holds
+  /// it). Removes what an interrupted save() left, and all but the newest checkpoint.
   llvm::Error prepare();
 
   /// Writes the checkpoint after `epochs` epochs, whole or not at all, and only then removes the one before. An error
-  /// says why it could not be written and what is left. By one process alone.
+  /// says why it could not be written, and which checkpoint is left.
   llvm::Error save(int64_t epochs, const std::vector<model::NamedTensor>& model,
                    const std::vector<model::NamedTensor>& state, llvm::json::Object content) const;
 
-  /// Leaves of the checkpoint after `epochs` epochs only the model, and returns its path. By one process alone.
+  /// Leaves only the model of the checkpoint after `epochs` epochs, and returns its path.
   llvm::Expected<std::string> finish(int64_t epochs) const;
 
-  /// Removes all checkpoints, what a workload wrote beside them stays. By one process alone.
+  /// Removes all checkpoints; whatever a workload wrote beside them stays.
   void clear() const;
 
+  /// The trial's folder.
   const std::string& path() const { return path_; }
 
  private:
   std::string epochPath(int64_t epochs) const;
-  /// Folders of checkpoints by the number of epochs done, ascending.
+  /// Numbers of epochs for which there are folders, ascending.
   std::vector<int64_t> present() const;
 
   std::string path_;

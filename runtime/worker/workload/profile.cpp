@@ -1,4 +1,6 @@
-// Profile trials, whatever they train.
+// Profile trials, whatever they train: time by phases, by kinds of work on the device, and a breakdown that a report
+// uses to explain why one level is faster than another. The measured quantities and their sources are in
+// docs/layers/worker.md.
 
 #include <algorithm>
 #include <chrono>
@@ -16,7 +18,7 @@ using Clock = std::chrono::steady_clock;
 using profile::Over;
 using profile::Phase;
 
-/// What a rank measured.
+/// One rank's measurements.
 struct Profile {
   double wall = 0;
   profile::PhaseTimes phases;
@@ -25,6 +27,8 @@ struct Profile {
   const profile::PhaseTime& phase(Phase phase) const { return phases[static_cast<size_t>(phase)]; }
 };
 
+/// Runs the profiled steps from a barrier on idle devices to an idle device. The probe is prepared before the barrier,
+/// so that its preparation is not measured.
 llvm::Expected<Profile> profileSteps(TrialContext& context, Training& training, int64_t steps) {
   Profile profile;
   const auto clock = context.device.phaseClock();
@@ -43,7 +47,7 @@ llvm::Expected<Profile> profileSteps(TrialContext& context, Training& training, 
   return profile;
 }
 
-/// Categories of the steps' time, for a reader who asks why one level is faster than another.
+/// The steps' time by categories: the probe's views, and two of our own, phases and what ran beside them.
 profile::Amounts breakdownOf(const Profile& profile, int64_t steps) {
   profile::Amounts breakdown = profile.findings.breakdown;
   profile::Amounts phases, beside;
@@ -52,7 +56,7 @@ profile::Amounts breakdownOf(const Profile& profile, int64_t steps) {
     if (time.count) phases[std::string(toString(phase))] = {time.seconds, static_cast<double>(time.count), 0};
   }
   profile::Amount all_reduce = profile.findings.all_reduce.value_or(profile::Amount{});
-  // Between the replicas of dp: within backward, in the training thread.
+  // dp adds up its replicas' gradients within backward, in the training thread; count that as an all-reduce.
   const profile::PhaseTime& between = profile.phase(Phase::AllReduce);
   all_reduce += {between.seconds, static_cast<double>(between.count), 0};
   if (all_reduce.count > 0) beside["all_reduce"] = all_reduce;
@@ -62,12 +66,14 @@ profile::Amounts breakdownOf(const Profile& profile, int64_t steps) {
   return breakdown;
 }
 
-/// A phase that never came is nothing of this device: a copy on the CPU, say.
+/// The seconds of a phase; nothing for a phase that never came, such as a copy on the CPU: that is "not measured
+/// here", not zero.
 std::optional<double> secondsOf(const profile::PhaseTime& time) {
   if (time.count == 0) return std::nullopt;
   return time.seconds;
 }
 
+/// The metrics of profile trials. Called with an empty Profile it gives their names (profileMetrics).
 std::vector<profile::Measure> measuredIn(const Profile& profile) {
   using profile::Direction;
   using profile::Family;
@@ -77,6 +83,7 @@ std::vector<profile::Measure> measuredIn(const Profile& profile) {
     all_reduce = all_reduce.value_or(0) + observed->seconds;
 
   const profile::ActivityTotals device = profile.findings.device.value_or(profile::ActivityTotals());
+  // Without a probe's findings a value is absent, never zero.
   const auto seen = [&](double value) { return profile.findings.device ? std::optional(value) : std::nullopt; };
   const auto calls = [&](const char* call) { return device.callsThatBegin(call); };
   const auto copies = [&](Direction direction) { return device.copies[static_cast<size_t>(direction)]; };
@@ -111,8 +118,8 @@ std::vector<profile::Measure> measuredIn(const Profile& profile) {
           {"gpu_busy_share", seen(std::min(1.0, device.busy_seconds / profile.wall)), Over::Mean}};
 }
 
-/// After everything was measured: a trace slows its steps down. A trace that cannot be written is a note, and no reason
-/// to lose what was measured.
+/// Traces some more steps, after everything was measured, because tracing slows them down. A trace that cannot be
+/// written is a note: it is no reason to lose what was measured.
 llvm::Error traceSteps(TrialContext& context, Training& training, std::vector<std::string>& notes) {
   const char* file = std::getenv("EXPC_TRACE");
   if (!file || !*file) return llvm::Error::success();
@@ -122,6 +129,7 @@ llvm::Error traceSteps(TrialContext& context, Training& training, std::vector<st
   context.device.synchronize();
   const std::string path = std::string(file) + ".rank" + std::to_string(context.communicator.rank()) + ".json";
   auto unwritten = profile::finishTrace(path);
+  // A failed step matters more than the trace of it.
   if (error) {
     llvm::consumeError(std::move(unwritten));
     return error;
@@ -135,6 +143,7 @@ llvm::Error traceSteps(TrialContext& context, Training& training, std::vector<st
 std::vector<profile::Measure> profileMetrics() { return measuredIn(Profile()); }
 
 llvm::Expected<protocol::Event> profileTrial(TrialContext& context, Training& training, const Settings& settings) {
+  // Remarks about the training come before those about measuring it.
   std::vector<std::string> notes = training.notes();
   if (auto error = runSteps(context, training, settings.warmup, "warmup", false)) return error;
   auto profile = profileSteps(context, training, settings.steps);
@@ -144,6 +153,7 @@ llvm::Expected<protocol::Event> profileTrial(TrialContext& context, Training& tr
   notes.insert(notes.end(), profile->findings.notes.begin(), profile->findings.notes.end());
   if (auto error = traceSteps(context, training, notes)) return error;
   profile::Amounts breakdown = breakdownOf(*profile, settings.steps);
+  // The breakdown becomes the means over all ranks, and the notes become those of all.
   profile::gather(context.communicator, breakdown, notes);
   profile::addSeries(result.series, breakdown);
   result.notes = std::move(notes);

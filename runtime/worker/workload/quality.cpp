@@ -1,4 +1,7 @@
-// Quality trials, whatever they train.
+// Quality trials, whatever they train: epochs between barriers, evaluation beside the clock, checkpoints, and the way
+// back from one. A trial that is interrupted and continued must end with the same bits as one that was not. So a
+// checkpoint has everything that later steps depend on, and whatever else changes the last bits must agree before a
+// trial is continued.
 
 #include <fmt/format.h>
 
@@ -23,11 +26,15 @@ using llvm::json::Object;
 using Clock = std::chrono::steady_clock;
 using Checkpoint = CheckpointFolder::Checkpoint;
 
+/// A value as a fact of the trial's identity: texts without quotes.
 std::string textOf(const llvm::json::Value& value) {
   if (auto text = value.getAsString()) return text->str();
   return base::canonicalJson(value);
 }
 
+/// The identity by which a checkpoint is found and checked. Only what was asked for is in the folder's name. The
+/// environment is in the facts alone: continuing elsewhere is then refused with a reason, rather than begun anew in
+/// silence.
 TrialIdentity identityOf(const TrialContext& context) {
   const protocol::TrialSpec& spec = context.spec;
   const char* data = std::getenv("EXPC_DATA_DIGEST");
@@ -50,11 +57,12 @@ TrialIdentity identityOf(const TrialContext& context) {
   return identity;
 }
 
-/// The first rank makes the folder ready for the next ones.
+/// The newest checkpoint, on which all ranks must agree. The first rank also prepares the folder for the next ones.
 llvm::Expected<std::optional<Checkpoint>> newestOfAll(TrialContext& context, CheckpointFolder& folder) {
   auto found = folder.newest();
   if (!found) return found.takeError();
   const double epochs = *found ? static_cast<double>((*found)->epochs) : 0;
+  // The largest and the smallest number of epochs in one reduction: the largest of the negated is the smallest.
   const auto range = context.communicator.allReduce(std::vector<double>{epochs, -epochs}, comm::Reduction::Max);
   if (range[0] != -range[1])
     return base::failure(
@@ -65,6 +73,7 @@ llvm::Expected<std::optional<Checkpoint>> newestOfAll(TrialContext& context, Che
   return found;
 }
 
+/// The course as JSON, in both directions.
 constexpr auto kCourse = [](base::JsonRecord& io, Course& course) {
   io.field("losses", course.losses);
   io.field("accuracies", course.accuracies);
@@ -72,6 +81,7 @@ constexpr auto kCourse = [](base::JsonRecord& io, Course& course) {
   io.field("evaluation_s", course.evaluation_s);
 };
 
+/// The numbers of a training as a checkpoint keeps them: its progress, and the sizes of its data.
 Object numbersOf(const Training& training, const Done& done) {
   Object numbers = training.counts();
   numbers["steps of an epoch"] = training.stepsPerEpoch();
@@ -83,7 +93,8 @@ Object numbersOf(const Training& training, const Done& done) {
   return numbers;
 }
 
-/// Nothing if these are not the numbers of such a training.
+/// The progress, if `numbers` are those of a training with the same data. Writing what was read and comparing checks
+/// every field at once.
 std::optional<Done> doneFrom(const Training& training, const Object& numbers) {
   const auto integer = [&](llvm::StringRef name) { return numbers.getInteger(name).value_or(-1); };
   const Done done{integer("steps"),
@@ -92,11 +103,12 @@ std::optional<Done> doneFrom(const Training& training, const Object& numbers) {
   return numbersOf(training, done) == numbers ? std::optional(done) : std::nullopt;
 }
 
-/// Takes up what the checkpoint has.
+/// Continues the training and the course from the checkpoint.
 llvm::Error resume(Training& training, Course& course, const Checkpoint& checkpoint) {
   const Object* numbers = checkpoint.content.getObject("training");
   const llvm::json::Value* kept = checkpoint.content.get("course");
   const auto done = numbers ? doneFrom(training, *numbers) : std::nullopt;
+  // Whatever does not fit below makes the checkpoint unusable; a course that cannot be read counts as empty.
   if (kept) course = expectedToOptional(base::readRecord<Course>(*kept, "the course", kCourse)).value_or(Course());
   const int64_t evaluations = training.evaluatesEpochs() ? checkpoint.epochs : 0;
   if (!done || static_cast<int64_t>(course.accuracies.size()) != evaluations ||
@@ -107,10 +119,12 @@ llvm::Error resume(Training& training, Course& course, const Checkpoint& checkpo
   return training.restore(checkpoint.model, checkpoint.state, *done);
 }
 
-/// Every rank calls it: what the others know goes to the first, which writes for as long as its disk takes.
+/// Writes a checkpoint. A collective: what other ranks know goes to the first one, which writes for as long as its
+/// disk takes.
 llvm::Error keep(TrialContext& context, Training& training, const CheckpointFolder& folder, int64_t epochs,
                  Course course) {
   Snapshot snapshot = training.snapshot();
+  // The slowest rank's times, so that every rank that continues has the same sums.
   course.training_s = context.communicator.allReduce(course.training_s, comm::Reduction::Max);
   course.evaluation_s = context.communicator.allReduce(course.evaluation_s, comm::Reduction::Max);
   return comm::whileOneWorks(context.communicator, 0, [&](const comm::CallOthers&) {
@@ -120,6 +134,7 @@ llvm::Error keep(TrialContext& context, Training& training, const CheckpointFold
   });
 }
 
+/// Moves the losses since the last call into the course.
 llvm::Error addLosses(Training& training, Course& course) {
   auto losses = training.takeLosses();
   if (!losses) return losses.takeError();
@@ -127,8 +142,9 @@ llvm::Error addLosses(Training& training, Course& course) {
   return llvm::Error::success();
 }
 
-/// One epoch from a barrier on an idle device to another, or to the losses, which all ranks know at the same time; its
-/// wall time on this rank.
+/// Runs one epoch and adds its wall time on this rank to the course. It starts at a barrier on an idle device. It
+/// ends at such a barrier too, or, for a training that is only evaluated at its end, with the losses, which all ranks
+/// learn at the same moment.
 llvm::Error runEpoch(TrialContext& context, Training& training, int64_t epoch, int64_t epochs, Course& course) {
   const int64_t each = training.stepsPerEpoch();
   context.device.synchronize();
@@ -146,11 +162,12 @@ llvm::Error runEpoch(TrialContext& context, Training& training, int64_t epoch, i
   return training.evaluatesEpochs() ? addLosses(training, course) : llvm::Error::success();
 }
 
-/// The epochs from where the course stands.
+/// Runs the remaining epochs, evaluating and keeping a checkpoint after each.
 llvm::Error train(TrialContext& context, Training& training, const CheckpointFolder* folder, int64_t epochs,
                   Course& course) {
   const int64_t each = training.stepsPerEpoch();
   for (int64_t epoch = static_cast<int64_t>(course.losses.size()) / each; epoch < epochs; ++epoch) {
+    // Evaluation has a clock of its own, and writing a checkpoint has none.
     if (auto error = runEpoch(context, training, epoch, epochs, course)) return error;
     if (training.evaluatesEpochs() || epoch + 1 == epochs)
       context.progress.report(static_cast<uint64_t>((epoch + 1) * each), static_cast<uint64_t>(epochs * each),
@@ -166,6 +183,7 @@ llvm::Error train(TrialContext& context, Training& training, const CheckpointFol
 
 llvm::Expected<protocol::Event> qualityTrial(TrialContext& context, int64_t epochs, const std::string& checkpoints,
                                              const MakeTraining& make) {
+  // Look for a checkpoint first: it decides at which epoch the training starts.
   std::optional<CheckpointFolder> folder;
   std::optional<Checkpoint> checkpoint;
   if (!checkpoints.empty()) {
@@ -181,9 +199,11 @@ llvm::Expected<protocol::Event> qualityTrial(TrialContext& context, int64_t epoc
     if (auto error = resume(training, course, *checkpoint)) return error;
     result.notes.push_back(fmt::format("went on after epoch {} of {} from {}; times are the sum of both parts",
                                        checkpoint->epochs, epochs, checkpoint->path));
+    // Its files are mapped into memory; release them before training.
     checkpoint.reset();
   }
   if (auto error = train(context, training, folder ? &*folder : nullptr, epochs, course)) return error;
+  // Results are reduced over ranks before rank 0 leaves the artefacts, which may take minutes.
   auto judged = training.judge(course);
   if (!judged) return judged.takeError();
   profile::reduce(context.communicator, judged->metrics, result.metrics);

@@ -1,4 +1,7 @@
-// A timed trial on null cards whose steps are counted instead of timed.
+// Rehearsals: a timed trial on simulated GPUs ("null cards") whose steps are counted instead of timed. The null
+// libraries replace CUDA and NCCL and count launches, copies and collectives; this file reads their counters, the
+// memory's peaks and the host's processor time, and observes the operators of one step (docs/layers/worker.md,
+// "Rehearsals").
 
 #include <dlfcn.h>
 #include <llvm/Support/FileSystem.h>
@@ -23,12 +26,13 @@ namespace {
 
 using protocol::RehearsedRank, protocol::Traffic;
 
-/// Enough for a step of many ranks.
+/// The number of made-up rows or images: enough for a step of many ranks.
 constexpr int64_t kMadeUp = 4096;
-/// torch's thread that looks after collectives comes round ten times a second.
+/// Time in which torch's thread that watches collectives has certainly looked at them; it does so ten times a second.
 constexpr auto kCollectivesSeen = std::chrono::milliseconds(300);
 
-/// What this process did on null cards so far; nothing where its cards are others.
+/// The counters of this process' null cards; nothing if its devices are real. The function is looked up at run time
+/// because the library is preloaded, not linked.
 std::optional<nullgpu_counts> nullCounters() {
   static const auto read = reinterpret_cast<decltype(&nullgpu_counters)>(dlsym(RTLD_DEFAULT, "nullgpu_counters"));
   nullgpu_counts counts{};
@@ -45,6 +49,7 @@ Traffic between(nullgpu_traffic before, nullgpu_traffic after) {
 
 Traffic together(Traffic one, Traffic other) { return {one.calls + other.calls, one.bytes + other.bytes}; }
 
+/// The collectives between two readings, by name.
 void addCollectives(const nullgpu_counts& before, const nullgpu_counts& after, RehearsedRank& rank) {
   std::map<std::string, nullgpu_traffic> earlier;
   for (const nullgpu_collective& each : before.collectives)
@@ -56,9 +61,10 @@ void addCollectives(const nullgpu_counts& before, const nullgpu_counts& after, R
   }
 }
 
-/// What collectives read is held until torch's thread has seen them end and the next one is called, such as the buckets
-/// that were laid out anew behind the first step. Steps on null cards are quicker than that thread, so the last one
-/// waits for it.
+/// The warm-up. torch holds the inputs of collectives, such as the buckets that are laid out anew after the first
+/// step, until its watching thread has seen them end and the next collective is called. Steps on null cards are
+/// faster than that thread, so the last warm-up step waits for it; otherwise the peaks would count memory that real
+/// steps do not hold.
 llvm::Error warmUp(TrialContext& context, Training& training, int64_t steps) {
   const int64_t last = context.communicator.worldSize() > 1 ? std::min<int64_t>(steps, 1) : 0;
   if (auto error = runSteps(context, training, steps - last, "warmup", false)) return error;
@@ -68,7 +74,7 @@ llvm::Error warmUp(TrialContext& context, Training& training, int64_t steps) {
   return runSteps(context, training, last, "warmup", false);
 }
 
-/// The waiting for the device at both ends is not the steps'.
+/// Counts steps between two waits for the device, which do not count themselves.
 llvm::Expected<RehearsedRank> countSteps(TrialContext& context, Training& training, int64_t steps) {
   context.device.synchronize();
   context.communicator.barrier();
@@ -78,9 +84,11 @@ llvm::Expected<RehearsedRank> countSteps(TrialContext& context, Training& traini
   const double seconds_before = profile::launchingSeconds();
   if (auto error = runSteps(context, training, steps, "steps", false)) return error;
   rank.host_seconds = profile::launchingSeconds() - seconds_before;
+  // Read before the wait below, which is a synchronisation itself.
   rank.synchronisations = counts().synchronizations - before.synchronizations;
   context.device.synchronize();
   const nullgpu_counts after = counts();
+  // Differences of counters, so that start-up and warm-up do not count.
   rank.launches = after.launches - before.launches;
   rank.to_device = between(before.to_card, after.to_card);
   rank.from_device = between(before.from_card, after.from_card);
@@ -95,6 +103,7 @@ llvm::Expected<RehearsedRank> countSteps(TrialContext& context, Training& traini
   return rank;
 }
 
+/// Observes the operators of one more step. It goes operator by operator even where other steps are one graph.
 llvm::Error observeStep(TrialContext& context, Training& training, int64_t steps, RehearsedRank& rank) {
   llvm::Error error = llvm::Error::success();
   const auto run = [&] {
@@ -109,6 +118,7 @@ llvm::Error observeStep(TrialContext& context, Training& training, int64_t steps
   return llvm::Error::success();
 }
 
+/// All ranks' counts, on every rank, sent as the JSON that the result has.
 llvm::Expected<protocol::Rehearsed> gather(TrialContext& context, RehearsedRank own, int64_t steps) {
   protocol::Rehearsed all{static_cast<unsigned>(steps), {std::move(own)}};
   const std::string text = base::canonicalJson(base::written(all));
@@ -133,6 +143,7 @@ llvm::Error checkRehearsal(const protocol::TrialSpec& spec) {
     return llvm::createStringError("a rehearsal measures nothing, and is asked for metric " + spec.metrics.front() +
                                    ": ask for none");
   for (const llvm::json::Value& slot : spec.slots) {
+    // The engine marks a null card's slot.
     const llvm::json::Object* object = slot.getAsObject();
     if (!object || !object->getBoolean("null").value_or(false))
       return llvm::createStringError("a rehearsal runs on null cards, and the trial's slot is " +
@@ -145,6 +156,7 @@ llvm::Error checkRehearsal(const protocol::TrialSpec& spec) {
   return llvm::Error::success();
 }
 
+// Only {"folder":["a path"]} and the like have a path; everything else is left for the parameters' own check.
 std::string standInForData(const protocol::TrialSpec& spec, llvm::json::Object& parameters) {
   const llvm::json::Object* data = parameters.getObject("data");
   if (!spec.rehearsal || !data || data->size() != 1) return "";

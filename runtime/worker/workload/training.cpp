@@ -1,3 +1,7 @@
+// The base of trainings, the clock, and timed trials. The clock starts and ends at a barrier with idle devices;
+// between the two nothing waits for the device. Everything that costs time (reducing values over ranks, reading
+// losses) comes after it.
+
 #include "runtime/worker/workload/training.h"
 
 #include <ATen/ATen.h>
@@ -28,38 +32,45 @@ double median(std::vector<double> values) {
   return values.size() % 2 ? values[half] : (values[half - 1] + values[half]) / 2;
 }
 
-/// A barrier on an idle device: where the clock starts and ends.
+/// A barrier on an idle device, where the clock starts and ends.
 Clock::time_point meet(TrialContext& context) {
   context.device.synchronize();
   context.communicator.barrier();
   return Clock::now();
 }
 
+/// Runs warm-up and timed steps. Steps are timed by marks on the device, so the host need not wait for any of them.
 llvm::Expected<Clocked> clockSteps(TrialContext& context, Training& training, const Settings& settings) {
   device::Device& device = context.device;
   const double startup = secondsBetween(context.process_start, meet(context));
   device.clearMarks(static_cast<size_t>(settings.warmup) + 1);
   device.mark();
   if (auto error = runSteps(context, training, settings.warmup, "warmup", true)) return error;
+  // The first step is the first of the warm-up, or of the timed steps if there is none.
   double first_step = settings.warmup > 0 ? device.intervals().front() : 0;
   training.beginTimed();
 
+  // The energy counter is read outside of the clock on both sides. It changes every 20 to 100 ms, so trials should
+  // last seconds (docs/layers/worker.md).
   const std::optional<double> energy_before = device.energy();
   const Clock::time_point begin = meet(context);
   const double waited_before = training.loadWaitSeconds();
-  device.resetMemoryPeaks();  // what start-up and warm-up took only once is no step's
+  device.resetMemoryPeaks();  // start-up and warm-up may have taken memory once only
   device.clearMarks(static_cast<size_t>(settings.steps) + 1);
   device.mark();
   if (auto error = runSteps(context, training, settings.steps, "steps", true)) return error;
+  // Every step is queued now. The clock stops when the slowest rank's device is idle.
   const double load_wait = training.loadWaitSeconds() - waited_before;
   const double wall = secondsBetween(begin, meet(context));
   const std::optional<double> energy_after = device.energy();
 
   std::vector<double> steps = device.intervals();
   if (settings.warmup == 0) first_step = steps.front();
+  // The slowest rank decides each value: ranks wait for each other in every step.
   const std::vector<double> worst = context.communicator.allReduce(
       std::vector<double>{startup, first_step, wall, median(steps), load_wait}, comm::Reduction::Max);
   Clocked result{worst[0], worst[1], worst[2], worst[3], worst[4], std::move(steps)};
+  // Devices without a counter give nothing; one that did not move gives nothing either, and a note.
   result.energy = device::energyBetween(energy_before, energy_after);
   if (energy_before && !result.energy)
     result.notes.push_back(
@@ -67,7 +78,7 @@ llvm::Expected<Clocked> clockSteps(TrialContext& context, Training& training, co
   return result;
 }
 
-/// Says why peaks have no value, with the allocator's setting.
+/// The note that says why memory peaks have no value, with settings of torch's allocator that may be the reason.
 std::string uncountedText(const device::MemoryPeaks& peaks) {
   std::string names, set;
   for (const auto& [name, bytes] :
@@ -88,6 +99,7 @@ void Training::begin(bool pin_memory) {
 }
 
 void Training::connect() {
+  // On the device, so that the path is the one that gradients take.
   auto first = at::zeros({1}, at::TensorOptions(at::kFloat).device(context_.device.torchDevice()));
   context_.communicator.allReduce(first, comm::Reduction::Sum);
   context_.device.synchronize();
@@ -95,12 +107,14 @@ void Training::connect() {
 
 llvm::Expected<std::vector<double>> Training::takeLosses() {
   std::vector<double> sums;
+  // One copy for all losses: each would wait for the device.
   if (!losses_.empty()) {
     const auto all = at::stack(losses_).to(at::kCPU, at::kDouble).contiguous();
     sums.assign(all.const_data_ptr<double>(), all.const_data_ptr<double>() + all.numel());
   }
   losses_.clear();
   sums = context_.communicator.allReduce(std::move(sums), comm::Reduction::Sum);
+  // The number of the step before the first loss; messages count steps from 1.
   const int64_t first = steps_done_ - static_cast<int64_t>(sums.size());
   for (size_t i = 0; i < sums.size(); ++i) {
     const int64_t step = first + static_cast<int64_t>(i) + 1;
@@ -108,6 +122,7 @@ llvm::Expected<std::vector<double>> Training::takeLosses() {
       return llvm::createStringError(
           "the loss of step 1, before anything is learned, is not finite: weights or data that were read hold NaN or "
           "infinity, or overflow in this precision");
+    // Only the first loss that is not finite is worth a note: those after it follow from it.
     if (!std::isfinite(sums[i]) && !std::exchange(diverged_, true))
       notes_.push_back(fmt::format(
           "the training diverged: the loss of step {} is not finite; lower learning_rate or use a wider precision",
@@ -120,6 +135,7 @@ llvm::Expected<std::vector<double>> Training::takeLosses() {
 llvm::Expected<at::Tensor> Training::restoreOptimizer(
     optim::Optimizer& optimizer, const io::SafeTensors& rest, llvm::StringRef own,
     const std::function<llvm::Expected<at::Tensor>(const io::TensorInfo&)>& read) {
+  // An unknown tensor means another build's state, and dropping it would change the training in silence.
   const std::string prefix = optimizerName("");
   optim::Optimizer::State state;
   at::Tensor result;
@@ -140,7 +156,7 @@ llvm::Expected<at::Tensor> Training::restoreOptimizer(
 }
 
 std::vector<profile::Measure> timedMetrics(const Clocked& clocked) {
-  // No training takes no memory.
+  // A peak of zero means that the allocator did not count: no training does without memory.
   const auto peak = [&](double device::MemoryPeaks::* of) {
     const bool counted = clocked.device_memory && *clocked.device_memory.*of > 0;
     return counted ? std::optional(*clocked.device_memory.*of) : std::nullopt;
@@ -152,10 +168,11 @@ std::vector<profile::Measure> timedMetrics(const Clocked& clocked) {
           {"host_memory_peak", clocked.host_memory},
           {"device_memory_peak", peak(&device::MemoryPeaks::held)},
           {"device_memory_allocated_peak", peak(&device::MemoryPeaks::allocated)},
-          // The counter is of the whole device: other ranks' devices have their own.
+          // The counter covers the whole device, and each rank has devices of its own: a sum counts each once.
           {"energy", clocked.energy, profile::Over::Sum}};
 }
 
+// Losses are taken after the clock: reading them waits for the device.
 llvm::Expected<protocol::Event> timedTrial(TrialContext& context, Training& training, const Settings& settings) {
   auto clocked = clockSteps(context, training, settings);
   if (!clocked) return clocked.takeError();
@@ -199,12 +216,14 @@ llvm::Error runSteps(TrialContext& context, Training& training, int64_t count, s
   return llvm::Error::success();
 }
 
+/// A quality trial makes its training itself, because a checkpoint decides at which epoch it starts.
 llvm::Expected<protocol::Event> runTraining(TrialContext& context, const Settings& settings,
                                             const std::string& checkpoints, const MakeTraining& make) {
   if (context.spec.kind == plan::TrialKind::Quality) return qualityTrial(context, settings.epochs, checkpoints, make);
   auto created = make(0);
   if (!created) return created.takeError();
   Training& training = context.keep(std::move(*created));
+  // A length in epochs is only known in steps once the training knows its data.
   const Settings lengths = settings.over(training.stepsPerEpoch());
   auto result = context.spec.rehearsal                        ? rehearse(context, training, lengths)
                 : context.spec.kind == plan::TrialKind::Timed ? timedTrial(context, training, lengths)

@@ -1,6 +1,7 @@
 #pragma once
 
-// A training that a trial runs, whatever it trains, and what the kinds of trial ask of it.
+// A training as trials see it, whatever it trains, and the trials themselves: timed, profile, quality, and
+// rehearsals. A workload derives from Training; the functions below drive it and own the clock.
 
 #include <llvm/Support/Error.h>
 #include <llvm/Support/JSON.h>
@@ -13,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/worker/io/safetensors.h"
+#include "runtime/data/io/safetensors.h"
 #include "runtime/worker/model/named_tensor.h"
 #include "runtime/worker/optim/optimizer.h"
 #include "runtime/worker/precision/precision.h"
@@ -26,168 +27,174 @@ namespace expc::workload {
 
 class CheckpointFolder;
 
-/// What the clock of timed trials says (docs/layers/engine.md): `warmup` steps, then the time of `steps` steps between
-/// two barriers on idle devices.
+/// The readings of a timed trial's clock (docs/layers/engine.md): `warmup` steps, then the time of `steps` steps
+/// between two barriers on idle devices.
 struct Clocked {
-  /// The largest over the ranks, in seconds: from process start to the clock's start, the very first step, all timed
-  /// steps, the median of one, waiting for batches.
+  /// Seconds, each the largest over the ranks: from process start to the clock's start, the very first step, all
+  /// timed steps, the median step, waiting for batches.
   double startup = 0, first_step = 0, wall = 0, step = 0, load_wait = 0;
-  // This rank's. Nothing: not measured.
-  std::vector<double> steps;
-  std::optional<double> energy;  // joules of its device
+  // This rank's own values; nothing means not measured.
+  std::vector<double> steps;     // seconds of each timed step
+  std::optional<double> energy;  // joules of the rank's devices
   std::optional<double> host_memory;
   std::optional<device::MemoryPeaks> device_memory;
   std::vector<std::string> notes;
 };
 
-/// What a quality trial has so far; what a checkpoint keeps beside the training itself.
+/// The results of a quality trial so far. A checkpoint keeps them beside the training itself.
 struct Course {
   std::vector<double> losses;
-  std::vector<double> accuracies;  // after each epoch, where the training is evaluated then
+  std::vector<double> accuracies;  // after each epoch, if the training is evaluated then
   double training_s = 0, evaluation_s = 0;
 };
 
-/// What a quality trial says of its training, with what every rank has alike: series.
+/// A quality trial's metrics, and as series the values that every rank has alike.
 struct Judged {
   std::vector<profile::Measure> metrics;
   std::vector<std::pair<const char*, std::vector<double>>> series;
 };
 
-/// How far a training is.
+/// The progress of a training.
 struct Done {
   int64_t steps = 0;
-  int64_t passes = 0;  // that its random numbers count
+  int64_t passes = 0;  // forward passes, which random numbers count
   precision::GradScaler::State scaler;
 };
 
-/// What a training has to remember between two steps: what is trained apart, for others to read.
+/// The state of a training between two steps. `model` is what is trained, apart so that others can read it.
 struct Snapshot {
   std::vector<model::NamedTensor> model, rest;
   Done done;
 };
 
+/// One rank's training. All ranks call the same functions in the same order; none may be called after one that
+/// failed.
 class Training {
  public:
   virtual ~Training() = default;
   /// One step of the optimiser on this rank. False after the last one.
   virtual llvm::Expected<bool> step() = 0;
+  /// Steps of a pass over the data, equal on all ranks.
   virtual int64_t stepsPerEpoch() const = 0;
-  /// Seconds so far that this rank waited for batches.
+  /// Seconds that this rank has waited for batches so far.
   virtual double loadWaitSeconds() const = 0;
-  /// Losses of the steps since the last call, over all ranks; an error where the first loss of all is not finite. A
-  /// later one that is not is noted. Waits for the device; every rank calls it.
+  /// Losses of the steps since the last call, over all ranks. Waits for the device, and is a collective. An error if
+  /// the very first loss is not finite; a later one that is not is noted, because a diverging training is a result.
   llvm::Expected<std::vector<double>> takeLosses();
-  /// What a reader of the result should know.
+  /// Remarks for a reader of the result.
   const std::vector<std::string>& notes() const { return notes_; }
-  /// Adds how the steps are computed.
+  /// Adds to the environment how the steps are computed.
   virtual void describe(llvm::json::Object& environment) const = 0;
 
-  /// Of timed trials, between warm-up and timed steps, outside of the clock.
+  /// Called in timed trials between warm-up and timed steps, outside of the clock.
   virtual void beginTimed() {}
-  /// The metrics of `steps` timed steps that are its own. Every rank calls it, after the clock.
+  /// The workload's own metrics of `steps` timed steps. A collective, after the clock.
   virtual std::vector<profile::Measure> measure(const Clocked& clocked, int64_t steps) = 0;
 
-  /// Of quality trials: every rank calls these. A snapshot's tensors are the first rank's to have, on its host or the
-  /// training's own, which change with the next step.
+  // Quality trials only; all are collectives.
+
+  /// The current state. The first rank has the tensors; they are on its host, or the training's own and change with
+  /// the next step.
   virtual Snapshot snapshot() = 0;
-  /// Goes on from a snapshot that another training of the same trial wrote, as if that one had not stopped, before the
-  /// first step. An error says what does not fit.
+  /// Continues from a snapshot of another training of the same trial as if that one had not stopped. Called before
+  /// the first step. An error says what does not fit.
   virtual llvm::Error restore(const io::SafeTensors& model, const io::SafeTensors& rest, const Done& done) = 0;
-  /// How much there is of what it reads, by name: as much as where it goes on.
+  /// Sizes of what the training reads, by name. A checkpoint is only continued if they are equal.
   virtual llvm::json::Object counts() const = 0;
-  /// Whether it is evaluated after each epoch, outside of the epochs' clock. One that is evaluated at its end alone has
-  /// a total time, of which bringing the losses to the host is part.
+  /// Whether it is evaluated after each epoch, outside of the epochs' clock. A training that is only evaluated at its
+  /// end reports a total time instead, which includes bringing the losses to the host.
   virtual bool evaluatesEpochs() const { return false; }
+  /// Evaluates after an epoch and adds the result to the course.
   virtual llvm::Error evaluateEpoch(Course& course) { return llvm::Error::success(); }
-  /// After the last epoch.
+  /// The metrics, after the last epoch.
   virtual llvm::Expected<Judged> judge(Course& course) = 0;
-  /// Leaves what was trained in the folder of a trial that has ended, and says what lies where.
+  /// Writes what was trained into the folder of a trial that has ended. Returns notes that say what lies where.
   virtual llvm::Expected<std::vector<std::string>> leave(const CheckpointFolder& folder, int64_t epochs) = 0;
 
  protected:
   explicit Training(TrialContext& context) : context_(context) {}
 
-  /// Before anything is read: notes that `pin_memory` has no effect where it has none.
+  /// To be called before anything is read: notes if `pin_memory` has no effect here.
   void begin(bool pin_memory);
-  /// One untimed all-reduce: communicators set their paths up at the first use.
+  /// One untimed all-reduce, because communicators set up their paths at the first use.
   void connect();
-  /// What the ranks' losses of a step are divided by, after they were added up.
+  /// The divisor of a step's losses once they are summed over the ranks.
   virtual double partsOfLoss() const { return 1; }
 
-  /// The names of a snapshot's tensors beside the optimiser's.
+  /// The name under which a snapshot keeps a tensor of the optimiser.
   static std::string optimizerName(const std::string& name) { return "optimizer." + name; }
-  /// Restores the optimiser from a snapshot's rest, each tensor as `read` makes it; the one called `own` is the
-  /// caller's.
+  /// Restores the optimiser from a snapshot's `rest`. `read` turns each entry into a tensor. Returns the tensor named
+  /// `own`, which is the caller's; any other name is an error.
   static llvm::Expected<at::Tensor> restoreOptimizer(
       optim::Optimizer& optimizer, const io::SafeTensors& rest, llvm::StringRef own,
       const std::function<llvm::Expected<at::Tensor>(const io::TensorInfo&)>& read);
 
   TrialContext& context_;
-  std::vector<at::Tensor> losses_;  // of the steps since they were taken
+  std::vector<at::Tensor> losses_;  // one for each step since they were last taken
   int64_t steps_done_ = 0;
-  bool diverged_ = false;  // some loss was not finite
+  bool diverged_ = false;  // some loss was not finite, and that was noted
   std::optional<profile::Range> epoch_range_;
   std::vector<std::string> notes_;
 };
 
-/// What trials of each kind measure: what every training has, and a training's own, by tables in which nothing is
-/// measured yet.
+/// The metrics that trials of each kind measure: those of every training, and a workload's own, read off tables that
+/// are filled without a measurement. So a metric is named once.
 std::vector<Metric> metricsOf(const std::vector<profile::Measure>& timed, const Judged& judged);
 
-/// `count` steps, with a mark of the device after each of them if `marked`. A training that ends before is no error.
+/// Runs `count` steps, marking the device after each if `marked`. A training that ends earlier is no error.
 llvm::Error runSteps(TrialContext& context, Training& training, int64_t count, std::string_view phase, bool marked);
 
-/// Makes a training that goes on after so many epochs.
+/// Makes a training that continues after `epochs_done` epochs.
 using MakeTraining = std::function<llvm::Expected<std::unique_ptr<Training>>(int64_t epochs_done)>;
 
-// Trials of each kind, by every rank.
+// Trials of each kind. All are collectives.
 
-/// The metrics that timed trials of every training have.
+/// The metrics that timed trials of every training have, from the clock's readings.
 std::vector<profile::Measure> timedMetrics(const Clocked& clocked);
 
-/// The result has the training's notes first, what every training is asked for, and what is its own. Every rank calls
-/// it.
+/// A timed trial. The result has the training's notes first, then the metrics of every training and its own.
 llvm::Expected<protocol::Event> timedTrial(TrialContext& context, Training& training, const Settings& settings);
 
-/// The metrics of profile trials, of which nothing is measured yet.
+/// The names of profile trials' metrics, without values.
 std::vector<profile::Measure> profileMetrics();
 
-/// Steps that are traced, where a trace is asked for.
+/// Steps that are traced if a trace is asked for.
 inline constexpr int64_t kTracedSteps = 3;
 
-/// `warmup` steps, then `steps` profiled ones; the result has the training's notes first, and the loss of each step.
-/// Where EXPC_TRACE names a file without its ending, a few more steps are traced into EXPC_TRACE.rank0.json, …; nothing
-/// is measured of these.
+/// A profile trial: `warmup` steps, then `steps` profiled ones. The result has the training's notes first, and the
+/// loss of each step. If EXPC_TRACE names a file without its ending, a few more steps are traced into
+/// EXPC_TRACE.rank0.json, …; nothing is measured during these.
 llvm::Expected<protocol::Event> profileTrial(TrialContext& context, Training& training, const Settings& settings);
 
-/// `epochs` epochs between barriers, and what the training says of itself then. With a folder of checkpoints it goes on
-/// from the newest of this trial. Workload, point, seed, epochs, ranks, parameters and what these have it read (rows,
-/// images, weights, adapters, tokenizer: the engine's digest of them, in EXPC_DATA_DIGEST) say which trial it is; how
-/// it computes (torch, device, threads, instruction set) must agree as well, since it changes the last bits. Where
-/// checkpoints are kept counts for neither. The newest must be the same one on every rank. Every rank calls it.
+/// A quality trial: `epochs` epochs between barriers, then the training's own judgement. With a folder of checkpoints
+/// it continues from this trial's newest one, which must be the same on every rank.
+///
+/// A trial is the same one if workload, point, seed, epochs, ranks, parameters and the data that these read are equal
+/// (rows, images, weights, adapters, tokenizer: the engine's digest of them in EXPC_DATA_DIGEST). How it computes
+/// (torch, device, threads, instruction set) must agree as well, since it changes the last bits. The checkpoints'
+/// folder counts for neither.
 llvm::Expected<protocol::Event> qualityTrial(TrialContext& context, int64_t epochs, const std::string& checkpoints,
                                              const MakeTraining& make);
 
-/// Why a rehearsal cannot be had: another kind of trial, metrics that it would have to measure, cards that are none of
-/// ours.
+/// An error if a rehearsal is impossible: another kind of trial, metrics to measure, or devices that are not
+/// simulated.
 llvm::Error checkRehearsal(const protocol::TrialSpec& spec);
 
-/// In a rehearsal: puts made-up data in the place of a folder or file of the parameter `data` that is not there, so
-/// that the rest of a point is seen all the same.
-/// @returns whether it did, with a note for the result; of any other trial "".
+/// In a rehearsal, replaces a folder or file of the parameter `data` that does not exist by made-up data, so that the
+/// rest of the point can be rehearsed. Returns a note if it did, else (and in any other trial) "".
 std::string standInForData(const protocol::TrialSpec& spec, llvm::json::Object& parameters);
 
-/// `warmup` steps, then `steps` that are counted, then one whose operators are observed: their operations and bytes
-/// times `steps` are those that the result tells. The result has the training's notes, and no metrics: a loss is
-/// whatever memory held. Every rank calls it; rank 0 has all ranks' counts.
+/// A rehearsal: `warmup` steps, then `steps` that are counted, then one whose operators are observed; its operations
+/// and bytes times `steps` are reported. The result has the training's notes but no metrics: a loss is whatever
+/// memory held. The result has all ranks' counts.
 llvm::Expected<protocol::Event> rehearse(TrialContext& context, Training& training, const Settings& settings);
 
-/// A trial of any kind. `checkpoints`: the folder of a quality trial, as written in the study; "": none are kept.
+/// A trial of any kind. `checkpoints` is the folder of a quality trial as written in the study; "" keeps none.
 llvm::Expected<protocol::Event> runTraining(TrialContext& context, const Settings& settings,
                                             const std::string& checkpoints, const MakeTraining& make);
 
-/// runTraining with parameters as the specification has them. `make` gives a MakeTraining for them and the settings,
-/// and is told whether made-up data stands in for what a rehearsal lacks.
+/// runTraining() from parameters as the specification has them. `make` returns a MakeTraining for parameters and
+/// settings; it is told whether made-up data stands in for what a rehearsal lacks.
 template <typename Parameters, typename Make>
 llvm::Expected<protocol::Event> runTraining(TrialContext& context,
                                             llvm::Expected<Parameters> (*read)(const llvm::json::Object&), Make make) {

@@ -1,4 +1,9 @@
-// The trial boundary: what happens around a workload in one rank. The wall behind which torch's exceptions stay.
+// The trial boundary: everything around a workload in one rank, and the wall that torch's exceptions do not pass.
+// Memory that runs out becomes "infeasible", another rank's death "lost the others", everything else "failed" with
+// the rank's name.
+//
+// A rank that fails must say so and leave without waiting. Therefore nothing is destroyed after a failure (Rank is
+// leaked), and the exit code alone tells the caller to use _exit().
 
 #include "runtime/protocol/trial.h"
 
@@ -21,7 +26,9 @@
 namespace expc::workload {
 namespace {
 
+/// The workload that the specification names, in its version; null with the reason in `why`.
 const Workload* find(const Capabilities& capabilities, const protocol::TrialSpec& spec, std::string& why) {
+  // A workload of another version may give other results under the same name, so it is refused.
   for (const Workload& workload : capabilities.workloads) {
     if (workload.name != spec.workload) continue;
     if (workload.version == spec.workload_version) return &workload;
@@ -34,7 +41,7 @@ const Workload* find(const Capabilities& capabilities, const protocol::TrialSpec
   return nullptr;
 }
 
-/// Before anything is run: whether this kind of trial gives what was asked for.
+/// An error if trials of this kind do not measure all metrics that are asked for. Checked before anything runs.
 llvm::Error checkAsked(const protocol::TrialSpec& spec, const Workload& workload) {
   if (spec.rehearsal) return checkRehearsal(spec);
   for (const std::string& name : spec.metrics) {
@@ -46,7 +53,8 @@ llvm::Error checkAsked(const protocol::TrialSpec& spec, const Workload& workload
   return llvm::Error::success();
 }
 
-/// Keeps what was asked for, in any order; series stay beside the metrics.
+/// Drops metrics that nobody asked for; with no names given all stay. Series are not metrics and stay too. A missing
+/// metric is a fault of the workload.
 llvm::Error keepAsked(const protocol::TrialSpec& spec, protocol::Event& event) {
   if (spec.metrics.empty()) return llvm::Error::success();
   llvm::json::Object kept;
@@ -60,30 +68,31 @@ llvm::Error keepAsked(const protocol::TrialSpec& spec, protocol::Event& event) {
   return llvm::Error::success();
 }
 
-/// From here on this process uses only algorithms that give the same bits each time, on every device: cuDNN's and
-/// cuBLAS's deterministic ones, none that is chosen by trying, and an error from an operator that has none. Before any
-/// tensor is on a GPU. On the CPU torch's operators and ours are deterministic for a given number of threads anyway.
+/// Restricts this process to algorithms that give the same bits each time, on every device: cuDNN's and cuBLAS's
+/// deterministic ones, none that is chosen by timing, and an error from an operator that has none. Must run before
+/// any tensor is on a GPU. On the CPU torch's operators and ours are deterministic for a given number of threads
+/// anyway.
 void useDeterministicAlgorithms() {
-  // cuBLAS sums in the same order each time only with a workspace of its own for each handle; torch reads this at the
-  // first one and refuses to multiply without it.
+  // cuBLAS sums in a fixed order only if each handle has a workspace of its own. torch reads this variable at the
+  // first handle, and refuses to multiply without it.
   if (!c10::utils::has_env("CUBLAS_WORKSPACE_CONFIG"))
     c10::utils::set_env("CUBLAS_WORKSPACE_CONFIG", ":4096:8", /*overwrite=*/false);
   at::Context& context = at::globalContext();
   context.setDeterministicAlgorithms(true, /*warn_only=*/false);
-  // A debugging aid that costs time: nothing here reads memory that it has not written.
+  // Filling new tensors is a debugging aid that costs time; nothing here reads memory that it has not written.
   context.setDeterministicFillUninitializedMemory(false);
   context.setDeterministicCuDNN(true);
   context.setBenchmarkCuDNN(false);
 }
 
-// Large enough to fill a GPU, small enough for one whose memory is mostly taken: 3 x 32 MiB.
+// Large enough to fill a GPU, small enough for one whose memory is mostly taken: three matrices of 32 MiB.
 constexpr int64_t kHeatSize = 4096;
 constexpr int64_t kHeatSizeOnCpu = 512;
-// Products that are queued before the host waits: the queue never runs dry, and the end is never far.
+// Products that are queued before the host waits: enough that the queue never runs dry, few enough to end on time.
 constexpr int kHeatQueued = 16;
 
-/// Keeps `device` busy with products of random matrices for the setting "seconds" of `spec` (runtime/protocol/trial.h).
-/// The error says what is wrong with the setting; torch's exceptions leave it.
+/// Keeps `device` busy with products of random matrices for `spec`'s setting "seconds" (runtime/protocol/trial.h). An
+/// error says what is wrong with the setting; torch's exceptions leave it.
 llvm::Error heatUp(device::Device& device, const protocol::TrialSpec& spec) {
   const std::optional<double> seconds = spec.settings.getNumber("seconds");
   if (!seconds || *seconds < 0) return llvm::createStringError("a heat-up needs its seconds");
@@ -91,7 +100,8 @@ llvm::Error heatUp(device::Device& device, const protocol::TrialSpec& spec) {
   const c10::Device place = device.torchDevice();
   const int64_t size = place.is_cpu() ? kHeatSizeOnCpu : kHeatSize;
   const auto options = at::TensorOptions(at::kBFloat16).device(place);
-  // Random ones: constant operands flip few bits, which takes less power and leaves the clocks higher.
+  // Random operands: constant ones flip few bits, so they take less power and leave the clocks higher than training
+  // does.
   const at::Tensor a = at::randn({size, size}, options), b = at::randn({size, size}, options);
   at::Tensor c = at::empty({size, size}, options);
   device.synchronize();
@@ -103,7 +113,8 @@ llvm::Error heatUp(device::Device& device, const protocol::TrialSpec& spec) {
   return llvm::Error::success();
 }
 
-/// One rank between its first and its last event.
+/// One rank between its first and its last event. Members are destroyed from the last to the first: the context, and
+/// what it keeps, before the communicator and the device.
 struct Rank {
   const Capabilities& capabilities;
   const protocol::TrialSpec& spec;
@@ -113,13 +124,14 @@ struct Rank {
   std::unique_ptr<device::Device> device = nullptr;
   std::unique_ptr<comm::Communicator> communicator = nullptr;
   std::unique_ptr<Progress> progress = nullptr;
-  std::unique_ptr<TrialContext> context = nullptr;  // it and what it keeps go first
+  std::unique_ptr<TrialContext> context = nullptr;  // destroyed first, with all that it keeps
 
   std::string named(const std::string& text) const { return place.empty() ? text : place + ": " + text; }
+  /// The slots of all ranks.
   llvm::ArrayRef<llvm::json::Value> all() const { return {spec.slots.data(), spec.slots.size()}; }
 
-  /// What the device itself says where it takes no work any more; "" where it does. Libraries on it, and NCCL, know
-  /// only that they failed. Does not wait.
+  /// The device's own words if it does not take work any more, else "". Libraries on top of it, and NCCL, only know
+  /// that they failed. Does not wait.
   std::string deviceFailure() const {
     if (!device) return "";
     try {
@@ -130,11 +142,12 @@ struct Rank {
     }
   }
 
-  /// Why the trial did not end well, to the engine.
+  /// Tells the engine why the trial did not end well.
   void report(const std::exception& error) {
     const std::string words = comm::firstLineOf(error);
     comm::Failure failure = comm::failureOf(error);
     std::string reason = words;
+    // A broken device is often met first as a failed collective or product: ask the device itself.
     if (failure == comm::Failure::OtherRanks || failure == comm::Failure::Other) {
       if (const std::string why = deviceFailure(); !why.empty()) {
         failure = comm::Failure::Device;
@@ -149,7 +162,7 @@ struct Rank {
         writer.infeasible(named("the host is out of memory: " + words));
         break;
       case comm::Failure::OtherRanks:
-        // What the reducer throws in a backward pass does not say what it is about.
+        // The reducer's exception in a backward pass does not say what it is about, so say it here.
         writer.lostOthers(dynamic_cast<const comm::CommError*>(&error)
                               ? words
                               : place + " lost the others in a backward pass: " + words +
@@ -166,6 +179,8 @@ struct Rank {
     return device::openDevice(capabilities.backends, slots).moveInto(device);
   }
 
+  /// Meets the other ranks. If one is lost while this rank waits in a collective, no exception can reach us: the
+  /// communicator's watcher calls back, from its own thread, and the process leaves at once.
   void connect(const comm::Rendezvous& rendezvous) {
     communicator = comm::Communicator::open(rendezvous, [this](const std::string& message) {
       writer.lostOthers(message);
@@ -174,10 +189,12 @@ struct Rank {
     device->join(*communicator);
   }
 
+  /// The trial, step by step. The order matters: settings that libraries read once come before the device, the device
+  /// before the communicator, and the context is destroyed before the group is taken down.
   llvm::Error run() {
     auto rendezvous = comm::rendezvousFromEnvironment();
     if (!rendezvous) return rendezvous.takeError();
-    const bool one_process = spec.world_size == 1 && !spec.slots.empty();  // it may drive several devices
+    const bool one_process = spec.world_size == 1 && !spec.slots.empty();  // that process may drive several devices
     if (rendezvous->world_size != spec.world_size || (!one_process && spec.slots.size() != spec.world_size)) {
       return llvm::createStringError("the trial is for " + llvm::Twine(spec.world_size) + " ranks on " +
                                      llvm::Twine(spec.slots.size()) + " slots, WORLD_SIZE says " +
@@ -199,6 +216,7 @@ struct Rank {
         std::make_unique<TrialContext>(TrialContext{spec, *communicator, *device, slots, *progress, process_start});
     auto result = workload->run(*context);
     if (!result) return result.takeError();
+    // Destroy the training while the group still lives: it may hold parts of it, such as a reducer.
     context.reset();
     device->synchronize();
     communicator->shutdown();
@@ -206,7 +224,7 @@ struct Rank {
     return deliver(*result);
   }
 
-  /// No trial: each rank by itself keeps its device busy.
+  /// A heat-up is no trial: each rank keeps its own device busy, without meeting the others.
   llvm::Error heat(unsigned rank) {
     if (auto error = open(all().slice(rank, 1))) return error;
     if (auto error = heatUp(*device, spec)) return error;
@@ -214,10 +232,12 @@ struct Rank {
     return llvm::Error::success();
   }
 
+  /// Completes the result with the environment and writes it.
   llvm::Error deliver(protocol::Event& result) {
     if (auto error = keepAsked(spec, result)) return error;
     device->describe(result.environment);
     device::describeAllocator(result.environment);
+    // The places where the rank really ran; the study only asked for them.
     serve::describePlace(result.environment);
     result.environment["ranks"] = spec.world_size;
     result.environment["seed"] = spec.seed;
@@ -230,7 +250,7 @@ struct Rank {
 
 int runRank(const Capabilities& capabilities, const protocol::TrialSpec& spec, int event_fd,
             std::chrono::steady_clock::time_point process_start) {
-  // Of a trial that fails nothing is destroyed: what is broken can wait for ever.
+  // Leaked if the trial fails: destroying what is broken can wait for ever.
   Rank& rank = *new Rank{capabilities, spec, serve::EventWriter(event_fd), process_start};
   rank.writer.started();
   try {

@@ -1,7 +1,8 @@
 #pragma once
 
-// What a built-in workload is: a name, what it takes, what it measures, and how one rank runs a trial of it; and what
-// happens around it, behind which torch's exceptions stay.
+// The interface between the worker and its built-in workloads: a workload's name, its parameters and metrics, and the
+// function that runs one rank of a trial. runRank() is the boundary around that function: it opens the device, meets
+// the other ranks, delivers the result, and turns every exception of torch into an event for the engine.
 
 #include <llvm/ADT/ArrayRef.h>
 #include <llvm/Support/Error.h>
@@ -23,18 +24,21 @@
 
 namespace expc::workload {
 
-/// What a trial is about to hold cannot fit. The trial boundary makes the point infeasible, as where memory runs out.
+/// Thrown when a trial is about to hold more than fits. The trial boundary reports the point as infeasible, as it
+/// does when memory runs out.
 class TooLarge : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// Tells the engine how far a trial is: from rank 0 only, and at most five times a second, so that it costs the clock
-/// nothing.
+/// Tells the engine how far a trial is: only rank 0 does, and at most five times a second, so that it does not
+/// disturb the clock.
 class Progress {
  public:
+  /// The writer must outlive the object. `speaks` is true on rank 0.
   Progress(serve::EventWriter& writer, bool speaks) : writer_(writer), speaks_(speaks) {}
 
+  /// `done` of `total` units of the phase. The last report always goes out.
   void report(uint64_t done, uint64_t total, std::string_view phase) {
     if (!speaks_) return;
     const auto now = std::chrono::steady_clock::now();
@@ -49,18 +53,18 @@ class Progress {
   std::chrono::steady_clock::time_point last_{};
 };
 
-/// What one rank has when its trial begins. `communicator` is connected and knows the device.
+/// The environment of one rank when its trial begins. `communicator` is connected and knows the device.
 struct TrialContext {
   const protocol::TrialSpec& spec;
   comm::Communicator& communicator;
-  device::Device& device;  // the first one of several
-  /// What this process owns: an entry for each device it drives (runtime/protocol/trial.h).
+  device::Device& device;  // the first one, if the process drives several
+  /// The slots of this process: an entry for each device that it drives (runtime/protocol/trial.h).
   llvm::ArrayRef<llvm::json::Value> slots;
   Progress& progress;
   std::chrono::steady_clock::time_point process_start;
 
-  /// Keeps what a trial runs on until it has ended well. Of one that fails nothing is taken down before or after its
-  /// reason is written: a destructor may wait for a device that never answers again.
+  /// Takes ownership of what a trial runs on, until the trial has ended well. If it fails nothing is destroyed,
+  /// neither before its reason is written nor after: a destructor may wait for a device that never answers again.
   template <typename Object>
   Object& keep(std::unique_ptr<Object> object) {
     Object& result = *object;
@@ -70,24 +74,26 @@ struct TrialContext {
   std::vector<std::shared_ptr<void>> kept = {};
 };
 
+/// A workload that this worker can run.
 struct Workload : Declared {
-  /// Runs a trial on this rank. Every rank returns; rank 0's event is the result, with all metrics of the trial's kind
-  /// (null: not on this device). An error is the trial's failure, for a reader; exceptions of torch may leave it too.
+  /// Runs a trial on one rank. Every rank returns; rank 0's event is the result, with all metrics of the trial's kind
+  /// (null for one that this device cannot measure). An error is the trial's failure, worded for a reader. torch's
+  /// exceptions may leave it.
   llvm::Expected<protocol::Event> (*run)(TrialContext& context);
-  /// Whether a trial with these parameters asks for algorithms that give the same bits each time. It is asked before
-  /// the ranks meet, since NCCL chooses its algorithms then. Null: never.
+  /// Whether a trial with these parameters wants algorithms that give the same bits each time. Asked before the ranks
+  /// meet, since NCCL chooses its algorithms then. Null means never.
   bool (*deterministic)(const llvm::json::Object& parameters) = nullptr;
 };
 
-/// What this worker was built with.
+/// The workloads and devices that this worker was built with.
 struct Capabilities {
   std::vector<Workload> workloads;
   std::vector<device::Backend> backends;
 };
 
-/// Runs one rank of a trial, found by RANK and the other variables, and writes its events. Returns the exit code: 0
-/// when it ended well. After anything else the caller must leave by _exit(): communicators that broke are not taken
-/// down.
+/// Runs one rank of a trial, found by RANK and its companions in the environment, and writes its events to
+/// `event_fd`. Returns the exit code, 0 if the trial ended well. After any other code the caller must leave by
+/// _exit(): broken communicators are not taken down, and their destructors could wait for ever.
 int runRank(const Capabilities& capabilities, const protocol::TrialSpec& spec, int event_fd,
             std::chrono::steady_clock::time_point process_start);
 

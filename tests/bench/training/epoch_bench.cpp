@@ -13,8 +13,8 @@
 #include <stdexcept>
 #include <string>
 
-#include "runtime/worker/data/open.h"
-#include "runtime/worker/data/sampler.h"
+#include "runtime/data/images/open.h"
+#include "runtime/data/images/sampler.h"
 #include "runtime/worker/device/device.h"
 #include "runtime/worker/device/host.h"
 #include "runtime/worker/feed/feed.h"

@@ -19,7 +19,7 @@
 #include <thread>
 #include <vector>
 
-#include "runtime/worker/data/batches.h"
+#include "runtime/data/images/batches.h"
 
 namespace expc::data::fakes {
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "runtime/base/json.h"
-#include "runtime/worker/text/tokenizer.h"
+#include "runtime/data/text/tokenizer.h"
 #include "tests/source_dir.h"
 
 namespace expc::text {

@@ -1,3 +1,9 @@
+// NCCL for tensors on a GPU, with torch's own handling of failures turned off. torch would abort
+// the process a minute after a failure, without a word to the engine; here a Watch asks NCCL's
+// state ten times a second and reports what it finds. Three signs count: an error or timeout that
+// torch has noted, a graph of which nothing ends, and a watchdog thread of torch that no longer
+// comes round.
+
 #include "runtime/worker/comm/cuda/nccl.h"
 
 #include <c10/util/env.h>
@@ -14,26 +20,26 @@
 namespace expc::comm {
 namespace {
 
-/// torch's group, and whether the thread that looks after its collectives still comes round.
+/// torch's process group, which also tells whether its watchdog thread still makes progress.
 class Nccl final : public c10d::ProcessGroupNCCL {
  public:
   using ProcessGroupNCCL::ProcessGroupNCCL;
   uint64_t heartbeat() const { return getWatchdogHeartbt(); }
 };
 
-/// torch's own thread finds out what became of a collective. What it should do then is ours: by default it aborts the
-/// process, a minute later and without a word to the engine. What the user has set stays.
+/// Sets torch's variables so that it only notes failures. Variables that the user has set stay.
 void leaveFailuresToUs() {
   constexpr std::pair<const char*, const char*> kSettings[] = {
       {"TORCH_NCCL_ASYNC_ERROR_HANDLING", "0"},  // notes the error and ends nothing
       {"TORCH_NCCL_RETHROW_CUDA_ERRORS", "0"},   // an error of CUDA is thrown in the training thread, too
-      {"TORCH_NCCL_ENABLE_MONITORING", "0"},     // aborts when that thread is stuck: failureOf() tells
-      {"TORCH_NCCL_DUMP_ON_TIMEOUT", "0"}};      // a file for each rank in /tmp
+      {"TORCH_NCCL_ENABLE_MONITORING", "0"},     // aborts if the watchdog is stuck; failureOf() reports that
+      {"TORCH_NCCL_DUMP_ON_TIMEOUT", "0"}};      // writes a file per rank to /tmp
   for (const auto& [name, value] : kSettings)
     if (!c10::utils::has_env(name)) c10::utils::set_env(name, value, /*overwrite=*/false);
 }
 
-/// Text where a collective failed; asked by the watch, which `queued` outlives.
+/// Returns a function for the watch: it gives the reason if a collective has failed, else "".
+/// `queued` must outlive the watch.
 std::function<std::string()> failureOf(c10::intrusive_ptr<Nccl> nccl, const Queued& queued,
                                        std::chrono::milliseconds timeout) {
   using Clock = std::chrono::steady_clock;
@@ -49,7 +55,8 @@ std::function<std::string()> failureOf(c10::intrusive_ptr<Nccl> nccl, const Queu
         break;
     }
     if (queued.stuckFor() > timeout) return fmt::format("none that was queued has ended for {} s", seconds);
-    // It asks CUDA about events, which may not come back either. 0: the user's settings do without it.
+    // torch's watchdog asks CUDA about events, and that call may hang too; then its heartbeat
+    // stops. 0 means that the user's settings do without a watchdog.
     const uint64_t now = nccl->heartbeat();
     if (now == 0 || now != beat) {
       beat = now;
@@ -85,7 +92,8 @@ void addNccl(Communicator& communicator, int index) {
     auto store = c10::make_intrusive<c10d::PrefixStore>("nccl", group.store);
     auto nccl = c10::make_intrusive<Nccl>(store, static_cast<int>(group.rendezvous.rank),
                                           static_cast<int>(group.rendezvous.world_size), options);
-    // The group hands the device on to its backends: bound to one of them alone it would be lost.
+    // Bind the group and not only the backend: the group hands its own device on to its backends,
+    // and would overwrite one bound to NCCL alone.
     group.processes->setBoundDeviceId(at::Device(at::kCUDA, static_cast<c10::DeviceIndex>(index)));
     group.processes->setBackend(c10::DeviceType::CUDA, c10d::ProcessGroup::BackendType::NCCL, nccl);
     group.watch = std::make_unique<Watch>(group.rendezvous, failureOf(nccl, group.queued, group.rendezvous.timeout),

@@ -1,4 +1,4 @@
-// The conformance suite on NCCL: one rank a GPU, real (tests/on_gpu) or null.
+// Runs the conformance suite on NCCL, with one rank per GPU, real (tests/on_gpu) or simulated.
 
 #include "runtime/worker/comm/cuda/nccl.h"
 
@@ -30,13 +30,13 @@ conformance::Place onItsGpu(Communicator& communicator, const Rendezvous& rendez
   return {at::Device(at::kCUDA, static_cast<c10::DeviceIndex>(index)), !isNull(index)};
 }
 
-/// A null card whose fifth collective breaks the communicator.
+/// A simulated GPU whose fifth collective breaks the communicator.
 conformance::Place onOneThatBreaks(Communicator& communicator, const Rendezvous& rendezvous) {
   setenv("NULLGPU_FAULTS", "communicator=5", 1);
   return onItsGpu(communicator, rendezvous);
 }
 
-/// Asked in a child: a process that has started CUDA cannot fork ranks.
+/// Asked in a child, because a process that has started CUDA cannot fork ranks.
 unsigned askedInAChild(int (*question)()) {
   const pid_t child = fork();
   if (child == 0) _exit(question());
@@ -71,7 +71,7 @@ void runAll(unsigned world) {
   }
 }
 
-/// Whichever comes first says it: the watch, or the next collective.
+/// Either the watch or the next collective reports it, whichever is first.
 void breakOne(unsigned world) {
   for (const auto& outcome : conformance::collectives(world, onOneThatBreaks))
     expect(outcome.said.find(" lost the others in ") != std::string::npos &&

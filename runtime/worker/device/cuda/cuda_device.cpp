@@ -1,3 +1,7 @@
+// NVIDIA GPUs through torch: copies beside the computation, clocks by events, energy by NVML, and
+// finding the GPU of a slot. Nothing here starts CUDA before a device is opened, because the launch
+// server forks before that, and CUDA does not survive a fork.
+
 #include <ATen/ATen.h>
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
@@ -37,14 +41,16 @@ namespace {
 using at::cuda::CUDAEvent;
 using profile::Phase;
 
-/// `beside`: on a stream of its own; else on the one that computes.
+/// A queue of copies to the GPU: on a stream of its own if `beside`, else on the stream that
+/// computes.
 class CudaCopyQueue final : public CopyQueue {
  public:
   CudaCopyQueue(c10::DeviceIndex index, bool beside)
       : index_(index), beside_(beside), stream_(c10::cuda::getStreamFromPool(/*isHighPriority=*/false, index)) {}
 
-  /// By hand and not with copy_, which looks a pinned block up by the pointer that its allocator gave out: that of a
-  /// batch may lie in the middle of one. cudaMemcpyAsync is asynchronous for pinned memory and waits for other.
+  /// Copies by cudaMemcpyAsync and not by torch's copy_. copy_ looks a pinned block up by the
+  /// pointer that its allocator gave out, but a batch may begin in the middle of a block.
+  /// cudaMemcpyAsync returns at once for pinned memory and waits for any other.
   at::Tensor copy(const at::Tensor& host) override {
     const c10::cuda::CUDAStreamGuard guard(own());
     at::Tensor result = at::empty_strided(host.sizes(), host.strides(), host.options().device(c10::kCUDA, index_));
@@ -65,7 +71,8 @@ class CudaCopyQueue final : public CopyQueue {
     if (!beside_) return;
     const auto computing = c10::cuda::getCurrentCUDAStream(index_);
     eventOf(mark).block(computing);
-    // Their memory came from the other stream: it must not be given to a later copy while a kernel reads it.
+    // The tensors' memory belongs to the other stream. Without this, a later copy could be given it
+    // while a kernel still reads it.
     for (const at::Tensor& tensor : tensors) tensor.record_stream(computing);
   }
   bool reached(const Mark& mark) override { return eventOf(mark).query(); }
@@ -80,29 +87,33 @@ class CudaCopyQueue final : public CopyQueue {
   c10::cuda::CUDAStream stream_;
 };
 
-/// HostMemory, from torch's caching allocator of pinned memory.
+/// HostMemory by torch's caching allocator of pinned memory, since locking pages anew for each
+/// batch is slow.
 std::shared_ptr<void> cudaPinnedMemory(size_t bytes) {
-  // An allocation that fails is the loader's to explain.
+  // If the allocation fails, the loader explains it.
   try {
     auto block = std::make_shared<at::DataPtr>(at::getHostAllocator(at::kCUDA)->allocate(bytes));
-    return {block, block->get()};  // page-aligned
+    return {block, block->get()};  // the memory is page-aligned
   } catch (const std::exception&) {
     return nullptr;
   }
 }
 
-/// More than what a device has queued at any time: the oldest pair is long done when the ring comes round.
+/// Pairs of events in the ring. No device has so much queued at a time, so the oldest pair is done
+/// when the ring comes round to it, and reading it does not wait.
 constexpr size_t kPairs = 4096;
 
+/// The events around a phase.
 struct Pair {
-  CUDAEvent begin{cudaEventDefault}, end{cudaEventDefault};  // with timing
+  CUDAEvent begin{cudaEventDefault}, end{cudaEventDefault};  // events with timing
   Phase phase = Phase::Step;
-  bool open = false;  // its end is not recorded yet
+  bool open = false;  // the end is not recorded yet
+  /// Holds a measurement that was not taken yet.
   bool used = false;
 };
 
-/// Phases of the device by events on the thread's current stream, so that no phase waits for the host; Load, which is
-/// the host's own, by the steady clock.
+/// Measures phases on the device by events on the thread's current stream, so that no phase makes
+/// the host wait. Load is time of the host and measured by its clock.
 class EventClock final : public profile::PhaseClock {
  public:
   explicit EventClock(c10::Device device) : device_(device), host_(profile::makeHostClock()), ring_(kPairs) {}
@@ -110,6 +121,7 @@ class EventClock final : public profile::PhaseClock {
   void begin(Phase phase) override {
     if (phase == Phase::Load) return host_->begin(phase);
     Pair& pair = ring_[next_];
+    // The ring has come round: take the old measurement before the pair is used again.
     if (pair.used && !pair.open) take(pair);
     pair.phase = phase;
     pair.used = pair.open = true;
@@ -121,7 +133,8 @@ class EventClock final : public profile::PhaseClock {
   void end(Phase phase) override {
     if (phase == Phase::Load) return host_->end(phase);
     Pair& pair = ring_[open_[static_cast<size_t>(phase)]];
-    if (!pair.open || pair.phase != phase) return;  // a ring's length ago: an epoch
+    // The pair was used again since: a phase longer than the ring, such as an epoch, has no entry.
+    if (!pair.open || pair.phase != phase) return;
     pair.end.record(c10::cuda::getCurrentCUDAStream(device_.index()));
     pair.open = false;
   }
@@ -152,14 +165,18 @@ class EventClock final : public profile::PhaseClock {
   profile::PhaseTimes times_{};
 };
 
+/// One or more GPUs of this process; torch computes on the first.
 class CudaDevice final : public Device {
  public:
-  /// `devices`: the slots', in their order, as this process numbers them. A launcher may show it others, too.
+  /// @param devices numbers of the slots' GPUs in this process, in the slots' order. A launcher may
+  /// have made more visible.
   CudaDevice(std::vector<c10::DeviceIndex> devices, int threads)
       : index_(devices.front()), devices_(std::move(devices)), peaks_(devices_) {
     at::set_num_threads(threads);
     at::globalContext().lazyInitDevice(c10::kCUDA);
     c10::cuda::set_device(index_);
+    // Energy counters are found by bus address: NVML numbers all GPUs, CUDA only those that are
+    // visible.
     for (const c10::DeviceIndex device : devices_) {
       char bus[32] = {};
       if (cudaDeviceGetPCIBusId(bus, sizeof bus, device) == cudaSuccess) energy_.push_back(nvmlEnergy(bus));
@@ -180,7 +197,7 @@ class CudaDevice final : public Device {
     marks_.reserve(count);
   }
   void mark() override {
-    marks_.emplace_back(cudaEventDefault);  // with timing
+    marks_.emplace_back(cudaEventDefault);  // events with timing
     marks_.back().record(c10::cuda::getCurrentCUDAStream(index_));
   }
   std::vector<double> intervals() override {
@@ -206,6 +223,7 @@ class CudaDevice final : public Device {
   std::unique_ptr<profile::Probe> probe() const override { return profile::makeCuptiProbe(); }
   std::optional<double> energy() const override {
     double sum = 0;
+    // A sum without one of the devices would be wrong.
     for (const EnergyCounter& counter : energy_) {
       const std::optional<double> joules = counter();
       if (!joules) return std::nullopt;
@@ -220,10 +238,10 @@ class CudaDevice final : public Device {
     C10_CUDA_CHECK(cudaDriverGetVersion(&driver));
     C10_CUDA_CHECK(cudaRuntimeGetVersion(&runtime));
     environment["device"] = "cuda";
-    environment["device_name"] = std::string(properties.name);  // a pointer would be kept as one
+    environment["device_name"] = std::string(properties.name);  // torch would keep a pointer as a pointer
     environment["cuda_driver"] = driver;
     environment["cuda_runtime"] = runtime;
-    // The user's, or torch's for a deterministic trial.
+    // Set by the user, or by torch for a deterministic trial.
     if (const auto algorithms = c10::utils::get_env("NCCL_ALGO")) environment["nccl_algo"] = *algorithms;
     environment["cudnn_benchmark"] = at::globalContext().benchmarkCuDNN();
     environment["threads"] = at::get_num_threads();
@@ -238,18 +256,19 @@ class CudaDevice final : public Device {
   std::vector<at::cuda::CUDAEvent> marks_;
 };
 
-/// "01234567-89ab-…", as NVML writes it behind "GPU-", and behind "MIG-" for a part of a GPU.
+/// A uuid as NVML writes it behind "GPU-", or behind "MIG-" for a part of a GPU: "01234567-89ab-…".
 std::string uuidText(const cudaUUID_t& uuid) {
   std::string text = llvm::toHex(llvm::StringRef(uuid.bytes, sizeof uuid.bytes), /*LowerCase=*/true);
   for (const size_t dash : {8, 13, 18, 23}) text.insert(dash, "-");
   return text;
 }
 
-/// The number of the slot's device in this process, which CUDA_VISIBLE_DEVICES may have narrowed: found by its uuid;
-/// without one, "index" counts what is visible.
+/// The number of a slot's GPU in this process. CUDA_VISIBLE_DEVICES may have hidden and reordered
+/// GPUs, so it is found by its uuid; a slot without one gives an "index" among the visible GPUs.
 std::optional<int> numberOf(const llvm::json::Object* slot, int count) {
   if (!slot) return std::nullopt;
   if (const auto uuid = slot->getString("uuid")) {
+    // Skip "GPU-" or "MIG-".
     const llvm::StringRef digits = uuid->drop_front(std::min<size_t>(uuid->size(), 4));
     for (int device = 0; device < count; ++device) {
       cudaDeviceProp properties{};
@@ -263,6 +282,7 @@ std::optional<int> numberOf(const llvm::json::Object* slot, int count) {
   return static_cast<int>(*index);
 }
 
+/// Opens the GPUs of the slots. This is the first use of CUDA in the process.
 llvm::Expected<std::unique_ptr<Device>> openCuda(llvm::ArrayRef<llvm::json::Value> slots) {
   int count = 0;
   const cudaError_t status = cudaGetDeviceCount(&count);
@@ -282,6 +302,7 @@ llvm::Expected<std::unique_ptr<Device>> openCuda(llvm::ArrayRef<llvm::json::Valu
   return std::make_unique<CudaDevice>(std::move(devices), slotThreads(slots.front()));
 }
 
+/// Versions for --describe; none of these starts CUDA.
 void cudaLibraries(llvm::json::Object& into) {
   into["torch"] = TORCH_VERSION;
   into["cuda"] = CUDART_VERSION;

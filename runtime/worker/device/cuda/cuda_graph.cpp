@@ -1,3 +1,8 @@
+// Recording of a step as a CUDA graph through torch's CUDAGraph, with two additions. A recording
+// that fails half-way is cleaned up, so that the trial can go on without a graph. And peaks of
+// memory are kept right: a graph's memory is allocated while it is recorded, and no launch
+// allocates anything.
+
 #include "runtime/worker/device/cuda/cuda_graph.h"
 
 #include <ATen/cuda/CUDAEvent.h>
@@ -19,18 +24,21 @@
 namespace expc::device {
 namespace {
 
-/// Whether recording is what failed: the device still takes work, and what was missing is not memory or a rank.
+/// Whether the failure is about recording only: the device still works, and neither memory nor a
+/// rank was missing.
 bool cannotBeRecorded(const std::exception& error, cudaStream_t stream) {
   const comm::Failure failure = comm::failureOf(error);
   cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
   if (cudaStreamIsCapturing(stream, &status) != cudaSuccess) return false;
-  // NCCL words a call that a recording forbids as it words a lost rank.
+  // NCCL reports a call that a recording forbids in the words of a lost rank; the state of the
+  // capture tells them apart.
   const bool forbidden = failure == comm::Failure::OtherRanks && status == cudaStreamCaptureStatusInvalidated;
   return forbidden || failure == comm::Failure::Device || failure == comm::Failure::Other;
 }
 
-/// A recording that may be given up half-way. torch ends one only where all of it went well: else it leaves its
-/// generator recording, its allocator with a pool, and the stream as CUDA has it.
+/// A recording that can be abandoned half-way. torch ends a recording only if all of it went well;
+/// otherwise its generator keeps recording, its allocator keeps a pool, and the stream stays in
+/// capture.
 class Recording : public at::cuda::CUDAGraph {
  public:
   explicit Recording(c10::DeviceIndex index)
@@ -42,17 +50,18 @@ class Recording : public at::cuda::CUDAGraph {
 
   c10::MempoolId_t memory() const { return memory_; }
 
+  /// Restores the stream, the generator and the allocator after a failed recording.
   void abandon(cudaStream_t stream) {
     cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
     cudaGraph_t part = nullptr;
     if (cudaStreamIsCapturing(stream, &status) == cudaSuccess && status != cudaStreamCaptureStatusNone &&
         cudaStreamEndCapture(stream, &part) == cudaSuccess)
       cudaGraphDestroy(part);
-    cudaGetLastError();  // what was refused is told already
+    cudaGetLastError();  // clears the error, which has been reported already
     generator_.graphsafe_set_state(before_);
-    if (capture_ended_) return;  // then the pool goes with this object
+    if (capture_ended_) return;  // the pool is released with this object
     namespace allocator = c10::cuda::CUDACachingAllocator;
-    // Either throws where the recording did not come so far.
+    // Each of these throws if the recording did not get that far.
     tried([&] { allocator::endAllocateToPool(index_, memory_); });
     tried([&] { allocator::releasePool(index_, memory_); });
   }
@@ -64,9 +73,11 @@ class Recording : public at::cuda::CUDAGraph {
 
   c10::DeviceIndex index_;
   c10::MempoolId_t memory_;
-  at::Generator generator_, before_;  // the second as it was before
+  /// `before_` is the generator's state before the recording.
+  at::Generator generator_, before_;
 };
 
+/// A graph and the stream that it is recorded on.
 class CudaGraph final : public Graph {
  public:
   CudaGraph(c10::DeviceIndex index, AllocatorPeaks& peaks)
@@ -74,14 +85,18 @@ class CudaGraph final : public Graph {
 
   void record(const std::function<void()>& body) override {
     peaks_.beginPart();
-    // The blocks that the body used last belong to the stream and are of no use to the graph.
+    // Blocks that the body used last belong to the stream and cannot serve the graph; without this
+    // both would hold memory.
     c10::cuda::CUDACachingAllocator::emptyCache();
     graph_.emplace(index_);
     try {
-      // Other threads copy batches and make page-locked memory meanwhile.
+      // The strictness of this thread only: other threads copy batches and allocate page-locked
+      // memory meanwhile.
       graph_->capture_begin(graph_->memory(), cudaStreamCaptureModeThreadLocal);
       body();
       graph_->capture_end();
+      // The recording was made with keep_graph, so its nodes can be counted first; then it must be
+      // instantiated by hand.
       C10_CUDA_CHECK(cudaGraphGetNodes(graph_->raw_cuda_graph(), nullptr, &nodes_));
       graph_->instantiate();
     } catch (const std::exception& error) {
@@ -118,12 +133,13 @@ class CudaGraph final : public Graph {
   c10::cuda::CUDAStreamGuard stream_;
   std::optional<Recording> graph_;
   size_t nodes_ = 0;
-  MemoryPeaks recorded_;  // while it was recorded
+  MemoryPeaks recorded_;  // peaks while it was recorded
 };
 
 }  // namespace
 
 MemoryPeaks AllocatorPeaks::part() const {
+  /// The allocator counts since its last reset: for one part of the work.
   constexpr auto kAll = static_cast<size_t>(c10::CachingAllocator::StatType::AGGREGATE);
   MemoryPeaks peaks;
   for (const c10::DeviceIndex device : devices_) {

@@ -1,5 +1,7 @@
 #pragma once
 
+// Graphs on a GPU, and peaks of memory that include what graphs work on.
+
 #include <c10/core/Device.h>
 
 #include <memory>
@@ -10,18 +12,19 @@
 
 namespace expc::device {
 
-/// Peaks of torch's allocator over several devices. What a graph works on is allocated while it is recorded and at no
-/// launch, so the allocator's own peaks know nothing of it.
+/// Peaks of torch's allocator over several devices. A graph's memory is allocated while it is
+/// recorded and not at its launches, so the allocator's own peaks miss it: launches note it here.
 class AllocatorPeaks {
  public:
   explicit AllocatorPeaks(std::vector<c10::DeviceIndex> devices) : devices_(std::move(devices)) {}
-  /// Since the last reset().
+  /// The peaks since the last reset().
   MemoryPeaks since() const;
   void reset();
-  /// Begins to count anew and keeps what was counted: for a part of the work. part() has the part alone.
+  /// Starts counting a part of the work, whose peaks part() gives. Earlier peaks are kept for
+  /// since().
   void beginPart();
   MemoryPeaks part() const;
-  /// At some time since the last reset() as much was taken.
+  /// Notes that this much memory was in use at some time since the last reset().
   void note(const MemoryPeaks& peaks);
 
  private:
@@ -29,7 +32,7 @@ class AllocatorPeaks {
   MemoryPeaks noted_;
 };
 
-/// `peaks` counts what launches work on, too, and lives longer.
+/// Makes a graph on device `index`. Its launches are counted in `peaks`, which must outlive it.
 std::unique_ptr<Graph> makeCudaGraph(c10::DeviceIndex index, AllocatorPeaks& peaks);
 
 }  // namespace expc::device

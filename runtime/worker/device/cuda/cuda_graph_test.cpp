@@ -1,4 +1,4 @@
-// Graphs of a card, real (tests/on_gpu) or null.
+// Tests graphs on a GPU, real (tests/on_gpu) or simulated.
 
 #include "runtime/worker/device/cuda/cuda_graph.h"
 
@@ -20,10 +20,10 @@ constexpr int64_t kElements = 1 << 20;
 
 at::Tensor onCard(int64_t elements = kElements) { return at::zeros({elements}, at::TensorOptions(at::kCUDA)); }
 
-/// Some operators, with memory that they need only meanwhile.
+/// Some operators, which need temporary memory.
 at::Tensor computed(const at::Tensor& from) { return from.mul(2).add(1).exp().sum(); }
 
-/// A graph of computed(), after which the work has run once.
+/// A graph of computed(), after the work has run once.
 struct Recorded {
   AllocatorPeaks peaks{{0}};
   std::unique_ptr<device::Graph> graph = device::makeCudaGraph(0, peaks);
@@ -98,13 +98,14 @@ TEST_CASE("what waits for the device cannot be recorded, and leaves all as it wa
     CHECK_THROWS_WITH_AS(graph->record(waits), doctest::Contains("not permitted when stream is capturing"),
                          device::NotRecorded);
   CHECK(random.get_offset() == offset);
-  // Operators go on on the graph's stream, random numbers where they were, and the attempts keep no memory.
+  // Operators continue on the graph's stream and random numbers where they were, and the attempts
+  // keep no memory.
   waits();
   CHECK(random.get_offset() > offset);
   c10::cuda::CUDACachingAllocator::emptyCache();
   peaks.reset();
   CHECK(peaks.since().held <= idle);
-  // What can be recorded is, still.
+  // Work that can be recorded still is.
   at::Tensor output;
   graph->record([&] { output = computed(input) + drawn().sum(); });
   graph->launch();

@@ -1,3 +1,5 @@
+// Joins the kernels, which know no torch, to torch's streams and errors.
+
 #include "runtime/worker/kernels/cuda/cuda_loops.h"
 
 #include <c10/cuda/CUDAException.h>

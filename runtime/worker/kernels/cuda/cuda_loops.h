@@ -1,8 +1,11 @@
 #pragma once
 
+// The one entry for programs that use GPUs; others do not link this library.
+
 namespace expc::kernels {
 
-/// Adds CUDA's column to the tables of loops: for main functions of programs that use cards.
+/// Registers CUDA's loops (setDeviceLoops) with torch's current stream and its check of launches. A main function
+/// calls it once, before anything is computed.
 void addCudaLoops();
 
 }  // namespace expc::kernels

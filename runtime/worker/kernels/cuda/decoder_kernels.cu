@@ -1,3 +1,7 @@
+// CUDA's column of the decoder's loops: the grids and launches. A thread's arithmetic is in items.h and elements.h,
+// which CPU tests cover. Nothing here includes torch: the stream and the check for errors come from the program
+// (Launching). No launch waits for the device.
+
 #include <cuda_fp16.h>
 
 #include <cstdint>
@@ -8,6 +12,7 @@
 
 namespace expc::kernels {
 
+/// fp16 as elements.h stores it, with CUDA's conversions.
 template <>
 struct Number<Half> {
   using Wide = float;
@@ -19,16 +24,19 @@ struct Number<Half> {
 namespace cuda {
 namespace {
 
+// Threads of a block: whole warps, since overBlock() joins the results of warps.
 constexpr int kThreads = 256, kWarp = 32;
 constexpr unsigned kAllLanes = 0xffffffff;
+// Set by decoderKernels() before the first launch.
 Launching launching;
 
-/// Threads for n items.
+/// The number of blocks with `each` threads that n items need.
 unsigned blocksFor(int64_t n, int64_t each = kThreads) { return static_cast<unsigned>((n + each - 1) / each); }
 
 __device__ int64_t itemOfThread() { return int64_t{blockIdx.x} * blockDim.x + threadIdx.x; }
 
-/// Launches kernel(count, arguments...) with a thread for each of `count` items.
+/// Launches kernel(count, arguments…) with at least one thread for each of `count` items; the kernel drops the rest.
+/// An empty grid is an error to CUDA, so nothing is launched for it.
 template <typename... Parameters, typename... Arguments>
 void forEach(int64_t count, void (*kernel)(int64_t, Parameters...), Arguments... arguments) {
   if (count == 0) return;
@@ -36,8 +44,9 @@ void forEach(int64_t count, void (*kernel)(int64_t, Parameters...), Arguments...
   launching.launched();
 }
 
-/// As many values as 16 bytes hold where `n`, which all cuts are multiples of, and the addresses allow it; else
-/// `least`.
+/// Calls work with the number of values per pack, as a compile-time constant: 16 bytes' worth if `n` is a multiple of
+/// it and all addresses allow it, else kLeast. `n` must divide every length and offset at which the work is cut.
+/// Views into larger tensors may start anywhere, hence the check.
 template <typename S, int kLeast = 1, typename Work, typename... Pointers>
 void withPacks(int64_t n, Work work, const Pointers*... pointers) {
   constexpr int kMost = 16 / sizeof(S);
@@ -50,6 +59,7 @@ void withPacks(int64_t n, Work work, const Pointers*... pointers) {
 
 // --- NF4 ------------------------------------------------------------------------------------------------------------
 
+/// A thread for each kNf4Item values. The 16 codes are rounded to S once a block, in shared memory.
 template <typename S, typename As>
 __global__ void expandAll(int64_t items, const uint8_t* packed, const int8_t* scales, const S* factors, const S* mean,
                           As* to) {
@@ -60,6 +70,7 @@ __global__ void expandAll(int64_t items, const uint8_t* packed, const int8_t* sc
   if (item < items) expandNf4<S, As>(packed, scales, factors, mean, codes, item, to);
 }
 
+/// Calls work with a value of the given type.
 template <typename Work>
 void withType(Stored type, Work work) {
   switch (type) {
@@ -74,6 +85,7 @@ void withType(Stored type, Work work) {
   }
 }
 
+/// DeviceLoops::expand_nf4: one kernel for each pair of types.
 void expandNf4Matrix(const Nf4Memory& from, Stored stored, Stored as, void* to) {
   withType(stored, [&](auto made_in) {
     using S = decltype(made_in);
@@ -87,6 +99,7 @@ void expandNf4Matrix(const Nf4Memory& from, Stored stored, Stored as, void* to) 
 
 // --- rounding -------------------------------------------------------------------------------------------------------
 
+/// The range over `lanes` neighbouring lanes of a warp, in each of them: a butterfly exchange.
 __device__ Extent overLanes(Extent mine, int lanes) {
   for (int offset = lanes / 2; offset > 0; offset /= 2)
     mine = joined(mine,
@@ -94,7 +107,8 @@ __device__ Extent overLanes(Extent mine, int lanes) {
   return mine;
 }
 
-/// Of a row that the whole block works on.
+/// The range of a row that the whole block works on. Called at most once in a kernel: `of_warps` is not safe for
+/// reuse.
 __device__ Extent overBlock(Extent mine) {
   __shared__ Extent of_warps[kThreads / kWarp];
   mine = overLanes(mine, kWarp);
@@ -104,11 +118,12 @@ __device__ Extent overBlock(Extent mine) {
   return mine;
 }
 
-/// `members` threads a row: a power of two up to a warp, or the whole block.
+/// Rounds rows with `members` threads each: a power of two up to a warp, or the whole block.
 template <typename S, int N, int kBits>
 __global__ void roundRows(int64_t threads, const S* x, int64_t width, int members, S* y, bool* inside, float* scale) {
   const int64_t thread = itemOfThread();
-  // Threads behind the last row look at it, too, so that lanes have all their neighbours, and write nothing.
+  // Threads behind the last row compute its range too but write nothing: __shfl_xor_sync and __syncthreads need all
+  // threads.
   const bool real = thread < threads;
   const int64_t row = (real ? thread : threads - 1) / members;
   const int member = static_cast<int>(thread % members);
@@ -122,6 +137,7 @@ __global__ void roundRows(int64_t threads, const S* x, int64_t width, int member
                   inside == nullptr ? nullptr : inside + row * width);
 }
 
+/// Rows of up to 128 packs are shared by as many threads as they have packs, at most a warp; longer ones by a block.
 template <typename S, int kBits>
 void roundMatrix(const S* x, int64_t rows, int64_t width, S* y, bool* inside, float* scale) {
   withPacks<S>(
@@ -143,6 +159,7 @@ __global__ void roundGradAll(int64_t items, const S* g, const bool* inside, cons
   if (item < items) roundGrad<S, N>(g, inside, scale, width, item, y);
 }
 
+/// A launch for the gradient of the rounding.
 template <typename S>
 void roundGradMatrix(const S* g, const bool* inside, const float* scale, int64_t rows, int64_t width, S* y) {
   withPacks<S>(
@@ -197,6 +214,7 @@ __global__ void turnAll(int64_t items, const S* x, const float* rotations, int64
 template <typename S>
 void turnTensor(const S* x, const float* rotations, int64_t first, int64_t period, int64_t tokens, int64_t heads,
                 int64_t width, float sign, S* y) {
+  // Packs must hold whole pairs, so the least is two values.
   constexpr int kPair = 2;
   withPacks<S, kPair>(
       width,
@@ -207,6 +225,7 @@ void turnTensor(const S* x, const float* rotations, int64_t first, int64_t perio
       x, y, rotations);
 }
 
+/// The table's entries in DecoderLoops' order; null where torch's operators serve.
 template <typename S>
 constexpr DecoderLoops<S> column() {
   return {"cuda",        nullptr, nullptr,           swiGluTensor<S>,   swiGluGradTensor<S>,

@@ -1,7 +1,8 @@
 #pragma once
 
-// What one thread of a kernel does. The CPU compiles it too, so that its tests can do all threads' work one after the
-// other and hold it to the CPU's loops.
+// The work of one thread of each CUDA kernel. The CPU's compiler compiles it too, so that a test without a GPU can
+// run the threads' work one after the other and compare it with the CPU's loops (cuda_items_test.cpp). An "item" is a
+// thread's share: usually N neighbouring values that one load and one store move.
 
 #include <cstdint>
 
@@ -9,7 +10,7 @@
 
 namespace expc::kernels::cuda {
 
-/// N values that are read and written at once.
+/// N values that one access moves. Their address must be a multiple of the alignment; withPacks() checks it.
 template <typename S, int N>
 struct alignas(N * sizeof(S) < 16 ? N * sizeof(S) : 16) Pack {
   S at[N];
@@ -23,16 +24,19 @@ EXPC_ELEMENT void putPack(S* to, const Pack<S, N>& pack) {
   *reinterpret_cast<Pack<S, N>*>(to) = pack;
 }
 
-/// n / by; both fit 32 bits nearly always, and a card divides those many times as fast.
+/// n / by for values that are not negative. Both fit 32 bits nearly always, and a GPU divides those many times as
+/// fast.
 EXPC_ELEMENT int64_t quotient(int64_t n, int64_t by) {
   return ((n | by) >> 32) == 0 ? static_cast<uint32_t>(n) / static_cast<uint32_t>(by) : n / by;
 }
 
-/// Values of NF4 that one thread expands: what lies in four bytes.
+/// The values of NF4 that one thread expands: the two codes of each of four bytes.
 constexpr int kNf4Item = 8;
+/// Values that share a scale, and blocks that share a factor (torchao's sizes).
 constexpr int kNf4Block = 64, kNf4Group = 256;
 
-/// `codes`: nf4Code<S> of all 16. Memory as Nf4Memory has it; kNf4Item values from item * kNf4Item on.
+/// Expands values [item * kNf4Item, (item + 1) * kNf4Item) of a matrix. `codes` are nf4Code<S> of all 16, the rest is
+/// Nf4Memory's. Values are computed in S as torchao does, and only then cast.
 template <typename S, typename As>
 EXPC_ELEMENT void expandNf4(const uint8_t* packed, const int8_t* scales, const S* factors, const S* mean,
                             const typename Number<S>::Wide* codes, int64_t item, As* to) {
@@ -48,6 +52,7 @@ EXPC_ELEMENT void expandNf4(const uint8_t* packed, const int8_t* scales, const S
   putPack(to + item * kNf4Item, values);
 }
 
+/// The range of some values. joined() is that of two sets together.
 struct Extent {
   float least, largest;
 };
@@ -55,7 +60,8 @@ EXPC_ELEMENT Extent joined(Extent a, Extent b) {
   return {b.least < a.least ? b.least : a.least, b.largest > a.largest ? b.largest : a.largest};
 }
 
-/// A row of `width` values, a multiple of N, is shared out among `members`: each takes every members-th pack.
+/// The range of one member's part of a row: `members` threads share a row of `width` values (a multiple of N), and
+/// each takes every members-th pack. Neighbouring threads so read neighbouring memory.
 template <typename S, int N>
 EXPC_ELEMENT Extent extentOf(const S* row, int64_t width, int member, int members) {
   const float first = Number<S>::wide(row[0]);
@@ -66,7 +72,7 @@ EXPC_ELEMENT Extent extentOf(const S* row, int64_t width, int member, int member
   }
   return found;
 }
-/// Rounds a member's part of a row to a grid; `inside` may be null.
+/// Rounds one member's part of a row to a grid. `inside` may be null.
 template <typename S, int N>
 EXPC_ELEMENT void roundPart(const S* row, int64_t width, int member, int members, const Grid& grid, S* y,
                             bool* inside) {
@@ -85,7 +91,7 @@ EXPC_ELEMENT void roundPart(const S* row, int64_t width, int member, int members
   }
 }
 
-/// N values of a gradient through the rounding of rows of `width`, a multiple of N; y may be g.
+/// The gradient of N values through the rounding of rows of `width`, a multiple of N. y may be g.
 template <typename S, int N>
 EXPC_ELEMENT void roundGrad(const S* g, const bool* inside, const float* scale, int64_t width, int64_t item, S* y) {
   const int64_t at = item * N;
@@ -98,6 +104,7 @@ EXPC_ELEMENT void roundGrad(const S* g, const bool* inside, const float* scale, 
   putPack(y + at, values);
 }
 
+/// N values of the gated product, and of its gradients.
 template <typename S, int N>
 EXPC_ELEMENT void swiGlu(const S* gate, const S* up, int64_t item, S* y) {
   const auto a = packAt<S, N>(gate + item * N), b = packAt<S, N>(up + item * N);
@@ -120,7 +127,8 @@ EXPC_ELEMENT void swiGluGrad(const S* gate, const S* up, const S* g, int64_t ite
   putPack(g_up + item * N, towards_up);
 }
 
-/// N values, whole pairs of one head: as DecoderLoops::turn.
+/// Rotates N values, which are whole pairs of one head (DecoderLoops::turn). The remainders come from products and
+/// quotient(), since % would divide in 64 bits.
 template <typename S, int N>
 EXPC_ELEMENT void turn(const S* x, const float* rotations, int64_t first, int64_t period, int64_t heads, int64_t width,
                        float sign, int64_t item, S* y) {

@@ -1,3 +1,8 @@
+// A GPU's probe by CUPTI's activity records. CUPTI asks for buffers and returns them full on a
+// thread of its own, where they are summed at once and reused: storing millions of records would
+// disturb the host. The callbacks are plain functions without a pointer of ours, so a global one
+// leads to the collection.
+
 #include "runtime/worker/profile/cuda/cupti_probe.h"
 
 #include <cupti_activity.h>
@@ -26,28 +31,36 @@ Direction directionOf(uint8_t kind) {
   }
 }
 
+/// The record as the type that belongs to its kind.
 template <typename Record>
 const Record& as(const CUpti_Activity& record) {
   return reinterpret_cast<const Record&>(record);
 }
 
-/// Calls of the runtime, kernels, copies within and between devices, fills.
+/// Kinds of records: calls of the runtime, kernels, copies within and between devices, fills.
 constexpr CUpti_ActivityKind kKinds[] = {CUPTI_ACTIVITY_KIND_RUNTIME, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
                                          CUPTI_ACTIVITY_KIND_MEMCPY, CUPTI_ACTIVITY_KIND_MEMCPY2,
                                          CUPTI_ACTIVITY_KIND_MEMSET};
-constexpr size_t kBufferBytes = 2u << 20;    // about 10,000 records
-constexpr uint32_t kFlushMilliseconds = 50;  // CUPTI's own thread hands buffers over this often
+/// About 10,000 records.
+constexpr size_t kBufferBytes = 2u << 20;
+/// CUPTI's own thread returns buffers this often, so that records are summed while training goes
+/// on.
+constexpr uint32_t kFlushMilliseconds = 50;
 
-/// CUPTI's callbacks carry no pointer of ours.
+/// Everything that the callbacks use; they carry no pointer of ours.
 struct Collection {
   std::mutex mutex;
   ActivitySum sum;
-  std::atomic<uint64_t> begin{UINT64_MAX};  // records before it are not counted
+  /// Records that begin earlier are not counted. Set after recording has begun, hence atomic.
+  std::atomic<uint64_t> begin{UINT64_MAX};
+  /// Buffers to be used again.
   std::vector<uint8_t*> spare;
   uint64_t dropped = 0;
 };
+/// The collection of the probe that is active, if any.
 std::atomic<Collection*> collecting{nullptr};
 
+/// CUPTI asks for an empty buffer.
 void CUPTIAPI giveBuffer(uint8_t** buffer, size_t* size, size_t* most_records) {
   *buffer = nullptr;
   *size = kBufferBytes;
@@ -64,6 +77,7 @@ void CUPTIAPI giveBuffer(uint8_t** buffer, size_t* size, size_t* most_records) {
   if (!*buffer) *size = 0;
 }
 
+/// CUPTI returns a buffer with `valid` bytes of records. After the probe's end it is only freed.
 void CUPTIAPI takeBuffer(CUcontext, uint32_t, uint8_t* buffer, size_t, size_t valid) {
   Collection* collection = collecting.load(std::memory_order_acquire);
   if (!collection) return std::free(buffer);
@@ -71,6 +85,7 @@ void CUPTIAPI takeBuffer(CUcontext, uint32_t, uint8_t* buffer, size_t, size_t va
   CUpti_Activity* record = nullptr;
   while (valid > 0 && cuptiActivityGetNextRecord(buffer, valid, &record) == CUPTI_SUCCESS) {
     const auto activity = activityOf(*record);
+    // Records without a time cannot be told from later ones, so they count.
     const bool counts = activity && (activity->begin == 0 || activity->begin >= collection->begin);
     if (counts) collection->sum.add(*activity);
   }
@@ -79,6 +94,7 @@ void CUPTIAPI takeBuffer(CUcontext, uint32_t, uint8_t* buffer, size_t, size_t va
   collection->spare.push_back(buffer);
 }
 
+/// We need no callbacks at calls; a subscriber must name one.
 void CUPTIAPI ignore(void*, CUpti_CallbackDomain, CUpti_CallbackId, const void*) {}
 
 class CuptiProbe final : public Probe {
@@ -87,7 +103,8 @@ class CuptiProbe final : public Probe {
 
   void prepare() override {
     assert(!collecting.load() && "one probe at a time");
-    // There is one subscriber; asking to be it finds out whether a profiler has come first.
+    // CUPTI serves one subscriber. Subscribing tells whether another profiler was first, before it
+    // is disturbed.
     if (!works(cuptiSubscribe(&subscriber_, ignore, nullptr), "CUPTI is not to be had")) return;
     subscribed_ = true;
     collecting.store(collection_, std::memory_order_release);
@@ -98,6 +115,7 @@ class CuptiProbe final : public Probe {
     }
   }
 
+  /// Warm-up steps before this were recorded too; their records are discarded by their time.
   void start() override {
     if (why_.empty() && works(cuptiGetTimestamp(&begin_), "CUPTI has no clock")) collection_->begin = begin_;
   }
@@ -106,6 +124,7 @@ class CuptiProbe final : public Probe {
     Findings findings;
     if (why_.empty()) {
       uint64_t end = 0;
+      // Disable first, so that the flush is complete.
       cuptiGetTimestamp(&end);
       for (const CUpti_ActivityKind kind : kKinds) cuptiActivityDisable(kind);
       works(cuptiActivityFlushAll(0), "CUPTI did not hand over its records");
@@ -119,6 +138,8 @@ class CuptiProbe final : public Probe {
   }
 
  private:
+  /// Checks a call of CUPTI. After the first failure `why_` says why there are no totals, and
+  /// everything is released.
   bool works(CUptiResult result, const char* what) {
     if (result == CUPTI_SUCCESS) return true;
     why_ = std::string(what) + " (" + resultText(result) + "): calls, kernels and copies were not measured";
@@ -147,6 +168,7 @@ class CuptiProbe final : public Probe {
   void release() {
     if (!subscribed_) return;
     for (const CUpti_ActivityKind kind : kKinds) cuptiActivityDisable(kind);
+    // From here on returned buffers are only freed.
     collecting.store(nullptr, std::memory_order_release);
     cuptiUnsubscribe(subscriber_);
     subscribed_ = false;
@@ -156,7 +178,8 @@ class CuptiProbe final : public Probe {
   bool subscribed_ = false;
   uint64_t begin_ = 0;
   std::string why_;
-  // Never freed, with its buffers: CUPTI's thread may hold on to them. A process has few.
+  // Never freed, with its buffers, because CUPTI's thread may still hold them. A process makes few
+  // probes.
   Collection* collection_ = new Collection;
 };
 

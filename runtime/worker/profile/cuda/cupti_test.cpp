@@ -10,7 +10,7 @@
 
 using namespace expc::profile;
 
-// How a program's CUDA code makes its kernels known; nvcc writes calls of these.
+// nvcc generates calls of these functions to register a program's kernels.
 extern "C" void** __cudaRegisterFatBinary(void* code);
 extern "C" void __cudaRegisterFatBinaryEnd(void** handle);
 extern "C" void __cudaRegisterFunction(void** handle, const char* host, char* device, const char* name, int limit,
@@ -23,14 +23,14 @@ bool hasGpu() {
   return cudaGetDeviceCount(&devices) == cudaSuccess && devices > 0;
 }
 
-/// Null cards take any kernel for one, so that the test needs no compiler of CUDA.
+/// A simulated GPU accepts any function as a kernel, so the test needs no CUDA compiler.
 bool hasNullCards() {
   cudaDeviceProp properties{};
   return hasGpu() && cudaGetDeviceProperties(&properties, 0) == cudaSuccess &&
          std::memcmp(properties.uuid.bytes, "null", 4) == 0;
 }
 
-/// Two kernels, the first of them twice.
+/// Launches two kernels, the first of them twice.
 void launchThree() {
   static char code = 0, first = 0, second = 0;
   static void** const handle = [] {

@@ -10,7 +10,7 @@
 using namespace expc::profile;
 
 TEST_CASE("every range reaches a tool that listens to NVTX") {
-  // ctest sets it; NVTX reads it at the first range of the process.
+  // Set by ctest; NVTX reads it at the first range of the process.
   const char* tool = std::getenv("NVTX_INJECTION64_PATH");
   if (!tool) return;
   {

@@ -1,3 +1,6 @@
+// Reads values of a trial's specification by type and range. A specification may come from another version or a
+// stranger's plan, so nothing in it is taken on trust; messages show the value and what it may be.
+
 #include "runtime/worker/workload/declared/parameter_table.h"
 
 #include <llvm/ADT/StringExtras.h>
@@ -21,6 +24,7 @@ void ParameterTable::number(llvm::StringRef name, double& value, double low, dou
   if (!given) return;
   double result = 0;
   bool read = false;
+  // Exact decimals cross as texts, because JSON's numbers may lose digits on the way.
   if (auto number = given->getAsNumber()) {
     result = *number;
     read = true;
@@ -34,9 +38,10 @@ void ParameterTable::number(llvm::StringRef name, double& value, double low, dou
 
 int64_t ParameterTable::readWhole(llvm::StringRef name, int64_t otherwise, int64_t low, int64_t high,
                                   const char* type) {
+  // Read it as a number first, so that both kinds accept the same texts.
   auto value = static_cast<double>(otherwise);
   number(name, value, static_cast<double>(low), static_cast<double>(high), type);
-  params_.back().value = otherwise;  // a whole number
+  params_.back().value = otherwise;  // number() declared it as a fraction
   if (value == std::floor(value)) return static_cast<int64_t>(value);
   fail(name, *object_.get(name), "a whole number");
   return otherwise;
@@ -77,6 +82,7 @@ std::optional<ParameterTable::Source> ParameterTable::source(llvm::StringRef nam
                                                              const std::string& wanted) {
   const Value* given = declare(name, type, std::move(otherwise));
   if (!given) return std::nullopt;
+  // A level's place in the list is the caller's enumeration; "synthetic" comes behind them all.
   if (const auto of = variant(*given)) {
     Source source;
     source.level = static_cast<size_t>(llvm::find(levels, of->level) - levels.begin());
@@ -84,6 +90,7 @@ std::optional<ParameterTable::Source> ParameterTable::source(llvm::StringRef nam
       source.path = of->argument->getAsString().value_or("").str();
       if (!source.path.empty()) return source;
     } else if (of->level == "synthetic") {
+      // Read the count with a table of its own, to reuse its checks; the message below is about the whole value.
       const Object counted{{"count", *of->argument}};
       ParameterTable table(counted, "");
       table.whole("count", source.count, 1, 10'000'000);
@@ -95,6 +102,7 @@ std::optional<ParameterTable::Source> ParameterTable::source(llvm::StringRef nam
 }
 
 void ParameterTable::fail(llvm::StringRef name, const Value& value, const std::string& wanted) {
+  // The first failure is what a user mends first; later ones often follow from it.
   if (message_.empty()) message_ = llvm::formatv("{0} {1} is {2}, it must be {3}", what_, name, value, wanted).str();
 }
 
@@ -102,6 +110,7 @@ llvm::Error ParameterTable::take() const {
   return message_.empty() ? llvm::Error::success() : llvm::createStringError(message_);
 }
 
+/// Unknown names come first: a misspelt parameter must not look like a missing one.
 llvm::Error ParameterTable::takeAll(llvm::StringRef owner) const {
   for (const auto& entry : object_)
     if (llvm::none_of(params_, [&](const Param& param) { return llvm::StringRef(entry.first) == param.name; }))
@@ -111,6 +120,7 @@ llvm::Error ParameterTable::takeAll(llvm::StringRef owner) const {
 
 std::optional<ParameterTable::Variant> ParameterTable::variant(const Value& value) {
   const Object* object = value.getAsObject();
+  // The plan writes a level with arguments as an object with one member.
   const llvm::json::Array* arguments = object && object->size() == 1 ? object->begin()->second.getAsArray() : nullptr;
   if (!arguments || arguments->size() != 1) return std::nullopt;
   return Variant{object->begin()->first, &arguments->front()};
@@ -125,10 +135,12 @@ llvm::Expected<Settings> readSettings(const protocol::TrialSpec& spec) {
     table.whole("epochs", result.epochs, 1, kMost);
   } else {
     table.whole("steps", result.steps, 1, kMost);
+    // `epochs` of timed and profile trials means passes over the data.
     table.whole("epochs", result.passes, 1, kMost);
     table.whole("warmup", result.warmup, 0, kMost);
   }
   if (auto error = table.take()) return error;
+  // 0 is "not given": readers above accept 1 and more.
   if (result.steps == 0 && result.epochs == 0 && result.passes == 0) {
     return llvm::createStringError("a " + std::string(plan::toString(spec.kind)) +
                                    " trial needs its length: " + (epochs ? "epochs" : "steps") + " is not set");

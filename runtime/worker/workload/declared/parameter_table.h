@@ -1,7 +1,8 @@
 #pragma once
 
-// What a worker says that it runs: workloads, what they take, and what they measure; and what crosses in a trial's
-// specification, by name: parameters, declared and read by one table of a workload, and settings.
+// A worker's declarations and how they are read: workloads, their parameters and metrics, and a trial's settings. One
+// function of a workload describes its parameters to a ParameterTable; the same walk declares them (--describe) and
+// reads them from a trial's specification, so the two cannot differ. For workers without torch too.
 
 #include <llvm/ADT/ArrayRef.h>
 #include <llvm/Support/Error.h>
@@ -21,21 +22,22 @@
 
 namespace expc::workload {
 
-/// As declared in stdlib/*.exp; a test compares the two.
+/// A parameter as stdlib/*.exp declares it; a test compares the two.
 struct Param {
   std::string name;
   std::string type;         // "Pixels", "int", "precision"
-  llvm::json::Value value;  // default, in base units; null: none
-  /// Levels with which one process drives all devices of the trial: it gets all slots, and there is no other rank.
+  llvm::json::Value value;  // the default in base units; null if there is none
+  /// Levels with which one process drives all devices of a trial: it gets all slots, and is the only rank.
   std::vector<std::string> one_process = {};
 };
 
-/// What it is, a time or a share, and which way is better, stdlib/*.exp alone says.
+/// A metric's name and the kind of trial that measures it. Its unit and direction are in stdlib/*.exp alone.
 struct Metric {
   std::string name;
   plan::TrialKind kind = plan::TrialKind::Timed;
 };
 
+/// The part of a workload that --describe prints.
 struct Declared {
   std::string name;  // "image.mobilenet_v2"
   int version = 1;   // raised when results would change or a default changes
@@ -43,27 +45,30 @@ struct Declared {
   std::vector<Metric> metrics;
 };
 
-/// An entry of "workloads" in what `--describe` prints.
+/// An entry of "workloads" in the output of --describe.
 llvm::json::Value toJson(const Declared& workload);
 
-/// Goes through parameters one by one, in the order of stdlib/*.exp. Each is read into a value that holds its default,
-/// and stays so where the trial says nothing, and is declared with that default. The first that makes no sense is kept,
-/// as an error that names it, its value and what it may be.
+/// Walks through parameters one by one, in the order of stdlib/*.exp. Each function takes a value that holds the
+/// default, declares the parameter with that default, and overwrites the value if the trial gives one. The first
+/// value that makes no sense is kept as an error that names it and says what it may be; reading goes on with the
+/// default.
 class ParameterTable {
  public:
   using Value = llvm::json::Value;
 
-  /// `what` stands before a name: "parameter". The object must live longer.
+  /// `what` is the noun in messages: "parameter" or "setting". `object` must outlive the table.
   ParameterTable(const llvm::json::Object& object, std::string what) : object_(object), what_(std::move(what)) {}
 
-  /// A number, or the text of one (an exact decimal).
+  /// A finite number in [low, high], or a text of one (an exact decimal).
   void number(llvm::StringRef name, double& value, double low, double high, const char* type = "float");
+  /// A whole number in [low, high].
   template <std::integral Whole>
   void whole(llvm::StringRef name, Whole& value, int64_t low, int64_t high, const char* type = "int") {
     value = static_cast<Whole>(readWhole(name, static_cast<int64_t>(value), low, high, type));
   }
+  /// true or false.
   void flag(llvm::StringRef name, bool& value);
-  /// A level of the type that is called as the parameter, and what it means.
+  /// A level of the type that has the parameter's name; `levels` give each word's meaning.
   template <typename Meaning>
   Param& word(llvm::StringRef name, Meaning& value,
               std::initializer_list<std::pair<llvm::StringRef, std::type_identity_t<Meaning>>> levels) {
@@ -76,34 +81,38 @@ class ParameterTable {
     value = levels.begin()[readWord(name, words, otherwise)].second;
     return params_.back();
   }
-  /// A level without arguments, which leaves "", or a variant that holds a path.
+  /// Either the level `level`, which leaves "", or {"variant":["a path"]}.
   void path(llvm::StringRef name, std::string& value, llvm::StringRef level, llvm::StringRef variant);
 
-  /// {"folder":["a path"]} or {"synthetic":[12]}.
+  /// The reading of {"folder":["a path"]} or {"synthetic":[12]}.
   struct Source {
-    size_t level = 0;  // among those that were asked for; the made up one is behind them
+    size_t level = 0;  // index among the levels that were asked for; their number means synthetic
     std::string path;
     int64_t count = 0;
   };
-  /// One of the levels with its path, or how many are made up; nothing where it is absent or makes no sense.
+  /// A level of `levels` with its path, or a number of made-up items. Nothing if the parameter is absent or makes no
+  /// sense.
   std::optional<Source> source(llvm::StringRef name, const char* type, Value otherwise,
                                std::initializer_list<llvm::StringRef> levels, const std::string& wanted);
 
-  /// Declares a parameter that is read in another way, or by nobody here. Its value, or null.
+  /// Declares a parameter that is read in another way, or by somebody else. Returns its value, or null if it is
+  /// absent.
   const Value* declare(llvm::StringRef name, const char* type, Value otherwise);
 
-  /// {"level":[argument]}: the level and its one argument. Nothing for anything else.
+  /// The parts of {"level":[argument]}, a level with one argument; nothing for any other value.
   struct Variant {
     llvm::StringRef level;
     const Value* argument = nullptr;
   };
   static std::optional<Variant> variant(const Value& value);
 
+  /// Records that `value` makes no sense and must be `wanted`. Only the first failure is kept.
   void fail(llvm::StringRef name, const Value& value, const std::string& wanted);
-  /// The error, if there was one.
+  /// The recorded error, or success.
   llvm::Error take() const;
-  /// The same, and one for a name that is not declared. `owner`: "image.mobilenet_v2".
+  /// Likewise, or an error for a name that was not declared. `owner` is the workload in the message.
   llvm::Error takeAll(llvm::StringRef owner) const;
+  /// All parameters that were declared. The table is of no use afterwards.
   std::vector<Param> declared() && { return std::move(params_); }
 
  private:
@@ -115,7 +124,7 @@ class ParameterTable {
   std::vector<Param> params_;
 };
 
-/// Names, types and defaults of what a workload's `describe` goes through.
+/// Names, types and defaults of the parameters that a workload's `describe` walks through.
 template <typename Parameters>
 std::vector<Param> declared(void (*describe)(ParameterTable&, Parameters&)) {
   const llvm::json::Object none;
@@ -125,7 +134,7 @@ std::vector<Param> declared(void (*describe)(ParameterTable&, Parameters&)) {
   return std::move(table).declared();
 }
 
-/// Reads {"method":"lora","model":{"folder":["models/mine"]},…}. Absent ones have their default.
+/// Reads {"method":"lora","model":{"folder":["models/mine"]},…}. Absent parameters have their defaults.
 template <typename Parameters>
 llvm::Expected<Parameters> read(llvm::StringRef workload, const llvm::json::Object& object,
                                 void (*describe)(ParameterTable&, Parameters&)) {
@@ -136,22 +145,23 @@ llvm::Expected<Parameters> read(llvm::StringRef workload, const llvm::json::Obje
   return parameters;
 }
 
-/// Lengths of a trial: timed and profile ones run `steps` after `warmup`, or as many as `passes` over the data are;
-/// quality ones `epochs`.
+/// The length of a trial. Timed and profile trials run `steps` after `warmup`, or as many steps as `passes` over the
+/// data take; quality trials run `epochs`. Values that do not apply are 0.
 struct Settings {
   int64_t steps = 0;
   int64_t warmup = 0;
   int64_t epochs = 0;
   int64_t passes = 0;
 
-  /// With the steps that the passes are, where each takes so many.
+  /// These settings with `passes` converted to steps, each pass taking `steps_per_pass`.
   Settings over(int64_t steps_per_pass) const {
     return {passes > 0 ? passes * steps_per_pass : steps, warmup, epochs, passes};
   }
 };
+/// The settings of the trial's kind, or an error if a length is missing or makes no sense.
 llvm::Expected<Settings> readSettings(const protocol::TrialSpec& spec);
 
-/// Whether the trial is asked for a metric; one that names none is asked for all.
+/// Whether the trial asks for a metric. A trial that names no metric asks for all.
 bool asked(const protocol::TrialSpec& spec, std::string_view metric);
 
 }  // namespace expc::workload

@@ -1,5 +1,5 @@
-// The workload: how a trial of it runs, what it says of its training, and what this keeps: initial weights from a file,
-// snapshots, and the way back from one.
+// The workload image.mobilenet_v2: how its trials run, its metrics, and what is kept and restored: initial weights
+// from a file, snapshots, and the way back from one. training.cpp has the steps themselves.
 
 #include <ATen/ATen.h>
 #include <fmt/format.h>
@@ -17,6 +17,8 @@
 namespace expc::workload::image {
 namespace {
 
+/// Runs a trial of any kind. A training restarts at the epoch that its checkpoint says, since its loader must start
+/// there.
 llvm::Expected<protocol::Event> run(TrialContext& context) {
   return runTraining(context, readParameters, [&](const Parameters& parameters, const Settings& settings, bool) {
     return [&](int64_t epochs_done) { return Training::create(context, parameters, settings.epochs, epochs_done); };
@@ -27,7 +29,8 @@ std::optional<double> lastOf(const std::vector<double>& values) {
   return values.empty() ? std::nullopt : std::optional(values.back());
 }
 
-/// `images` in the timed steps, `of_epoch` in a pass over the training images; this rank `skipped` some.
+/// The metrics of timed trials. `images` were trained on in the timed steps, `of_epoch` are those of a pass over the
+/// data; this rank `skipped` some that could not be decoded.
 std::vector<profile::Measure> timed(const Clocked& clocked, double images, double of_epoch, double skipped,
                                     std::optional<double> epoch_pause) {
   return {{"step_time", clocked.step},
@@ -38,7 +41,7 @@ std::vector<profile::Measure> timed(const Clocked& clocked, double images, doubl
           {"images_skipped", skipped, profile::Over::Sum}};
 }
 
-/// The course's seconds are those of the slowest rank.
+/// The metrics of quality trials. The course's seconds must be those of the slowest rank.
 Judged judged(const Course& course, const std::vector<double>& epoch_losses, std::optional<double> train_accuracy,
               std::optional<double> evaluation_pause) {
   return {{{"accuracy", lastOf(course.accuracies)},
@@ -64,6 +67,7 @@ void Training::describe(llvm::json::Object& environment) const {
 }
 
 std::vector<profile::Measure> Training::measure(const Clocked& clocked, int64_t steps) {
+  // Timed steps are full batches on every device, so this is exact.
   const double images = static_cast<double>(parameters_.batch * parameters_.gpus * steps);
   return timed(clocked, images, static_cast<double>(sets_.train->count()), static_cast<double>(feed_->skipped()),
                epoch_pause_);
@@ -81,10 +85,12 @@ llvm::Expected<Judged> Training::judge(Course& course) {
   if (asked(context_.spec, "train_accuracy")) {
     if (auto error = accuracy(*sets_.train, course).moveInto(train_accuracy)) return error;
   }
+  // The mean over an epoch's steps, which is smoother than the last step's loss.
   std::vector<double> epoch_losses;
   for (auto at = course.losses.begin(); at != course.losses.end(); at += steps_per_epoch_)
     epoch_losses.push_back(std::accumulate(at, at + steps_per_epoch_, 0.0) / static_cast<double>(steps_per_epoch_));
   comm::Communicator& ranks = context_.communicator;
+  // Until here the course has this rank's times.
   course.training_s = ranks.allReduce(course.training_s, comm::Reduction::Max);
   course.evaluation_s = ranks.allReduce(course.evaluation_s, comm::Reduction::Max);
   if (const double skipped = ranks.allReduce(static_cast<double>(feed_->skipped()), comm::Reduction::Sum); skipped > 0)
@@ -95,13 +101,14 @@ llvm::Expected<Judged> Training::judge(Course& course) {
 llvm::Expected<std::vector<std::string>> Training::leave(const CheckpointFolder& folder, int64_t epochs) {
   std::vector<std::string> notes;
   if (context_.communicator.rank() != 0) return notes;
+  // The model of the last checkpoint is the result, under a name without an epoch.
   auto weights = folder.finish(epochs);
   if (!weights) return weights.takeError();
   notes.push_back("the trained weights: " + *weights);
   return notes;
 }
 
-/// Parameters that cannot be read are run()'s to refuse.
+/// Asked before the trial runs, so parameters that cannot be read count as "no": run() refuses them with a reason.
 bool deterministic(const llvm::json::Object& parameters) {
   auto read = readParameters(parameters);
   if (!read) llvm::consumeError(read.takeError());
@@ -115,6 +122,7 @@ Workload mobilenetV2() {
 llvm::Error Training::loadInitialWeights() {
   auto file = io::SafeTensors::open(std::filesystem::path(context_.spec.root) / parameters_.initial_weights);
   if (!file) return failure("initial_weights: {}", llvm::toString(file.takeError()));
+  // A classifier of another size is the likeliest misfit, so it gets a message of its own.
   const io::TensorInfo* classifier = file->find("classifier.1.weight");
   const int64_t classes = sets_.train->classes();
   if (classifier && classifier->shape.size() == 2 && classifier->shape[0] != classes)
@@ -132,6 +140,7 @@ Snapshot Training::snapshot() {
   Snapshot result;
   result.model = model_->stateDict();
   for (const auto& [name, tensor] : optimizer_->state()) result.rest.push_back({optimizerName(name), tensor});
+  // Dropout must continue where it was, so each rank's generators are kept.
   std::vector<at::Tensor> states;
   for (const at::Generator& generator : parallel_->generators()) states.push_back(generator.get_state());
   result.rest.push_back({kGenerators, at::stack(context_.communicator.allGather(at::cat(states)))});
@@ -143,8 +152,9 @@ llvm::json::Object Training::counts() const {
   return llvm::json::Object{{"training images", sets_.train->count()}, {"test images", sets_.test->count()}};
 }
 
-/// One pass over images that mean nothing. The reducer lays its buckets out anew after its first pass; with three ranks
-/// or more their bounds decide the order of sums, and the training that goes on has left its first pass behind.
+/// One pass over blank images before a restore. The reducer lays out its buckets anew after its first pass, and with
+/// three ranks or more their bounds decide the order of sums. The training that is continued has that pass behind it,
+/// so this one must too, to get the same bits.
 void Training::rehearse() {
   if (context_.communicator.worldSize() == 1) return;
   const auto device = context_.device.torchDevice();
@@ -157,7 +167,9 @@ void Training::rehearse() {
 }
 
 llvm::Error Training::restore(const io::SafeTensors& model, const io::SafeTensors& rest, const Done& done) {
+  // Before the state is restored, since the pass moves running statistics and draws from the generators.
   rehearse();
+  // Tensors are copied in place, so that optimiser and reducer keep referring to them.
   if (auto error = model::loadState(model, model_->stateDict())) return error;
 
   auto generators_of_all = restoreOptimizer(*optimizer_, rest, kGenerators,
@@ -165,6 +177,7 @@ llvm::Error Training::restore(const io::SafeTensors& model, const io::SafeTensor
   if (!generators_of_all) return generators_of_all.takeError();
   const int64_t rank = context_.communicator.rank(), world = context_.communicator.worldSize();
   std::vector<at::Generator> own = parallel_->generators();
+  // The size of a generator's state depends on the device and on torch's version: check before splitting.
   std::vector<int64_t> sizes;
   int64_t bytes = 0;
   for (const at::Generator& generator : own) {

@@ -1,3 +1,7 @@
+// The strategies. Ranks is thin, because comm::DataParallel does the work; Replicas does by hand what DataParallel
+// does, with threads that stay. Autograd's graphs are cut between devices: each replica has a graph of its own, and
+// the loss a graph from the gathered logits.
+
 #include "runtime/worker/workload/image/parallel.h"
 
 #include <ATen/ATen.h>
@@ -14,8 +18,8 @@
 #include <mutex>
 #include <utility>
 
+#include "runtime/data/images/sampler.h"
 #include "runtime/worker/comm/data_parallel.h"
-#include "runtime/worker/data/sampler.h"
 #include "runtime/worker/precision/precision.h"
 #include "runtime/worker/profile/launching_threads.h"
 #include "runtime/worker/profile/range.h"
@@ -24,8 +28,8 @@
 namespace expc::workload::image {
 namespace {
 
-/// The global batches one after the other, each with the images of device 0, then of device 1, …; a tail that is no
-/// whole batch is divided the same way if all devices get as much of it.
+/// `drawn` reordered so that a contiguous slice of each global batch is one device's share: first device 0's images
+/// (every `devices`-th of the draw), then device 1's, …. A tail that does not divide evenly stays as it is.
 std::vector<int64_t> byDevice(const std::vector<int64_t>& drawn, int64_t devices, int64_t batch) {
   std::vector<int64_t> result;
   result.reserve(drawn.size());
@@ -43,16 +47,18 @@ std::vector<int64_t> byDevice(const std::vector<int64_t>& drawn, int64_t devices
   return result;
 }
 
-/// Whether torch.chunk leaves some device exactly one of `tail` images.
+/// Whether torch.chunk gives some device exactly one of `tail` images.
 bool leavesSingle(int64_t tail, int64_t devices) {
   if (tail == 0) return false;
   const int64_t each = (tail + devices - 1) / devices;
   return each == 1 || tail % each == 1;
 }
 
+/// Strategies ddp and ddp_ds: one device per process.
 class Ranks final : public Parallel {
  public:
   Ranks(comm::Communicator& communicator, model::MobileNetV2& model) : model_(model) {
+    // Construction broadcasts rank 0's parameters and buffers, as DistributedDataParallel does.
     if (communicator.worldSize() > 1)
       parallel_.emplace(communicator, model.parameterTensors(), model::tensorsOf(model.buffers()));
   }
@@ -87,20 +93,20 @@ class Ranks final : public Parallel {
 
  private:
   model::MobileNetV2& model_;
-  std::optional<comm::DataParallel> parallel_;  // a single rank has nobody to share with
+  std::optional<comm::DataParallel> parallel_;  // none for a single rank, which has nobody to share with
 };
 
-/// Many tensors of one type that travel between devices as one.
+/// Tensors of one type joined to one, so that they travel between devices in one copy.
 at::Tensor flattened(const std::vector<at::Tensor>& tensors) {
   std::vector<at::Tensor> parts;
-  // In the order in which elements lie in memory, so that channels-last weights are not turned.
+  // Take elements in the order in which they lie in memory, so that channels-last weights are not permuted.
   for (const auto& tensor : tensors)
     parts.push_back(tensor.is_non_overlapping_and_dense() ? tensor.as_strided({tensor.numel()}, {1})
                                                           : tensor.contiguous().view(-1));
   return at::cat(parts);
 }
 
-/// And back: parts of `flat` that are as each of these.
+/// The inverse: parts of `flat` with the shapes and strides of `like`.
 std::vector<at::Tensor> partsOf(const at::Tensor& flat, const std::vector<at::Tensor>& like) {
   std::vector<at::Tensor> result;
   int64_t at = 0;
@@ -111,6 +117,8 @@ std::vector<at::Tensor> partsOf(const at::Tensor& flat, const std::vector<at::Te
   return result;
 }
 
+/// Strategy dp. The first replica is the model itself; the others are copies that are overwritten in each forward
+/// pass.
 class Replicas final : public Parallel {
  public:
   Replicas(model::MobileNetV2& first, const model::MobileNetV2Options& options, std::vector<ReplicaPlace> places,
@@ -120,6 +128,7 @@ class Replicas final : public Parallel {
     for (size_t i = 1; i < places_.size(); ++i) {
       model::MobileNetV2Options own = options;
       own.device = places_[i].device;
+      // Values do not matter: the first forward pass overwrites them.
       own_.push_back(std::make_unique<model::MobileNetV2>(own, seed));
       models_.push_back(own_.back().get());
     }
@@ -127,6 +136,7 @@ class Replicas final : public Parallel {
       weights_.push_back(models_[i]->parameterTensors());
       auto& state = states_.emplace_back();
       for (const auto& weight : weights_.back()) state.values.push_back(weight.detach());
+      // Counters (int64) cannot travel with the floating-point values, so there are two lists.
       for (const auto& buffer : models_[i]->buffers())
         (buffer.tensor.scalar_type() == at::kLong ? state.counters : state.values).push_back(buffer.tensor);
       generators_.push_back(generatorOf(places_[i].device, seed + i));
@@ -137,6 +147,7 @@ class Replicas final : public Parallel {
 
   at::Tensor forward(const at::Tensor& images) override {
     auto outputs = apply(images, /*training=*/true);
+    // Detach the logits from the replicas' graphs: backward() continues in each thread from the gathered gradient.
     std::vector<at::Tensor> detached;
     for (const auto& output : outputs) detached.push_back(output.detach());
     logits_ = std::move(outputs);
@@ -145,10 +156,12 @@ class Replicas final : public Parallel {
   }
 
   void backward(const at::Tensor& loss) override {
+    // First the loss's own graph down to the gathered logits, then each replica's graph in its thread.
     loss.backward();
     const size_t used = logits_.size();
     std::vector<int64_t> sizes;
     for (const auto& output : logits_) sizes.push_back(output.size(0));
+    // Each replica gets the rows of the gradient that belong to its logits.
     const auto gradients = gathered_.grad().split_with_sizes(sizes);
     threads_.run(used, [&](size_t i) {
       const c10::OptionalDeviceGuard guard(places_[i].device);
@@ -164,11 +177,12 @@ class Replicas final : public Parallel {
   std::vector<at::Generator> generators() const override { return generators_; }
 
  private:
-  /// What is copied to the other replicas.
+  /// A replica's tensors that are copied, by type.
   struct State {
     std::vector<at::Tensor> values, counters;
   };
 
+  /// The CPU has one default generator for all threads, so each replica on it gets its own; a GPU has one per device.
   static at::Generator generatorOf(c10::Device device, uint64_t seed) {
     if (device.is_cpu()) return at::make_generator<at::CPUGeneratorImpl>(seed);
     at::Generator generator = at::globalContext().defaultGenerator(device);
@@ -177,10 +191,11 @@ class Replicas final : public Parallel {
     return generator;
   }
 
-  /// Scatters, copies the first replica's state and computes: each replica's logits.
+  /// Scatters the batch, copies the first replica's state, and computes. Returns each replica's logits.
   std::vector<at::Tensor> apply(const at::Tensor& images, bool training) {
+    // torch.chunk may give fewer shards than replicas; only as many threads run then.
     const auto shards = images.chunk(static_cast<int64_t>(places_.size()), 0);
-    at::Tensor values, counters;  // as one piece only where they leave the device
+    at::Tensor values, counters;  // joined only if they leave the device
     if (shards.size() > 1 && !places_[0].device.is_cpu()) {
       at::NoGradGuard no_grad;
       values = flattened(states_[0].values);
@@ -191,6 +206,7 @@ class Replicas final : public Parallel {
       const c10::OptionalDeviceGuard guard(places_[i].device);
       if (i > 0) receive(i, values, counters);
       const at::AutoGradMode gradients(training);
+      // Gradient mode and autocast belong to the thread, so each thread sets its own.
       const precision::Autocast autocast(places_[i].device.type(), autocast_);
       models_[i]->setTraining(training);
       const auto shard = shards[i].to(places_[i].device, /*non_blocking=*/true);
@@ -200,6 +216,7 @@ class Replicas final : public Parallel {
     return outputs;
   }
 
+  /// Overwrites replica i's state with the first one's. Runs in its thread, so copies to different devices overlap.
   void receive(size_t i, const at::Tensor& values, const at::Tensor& counters) {
     at::NoGradGuard no_grad;
     const bool flat = values.defined();
@@ -210,21 +227,24 @@ class Replicas final : public Parallel {
     take(states_[i].counters, states_[0].counters, counters);
   }
 
+  /// The logits of all replicas on the first device.
   at::Tensor gather(std::vector<at::Tensor> outputs) const {
     for (auto& output : outputs) output = output.to(places_[0].device);
     return outputs.size() == 1 ? outputs[0] : at::cat(outputs);
   }
 
-  /// In the order of the replicas, so that the sum is the same each time.
+  /// Adds up the replicas' gradients on the first device, in their order, so that the sum is the same each time.
   void sumOnFirst(size_t used) {
     const profile::Range range(profile::Phase::AllReduce);
     at::NoGradGuard no_grad;
     std::vector<at::Tensor> sums;
     for (const auto& weight : weights_[0]) sums.push_back(weight.grad());
     for (size_t i = 1; i < used; ++i) {
+      // Gradients of other replicas end here: taken, cleared, and added in one operation for all tensors.
       std::vector<at::Tensor> addends;
       for (auto& weight : weights_[i]) {
         addends.push_back(weight.grad());
+        // Only the first replica's gradients accumulate; the others start afresh.
         weight.mutable_grad() = at::Tensor();
       }
       if (!places_[i].device.is_cpu()) addends = partsOf(flattened(addends).to(places_[0].device), addends);
@@ -235,11 +255,11 @@ class Replicas final : public Parallel {
   std::vector<ReplicaPlace> places_;
   std::optional<c10::ScalarType> autocast_;
   std::vector<std::unique_ptr<model::MobileNetV2>> own_;
-  std::vector<model::MobileNetV2*> models_;  // the first one is not ours
+  std::vector<model::MobileNetV2*> models_;  // the first one belongs to the caller
   std::vector<std::vector<at::Tensor>> weights_;
   std::vector<State> states_;
   std::vector<at::Generator> generators_;
-  std::vector<at::Tensor> logits_;  // of the last forward pass, with their graphs
+  std::vector<at::Tensor> logits_;  // the last forward pass's, with the replicas' graphs
   at::Tensor gathered_;
   ReplicaThreads threads_;
 };
@@ -248,20 +268,22 @@ class Replicas final : public Parallel {
 
 Portion Portion::of(Strategy strategy, int64_t gpus, int64_t batch, int64_t process, int64_t count, uint64_t seed) {
   data::DistributedSampler sampler;
+  // For one rank the sampler gives the whole epoch's draw, which is divided by device below.
   sampler.count = count;
   sampler.seed = seed;
   Portion result;
   if (strategy == Strategy::DdpDs) {
     sampler.world = gpus;
     sampler.rank = process;
+    // Each process loads only its own images, which are its device's.
     result.order = [sampler](int64_t epoch) { return sampler.indices(epoch); };
     result.images = sampler.perRank();
     result.batch = batch;
     result.tail_is_single = batch > 1 && result.images % batch == 1;
     return result;
   }
-  // One process loads everything; ddp's ranks must have equally much of a last batch, so its draw is filled up as
-  // DistributedSampler does it.
+  // One process loads everything. The ranks of ddp must get equally much of a last batch, so its draw is filled up as
+  // DistributedSampler does.
   result.images = strategy == Strategy::Ddp ? (count + gpus - 1) / gpus * gpus : count;
   result.order = [sampler, gpus, batch, images = result.images](int64_t epoch) {
     std::vector<int64_t> drawn = sampler.indices(epoch);
@@ -283,10 +305,10 @@ ReplicaThreads::ReplicaThreads(const std::vector<ReplicaPlace>& places) {
     threads_.push_back(std::make_unique<c10::ThreadPool>(1));
     threads_.back()->run([&] {
       profile::markLaunchingThread();
-      // A narrower mask than the engine saw leaves the thread where it is, as it does a rank.
+      // If the system allows fewer cores than the engine saw, the thread stays where it is, as a rank does.
       serve::bindCores(place.cores);
-      // One thread after the other: it writes a default for threads to come. OpenMP's teams belong to the thread that
-      // starts them and inherit its cores.
+      // One thread after the other: set_num_threads() also writes a default for threads to come. OpenMP's teams
+      // belong to the thread that starts them, and inherit its cores.
       at::set_num_threads(place.threads);
     });
     threads_.back()->waitWorkComplete();
@@ -294,6 +316,7 @@ ReplicaThreads::ReplicaThreads(const std::vector<ReplicaPlace>& places) {
 }
 
 void ReplicaThreads::run(size_t count, const std::function<void(size_t)>& task) {
+  // An exception must not leave a pool's thread, and all tasks must have ended before one is thrown here.
   std::vector<std::exception_ptr> failures(count);
   for (size_t i = 0; i < count; ++i)
     threads_[i]->run([&, i] {

@@ -1,3 +1,6 @@
+// The walk through the parameters of image.mobilenet_v2, which declares and reads them, and the checks that concern
+// several of them together.
+
 #include "runtime/worker/workload/image/parameters.h"
 
 #include "runtime/worker/workload/declared/parameter_table.h"
@@ -5,7 +8,7 @@
 namespace expc::workload::image {
 namespace {
 
-/// What the network makes one pixel of, along each axis.
+/// The factor by which the network reduces each side of the image: an input of that size ends in one pixel.
 constexpr int64_t kWholeReduction = 32;
 
 void describeData(ParameterTable& table, Data& data) {
@@ -13,13 +16,14 @@ void describeData(ParameterTable& table, Data& data) {
       R"({"mnist":["a folder"]}, {"folder":["a folder"]}, {"packed":["a file"]} or {"synthetic":[images]})";
   auto source = table.source("data", "source", nullptr, {"mnist", "folder", "packed"}, wanted);
   if (!source) return table.fail("data", nullptr, wanted);
-  data.kind = static_cast<Data::Kind>(source->level);  // in their order
+  data.kind = static_cast<Data::Kind>(source->level);  // levels are listed in the enumeration's order
   data.path = std::move(source->path);
   data.count = source->count;
 }
 
-/// What no single one of them can say.
+/// Checks what concerns several parameters. A message names the one that a user would most likely change.
 void check(ParameterTable& table, const Parameters& result, int64_t global_batch) {
+  // Each check below is about parameters that contradict each other.
   if (result.deterministic && result.cudnn_benchmark)
     table.fail("cudnn_benchmark", true,
                "false where deterministic is true: the fastest algorithm differs from run to run");
@@ -33,7 +37,7 @@ void check(ParameterTable& table, const Parameters& result, int64_t global_batch
                "makes a constant of a single value");
 }
 
-/// In the order of stdlib/image.exp.
+/// Follows the order of stdlib/image.exp, which a test compares.
 void describeParameters(ParameterTable& table, Parameters& result) {
   describeData(table, result.data);
   table.whole("size", result.size, 1, 1 << 16, "Pixels");
@@ -80,6 +84,7 @@ void describeParameters(ParameterTable& table, Parameters& result) {
              {{"as_input", Transfer::AsInput}, {"uint8", Transfer::UInt8}, {"compute", Transfer::Compute}});
   table.word("preprocessing", result.on_device, {{"cpu", false}, {"device", true}});
   table.declare("numa", "numa", "near");  // the engine binds the memory
+  // The global batch, if given, replaces the batch of a rank.
   if (global_batch > 0) result.batch = global_batch / result.gpus;
   check(table, result, global_batch);
 }

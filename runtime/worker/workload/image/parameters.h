@@ -1,6 +1,7 @@
 #pragma once
 
-// The parameters of image.mobilenet_v2 as they cross in a trial's specification.
+// The parameters of image.mobilenet_v2 as a trial's specification has them. stdlib/image.exp documents each one;
+// defaults here and there must be equal, which a test checks.
 
 #include <llvm/Support/Error.h>
 #include <llvm/Support/JSON.h>
@@ -9,8 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "runtime/data/images/open.h"
 #include "runtime/protocol/trial.h"
-#include "runtime/worker/data/open.h"
 #include "runtime/worker/feed/feed.h"
 #include "runtime/worker/optim/optimizer.h"
 #include "runtime/worker/precision/precision.h"
@@ -18,17 +19,19 @@
 
 namespace expc::workload::image {
 
-/// Its path is as written in the study.
+/// The training data; its path is as written in the study.
 using Data = data::Place;
 
+/// docs/semantics.md §8 and §9 define these.
 enum class OptimizerKind { Sgd, Adam };
 enum class Strategy { DdpDs, Dp, Ddp };
 
+/// Values that readParameters() returns are in range and fit each other.
 struct Parameters {
   Data data;
-  int64_t size = 224;
-  double width = 1.0;
-  int64_t batch = 64;  // of one rank
+  int64_t size = 224;  // pixels of a side of the network's input
+  double width = 1.0;  // multiplier of the channels
+  int64_t batch = 64;  // images of one rank in a step
   precision::Precision precision = precision::Precision::Fp32;
   bool channels_last = false;
   int64_t gpus = 1;
@@ -36,29 +39,29 @@ struct Parameters {
   double learning_rate = 0.045;
   double momentum = 0.9;
   double weight_decay = 0.00004;
-  optim::ScheduleKind schedule = optim::ScheduleKind::Constant;  // of quality trials
+  optim::ScheduleKind schedule = optim::ScheduleKind::Constant;  // for quality trials; timed ones keep the rate
   std::string initial_weights;  // a safetensors file, as written in the study; "": drawn from the seed
   std::string checkpoints;      // a folder, as written in the study; "": none are kept
   bool deterministic = false;
   bool cudnn_benchmark = false;
-  double warmup_epochs = 0;  // of quality trials
+  double warmup_epochs = 0;  // for quality trials
   Strategy strategy = Strategy::DdpDs;
   feed::LoaderKind loader = feed::LoaderKind::DataLoader;
   unsigned workers = 1, prefetch = 2;
-  bool processes = false;  // worker_kind
+  bool processes = false;  // worker_kind: processes rather than threads
   bool skip_corrupt = false;
   bool preload = false;
   bool pin_memory = false;
   feed::Transfer transfer = feed::Transfer::AsInput;
-  bool on_device = false;  // preprocessing
-  bool own_kernels = true;
+  bool on_device = false;   // preprocessing: on the device rather than on the CPU
+  bool own_kernels = true;  // kernels: fused rather than plain
 };
 
 /// Names, types and defaults, in the order of stdlib/image.exp.
 std::vector<Param> declaredParameters();
 
-/// Reads {"data":{"mnist":["data/digits"]},"size":32,…}. Absent ones have their default, numbers may be exact decimals
-/// in text. The error names the parameter, what it is and what it may be.
+/// Reads {"data":{"mnist":["data/digits"]},"size":32,…}. Absent parameters have their defaults; numbers may be texts
+/// of exact decimals. An error names the parameter, its value and what it may be.
 llvm::Expected<Parameters> readParameters(const llvm::json::Object& object);
 
 }  // namespace expc::workload::image

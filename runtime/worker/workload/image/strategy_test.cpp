@@ -10,7 +10,7 @@
 #include <set>
 #include <stdexcept>
 
-#include "runtime/worker/data/sampler.h"
+#include "runtime/data/images/sampler.h"
 #include "runtime/worker/workload/image/parallel.h"
 
 using namespace expc;
@@ -129,7 +129,7 @@ TEST_CASE("in training each replica of dp has its shard's statistics and only th
     CAPTURE(count);
     const auto images = batch.images.chunk(static_cast<int64_t>(count)),
                labels = batch.labels.chunk(static_cast<int64_t>(count));
-    // By hand: each shard through a fresh model, weighted by its size.
+    // The reference by hand: each shard goes through a fresh model, and gradients are weighted by the shard's size.
     std::vector<at::Tensor> expected, statistics;
     for (size_t i = 0; i < count; ++i) {
       model::MobileNetV2 alone(modelOptions(0), 3);

@@ -1,3 +1,7 @@
+// One rank's training, step by step, and the CUDA graph of a step. Steps go operator by operator first, because the
+// first one sets up what later ones reuse (buckets, workspaces); the second full batch may then be launched as a
+// graph.
+
 #include "runtime/worker/workload/image/training.h"
 
 #include <ATen/ATen.h>
@@ -13,10 +17,10 @@
 #include <utility>
 
 #include "runtime/base/failure.h"
-#include "runtime/worker/data/alike.h"
-#include "runtime/worker/data/loader.h"
-#include "runtime/worker/data/open.h"
-#include "runtime/worker/data/sampler.h"
+#include "runtime/data/images/alike.h"
+#include "runtime/data/images/loader.h"
+#include "runtime/data/images/open.h"
+#include "runtime/data/images/sampler.h"
 #include "runtime/worker/serve/child.h"
 #include "runtime/worker/workload/image/parallel.h"
 
@@ -27,7 +31,7 @@ using precision::Precision;
 
 namespace {
 
-/// What cannot run, before anything is built.
+/// Refuses, before anything is built, what cannot run here, and says what to choose instead.
 llvm::Error checkSupport(const TrialContext& context, const Parameters& parameters) {
   const bool one_process = parameters.strategy == Strategy::Dp;
   if (one_process && (context.spec.world_size != 1 || static_cast<size_t>(parameters.gpus) != context.slots.size())) {
@@ -63,10 +67,12 @@ bool StepGraph::record(const at::Tensor& images, const at::Tensor& labels, std::
   images_ = at::empty_like(images);
   labels_ = at::empty_like(labels);
   try {
+    // Recording runs the work without executing it; the gradients are then the graph's own tensors.
     graph_->record([&] { loss_ = work(images_, labels_); });
   } catch (const device::NotRecorded& error) {
     refusal_ = error.what();
   }
+  // All ranks decide alike: a rank that launched a graph would queue its collectives at other times than the rest.
   if (communicator_.allReduce(refusal_.empty() ? 0.0 : 1.0, comm::Reduction::Max) > 0) {
     if (refusal_.empty()) refusal_ = "another rank could not record its own";
     for (const at::Tensor& weight : weights) weight.mutable_grad().reset();
@@ -89,8 +95,10 @@ at::Tensor StepGraph::launch(const at::Tensor& images, const at::Tensor& labels)
   images_.copy_(images, /*non_blocking=*/true);
   labels_.copy_(labels, /*non_blocking=*/true);
   graph_->launch();
+  // The communicator cannot see collectives inside a graph, so it watches for the graph's end.
   if (communicator_.worldSize() > 1) communicator_.watchQueued(graph_->ended());
   for (size_t i = 0; i < weights_.size(); ++i) weights_[i].mutable_grad() = gradients_[i];
+  // A copy, because the next launch overwrites the graph's loss.
   return loss_.clone();
 }
 
@@ -103,16 +111,19 @@ llvm::Expected<std::unique_ptr<Training>> Training::create(TrialContext& context
     training->notes_.push_back("cudnn_benchmark has no effect: there is no accelerator, so cuDNN computes nothing");
   at::globalContext().setBenchmarkCuDNN(parameters.cudnn_benchmark);
   precision::allowTensorFloat32(parameters.precision == Precision::Tf32);
+  // Data and their feed come before the model: the number of classes decides on the model's size.
   Data place = parameters.data;
   place.path = std::filesystem::path(context.spec.root) / place.path;
   if (auto error = data::open(place).moveInto(training->sets_)) return error;
-  // Reading files before the first epoch would change how long it takes; `expc data verify` says it of these.
+  // Not for folders: reading their files before the first epoch would change how long that takes, and `expc data
+  // verify` tells the same.
   if (epochs > 0 && place.kind == Data::Kind::Mnist)
     if (const int64_t alike = data::countAlike(training->sets_); alike > 0)
       training->notes_.push_back(
           fmt::format("{} of {} test images are also among the training images, so accuracy measures memory there",
                       alike, training->sets_.test->count()));
   if (auto error = training->preload()) return error;
+  // The graph is opened before feed and model, since these are made on its stream.
   training->openGraph();
   if (auto error = training->startFeed(epochs, first_epoch)) return error;
   if (auto error = training->buildModel(first_epoch > 0)) return error;
@@ -130,6 +141,7 @@ feed::FeedOptions Training::feedOptions() const {
   options.batches.processes = parameters_.processes;
   options.size = parameters_.size;
   options.channels_last = parameters_.channels_last;
+  // The network's input has the weights' type, unless autocast computes in another one.
   options.input = precision::weightType(parameters_.precision);
   options.compute = precision::autocastType(parameters_.precision).value_or(options.input);
   options.transfer = parameters_.transfer;
@@ -156,12 +168,12 @@ llvm::Error Training::startFeed(int64_t epochs, int64_t first_epoch) {
   options.batches.batch = portion.batch;
   options.slice = portion.slice;
   options.slices = portion.slices;
-  // Endless epochs are for timing: every step has the same work. Else only a last batch that leaves a device one image
-  // is left out.
+  // Endless epochs are for timing, so that every step has the same work. Otherwise a last batch is left out only if
+  // it leaves a device a single image.
   options.batches.drop_last = epochs == 0 || portion.tail_is_single;
   options.batches.first_epoch = first_epoch;
   if (parameters_.skip_corrupt) options.batches.on_corrupt = data::OnCorrupt::Replace;
-  // A training that had only its result to give asks for no batch any more, and 0 would be without end.
+  // A restored training may have all epochs behind it and need no batch; but 0 would mean endless.
   options.batches.epochs = epochs == 0 ? 0 : std::max<int64_t>(1, epochs - first_epoch);
   steps_per_epoch_ = data::batchesPerEpoch(portion.images, portion.batch, options.batches.drop_last);
   if (steps_per_epoch_ == 0) {
@@ -179,6 +191,7 @@ std::vector<ReplicaPlace> Training::replicaPlaces() const {
   std::vector<ReplicaPlace> result;
   for (const llvm::json::Value& slot : context_.slots) {
     ReplicaPlace place;
+    // On the CPU all replicas are on one device, and differ in their cores.
     if (!devices.front().is_cpu()) place.device = devices[result.size()];
     place.cores = serve::slotCores(slot);
     place.threads = device::slotThreads(slot);
@@ -197,9 +210,10 @@ llvm::Error Training::buildModel(bool resumed) {
   options.device = context_.device.torchDevice();
   model_ = std::make_unique<model::MobileNetV2>(options, context_.spec.seed);
   weights_ = model_->parameterTensors();
+  // A checkpoint's weights replace these anyway.
   if (!resumed && !parameters_.initial_weights.empty())
     if (auto error = loadInitialWeights()) return error;
-  // Dropout must differ between replicas and repeat with the seed.
+  // Dropout must differ between ranks and repeat with the seed.
   at::manual_seed(context_.spec.seed + context_.communicator.rank());
   parallel_ = parameters_.strategy == Strategy::Dp
                   ? makeReplicas(*model_, options, replicaPlaces(), precision::autocastType(parameters_.precision),
@@ -217,13 +231,15 @@ void Training::buildOptimizer(int64_t epochs) {
                                            .momentum = parameters_.momentum,
                                            .weight_decay = parameters_.weight_decay});
   }
+  // Only fp16 scales gradients; for other types the scaler passes them through.
   scaler_ = std::make_unique<precision::GradScaler>(precision::scalesGradients(parameters_.precision),
                                                     context_.device.torchDevice());
   schedule_.base = parameters_.learning_rate;
-  if (epochs == 0) return;  // a timed trial's steps are all alike
+  if (epochs == 0) return;  // the steps of a timed trial are all alike
   schedule_.kind = parameters_.schedule;
   schedule_.epoch_steps = steps_per_epoch_;
   schedule_.total_steps = epochs * steps_per_epoch_;
+  // A warm-up longer than the training ends with it.
   const double warmup = std::round(parameters_.warmup_epochs * static_cast<double>(steps_per_epoch_));
   schedule_.warmup_steps = static_cast<int64_t>(std::min(warmup, static_cast<double>(schedule_.total_steps)));
 }
@@ -247,7 +263,8 @@ void Training::update() {
   scaler_->step(weights_, [&](const at::Tensor& overflow) { optimizer_->step(overflow); });
 }
 
-/// Replicas of dp have threads and devices of their own, and the phases of a profiled step lie between its operators.
+/// No graph for dp, whose replicas have threads and devices of their own, and none in profile trials, whose phases
+/// lie between operators.
 void Training::openGraph() {
   if (!parameters_.own_kernels || parameters_.strategy == Strategy::Dp) return;
   if (context_.spec.kind == plan::TrialKind::Profile) {
@@ -261,13 +278,15 @@ void Training::openGraph() {
     graph_ = std::make_unique<StepGraph>(std::move(graph), context_.communicator);
 }
 
-/// The first full batch goes operator by operator and sets up what is recorded then. So does one that is not full, and
-/// each where the step cannot be recorded.
+/// The first full batch goes operator by operator, and is recorded afterwards. Batches that are not full go operator
+/// by operator too, and all do if the step cannot be recorded.
 at::Tensor Training::train(const feed::DeviceBatch& batch) {
-  // A rate that changes must not be recorded. Who observes operators sees none in a launch.
+  // The optimiser's update is recorded only if the rate is constant, as a graph would repeat the recorded rate.
+  // Whoever observes operators (a profiler, a rehearsal) sees none in a launch, so such a step is not launched.
   const bool whole = schedule_.isConstant(), observed = at::hasCallbacks(),
              full = graph_ && graph_->refusal().empty() && batch.count == parameters_.batch && !observed;
-  // All ranks are observed in the same step. The graph keeps the memory of a whole step, which this one needs too.
+  // Drop the graph for an observed step: it holds the memory of a whole step, which this one needs too. All ranks are
+  // observed in the same step.
   if (observed && graph_ && graph_->recorded()) graph_->drop();
   const StepGraph::Work work = [&](const at::Tensor& images, const at::Tensor& labels) {
     at::Tensor loss = computeGradients(images, labels);
@@ -280,9 +299,9 @@ at::Tensor Training::train(const feed::DeviceBatch& batch) {
   if (recorded) return loss;
   parallel_->settle();
   if (!full) return loss;
-  optimizer_->zeroGrad();  // the graph has gradients of its own
+  optimizer_->zeroGrad();  // the graph gets gradients of its own
   if (graph_->record(batch.images, batch.labels, weights_, work)) return loss;
-  parallel_ = makeRanks(context_.communicator, *model_);  // the reducer waits for gradients that did not come
+  parallel_ = makeRanks(context_.communicator, *model_);  // the old reducer waits for gradients that did not come
   notes_.push_back(
       "the step could not be recorded as a CUDA graph and was queued operator by operator, as with kernels = plain; "
       "the reason: " +
@@ -297,12 +316,13 @@ llvm::Expected<bool> Training::step() {
   auto batch = feed_->next();
   if (!batch) return batch.takeError();
   if (!*batch) return false;
+  // The first batch of a later epoch: how long did the device wait for it since the last one ended?
   if (waited_) epoch_pause_ = std::max(epoch_pause_.value_or(0), feed_->waitSeconds() - *waited_);
   waited_.reset();
   optimizer_->setLearningRate(schedule_.rate(steps_done_));
   losses_.push_back(train(**batch));
-  if ((*batch)->last)
-    waited_ = feed_->waitSeconds();  // where batches are staged ahead, the next one is waited for here
+  // If batches are staged ahead, the wait for the next epoch's first batch happens in ahead() below.
+  if ((*batch)->last) waited_ = feed_->waitSeconds();
   feed_->ahead();
   if ((*batch)->last) epoch_range_.reset();
   ++steps_done_;
@@ -315,6 +335,7 @@ llvm::Expected<double> Training::accuracy(const data::Images& images, Course& co
   const int64_t world = context_.communicator.worldSize(), rank = context_.communicator.rank();
   const int64_t count = images.count();
   feed::FeedOptions options = feedOptions();
+  // Each image once over all ranks, in a feed of its own, so that the training's feed keeps its place.
   options.batches.order = [=](int64_t) { return data::evaluationShard(count, world, rank); };
   options.batches.epochs = 1;
   if (parameters_.skip_corrupt) options.batches.on_corrupt = data::OnCorrupt::LeaveOut;
@@ -332,6 +353,7 @@ llvm::Expected<double> Training::accuracy(const data::Images& images, Course& co
     precision::Autocast autocast(context_.device.torchDevice().type(), precision::autocastType(parameters_.precision));
     correct += parallel_->evaluate((*batch)->images).argmax(1).eq((*batch)->labels).sum();
   }
+  // Counts are summed as doubles, which are exact for such numbers.
   const auto of_all = context_.communicator.allReduce(
       std::vector<double>{correct.item<double>(), static_cast<double>((*feed)->skipped())}, comm::Reduction::Sum);
   const auto left_out = static_cast<int64_t>(of_all[1]);

@@ -1,7 +1,7 @@
 #pragma once
 
-// One rank's training of MobileNetV2: data, model, data parallelism and optimiser, put together once and then run step
-// by step.
+// One rank's training of MobileNetV2: data, model, data parallelism and optimiser, put together once and then run
+// step by step. mobilenet_v2.cpp has the parts about metrics and checkpoints, training.cpp those about steps.
 
 #include <ATen/core/Generator.h>
 #include <ATen/core/Tensor.h>
@@ -15,11 +15,11 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/data/images/images.h"
+#include "runtime/data/io/safetensors.h"
 #include "runtime/worker/comm/communicator.h"
-#include "runtime/worker/data/images.h"
 #include "runtime/worker/device/device.h"
 #include "runtime/worker/feed/feed.h"
-#include "runtime/worker/io/safetensors.h"
 #include "runtime/worker/model/mobilenet_v2.h"
 #include "runtime/worker/optim/optimizer.h"
 #include "runtime/worker/precision/precision.h"
@@ -30,31 +30,33 @@
 
 namespace expc::workload::image {
 
-/// The step of a training as one graph of its device (`kernels = fused` on a GPU): a part of it that begins with a
-/// batch, for batches of one shape. Recorded, it reads the batch from a place of its own and leaves loss and gradients
-/// in places of its own.
+/// A step of a training as one graph of its device (`kernels = fused` on a GPU), for batches of one shape. A graph
+/// queues all its kernels with one call, which saves the host's time. It always reads the batch from the same memory,
+/// and leaves loss and gradients in the same memory.
 class StepGraph {
  public:
-  /// What is recorded: from images and labels to the loss.
+  /// The work that is recorded: from images and labels to the loss.
   using Work = std::function<at::Tensor(const at::Tensor& images, const at::Tensor& labels)>;
 
-  /// The communicator must live longer.
+  /// The communicator must outlive the object.
   StepGraph(std::unique_ptr<device::Graph> graph, comm::Communicator& communicator)
       : graph_(std::move(graph)), communicator_(communicator) {}
 
+  /// Whether launch() may be called.
   bool recorded() const { return loss_.defined(); }
-  /// What record() met that cannot be recorded, on some rank; "": nothing, so far.
+  /// The reason why some rank could not record; "" so far if there is none.
   const std::string& refusal() const { return refusal_; }
-  /// Records `work`, which leaves gradients in the weights, for batches like this one, on which it has run. Every rank
-  /// calls it in the same step. Where one cannot record it none does, so that all queue their steps alike: false, and
-  /// what the work was built on may have been left half-way.
+  /// Records `work`, which leaves gradients in the weights. It must have run before on a batch of this shape, so that
+  /// whatever it sets up once is there. A collective, in the same step on every rank: if one cannot record, none
+  /// does, so that all queue their steps alike. Returns false then, and whatever the work was built on may be left
+  /// half-way.
   bool record(const at::Tensor& images, const at::Tensor& labels, std::vector<at::Tensor> weights, const Work& work);
-  /// Queues a copy of the batch and the work. Returns the loss, which the next launch leaves alone; the weights have
-  /// their gradients until then.
+  /// Queues a copy of the batch and the recorded work. Returns a copy of the loss. The weights' gradients are valid
+  /// until the next launch.
   at::Tensor launch(const at::Tensor& images, const at::Tensor& labels);
-  /// Gives up what was recorded, and its memory; another batch may be recorded then.
+  /// Gives up the recording and its memory; another one may follow.
   void drop();
-  /// Kernels, copies and the like in a launch.
+  /// Kernels, copies and other nodes of a launch.
   size_t nodes() const { return graph_->nodes(); }
 
  private:
@@ -65,17 +67,18 @@ class StepGraph {
   std::string refusal_;
 };
 
+/// The training of image.mobilenet_v2.
 class Training : public workload::Training {
  public:
-  /// What trials of each kind measure.
+  /// The metrics that trials of each kind measure.
   static std::vector<Metric> metrics();
   /// Reads the data, builds the model from the trial's seed, connects the replicas and does one untimed all-reduce.
-  /// `epochs` 0: the training images come round without end and only in full batches. Training that is restored begins
-  /// with `first_epoch`. The context must live longer.
+  /// With `epochs` 0 training images come round without end, in full batches only. A training that is restored
+  /// afterwards begins with `first_epoch`. The context must outlive it.
   static llvm::Expected<std::unique_ptr<Training>> create(TrialContext& context, const Parameters& parameters,
                                                           int64_t epochs, int64_t first_epoch = 0);
 
-  /// False after the last epoch's last batch.
+  /// Returns false after the last epoch's last batch.
   llvm::Expected<bool> step() override;
   int64_t stepsPerEpoch() const override { return steps_per_epoch_; }
   double loadWaitSeconds() const override { return feed_->waitSeconds(); }
@@ -85,7 +88,7 @@ class Training : public workload::Training {
   llvm::Error restore(const io::SafeTensors& model, const io::SafeTensors& rest, const Done& done) override;
   llvm::json::Object counts() const override;
   bool evaluatesEpochs() const override { return true; }
-  /// The test images classified.
+  /// Classifies the test images.
   llvm::Error evaluateEpoch(Course& course) override;
   llvm::Expected<Judged> judge(Course& course) override;
   llvm::Expected<std::vector<std::string>> leave(const CheckpointFolder& folder, int64_t epochs) override;
@@ -94,28 +97,36 @@ class Training : public workload::Training {
   Training(TrialContext& context, const Parameters& parameters)
       : workload::Training(context), parameters_(parameters) {}
   double partsOfLoss() const override { return context_.communicator.worldSize(); }
+  /// Opens the step's graph, if this trial may have one.
   void openGraph();
+  /// `resumed`: a checkpoint's weights follow, so initial ones need not be loaded.
   llvm::Error buildModel(bool resumed);
+  /// Loads the parameter `initial_weights`; an error names the file and what does not fit.
   llvm::Error loadInitialWeights();
+  /// Brings the reducer into the state that it has after a first pass (before restore()).
   void rehearse();
+  /// The places of dp's replicas, one for each slot of this process.
   std::vector<ReplicaPlace> replicaPlaces() const;
+  /// `epochs` 0: a constant rate, for trials that are timed.
   void buildOptimizer(int64_t epochs);
-  /// Holds the images as tensors where that is asked for.
+  /// Holds the images in memory as tensors, if the parameters ask for it.
   llvm::Error preload();
+  /// Starts loading this process's portion of the images, and finds the number of steps in an epoch.
   llvm::Error startFeed(int64_t epochs, int64_t first_epoch);
   feed::FeedOptions feedOptions() const;
-  /// Forward and backward pass; what `update` needs is in the weights' gradients then. Returns the loss.
+  /// Forward and backward pass. Returns the loss; the weights' gradients are then what update() needs.
   at::Tensor computeGradients(const at::Tensor& images, const at::Tensor& labels);
+  /// The optimiser's update from the weights' gradients; in fp16 it is left out if they overflow.
   void update();
-  /// All of that, by the graph where there is one.
+  /// A whole step, by the graph if there is one.
   at::Tensor train(const feed::DeviceBatch& batch);
-  /// Share of images that the model classifies correctly in evaluation mode, each image once over all ranks; with
-  /// on_corrupt = skip of those that can be decoded, and a note says how many cannot be. An error where none can. The
-  /// course has the time that it takes on this rank.
+  /// The share of images that the model classifies correctly in evaluation mode; each image counts once over all
+  /// ranks. With on_corrupt = skip images that cannot be decoded are left out, and a note says how many; an error if
+  /// none can be decoded. Adds the time on this rank to the course. A collective.
   llvm::Expected<double> accuracy(const data::Images& images, Course& course);
 
   Parameters parameters_;
-  std::unique_ptr<StepGraph> graph_;  // before the others, which are made on its stream; null: none
+  std::unique_ptr<StepGraph> graph_;  // made first, because all else uses its stream; null: no graph
   data::ImageSets sets_;
   std::unique_ptr<feed::Feed> feed_;
   std::unique_ptr<model::MobileNetV2> model_;
@@ -124,14 +135,14 @@ class Training : public workload::Training {
   std::unique_ptr<optim::Optimizer> optimizer_;
   optim::Schedule schedule_;
   std::unique_ptr<precision::GradScaler> scaler_;
-  std::optional<double> waited_;  // at the end of the last epoch, until the next one has a batch
-  /// The longest that this rank waited for the first batch of an epoch behind another; nothing before a second one.
+  std::optional<double> waited_;  // wait time at the end of the last epoch, until the next one has a batch
+  /// The longest wait for the first batch of an epoch that follows another; nothing before there was one.
   std::optional<double> epoch_pause_;
-  std::optional<double> evaluation_pause_;  // the longest from an evaluation's beginning to its first batch
+  std::optional<double> evaluation_pause_;  // the longest time from the start of an evaluation to its first batch
   int64_t steps_per_epoch_ = 0;
 };
 
-/// image.mobilenet_v2 of stdlib/image.exp.
+/// The workload image.mobilenet_v2 (stdlib/image.exp).
 Workload mobilenetV2();
 
 }  // namespace expc::workload::image

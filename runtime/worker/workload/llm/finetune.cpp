@@ -1,5 +1,5 @@
-// The workload: how a trial of it runs, what it says of its training, and what this keeps: snapshots, the way back from
-// one, and what it leaves in the folder of its trial.
+// The workload llm.finetune: how its trials run, its metrics, its snapshots and the way back from one, and the
+// artefacts that a quality trial leaves (adapters, a model, 4-bit weights). training.cpp has the steps.
 
 #include <ATen/ATen.h>
 #include <fmt/format.h>
@@ -27,11 +27,13 @@
 namespace expc::workload::llm {
 namespace {
 
+/// Runs a trial of any kind. The order of items follows from the number of steps, so a training need not know after
+/// which epoch it continues.
 llvm::Expected<protocol::Event> run(TrialContext& context) {
   return runTraining(context, readParameters, [&](Parameters& parameters, const Settings& settings, bool made_up) {
     if (made_up) {
-      // Nobody knows how long the rows are, and the longest that there can be take most. Each step has its own, since
-      // dpo asks the reference of a row once.
+      // The lengths of missing rows are unknown, so assume the longest, which take most memory. Each step gets rows
+      // of its own, since DPO computes the reference of a row only once.
       parameters.data.longest = true;
       parameters.data.synthetic = parameters.batch * parameters.accumulation * parameters.gpus *
                                   (settings.warmup + settings.steps + kTracedSteps);
@@ -40,16 +42,16 @@ llvm::Expected<protocol::Event> run(TrialContext& context) {
   });
 }
 
-/// From which on a note says what would save it.
+/// The share of padding from which on a note suggests packing.
 constexpr double kMuchPadding = 0.1;
 
-/// Mean of the last tenth of the steps.
+/// The mean loss of the last tenth of the steps, less noisy than the last step's.
 double finalLoss(const std::vector<double>& losses) {
   const auto count = static_cast<ptrdiff_t>((losses.size() + 9) / 10);
   return std::accumulate(losses.end() - count, losses.end(), 0.0) / static_cast<double>(count);
 }
 
-/// `work` is that of all ranks, in `items`, of which an epoch has `of_epoch`.
+/// The metrics of timed trials. `work` is that of all ranks for `items` items; an epoch has `of_epoch` items.
 std::vector<profile::Measure> timed(const Clocked& clocked, const Work& work, double items, double of_epoch,
                                     std::optional<double> utilisation) {
   return {{"iteration_time", clocked.step},
@@ -59,6 +61,7 @@ std::vector<profile::Measure> timed(const Clocked& clocked, const Work& work, do
           {"flops_utilisation", utilisation}};
 }
 
+/// The metrics of quality trials.
 Judged judged(const std::vector<double>& losses, const Evaluation& evaluated, double total_time) {
   return {{{"final_loss", finalLoss(losses)},
            {"evaluation_loss", evaluated.loss},
@@ -72,10 +75,12 @@ constexpr char kReferences[] = "references";
 
 using base::failure;
 
+// Names of the tokenizer's file, in transformers' format and in Meta's.
 constexpr const char* kVocabularies[] = {"tokenizer.json", "tokenizer.model", "original/tokenizer.model"};
 constexpr const char* kBesideVocabulary[] = {"tokenizer_config.json", "special_tokens_map.json", "added_tokens.json",
                                              "chat_template.jinja", "generation_config.json"};
 
+/// Writes a file, creating its folder.
 llvm::Error write(const llvm::MemoryBuffer& content, const std::string& to) {
   const std::string folder = llvm::sys::path::parent_path(to).str();
   if (const auto error = llvm::sys::fs::create_directories(folder, true, llvm::sys::fs::all_all))
@@ -83,6 +88,7 @@ llvm::Error write(const llvm::MemoryBuffer& content, const std::string& to) {
   return files::write(to, content.getBuffer());
 }
 
+/// Copies a file if it exists.
 llvm::Error copyIfThere(const std::string& from, const std::string& to, const char* name) {
   const std::string path = from + "/" + name;
   if (!llvm::sys::fs::is_regular_file(path)) return llvm::Error::success();
@@ -91,8 +97,8 @@ llvm::Error copyIfThere(const std::string& from, const std::string& to, const ch
   return write(**content, to + "/" + name);
 }
 
-/// Copies to the folder `to` what transformers reads beside a model's weights: the files of the tokenizer, with a named
-/// one in place of the model folder's, and generation_config.json. What is not there is left out; `to` is there.
+/// Copies what transformers reads beside a model's weights into the existing folder `to`: the tokenizer's files (or
+/// the one that the study names in their place) and generation_config.json. Missing files are left out.
 llvm::Error copyTokenizer(const Origin& origin, const std::string& to) {
   std::vector<const char*> names(std::begin(kBesideVocabulary), std::end(kBesideVocabulary));
   if (origin.tokenizer.empty()) names.insert(names.end(), std::begin(kVocabularies), std::end(kVocabularies));
@@ -102,14 +108,15 @@ llvm::Error copyTokenizer(const Origin& origin, const std::string& to) {
   if (origin.tokenizer.empty()) return llvm::Error::success();
   auto content = files::map(origin.tokenizer);
   if (!content) return content.takeError();
+  // The named file may be either kind: tokenizer.json is JSON, tokenizer.model is not.
   const bool json = (*content)->getBuffer().ltrim().starts_with("{");
   return write(**content, to + "/" + kVocabularies[json ? 0 : 1]);
 }
 
-/// `model/`, as transformers loads it.
+/// Writes `model/`, a folder that transformers loads.
 llvm::Error saveModel(llama::Decoder& decoder, const Parameters& parameters, const Origin& origin,
                       const std::string& path, comm::Communicator& communicator) {
-  // A decoder that shards its weights gives each to all ranks at once, whatever they do with it.
+  // A sharded decoder gives every weight to all ranks at once, so the writing rank calls the others for each weight.
   const bool sharded = decoder.options().sharding.has_value();
   const std::vector<llama::TensorSpec> specs = llama::weightSpecs(decoder.config());
   size_t next = 0;
@@ -129,7 +136,8 @@ llvm::Error saveModel(llama::Decoder& decoder, const Parameters& parameters, con
       [&] { decoder.weight(specs[next++]); });
 }
 
-/// `int4/`. It has no config.json: transformers, which knows none of its names, would take a model without weights.
+/// Writes `int4/`. There is no config.json in it: transformers knows none of its names, and would take it for a model
+/// without weights. A collective, since converting is one; only the first rank copies the weights.
 llvm::Error saveInt4(llama::Decoder& decoder, const Origin& origin, const std::string& path,
                      comm::Communicator& communicator) {
   decoder.convertToInt4();
@@ -158,6 +166,7 @@ std::optional<double> Training::utilisation(double flops, double wall) {
   if (!asked(context_.spec, "flops_utilisation")) return std::nullopt;
   const double own =
       matrixRate(parameters_.precision, context_.device.torchDevice(), [&] { context_.device.synchronize(); });
+  // A single rank without memory makes the total meaningless: the smallest rate, as the largest of the negated.
   const auto found = context_.communicator.allReduce(std::vector<double>{-own}, comm::Reduction::Max);
   if (found[0] == 0) {
     notes_.push_back("flops_utilisation: no memory was left to measure what the device can do");
@@ -171,10 +180,12 @@ std::optional<double> Training::utilisation(double flops, double wall) {
   return std::min(1.0, flops / (rate * wall));
 }
 
+// One reduction for all sums, after the clock.
 std::vector<profile::Measure> Training::measure(const Clocked& clocked, int64_t steps) {
   const std::vector<double> sums = context_.communicator.allReduce(
       std::vector<double>{work_.tokens, work_.computed, work_.flops}, comm::Reduction::Sum);
   const Work all{sums[0], sums[1], sums[2]};
+  // Padding costs time without learning. DPO cannot pack, since pairs are scored row by row.
   if (all.padding() > kMuchPadding && !parameters_.packing && parameters_.method != Method::Dpo)
     notes_.push_back(
         "more than a tenth of the tokens computed are padding: packing = true puts rows one behind the other");
@@ -193,16 +204,18 @@ llvm::Expected<Judged> Training::judge(Course& course) {
 
 Workload finetune() { return {{"llm.finetune", 1, declaredParameters(), Training::metrics()}, run}; }
 
+/// Tensors of which each rank has a part are gathered on the first rank's host, as [ranks, n].
 Snapshot Training::snapshot() {
   Snapshot result;
   const bool parts = decoder_->trainsParts(), keeps = context_.communicator.rank() == 0;
+  // With parts, all ranks take part in gathering, but only the first one keeps the result.
   const auto add = [&](std::vector<model::NamedTensor>& to, const std::string& name, const at::Tensor& own, bool all) {
     const at::Tensor tensor = all ? comm::gatherOnHost(context_.communicator, own, 0) : own.detach();
     if (keeps) to.push_back({name, tensor});
   };
   for (const auto& [name, tensor] : decoder_->trainable()) add(result.model, name, tensor, parts);
   for (const auto& [name, tensor] : steps_->optimizer().state()) add(result.rest, optimizerName(name), tensor, parts);
-  // Each rank knows those of the rows that it saw.
+  // Each rank knows the values of the rows that it saw, so every rank's are kept.
   if (references_) add(result.rest, kReferences, references_->values(), true);
   result.done = {steps_done_, static_cast<int64_t>(decoder_->passes()), steps_->scalerState()};
   return result;
@@ -212,8 +225,9 @@ llvm::json::Object Training::counts() const {
   return llvm::json::Object{{"training rows", rows_->train.count()}, {"rows held out", rows_->held_out.count()}};
 }
 
-/// One pass whose gradients are dropped. The reducer lays its buckets out anew after its first pass; with three ranks
-/// or more their bounds decide the order of sums, and the training that goes on has left its first pass behind.
+/// One pass whose gradients are dropped, before a restore. The reducer lays out its buckets anew after its first
+/// pass, and with three ranks or more their bounds decide the order of sums. The training that is continued has that
+/// pass behind it, so this one must too, to get the same bits.
 llvm::Error Training::rehearse() {
   if (!reducer_) return llvm::Error::success();
   const std::vector<int64_t> items = order_->items(0, 0, context_.communicator.rank());
@@ -228,6 +242,7 @@ llvm::Error Training::rehearse() {
 }
 
 llvm::Error Training::restore(const io::SafeTensors& model, const io::SafeTensors& rest, const Done& done) {
+  // The rehearsal comes first: it changes gradients and counters that are restored below.
   if (auto error = rehearse()) return error;
   const int64_t rank = context_.communicator.rank();
   const bool parts = decoder_->trainsParts();
@@ -236,6 +251,7 @@ llvm::Error Training::restore(const io::SafeTensors& model, const io::SafeTensor
   for (const auto& [name, tensor] : decoder_->trainable()) own.push_back({name, tensor.detach()});
   if (auto error = parts ? model::loadEntries(model, rank, ranks, own) : model::loadState(model, own)) return error;
 
+  // Entries that every rank has its own part of are read as this rank's row.
   const auto read = [&](const io::TensorInfo& info) -> llvm::Expected<at::Tensor> {
     const bool of_all = parts || info.name == kReferences;
     if (of_all && (info.shape.empty() || info.shape[0] != ranks))
@@ -247,27 +263,30 @@ llvm::Error Training::restore(const io::SafeTensors& model, const io::SafeTensor
   if (references_ && (!references->defined() || !references_->restore(*references)))
     return failure("{}: the reference's log-probabilities are not those of these rows", rest.path());
   steps_->restore(done.scaler, done.steps);
+  // The rehearsal counted as a pass; dropout must continue from where the other training stopped.
   decoder_->setPasses(static_cast<uint64_t>(done.passes));
   steps_done_ = done.steps;
   return llvm::Error::success();
 }
 
-/// Writes `adapter/` in PEFT's form; `model/`, a folder of Hugging Face's, where every weight was trained or adapters
-/// are to be merged; `int4/` of qat, with which the decoder's training ends. The latter two have the files of the
-/// tokenizer beside the weights. The first rank writes, and the others wait for as long as that takes.
+/// Writes `adapter/` in PEFT's form; `model/` in Hugging Face's, if every weight was trained or adapters are to be
+/// merged; `int4/` for qat, after which the decoder cannot be trained. The latter two have the tokenizer's files
+/// beside the weights. The first rank writes, and the others wait as long as that takes.
 llvm::Expected<std::vector<std::string>> Training::leave(const CheckpointFolder& checkpoints, int64_t) {
   const std::string& folder = checkpoints.path();
   comm::Communicator& communicator = context_.communicator;
   std::vector<std::string> written;
   if (parameters_.hasAdapters()) {
     const std::string path = folder + "/adapter";
-    // Without a tokenizer: PEFT takes the base's, and one here for a reason to change the size of the embedding.
+    // No tokenizer beside adapters: PEFT takes the base's, and would see one here as a reason to resize the
+    // embedding.
     const auto save = [&](const comm::CallOthers&) {
       return llama::saveAdapter(path, *decoder_, origin_.model_folder);
     };
     if (auto error = comm::whileOneWorks(communicator, 0, save)) return error;
     written.push_back("the trained adapters: " + path);
   }
+  // After qat the weights still are full ones, but the point of that method is the 4-bit model below.
   const bool whole = !parameters_.hasAdapters() && parameters_.method != Method::Qat;
   if (whole || parameters_.merged) {
     const std::string path = folder + "/model";
@@ -279,6 +298,7 @@ llvm::Expected<std::vector<std::string>> Training::leave(const CheckpointFolder&
     if (auto error = saveInt4(*decoder_, origin_, path, communicator)) return error;
     written.push_back("the trained weights in 4 bits: " + path);
   }
+  // The artefacts are complete, so checkpoints are not needed any more.
   if (communicator.rank() == 0) checkpoints.clear();
   return written;
 }

@@ -1,3 +1,6 @@
+// Opens and makes the model, and the two estimates around it: the memory that it surely takes, and the operations
+// that a step needs. Both are lower bounds by design, so a refusal or a utilisation never overstates.
+
 #include "runtime/worker/workload/llm/model.h"
 
 #include <ATen/ATen.h>
@@ -19,25 +22,26 @@
 namespace expc::workload::llm {
 namespace {
 
-/// Bytes of a weight where its block's product is in NF4: a code and its share of a scale and a factor.
+/// Bytes per weight of a product in NF4: half a byte of code, and its share of a block's scale and a group's factor.
 constexpr double kNf4 = 0.5 + 1.0 / 64 + 4.0 / 16384;
 
-/// Gradients and the optimiser's state of a trained weight, in bytes.
+/// Bytes of the gradient and the optimiser's state of a trained weight.
 double ofTrained(const Parameters& parameters) {
   const auto element = static_cast<double>(c10::elementSize(parameters.precision));
   if (parameters.optimizer == OptimizerKind::Sgd) return element;
-  const bool copied = parameters.precision == c10::ScalarType::Half;  // in fp32, with moments in fp32
+  // The optimiser keeps an fp32 copy and fp32 moments.
+  const bool copied = parameters.precision == c10::ScalarType::Half;
   return element + (copied ? 12 : 2 * element);
 }
 
-/// Memory and swap; endless if the system does not say.
+/// Bytes of memory and swap; practically endless if the system does not say.
 double hostMemory() {
   struct sysinfo info{};
   if (sysinfo(&info) != 0) return 1e30;
   return (static_cast<double>(info.totalram) + static_cast<double>(info.totalswap)) * info.mem_unit;
 }
 
-/// Those of this host, as launchers say; otherwise all of them may be elsewhere.
+/// The number of this host's ranks, as launchers say; 1 if they do not, since the others may be elsewhere.
 unsigned localRanks() {
   unsigned count = 1;
   const char* text = std::getenv("LOCAL_WORLD_SIZE");
@@ -59,6 +63,7 @@ llvm::Expected<Model> Model::open(const Parameters& parameters, const std::strin
     model.config = opened->config();
     model.folder = std::move(*opened);
   }
+  // Ask on behalf of the CPU: no reason depends on the device.
   if (auto error = llama::checkOptions(model.config, decoderOptions(parameters, c10::kCPU)))
     return llvm::createStringError("model " + (choice.folder.empty() ? choice.name : model.path) + ": " +
                                    llvm::toString(std::move(error)));
@@ -72,6 +77,7 @@ std::unique_ptr<llama::Decoder> Model::decoder(const Parameters& parameters, c10
   if (parameters.sharding == Sharding::Fsdp && communicator.worldSize() > 1)
     options.sharding = llama::Sharding{&communicator};
   llama::WeightSource source = folder ? folder->weights() : llama::randomWeights(seed, parameters.precision);
+  // Tensors without memory make the decoder allocate the same weights and leave them as they are.
   if (without_values)
     source = [this, type = parameters.precision](const llama::TensorSpec& spec, int64_t, int64_t count) {
       return at::empty({count}, at::TensorOptions().dtype(folder ? folder->type(spec) : type).device(at::kMeta));
@@ -87,6 +93,7 @@ double leastBytes(const llama::Config& config, const Parameters& parameters, uns
     count += static_cast<double>(spec.elements());
     weights += static_cast<double>(spec.elements()) * (packed ? kNf4 : element);
   }
+  // Adapters are small, so their gradients and states are left out of the bound.
   const double trained = parameters.hasAdapters() ? 0 : count * ofTrained(parameters);
   return (weights + trained) / (parameters.sharding == Sharding::Fsdp ? ranks : 1);
 }
@@ -113,10 +120,13 @@ NeededFlops::NeededFlops(const llama::Decoder& decoder) {
   for (const llama::TensorSpec& spec : llama::weightSpecs(config))
     if (spec.role != llama::Role::Embedding && spec.role != llama::Role::Norm)
       weights += static_cast<double>(spec.elements());
+  // A tied head multiplies with the embedding, which counts as a product there.
   if (config.tied) weights += static_cast<double>(config.vocabulary * config.width);
   for (const auto& adapter : decoder.adapters()) adapters += static_cast<double>(adapter.tensor.numel());
+  // Frozen weights take part twice (forward, gradient of the input), trained ones three times.
   per_token_ = 2 * weights * (decoder.options().lora ? 2 : 3) + 2 * adapters * 3;
-  // Queries with keys, and weights with values.
+  // Two products per layer, queries with keys and weights with values, two operations each; forward once, backward
+  // twice.
   per_seen_ = 4.0 * static_cast<double>(config.queryWidth() * config.layers) * 3;
 }
 
@@ -130,10 +140,11 @@ double matrixRate(at::ScalarType dtype, at::Device device, const std::function<v
   try {
     const auto options = at::TensorOptions(dtype).device(device);
     const at::Tensor a = matrixOperand(size, options), b = matrixOperand(size, options);
-    at::Tensor c = at::mm(a, b);  // what a first product sets up is not counted
+    at::Tensor c = at::mm(a, b);  // not timed: it sets up libraries and workspaces
     synchronize();
     double best = 0;
     const auto begin = Clock::now();
+    // At least two products, at most 50; a slow CPU takes longer than the tenth of a second.
     for (int i = 0; i < 50 && (i < 2 || Clock::now() - begin < std::chrono::milliseconds(100)); ++i) {
       const auto start = Clock::now();
       at::mm_out(c, a, b);

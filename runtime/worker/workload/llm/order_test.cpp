@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "runtime/worker/data/sampler.h"
+#include "runtime/data/images/sampler.h"
 #include "runtime/worker/workload/llm/rows.h"
 
 using expc::workload::llm::Order;

@@ -1,3 +1,5 @@
+// The walk through the parameters of llm.finetune, which declares and reads them.
+
 #include "runtime/worker/workload/llm/parameters.h"
 
 #include "runtime/worker/workload/declared/parameter_table.h"
@@ -5,6 +7,7 @@
 namespace expc::workload::llm {
 namespace {
 
+/// The model is a word or {"folder":[…]}, so it is read by hand.
 void describeModel(ParameterTable& table, ModelChoice& model) {
   const llvm::json::Value* value = table.declare("model", "model", model.name);
   if (!value) return;
@@ -19,6 +22,7 @@ void describeModel(ParameterTable& table, ModelChoice& model) {
   model = {"", path->str()};
 }
 
+/// The rows. `synthetic` keeps its default if the parameter is absent.
 void describeRows(ParameterTable& table, RowsChoice& rows) {
   auto source =
       table.source("data", "rows", llvm::json::Object{{"synthetic", llvm::json::Array{rows.synthetic}}},
@@ -28,7 +32,7 @@ void describeRows(ParameterTable& table, RowsChoice& rows) {
   if (rows.path.empty()) rows.synthetic = source->count;
 }
 
-/// In the order of stdlib/llm.exp.
+/// Follows the order of stdlib/llm.exp, which a test compares.
 void describeParameters(ParameterTable& table, Parameters& result) {
   table.word("method", result.method,
              {{"lora", Method::Lora},
@@ -81,6 +85,7 @@ void describeParameters(ParameterTable& table, Parameters& result) {
   table.word("qat_weights", result.qat_weights, {{"kept", QuantCopies::Kept}, {"recomputed", QuantCopies::Recomputed}});
   table.path("checkpoints", result.checkpoints, "off", "folder");
   table.word("artefact", result.merged, {{"tuned", false}, {"merged", true}});
+  // The only contradiction that can be seen without the model; others are found by llama::checkOptions.
   if (result.packing && result.method == Method::Dpo)
     table.fail("packing", true, "false with method dpo: a pair's answers are scored row by row");
 }
@@ -102,6 +107,7 @@ llama::DecoderOptions decoderOptions(const Parameters& parameters, c10::Device d
   if (parameters.hasAdapters())
     options.lora = llama::LoraOptions{parameters.rank, parameters.alpha, parameters.dropout,
                                       llama::targetRoles(parameters.targets).value()};
+  // Methods that the decoder knows as such; dpo differs only in its loss, which is the training's.
   options.nf4 = parameters.method == Method::Qlora;
   if (parameters.method == Method::Qat) options.qat = llama::QatOptions{parameters.group_size, parameters.qat_weights};
   return options;

@@ -1,3 +1,6 @@
+// Rows, items and their order. The ranks exchange small tables of numbers with one kind of reduction, the largest
+// value: each fills in what it knows and leaves zeros elsewhere.
+
 #include "runtime/worker/workload/llm/rows.h"
 
 #include <ATen/Parallel.h>
@@ -9,8 +12,8 @@
 #include <numeric>
 
 #include "runtime/base/failure.h"
-#include "runtime/worker/data/alike.h"
-#include "runtime/worker/data/sampler.h"
+#include "runtime/data/images/alike.h"
+#include "runtime/data/images/sampler.h"
 
 namespace expc::workload::llm {
 namespace {
@@ -19,6 +22,7 @@ using base::failure;
 
 unsigned threads() { return static_cast<unsigned>(at::get_num_threads()); }
 
+/// The options with which text::TokenRows opens what the parameters name.
 text::TokenRowsOptions rowsOptions(const Parameters& parameters, const std::string& root, int64_t vocabulary,
                                    const std::string& model_folder, uint64_t seed) {
   text::TokenRowsOptions options;
@@ -36,15 +40,17 @@ text::TokenRowsOptions rowsOptions(const Parameters& parameters, const std::stri
   return options;
 }
 
-/// What is known of all rows before a rank makes its own.
+/// The facts about all rows that every rank needs before training.
 struct Survey {
   std::vector<int64_t> learning;      // rows of which something is learnt, in the file's order
-  std::vector<text::TextSize> sizes;  // of these, of packs only
-  int64_t cut = 0, alike = 0;         // texts; pairs that are left out since both of their texts are one
+  std::vector<text::TextSize> sizes;  // sizes of those rows; only for packing
+  int64_t cut = 0, alike = 0;         // texts that were cut; pairs left out because both texts are equal
 };
 
-/// Each rank makes its part of the rows that tell nothing before; of packs these are all.
+/// Finds these facts. Each rank makes tokens of its part of the rows whose length alone does not tell; for packing
+/// that is every row, because packs are laid out by exact sizes.
 llvm::Expected<Survey> surveyed(MadeRows& rows, bool packing, const Ranks& ranks) {
+  // One row's values in the table that the ranks exchange.
   enum { Learns, Alike, Cut, Tokens, Learnt, Values };
   std::vector<int64_t> asked, own;
   for (int64_t number = 0; number < rows.source().count(); ++number)
@@ -52,6 +58,7 @@ llvm::Expected<Survey> surveyed(MadeRows& rows, bool packing, const Ranks& ranks
   for (auto at = static_cast<size_t>(ranks.rank); at < asked.size(); at += static_cast<size_t>(ranks.count))
     own.push_back(asked[at]);
   if (auto error = rows.make(own)) return error;
+  // One group of values per asked row; this rank fills those of its own rows.
   std::vector<double> values(asked.size() * Values);
   for (size_t i = 0; i < own.size(); ++i) {
     const text::RowSize size = rows.row(own[i]).size();
@@ -65,6 +72,7 @@ llvm::Expected<Survey> surveyed(MadeRows& rows, bool packing, const Ranks& ranks
   values = ranks.largestOf(std::move(values));
   Survey survey;
   size_t next = 0;
+  // Merge in the file's order: rows that were not asked about are short and thus have something to learn.
   for (int64_t number = 0; number < rows.source().count(); ++number) {
     const bool known = next == asked.size() || asked[next] != number;
     const double* of = known ? nullptr : &values[next++ * Values];
@@ -77,11 +85,11 @@ llvm::Expected<Survey> surveyed(MadeRows& rows, bool packing, const Ranks& ranks
   return survey;
 }
 
-/// What is left out, and cut, as notes; an error where nothing is left.
+/// Notes what is left out and cut; an error if nothing is left.
 llvm::Error describe(const text::TokenRows& rows, const Survey& survey, int64_t max_length,
                      std::vector<std::string>& notes) {
   const int64_t all = rows.count(), kept = static_cast<int64_t>(survey.learning.size());
-  const int64_t without = all - kept - survey.alike;  // an answer
+  const int64_t without = all - kept - survey.alike;  // rows of which no part of the answer is left
   if (kept == 0 && survey.alike > 0)
     return failure(
         "data: of none of the {} pairs of {} the two answers differ within max_length = {} tokens, so there "
@@ -104,7 +112,7 @@ llvm::Error describe(const text::TokenRows& rows, const Survey& survey, int64_t 
   return llvm::Error::success();
 }
 
-/// The values at some places.
+/// The elements of `from` at `places`; empty if `from` is.
 template <typename Value>
 std::vector<Value> at(const std::vector<Value>& from, const std::vector<int64_t>& places) {
   std::vector<Value> result;
@@ -140,6 +148,7 @@ Items::Items(std::shared_ptr<MadeRows> rows, std::vector<int64_t> numbers, llvm:
   std::vector<int64_t> lengths;
   for (const text::TextSize& of : sizes) lengths.push_back(of.tokens);
   bounds_ = text::packBounds(lengths, size);
+  // Sizes tell each pack's weight, so packs need no tell().
   learnt_.resize(bounds_.size() - 1);
   for (size_t item = 0; item < learnt_.size(); ++item)
     for (size_t i = bounds_[item]; i < bounds_[item + 1]; ++i) learnt_[item] += sizes[i].learnt;
@@ -157,6 +166,7 @@ llvm::Error Items::make(llvm::ArrayRef<int64_t> items) {
     numbers.insert(numbers.end(), rows.begin(), rows.end());
   }
   if (auto error = rows_->make(numbers)) return error;
+  // A pack's weight is known from the sizes; rows and pairs learn theirs now.
   if (kind_ == Kind::Packs) return llvm::Error::success();
   for (const int64_t item : items) {
     const text::RowSize size = rows_->row(rowsOf(item)[0]).size();
@@ -165,6 +175,7 @@ llvm::Error Items::make(llvm::ArrayRef<int64_t> items) {
   return llvm::Error::success();
 }
 
+// An unknown value is 0, so the largest over the ranks is the value of the rank that knows it.
 void Items::tell(const Ranks& ranks) {
   const auto all = ranks.largestOf({learnt_.begin(), learnt_.end()});
   std::transform(all.begin(), all.end(), learnt_.begin(), [](double count) { return static_cast<int64_t>(count); });
@@ -192,6 +203,7 @@ double Items::seen(int64_t item) const {
 }
 
 text::Pack Items::pack(int64_t item) const {
+  // Packs have only single texts, never pairs (readParameters).
   std::vector<const text::Sample*> samples;
   for (const int64_t number : rowsOf(item)) samples.push_back(&rows_->row(number).chosen);
   return text::packOf(samples, static_cast<size_t>(pack_size_));
@@ -205,6 +217,7 @@ text::TokenBatch Items::batch(llvm::ArrayRef<int64_t> items) const {
     for (const text::Pack& each : packs) chosen.push_back(&each);
     return text::collatePacks(chosen);
   }
+  // Rows and pairs are padded to the longest in the batch.
   std::vector<const text::Sample*> chosen, rejected;
   for (const int64_t item : items) {
     const text::TokenRow& row = rows_->row(rowsOf(item)[0]);
@@ -221,6 +234,7 @@ std::string tokenizerPath(const Parameters& parameters, const std::string& root)
 
 int64_t heldOutOf(int64_t rows) { return std::clamp<int64_t>(rows / 10, 1, kMostHeldOut); }
 
+/// Opens, surveys, splits, and packs; each step's remarks go to the notes.
 llvm::Expected<RowSets> openRows(const Parameters& parameters, const std::string& root, int64_t vocabulary,
                                  const std::string& model_folder, uint64_t seed, bool hold_out, const Ranks& ranks) {
   const text::TokenRowsOptions options = rowsOptions(parameters, root, vocabulary, model_folder, seed);
@@ -232,6 +246,7 @@ llvm::Expected<RowSets> openRows(const Parameters& parameters, const std::string
   auto survey = surveyed(*rows, parameters.packing, ranks);
   if (!survey) return survey.takeError();
   if (auto error = describe(rows->source(), *survey, parameters.max_length, notes)) return error;
+  // Split by places among the rows that learn, so that left-out rows change neither sizes nor the draw.
   const auto count = static_cast<int64_t>(survey->learning.size());
   if (hold_out && count < 2)
     return failure(
@@ -245,9 +260,11 @@ llvm::Expected<RowSets> openRows(const Parameters& parameters, const std::string
     train = data::randomPermutation(count, seed);
     held_out.assign(train.end() - apart, train.end());
     train.resize(static_cast<size_t>(count - apart));
+    // Sorted back into the file's order, so that packs and messages do not depend on the permutation.
     std::sort(train.begin(), train.end());
     std::sort(held_out.begin(), held_out.end());
     notes.push_back(fmt::format("{} of {} rows are held out for evaluation", apart, count));
+    // A held-out row that is also trained on would make the evaluation measure memory: compare digests of the texts.
     const auto digests = [&](const std::vector<int64_t>& places) {
       std::vector<uint64_t> all;
       for (const int64_t number : at(survey->learning, places)) all.push_back(rows->source().digest(number));
@@ -259,6 +276,7 @@ llvm::Expected<RowSets> openRows(const Parameters& parameters, const std::string
           "{} of {} rows held out are also among the rows trained on, so evaluation_loss measures memory there", alike,
           apart));
   }
+  // Held-out rows are never packed: evaluation weighs single rows.
   Items apart_items(rows, at(survey->learning, held_out));
   std::vector<int64_t> numbers = at(survey->learning, train);
   if (!parameters.packing)
@@ -275,6 +293,7 @@ const int64_t* Order::ofStep(int64_t step) {
   assert(stepsPerEpoch() > 0 && "enough items for a step");
   const int64_t epoch = step / stepsPerEpoch();
   if (epoch != epoch_) {
+    // Made once per epoch; passes ask in order.
     order_ = data::randomPermutation(count_, seed_ + static_cast<uint64_t>(epoch));
     epoch_ = epoch;
   }

@@ -1,7 +1,7 @@
 #pragma once
 
-// The rows of a trial, divided into those trained on and those held out, and put into places of a batch. A rank makes
-// tokens of its own rows only.
+// The rows of a trial: split into rows trained on and rows held out, packed if asked for, and assigned to the places
+// of batches. A rank makes tokens of its own rows only, and tells the others what they must know of these.
 
 #include <llvm/ADT/ArrayRef.h>
 #include <llvm/Support/Error.h>
@@ -13,16 +13,16 @@
 #include <string>
 #include <vector>
 
-#include "runtime/worker/text/batches.h"
-#include "runtime/worker/text/token_rows.h"
+#include "runtime/data/text/batches.h"
+#include "runtime/data/text/token_rows.h"
 #include "runtime/worker/workload/llm/parameters.h"
 
 namespace expc::workload::llm {
 
-/// How the ranks of a trial tell each other what each alone knows.
+/// The other ranks, as far as rows need them.
 struct Ranks {
   int64_t rank = 0, count = 1;
-  /// The largest of all ranks' values, place by place. Every rank calls it alike.
+  /// The largest of all ranks' values, element by element. A collective; unused with one rank.
   std::function<std::vector<double>(std::vector<double>)> largest = nullptr;
 
   std::vector<double> largestOf(std::vector<double> own) const {
@@ -30,15 +30,15 @@ struct Ranks {
   }
 };
 
-/// Rows as tokens, which stay once they have been made.
+/// Rows as tokens. Each is made once and kept.
 class MadeRows {
  public:
   explicit MadeRows(text::TokenRows rows) : rows_(std::move(rows)), made_(static_cast<size_t>(rows_.count())) {}
 
   const text::TokenRows& source() const { return rows_; }
-  /// Makes those that are not there.
+  /// Makes the rows that are not there yet, on as many threads as torch has. An error names file and row.
   llvm::Error make(llvm::ArrayRef<int64_t> numbers);
-  /// One that was made.
+  /// A row that was made.
   const text::TokenRow& row(int64_t number) const { return *made_[static_cast<size_t>(number)]; }
 
  private:
@@ -46,72 +46,76 @@ class MadeRows {
   std::vector<std::optional<text::TokenRow>> made_;
 };
 
-/// What takes a place in a batch: a row, a pair of rows, or a pack of rows. They are numbered from 0. What is asked of
-/// an item, but for how much is learnt of it, is asked of one that was made.
+/// The things that take a place in a batch: rows, pairs of rows, or packs of rows, numbered from 0. Except for
+/// learnt(), an item must have been made on this rank before it is asked for.
 class Items {
  public:
   enum class Kind { Rows, Pairs, Packs };
 
-  /// One for each of these rows or pairs.
+  /// An item for each of these rows or pairs.
   Items(std::shared_ptr<MadeRows> rows, std::vector<int64_t> numbers);
-  /// Packs of `size` tokens, of rows whose sizes are known before they are made.
+  /// Packs of `size` tokens each, made of rows whose sizes are known before their tokens are made.
   Items(std::shared_ptr<MadeRows> rows, std::vector<int64_t> numbers, llvm::ArrayRef<text::TextSize> sizes,
         int64_t size);
 
   Kind kind() const { return kind_; }
   int64_t count() const { return static_cast<int64_t>(learnt_.size()); }
-  /// Makes tokens of items that have none. An error names file and row.
+  /// Makes the tokens of items that have none. An error names file and row.
   llvm::Error make(llvm::ArrayRef<int64_t> items);
-  /// From here on the others' items that they made are known by how much is learnt of them. Every rank calls it.
+  /// Tells the other ranks how much is learnt of the items that this one made, and learns the same of theirs. A
+  /// collective.
   void tell(const Ranks& ranks);
 
-  /// Tokens of an item that are learnt: what it counts in the mean of a step. Of one that this rank made or was told
-  /// of.
+  /// The number of an item's tokens that are learnt, its weight in the mean of a step. Known for items that this rank
+  /// made or was told of.
   int64_t learnt(int64_t item) const { return learnt_[static_cast<size_t>(item)]; }
-  /// Tokens that are no padding, and how many tokens these see in all: n (n + 1) / 2 of a row of n.
+  /// The number of an item's tokens without padding, and of pairs of a token and one that it sees: n (n + 1) / 2 in a
+  /// row of n.
   double tokens(int64_t item) const;
   double seen(int64_t item) const;
-  /// Items side by side; of pairs all chosen rows first.
+  /// The items as one batch; for pairs all chosen rows come first.
   text::TokenBatch batch(llvm::ArrayRef<int64_t> items) const;
 
  private:
   llvm::ArrayRef<int64_t> rowsOf(int64_t item) const;
-  /// Lengths of its texts.
+  /// The lengths of an item's texts.
   std::vector<double> lengths(int64_t item) const;
   text::Pack pack(int64_t item) const;
 
   Kind kind_;
   std::shared_ptr<MadeRows> rows_;
   std::vector<int64_t> numbers_;
-  std::vector<size_t> bounds_;   // where an item's numbers begin
-  std::vector<int64_t> learnt_;  // 0: not known
+  std::vector<size_t> bounds_;   // the first number of each item, and the end
+  std::vector<int64_t> learnt_;  // each item's weight; 0: not known
   int64_t pack_size_ = 0;
 };
 
+/// Rows trained on and held out, with what a result says of them.
 struct RowSets {
   Items train, held_out;
   std::string origin;  // the file, or "synthetic(500)"
   std::vector<std::string> notes;
 };
 
-/// One row in ten, at least one and at most this many.
+/// The number of held-out rows: one in ten, at least one, at most this many.
 inline constexpr int64_t kMostHeldOut = 200;
 int64_t heldOutOf(int64_t rows);
 
-/// The tokenizer that the study names; "": the model's own.
+/// The path of the tokenizer that the study names; "" if it is the model's own.
 std::string tokenizerPath(const Parameters& parameters, const std::string& root);
 
-/// Reads the rows, or makes them up. Rows of which nothing is left to learn are left out: which these are is known of
-/// short ones, of others tokens are made, each rank of its part of them. With `hold_out` heldOutOf(rows) rows are
-/// apart: those that a permutation seeded with `seed` puts last. What is trained on stays in the file's order, packs
-/// are made of it. `vocabulary` is the model's, `model_folder` its folder or "". Every rank calls it.
+/// Reads the rows, or makes them up, and leaves out rows of which nothing would be learnt. Short rows are known to
+/// have something; of the others each rank makes tokens of its part to find out. With `hold_out`, heldOutOf(rows)
+/// rows are held out: the last ones of a permutation seeded with `seed`. The rest stays in the file's order, and
+/// packs are made of it. `vocabulary` is the model's size, `model_folder` its folder or "". A collective.
 llvm::Expected<RowSets> openRows(const Parameters& parameters, const std::string& root, int64_t vocabulary,
                                  const std::string& model_folder, uint64_t seed, bool hold_out, const Ranks& ranks);
 
-/// Which items each rank takes in which pass of which step. An epoch is a permutation of all items (torch's randperm,
-/// seeded with the trial's seed and the epoch), of which rank r of W takes places r, r + W, …, as DistributedSampler
-/// gives them out: W ranks with batches of B see in a pass what one rank with a batch of W B sees. Each step has
-/// `accumulation` passes; items that make no whole step are left out of an epoch, others of the next one.
+/// The items that each rank takes in each pass of each step. An epoch is a permutation of all items (torch's
+/// randperm, seeded with the trial's seed plus the epoch), of which rank r of W takes places r, r + W, …, as
+/// DistributedSampler does: W ranks with batches of B see in a pass what one rank with a batch of W B sees. A step
+/// has `accumulation` passes. Items that do not fill a step at an epoch's end are left out of that epoch; the next
+/// one leaves out others.
 class Order {
  public:
   Order(int64_t count, int64_t ranks, int64_t batch, int64_t accumulation, uint64_t seed);
@@ -119,15 +123,16 @@ class Order {
   int64_t stepsPerEpoch() const { return count_ / itemsPerStep(); }
   int64_t itemsPerStep() const { return ranks_ * batch_ * accumulation_; }
   int64_t accumulation() const { return accumulation_; }
-  /// All items of a step, counted from 0 over all epochs: pass by pass, in each the ranks' in turn.
+  /// All items of a step (counted from 0 over all epochs), pass by pass, and within a pass in the ranks' turn. Valid
+  /// until the next call.
   const int64_t* ofStep(int64_t step);
-  /// Those of one rank in one pass of it.
+  /// The items of one rank in one pass of a step.
   std::vector<int64_t> items(int64_t step, int64_t pass, int64_t rank);
 
  private:
   int64_t count_, ranks_, batch_, accumulation_;
   uint64_t seed_;
-  int64_t epoch_ = -1;  // whose order this is:
+  int64_t epoch_ = -1;  // the epoch of `order_`
   std::vector<int64_t> order_;
 };
 

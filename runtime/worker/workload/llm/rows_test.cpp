@@ -32,7 +32,7 @@ void make(Items& items, const std::vector<int64_t>& which) {
   if (auto error = items.make(which)) throw std::runtime_error(llvm::toString(std::move(error)));
 }
 
-/// As one rank has them, all made.
+/// All rows as one rank has them, with their tokens made.
 RowSets open(const Parameters& parameters, bool hold_out, uint64_t seed = 7) {
   RowSets rows = opened(parameters, hold_out, seed, {});
   make(rows.train, all(rows.train));
@@ -40,7 +40,7 @@ RowSets open(const Parameters& parameters, bool hold_out, uint64_t seed = 7) {
   return rows;
 }
 
-/// Calls `work` as each of some ranks, which tell each other what they know.
+/// Calls `work` once for each rank, with ranks that tell each other what they know.
 void asRanks(int64_t count, const std::function<void(const Ranks&)>& work) {
   std::barrier meeting(static_cast<ptrdiff_t>(count));
   std::mutex lock;

@@ -1,4 +1,5 @@
-// From a batch of tokens to tensors on the rank's device.
+// Sends batches of tokens to the rank's device. Copies are queued, not waited for, so their sources must live until
+// they are done: the feed keeps them in flight and releases them as marks of the device pass.
 
 #include <ATen/ATen.h>
 
@@ -13,16 +14,16 @@ namespace {
 
 using profile::Phase, profile::Range;
 
-/// Passes whose copies may not be done, of some ten KiB each. A card's queue of launches is full long before a host is
-/// so far ahead, so that nobody waits for a copy.
+/// Passes whose copies may still be under way, about ten KiB each. A GPU's queue of launches is full long before the
+/// host is so far ahead, so in practice nobody waits for a copy.
 constexpr size_t kMostInFlight = 32;
 
-/// The vector's memory as a tensor that keeps the batch alive.
+/// A vector's memory as a tensor [rows, columns] that keeps the batch alive.
 at::Tensor wrapped(const std::shared_ptr<text::TokenBatch>& batch, std::vector<int64_t>& values) {
   return at::from_blob(values.data(), {batch->rows, batch->columns}, [batch](void*) {}, at::TensorOptions(at::kLong));
 }
 
-/// Of packs: the lengths of all samples, row after row.
+/// The lengths of all samples of packs, row after row.
 std::vector<int64_t> lengthsOf(const text::TokenBatch& batch) {
   std::vector<int64_t> lengths;
   for (const std::vector<int64_t>& row : batch.lengths) lengths.insert(lengths.end(), row.begin(), row.end());
@@ -38,9 +39,12 @@ TokenFeed::TokenFeed(device::Device& device, bool pinned)
   if (pinned) pinned_ = device.pinnedMemory();
 }
 
+/// A tensor's copy on the device. Without a queue the device's memory is the host's, so the tensor is returned as it
+/// is. `kept` receives what must live until the copy is done.
 at::Tensor TokenFeed::toDevice(at::Tensor host, std::vector<at::Tensor>& kept) {
   if (!queue_) return host;
   host = host.contiguous();
+  // Page-locked memory lets the copy run beside the host; ordinary memory would be staged by the driver.
   if (pinned_) {
     const std::shared_ptr<void> memory = pinned_(host.nbytes());
     if (!memory) throw std::bad_alloc();
@@ -69,6 +73,7 @@ TokenPass TokenFeed::send(text::TokenBatch made, const at::Tensor& beside) {
     pass.input.documents.bounds = toDevice(llama::Documents::boundsOf(pass.input.documents.lengths), kept);
   }
   if (beside.defined()) pass.beside = toDevice(beside, kept);
+  // The mark makes the training's stream wait for the copies, and tells when their sources are free.
   if (queue_) {
     auto mark = queue_->mark();
     std::vector<at::Tensor> sent = {pass.input.tokens, pass.labelled.positions, pass.labelled.targets,

@@ -1,3 +1,7 @@
+// One rank's fine-tuning, step by step. A step knows its weight before its first pass, so each pass divides its loss
+// by that weight and nothing is read from the device. All ranks go through the decoder equally often, since a sharded
+// decoder communicates in every pass (README.md).
+
 #include "runtime/worker/workload/llm/training.h"
 
 #include <ATen/ATen.h>
@@ -10,7 +14,7 @@
 #include <numeric>
 
 #include "runtime/base/failure.h"
-#include "runtime/worker/data/sampler.h"
+#include "runtime/data/images/sampler.h"
 #include "runtime/worker/llama/adapter_file.h"
 #include "runtime/worker/workload/llm/model.h"
 #include "runtime/worker/workload/training.h"
@@ -26,6 +30,8 @@ using base::failure;
 
 llvm::Expected<std::unique_ptr<Training>> Training::create(TrialContext& context, const Parameters& parameters,
                                                            const Settings& settings) {
+  // The parameter says how many ranks were planned; a launcher that starts another number would measure something
+  // else.
   if (parameters.gpus != context.spec.world_size)
     return failure("parameter gpus is {}, the launcher started {} ranks", parameters.gpus, context.spec.world_size);
   std::unique_ptr<Training> training(new Training(context, parameters));
@@ -35,10 +41,12 @@ llvm::Expected<std::unique_ptr<Training>> Training::create(TrialContext& context
   return training;
 }
 
+/// Builds everything in the order of what can fail soonest: the model's fit into memory, the rows, then the weights.
 llvm::Error Training::build(const Settings& settings) {
   const protocol::TrialSpec& spec = context_.spec;
   auto model = Model::open(parameters_, spec.root);
   if (!model) return model.takeError();
+  // Ask for memory before anything large exists: on the CPU the system would kill a process, perhaps another one.
   if (context_.device.torchDevice().is_cpu()) requireFit(model->config, parameters_, spec.world_size);
   comm::Communicator& communicator = context_.communicator;
   ranks_ = {communicator.rank(), communicator.worldSize(), [&communicator](std::vector<double> own) {
@@ -49,6 +57,7 @@ llvm::Error Training::build(const Settings& settings) {
                        .moveInto(rows_))
     return error;
   notes_.insert(notes_.end(), rows_->notes.begin(), rows_->notes.end());
+  // Too few items for one step would make epochs empty.
   order_.emplace(rows_->train.count(), spec.world_size, parameters_.batch, parameters_.accumulation, spec.seed);
   if (order_->stepsPerEpoch() == 0)
     return failure(
@@ -56,6 +65,7 @@ llvm::Error Training::build(const Settings& settings) {
         "batch, accumulation or gpus, or take more rows",
         order_->itemsPerStep(), parameters_.packing ? "packs of rows" : "rows", parameters_.batch,
         parameters_.accumulation, spec.world_size, rows_->train.count(), rows_->origin);
+  // Tokens are made before the clock: for all steps of a timed trial, or for an epoch at a time in a quality trial.
   if (settings.epochs > 0) prepared_at_once_ = stepsPerEpoch();
   const int64_t steps = settings.warmup + settings.over(stepsPerEpoch()).steps + kTracedSteps;
   if (auto error = prepareSteps(settings.epochs > 0 ? prepared_at_once_ : steps)) return error;
@@ -63,6 +73,7 @@ llvm::Error Training::build(const Settings& settings) {
   if (auto error = rows_->held_out.make(data::evaluationShard(held_out, ranks_.count, ranks_.rank))) return error;
   origin_ = {model->path, model->folder ? model->folder->naming() : llama::Naming::HuggingFace,
              tokenizerPath(parameters_, spec.root)};
+  // The weights, which take longest, come after everything that a user may have got wrong.
   feed_.emplace(context_.device, parameters_.pin_memory);
   decoder_ = model->decoder(parameters_, context_.device.torchDevice(), spec.seed, context_.communicator,
                             /*without_values=*/spec.rehearsal);
@@ -74,22 +85,26 @@ llvm::Error Training::build(const Settings& settings) {
         "attention: this device has no fused kernel for this type and these heads, so all scores of length x length "
         "are held");
   flops_.emplace(*decoder_);
-  // Where each of several ranks has all weights, the backward pass of a step's last pass averages their gradients.
+  // With ddp the backward pass of a step's last pass averages the ranks' gradients.
   if (spec.world_size > 1 && parameters_.sharding == Sharding::Ddp)
     reducer_.emplace(context_.communicator, decoder_->trainableTensors(), std::vector<at::Tensor>());
   buildOptimizer(settings);
   if (parameters_.method != Method::Dpo) return llvm::Error::success();
+  // Two rows per pair. When sharding, all ranks must compute the reference if one has to.
   references_.emplace(2 * (rows_->train.count() + rows_->held_out.count()),
                       decoder_->options().sharding ? &context_.communicator : nullptr, context_.device.torchDevice());
+  // With adapters the reference is the model without them, at any time. Otherwise the first step would destroy it.
   if (!parameters_.dpo_full) return llvm::Error::success();
   return prepareReferences(settings.epochs > 0 ? settings.epochs * stepsPerEpoch() : steps);
 }
 
 void Training::buildOptimizer(const Settings& settings) {
+  // When sharding, Steps sums gradients or norms over the ranks itself; with ddp the reducer does it.
   std::vector<at::Tensor> weights = decoder_->trainableTensors();
   std::optional<llama::Together> together;
   if (decoder_->options().sharding) together = llama::Together{&context_.communicator, decoder_->trainsParts()};
   std::optional<optim::WarmupCosine> schedule;
+  // Timed trials keep the rate, so that their steps are alike.
   if (settings.epochs > 0) {
     schedule =
         optim::WarmupCosine{parameters_.learning_rate, parameters_.warmup_steps, settings.epochs * stepsPerEpoch()};
@@ -106,6 +121,7 @@ void Training::buildOptimizer(const Settings& settings) {
   steps_.emplace(std::move(optimizer), std::move(weights), schedule, parameters_.clip_norm, together);
 }
 
+// Numbers: pairs trained on first, then held-out ones; two rows each.
 std::vector<int64_t> Training::referenceRows(llvm::ArrayRef<int64_t> pairs, bool held_out) const {
   const int64_t first = held_out ? rows_->train.count() : 0;
   std::vector<int64_t> rows;
@@ -121,6 +137,7 @@ at::Tensor Training::reference(const TokenPass& pass, llvm::ArrayRef<int64_t> pa
 }
 
 llvm::Error Training::prepareReferences(int64_t steps) {
+  // A set of pairs, since later epochs repeat those of earlier ones.
   std::vector<bool> used(static_cast<size_t>(rows_->train.count()));
   for (int64_t step = 0; step < steps; ++step) {
     const int64_t* items = order_->ofStep(step);
@@ -138,7 +155,8 @@ llvm::Error Training::askReference(const std::vector<int64_t>& pairs, bool held_
   const auto count = static_cast<int64_t>(pairs.size()), ranks = int64_t{context_.communicator.worldSize()};
   const int64_t rank = context_.communicator.rank(), most = (count + ranks - 1) / ranks;
   std::vector<double> values(static_cast<size_t>(2 * count));  // the chosen rows', then the rejected ones'
-  // Each rank asks for its part; all go through the model equally often.
+  // Each rank computes its part; all must pass the model equally often, so a rank without pairs repeats the first
+  // one.
   for (int64_t from = 0; from < most; from += parameters_.batch) {
     std::vector<int64_t> places, chosen;
     for (int64_t i = from; i < std::min(most, from + parameters_.batch); ++i)
@@ -155,6 +173,7 @@ llvm::Error Training::askReference(const std::vector<int64_t>& pairs, bool held_
       values[static_cast<size_t>(count + places[i])] = of[places.size() + i];
     }
   }
+  // Each value is on one rank and zero on the others, so the sum is exact.
   values = context_.communicator.allReduce(std::move(values), comm::Reduction::Sum);
   references_->of(referenceRows(pairs, held_out), [&] { return at::tensor(values, at::kDouble); });
   return llvm::Error::success();
@@ -186,6 +205,7 @@ llvm::Expected<TokenPass> Training::load(bool held_out, llvm::ArrayRef<int64_t> 
   const Range range(Phase::Load);
   Items& from = held_out ? rows_->held_out : rows_->train;
   if (auto error = from.make(items)) return error;
+  // DPO's references are kept on the device, so their row numbers travel with the batch.
   TokenPass pass =
       feed_->send(from.batch(items), references_ ? at::tensor(referenceRows(items, held_out)) : at::Tensor());
   load_wait_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
@@ -201,16 +221,19 @@ at::Tensor Training::share(const TokenPass& pass, llvm::ArrayRef<int64_t> items,
 llvm::Expected<bool> Training::step() {
   if (!epoch_range_) epoch_range_.emplace(Phase::Epoch);
   const Range range(Phase::Step);
+  // A restored training starts behind the prepared steps.
   if (steps_done_ >= prepared_) {
     prepared_ = steps_done_;
     if (auto error = prepareSteps(prepared_at_once_)) return error;
   }
   const double weight = weightOfStep();
+  // The reducer averages over ranks, but the loss is divided by all ranks' weight already: multiply by their number.
   const double ranks = reducer_ ? context_.communicator.worldSize() : 1;
   for (int64_t number = 0; number < order_->accumulation(); ++number) {
     const std::vector<int64_t> items = order_->items(steps_done_, number, context_.communicator.rank());
     TokenPass pass;
     if (auto error = load(/*held_out=*/false, items).moveInto(pass)) return error;
+    // Only a step's last pass reduces, as with DistributedDataParallel's no_sync before it.
     const bool reduces = reducer_ && number + 1 == order_->accumulation();
     at::Tensor loss;
     {
@@ -223,6 +246,7 @@ llvm::Expected<bool> Training::step() {
       if (reduces) reducer_->beforeBackward();
       steps_->add(loss, ranks);
     }
+    // Bookkeeping of the work, on the host while the device computes.
     for (const int64_t item : items) {
       work_.tokens += rows_->train.tokens(item);
       work_.flops += flops_->of(rows_->train.tokens(item), rows_->train.seen(item));
@@ -233,7 +257,7 @@ llvm::Expected<bool> Training::step() {
     const Range optimizer(Phase::Optimizer);
     losses_.push_back(steps_->finish().loss);
   }
-  if (reducer_) reducer_->settle();  // makes the host wait, once
+  if (reducer_) reducer_->settle();  // makes the host wait, in the first step only
   if (++steps_done_ % stepsPerEpoch() == 0) epoch_range_.reset();
   return true;
 }
@@ -243,16 +267,19 @@ llvm::Expected<Evaluation> Training::evaluate() {
   decoder_->setTraining(false);
   const Items& items = rows_->held_out;
   const int64_t ranks = context_.communicator.worldSize(), batch = parameters_.batch;
+  // Each held-out row counts once over all ranks, whatever their number.
   const auto own = data::evaluationShard(items.count(), ranks, context_.communicator.rank());
   const int64_t most = (items.count() + ranks - 1) / ranks;
   double loss = 0, weight = 0, margin = 0, accurate = 0;
-  // All ranks go through the model equally often; one that has no row left looks at the first one again.
+  // All ranks must pass the model equally often: one that has no row left looks at the first one again, without
+  // counting it.
   for (int64_t from = 0; from < most; from += batch) {
     const int64_t left = std::clamp<int64_t>(static_cast<int64_t>(own.size()) - from, 0, batch);
     const std::vector<int64_t> chosen =
         left == 0 ? std::vector<int64_t>{0} : std::vector<int64_t>(own.begin() + from, own.begin() + from + left);
     TokenPass pass;
     if (auto error = load(/*held_out=*/true, chosen).moveInto(pass)) return error;
+    // .item() waits for the device, which an evaluation may do.
     double pass_loss = 0, pass_weight = 0;
     if (references_) {
       const at::Tensor before = reference(pass, chosen, /*held_out=*/true);

@@ -1,7 +1,7 @@
 #pragma once
 
-// One rank's fine-tuning: rows, decoder, gradients between ranks and optimiser, put together once and then run step by
-// step.
+// One rank's fine-tuning: rows, decoder, gradients between ranks and optimiser, put together once and then run step
+// by step. training.cpp has the steps, finetune.cpp the metrics, checkpoints and results.
 
 #include <ATen/core/Tensor.h>
 #include <llvm/Support/Error.h>
@@ -12,15 +12,15 @@
 #include <string>
 #include <vector>
 
+#include "runtime/data/io/safetensors.h"
+#include "runtime/data/text/batches.h"
 #include "runtime/worker/comm/data_parallel.h"
 #include "runtime/worker/device/device.h"
-#include "runtime/worker/io/safetensors.h"
 #include "runtime/worker/llama/decoder.h"
 #include "runtime/worker/llama/dpo.h"
 #include "runtime/worker/llama/folder.h"
 #include "runtime/worker/llama/steps.h"
 #include "runtime/worker/profile/range.h"
-#include "runtime/worker/text/batches.h"
 #include "runtime/worker/workload/llm/model.h"
 #include "runtime/worker/workload/llm/parameters.h"
 #include "runtime/worker/workload/llm/rows.h"
@@ -28,66 +28,68 @@
 
 namespace expc::workload::llm {
 
-/// Where what was tuned came from.
+/// The source of what is tuned; a written model repeats its conventions and its tokenizer.
 struct Origin {
-  std::string model_folder;                           // "": a named model
-  llama::Naming naming = llama::Naming::HuggingFace;  // of the tensors in it, and in a model that is written
+  std::string model_folder;                           // "" for a named model
+  llama::Naming naming = llama::Naming::HuggingFace;  // the folder's, which a written model keeps
   std::string tokenizer;                              // the file that the study names; "": the model folder's own
 };
 
-/// What a pass of the decoder takes.
+/// One forward pass's inputs, on the device.
 struct TokenPass {
   llama::Sequences input;
   llama::Labelled labelled;
-  at::Tensor beside;  // what was sent with the batch, if anything
+  at::Tensor beside;  // a tensor that was sent with the batch, if any
 };
 
-/// From a batch of tokens to tensors on the rank's device.
+/// Turns batches of tokens into tensors on the rank's device.
 class TokenFeed {
  public:
-  /// `pinned`: what crosses lies in page-locked memory, where there is a device that reads it. The device must live
-  /// longer.
+  /// `pinned` puts batches into page-locked memory before they are copied, if the device has such. The device must
+  /// outlive the feed.
   TokenFeed(device::Device& device, bool pinned);
 
-  /// `beside`: a tensor of the host that the pass needs as well.
+  /// Queues copies of a batch and of `beside`, another host tensor that the pass needs. The result may be used on the
+  /// device's stream at once.
   TokenPass send(text::TokenBatch batch, const at::Tensor& beside = {});
 
  private:
   at::Tensor toDevice(at::Tensor host, std::vector<at::Tensor>& kept);
 
   device::Device& device_;
-  std::unique_ptr<device::CopyQueue> queue_;  // null: the device's memory is the host's
+  std::unique_ptr<device::CopyQueue> queue_;  // null if the device's memory is the host's
   device::HostMemory pinned_;
-  std::optional<device::InFlight> in_flight_;  // where there is a queue
+  std::optional<device::InFlight> in_flight_;  // present if there is a queue
 };
 
-/// What this rank computed in timed steps.
+/// The work of this rank in timed steps.
 struct Work {
-  double tokens = 0;    // padding not counted
-  double computed = 0;  // with padding
-  double flops = 0;     // that the model needs
+  double tokens = 0;    // tokens without padding
+  double computed = 0;  // tokens with padding
+  double flops = 0;     // operations that the model needs (NeededFlops)
 
   double padding() const { return (computed - tokens) / computed; }
 };
 
-/// What rows held out say of a model; rewards of dpo only.
+/// An evaluation on held-out rows; rewards are DPO's.
 struct Evaluation {
-  double loss = 0;  // mean over tokens, or over pairs
+  double loss = 0;  // mean over learnt tokens, or over pairs
   std::optional<double> margin, accuracy;
 };
 
+/// The training of llm.finetune.
 class Training : public workload::Training {
  public:
-  /// What trials of each kind measure.
+  /// The metrics that trials of each kind measure.
   static std::vector<Metric> metrics();
-  /// Reads the rows, builds the decoder, connects the ranks, does one untimed all-reduce and, where every weight is
-  /// tuned by dpo, asks the model as it is for all log-probabilities that the trial will need. With epochs in the
-  /// settings rows are held out and the schedule of the step width is the recipes'; without, steps are all alike. The
-  /// context must live longer.
+  /// Reads the rows, builds the decoder, connects the ranks and does one untimed all-reduce. If DPO trains every
+  /// weight, it also computes all reference log-probabilities of the trial, while the model is still the reference.
+  /// With epochs in the settings rows are held out and the learning rate follows the recipes' schedule; without, all
+  /// steps are alike. The context must outlive the training.
   static llvm::Expected<std::unique_ptr<Training>> create(TrialContext& context, const Parameters& parameters,
                                                           const Settings& settings);
 
-  /// Always true: after the last item of an epoch the next one begins.
+  /// Always returns true: after an epoch's last item the next epoch begins.
   llvm::Expected<bool> step() override;
   int64_t stepsPerEpoch() const override { return order_->stepsPerEpoch(); }
   double loadWaitSeconds() const override { return load_wait_; }
@@ -103,27 +105,34 @@ class Training : public workload::Training {
  private:
   Training(TrialContext& context, const Parameters& parameters)
       : workload::Training(context), parameters_(parameters) {}
+  /// Reads rows and makes model, optimiser and, for DPO, references.
   llvm::Error build(const Settings& settings);
+  /// Brings the reducer into the state that it has after a first pass (before restore()).
   llvm::Error rehearse();
+  /// Without epochs in the settings the rate is constant.
   void buildOptimizer(const Settings& settings);
-  /// Asks for the reference of all pairs that so many steps and the evaluation will see.
+  /// Computes the reference for all pairs that so many steps and the evaluation will see.
   llvm::Error prepareReferences(int64_t steps);
+  /// Computes and stores the reference for these pairs, each rank its part. A collective.
   llvm::Error askReference(const std::vector<int64_t>& pairs, bool held_out);
-  /// The reference's log-probabilities of a pass, and their numbers among all rows.
+  /// The reference's log-probabilities of a pass's rows, stored or computed now.
   at::Tensor reference(const TokenPass& pass, llvm::ArrayRef<int64_t> pairs, bool held_out);
+  /// The numbers of pairs' rows among all rows of the trial: chosen ones first, then rejected ones.
   std::vector<int64_t> referenceRows(llvm::ArrayRef<int64_t> pairs, bool held_out) const;
-  /// What a pass adds to the loss of its step, whose weight is `weight`.
+  /// The part of a step's loss that a pass contributes; `weight` is the weight of the whole step.
   at::Tensor share(const TokenPass& pass, llvm::ArrayRef<int64_t> items, double weight);
-  /// By which a step's losses are divided: tokens that are learnt, or pairs, of all passes and ranks. Every rank knows
-  /// them beforehand, so that nothing need be sent.
+  /// The divisor of a step's losses: learnt tokens, or pairs, of all passes and ranks. Every rank knows it beforehand
+  /// (Items::tell), so a step needs no message for it.
   double weightOfStep();
-  /// Makes tokens of what this rank takes in the next steps, and tells the others how much of it is learnt.
+  /// Makes tokens for this rank's part of the next steps, and tells the other ranks their weights. A collective.
   llvm::Error prepareSteps(int64_t count);
+  /// A batch of these items on the device; adds the time to the time waited for data.
   llvm::Expected<TokenPass> load(bool held_out, llvm::ArrayRef<int64_t> items);
-  /// Of the rows held out, each once over all ranks.
+  /// Evaluates the held-out rows, each once over all ranks. A collective.
   llvm::Expected<Evaluation> evaluate();
-  /// Operations needed over what the devices could do in that time. What they could do is measured, after the clock,
-  /// with products of square matrices: no table of peaks knows a slice of a CPU or a card whose clocks are held down.
+  /// The operations needed, as a share of those that the devices could do in that time. The latter is measured after
+  /// the clock with products of square matrices: no table of peaks knows a slice of a CPU, or a GPU whose clocks are
+  /// held down.
   std::optional<double> utilisation(double flops, double wall);
 
   Parameters parameters_;
@@ -132,17 +141,17 @@ class Training : public workload::Training {
   std::optional<RowSets> rows_;
   std::optional<Order> order_;
   std::optional<TokenFeed> feed_;
-  std::optional<comm::DataParallel> reducer_;  // where several ranks have all weights each
+  std::optional<comm::DataParallel> reducer_;  // present if several ranks have all weights each (ddp)
   std::optional<llama::ReferenceLogProbs> references_;
   std::optional<llama::Steps> steps_;
   std::optional<NeededFlops> flops_;
   Work work_;
   double load_wait_ = 0;
   Ranks ranks_;
-  int64_t prepared_ = 0, prepared_at_once_ = 1;  // steps
+  int64_t prepared_ = 0, prepared_at_once_ = 1;  // steps whose tokens are made, and steps per preparation
 };
 
-/// llm.finetune (stdlib/llm.exp, docs/semantics.md §2 to §8).
+/// The workload llm.finetune (stdlib/llm.exp, docs/semantics.md §2 to §8).
 Workload finetune();
 
 }  // namespace expc::workload::llm

@@ -1,0 +1,213 @@
+// `expc bench 'gzip -6 f' 'zstd -3 f'`: the study that asks which is faster, written, run and kept.
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <llvm/Support/Program.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <regex>
+#include <set>
+
+#include "cli/commands.h"
+#include "cli/compilation.h"
+#include "cli/subcommand.h"
+#include "compiler/check/expression.h"
+#include "compiler/format/format.h"
+#include "compiler/parse/cst.h"
+#include "compiler/parse/parse.h"
+#include "runtime/base/files/files.h"
+#include "runtime/base/json.h"
+#include "runtime/engine/inputs/glob.h"
+
+namespace expc::cli {
+
+namespace {
+
+/// Whether only a shell knows what it means: characters of one, an empty word, or a variable before the program.
+bool isForShell(const std::string& text) {
+  static const std::regex plain(R"('[^'\\]+'|"[^"$`\\]+")"), shell(R"([|&;<>()$`*?[#~\n\\'"]|^[^ ]*=)");
+  return std::regex_search(std::regex_replace(text, plain, "x"), shell);
+}
+
+/// As a text of the language, which has JSON's escapes.
+std::string literal(const std::string& text) { return base::canonicalJson(base::jsonText(text)); }
+
+constexpr size_t kLongestName = 40;
+
+class Bench {
+ public:
+  explicit Bench(const BenchOptions& options) : options_(options) {}
+
+  /// What is wrong with the command line, or "".
+  std::string read() {
+    for (const std::string& text : options_.parameters)
+      if (std::string wrong = parameter(text); !wrong.empty()) return wrong;
+    for (const std::string& text : options_.commands)
+      if (std::string wrong = command(text); !wrong.empty()) return wrong;
+    const bool too_few = names_.size() > 1 && options_.runs > 0 && options_.runs < 6;
+    return too_few ? fmt::format("-r {}: a verdict with 95 % confidence needs 6 runs of each", options_.runs) : "";
+  }
+
+  /// The study under a name, before it is laid out.
+  std::string study(const std::string& name) const {
+    const bool several = names_.size() > 1;
+    std::string text = "// `expc bench` wrote this study. It is yours to change: what differs is never written over.\n";
+    for (size_t i = 0; i < names_.size(); ++i) text += workload(names_[i], options_.commands[i]);
+    text += fmt::format("\nstudy {} {{\n", name);
+    for (const std::string& own : names_) text += fmt::format("workload {}{}\n", own, several ? " = " + own : "");
+    std::string by = several ? ", workload" : "";
+    for (const auto& [parameter, values] : parameters_) {
+      text += fmt::format("factor {} in {{ {} }}\n", parameter, fmt::join(values, ", "));
+      by += ", " + parameter;
+    }
+    text += "\nmeasure wall, cpu_time\n";
+    if (several)
+      text += fmt::format(
+          "\n/// How many times as long the others take.\ncompare others_take = ratio(wall) over workload against {}\n"
+          "criterion others_take_longer: forall *: others_take > 1x with confidence 95%\n",
+          names_[0]);
+    // Where it is clear after ten, nobody waits for more.
+    const std::string runs = options_.runs > 0 ? std::to_string(options_.runs) : several ? "20 looks at 10" : "10";
+    const std::string warmup = options_.warmup > 0 ? fmt::format(" warmup {}", options_.warmup) : "";
+    return text + fmt::format("\ndesign full {{ timed {{ repeat {}{} }} }}\n\ntable wall {}\n}}\n", runs, warmup,
+                              by.empty() ? "" : by.replace(0, 1, "by"));
+  }
+
+ private:
+  std::string parameter(const std::string& text) {
+    const auto [name, list] = llvm::StringRef(text).split('=');
+    if (list.empty() || !parse::isName(name.str()))
+      return fmt::format("-P {}: write a name and its values, as in -P n=1,2,4", text);
+    // As numbers only where the program gets them as they were typed.
+    const bool numbers = std::regex_match(list.str(), std::regex("(0|-?[1-9][0-9]{0,17})(,(0|-?[1-9][0-9]{0,17}))*"));
+    llvm::SmallVector<llvm::StringRef> parts;
+    list.split(parts, ',');
+    std::vector<std::string> values;
+    for (const llvm::StringRef part : parts) values.push_back(numbers ? part.str() : literal(part.str()));
+    if (std::set(values.begin(), values.end()).size() < values.size())
+      return fmt::format("-P {}: a value is there twice", text);
+    declared_ += fmt::format("param {} : {}\n", name.str(), numbers ? "int" : "string");
+    parameters_.emplace_back(name.str(), std::move(values));
+    return "";
+  }
+
+  /// Where the last word begins that all commands have before they differ; 0: there is none.
+  size_t shared() const {
+    const std::vector<std::string>& all = options_.commands;
+    size_t same = 0;
+    while (std::ranges::all_of(all, [&](const auto& one) { return same < one.size() && one[same] == all[0][same]; }))
+      ++same;
+    const size_t apart = all[0].rfind(' ', same);
+    return all.size() < 2 || apart == std::string::npos || apart == 0 ? 0 : all[0].rfind(' ', apart - 1) + 1;
+  }
+
+  /// As the language names things, none of `names_`: what a long command begins with says little of it.
+  std::string nameOf(const std::string& text) const {
+    const size_t from = text.size() > kLongestName ? shared() : 0;
+    std::string name =
+        std::regex_replace(text.substr(from, kLongestName), std::regex("^[^A-Za-z0-9]+|[^A-Za-z0-9]+$"), "");
+    name = std::regex_replace(name, std::regex("[^A-Za-z0-9]+"), "_");
+    if (!parse::isName(name)) name.insert(0, "run_");
+    while (std::ranges::count(names_, name) > 0) name += "_" + std::to_string(names_.size() + 1);
+    return name;
+  }
+
+  std::string command(const std::string& text) {
+    // A line without quotes is as many commands as it has words.
+    const bool bare = options_.commands.size() > 1 &&
+                      std::ranges::none_of(options_.commands,
+                                           [](const std::string& one) { return one.find(' ') != std::string::npos; });
+    const char* quotes =
+        bare ? "; a command of several words stands in quotes: expc bench 'gzip -6 f' 'zstd -3 f'" : "";
+    if (std::ranges::count(options_.commands, text) > 1)
+      return fmt::format("the command '{}' is there twice{}", text, quotes);
+    for (const auto& [name, values] : parameters_)
+      if ((text + options_.before + options_.prepare).find("{" + name + "}") == std::string::npos)
+        return fmt::format("-P {0}: '{1}' has no {{{0}}} in it", name, text);
+    names_.push_back(nameOf(text));
+    // Said before anything is written; what a shell starts it says itself.
+    const std::vector<std::string> words = shellWords(text);
+    if (words.empty()) return "a command is empty";
+    const bool path = words[0].find('/') != std::string::npos;
+    if (isForShell(text) || words[0].find('{') != std::string::npos) return "";
+    if (path ? access(words[0].c_str(), X_OK) == 0 : bool(llvm::sys::findProgramByName(words[0]))) return "";
+    return fmt::format("'{}': {} '{}'{}", text, path ? "there is no program" : "PATH has no program", words[0], quotes);
+  }
+
+  /// `command ["gzip", "-6", "f"]`, as words or as a shell runs it.
+  std::string clause(const char* head, const std::string& text, bool here) const {
+    std::vector<std::string> words{"sh", "-c", here ? "cd \"$EXPC_STUDY_FOLDER\" && " + text : text};
+    if (text.empty()) return "";
+    if (!here && !isForShell(text)) words = shellWords(text);
+    for (std::string& word : words) {
+      check::replaceAll(word, "$", "$$");
+      for (const auto& [name, values] : parameters_) check::replaceAll(word, "{" + name + "}", "${" + name + "}");
+      if (!options_.prepare.empty()) check::replaceAll(word, "{prepared}", "${prepared}");
+      word = literal(word);
+    }
+    return fmt::format("{} [{}]", head, fmt::join(words, ", "));
+  }
+
+  std::string workload(const std::string& name, const std::string& text) const {
+    std::string made = "\n/// " + std::regex_replace(text, std::regex("\n"), " ");
+    if (options_.here || isForShell(text)) made += "\n/// A shell runs it: the start of sh is in its times.";
+    made += fmt::format("\nworkload {} {} {{\n", name, clause("command", text, options_.here));
+    std::set<std::string> inputs;
+    for (const std::string& one : {text, options_.before, options_.prepare}) addInputs(one, inputs);
+    if (!inputs.empty()) made += fmt::format("inputs {}{}\n", options_.here ? "" : "copy ", fmt::join(inputs, ", "));
+    return made + clause("prepare", options_.prepare, false) + "\n" + clause("before", options_.before, options_.here) +
+           "\n" + declared_ +
+           "metric wall : Time lower\nmetric cpu_time : Time lower\nmetric host_memory_peak : Bytes lower\n}\n";
+  }
+
+  /// What a command names of this folder. A script stays a link, so that it finds what lies beside it.
+  void addInputs(std::string text, std::set<std::string>& inputs) const {
+    static const std::regex between(R"([\s'"|&;<>()$`=,]+)"), script(R"(.*\.(py|sh|pl|rb|js|jl|R|lua|php))");
+    const bool linked = !options_.here && !isForShell(text);
+    for (const auto& [name, values] : parameters_) check::replaceAll(text, "{" + name + "}", "*");
+    std::vector<std::string> words = shellWords(text);  // names with blanks stand in quotes
+    words.insert(words.end(), std::sregex_token_iterator(text.begin(), text.end(), between, -1), {});
+    for (const std::string& word : words) {
+      const std::string path = std::filesystem::path(word).lexically_normal();
+      const bool outside = path.empty() || path == "." || path[0] == '/' || path.starts_with("..");
+      if (outside || (linked && std::regex_match(path, script))) continue;
+      const auto files = llvm::expectedToOptional(
+          engine::inputs::filesMatching(std::filesystem::current_path(), path, options_.results));
+      if (files && !files->empty()) inputs.insert(literal(path));
+    }
+  }
+
+  const BenchOptions& options_;
+  std::vector<std::pair<std::string, std::vector<std::string>>> parameters_;  // with values as the language writes them
+  std::string declared_;                                                      // the same in a workload
+  std::vector<std::string> names_;                                            // of the commands' workloads
+};
+
+}  // namespace
+
+int bench(const BenchOptions& options, const Console& console) {
+  Bench bench(options);
+  if (const std::string wrong = bench.read(); !wrong.empty()) return console.usage(wrong);
+  RunOptions run_options = options;
+  // Under the first name that is free or has just this study.
+  for (unsigned i = 1;; ++i) {
+    const std::string name = i == 1 ? "bench" : fmt::format("bench_{}", i), file = name + ".exp";
+    Compilation compilation;
+    const auto loaded = parse::load(compilation.sources, file, bench.study(name), compilation.emitter);
+    const auto text = loaded ? format::format(compilation.sources, *loaded, compilation.emitter) : std::nullopt;
+    if (!text) return showDiagnostics(compilation, console), kError;
+    run_options.study.file = file;
+    const auto there = llvm::expectedToOptional(files::read(file, files::kMostByHand));
+    const bool same = there && (*there)->getBuffer() == *text;
+    if (!same && files::isThere(file)) continue;
+    if (!same)
+      if (auto error = files::write(file, *text)) return console.error(std::move(error));
+    console.message(same ? file + " is this study: what it lacks is measured (--fresh measures all of it once more)"
+                         : fmt::format("wrote {0}; `expc run {0}` goes on with it", file));
+    return run(run_options, console);
+  }
+}
+
+}  // namespace expc::cli

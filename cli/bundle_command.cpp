@@ -1,0 +1,428 @@
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <llvm/ADT/StringExtras.h>
+#include <llvm/ADT/StringRef.h>
+
+#include <chrono>
+#include <filesystem>
+#include <set>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include "cli/commands.h"
+#include "cli/compilation.h"
+#include "cli/lock.h"
+#include "cli/version.h"
+#include "compiler/language/words.h"
+#include "runtime/analysis/judgement.h"
+#include "runtime/base/files/files.h"
+#include "runtime/base/json.h"
+#include "runtime/base/numbers.h"
+#include "runtime/bundle/archive.h"
+#include "runtime/engine/inputs/data.h"
+#include "runtime/report/commands.h"
+#include "runtime/report/html.h"
+#include "runtime/simulate/forecast.h"
+#include "runtime/store/maintenance.h"
+#include "runtime/store/match.h"
+
+namespace expc::cli {
+
+namespace {
+
+namespace fs = std::filesystem;
+using llvm::json::Array;
+using llvm::json::Object;
+
+constexpr std::string_view kSuffix = ".bundle.tar.zst", kArchive = ".tar.zst";  // what ends so is read as a bundle
+constexpr const char* kManifest = "manifest.json";  // what all other files are, and what the verdicts were
+
+/// The study's file and all that was read for it, by the names under which they lie beside it.
+llvm::Expected<std::map<std::string, std::string>> sourcesOf(const StudyOptions& options, const Console& console) {
+  std::map<std::string, std::string> sources;
+  const fs::path folder = fs::absolute(options.file).lexically_normal().parent_path();
+  load::FileSystem real = load::FileSystem::real(), noting;
+  noting.read = [&](const std::string& path) {
+    llvm::Expected<std::string> text = real.read(path);
+    if (text) sources[fs::absolute(path).lexically_normal().lexically_relative(folder).string()] = *text;
+    return text;
+  };
+  Compilation compilation;
+  open(options, noting, console, compilation);
+  llvm::consumeError(noting.read(lockPath(options.file)).takeError());  // there may be none
+  for (const auto& [name, text] : sources) {
+    if (!llvm::StringRef(name).starts_with("..")) continue;
+    return llvm::createStringError(fmt::format(
+        "{} lies outside of the study's folder, so it cannot lie beside it in a bundle: copy it there", name));
+  }
+  return sources;
+}
+
+Array verdictsOf(const analysis::Judgement& judgement) {
+  Array verdicts;
+  for (const analysis::CriterionResult& criterion : judgement.criteria)
+    verdicts.push_back(Object{{"criterion", base::jsonText(criterion.name)},
+                              {"verdict", std::string(analysis::toString(criterion.verdict))}});
+  return verdicts;
+}
+
+std::string today() {
+  return fmt::format("{:%Y-%m-%d}",
+                     fmt::gmtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now())));
+}
+
+/// In the Citation File Format, which <https://citation-file-format.github.io> describes (1.2.0).
+std::string citation(const plan::Plan& plan, const std::vector<std::string>& authors) {
+  std::string text = fmt::format(
+      "cff-version: 1.2.0\nmessage: If you use these measurements, please cite them as below.\ntype: dataset\n"
+      "title: {}\ndate-released: {}\nauthors:\n",
+      base::canonicalJson(base::jsonText(plan.doc.empty() ? plan.study : plan.study + ": " + plan.doc)), today());
+  for (const std::string& author : authors)
+    text += fmt::format("  - name: {}\n", base::canonicalJson(base::jsonText(author)));
+  if (authors.empty()) text += "  - name: anonymous\n";
+  return text;
+}
+
+/// A file that trials read and that the archive does not hold.
+struct LeftOut {
+  std::string name, digest, why;
+  Object json() const {
+    return Object{{"name", base::jsonText(name)}, {"digest", base::jsonText(digest)}, {"why", base::jsonText(why)}};
+  }
+};
+
+/// Maps each file of commands and data that the run's trials read, by the name it had, to its digest. Programs outside
+/// of the study's folder belong to the machine and are not listed.
+std::map<std::string, std::string> readBy(const store::Run& run, const plan::Plan& plan) {
+  std::map<std::string, std::string> read;
+  const auto& digests = run.match.data_digests;
+  for (const std::string& path : plan.data_paths)
+    if (const auto found = digests.find(path); found != digests.end()) read.insert(*found);
+  for (const plan::Workload& workload : plan.workloads)
+    for (const auto& [key, digest] : digests)
+      if (llvm::StringRef name(key); workload.command &&
+                                     name.consume_front(store::partKey(store::commandKey(workload), "")) &&
+                                     !name.starts_with("../"))
+        read[name.str()] = digest;
+  return read;
+}
+
+std::string readMe(const plan::Plan& plan, const std::string& run, const std::vector<LeftOut>& left_out) {
+  std::string text = fmt::format(
+      "# {}\n\nA study measured with expc {}: its sources, its small inputs, its plan, every trial that counts for it "
+      "(results/journal), and the report page.\n\n",
+      plan.study, kVersion);
+  const std::string open = fmt::format("expc bundle THIS_FILE{}", kSuffix);
+  for (const auto& [what, command] : {std::pair("Verify digests, journal and verdicts", open),
+                                      {"Do the same and unpack it", open + " --to DIR"},
+                                      {"In DIR, report what was measured here", "expc report plan.json"},
+                                      {"In DIR, run the same study on your machine", run}})
+    text += fmt::format("{}:\n\n    {}\n\n", what, command);
+  if (!left_out.empty())
+    text += "## Inputs that are not in this archive\n\nPut each into DIR under its name before you run the study:\n\n";
+  for (const LeftOut& one : left_out) text += fmt::format("- `{}` {} (digest {})\n", one.name, one.why, one.digest);
+  return text;
+}
+
+/// Rejects names that no bundle has. A bundle holds only the journals and outputs of results: a lease of another engine
+/// would be believed.
+llvm::Error verifyNames(const std::string& folder) {
+  auto names = bundle::filesBelow(folder);
+  if (!names) return names.takeError();
+  for (const llvm::StringRef name : *names)
+    if (name.starts_with("results/") && !name.starts_with("results/journal/") && !name.starts_with("results/outputs/"))
+      return llvm::createStringError(fmt::format("it holds '{}', which no bundle of expc does", name.str()));
+  return llvm::Error::success();
+}
+
+/// One bundle while it is made, in a folder of its own.
+class Making {
+ public:
+  Making(const BundleOptions& options, plan::Plan plan, const Console& console)
+      : options_(options), plan_(std::move(plan)), root_(plan_.root), console_(console) {}
+
+  llvm::Error make(const std::string& target) {
+    if (scratch_.path().empty()) return llvm::createStringError("no folder for the bundle can be made in $TMPDIR");
+    auto sources = sourcesOf(options_.study, console_);
+    if (!sources) return sources.takeError();
+    if (auto error = writeResults()) return error;
+    for (const auto& [name, text] : *sources)  // over inputs of the same names
+      if (auto error = write(name, text)) return error;
+    if (auto error = write("plan.json", base::canonicalJson(plan::toJson(plan_)) + "\n")) return error;
+    if (auto error = write("CITATION.cff", citation(plan_, options_.authors))) return error;
+    plan::Plan moved = plan_;
+    moved.source = fs::path(options_.study.file).filename().string();
+    if (auto error = write("README.md", readMe(plan_, report::repeatCommand(moved, "mine"), left_out_))) return error;
+    if (auto error = verifyNames(scratch_.path())) return error;  // a lease that could not be removed
+    if (auto error = writeManifest()) return error;
+    if (hidden_) {
+      std::set<std::string> unsought;
+      if (auto error = hidden_->search(scratch_.path(), unsought)) return error;
+      if (!unsought.empty())
+        console_.message(
+            fmt::format("hidden where a record says it, and not looked for elsewhere, as it is a word of "
+                        "every bundle: {}",
+                        llvm::join(unsought, ", ")));
+    }
+    return bundle::pack(scratch_.path(), target);
+  }
+
+  /// "12 trials of s, its report and 2 inputs"
+  std::string contents() const {
+    return fmt::format("{} trials of {}, its report and {} input{}{}", trials_, plan_.study, inputs_,
+                       inputs_ == 1 ? "" : "s", options_.anonymous ? ", without names" : "");
+  }
+  const std::vector<LeftOut>& leftOut() const { return left_out_; }
+
+ private:
+  llvm::Error write(const std::string& name, const std::string& text) {
+    const fs::path path = fs::path(scratch_.path()) / name;
+    std::error_code failed;
+    fs::create_directories(path.parent_path(), failed);
+    return files::write(path.string(), text);
+  }
+
+  /// Whoever reads the page and the plan learns no more than from the journal.
+  void hide(const store::Results& results) {
+    bundle::Words own;
+    for (const std::string& text : {report::htmlPage({{}, {}, {}}, {}), readMe({}, "", {{}}), citation({}, {})})
+      own.add(text);
+    for (int role = 0; role <= static_cast<int>(language::Role::Property); ++role)
+      for (const std::string& word : language::texts(language::Role(role))) own.add(word);
+    own.addKeys(plan::toJson(plan_));
+    hidden_.emplace(results, plan_.root, fs::absolute(options_.results).lexically_normal().string(), std::move(own));
+    plan_.root = "/study";
+    plan_.source = fs::path(plan_.source).filename().string();
+  }
+
+  llvm::Error writeResults() {
+    auto store = openStore(options_.results, &console_);
+    if (!store) return store.takeError();
+    const store::Results results = store->load(plan_);
+    const store::Run* run = store->latestRun(plan_);
+    if (!run && results.kept_not_counted > 0)
+      return llvm::createStringError(fmt::format("'{}' holds nothing that counts for the study {}; kept are {}",
+                                                 options_.results, plan_.study, results.not_counted_reasons.front()));
+    if (!run)
+      return llvm::createStringError(
+          fmt::format("the study {} was never run with the results in '{}'", plan_.study, options_.results));
+    trials_ = results.trials.size();
+    for (const auto& [name, digest] : readBy(*run, plan_)) {
+      auto why = copyInput(name, digest);
+      if (!why) return why.takeError();
+      if (why->empty())
+        ++inputs_;
+      else
+        left_out_.push_back({name, digest, *why});
+    }
+    if (options_.anonymous) hide(results);
+    const std::string folder = scratch_.path() + "/results";
+    if (auto error = bundle::writeExcerpt(*store, plan_, *run, results, folder, hidden_ ? &*hidden_ : nullptr))
+      return error;
+    return writePage(folder);
+  }
+
+  /// Copies a file or folder that trials read, or says why the archive does not hold it.
+  llvm::Expected<std::string> copyInput(const std::string& name, const std::string& digest) {
+    const fs::path plain = fs::path(name).lexically_normal(), from = root_ / plain, to = scratch_.path() / plain;
+    const std::string first = plain.empty() ? "." : plain.begin()->string();
+    if (plain.is_absolute() || first == ".." || first == ".") return "lies outside of the study's folder";
+    for (const std::string& own : {std::string("results"), std::string("plan.json"), std::string("CITATION.cff"),
+                                   std::string("README.md"), std::string(kManifest), plan_.study + ".html"})
+      if (first == own) return "has the name of something else in the archive";
+    uint64_t bytes = 0;
+    std::vector<fs::path> found;
+    std::error_code failed;
+    llvm::Error missing = files::eachFile(from.string(), [&](const std::string& file) {
+      bytes += fs::file_size(file, failed);
+      found.emplace_back(file);
+      return bytes <= bundle::kMostOfInput ? llvm::Error::success() : llvm::createStringError("a folder of more");
+    });
+    const bool large = bytes > bundle::kMostOfInput || bytes > bundle::kMostOfInputs - input_bytes_;
+    if (missing) llvm::consumeError(std::move(missing));
+    if (large)
+      return fmt::format("has {}{}, more than a bundle has room for", found.front() == from ? "" : "at least ",
+                         base::formatQuantity(double(bytes), "B"));
+    if (found.empty()) return "was not there any more";
+    for (const fs::path& file : found) {
+      auto text = files::read(file.string());
+      if (!text) return text.takeError();
+      const fs::path target = file == from ? to : to / file.lexically_relative(from);
+      fs::create_directories(target.parent_path(), failed);
+      if (auto error = files::write(target.string(), (*text)->getBuffer())) return error;
+      fs::permissions(target, fs::status(file, failed).permissions() | fs::perms::owner_write, failed);
+    }
+    auto copied = engine::inputs::digestPath(to.string(), [] { return llvm::Error::success(); });
+    if (!copied) return copied.takeError();
+    if (*copied != digest) return files::removeTree(to.string()), "has changed since it was measured";
+    input_bytes_ += bytes;
+    return "";
+  }
+
+  /// From what is in the bundle, so that it says the same.
+  llvm::Error writePage(const std::string& folder) {
+    auto store = openStore(folder);
+    if (!store) return store.takeError();
+    const store::Results results = store->load(plan_);
+    const analysis::Judgement judgement = simulate::judge(plan_, results);
+    for (const store::Session& session : results.sessions) {
+      auto environment = llvm::expectedToOptional(base::parseJson(session.environment_json));
+      environments_.push_back(environment ? std::move(*environment) : llvm::json::Value(nullptr));
+      for (const store::Worker& worker : session.workers) workers_.push_back(base::jsonText(worker.build));
+    }
+    verdicts_ = verdictsOf(judgement);
+    return report::writeHtml(scratch_.path() + "/" + plan_.study + ".html", {plan_, judgement, results}, {});
+  }
+
+  llvm::Error writeManifest() {
+    auto names = bundle::filesBelow(scratch_.path());
+    if (!names) return names.takeError();
+    Object files;
+    for (const std::string& name : *names) {
+      auto digest = bundle::digestOf(scratch_.path() + "/" + name);
+      if (!digest) return digest.takeError();
+      files[name] = *digest;
+    }
+    Array left_out;
+    for (const LeftOut& one : left_out_) left_out.push_back(one.json());
+    const Object manifest{{"schema", "expc.bundle/1"},
+                          {"study", base::jsonText(plan_.study)},
+                          {"plan_digest", base::jsonText(plan_.digest)},
+                          {"written", today()},
+                          {"anonymous", options_.anonymous},
+                          {"versions", Object{{"expc", std::string(kVersion)}, {"workers", std::move(workers_)}}},
+                          {"environments", std::move(environments_)},
+                          {"trials", trials_},
+                          {"verdicts", std::move(verdicts_)},
+                          {"inputs_left_out", std::move(left_out)},
+                          {"files", std::move(files)}};
+    return write(kManifest, base::prettyJson(llvm::json::Value(Object(manifest))) + "\n");
+  }
+
+  const BundleOptions& options_;
+  plan::Plan plan_;
+  const fs::path root_;
+  const Console& console_;
+  const files::TemporaryFolder scratch_;
+  std::optional<bundle::Anonymous> hidden_;
+  Array verdicts_, environments_, workers_;
+  std::vector<LeftOut> left_out_;
+  uint64_t trials_ = 0, inputs_ = 0, input_bytes_ = 0;
+};
+
+int make(const BundleOptions& options, const Console& console) {
+  const auto plans = loadMeasured(options, console);
+  if (!plans) return plans.code;
+  if (plans->size() != 1) return console.usage("a bundle is of one study: name it with --study");
+  const plan::Plan& plan = plans->front().plan;
+  const std::string target = options.to.empty() ? plan.study + std::string(kSuffix) : options.to;
+  if (!target.ends_with(kArchive))
+    return console.usage(
+        fmt::format("a bundle's name ends in {0}, by which it is known: --to {1}{0}", kArchive, target));
+  Making making(options, plan, console);
+  if (auto error = making.make(target)) return console.error(std::move(error));
+  std::string text = fmt::format("{}: {}\n", target, making.contents());
+  for (const LeftOut& one : making.leftOut()) text += fmt::format("not in it: {} {}\n", one.name, one.why);
+  return console.finish(text);
+}
+
+// A stranger's bundle is checked before anything of it is used.
+
+llvm::Expected<llvm::json::Value> readJson(const std::string& path) {
+  auto text = files::read(path);
+  if (!text) return text.takeError();
+  return base::parseJson((*text)->getBuffer());
+}
+
+/// Whether the files are those of the manifest, byte by byte.
+llvm::Error verifyFiles(const std::string& folder, const Object& manifest) {
+  const Object* files = manifest.getObject("files");
+  if (!files) return llvm::createStringError("its manifest names no files");
+  auto names = bundle::filesBelow(folder);
+  if (!names) return names.takeError();
+  names->erase(kManifest);
+  for (const auto& [name, digest] : *files) {
+    if (!names->erase(name.str())) return llvm::createStringError(fmt::format("'{}' is missing", name.str()));
+    auto found = bundle::digestOf(folder + "/" + name.str());
+    if (!found) return found.takeError();
+    if (digest.getAsString().value_or("") != *found)
+      return llvm::createStringError(fmt::format("'{}' is not what the manifest says: it was changed", name.str()));
+  }
+  if (names->empty()) return llvm::Error::success();
+  return llvm::createStringError(fmt::format("'{}' is not in the manifest", *names->begin()));
+}
+
+/// Computes the verdicts from the journal again; the error says where they differ from the bundle's.
+llvm::Expected<std::string> verifyVerdicts(const std::string& folder, const Object& manifest) {
+  auto json = readJson(folder + "/plan.json");
+  if (!json) return json.takeError();
+  auto plan = plan::planFromJson(*json);
+  if (!plan) return plan.takeError();
+  auto journal = store::verify(folder + "/results");
+  if (!journal) return journal.takeError();
+  if (!journal->damage.empty()) return llvm::createStringError(journal->damage.front());
+  auto store = openStore(folder + "/results");
+  if (!store) return store.takeError();
+  const store::Results results = store->load(*plan);
+  const analysis::Judgement judgement = analysis::judge(*plan, results);
+  const Array verdicts = verdictsOf(judgement);
+  const Array* said = manifest.getArray("verdicts");
+  if (!said || *said != verdicts)
+    return llvm::createStringError("its verdicts are not those that this expc reaches from its journal");
+  std::string text = fmt::format("{}: {} trials, {} criteria judged alike", plan->study, results.trials.size(),
+                                 judgement.criteria.size());
+  for (const analysis::CriterionResult& criterion : judgement.criteria)
+    text += fmt::format("\n  {}: {}", criterion.name, analysis::toString(criterion.verdict));
+  if (const Array* left_out = manifest.getArray("inputs_left_out"))
+    for (const llvm::json::Value& one : *left_out)
+      if (const Object* input = one.getAsObject())
+        text += fmt::format("\nnot in it: {} {}; put it into the folder before you run the study",
+                            input->getString("name").value_or("").str(), input->getString("why").value_or("").str());
+  return text;
+}
+
+llvm::Expected<std::string> verify(const std::string& folder) {
+  if (auto error = verifyNames(folder)) return error;
+  auto manifest = readJson(folder + "/" + kManifest);
+  if (!manifest) return manifest.takeError();
+  const Object* object = manifest->getAsObject();
+  if (!object || object->getString("schema").value_or("") != "expc.bundle/1")
+    return llvm::createStringError("its manifest is of another schema than expc.bundle/1");
+  if (auto error = verifyFiles(folder, *object)) return error;
+  return verifyVerdicts(folder, *object);
+}
+
+int look(const BundleOptions& options, const Console& console) {
+  std::error_code failed;
+  const fs::path target = options.to.empty() ? fs::path() : fs::absolute(options.to).lexically_normal();
+  if (!options.to.empty() && fs::exists(target, failed) && !fs::is_empty(target, failed))
+    return console.error(fmt::format("{}: is not empty; name a folder that is not there", options.to));
+  // The work folder lies on the disk of the target, whose folders are created only once every check has passed.
+  const fs::path above = target.has_filename() ? target.parent_path() : target.parent_path().parent_path();
+  fs::path beside = above;
+  while (!beside.empty() && !fs::exists(beside, failed)) beside = beside.parent_path();
+  const files::TemporaryFolder scratch(beside.string());
+  if (scratch.path().empty())
+    return console.error(fmt::format("no folder can be made in {}: name another with --to DIR", beside.string()));
+  const std::string folder = scratch.path() + "/bundle";
+  fs::create_directory(folder, failed);
+  llvm::Error unreadable = bundle::unpack(options.study.file, folder);
+  auto verdicts = unreadable ? llvm::Expected<std::string>(std::move(unreadable)) : verify(folder);
+  if (!verdicts)
+    return console.error(
+        fmt::format("{} is no bundle to rely on: {}", options.study.file, llvm::toString(verdicts.takeError())));
+  if (options.to.empty()) return console.finish(*verdicts + "\n");
+  fs::create_directories(above, failed);
+  if (!failed) fs::rename(folder, target, failed);
+  if (failed) return console.error(fmt::format("{} cannot be made: {}", options.to, failed.message()));
+  return console.finish(fmt::format("{}\ntaken out into {}\n", *verdicts, options.to));
+}
+
+}  // namespace
+
+int bundle(const BundleOptions& options, const Console& console) {
+  return options.study.file.ends_with(kArchive) ? look(options, console) : make(options, console);
+}
+
+}  // namespace expc::cli

@@ -1,0 +1,145 @@
+#include <fmt/format.h>
+#include <llvm/Support/FormatVariadic.h>
+#include <llvm/Support/JSON.h>
+#include <llvm/Support/raw_ostream.h>
+
+#include <map>
+#include <memory>
+#include <set>
+
+#include "cli/commands.h"
+#include "cli/compilation.h"
+#include "cli/version.h"
+#include "compiler/diag/render.h"
+#include "compiler/editor/explain.h"
+#include "compiler/format/format.h"
+#include "runtime/base/text.h"
+
+namespace expc::cli {
+
+namespace {
+
+// A mend may uncover the next mistake (names are looked up only in a file that parses); more rounds than this would
+// mean that mends undo each other.
+constexpr int kMaxRounds = 10;
+
+/// A file as it was read, and with changes that are not written yet, so that they can be checked, shown and then
+/// written at once.
+struct Text {
+  std::string before, now;
+};
+using Texts = std::map<std::string, Text>;  // by path
+
+/// The file system with what is in `texts`, which gets what is read.
+load::FileSystem overlaid(Texts& texts) {
+  return {[&texts](const std::string& path) -> llvm::Expected<std::string> {
+    if (const auto at = texts.find(path); at != texts.end()) return at->second.now;
+    llvm::Expected<std::string> text = load::FileSystem::real().read(path);
+    if (text) texts[path] = {*text, *text};
+    return text;
+  }};
+}
+
+/// Nothing is written if a file cannot be, or is no longer what was read.
+llvm::Error write(const Texts& changes) {
+  std::map<std::string, std::string> texts;
+  for (const auto& [path, text] : changes) {
+    llvm::Expected<std::string> now = load::FileSystem::real().read(path);
+    if (!now) return now.takeError();
+    if (*now != text.before)
+      return llvm::createStringError(
+          fmt::format("{} was changed meanwhile, so nothing was written; run the command again", path));
+    texts[path] = text.now;
+  }
+  return replaceFiles(texts);
+}
+
+/// "study.exp:3:10: replaced `&&` by `and` (E0102)"
+std::string describe(const source::SourceManager& sources, const diag::FixIt& edit, diag::Kind kind) {
+  const std::string before = diag::printable(sources.text(edit.range)), after = diag::printable(edit.replacement);
+  const std::string what = before.empty()  ? fmt::format("inserted `{}`", after)
+                           : after.empty() ? fmt::format("removed `{}`", before)
+                                           : fmt::format("replaced `{}` by `{}`", before, after);
+  return fmt::format("{}: {} ({} {})", diag::place(sources, edit.range), what, diag::code(kind), diag::slug(kind));
+}
+
+/// Changes what can be changed at once; says in `said` what that was. False when there was nothing.
+bool round(const Compilation& compilation, Texts& texts, std::vector<std::string>& said) {
+  const source::SourceManager& sources = compilation.sources;
+  const std::vector<diag::Diagnostic>& diagnostics = compilation.diagnostics.diagnostics;
+  const diag::FixSet set = diag::chooseFixes(diagnostics, [&](source::FileId file) {
+    // What came from elsewhere, such as the command line, is no file.
+    const auto at = texts.find(std::string(sources.name(file)));
+    return at != texts.end() && at->second.now == sources.text(file);
+  });
+  if (set.edits.empty()) return false;
+  std::set<uint32_t> files;
+  for (const diag::FixIt& edit : set.edits) files.insert(edit.range.file.index);
+  for (const uint32_t index : files) {
+    const source::FileId file{index};
+    texts[std::string(sources.name(file))].now = diag::applyFixes(sources.text(file), file, set.edits);
+  }
+  for (const size_t index : set.mended)
+    for (const diag::FixIt& edit : diagnostics[index].fixes)
+      said.push_back(describe(sources, edit, diagnostics[index].kind));
+  return true;
+}
+
+/// Carries out the certain fixes of the study's diagnostics, round by round until none is left: in the study's file and
+/// the files that it imports, or with `diff` only shown on standard output. `left` is then the last check. Returns
+/// false after saying why nothing could be written.
+bool fix(const StudyOptions& options, bool diff, const Console& console, std::unique_ptr<Compilation>& left) {
+  Texts texts;
+  std::vector<std::string> said;
+  for (int count = 0;; ++count) {
+    left = std::make_unique<Compilation>();
+    verify(options, overlaid(texts), console, *left);
+    if (left->sources.size() == 0) return false;  // the study could not be read, as was said
+    if (count == kMaxRounds || !round(*left, texts, said)) break;
+  }
+  std::erase_if(texts, [](const auto& entry) { return entry.second.before == entry.second.now; });
+  if (diff) {
+    std::string text;
+    for (const auto& [path, change] : texts) text += format::unifiedDiff(path, change.before, change.now);
+    return text.empty() || console.printRaw(text);
+  }
+  if (llvm::Error error = write(texts)) {
+    console.error(std::move(error));
+    return false;
+  }
+  for (const std::string& line : said) console.message(line);
+  console.message(said.empty() ? std::string("nothing to fix")
+                               : fmt::format("{} in {}", base::counted(said.size(), "change"),
+                                             base::counted(texts.size(), "file")));
+  return true;
+}
+
+llvm::json::Value document(const Compilation& compilation, Format format) {
+  if (format == Format::Sarif)
+    return editor::sarifLog(compilation.sources, compilation.diagnostics.diagnostics, kVersion);
+  llvm::json::Array diagnostics;
+  for (const diag::Diagnostic& diagnostic : compilation.diagnostics.diagnostics)
+    diagnostics.push_back(diag::renderJson(compilation.sources, diagnostic));
+  return llvm::json::Object{{"schema", "expc.diagnostics/1"}, {"diagnostics", std::move(diagnostics)}};
+}
+
+}  // namespace
+
+int check(const CheckOptions& options, const Console& console) {
+  if (options.diff && options.format != Format::Text)
+    return console.usage("--diff and --format both say what standard output holds; give one of them");
+  auto owned = std::make_unique<Compilation>();
+  if (!options.fix)
+    verify(options.study, load::FileSystem::real(), console, *owned);
+  else if (!fix(options.study, options.diff, console, owned))
+    return kError;
+  Compilation& compilation = *owned;
+  const int code = compilation.code();
+  if (options.format == Format::Text) {
+    showDiagnostics(compilation, console);
+    return code;
+  }
+  return console.printRaw(llvm::formatv("{0:2}\n", document(compilation, options.format)).str()) ? code : kError;
+}
+
+}  // namespace expc::cli

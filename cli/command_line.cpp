@@ -1,0 +1,546 @@
+#include "cli/command_line.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cctype>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "cli/commands.h"
+#include "cli/subcommand.h"
+#include "cli/version.h"
+#include "compiler/diag/diagnostic.h"
+#include "runtime/base/process.h"
+#include "runtime/base/text.h"
+#include "runtime/engine/nodes/agent.h"
+
+namespace expc::cli {
+namespace {
+
+void addStudyOptions(CLI::App& command, StudyOptions& options, const char* file_help) {
+  addOption(command, "file", "FILE", options.file, file_help)->required();
+  addOption(command, "--study", "NAME", options.study, "Which study, where the file holds several (all, if not given)");
+  addOption(command, "--preset", "NAME", options.presets, "Apply a preset of the study; repeat for several, in order");
+  addOption(command, "-D", "NAME=VALUE", options.overrides,
+            "Select levels of a factor, replace an argument or a design setting (-D design.timed.repeat=20)");
+}
+
+void addJobs(CLI::App& command, StudyOptions& options) {
+  addOption(command, "--jobs", "N", options.jobs,
+            "Blocks that may run beside each other, each on devices of its own; as -D design.share=N")
+      ->check(CLI::Range(1, 1024));
+  command.parse_complete_callback([&options] {
+    if (options.jobs) options.overrides.push_back("design.share=" + std::to_string(*options.jobs));
+  });
+}
+
+void addSystem(CLI::App& command, StudyOptions& options, const char* otherwise) {
+  addOption(command, "--system", "NAME", options.system,
+            std::string("The machine to ask: local, one that the study declares or imports, or one of std.systems "
+                        "(proxima, …); default: ") +
+                otherwise);
+}
+
+void addWhere(CLI::App& command, std::optional<std::string>& where) {
+  addOption(command, "--where", "CONDITION", where,
+            "Only points that satisfy a condition over factors and parameters: --where 'gpus > 1'");
+}
+
+/// A number of bytes, written with its unit: a bare number would be bytes, which hardly anybody means.
+CLI::Option* asSize(CLI::Option* option) {
+  const auto has_unit = [](std::string& text) {
+    return !text.empty() && std::isdigit(static_cast<unsigned char>(text.back()))
+               ? fmt::format("{}: a size has a unit, as in 16GiB", text)
+               : std::string();
+  };
+  return option->transform(CLI::AsSizeValue(/*kb_is_1000=*/true))
+      ->transform(CLI::Validator(has_unit, ""));  // the last first
+}
+
+void addMachine(CLI::App& command, MachineOptions& options) {
+  addOption(command, "--devices", "N|cpu:N", options.devices,
+            "Slots to use: N, or cpu:N for N groups of cores (default: every GPU, else up to 4 groups)");
+  addOption(command, "--null-gpus", "N[xMEMORY]|found", options.null_gpus,
+            "GPUs that compute nothing, to rehearse a study: N, N with the memory of each, or those found here; "
+            "no verdict comes from them")
+      ->envname("EXPC_NULL_GPUS");
+}
+
+void addNodes(CLI::App& command, MachineOptions& options, const std::string& what) {
+  addOption(command, "--nodes", "N", options.nodes, what + " (default: those of the allocation that this is in)")
+      ->check(CLI::Range(1, 4096));
+}
+
+void addResults(CLI::App& command, std::string& results) {
+  addOption(command, "--results", "DIR", results, "Folder that holds the measurements")
+      ->check([](const std::string& folder) { return folder.empty() ? "names no folder: it is empty" : std::string(); })
+      ->capture_default_str();
+}
+
+constexpr const char* kStudyOrPlan = "Study file (.exp) or a plan (expc plan --format json)";
+
+/// Options that all commands which read stored results have in common.
+void addMeasured(CLI::App& command, MeasuredOptions& options, bool jobs, const char* file_help = kStudyOrPlan) {
+  addStudyOptions(command, options.study, file_help);
+  if (jobs) addJobs(command, options.study);
+  addMachine(command, options.machine);
+  addResults(command, options.results);
+}
+
+/// Options that `run` and `report` have in common.
+void addReporting(CLI::App& command, ReportOptions& options) {
+  addMeasured(command, options, true);
+  addOption(command, "--html", "FILE", options.html, "Where to write the report page (default: in the results folder)");
+}
+
+void addReport(CLI::App& app, Asked& asked) {
+  auto [command, options] =
+      addCommand(app, asked, "report", "Judge and report what is stored; measures nothing", report);
+  addReporting(command, options);
+  using enum Format;
+  addFormat(command, options.format, {Text, Json, Svg, Png, Pdf},
+            "How to print (default text), or one chart of the page as a picture");
+  command.add_flag("--all", options.all,
+                   "Print everything: all that is said of each verdict, comparisons, descriptions, notes of trials");
+  addOption(command, "--chart", "NAME|N", options.chart,
+            "Which chart, by its name or its number on the page; without it the only one");
+  addOption(command, "-o,--to", "FILE", options.to, "The picture's file (default: the chart's name, in this folder)");
+  addOption(command, "--explain", "CHANGE", options.explain,
+            "Show only where the time goes between two levels of a factor, by profile trials (how to write it: "
+            "docs/profiling.md)");
+}
+
+void addBundle(CLI::App& app, Asked& asked) {
+  auto [command, options] =
+      addCommand(app, asked, "bundle", "Pack a study and its evidence into one archive; verify or unpack one", bundle,
+                 "Exit codes: 0 success, 1 an error, or a bundle that is not what it says, 2 usage.");
+  addMeasured(command, options, false, "Study file (.exp), or a bundle (.bundle.tar.zst)");
+  addOption(command, "--to", "PATH", options.to,
+            "The archive to write (default STUDY.bundle.tar.zst); of a bundle the folder to take it out into");
+  command.add_flag("--anonymous", options.anonymous,
+                   "Leave out hosts, users, home folders and the numbers of cards, as for a review");
+  addOption(command, "--author", "NAME", options.authors, "Who is to be cited; repeat for several");
+}
+
+void addCheck(CLI::App& app, Asked& asked) {
+  auto [command, options] = addCommand(
+      app, asked, "check", "Report every mistake in a study that can be known before a run", check, kPlainExitCodes);
+  addStudyOptions(command, options.study, "Study file (.exp)");
+  addSystem(command, options.study, "none, the machine is not looked at");
+  addFormat(command, options.format, {Format::Text, Format::Json, Format::Sarif},
+            "How to print diagnostics (default text); sarif is SARIF 2.1.0, for editors and code review");
+  CLI::Option* fix =
+      command.add_flag("--fix", options.fix, "Carry out the changes that are certain, then report what is left");
+  command.add_flag("--diff", options.diff, "With --fix: show the changes and write nothing")->needs(fix);
+}
+
+void addPlan(CLI::App& app, Asked& asked) {
+  auto [command, options] =
+      addCommand(app, asked, "plan", "Show every point and trial, what each rule removed, and what it costs", plan,
+                 kPlainExitCodes);
+  addStudyOptions(command, options.study, "Study file (.exp)");
+  addJobs(command, options.study);
+  addFormat(command, options.format, {Format::Text, Format::Json, Format::JsonLines},
+            "How to print (default text); json is what `expc run` accepts, jsonl has a line for each point");
+  command.add_flag("--all", options.all_points, "Print every point, also where there are many");
+  addWhere(command, options.where);
+  addOption(command, "--page", "N", options.page, "Which page of the points to print, 50 on each")
+      ->check([](const std::string& page) {
+        return page.find_first_not_of("0") == std::string::npos ? "pages are counted from 1" : std::string();
+      });
+  command.add_flag("--lock", options.lock, "Write FILE.lock, which `expc run` holds the study to from then on");
+  addOption(command, "--diff", "LOCK", options.diff, "Say what changed since a lock was written");
+  addOption(command, "--explain", "POINT", options.explain,
+            "Say where each value of a point comes from, or what removed it: an id, or 'precision=fp32 gpus=2'");
+  for (const char* mode : {"--lock", "--diff", "--explain"})
+    for (const char* other : {"--lock", "--diff", "--explain", "--where", "--page"})
+      if (std::string_view(mode) != other) command.get_option(mode)->excludes(command.get_option(other));
+  addSystem(command, options.study, "local");
+  addMachine(command, options.machine);
+  addNodes(command, options.machine, "Plan for so many nodes like this");
+  addResults(command, options.results);
+}
+
+void addJobs(CLI::App& app, Asked& asked) {
+  for (const auto& [name, help, run] : {std::tuple{"status", "Say what became of runs that nobody waits for", &status},
+                                        {"attach", "Follow such a run until it ends, and exit as it does", &attach},
+                                        {"cancel", "End such a run; what it measured is kept", &cancel}}) {
+    auto [command, options] = addCommand<JobOptions>(app, asked, name, help, run);
+    addResults(command, options.results);
+    addOption(command, "job", "JOB", options.job, "Its name, as status prints it (default: the newest; of cancel all)");
+  }
+}
+
+void addPlaces(CLI::App& command, RunOptions& options) {
+  CLI::Option* on = addOption(command, "--on", "CLUSTER", options.on, "Submit the run to a cluster: slurm")
+                        ->check(CLI::IsMember({"slurm"}));
+  addOption(command, "--site", "FILE", options.site,
+            "What the cluster wants to be told: partition, account, time, set-up")
+      ->needs(on);
+  addNodes(command, options.machine, "Run blocks on so many nodes at once");
+  addOption(command, "--agents-by", "LINE", options.machine.agents,
+            "The shell line that starts $EXPC_AGENT on node number $EXPC_NODE (default: srun)")
+      ->needs("--nodes");
+  command.add_flag("--dry-run", options.dry_run, "With --on: print the script and submit nothing")->needs(on);
+  command.add_flag("--detach", options.detach, "Leave the run to itself: see status, attach, cancel");
+}
+
+void addQuiet(CLI::App& command, bool& quiet) {
+  command.add_flag("--quiet", quiet,
+                   "Tell only what needs attention: no line for each block and for each trial that ended well");
+}
+
+void addWorker(CLI::App& command, std::string& worker, const char* otherwise) {
+  addOption(command, "--worker", "PATH", worker,
+            std::string("The program that runs trials (default: beside expc, ") + otherwise);
+  command
+      .add_option_function<std::string>(
+          "--torch",
+          [](const std::string& folder) { setenv("EXPC_TORCH", std::filesystem::absolute(folder).c_str(), 1); },
+          "The torch that workers load, a folder with lib/libtorch_cpu.so (default: beside an installed expc, or the "
+          "build's)")
+      ->type_name("PATH");
+}
+
+void addMeasuring(CLI::App& command, RunOptions& options) {
+  addQuiet(command, options.quiet);
+  addWorker(command, options.engine.worker, "expc-worker, or expc-worker-cuda for GPUs)");
+  addOption(command, "--timeout", "SECONDS", options.engine.timeout, "Seconds after which a trial ends as a timeout")
+      ->check(CLI::PositiveNumber);
+  addOption(command, "--heat-up", "SECONDS", options.engine.heat_up_seconds,
+            "Seconds of load before the first trial of a session")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+}
+
+/// Groups the options in the help of a command that measures; tests/cli holds that none is left out.
+void group(CLI::App& command) {
+  const std::pair<const char*, std::vector<const char*>> groups[] = {
+      {"The study", {"--study", "--preset", "-D", "--jobs", "--where"}},
+      {"The machine", {"--devices", "--null-gpus", "--worker", "--torch", "--scratch", "--pass-env", "--heat-up"}},
+      {"What is measured",
+       {"--fresh", "--retry-failed", "--try-infeasible", "--pilot", "--fail-fast", "--give-up-after", "--of",
+        "--no-run"}},
+      {"Limits of a trial", {"--timeout", "--memory-limit", "--log-limit"}},
+      {"What is kept and shown",
+       {"--results", "--html", "--keep-trials", "--trace", "--format", "--quiet", "--serve", "--verdicts-ok"}},
+      {"Clusters and background", {"--on", "--site", "--dry-run", "--nodes", "--agents-by", "--detach"}}};
+  for (const auto& [title, names] : groups)
+    for (const char* name : names)
+      if (CLI::Option* option = command.get_option_no_throw(name)) option->group(title);
+}
+
+void addRun(CLI::App& app, Asked& asked, std::vector<std::string> words) {
+  auto [command, options] = addCommand(app, asked, "run", "Measure what is still missing, then judge and report", run);
+  addReporting(command, options);
+  addFormat(command, options.format);
+  options.words = std::move(words);
+  addPlaces(command, options);
+  addMeasuring(command, options);
+  addWhere(command, options.where);
+  command.add_flag("--fail-fast", options.engine.fail_fast,
+                   "End the run at the first place of a block that used up its attempts");
+  addOption(command, "--give-up-after", "N", options.engine.give_up_after,
+            "Failures in a row after which a point is left alone for this run (default 4)")
+      ->check(CLI::PositiveNumber);
+  command.add_flag("--retry-failed", options.engine.retry_failed,
+                   "Try again what failed, or ran out of memory, for good in earlier runs");
+  command.add_flag("--fresh", options.engine.fresh,
+                   "Measure everything once more; what was measured before is kept and does not count in this run");
+  command.add_flag("--keep-trials", options.engine.keep_trial_folders,
+                   "Keep the folder of every trial of a command, not only of those that went wrong");
+  addOption(command, "--trace", "DIR", options.engine.traces,
+            "Also trace a few steps of one profile trial of each point into this folder, for Perfetto");
+  addOption(command, "--pass-env", "NAME", options.engine.pass_env,
+            "A variable that commands get too, beside those that they always get; may be given again")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  command.add_flag("--try-infeasible", options.engine.try_infeasible,
+                   "Also start points whose estimated memory is more than the system has");
+  asSize(addOption(command, "--memory-limit", "SIZE", options.engine.memory_limit,
+                   "What a trial may take of the host's memory, as 16GiB; its ranks share it in equal parts"));
+  addOption(command, "--scratch", "DIR", options.engine.scratch,
+            "Copy data to this folder of a disk of each node before the first trial, and let trials read it there");
+  asSize(addOption(command, "--log-limit", "SIZE", options.engine.log_limit,
+                   "How much a rank may log, or a command write to either output, before it is ended (default 1GiB)"))
+      ->check([](const std::string& bytes) { return bytes == "0" ? "a limit is above 0" : std::string(); });
+  command.add_flag(
+      "--pilot", options.pilot,
+      "Run only the blocks that noise can be measured with, then say what the design can be expected to find");
+  command.add_flag("--verdicts-ok", options.verdicts_ok,
+                   "Exit with 0 when every criterion has a verdict, whatever it is");
+  command
+      .add_flag(
+          "--serve{free}", options.serve,
+          "Show the run in a browser on this host while it goes on: --serve takes a free port, --serve=8080 that one")
+      ->type_name("[=PORT]")
+      ->check(CLI::Range(1, 65535) | CLI::IsMember({"free"}))
+      ->excludes("--on");
+  group(command);
+}
+
+void addBench(CLI::App& app, Asked& asked) {
+  auto [command, options] = addCommand(
+      app, asked, "bench", "Is the first of some commands faster? Writes the study that asks it, and runs it", bench);
+  addOption(command, "commands", "COMMAND", options.commands,
+            "Commands as for a shell, each quoted: 'gzip -6 f' 'zstd -3 f'")
+      ->required();
+  addOption(command, "-P", "NAME=VALUE,...", options.parameters,
+            "Measure at each value of what stands as {NAME} in commands; repeatable");
+  addOption(command, "-w,--warmup", "N", options.warmup, "Starts that do not count before each one that does");
+  addOption(command, "-r,--runs", "N", options.runs,
+            "Runs of each command (default: 10; up to 20 if still undecided after 10)")
+      ->check(CLI::Range(1, 10000));
+  addOption(command, "--prepare", "COMMAND", options.prepare,
+            "Run once before the first start, into a folder {prepared}");
+  addOption(command, "--before", "COMMAND", options.before, "Run untimed before each start");
+  command.add_flag("--here", options.here, "Run commands in this folder, not in one with what they name in it");
+  command.add_flag("--fresh", options.engine.fresh, "Measure everything once more");
+  addMachine(command, options.machine);
+  addResults(command, options.results);
+  addMeasuring(command, options);
+}
+
+void addExport(CLI::App& app, Asked& asked) {
+  auto [command, options] =
+      addCommand(app, asked, "export", "Write what is stored for other programs: tables, test reports, summaries",
+                 exportResults, kPlainExitCodes);
+  options.format = Format::Csv;
+  addMeasured(command, options, true);
+  using enum Format;
+  addFormat(command, options.format,
+            {Csv, Parquet, Json, Junit, Markdown, Bencher, SmallerIsBetter, BiggerIsBetter, OpenMetrics},
+            "What to write (default csv): a table, tables and judgement, verdicts as a test report, a "
+            "summary for a pull request, or medians for services that follow benchmarks");
+  addChoice<bool>(command, "--table", "TABLE", options.series, {{"measurements", false}, {"series", true}},
+                  "Which table (default measurements)");
+  command.add_flag("--no-formulas", options.no_formulas,
+                   "Put an apostrophe before texts in CSV that a spreadsheet would compute");
+  addOption(command, "--to", "FILE", options.to, "The file to write; - is standard output")->capture_default_str();
+}
+
+void addCompare(CLI::App& app, Asked& asked) {
+  auto [command, options] = addCommand(
+      app, asked, "compare",
+      "Put sets of results beside each other: what moved, what became of conclusions, how metrics went", compare);
+  command.footer(
+      "A side is DIR or DIR,NAME=VALUE,… with host, run, build, program, since and before (days, 2026-11-23).\n"
+      "Exit codes: 0 nothing got worse, or every conclusion holds, 1 error, 2 usage, 3 a metric got worse by more than "
+      "the margin, a verdict that held is lost, or a conclusion is contradicted, 4 something cannot be told, is open, "
+      "5 a side has no results, or the first no conclusion, 6 something fails on a later side or in the newest "
+      "session.");
+  addStudyOptions(command, options.study, kStudyOrPlan);
+  addOption(command, "sides", "SIDE", options.sides, "Results folders, or parts of them: what was there before first")
+      ->required();
+  addMachine(command, options.machine);
+  CLI::Option* margin = addOption(command, "--margin", "PERCENT", options.margin,
+                                  "How much worse a metric may get, in per cent (default 0)")
+                            ->check(CLI::NonNegativeNumber);
+  command.add_flag("--claims", options.claims, "Say which conclusions of the first side hold on the others")
+      ->excludes(margin);
+  CLI::Option* by =
+      addChoice<bool>(command, "--by", "WHAT", options.by_session, {{"session", true}},
+                      "Say how metrics went over the sessions of all sides, and where their level changed")
+          ->excludes("--claims")
+          ->excludes(margin);
+  addOption(command, "--metric", "NAME", options.metric, "With --by: only this one (default: every metric)")->needs(by);
+  command.add_flag("--all", options.all, "With --by: also what never changed")->needs(by);
+  addFormat(command, options.format, {Format::Text, Format::Json, Format::Markdown});
+}
+
+void addExtract(CLI::App& app, Asked& asked) {
+  auto [command, options] = addCommand(
+      app, asked, "extract", "Read metrics again out of what commands wrote, where the study reads them otherwise",
+      extract, kPlainExitCodes);
+  addMeasured(command, options, false);
+}
+
+void addRehearse(CLI::App& app, Asked& asked) {
+  auto [command, options] = addCommand(
+      app, asked, "rehearse",
+      "Try a few steps of every point on GPUs that compute nothing: does it run, does it fit, what does it do",
+      rehearse);
+  command.footer(
+      "Exit codes: 0 every point runs, or does not fit where that is expected, 1 error, 2 usage, 3 some point fails or "
+      "unexpectedly does not fit, 5 nothing can be rehearsed, 130 interrupted.");
+  addQuiet(command, options.quiet);
+  addStudyOptions(command, options.study, "Study file (.exp)");
+  addSystem(command, options.study, "none, --null-gpus says which cards");
+  addOption(command, "--null-gpus", "N[xMEMORY]|found", options.machine.null_gpus,
+            "The cards in place of a system's: N, N with the memory of each, or those found here")
+      ->excludes("--system");
+  addWhere(command, options.where);
+  addResults(command, options.results);
+  addFormat(command, options.format);
+  addWorker(command, options.engine.worker, "expc-worker-cuda)");
+  addOption(command, "--timeout", "SECONDS", options.engine.timeout_seconds,
+            "Seconds after which a point has failed (default 1800)")
+      ->check(CLI::PositiveNumber);
+  command.add_flag("--again", options.engine.again,
+                   "Also rehearse points that this worker has rehearsed on such cards");
+}
+
+void addDiagnose(CLI::App& app, Asked& asked) {
+  auto [command, options] = addCommand(
+      app, asked, "diagnose", "Simulate the study many times: how often would each criterion pass, fail, stay open",
+      diagnose, kPlainExitCodes);
+  addStudyOptions(command, options.study, kStudyOrPlan);
+  addSystem(command, options.study, "local");
+  addMachine(command, options.machine);
+  addResults(command, options.results);
+  addFormat(command, options.format);
+  addOption(command, "--noise", "[METRIC=]SHARE", options.noise,
+            "How much one trial varies, of all metrics or of one; default: as stored trials did, else 1%");
+  addOption(command, "--effect", "CRITERION=VALUE", options.effects,
+            "What is true of each cell of a criterion; default: as measured, else as published");
+  addOption(command, "--lost", "SHARE", options.lost,
+            "Share of starts that fail, each tried again as the design says; default: as stored trials did");
+  addOption(command, "--sessions", "N", options.sessions,
+            "Sessions that a study is measured in, as after a restart of the machine; default: as many as are stored, "
+            "else 1")
+      ->check(CLI::Range(1, 1000));
+  addOption(command, "--studies", "N", options.studies, "How many studies are simulated")
+      ->check(CLI::Range(1, 1'000'000))
+      ->capture_default_str();
+  addOption(command, "--seed", "N", options.seed, "The same seed gives the same numbers")->capture_default_str();
+}
+
+void addDoctor(CLI::App& app, Asked& asked) {
+  auto [command, options] =
+      addCommand(app, asked, "doctor", "Say what on this machine would spoil a measurement, and how to mend it", doctor,
+                 "Exit codes: 0 nothing would, 1 something would, or an error, 2 usage.");
+  addMachine(command, options.machine);
+  addResults(command, options.results);
+  addFormat(command, options.format);
+}
+
+/// "there is no command 'repotr': did you mean 'report'?", where a word stands in the place of a subcommand that `app`
+/// does not have; "" where none does.
+std::string unknownCommand(const CLI::App& app, const std::vector<std::string>& words) {
+  const CLI::App* at = &app;
+  for (size_t i = 0; i < words.size() && !at->get_subcommands(nullptr).empty(); ++i) {
+    if (words[i].starts_with('-')) {
+      i += words[i] == "--color";  // its value is no command
+      continue;
+    }
+    std::vector<std::string> names;
+    const CLI::App* next = nullptr;
+    for (const CLI::App* command : at->get_subcommands(nullptr)) {
+      names.push_back(command->get_name());
+      if (command->check_name(words[i])) next = command;
+    }
+    if (words[i] == "replicate")
+      return "replicate is now `expc run --results DIR`, then `expc compare FILE ORIGINAL DIR --claims`";
+    if (words[i] == "history") return "history is now `expc compare FILE RESULTS --by session`";
+    if (!next)
+      return fmt::format("there is no command '{}': {}", expc::base::printable(words[i]),
+                         expc::diag::didYouMean(words[i], names, "expc --help lists them all"));
+    at = next;
+  }
+  return "";
+}
+
+/// Whatever is opened next would have the number of a closed standard stream, and get what is printed.
+void openStandardStreams() {
+  for (const auto& [number, flags] : {std::pair(0, O_RDONLY), std::pair(1, O_RDONLY), std::pair(2, O_WRONLY)})
+    if (fcntl(number, F_GETFD) < 0) ::open("/dev/null", flags);  // the lowest number that is free
+}
+
+/// "\nDocumentation: …/index.html", where an installation has the pages: pip puts them five folders above its programs.
+std::string documentation() {
+  std::filesystem::path folder = base::programFolder();
+  for (int above = 0; above < 5; ++above) {
+    folder = folder.parent_path();
+    const std::filesystem::path page = folder / "share/doc/expc/index.html";
+    if (std::error_code failed; std::filesystem::exists(page, failed)) return "\nDocumentation: " + page.string();
+  }
+  return "";
+}
+
+/// `--results=~/r` is left as it is by most shells.
+std::string withHome(std::string word) {
+  const size_t at = word.find("=~/");
+  const char* home = std::getenv("HOME");
+  if (word.starts_with("--") && at == word.find('=') && at != std::string::npos && home) word.replace(at + 1, 1, home);
+  return word;
+}
+
+}  // namespace
+
+int commandLine(int argc, char** argv, const std::string& built) {
+  openStandardStreams();
+  std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is an error of the write, not the end of a run
+  std::signal(SIGXFSZ, SIG_IGN);  // and so is a file that may not get longer
+  std::error_code removed;
+  const auto here = std::filesystem::current_path(removed);
+  if (removed || here.empty())
+    return Console(ColourMode::Never)
+        .error("the folder in which this was started is not there any more: change into one that is");
+  std::vector<std::string> words(argv + 1, argv + argc);
+  std::transform(words.begin(), words.end(), words.begin(), withHome);
+
+  const std::string version = "expc " + std::string(kVersion) + "\n" + built;
+  if (words == std::vector<std::string>{"--version"})  // needs none of all the options that are declared below
+    return Console(ColourMode::Never).print(version + "\n") ? kSuccess : kError;
+
+  Asked asked;
+  CLI::App app{"expc: performance studies as source code", "expc"};
+  app.set_version_flag("--version", version);
+  app.require_subcommand(1);
+  app.footer(
+      "Exit codes: 0 all criteria pass, 1 error, 2 usage, 3 some criterion fails, 4 some undecided, 5 nothing ran, 6 "
+      "something is broken, 130 interrupted." +
+      documentation());
+  ColourMode colour = ColourMode::Auto;
+  addChoice<ColourMode>(app, "--color", "WHEN", colour,
+                        {{"auto", ColourMode::Auto}, {"always", ColourMode::Always}, {"never", ColourMode::Never}},
+                        "Whether to colour what is printed (default auto: in a terminal, without NO_COLOR)");
+  app.fallthrough();
+  addCheck(app, asked);
+  addPlan(app, asked);
+  addRun(app, asked, words);
+  addBench(app, asked);
+  addDiagnose(app, asked);
+  addRehearse(app, asked);
+  addReport(app, asked);
+  addExport(app, asked);
+  addCompare(app, asked);
+  addExtract(app, asked);
+  addBundle(app, asked);
+  addDoctor(app, asked);
+  addJobs(app, asked);
+  addTools(app, asked);
+
+  // A shell asks these words while a line is typed; they are no command line of ours.
+  if (argc >= 2 && std::string_view(argv[1]) == "complete-words")
+    return printCompletion(app, std::vector<std::string>(argv + 2, argv + argc), Console(ColourMode::Never));
+
+  // The engine starts agents on the nodes of a run; they are no command of the user's either.
+  if (argc == 2 && std::string_view(argv[1]) == "agent") {
+    engine::nodes::runAgent();
+    return kSuccess;
+  }
+
+  try {
+    app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
+  } catch (const CLI::ParseError& error) {
+    const std::string unknown = unknownCommand(app, words);
+    if (error.get_exit_code() != 0 && !unknown.empty()) return Console(colour).usage(unknown);
+    const int code = app.exit(error);
+    return code == 0 ? kSuccess : kUsage;
+  }
+  return asked(Console(colour));
+}
+
+}  // namespace expc::cli

@@ -1,0 +1,236 @@
+#include "cli/compilation.h"
+
+#include <fmt/format.h>
+#include <llvm/ADT/SmallString.h>
+#include <llvm/Support/FileSystem.h>
+
+#include <algorithm>
+#include <system_error>
+
+#include "compiler/check/check.h"
+#include "compiler/diag/render.h"
+#include "compiler/parse/parse.h"
+#include "runtime/base/files/files.h"
+#include "runtime/base/json.h"
+#include "runtime/base/text.h"
+#include "runtime/plan/plan.h"
+
+namespace expc::cli {
+
+namespace {
+
+/// A plan is a JSON object; a study never begins with a brace.
+bool looksLikePlan(llvm::StringRef text) { return text.ltrim().starts_with("{"); }
+
+llvm::Expected<plan::Plan> readPlan(const std::string& path, llvm::StringRef text) {
+  llvm::Expected<llvm::json::Value> json = base::parseJson(text);
+  if (!json)
+    return llvm::createStringError(fmt::format("{} is no plan: {}; write one with `expc plan STUDY.exp --format json`",
+                                               path, llvm::toString(json.takeError())));
+  llvm::Expected<plan::Plan> plan = plan::planFromJson(*json);
+  if (!plan) return llvm::createStringError(fmt::format("{}: {}", path, llvm::toString(plan.takeError())));
+  return plan;
+}
+
+/// How to learn more; several kinds are named, since each has a page of its own.
+std::string explainHint(const std::vector<diag::Kind>& kinds) {
+  constexpr size_t kNamed = 4;
+  std::string others;
+  for (size_t i = 1; i < std::min(kinds.size(), kNamed); ++i) others += fmt::format(", {}", diag::code(kinds[i]));
+  if (kinds.size() > kNamed) others += ", …";
+  return fmt::format("run 'expc explain {}' for more{}", diag::code(kinds.front()),
+                     others.empty() ? "" : fmt::format(" (also{})", others.substr(1)));
+}
+
+/// Sorts what was said; what there is to say is complete then.
+void finish(Compilation& compilation) {
+  compilation.failed |= compilation.emitter.errors() > 0;
+  diag::sortByPlace(compilation.diagnostics.diagnostics);
+}
+
+/// The ids of a study's points at which a condition holds (`--where 'gpus > 1'`); nothing after a report.
+std::optional<std::set<std::string>> pointsWhere(points::Prepared& prepared, const std::string& condition,
+                                                 diag::Emitter& emitter) {
+  const auto holds = prepared.condition(condition, emitter);
+  if (!holds) return std::nullopt;
+  std::set<std::string> ids;
+  prepared.space->forEach([&](expand::Levels point) {
+    if (holds->holds(point)) ids.insert(std::string(prepared.writer->id(point)));
+    return true;
+  });
+  return ids;
+}
+
+}  // namespace
+
+int Compilation::code() const {
+  const auto asked = [&](const diag::Diagnostic& one) {
+    // A setting of the command line has the option for a file, or no place.
+    return one.range.isValid() ? sources.name(one.range.file).starts_with('-') : one.kind != diag::Kind::NoStudy;
+  };
+  bool any = false;
+  for (const diag::Diagnostic& one : diagnostics.diagnostics) {
+    if (one.severity != diag::Severity::Error) continue;
+    if (!asked(one)) return kError;
+    any = true;
+  }
+  return any ? kUsage : failed ? kError : kSuccess;
+}
+
+void compile(const std::string& name, std::string text, const load::FileSystem& files, Compilation& compilation) {
+  const auto root = parse::load(compilation.sources, name, std::move(text), compilation.emitter);
+  if (!root) return;
+  compilation.program =
+      check::check(compilation.sources, load::load(compilation.sources, *root, files, compilation.emitter),
+                   compilation.emitter, fileLookups(name, compilation.notes));
+}
+
+void open(const StudyOptions& options, const load::FileSystem& files, const Console& console,
+          Compilation& compilation) {
+  llvm::Expected<std::string> text = files.read(options.file);
+  if (text) return compile(options.file, std::move(*text), files, compilation);
+  console.error(fmt::format("cannot read {}: {}", options.file, llvm::toString(text.takeError())));
+  compilation.failed = true;
+}
+
+bool openWithoutErrors(const StudyOptions& options, const Console& console, Compilation& compilation) {
+  open(options, load::FileSystem::real(), console, compilation);
+  if (compilation.program && compilation.emitter.errors() == 0) return true;
+  showDiagnostics(compilation, console);
+  return false;
+}
+
+void verify(const StudyOptions& options, const load::FileSystem& files, const Console& console,
+            Compilation& compilation) {
+  open(options, files, console, compilation);
+  std::optional<check::System> system;
+  if (compilation.program && options.system) {
+    auto found = findSystem(*compilation.program, *options.system, {});
+    compilation.failed |= !found;
+    if (found)
+      system = std::move(*found);
+    else
+      console.error(found.takeError());
+  }
+  if (compilation.program)
+    points::verify(*compilation.program, options, compilation.emitter, system ? &*system : nullptr);
+  finish(compilation);
+}
+
+bool showDiagnostics(Compilation& compilation, const Console& console) {
+  finish(compilation);
+  for (const std::string& note : compilation.notes) console.message("note: " + note);
+  size_t errors = 0, warnings = 0;
+  std::vector<diag::Kind> kinds;  // each once, those of errors first
+  for (const diag::Severity severity : {diag::Severity::Error, diag::Severity::Warning})
+    for (const diag::Diagnostic& diagnostic : compilation.diagnostics.diagnostics)
+      if (diagnostic.severity == severity && std::find(kinds.begin(), kinds.end(), diagnostic.kind) == kinds.end())
+        kinds.push_back(diagnostic.kind);
+  for (const diag::Diagnostic& diagnostic : compilation.diagnostics.diagnostics) {
+    console.rendered(diag::renderText(compilation.sources, diagnostic, console.colourErr()));
+    (diagnostic.severity == diag::Severity::Error ? errors : warnings)++;
+  }
+  if (errors + warnings == 0) return !compilation.failed;
+  std::vector<std::string> counts;
+  if (errors > 0) counts.push_back(base::counted(errors, "error"));
+  if (warnings > 0) counts.push_back(base::counted(warnings, "warning"));
+  console.message(base::joined(counts));
+  console.message(explainHint(kinds));
+  return !compilation.failed;
+}
+
+llvm::Error replaceFiles(const std::map<std::string, std::string>& texts) {
+  std::map<std::string, llvm::SmallString<256>> targets;  // by name; a link's is what it leads to
+  for (const auto& [name, text] : texts) {
+    llvm::SmallString<256>& target = targets[name];
+    std::error_code code = llvm::sys::fs::real_path(name, target);
+    if (!code) code = llvm::sys::fs::access(target, llvm::sys::fs::AccessMode::Write);
+    if (code) return llvm::createStringError(code, fmt::format("cannot write {}: {}", name, code.message()));
+  }
+  for (const auto& [name, text] : texts)
+    if (const std::error_code code = llvm::errorToErrorCode(files::write(targets[name].str().str(), text)))
+      return llvm::createStringError(code, fmt::format("cannot write {}: {}", name, code.message()));
+  return llvm::Error::success();
+}
+
+LoadedPlans plansFor(const check::System& system, const StudyOptions& options, const std::optional<std::string>& where,
+                     Compilation& compilation, const Console& console) {
+  std::vector<ChosenPlan> plans;
+  for (const auto& prepared :
+       points::Prepared::all(*compilation.program, options, &system, compilation.emitter, lower::kMaxPlanPoints)) {
+    auto plan = lower::planOf(*prepared, compilation.emitter);
+    if (!plan) continue;
+    plans.push_back({std::move(*plan), std::nullopt});
+    if (where) plans.back().chosen = pointsWhere(*prepared, *where, compilation.emitter);
+  }
+  if (!showDiagnostics(compilation, console)) return {std::nullopt, compilation.code()};
+  return {std::move(plans), kSuccess};
+}
+
+bool canBeKept(const std::vector<ChosenPlan>& plans, const Console& console) {
+  for (const ChosenPlan& one : plans) {
+    auto unreadable = plan::validate(one.plan);
+    if (!unreadable) continue;
+    console.error(fmt::format("study {} makes a plan that no expc could read: {}", one.plan.study,
+                              llvm::toString(std::move(unreadable))));
+    return false;
+  }
+  return true;
+}
+
+std::string tooManyStudies(const StudyOptions& options, size_t studies, std::string_view what) {
+  return studies < 2 ? ""
+                     : fmt::format("{} holds {} studies and {} is of one: choose it with --study NAME", options.file,
+                                   studies, what);
+}
+
+LoadedPlans loadMeasured(const MeasuredOptions& options, const Console& console, std::optional<store::Store>* store) {
+  std::vector<std::string> messages;
+  std::optional<store::Store> own;
+  std::optional<store::Store>& found = store ? *store : own;
+  std::string missing;
+  const auto read = [&]() -> const store::Store* {  // once, and not before the study is known to be one
+    if (!found && missing.empty()) {
+      auto opened = store::Store::openForReading(options.results, messages);
+      if (opened)
+        found.emplace(std::move(*opened));
+      else
+        missing = llvm::toString(opened.takeError());
+    }
+    return found ? &*found : nullptr;
+  };
+  MachineOptions machine = options.machine;
+  if (machine.devices.empty() && machine.null_gpus.empty()) machine.measured = read;
+  LoadedPlans plans = loadPlans(options.study, machine, std::nullopt, console);
+  if (!plans || !store) return plans;
+  const bool is_there = read();
+  for (const std::string& message : messages) console.message(message);
+  return is_there ? std::move(plans) : LoadedPlans{std::nullopt, console.error(missing)};
+}
+
+LoadedPlans loadPlans(const StudyOptions& options, const MachineOptions& machine,
+                      const std::optional<std::string>& where, const Console& console) {
+  // Why it cannot be read is said where it is read as a study.
+  const auto buffer = llvm::expectedToOptional(files::read(options.file));
+  if (!buffer || !looksLikePlan((*buffer)->getBuffer())) {
+    Compilation compilation;
+    if (!openWithoutErrors(options, console, compilation)) return {std::nullopt, kError};
+    auto system = findSystem(*compilation.program, options.system.value_or("local"), machine);
+    if (!system) return {std::nullopt, console.error(system.takeError())};
+    return plansFor(*system, options, where, compilation, console);
+  }
+
+  if (options.study || !options.plain())
+    return {std::nullopt,
+            console.usage(fmt::format(
+                "{} is a plan: --study, --preset and -D were decided when it was made; repeat `expc plan` with them",
+                options.file))};
+  if (where)
+    return {std::nullopt, console.usage(fmt::format("{} is a plan, which knows no conditions: --where takes the study",
+                                                    options.file))};
+  llvm::Expected<plan::Plan> plan = readPlan(options.file, (*buffer)->getBuffer());
+  if (!plan) return {std::nullopt, console.error(plan.takeError())};
+  return {std::vector<ChosenPlan>{{std::move(*plan), std::nullopt}}, kSuccess};
+}
+
+}  // namespace expc::cli

@@ -1,0 +1,306 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <llvm/ADT/SmallVector.h>
+#include <llvm/Support/Allocator.h>
+#include <llvm/Support/CommandLine.h>
+#include <llvm/Support/StringSaver.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "cli/compilation.h"
+#include "cli/completion/scripts.h"
+#include "cli/subcommand.h"
+#include "compiler/editor/explain.h"
+#include "runtime/base/printable.h"
+#include "stdlib/stdlib.h"
+
+namespace expc::cli {
+
+namespace {
+
+/// The names of a study file that stand on command lines.
+struct StudyWords {
+  struct Setting {
+    std::string name, meaning;
+    std::vector<std::string> values;  // levels of a factor or an enum, as they are written
+  };
+  std::vector<std::string> studies, presets;
+  std::vector<std::string> systems;  // that the file declares
+  std::vector<Setting> settings;     // what -D can set: factors, parameters, settings of the design
+};
+
+void addOnce(std::vector<std::string>& to, const std::string& name) {
+  if (std::find(to.begin(), to.end(), name) == to.end()) to.push_back(name);
+}
+
+StudyWords::Setting& setting(StudyWords& words, const std::string& name, const char* meaning) {
+  for (StudyWords::Setting& entry : words.settings)
+    if (entry.name == name) return entry;
+  words.settings.push_back({name, meaning, {}});
+  return words.settings.back();
+}
+
+void addStudy(StudyWords& words, const check::Study& study) {
+  for (const check::Change& preset : study.presets) addOnce(words.presets, preset.name);
+  for (const check::Factor& factor : study.factors) {
+    StudyWords::Setting& entry = setting(words, factor.name, "levels of a factor");
+    for (const check::Level& level : factor.levels) addOnce(entry.values, level.label);
+  }
+  if (study.workload)
+    for (const check::Parameter& parameter : study.workload->parameters) setting(words, parameter.name, "an argument");
+  if (study.design) {
+    for (const auto& [kind, block] : study.design->kinds)
+      for (const auto& [name, value] : block.settings)
+        setting(words, "design." + std::string(plan::toString(kind)) + "." + name, "a setting of the design");
+    for (const auto& [name, value] : study.design->settings)
+      setting(words, "design." + name, "a setting of the design");
+  }
+}
+
+/// Of the file at `path`, as far as it can be read; mistakes in it do not matter. `study` picks one, "" takes all.
+StudyWords studyWords(const std::string& path, const std::string& study) {
+  StudyWords words;
+  Compilation compilation;
+  const load::FileSystem files = load::FileSystem::real();
+  // Without it nothing is known; the command itself will say why.
+  auto text = llvm::expectedToOptional(files.read(path));
+  if (text) compile(path, std::move(*text), files, compilation);
+  if (!compilation.program) return words;
+  const check::Program& program = *compilation.program;
+  // Names come from what is written: a study with a mistake inside is still meant.
+  for (const ast::StudyDecl& declared : program.modules.root().ast.studies) {
+    words.studies.push_back(declared.name.name);
+    if (study.empty() || study == declared.name.name)
+      for (const ast::PresetDecl& preset : declared.presets) addOnce(words.presets, preset.name.name);
+  }
+  for (const ast::PresetDecl& preset : program.modules.root().ast.presets) addOnce(words.presets, preset.name.name);
+  for (const ast::SystemDecl& system : program.modules.root().ast.systems) addOnce(words.systems, system.name.name);
+  for (const std::unique_ptr<check::Study>& entry : program.studies)
+    if (study.empty() || study == entry->name) addStudy(words, *entry);
+  return words;
+}
+
+/// The option called `name` ("--preset", "-D") of the command or of the program.
+CLI::Option* findOption(CLI::App* command, CLI::App& app, const std::string& name) {
+  for (CLI::App* owner : {command, &app})
+    if (owner)
+      if (CLI::Option* option = owner->get_option_no_throw(name)) return option;
+  return nullptr;
+}
+
+bool takesValue(const CLI::Option* option) { return option && option->get_items_expected_max() > 0; }
+
+/// The words that an option takes, as CLI11 says them: "{text,json}".
+std::vector<std::string> choices(CLI::Option& option) {
+  std::string text;
+  try {
+    text = option.get_validator(0)->get_description();
+  } catch (const CLI::Error&) {
+    return {};  // it has none
+  }
+  if (!text.starts_with('{')) return {};
+  llvm::SmallVector<llvm::StringRef> words;
+  llvm::StringRef(text).trim("{}").split(words, ',');
+  return {words.begin(), words.end()};
+}
+
+/// A command line as far as it is written.
+struct Line {
+  CLI::App* command = nullptr;           // the innermost: `make` of `data make`
+  std::vector<std::string> positionals;  // after the command
+  std::string study;                     // --study NAME
+  CLI::Option* open = nullptr;           // wants its value at the cursor
+  bool unknown = false;                  // there is no such command
+};
+
+Line readLine(CLI::App& app, const std::vector<std::string>& words) {
+  Line out;
+  for (size_t i = 0; i + 1 < words.size(); ++i) {
+    const std::string& word = words[i];
+    if (word.size() > 1 && word[0] == '-') {
+      const std::string name = word.substr(0, word.find('='));
+      CLI::Option* option = findOption(out.command, app, name);
+      if (!takesValue(option)) continue;
+      const bool inside = name.size() < word.size();
+      if (!inside && i + 2 == words.size()) {
+        out.open = option;
+      } else {
+        const std::string value = inside ? word.substr(name.size() + 1) : words[++i];
+        if (name == "--study") out.study = value;
+      }
+    } else if (CLI::App* owner = out.command ? out.command : &app; !owner->get_subcommands(nullptr).empty()) {
+      const auto all = owner->get_subcommands(nullptr);
+      const auto found = std::find_if(all.begin(), all.end(), [&](CLI::App* one) { return one->get_name() == word; });
+      out.unknown = found == all.end();
+      if (out.unknown) return out;
+      out.command = *found;
+    } else {
+      out.positionals.push_back(word);
+    }
+  }
+  return out;
+}
+
+class Completer {
+ public:
+  Completer(CLI::App& app, const std::vector<std::string>& words)
+      : app_(app), line_(readLine(app, words)), typed_(words.empty() ? "" : words.back()) {}
+
+  /// A candidate a line with what it means behind a tab, as far as it goes on with what is typed; or what names of
+  /// files could stand there.
+  std::string run() {
+    if (line_.unknown) return "";
+    if (line_.open) {
+      value(*line_.open, "");
+    } else if (typed_.starts_with('-')) {
+      const size_t equal = typed_.find('=');
+      CLI::Option* option =
+          equal == std::string::npos ? nullptr : findOption(line_.command, app_, typed_.substr(0, equal));
+      if (takesValue(option))
+        value(*option, typed_.substr(0, equal + 1));
+      else
+        options();
+    } else if (CLI::App& owner = line_.command ? *line_.command : app_; !owner.get_subcommands(nullptr).empty()) {
+      for (CLI::App* command : owner.get_subcommands(nullptr)) add(command->get_name(), command->get_description());
+    } else {
+      positional();
+    }
+    return std::move(out_);
+  }
+
+ private:
+  void add(const std::string& word, std::string_view meaning = "") {
+    // Words of strangers must not make lines of their own.
+    if (word.starts_with(typed_) && base::printable(word) == word)
+      out_ += fmt::format("{}{}{}\n", word, meaning.empty() ? "" : "\t", meaning);
+  }
+  template <typename Words>
+  void addAll(const std::string& before, const Words& words) {
+    for (const auto& word : words) add(before + std::string(word));
+  }
+
+  void options() {
+    for (CLI::App* owner : {line_.command, &app_}) {
+      if (!owner) continue;
+      for (CLI::Option* option : owner->get_options()) {
+        for (const std::string& name : option->get_lnames()) add("--" + name, option->get_description());
+        for (const std::string& name : option->get_snames()) add("-" + name, option->get_description());
+      }
+    }
+  }
+
+  const StudyWords& words() {
+    if (!words_) words_ = line_.positionals.empty() ? StudyWords{} : studyWords(line_.positionals[0], line_.study);
+    return *words_;
+  }
+
+  /// The value of an option; `before` is what of the word being typed belongs to the option itself ("--preset=").
+  void value(CLI::Option& option, const std::string& before) {
+    const std::string name = option.get_name();
+    if (name == "--study") {
+      addAll(before, words().studies);
+    } else if (name == "--preset") {
+      addAll(before, words().presets);
+    } else if (name == "-D") {
+      override(before);
+    } else if (name == "--system") {
+      add(before + "local", "this machine");
+      addAll(before, words().systems);
+      addAll(before, builtInSystems());
+    } else if (name == "--workload") {
+      for (const auto& [workload, file] : kStarters) add(before + std::string(workload));
+    } else if (name == "--results" || (name == "--to" && line_.command->get_name() == "make")) {
+      out_ += ":folders\n";
+    } else if (name == "--diff") {  // of plan; the one of check takes no value
+      out_ += ":files .lock\n";
+    } else if (name == "--worker" || name == "--html" || name == "--to") {
+      out_ += ":files\n";
+    } else {
+      addAll(before, choices(option));
+    }
+  }
+
+  /// "gpus=" where a name is typed, "gpus=2" after it.
+  void override(const std::string& before) {
+    for (const StudyWords::Setting& setting : words().settings) {
+      const std::string head = before + setting.name + "=";
+      if (!typed_.starts_with(head)) {
+        add(head, setting.meaning);
+        continue;
+      }
+      addAll(head, setting.values);
+    }
+  }
+
+  void positional() {
+    const std::string name = line_.command->get_name();
+    const size_t number = line_.positionals.size();
+    if (name == "explain" && number == 0) {
+      for (const diag::Kind kind : diag::allKinds()) add(std::string(diag::code(kind)), editor::summary(kind));
+      // Names only once they are meant: twice as many answers would help nobody.
+      if (!typed_.empty())
+        for (const diag::Kind kind : diag::allKinds()) add(std::string(diag::slug(kind)), editor::summary(kind));
+    } else if (name == "doc" && number == 0) {
+      addAll("std.", stdlib::names());
+      out_ += ":files .exp\n";
+    } else if (name == "doc" && number == 1) {
+      addAll("", workloadsOf(line_.positionals[0]));
+    } else if (name == "completion" && number == 0) {
+      addAll("", completionShells());
+    } else if (name == "make" && number == 0) {
+      addAll("", choices(*line_.command->get_option("kind")));
+    } else if (number == 0 && (name == "pack" || name == "info" || name == "verify")) {
+      out_ += ":files\n";
+    } else if (name == "fmt" || (number == 0 && line_.command->get_option_no_throw("file"))) {
+      out_ += ":files .exp\n";
+    }
+  }
+
+  CLI::App& app_;
+  Line line_;
+  std::string typed_;
+  std::optional<StudyWords> words_;
+  std::string out_;
+};
+
+/// A command line up to the cursor as a shell would cut it into words: the last one, maybe empty, is being typed.
+std::vector<std::string> splitLine(const std::string& line) {
+  // A letter at the cursor makes a word of an empty one too, and is taken off again. A zero byte ends every argument.
+  std::vector<std::string> out = shellWords(std::string(line.c_str()) + "x");
+  out.back().pop_back();
+  return out;
+}
+
+}  // namespace
+
+std::vector<std::string> shellWords(const std::string& line) {
+  llvm::BumpPtrAllocator memory;
+  llvm::StringSaver saver(memory);
+  llvm::SmallVector<const char*> words;
+  llvm::cl::TokenizeGNUCommandLine(line, saver, words);
+  return {words.begin(), words.end()};
+}
+
+int printCompletion(CLI::App& app, const std::vector<std::string>& arguments, const Console& console) {
+  std::vector<std::string> words;
+  if (arguments.size() == 2 && arguments[0] == "--line") {
+    words = splitLine(arguments[1]);
+    if (!words.empty()) words.erase(words.begin());  // the program
+  } else if (!arguments.empty() && arguments[0] == "--words") {
+    words.assign(arguments.begin() + 1, arguments.end());
+  } else {
+    return console.usage(
+        "complete-words takes --line LINE or --words WORD...; `expc completion SHELL` prints what calls it");
+  }
+  return console.printRaw(Completer(app, words).run()) ? kSuccess : kError;
+}
+
+int printCompletionScript(const std::string& shell, const Console& console) {
+  const std::optional<std::string_view> script = completionScript(shell);
+  if (script) return console.printRaw(*script) ? kSuccess : kError;
+  return console.usage(
+      fmt::format("there is no completion for '{}'; there is {}", shell, fmt::join(completionShells(), ", ")));
+}
+
+}  // namespace expc::cli

@@ -1,0 +1,127 @@
+#include "cli/console.h"
+
+#include <fmt/format.h>
+#include <llvm/ADT/StringRef.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "runtime/base/printable.h"
+
+namespace expc::cli {
+
+namespace {
+
+bool wantsColour(ColourMode mode, int descriptor) {
+  if (mode != ColourMode::Auto) return mode == ColourMode::Always;
+  const char* no_colour = std::getenv("NO_COLOR");  // https://no-color.org
+  if (no_colour && *no_colour) return false;
+  return isatty(descriptor) == 1;
+}
+
+/// Whatever reaches a terminal may hold names and words of strangers; of what steers it only colours stay, where there
+/// are colours of ours.
+std::string shown(std::string_view text, bool coloured) {
+  if (!coloured) return base::printableLines(text);
+  std::string out;
+  for (llvm::StringRef rest = text; !rest.empty();) {
+    const size_t escape = rest.find("\x1b[");
+    out += base::printableLines(rest.take_front(escape));
+    rest = rest.drop_front(std::min(escape, rest.size()));
+    const size_t end = std::min(rest.find_first_not_of("0123456789;", 2), rest.size());
+    const bool colour = rest.drop_front(end).starts_with("m");
+    const llvm::StringRef sequence = rest.take_front(colour ? end + 1 : 1);
+    out += colour ? sequence.str() : base::printable(sequence);
+    rest = rest.drop_front(sequence.size());
+  }
+  return out;
+}
+
+/// A message that may hold names of strangers: a line end in one begins no line that could be taken for ours.
+std::string oneMessage(std::string_view text) {
+  std::string out = base::printableLines(text);
+  for (size_t at = 0; (at = out.find('\n', at)) != std::string::npos && ++at < out.size();)
+    if (out[at] != ' ') out.insert(at, "  ");
+  return out;
+}
+
+bool put(std::string_view text, bool& gone, const Console& console) {
+  if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0) return true;
+  const int why = errno;
+  if (why == EPIPE) return true;  // who reads by `head` has seen enough
+  if (!std::exchange(gone, true)) console.error(std::string("standard output: ") + std::strerror(why));
+  return false;
+}
+
+}  // namespace
+
+const char* wordOf(Format format) {
+  static constexpr const char* kWords[] = {"text",
+                                           "json",
+                                           "jsonl",
+                                           "sarif",
+                                           "svg",
+                                           "png",
+                                           "pdf",
+                                           "csv",
+                                           "parquet",
+                                           "junit",
+                                           "markdown",
+                                           "bencher",
+                                           "customSmallerIsBetter",
+                                           "customBiggerIsBetter",
+                                           "openmetrics"};
+  return kWords[static_cast<size_t>(format)];
+}
+
+bool Console::print(std::string_view text) const { return put(shown(text, colourOut()), gone_, *this); }
+
+bool Console::printRaw(std::string_view text) const {
+  return isatty(STDOUT_FILENO) == 1 ? put(shown(text, false), gone_, *this) : put(text, gone_, *this);
+}
+
+int Console::finish(std::string_view text, int code) const { return print(text) ? code : kError; }
+
+void Console::message(std::string_view text) const { rendered(oneMessage(text)); }
+
+void Console::rendered(const std::string& text) const {
+  base::tell(stderr, shown(text, colourErr()) + (text.ends_with('\n') ? "" : "\n"));
+}
+
+int Console::error(llvm::Error error) const { return this->error(llvm::toString(std::move(error))); }
+
+int Console::error(std::string_view text) const {
+  // A stranger's file may have names of any length; what was wrong stands at the beginning, the way out at the end.
+  constexpr size_t kMost = 4000, kEnd = 600;
+  const std::string cut = text.size() <= kMost
+                              ? std::string(text)
+                              : fmt::format("{} … {}", text.substr(0, kMost - kEnd), text.substr(text.size() - kEnd));
+  const char* who = colourErr() ? "\033[1mexpc: \033[31merror:\033[0m " : "expc: error: ";
+  rendered(who + oneMessage(cut));
+  return kError;
+}
+
+int Console::usage(std::string_view text) const {
+  error(text);
+  return kUsage;
+}
+
+bool Console::colourOut() const { return wantsColour(mode_, STDOUT_FILENO); }
+bool Console::colourErr() const { return wantsColour(mode_, STDERR_FILENO); }
+
+unsigned Console::width() const {
+  winsize size{};
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
+  return 100;
+}
+
+}  // namespace expc::cli

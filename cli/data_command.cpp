@@ -1,0 +1,345 @@
+// `expc data`: its subcommands and what they print; the work is done in runtime/data/dataset.
+
+#include <fmt/format.h>
+#include <llvm/ADT/StringExtras.h>
+#include <llvm/ADT/StringRef.h>
+#include <llvm/Support/JSON.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <optional>
+
+#include "cli/commands.h"
+#include "cli/subcommand.h"
+#include "runtime/base/files/files.h"
+#include "runtime/base/json.h"
+#include "runtime/base/parallel.h"
+#include "runtime/base/printable.h"
+#include "runtime/data/dataset/inspect.h"
+#include "runtime/data/dataset/pack.h"
+#include "runtime/data/dataset/shapes.h"
+#include "runtime/data/images/decode.h"
+#include "runtime/engine/inputs/data.h"
+#include "runtime/engine/launch/interrupts.h"
+
+namespace expc::cli {
+
+namespace {
+
+struct MakeOptions : dataset::ShapeOptions {
+  std::string kind = "shapes";
+  std::string side = "300px";  // of an image
+  std::string to;
+  bool force = false;
+};
+
+struct PackOptions : dataset::PackOptions {
+  std::string source, to;
+  std::string side;  // of an image; "": as they are
+  bool force = false;
+};
+
+struct DataOptions {
+  std::string path;
+  Format format = Format::Text;
+};
+
+using data::Place;
+
+/// Counts on a terminal while something goes on, and ends it when the user wants that.
+class Work {
+ public:
+  explicit Work(const char* verb) : verb_(verb), draws_(isatty(STDERR_FILENO) == 1) {}
+  ~Work() { clear(); }
+
+  base::Tick tick() {
+    return [this](int64_t done, int64_t total) { return step(done, total); };
+  }
+  llvm::Error step(int64_t done, int64_t total) {
+    if (interrupts_.requested()) return llvm::createStringError(llvm::inconvertibleErrorCode(), "interrupted");
+    const auto now = std::chrono::steady_clock::now();
+    if (!draws_ || now - drawn_ < std::chrono::milliseconds(200)) return llvm::Error::success();
+    drawn_ = now;
+    base::tell(stderr, fmt::format("\r{} {} of {}\x1b[K", verb_, done, total));
+    return llvm::Error::success();
+  }
+  /// Says what failed; the exit code.
+  int failed(llvm::Error error, const Console& console) {
+    clear();
+    console.error(std::move(error));
+    return interrupts_.requested() ? kInterrupted : kError;
+  }
+
+ private:
+  void clear() {
+    if (draws_ && drawn_ != std::chrono::steady_clock::time_point()) base::tell(stderr, "\r\x1b[K");
+    drawn_ = {};
+  }
+
+  const char* verb_;
+  bool draws_;
+  engine::launch::Interrupts interrupts_;
+  std::chrono::steady_clock::time_point drawn_;
+};
+
+/// "300px" or "300"; nothing outside of the range.
+std::optional<int64_t> pixels(const std::string& text, int64_t low, int64_t high) {
+  llvm::StringRef number = llvm::StringRef(text).trim();
+  number.consume_back("px");
+  int64_t value = 0;
+  if (!llvm::to_integer(number.rtrim(), value, 10) || value < low || value > high) return std::nullopt;
+  return value;
+}
+
+std::string sizeOf(const data::Shape& shape) { return fmt::format("{} x {}", shape.cols, shape.rows); }
+
+std::string bytesText(uint64_t bytes) {
+  const char* const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+  double value = static_cast<double>(bytes);
+  size_t unit = 0;
+  for (; value >= 1024 && unit + 1 < std::size(units); ++unit) value /= 1024;
+  return unit == 0 ? fmt::format("{} B", bytes) : fmt::format("{:.1f} {}", value, units[unit]);
+}
+
+/// The mistake in the arguments, or nothing.
+std::optional<std::string> wrong(const MakeOptions& options) {
+  if (!pixels(options.side, dataset::kSmallestShape, dataset::kLargestShape))
+    return fmt::format("--size {}: expected {}px to {}px", options.side, dataset::kSmallestShape,
+                       dataset::kLargestShape);
+  if (options.classes < 2 || options.classes > dataset::kMostShapeClasses)
+    return fmt::format("--classes {}: expected 2 to {}", options.classes, dataset::kMostShapeClasses);
+  if (options.count < options.classes || options.count > 9'999'999)
+    return fmt::format("--count {}: expected at least one image for each of the {} classes, and at most 9999999",
+                       options.count, options.classes);
+  return std::nullopt;
+}
+
+/// Lists the counts of each class, so that an unbalanced set shows; long lists are cut.
+std::string classLines(const dataset::Info& info) {
+  constexpr size_t kShown = 20;
+  std::string text;
+  size_t width = 0;
+  for (size_t i = 0; i < std::min(kShown, info.classes.size()); ++i)
+    width = std::max(width, info.classes[i].name.size());
+  for (size_t i = 0; i < std::min(kShown, info.classes.size()); ++i)
+    text += fmt::format("  {:3} {:{}}  {:7} training  {:7} test\n", i, base::printable(info.classes[i].name), width,
+                        info.classes[i].train, info.classes[i].test);
+  if (info.classes.size() > kShown) text += fmt::format("  … and {} more\n", info.classes.size() - kShown);
+  return text;
+}
+
+std::string infoText(const std::string& path, const dataset::Info& info, const std::string& digest) {
+  std::string text = fmt::format("{}: {}\n", path, dataset::toString(info.kind));
+  text += fmt::format("  images    {} training, {} test\n", info.train, info.test);
+  const bool same = info.smallest.rows == info.largest.rows && info.smallest.cols == info.largest.cols;
+  const char* channels = info.smallest.channels == 1 ? "grey" : "colour";
+  text += same ? fmt::format("  size      {}, {}\n", sizeOf(info.smallest), channels)
+               : fmt::format("  size      {} to {}, {}\n", sizeOf(info.smallest), sizeOf(info.largest), channels);
+  if (info.kind == Place::Kind::Folder) text += fmt::format("  files     {} JPEG, {} PNG\n", info.jpeg, info.png);
+  if (info.unreadable > 0)
+    text += fmt::format("  unread    {} files at least: see `expc data verify {}`\n", info.unreadable, path);
+  if (info.checksum) text += fmt::format("  checksum  {:016x}\n", *info.checksum);
+  text += fmt::format("  digest    {}\n  classes   {}\n", digest, info.classes.size());
+  return text + classLines(info);
+}
+
+llvm::json::Object shapeJson(const data::Shape& shape) {
+  return llvm::json::Object{{"rows", shape.rows}, {"cols", shape.cols}, {"channels", shape.channels}};
+}
+
+llvm::json::Object infoJson(const std::string& path, const dataset::Info& info, const std::string& digest) {
+  llvm::json::Array classes;
+  for (const auto& entry : info.classes)
+    classes.push_back(
+        llvm::json::Object{{"name", llvm::json::fixUTF8(entry.name)}, {"train", entry.train}, {"test", entry.test}});
+  llvm::json::Object out{{"schema", "expc.data/1"},
+                         {"path", llvm::json::fixUTF8(path)},
+                         {"kind", dataset::toString(info.kind)},
+                         {"train", info.train},
+                         {"test", info.test},
+                         {"smallest", shapeJson(info.smallest)},
+                         {"largest", shapeJson(info.largest)},
+                         {"digest", digest},
+                         {"classes", std::move(classes)}};
+  if (info.kind == Place::Kind::Folder)
+    out["files"] = llvm::json::Object{{"jpeg", info.jpeg}, {"png", info.png}, {"unreadable", info.unreadable}};
+  if (info.checksum) out["checksum"] = fmt::format("{:016x}", *info.checksum);
+  return out;
+}
+
+std::string objectText(llvm::json::Object object) {
+  return base::prettyJson(llvm::json::Value(std::move(object))) + "\n";
+}
+
+/// Why no packed file may be written there: a slip of the fingers must not cost somebody's file.
+std::optional<std::string> taken(const PackOptions& options) {
+  std::error_code code;
+  const auto type = std::filesystem::symlink_status(options.to, code).type();
+  if (type == std::filesystem::file_type::not_found) return std::nullopt;
+  if (type != std::filesystem::file_type::regular)
+    return fmt::format("{} is there already, and is no file; choose another name", options.to);
+  if (!options.force)
+    return fmt::format("{} is there already; choose another name, or replace it with --force", options.to);
+  auto there = files::map(options.to);
+  if (!there) return llvm::toString(there.takeError());
+  if ((*there)->getBuffer().starts_with({data::kPackedMagic, sizeof data::kPackedMagic})) return std::nullopt;
+  return fmt::format(
+      "{} is there already and was not made by `expc data pack`: choose another name, or remove it yourself",
+      options.to);
+}
+
+int makeData(const MakeOptions& options, const Console& console) {
+  if (const auto text = wrong(options)) return console.usage(*text);
+  dataset::ShapeOptions shapes = options;
+  shapes.size = *pixels(options.side, dataset::kSmallestShape, dataset::kLargestShape);
+  shapes.threads = base::allCores();
+  Work work("drawing");
+  if (auto error = dataset::makeShapes(options.to, shapes, options.force, work.tick()))
+    return work.failed(std::move(error), console);
+  return console.finish(
+      fmt::format("drew {} training and {} test images of {} x {} in {} classes: {}\n"
+                  "  in a study: data = folder(\"{}\")\n"
+                  "  expc data pack {} --to {}.pack\n",
+                  shapes.count, shapes.tests(), shapes.size, shapes.size, shapes.classes, options.to, options.to,
+                  options.to, llvm::StringRef(options.to).rtrim('/').str()));
+}
+
+int packData(const PackOptions& options, const Console& console) {
+  dataset::PackOptions how = options;
+  if (!options.side.empty()) {
+    const auto size = pixels(options.side, 1, data::kLargestSide);
+    if (!size) return console.usage(fmt::format("--size {}: expected 1px to {}px", options.side, data::kLargestSide));
+    how.size = *size;
+  }
+  how.threads = base::allCores();
+  if (const auto text = taken(options)) return console.error(*text);
+  Work work("packing");
+  auto place = dataset::recognise(options.source);
+  if (!place) return work.failed(place.takeError(), console);
+  auto sets = data::open(*place);
+  if (!sets) return work.failed(sets.takeError(), console);
+  auto packed = dataset::pack(*sets, options.to, how, work.tick());
+  if (!packed) return work.failed(packed.takeError(), console);
+  for (const std::string& why : packed->left_out) console.message("left out: " + why);
+  const data::PackedHeader& header = packed->header;
+  return console.finish(fmt::format(
+      "packed {} training and {} test images of {} x {} x {} into {} ({}, checksum {:016x}{})\n"
+      "  in a study: data = packed(\"{}\")\n",
+      header.train, header.test, header.cols, header.rows, header.channels, options.to, bytesText(header.file_bytes),
+      header.header_sum, packed->left_out.empty() ? "" : fmt::format("; {} images left out", packed->left_out.size()),
+      options.to));
+}
+
+int dataInfo(const DataOptions& options, const Console& console) {
+  Work work("looking at");
+  auto place = dataset::recognise(options.path);
+  if (!place) return work.failed(place.takeError(), console);
+  auto info = dataset::inspect(*place, base::allCores(), work.tick());
+  if (!info) return work.failed(info.takeError(), console);
+  const int64_t images = info->train + info->test;
+  auto digest = engine::inputs::digestPath(options.path, [&] { return work.step(images, images); });
+  if (!digest) return work.failed(digest.takeError(), console);
+  return console.finish(options.format == Format::Json ? objectText(infoJson(options.path, *info, *digest))
+                                                       : infoText(options.path, *info, *digest));
+}
+
+int verifyData(const DataOptions& options, const Console& console) {
+  Work work("verifying");
+  auto place = dataset::recognise(options.path);
+  if (!place) return work.failed(place.takeError(), console);
+  auto verified = dataset::verify(*place, base::allCores(), work.tick());
+  if (!verified) return work.failed(verified.takeError(), console);
+  const int code = verified->damaged.empty() ? kSuccess : kError;
+  if (options.format == Format::Json) {
+    llvm::json::Array damaged;
+    for (const std::string& why : verified->damaged) damaged.push_back(llvm::json::fixUTF8(why));
+    return console.finish(objectText(llvm::json::Object{{"schema", "expc.data.verify/1"},
+                                                        {"path", llvm::json::fixUTF8(options.path)},
+                                                        {"images", verified->images},
+                                                        {"test", verified->test},
+                                                        {"also_trained", verified->also_trained},
+                                                        {"damaged", std::move(damaged)}}),
+                          code);
+  }
+  std::string text;
+  for (const std::string& why : verified->damaged) text += base::printable(why) + "\n";
+  text += code == kSuccess ? fmt::format("{}: all {} images are well\n", options.path, verified->images)
+                           : fmt::format("{}: {} of {} images cannot be decoded\n", options.path,
+                                         verified->damaged.size(), verified->images);
+  if (verified->also_trained > 0)
+    text += fmt::format("{}: {} of {} test images are also training images, so an accuracy measures memory there\n",
+                        options.path, verified->also_trained, verified->test);
+  return console.finish(text, code);
+}
+
+// ---- the command line
+
+void addMake(CLI::App& data, Asked& asked) {
+  auto [command, options] =
+      addCommand(data, asked, "make", "Draw a labelled colour set, the same for the same arguments", makeData);
+  addOption(command, "kind", "KIND", options.kind, "What to draw: shapes, forms of a class and a colour")
+      ->required()
+      ->check(CLI::IsMember({"shapes"}));
+  addOption(command, "--to", "DIR", options.to, "The folder to write: train/CLASS and test/CLASS")->required();
+  addOption(command, "--count", "N", options.count, "Training images; a fifth as many are for testing")->required();
+  addOption(command, "--size", "PIXELS", options.side, "Height and width, 16px to 1024px")->capture_default_str();
+  addOption(command, "--classes", "K", options.classes, "Classes, 2 to 64")->capture_default_str();
+  addChoice<bool>(command, "--format", "FORMAT", options.png, {{"jpeg", false}, {"png", true}},
+                  "Format of the files (default jpeg)");
+  addOption(command, "--seed", "N", options.seed, "Another seed gives other images")->capture_default_str();
+  command.add_flag("--force", options.force, "Replace a folder that this command made");
+}
+
+void addPack(CLI::App& data, Asked& asked) {
+  auto [command, options] =
+      addCommand(data, asked, "pack", "Decode images into one file that loaders map into memory", packData);
+  addOption(command, "source", "SOURCE", options.source,
+            "A folder with train/CLASS and test/CLASS, one of IDX files, or a packed file")
+      ->required();
+  addOption(command, "--to", "FILE", options.to, "The file to write")->required();
+  addOption(command, "--size", "PIXELS", options.side,
+            "Scale to this height and width, as PIL does (default: as they are, all of one size)");
+  command.add_flag("--skip-corrupt", options.skip_corrupt, "Leave out images that cannot be decoded, and list them");
+  command.add_flag("--force", options.force, "Replace a packed file that is there");
+}
+
+void addPrepare(CLI::App& data, Asked& asked) {
+  auto [command, options] =
+      addCommand(data, asked, "prepare", "Put downloads into the folders that the studies name", prepareData,
+                 "Exit codes: 0 all is there, 1 an error or something is missing, 2 usage.");
+  addOption(command, "what", "WHAT", options.what, "What to prepare: reference, the data of the reference study")
+      ->required()
+      ->check(CLI::IsMember({"reference"}));
+  addOption(command, "--from", "DIR", options.from,
+            "The folder of downloads: MNIST, alpaca_cleaned, samsum, C4-200M, Llama 3")
+      ->capture_default_str();
+  addOption(command, "--to", "DIR", options.to, "The folder to fill: data beside the studies")->capture_default_str();
+}
+
+/// A command that looks at a data set that is there.
+void addLook(CLI::App& data, Asked& asked, const char* name, const char* help,
+             int (*run)(const DataOptions&, const Console&), const char* footer = nullptr) {
+  auto [command, options] = addCommand(data, asked, name, help, run, footer);
+  addOption(command, "path", "PATH", options.path,
+            "A packed file, a folder with train/CLASS and test/CLASS, or one of IDX files")
+      ->required();
+  addFormat(command, options.format);
+}
+
+}  // namespace
+
+void addDataTools(CLI::App& app, Asked& asked) {
+  CLI::App& data = *app.add_subcommand("data", "Make, prepare, pack, describe and verify what studies read");
+  data.require_subcommand(1);
+  data.footer("Exit codes: 0 success, 1 error, 2 usage, 130 interrupted.");
+  addMake(data, asked);
+  addPrepare(data, asked);
+  addPack(data, asked);
+  addLook(data, asked, "info", "Say what a data set holds: format, images, classes, sizes, digest", dataInfo);
+  addLook(data, asked, "verify", "Decode every image, or check its sum; list those that cannot be decoded", verifyData,
+          "Exit codes: 0 all is well, 1 an error or damage, 2 usage, 130 interrupted.");
+}
+
+}  // namespace expc::cli

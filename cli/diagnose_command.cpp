@@ -1,0 +1,192 @@
+// `expc diagnose`: what a design can be expected to find, before it is run.
+
+#include <fmt/format.h>
+#include <llvm/ADT/StringExtras.h>
+#include <llvm/ADT/StringRef.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "cli/commands.h"
+#include "cli/compilation.h"
+#include "compiler/language/words.h"
+#include "runtime/base/find.h"
+#include "runtime/base/json.h"
+#include "runtime/base/printable.h"
+#include "runtime/report/document.h"
+#include "runtime/report/records_json.h"
+#include "runtime/report/sections.h"
+
+namespace expc::cli {
+namespace {
+
+/// A number with a unit, or without one.
+struct Quantity {
+  double value = 0;  // in base units
+  const language::Unit* unit = nullptr;
+};
+
+/// "1.3x", "12ms", "97%", "3"; nothing where it is none.
+std::optional<Quantity> quantity(llvm::StringRef text) {
+  const size_t digits =
+      text.find_if([](char c) { return !(llvm::isDigit(c) || llvm::StringRef("+-.eE").contains(c)); });
+  const llvm::StringRef number = text.take_front(digits), unit = text.substr(number.size());
+  Quantity quantity;
+  if (number.getAsDouble(quantity.value)) return std::nullopt;
+  if (unit.empty()) return quantity;
+  quantity.unit = language::findUnit({unit.data(), unit.size()});
+  if (!quantity.unit) return std::nullopt;
+  quantity.value *= static_cast<double>(quantity.unit->above) / static_cast<double>(quantity.unit->below);
+  return quantity;
+}
+
+bool isShare(const Quantity& quantity) { return !quantity.unit || quantity.unit->type == "Share"; }
+
+using Quantities = std::map<std::string, Quantity>;
+
+/// Fills `to` from "NAME=VALUE" texts, or "VALUE" for the name "" where `nameless`; what is wrong with one, or "".
+std::string readPairs(const std::vector<std::string>& texts, const char* option, bool nameless, Quantities& to) {
+  for (const std::string& text : texts) {
+    auto [name, value] = llvm::StringRef(text).split('=');
+    if (value.empty() && nameless) std::swap(name, value);
+    const std::optional<Quantity> number = quantity(value);
+    if (!number || (name.empty() && !nameless))
+      return fmt::format("{} {}: expected {}NAME=VALUE, as in {}", option, text, nameless ? "VALUE or " : "",
+                         nameless ? "--noise 2% or --noise wall=2%" : "--effect pays=1.3x");
+    to[name.str()] = *number;
+  }
+  return "";
+}
+
+/// Fills `assumptions` with shares of noise; what is wrong, or "".
+std::string readNoise(const plan::Plan& plan, const Quantities& noise, simulate::Assumptions& assumptions) {
+  for (const auto& [name, quantity] : noise) {
+    const plan::Metric* metric = name.empty() ? nullptr : plan.findMetric(name);
+    if (!name.empty() && (!metric || metric->derived))
+      return fmt::format("--noise {}: the study {} measures no metric of that name", name, plan.study);
+    if (!isShare(quantity) || quantity.value < 0)
+      return fmt::format("--noise {}: noise is a share of the value, as 2%", name);
+    assumptions.noise[name] = quantity.value;
+  }
+  return "";
+}
+
+/// Fills `effects` with what is true of criteria; what is wrong, or "".
+std::string readEffects(const plan::Plan& plan, const Quantities& stated, std::map<std::string, double>& effects) {
+  for (const auto& [name, quantity] : stated) {
+    const plan::Criterion* criterion = base::named(plan.criteria, name);
+    if (!criterion) return fmt::format("--effect {}: the study {} has no criterion of that name", name, plan.study);
+    const language::Unit* unit = language::findUnit(criterion->unit);
+    const std::string_view type = criterion->unit.empty() ? "Share" : unit ? unit->type : "";
+    if (quantity.unit && quantity.unit->type != type)
+      return fmt::format("--effect {0}: {0} is about {1}, not about '{2}'", name,
+                         criterion->unit.empty() ? "shares" : "'" + criterion->unit + "'", quantity.unit->text);
+    effects[name] = quantity.value;
+  }
+  return "";
+}
+
+/// Counts the studies on a terminal.
+class Progress {
+ public:
+  base::Tick tick() {
+    return [this](int64_t done, int64_t total) {
+      const auto now = std::chrono::steady_clock::now();
+      if (draws_ && now - drawn_ > std::chrono::milliseconds(200)) {
+        base::tell(stderr, fmt::format("\rsimulating study {} of {}\x1b[K", done, total));
+        shown_ = true;
+        drawn_ = now;
+      }
+      return llvm::Error::success();
+    };
+  }
+  void clear() {
+    if (std::exchange(shown_, false)) base::tell(stderr, "\r\x1b[K");
+  }
+
+ private:
+  bool draws_ = isatty(STDERR_FILENO) == 1, shown_ = false;
+  std::chrono::steady_clock::time_point drawn_ = std::chrono::steady_clock::now();
+};
+
+size_t cellsOf(const plan::Plan& plan) {
+  size_t cells = 0;
+  for (const plan::Criterion& criterion : plan.criteria) cells += criterion.cells.size();
+  return cells;
+}
+
+}  // namespace
+
+llvm::Expected<store::Results> storedOf(const plan::Plan& plan, const std::string& results_folder, bool null_cards) {
+  if (!store::isStore(results_folder)) return store::Results{};
+  auto store = openStore(results_folder);
+  if (!store) return store.takeError();
+  return store->loadLatest(plan, null_cards);
+}
+
+int showDiagnosis(const plan::Plan& plan, const std::string& results, bool null_cards, Format format,
+                  const simulate::Assumptions& assumptions, simulate::DiagnosisOptions how, const Console& console) {
+  constexpr uint64_t kMostWork = 30'000'000;  // about half a minute of two cores
+  constexpr unsigned kFewest = 50;
+  const uint64_t each = std::max<uint64_t>(1, simulate::workOf(plan));
+  if (each * std::min(how.studies, kFewest) > kMostWork)
+    return console.error(fmt::format(
+        "study {} is too large to simulate: {} points with {} cells of criteria; select fewer with a preset "
+        "or -D",
+        plan.study, plan.points.size(), cellsOf(plan)));
+  if (each * how.studies > kMostWork) {
+    how.studies = static_cast<unsigned>(kMostWork / each);
+    console.message(fmt::format("{} studies are simulated, as each of them is large", how.studies));
+  }
+  Progress progress;
+  how.tick = progress.tick();
+  auto stored = storedOf(plan, results, null_cards);
+  if (!stored) return console.error(stored.takeError());
+  if (stored->trials.empty())  // so that nothing of what is assumed comes from them
+    for (const std::string& why : stored->not_counted_reasons) console.message("kept, not counted: " + why);
+  const auto diagnosis = simulate::diagnose(plan, simulate::modelOf(plan, *stored, assumptions), how);
+  progress.clear();
+  return console.finish(format == Format::Json ? base::prettyJson(report::diagnosisJson(plan, diagnosis)) + "\n"
+                                               : report::documentText(report::diagnosisBlocks(plan, diagnosis),
+                                                                      console.width(), console.colourOut()));
+}
+
+int diagnose(const DiagnoseOptions& options, const Console& console) {
+  Quantities noise, effects;
+  for (const std::string& wrong :
+       {readPairs(options.noise, "--noise", true, noise), readPairs(options.effects, "--effect", false, effects)})
+    if (!wrong.empty()) return console.usage(wrong);
+  std::optional<Quantity> lost;
+  if (!options.lost.empty()) {
+    lost = quantity(options.lost);
+    if (!lost || !isShare(*lost) || lost->value < 0 || lost->value >= 1)
+      return console.usage(fmt::format("--lost {}: expected a share, as 2%", options.lost));
+  }
+  const auto plans = loadMeasured(options, console);
+  if (!plans) return plans.code;
+  if (const std::string why = tooManyStudies(options.study, plans->size(), "a diagnosis");
+      options.format == Format::Json && !why.empty())
+    return console.usage(why);
+  for (const ChosenPlan& one : *plans) {
+    simulate::Assumptions assumptions;
+    simulate::DiagnosisOptions how;
+    how.studies = options.studies;
+    how.seed = options.seed;
+    if (lost) assumptions.lost = lost->value;
+    assumptions.sessions = options.sessions;
+    for (const std::string& wrong :
+         {readNoise(one.plan, noise, assumptions), readEffects(one.plan, effects, how.effects)})
+      if (!wrong.empty()) return console.usage(wrong);
+    if (&one != &plans->front() && !console.print("\n")) return kError;
+    const bool null_cards = !options.machine.null_gpus.empty();
+    if (const int code =
+            showDiagnosis(one.plan, options.results, null_cards, options.format, assumptions, how, console);
+        code != kSuccess)
+      return code;
+  }
+  return kSuccess;
+}
+
+}  // namespace expc::cli

@@ -1,0 +1,108 @@
+#include <fmt/format.h>
+#include <llvm/Support/raw_ostream.h>
+
+#include "cli/commands.h"
+#include "cli/compilation.h"
+#include "runtime/analysis/judgement.h"
+#include "runtime/base/files/files.h"
+#include "runtime/export/formats.h"
+#include "runtime/export/table.h"
+#include "runtime/simulate/forecast.h"
+#include "runtime/store/store.h"
+
+namespace expc::cli {
+namespace {
+
+exports::Source sourceOf(plan::Plan plan, const store::Store& store, bool null_cards) {
+  exports::Source source{std::move(plan), {}, {}, {}};
+  source.results = null_cards ? store.loadLatest(source.plan, true) : store.load(source.plan);
+  source.judgement = simulate::judge(source.plan, source.results);
+  source.history = store::history(store, source.plan);
+  return source;
+}
+
+exports::Table tableOf(const ExportOptions& options, const std::vector<exports::Source>& sources) {
+  return options.series ? exports::series(sources) : exports::measurements(sources);
+}
+
+void write(const ExportOptions& options, const std::vector<exports::Source>& sources, llvm::raw_ostream& out) {
+  if (options.format == Format::Csv) exports::writeCsv(tableOf(options, sources), out, !options.no_formulas);
+  if (options.format == Format::Json) exports::writeJson(sources, out);
+  if (options.format == Format::Junit) out << exports::junit(sources);
+  if (options.format == Format::Markdown) out << exports::markdown(sources);
+  if (options.format == Format::Bencher) out << exports::bencher(sources);
+  if (options.format == Format::SmallerIsBetter) out << exports::actionBenchmark(sources, plan::Direction::Lower);
+  if (options.format == Format::BiggerIsBetter) out << exports::actionBenchmark(sources, plan::Direction::Higher);
+  if (options.format == Format::OpenMetrics) out << exports::openMetrics(sources);
+}
+
+/// Prints in pieces that end with a line, as they come: an export may be larger than what it is made of.
+class Printed : public llvm::raw_ostream {
+ public:
+  explicit Printed(const Console& console) : console_(console) {}
+  ~Printed() override { flush(); }
+  /// Whether all of it could be printed.
+  bool ended() {
+    flush();
+    return open_ && console_.printRaw(kept_);
+  }
+
+ private:
+  void write_impl(const char* text, size_t size) override {
+    written_ += size;
+    const llvm::StringRef piece(text, size);
+    const size_t whole = piece.rfind('\n') + 1;  // npos + 1 is 0
+    kept_ += piece.take_front(whole);
+    if (whole > 0) {
+      open_ = open_ && console_.printRaw(kept_);
+      kept_.clear();
+    }
+    kept_ += piece.drop_front(whole);
+  }
+  uint64_t current_pos() const override { return written_; }
+
+  const Console& console_;
+  std::string kept_;
+  uint64_t written_ = 0;
+  bool open_ = true;
+};
+
+llvm::Error writeFile(const ExportOptions& options, const std::vector<exports::Source>& sources) {
+  if (options.format == Format::Parquet) return exports::writeParquet(options.to, tableOf(options, sources));
+  llvm::Error error = files::writeStream(options.to, [&](llvm::raw_ostream& out) { write(options, sources, out); });
+  if (!error) return error;
+  return llvm::createStringError(
+      fmt::format("cannot write {}; name another file with --to FILE", llvm::toString(std::move(error))));
+}
+
+/// "" or what in these options does not go together.
+std::string contradiction(const ExportOptions& options) {
+  const bool table = options.format == Format::Csv || options.format == Format::Parquet;
+  if (options.series && !table) return "--table series goes with --format csv and parquet; json holds both tables";
+  if (options.no_formulas && options.format != Format::Csv) return "--no-formulas goes with --format csv";
+  if (options.format == Format::Parquet && options.to == "-")
+    return "--format parquet is for a file; name it with --to FILE";
+  return "";
+}
+
+}  // namespace
+
+int exportResults(const ExportOptions& options, const Console& console) {
+  if (const std::string wrong = contradiction(options); !wrong.empty()) return console.usage(wrong);
+  std::optional<store::Store> store;
+  auto plans = loadMeasured(options, console, &store);
+  if (!plans) return plans.code;
+
+  std::vector<exports::Source> sources;
+  for (ChosenPlan& one : *plans)
+    sources.push_back(sourceOf(std::move(one.plan), *store, !options.machine.null_gpus.empty()));
+  if (options.to != "-") {
+    auto error = writeFile(options, sources);
+    return error ? console.error(std::move(error)) : kSuccess;
+  }
+  Printed out(console);
+  write(options, sources, out);
+  return out.ended() ? kSuccess : kError;
+}
+
+}  // namespace expc::cli

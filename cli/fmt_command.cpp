@@ -1,0 +1,104 @@
+#include <fmt/format.h>
+#include <llvm/ADT/STLExtras.h>
+#include <llvm/Support/FileSystem.h>
+#include <llvm/Support/MemoryBuffer.h>
+#include <llvm/Support/Path.h>
+
+#include <algorithm>
+#include <system_error>
+
+#include "cli/commands.h"
+#include "cli/compilation.h"
+#include "compiler/format/format.h"
+#include "compiler/parse/parse.h"
+#include "runtime/base/files/files.h"
+#include "runtime/base/printable.h"
+#include "runtime/base/text.h"
+
+namespace expc::cli {
+
+namespace {
+
+namespace sys = llvm::sys;
+namespace path = llvm::sys::path;
+
+llvm::Error cannot(std::string_view what, const std::string& name, std::error_code code) {
+  return llvm::createStringError(code, fmt::format("cannot {} {}: {}", what, name, code.message()));
+}
+
+/// Adds the .exp files of a folder and the folders in it, by name. Hidden ones (`.git`) are left alone, and so are
+/// links: they lead to files of other folders.
+llvm::Error addFolder(const std::string& folder, std::vector<std::string>& files) {
+  std::vector<std::string> entries;
+  std::error_code code;
+  for (sys::fs::directory_iterator at(folder, code, /*follow_symlinks=*/false), end; !code && at != end;
+       at.increment(code))
+    entries.push_back(at->path());
+  if (code) return cannot("read the folder", folder, code);
+  std::sort(entries.begin(), entries.end());
+  for (const std::string& entry : entries) {
+    if (path::filename(entry).starts_with(".")) continue;
+    sys::fs::file_status status;
+    if (sys::fs::status(entry, status, /*follow=*/false)) continue;  // gone again
+    if (sys::fs::is_directory(status)) {
+      if (llvm::Error error = addFolder(entry, files)) return error;
+    } else if (path::extension(entry) == ".exp" && sys::fs::is_regular_file(status)) {
+      files.push_back(entry);
+    }
+  }
+  return llvm::Error::success();
+}
+
+/// Adds a file, or of a folder those in it.
+llvm::Error addPath(const std::string& name, std::vector<std::string>& files) {
+  const size_t before = files.size();
+  if (name == "-" || !sys::fs::is_directory(name))
+    files.push_back(name);
+  else if (llvm::Error error = addFolder(name, files))
+    return error;
+  if (files.size() > before) return llvm::Error::success();
+  return llvm::createStringError(fmt::format("there is no .exp file in the folder {}", name));
+}
+
+/// Formats one file as `options` say, and counts it where that changes it. False after saying what went wrong.
+bool formatFile(const std::string& name, const FmtOptions& options, const Console& console, Compilation& compilation,
+                size_t& changed) {
+  const bool is_input = name == "-";
+  auto buffer =
+      is_input ? llvm::errorOrToExpected(llvm::MemoryBuffer::getSTDIN()) : files::read(name, files::kMostByHand);
+  if (!buffer) return console.error("cannot read " + llvm::toString(buffer.takeError())) == kSuccess;
+  const std::string shown = is_input ? "<stdin>" : base::printable(name);
+  const auto file = parse::load(compilation.sources, shown, (*buffer)->getBuffer().str(), compilation.emitter);
+  const auto after = file ? format::format(compilation.sources, *file, compilation.emitter) : std::nullopt;
+  if (!after) return false;
+  const std::string_view before = compilation.sources.text(*file);
+  const bool same = before == *after;
+  if (!same) ++changed;
+  if (options.diff) return console.printRaw(format::unifiedDiff(shown, before, *after));
+  if (options.check) return same || console.printRaw(shown + "\n");
+  if (is_input) return console.printRaw(*after);
+  if (same) return true;
+  if (llvm::Error error = replaceFiles({{name, *after}})) return console.error(std::move(error)) == kSuccess;
+  return console.printRaw(fmt::format("formatted {}\n", shown));
+}
+
+}  // namespace
+
+int format(const FmtOptions& options, const Console& console) {
+  if (llvm::is_contained(options.paths, "-") && options.paths.size() > 1)
+    return console.usage("'-' (standard input) cannot be formatted together with files");
+  Compilation compilation;
+  std::vector<std::string> files;
+  size_t changed = 0;
+  bool good = true;
+  for (const std::string& name : options.paths)
+    if (llvm::Error error = addPath(name, files)) good = console.error(std::move(error)) == kSuccess;
+  for (const std::string& name : files) good = formatFile(name, options, console, compilation, changed) && good;
+  showDiagnostics(compilation, console);
+  if (!options.check || changed == 0) return good ? kSuccess : kError;
+  console.message(fmt::format("{} of {} would change: run `expc fmt` on {}", changed,
+                              base::counted(files.size(), "file"), changed == 1 ? "it" : "them"));
+  return kError;
+}
+
+}  // namespace expc::cli

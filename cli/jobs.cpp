@@ -1,0 +1,296 @@
+#include "runtime/cluster/jobs.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <llvm/Support/FileSystem.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <ctime>
+#include <filesystem>
+#include <thread>
+
+#include "cli/commands.h"
+#include "cli/compilation.h"
+#include "compiler/lower/lower.h"
+#include "runtime/base/descriptor.h"
+#include "runtime/base/files/files.h"
+#include "runtime/base/printable.h"
+#include "runtime/cluster/slurm.h"
+#include "runtime/engine/inputs/command_files.h"
+#include "runtime/engine/inputs/data.h"
+
+namespace expc::cli {
+
+namespace {
+
+namespace fs = std::filesystem;
+using cluster::JobRecord;
+using cluster::JobState;
+using cluster::JobView;
+
+/// The command line of the run itself, without what says where it runs.
+std::vector<std::string> ownCommand(const std::vector<std::string>& words) {
+  std::error_code failed;  // without /proc nothing is run
+  std::vector<std::string> command{fs::read_symlink("/proc/self/exe", failed).string()};
+  for (size_t i = 0; i < words.size(); ++i) {
+    const std::string& word = words[i];
+    if (word == "--dry-run" || word == "--detach" || word.starts_with("--on=") || word.starts_with("--site=")) continue;
+    if (word == "--on" || word == "--site")
+      ++i;
+    else
+      command.push_back(word);
+  }
+  return command;
+}
+
+std::string systemText(const check::System& system) {
+  const auto number = [&](const char* property) {
+    return system[property] ? static_cast<int64_t>(system[property]->asNumber()->toDouble()) : 0;
+  };
+  const int64_t nodes = number("nodes"), gpus = number("gpus");
+  std::string text = nodes == 1 ? "1 node" : fmt::format("{} nodes", nodes);
+  if (nodes == 0) text = "the nodes of the job";
+  return gpus > 0 ? fmt::format("{} with {} GPU{}{}", text, gpus, gpus == 1 ? "" : "s", nodes == 1 ? "" : " each")
+                  : text;
+}
+
+/// Describes each node of a job, as far as the site file states it in settings of its own.
+check::System systemOf(const cluster::Site& site, const MachineOptions& machine) {
+  check::System system = check::System::unknown("local");
+  const auto set = [&](const char* property, llvm::StringRef text) {
+    int64_t number = 0;
+    if (!text.rsplit(':').second.getAsInteger(10, number) || !text.getAsInteger(10, number))  // or h100:4
+      system.set(property, check::Value::number(number));
+  };
+  const bool others = llvm::any_of(
+      site.options, [](llvm::StringRef option) { return option.starts_with("-N") || option.starts_with("--nodes"); });
+  if (!others) set("nodes", "1");
+  for (const auto& [option, value] : site.asked)
+    if (option == "--nodes")
+      set("nodes", value);
+    else if (option == "--gpus-per-node" && machine.devices.empty() && machine.null_gpus.empty())
+      set("gpus", value);
+  if (machine.nodes) set("nodes", std::to_string(*machine.nodes));
+  return system;
+}
+
+/// Reports every mistake that can be known before the queue: errors of the study, missing inputs, and rules that leave
+/// the job's nodes no point. A site that sets something up first may bring data and programs. Returns kSuccess, or the
+/// exit code.
+int canStart(const RunOptions& options, const cluster::Site& site, const check::System& system,
+             const Console& console) {
+  if (fs::path(options.study.file).extension() != ".exp") return kSuccess;  // a plan, which was compiled elsewhere
+  Compilation compilation;
+  if (!openWithoutErrors(options.study, console, compilation)) return kError;
+  std::vector<std::string> idle;
+  bool any = false;
+  for (const auto& prepared : points::Prepared::all(*compilation.program, options.study, &system, compilation.emitter,
+                                                    lower::kMaxPlanPoints)) {
+    const auto plan = lower::planOf(*prepared, compilation.emitter);
+    if (!plan) continue;
+    if (llvm::all_of(plan->points, [](const plan::Point& point) { return !point.unavailable.empty(); }) &&
+        !plan->points.empty())
+      idle.push_back(fmt::format("study {}: no point can run on {}: {}", plan->study, systemText(system),
+                                 plan->points.front().unavailable));
+    else
+      any = true;
+    llvm::Error missing = site.setup.empty() ? engine::inputs::checkDataExists(*plan) : llvm::Error::success();
+    if (!missing && site.setup.empty() && site.modules.empty())
+      missing = engine::inputs::findCommandFiles(*plan, options.results).takeError();
+    if (missing) return console.error(std::move(missing));
+  }
+  if (compilation.emitter.errors() > 0) {
+    showDiagnostics(compilation, console);
+    return compilation.code();
+  }
+  for (const std::string& why : idle) console.error(why);
+  return any || idle.empty() ? kSuccess : kNothingRan;
+}
+
+llvm::Expected<cluster::Site> siteOf(const RunOptions& options) {
+  if (options.site.empty()) return cluster::Site();
+  auto site = cluster::readSite(options.site);
+  if (!site) return site.takeError();
+  for (const auto* names : {&site->exported, &site->secrets})
+    for (const std::string& name : *names)
+      if (!std::getenv(name.c_str()))
+        return llvm::createStringError(
+            fmt::format("{} asks for the variable {}, which is not set here: export it first", options.site, name));
+  return site;
+}
+
+llvm::Expected<JobRecord> submitScript(const RunOptions& options, const std::string& folder,
+                                       const std::string& script) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  const std::string path = fmt::format("{}/submitted.{}.sh", folder, getpid());
+  if (auto failed = files::write(path, script, files::Links::Refused)) return failed;
+  auto id = cluster::submit(path);
+  if (!id) {
+    fs::remove(path, error);
+    return id.takeError();
+  }
+  JobRecord job;
+  job.cluster = "slurm";
+  job.id = *id;
+  job.name = "slurm-" + *id;
+  job.study = options.study.file;
+  job.submitted = static_cast<double>(std::time(nullptr));
+  fs::rename(path, folder + "/" + job.name + ".sh", error);
+  if (auto failed = cluster::writeJob(folder, job)) return failed;
+  return job;
+}
+
+std::string stateText(const JobView& view) {
+  const char* word = view.state == JobState::Unknown   ? "unknown"
+                     : view.state == JobState::Pending ? "pending"
+                     : view.state == JobState::Running ? "running"
+                                                       : "ended";
+  std::string text = word;
+  if (view.code) text += fmt::format(" with exit code {}", *view.code);
+  if (!view.note.empty()) text += " (" + view.note + ")";
+  return text;
+}
+
+/// Prints what a log has got since `told`.
+void showMore(const std::string& path, size_t& told, const Console& console) {
+  auto log = files::read(path, files::kMost, files::Links::Refused);
+  if (!log) return llvm::consumeError(log.takeError());
+  const llvm::StringRef more = (*log)->getBuffer().drop_front(std::min(told, (*log)->getBufferSize()));
+  told += more.size();
+  console.print(more);
+}
+
+int follow(const std::string& folder, const JobRecord& job, const Console& console) {
+  size_t told = 0;
+  std::string last;
+  while (true) {
+    auto views = cluster::look(folder, {job});
+    if (!views) return console.error(views.takeError());
+    const JobView& view = views->at(job.name);
+    showMore(folder + "/" + job.name + ".log", told, console);
+    if (const std::string text = stateText(view); text != last) console.message(job.name + ": " + (last = text));
+    if (view.state == JobState::Ended) return view.code.value_or(kError);
+    if (job.cluster.empty() && view.state == JobState::Unknown) return kError;
+    std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  }
+}
+
+std::string waysOn(const JobRecord& job, const std::string& results) {
+  const std::string rest = results == "results" ? "" : " --results " + cluster::quoted(results);
+  return fmt::format("{}: follow it with `expc attach {}{}`, end it with `expc cancel {}{}`", job.name, job.name, rest,
+                     job.name, rest);
+}
+
+/// The jobs that are meant: the one named, or all. The error says which there are.
+llvm::Expected<std::vector<JobRecord>> chosenJobs(const JobOptions& options, const Console& console) {
+  std::vector<std::string> messages;
+  auto jobs = cluster::readJobs(cluster::jobsFolder(options.results), messages);
+  for (const std::string& message : messages) console.message(message);
+  if (options.job.empty()) return jobs;
+  for (const JobRecord& job : jobs)
+    if (job.name == options.job || job.id == options.job) return std::vector{job};
+  return llvm::createStringError(
+      fmt::format("{} has no job {}: `expc status` lists them", options.results, options.job));
+}
+
+}  // namespace
+
+int submitRun(const RunOptions& options, const Console& console) {
+  auto site = siteOf(options);
+  if (!site) return console.error(site.takeError());
+  if (const int code = canStart(options, *site, systemOf(*site, options.machine), console); code != kSuccess)
+    return code;
+  const std::string folder = cluster::jobsFolder(options.results);
+  const cluster::Job job{fs::path(options.study.file).stem().string(), ownCommand(options.words),
+                         fs::current_path().string(), folder};
+  for (const std::string& name : {job.name, job.folder, job.jobs})
+    if (base::printable(name) != name)
+      return console.error(name + ": holds a control character or is no UTF-8, so a script for Slurm cannot name it");
+  const std::string script = cluster::renderScript(*site, job);
+  if (options.dry_run) return console.printRaw(script) ? kSuccess : kError;
+  auto submitted = submitScript(options, folder, script);
+  if (!submitted) return console.error(submitted.takeError());
+  console.message(waysOn(*submitted, options.results));
+  return options.detach ? static_cast<int>(kSuccess) : follow(folder, *submitted, console);
+}
+
+int detachRun(const RunOptions& options, const Console& console, int (*run)(const RunOptions&, const Console&)) {
+  if (const int code = canStart(options, {}, check::System::unknown("local"), console); code != kSuccess) return code;
+  const std::string folder = cluster::jobsFolder(options.results);
+  std::error_code error;
+  fs::create_directories(folder, error);
+  base::Pipe ready;
+  if (ready.read < 0) return console.error("no pipe can be made");
+  const pid_t child = fork();
+  if (child < 0) return console.error("no process can be made");
+  if (child > 0) {
+    ready.write.close();
+    char word = 0;
+    if (read(ready.read, &word, 1) != 1) return console.error(fmt::format("nothing can be written into {}", folder));
+    JobRecord job;
+    job.name = fmt::format("local-{}", child);
+    console.message(waysOn(job, options.results));
+    return kSuccess;
+  }
+  setsid();
+  std::signal(SIGHUP, SIG_IGN);
+  const JobRecord job = cluster::ownProcess(options.study.file);
+  const int log = files::openLog(folder + "/" + job.name + ".log");
+  const int nothing = ::open("/dev/null", O_RDONLY);
+  if (llvm::errorToBool(cluster::writeJob(folder, job)) || log < 0) _exit(kError);
+  dup2(nothing, STDIN_FILENO);
+  dup2(log, STDOUT_FILENO);
+  dup2(log, STDERR_FILENO);
+  [[maybe_unused]] const ssize_t written = ::write(ready.write, "r", 1);
+  ready.write.close();
+  const int code = run(options, console);
+  cluster::writeCode(folder, job.name, code);
+  return code;
+}
+
+int status(const JobOptions& options, const Console& console) {
+  auto jobs = chosenJobs(options, console);
+  if (!jobs) return console.error(jobs.takeError());
+  if (jobs->empty()) console.message(fmt::format("{} has no jobs", options.results));
+  auto views = cluster::look(cluster::jobsFolder(options.results), *jobs);
+  if (!views) return console.error(views.takeError());
+  for (const JobRecord& job : *jobs)
+    console.print(base::printable(job.name + "  " + job.study + "  " + stateText(views->at(job.name))) + "\n");
+  return kSuccess;
+}
+
+int attach(const JobOptions& options, const Console& console) {
+  auto jobs = chosenJobs(options, console);
+  if (!jobs) return console.error(jobs.takeError());
+  if (jobs->empty()) return console.error(fmt::format("{} has no jobs to follow", options.results));
+  return follow(cluster::jobsFolder(options.results), jobs->back(), console);
+}
+
+int cancel(const JobOptions& options, const Console& console) {
+  const std::string folder = cluster::jobsFolder(options.results);
+  auto jobs = chosenJobs(options, console);
+  if (!jobs) return console.error(jobs.takeError());
+  auto views = cluster::look(folder, *jobs);
+  if (!views) return console.error(views.takeError());
+  int code = kSuccess;
+  size_t over = 0;
+  for (const JobRecord& job : *jobs) {
+    if (views->at(job.name).state == JobState::Ended && ++over) continue;
+    if (auto error = cluster::cancel(folder, job))
+      code = console.error(std::move(error));
+    else
+      console.message(job.name + " is asked to end; what it measured is kept");
+  }
+  // Silence would look like a job that was ended.
+  if (over == jobs->size())
+    console.message(options.job.empty() ? options.results + " has no job that is left to end"
+                                        : options.job + " needs no end: " + stateText(views->begin()->second));
+  return code;
+}
+
+}  // namespace expc::cli

@@ -1,0 +1,329 @@
+#include "cli/lock.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+
+#include "compiler/lower/lower.h"
+#include "runtime/base/files/files.h"
+#include "runtime/base/hash.h"
+#include "runtime/base/json.h"
+#include "runtime/base/printable.h"
+#include "runtime/engine/inputs/command_files.h"
+#include "runtime/engine/inputs/data.h"
+
+namespace expc::cli {
+namespace {
+
+constexpr llvm::StringLiteral kSchema = "expc.lock/3";
+
+/// The sections of a plan's declarations, and what one of each is called.
+constexpr std::pair<llvm::StringLiteral, const char*> kDeclared[] = {
+    {"workloads", "workload"},     {"factors", "factor"},     {"metrics", "metric"},
+    {"comparisons", "comparison"}, {"criteria", "criterion"}, {"references", "reference"}};
+
+/// What is compared, and how it is shown. No text is compared: it changes with each formatting.
+llvm::json::Object entry(std::string meaning, const std::string& text) {
+  return llvm::json::Object{{"meaning", std::move(meaning)}, {"text", base::jsonText(text)}};
+}
+
+template <typename Declared>
+std::string textOf(const Declared& declared) {
+  if constexpr (requires { declared.text; }) return declared.text;
+  return "";
+}
+std::string textOf(const plan::Factor& factor) {
+  const std::string text = fmt::format("{{ {} }}", fmt::join(factor.declared, ", "));
+  return factor.baseline ? text + " baseline " + factor.levels[*factor.baseline].label : text;
+}
+
+/// The declarations of one sort by name, each as the digest of what it means.
+template <typename Declared>
+llvm::json::Object sectionOf(const llvm::json::Value& meanings, const std::vector<Declared>& declared) {
+  llvm::json::Object section;
+  for (size_t i = 0; i < declared.size(); ++i) {
+    const llvm::json::Value& meaning = (*meanings.getAsArray())[i];
+    const llvm::StringRef label = meaning.getAsObject()->getString("label").value_or("");
+    section[(label.empty() ? *meaning.getAsObject()->getString("name") : label).str()] =
+        entry(base::shortHash(base::canonicalJson(meaning)), textOf(declared[i]));
+  }
+  return section;
+}
+
+/// By name; one without a name of its own goes by its text.
+llvm::json::Object rulesOf(const check::Study& study) {
+  llvm::json::Object rules;
+  for (const check::Rule& rule : study.rules) {
+    const std::string text = (rule.kind == ast::RuleKind::Require ? "require " : "exclude ") + rule.text;
+    const std::string meaning = base::jsonText(lower::withoutBlanks(text)).getAsString()->str();
+    rules[rule.name.empty() || rules.get(rule.name) ? meaning : rule.name] = entry(meaning, text);
+  }
+  return rules;
+}
+
+/// What is fixed, by use: the values of arguments, or the defaults that count somewhere.
+llvm::json::Object argumentsOf(const check::Study& study, bool defaults) {
+  llvm::json::Object arguments;
+  for (const check::Use& use : study.uses)
+    for (size_t i = 0; i < use.arguments.size(); ++i) {
+      const auto& value = use.arguments[i];
+      const int factor = study.factor_of[i];
+      const bool varies = factor >= 0 && !study.factors[factor].active;
+      if (!value || (value == use.workload->parameters[use.parameter_of[i]].fallback) != defaults) continue;
+      if (defaults && varies) continue;
+      const std::string owner = use.label.empty() ? "" : use.label + ".";
+      arguments[owner + study.workload->parameters[i].name] = base::jsonText(value->toString());
+    }
+  return arguments;
+}
+
+/// Their number, a digest of their ids, and how many there are of each level: as small for millions as for ten.
+llvm::json::Object pointsOf(const points::Prepared& prepared, const llvm::json::Object& meaning) {
+  llvm::json::Object levels;
+  const check::Study& study = prepared.study();
+  for (unsigned i = 0; i < study.factors.size(); ++i)
+    for (unsigned level = 0; level < study.factors[i].levels.size(); ++level) {
+      std::vector<std::string> values;
+      for (const check::Value& value : study.factors[i].levels[level].values) values.push_back(value.toString());
+      const llvm::json::Value name =
+          base::jsonText(fmt::format("{}={}", study.factors[i].name, fmt::join(values, ", ")));
+      levels[name.getAsString()->str()] = prepared.survey->seen.count(i, level);
+    }
+  return llvm::json::Object{{"count", prepared.survey->points},
+                            {"ids", base::shortHash(base::canonicalJson(*meaning.get("points")))},
+                            {"levels", std::move(levels)}};
+}
+
+llvm::Error noTick() { return llvm::Error::success(); }
+
+/// Digests of what commands read, by workload; null where something is missing on this machine.
+llvm::json::Object inputsOf(const plan::Plan& head) {
+  llvm::json::Object inputs;
+  for (unsigned i = 0; i < head.workloads.size(); ++i) {
+    const plan::Workload& workload = head.workloads[i];
+    if (!workload.command || (workload.command->inputs.empty() && workload.command->copied.empty())) continue;
+    const auto digest = llvm::expectedToOptional(engine::inputs::digestInputs(head, i, noTick));
+    inputs[workload.name] = digest ? llvm::json::Value(*digest) : llvm::json::Value(nullptr);
+  }
+  return inputs;
+}
+
+/// Digests of what points read; null where it is not on this machine.
+llvm::Expected<llvm::json::Object> dataOf(const plan::Plan& head) {
+  llvm::json::Object data;
+  for (const std::string& path : head.data_paths) {
+    plan::Plan one;
+    one.root = head.root;
+    one.data_paths = {path};
+    if (llvm::errorToBool(engine::inputs::checkDataExists(one))) {
+      data[path] = nullptr;
+      continue;
+    }
+    auto digests = engine::inputs::digestData(one, noTick);
+    if (!digests) return digests.takeError();
+    data[path] = digests->begin()->second;
+  }
+  return data;
+}
+
+llvm::Expected<llvm::json::Object> lockOf(const points::Prepared& prepared, bool with_data) {
+  const lower::Outline outline = lower::outlineOf(prepared);
+  const plan::Plan& head = outline.head;
+  const llvm::json::Object& meaning = outline.meaning;
+  llvm::json::Object data;
+  if (with_data) {
+    auto found = dataOf(head);
+    if (!found) return found.takeError();
+    data = std::move(*found);
+  }
+  const check::Study& study = prepared.study();
+  llvm::json::Object lock{
+      {"digest", head.digest},   {"arguments", argumentsOf(study, false)}, {"defaults", argumentsOf(study, true)},
+      {"rules", rulesOf(study)}, {"design", *meaning.get("design")},       {"inputs", inputsOf(head)},
+      {"data", std::move(data)}, {"points", pointsOf(prepared, meaning)}};
+  const auto add = [&](llvm::StringRef section, const auto& declared) {
+    lock[section] = sectionOf(*meaning.get(section), declared);
+  };
+  add("workloads", head.workloads);
+  add("factors", head.factors);
+  add("metrics", head.metrics);
+  add("comparisons", head.comparisons);
+  add("criteria", head.criteria);
+  add("references", head.references);
+  return lock;
+}
+
+// ---- comparing
+
+llvm::json::Value meaningOf(const llvm::json::Value& value) {
+  const llvm::json::Object* object = value.getAsObject();
+  const llvm::json::Value* meaning = object ? object->get("meaning") : nullptr;
+  return meaning ? *meaning : value;
+}
+
+std::string shown(const llvm::json::Value& value) {
+  if (const llvm::json::Object* object = value.getAsObject(); object && object->get("text"))
+    return object->getString("text").value_or("").str();
+  return value.getAsString() ? value.getAsString()->str() : base::canonicalJson(value);
+}
+
+/// Says what changed from one lock of a study to another, at most `most` lines of a kind.
+class Comparer {
+ public:
+  explicit Comparer(size_t most) : most_(most) {}
+  std::vector<std::string> lines;
+
+  void study(const std::string& name, const llvm::json::Object& before, const llvm::json::Object& after) {
+    study_ = name;
+    const size_t count = lines.size();
+    const auto *old_digest = before.get("digest"), *digest = after.get("digest");
+    const bool means_the_same = old_digest && digest && *old_digest == *digest;
+    const auto section = [&](const char* what, llvm::StringRef name, bool whole = true) {
+      list(what, members(before, name), members(after, name), whole);
+    };
+    for (const auto& [name, what] : kDeclared) section(what, name);
+    section("argument", "arguments");
+    // What another version of a module has beside what there was leaves the points as they are.
+    section("default of", "defaults", false);
+    // The points tell whether rules mean something else; their texts say why.
+    if (!means_the_same) section("rule", "rules");
+    section("inputs of", "inputs", false);
+    section("data", "data", false);
+    points(members(before, "points"), members(after, "points"));
+    if (const auto *a = before.get("design"), *b = after.get("design"); a && b && *a != *b)
+      say("design changed: {} -> {}", shown(*a), shown(*b));
+    // Whatever none of the sections holds.
+    if (old_digest && digest && lines.size() == count && !means_the_same)
+      say("its meaning changed (digest {} -> {})", shown(*old_digest), shown(*digest));
+  }
+
+ private:
+  template <typename... Arguments>
+  void say(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
+    lines.push_back(base::printable(study_ + ": " + fmt::format(format, std::forward<Arguments>(arguments)...)));
+  }
+
+  static const llvm::json::Object& members(const llvm::json::Object& of, llvm::StringRef name) {
+    static const llvm::json::Object kNone;
+    const llvm::json::Object* found = of.getObject(name);
+    return found ? *found : kNone;
+  }
+
+  /// The same number of points may be others; then some level or none has fewer or more.
+  void points(const llvm::json::Object& before, const llvm::json::Object& after) {
+    const llvm::json::Value *left = before.get("ids"), *right = after.get("ids");
+    if (!left || !right || *left == *right) return;
+    say("points changed: {} -> {}", before.getInteger("count").value_or(0), after.getInteger("count").value_or(0));
+    list("points with", members(before, "levels"), members(after, "levels"), true);
+  }
+
+  /// Unless they are the `whole` of what there is, what is not there on one side holds nobody to anything.
+  void list(std::string_view what, const llvm::json::Object& before, const llvm::json::Object& after, bool whole) {
+    std::vector<std::string> added, removed, changed;
+    for (const auto& [key, value] : after) {
+      const llvm::json::Value* old = before.get(key);
+      if (!old && whole) added.push_back(named(what, key, value) + " added");
+      if (old && (whole || (!old->getAsNull() && !value.getAsNull())) && meaningOf(*old) != meaningOf(value))
+        changed.push_back(named(what, key, llvm::json::Value(nullptr)) + " changed" + from(shown(*old), shown(value)));
+    }
+    for (const auto& [key, value] : before)
+      if (whole && !after.get(key)) removed.push_back(named(what, key, value) + " removed");
+    for (auto* sort : {&added, &removed, &changed}) {
+      std::sort(sort->begin(), sort->end());
+      for (size_t i = 0; i < sort->size() && i < most_; ++i) say("{}", (*sort)[i]);
+      if (sort->size() > most_) say("{} more like the last one", sort->size() - most_);
+    }
+  }
+
+  /// What has no name of its own goes by its text.
+  static std::string named(std::string_view what, llvm::StringRef key, const llvm::json::Value& value) {
+    const llvm::json::Object* object = value.getAsObject();
+    const bool nameless = object && object->getString("meaning") == key;
+    return fmt::format("{} {}", what, nameless ? shown(value) : key.str());
+  }
+
+  static std::string from(const std::string& before, const std::string& after) {
+    return before == after ? "" : fmt::format(": {} -> {}", before, after);
+  }
+
+  size_t most_;
+  std::string study_;
+};
+
+}  // namespace
+
+std::string lockPath(const std::string& study_file) { return study_file + ".lock"; }
+
+llvm::Expected<llvm::json::Value> makeLock(const check::Program& program, bool data, diag::Emitter& emitter) {
+  llvm::json::Object studies;
+  for (const auto& study : program.studies) {
+    const select::Selection whole{study->name, {}, {}};
+    auto prepared = points::Prepared::of(program, *study, whole, nullptr, emitter);
+    if (!prepared) return llvm::createStringError("the study has errors");
+    auto lock = lockOf(*prepared, data);
+    if (!lock) return lock.takeError();
+    studies[study->name] = std::move(*lock);
+  }
+  return llvm::json::Object{{"schema", kSchema}, {"studies", std::move(studies)}};
+}
+
+llvm::Error writeLock(const std::string& path, const llvm::json::Value& lock) {
+  return files::write(path, base::prettyJson(lock) + "\n");
+}
+
+llvm::Expected<llvm::json::Value> readLock(const std::string& path) {
+  auto buffer = files::read(path, files::kMostByHand);
+  if (!buffer) return llvm::createStringError("cannot read " + llvm::toString(buffer.takeError()));
+  auto lock = parseLock((*buffer)->getBuffer());
+  if (!lock) return llvm::createStringError(fmt::format("{} {}", path, llvm::toString(lock.takeError())));
+  return lock;
+}
+
+llvm::Expected<llvm::json::Value> parseLock(std::string_view text) {
+  auto json = base::parseJson(text);
+  if (!json) return llvm::createStringError(fmt::format("is no lock: {}", llvm::toString(json.takeError())));
+  const llvm::json::Object* object = json->getAsObject();
+  const llvm::json::Object* studies = object ? object->getObject("studies") : nullptr;
+  const bool whole = studies && object->getString("schema") == kSchema &&
+                     std::all_of(studies->begin(), studies->end(),
+                                 [](const auto& study) { return study.second.getAsObject() != nullptr; });
+  if (whole) return std::move(*json);
+  return llvm::createStringError(
+      fmt::format("is no lock of this version ({}); write it anew with `expc plan --lock`", kSchema.str()));
+}
+
+std::map<std::string, std::string> lockedData(const llvm::json::Value& lock, const std::string& study) {
+  std::map<std::string, std::string> digests;
+  const llvm::json::Object* found = lock.getAsObject()->getObject("studies")->getObject(study);
+  const llvm::json::Object* data = found ? found->getObject("data") : nullptr;
+  if (!data) return digests;
+  for (const auto& [path, digest] : *data)
+    if (auto text = digest.getAsString()) digests[path.str()] = text->str();
+  return digests;
+}
+
+std::vector<std::string> compareLocks(const llvm::json::Value& before, const llvm::json::Value& after, size_t most,
+                                      const std::optional<std::string>& only) {
+  const llvm::json::Object& left = *before.getAsObject()->getObject("studies");
+  const llvm::json::Object& right = *after.getAsObject()->getObject("studies");
+  Comparer comparer(most);
+  std::vector<std::string> names;
+  for (const auto& [name, study] : left) names.push_back(name.str());
+  for (const auto& [name, study] : right)
+    if (!left.get(name)) names.push_back(name.str());
+  std::sort(names.begin(), names.end());
+  for (const std::string& name : names) {
+    if (only && name != *only) continue;
+    const llvm::json::Object *old = left.getObject(name), *now = right.getObject(name);
+    if (!old || !now) {
+      comparer.lines.push_back(fmt::format("study {} {}", name, old ? "removed" : "added"));
+      continue;
+    }
+    comparer.study(name, *old, *now);
+  }
+  return std::move(comparer.lines);
+}
+
+}  // namespace expc::cli

@@ -1,0 +1,172 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <llvm/ADT/StringMap.h>
+#include <llvm/Support/FileSystem.h>
+#include <llvm/Support/Path.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <thread>
+
+#include "cli/compilation.h"
+#include "compiler/check/value/value.h"
+#include "runtime/data/llama/config.h"
+#include "runtime/data/text/token_rows.h"
+
+namespace expc::cli {
+namespace {
+
+using check::EnumValue;
+using check::Rational;
+using check::Value;
+
+std::string nameOf(const EnumValue& level) { return level.type->levels[level.level].name; }
+
+int64_t wholeOf(const Value& value) {
+  const Rational& number = *value.asNumber();
+  return number.isInteger() ? number.numerator() : 0;
+}
+
+std::optional<text::Template> templateNamed(const std::string& name) {
+  using enum text::Template;
+  for (const text::Template kind : {Instruct, Grammar, Summarize, Plain})
+    if (name == text::nameOf(kind)) return kind;
+  return std::nullopt;
+}
+
+class Files {
+ public:
+  Files(const std::string& study, std::vector<std::string>& notes)
+      : root_(llvm::sys::path::parent_path(study)), notes_(notes) {}
+
+  std::optional<Rational> ask(std::string_view function, std::span<const Value> arguments) {
+    if (function == "config") return config(arguments[0], text(arguments[1]));
+    if (function == "row_tokens") return rowTokens(arguments);
+    return std::nullopt;
+  }
+
+ private:
+  static const std::string& text(const Value& value) { return std::get<std::string>(value.node); }
+
+  std::string whole(const std::string& path) const {
+    llvm::SmallString<256> result(llvm::sys::path::is_absolute(path) ? "" : root_);
+    llvm::sys::path::append(result, path);
+    return std::string(result);
+  }
+
+  /// The file or folder that a value names: a path, or a level with one; "": none.
+  std::string pathIn(const Value& value) const {
+    const Value* named = &value;
+    if (const auto* level = std::get_if<EnumValue>(&value.node)) {
+      if (level->payload.size() != 1) return "";
+      named = &level->payload[0];
+    }
+    const auto* path = std::get_if<std::string>(&named->node);
+    return path ? whole(*path) : "";
+  }
+
+  std::optional<Rational> config(const Value& model, const std::string& name) {
+    const llvm::json::Value* value = sizesOf(model).get(name);
+    if (!value) return std::nullopt;
+    if (const auto flag = value->getAsBoolean()) return Rational(*flag ? 1 : 0);
+    const auto number = value->getAsInteger();
+    return number ? std::optional(Rational(*number)) : std::nullopt;
+  }
+
+  /// As config.json has them, with what it leaves out; empty where nothing is known.
+  const llvm::json::Object& sizesOf(const Value& model) {
+    const auto [at, fresh] = sizes_.try_emplace(model.toString());
+    if (!fresh) return at->second;
+    std::optional<llama::Config> config;
+    if (const std::string folder = pathIn(model); !folder.empty()) {
+      if (auto read = llama::readConfig(folder))
+        config = std::move(*read);
+      else
+        note(
+            fmt::format("nothing is known of the memory that {} takes: {}; '-D model=llama3_8b', or another "
+                        "model with a name, plans by its sizes",
+                        model.toString(), llvm::toString(read.takeError())));
+    } else if (const auto* level = std::get_if<EnumValue>(&model.node)) {
+      config = llama::namedConfig(nameOf(*level));
+    }
+    if (config) at->second = llama::configToJson(*config, "");
+    return at->second;
+  }
+
+  /// Arguments: "longest" or "learnt", rows of a batch, and what lengthsOf takes.
+  std::optional<Rational> rowTokens(std::span<const Value> arguments) {
+    const std::optional<text::RowLengths>& lengths = lengthsOf(arguments.subspan(2));
+    if (!lengths || lengths->count() == 0) return std::nullopt;
+    if (text(arguments[0]) == "longest") return Rational(lengths->longest());
+    if (text(arguments[0]) == "learnt") return Rational(lengths->mostLearnt(wholeOf(arguments[1])));
+    return std::nullopt;
+  }
+
+  /// Arguments: the longest that a row may be, data, template, row limit, tokenizer, model, and whether rows are pairs.
+  const std::optional<text::RowLengths>& lengthsOf(std::span<const Value> arguments) {
+    std::vector<std::string> key;
+    for (const Value& argument : arguments) key.push_back(argument.toString());
+    const auto [at, fresh] = lengths_.try_emplace(fmt::format("{}", fmt::join(key, "\n")));
+    if (!fresh) return at->second;
+    const auto* data = std::get_if<EnumValue>(&arguments[1].node);
+    const auto* kind = std::get_if<EnumValue>(&arguments[2].node);
+    const auto shape = kind ? templateNamed(nameOf(*kind)) : std::nullopt;
+    const auto vocabulary = sizesOf(arguments[5]).getInteger("vocab_size");
+    if (!data || !shape || !vocabulary) return at->second;
+    text::TokenRowsOptions options;
+    options.data = {.path = pathIn(arguments[1]),
+                    .kind = *shape,
+                    .pairs = arguments[6].asBool(),
+                    .row_limit = wholeOf(arguments[3])};
+    if (options.data.path.empty() && data->payload.size() == 1) options.synthetic = wholeOf(data->payload[0]);
+    options.tokenizer = pathIn(arguments[4]);
+    options.model_folder = pathIn(arguments[5]);
+    options.vocabulary = *vocabulary;
+    options.max_length = wholeOf(arguments[0]);
+    if (const std::string& path = options.data.path; !path.empty() && !llvm::sys::fs::exists(path))
+      note(fmt::format("nothing is expected of the memory of points that read {}, which is not there", path));
+    else
+      at->second = measured(options);
+    if (!options.data.path.empty() && options.tokenizer.empty() && options.model_folder.empty() &&
+        options.vocabulary >= kLlama3Vocabulary)
+      note(
+          fmt::format("no tokenizer is named, so each byte of {} is a token of a model that has {}: '-D "
+                      "tokenizer=file(\"tokenizer.model\")' makes rows as long as that model's",
+                      options.data.path, options.vocabulary));
+    return at->second;
+  }
+
+  std::optional<text::RowLengths> measured(const text::TokenRowsOptions& options) {
+    const auto drop = [&](llvm::Error error) {
+      note(fmt::format("nothing is expected of the memory of points whose rows cannot be read: {}",
+                       llvm::toString(std::move(error))));
+      return std::nullopt;
+    };
+    auto rows = text::TokenRows::open(options);
+    if (!rows) return drop(rows.takeError());
+    auto lengths = text::rowLengths(*rows, std::max(1U, std::thread::hardware_concurrency()));
+    if (!lengths) return drop(lengths.takeError());
+    return std::move(*lengths);
+  }
+
+  /// Rows of several templates may lie in one folder, and it is said once.
+  void note(std::string text) {
+    if (std::find(notes_.begin(), notes_.end(), text) == notes_.end()) notes_.push_back(std::move(text));
+  }
+
+  std::string root_;
+  llvm::StringMap<llvm::json::Object> sizes_;
+  llvm::StringMap<std::optional<text::RowLengths>> lengths_;
+  std::vector<std::string>& notes_;
+};
+
+}  // namespace
+
+check::Lookup fileLookups(const std::string& study, std::vector<std::string>& notes) {
+  return [files = std::make_shared<Files>(study, notes)](std::string_view function, std::span<const Value> arguments) {
+    return files->ask(function, arguments);
+  };
+}
+
+}  // namespace expc::cli

@@ -1,0 +1,377 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "cli/commands.h"
+#include "cli/compilation.h"
+#include "cli/lock.h"
+#include "compiler/check/expression.h"
+#include "compiler/diag/render.h"
+#include "compiler/expand/space.h"
+#include "compiler/lower/lower.h"
+#include "compiler/points/pairs.h"
+#include "runtime/base/json.h"
+#include "runtime/base/printable.h"
+#include "runtime/base/text.h"
+#include "runtime/engine/engine.h"
+#include "runtime/report/texts.h"
+#include "runtime/simulate/diagnosis.h"
+
+namespace expc::cli {
+namespace {
+
+// ---- --explain
+
+EXPC_DIAGNOSTIC(BadPoint, Error, "'{0}' names no point: {1}");
+
+bool looksLikeId(const std::string& text) {
+  return !text.empty() && text.size() <= 16 && text.find_first_not_of("0123456789abcdef") == std::string::npos;
+}
+
+class Explainer {
+ public:
+  explicit Explainer(points::Prepared& prepared)
+      : prepared_(prepared), study_(prepared.study()), sources_(*prepared.program.sources) {}
+
+  /// The points that a beginning of an id names, at most two.
+  std::vector<std::vector<unsigned>> withId(const std::string& id) {
+    std::vector<std::vector<unsigned>> found;
+    prepared_.space->forEach([&](expand::Levels point) {
+      if (prepared_.writer->id(point).substr(0, id.size()) == id) found.emplace_back(point.begin(), point.end());
+      return found.size() < 2;
+    });
+    return found;
+  }
+
+  /// Levels of all factors: those named, and kAbsent where a factor is not active. Nothing after a report.
+  std::optional<std::vector<unsigned>> complete(const std::vector<std::optional<unsigned>>& named,
+                                                const std::string& text, diag::Emitter& emitter) {
+    std::vector<unsigned> levels(study_.factors.size(), expand::kOpen);
+    for (unsigned factor : prepared_.space->order()) {
+      const bool active = prepared_.space->active(factor, levels);
+      const std::string& name = study_.factors[factor].name;
+      if (active && !named[factor]) {
+        emitter.emit({}, BadPoint, text, fmt::format("it does not say the level of '{}'", name));
+        return std::nullopt;
+      }
+      if (!active && named[factor]) {
+        emitter.build({}, BadPoint, text, fmt::format("'{}' is not active there", name))
+            .note(study_.factors[factor].range, "the factor is declared here")
+            .emit();
+        return std::nullopt;
+      }
+      levels[factor] = active ? *named[factor] : expand::kAbsent;
+    }
+    return levels;
+  }
+
+  std::string there(expand::Levels point) {
+    std::string text = fmt::format("point {}  {}\n", prepared_.writer->id(point), expand::labelOf(study_, point));
+    expand::Assignment at(prepared_.selected);
+    at.set(point);
+    at.settle();
+    const check::Use& use = study_.uses[at.use()];
+    std::vector<std::pair<std::string, std::string>> rows;
+    for (unsigned i = 0; i < study_.workload->parameters.size(); ++i) {
+      const check::Parameter& parameter = study_.workload->parameters[i];
+      if (study_.hasWorkloadFactor() && i > 0 && use.parameter_of[i] < 0) continue;
+      const check::Value* value = at.value(i);
+      rows.emplace_back(value ? parameter.name + " = " + value->toString() : parameter.name,
+                        value ? origin(i, point, use) : "not active: " + when(i));
+    }
+    size_t width = 0;
+    for (const auto& [left, right] : rows) width = std::max(width, std::min<size_t>(left.size(), 44));
+    for (const auto& [left, right] : rows) text += fmt::format("  {:{}}  {}\n", left, width, right);
+    if (const std::string& why = prepared_.machine->unavailable(point); !why.empty())
+      text += fmt::format("  not available on this system: {}\n", why);
+    if (const std::string why = prepared_.machine->expectedInfeasible(point); !why.empty())
+      text += fmt::format("  expected infeasible: {}\n", why);
+    return text;
+  }
+
+  std::string missing(expand::Levels levels, const expand::Obstacle& obstacle) {
+    std::string text = fmt::format("no point  {}\n", expand::labelOf(study_, levels));
+    const check::Factor& factor = study_.factors[obstacle.factor];
+    switch (obstacle.kind) {
+      case expand::Obstacle::Kind::LeftOut:
+        return text + fmt::format("  the selection leaves out {} = {}\n", factor.name,
+                                  factor.levels[levels[obstacle.factor]].label);
+      case expand::Obstacle::Kind::Inactive:
+      case expand::Obstacle::Kind::Unchosen:
+        return text + fmt::format("  '{}' {} there ({})\n", factor.name,
+                                  obstacle.kind == expand::Obstacle::Kind::Inactive ? "is not active" : "needs a level",
+                                  place(factor.range));
+      case expand::Obstacle::Kind::Rule:
+        break;
+    }
+    const check::Rule& rule = study_.rules[obstacle.rule];
+    text += fmt::format("  the rule {} removes it ({}): {} {}\n", points::ruleName(rule, sources_), place(rule.range),
+                        rule.kind == ast::RuleKind::Require ? "require" : "exclude", rule.text);
+    if (!rule.because.empty()) text += fmt::format("  because \"{}\"\n", rule.because);
+    expand::Assignment at(prepared_.selected);
+    at.set(levels);
+    at.settle();
+    for (unsigned parameter : rule.parameters) {
+      const check::Value* value = at.value(parameter);
+      text += fmt::format("    {} {}\n", study_.workload->parameters[parameter].name,
+                          value ? "= " + value->toString() : "is not active");
+    }
+    return text;
+  }
+
+ private:
+  std::string place(source::Range range) const { return range.isValid() ? diag::place(sources_, range) : ""; }
+
+  std::string origin(unsigned parameter, expand::Levels point, const check::Use& use) const {
+    const select::Selected& selected = prepared_.selected;
+    const int factor = study_.factor_of[parameter];
+    if (factor >= 0 && point[static_cast<size_t>(factor)] != expand::kAbsent)
+      return fmt::format("factor, {}", place(study_.factors[static_cast<size_t>(factor)].range));
+    if (factor < 0 && !selected.given_by[parameter].empty()) {
+      const std::string& name = selected.given_by[parameter];
+      const bool preset = study_.findPreset(name) != nullptr;
+      return preset ? fmt::format("preset {}, {}", name, place(selected.given_at[parameter])) : "-D " + name;
+    }
+    if (factor < 0 && use.argument_ranges[parameter].isValid())
+      return fmt::format("argument, {}", place(use.argument_ranges[parameter]));
+    const check::Parameter& real = use.workload->parameters[static_cast<size_t>(use.parameter_of[parameter])];
+    return fmt::format("default of {}, {}", use.workload->name, place(real.range));
+  }
+
+  std::string when(unsigned parameter) const {
+    const check::FormulaPtr& when = study_.workload->parameters[parameter].when;
+    if (!when) return "its factor is not";
+    if (study_.hasWorkloadFactor()) return "by its 'when', or not a parameter of this workload";
+    return fmt::format("when {} ({})", source::squeeze(sources_.text(when->range)), place(when->range));
+  }
+
+  points::Prepared& prepared_;
+  const check::Study& study_;
+  const source::SourceManager& sources_;
+};
+
+/// `plan --explain POINT`: where each value of the point comes from, or what removed it. Nothing of the study is shown
+/// when `point` names none in it; then false, after a report.
+bool explainPoint(points::Prepared& prepared, const std::string& point, const Console& console,
+                  diag::Emitter& emitter) {
+  Explainer explainer(prepared);
+  std::vector<unsigned> levels;
+  if (looksLikeId(point)) {
+    auto found = explainer.withId(point);
+    if (found.size() != 1) {
+      emitter.emit({}, BadPoint, point,
+                   found.empty() ? "no point of this study has an id that begins so"
+                                 : "more than one id begins so; write more of it");
+      return false;
+    }
+    levels = std::move(found[0]);
+  } else {
+    auto named = select::resolvePoint(prepared.program, prepared.study(), point, emitter);
+    auto complete = named ? explainer.complete(*named, point, emitter) : std::nullopt;
+    if (!complete) return false;
+    levels = std::move(*complete);
+  }
+  const auto obstacle = prepared.space->whyNot(levels);
+  // Labels and reasons are a study's own text: no control character of theirs reaches the terminal.
+  return console.print(base::printableLines(obstacle ? explainer.missing(levels, *obstacle) : explainer.there(levels)));
+}
+
+// ---- --where, --page, --format jsonl
+
+constexpr uint64_t kPerPage = 50;
+constexpr size_t kBuffer = 1 << 16;
+
+std::string row(points::Prepared& prepared, expand::Levels point, size_t width) {
+  std::string label = expand::labelOf(prepared.study(), point);
+  std::string text = fmt::format("  {}  {:{}}", prepared.writer->id(point), label, width);
+  const std::string& unavailable = prepared.machine->unavailable(point);
+  const std::string infeasible = prepared.machine->expectedInfeasible(point);
+  if (!unavailable.empty())
+    text += "  not available: " + unavailable;
+  else if (!infeasible.empty())
+    text += "  expected infeasible: " + infeasible;
+  while (text.back() == ' ') text.pop_back();
+  return base::printable(text) + "\n";
+}
+
+/// How much there is of what the outline leaves out.
+report::PlanCounts countsOf(const lower::Outline& outline) {
+  return {outline.points,          outline.available,        outline.expected_infeasible, outline.comparison_cells,
+          outline.criterion_cells, outline.comparison_unfit, outline.criterion_unfit};
+}
+
+/// `plan --where CONDITION --page N`: the points that satisfy the condition, a page of them. With JSON lines a header
+/// and all of them. False when standard output took no more.
+bool listPoints(points::Prepared& prepared, const expand::Condition* where, const PlanOptions& options,
+                const Console& console) {
+  const bool lines = options.format == Format::JsonLines;
+  const uint64_t shown = options.page.value_or(1), first = (shown - 1) * kPerPage;
+  std::vector<std::vector<unsigned>> page;
+  std::string text, line;
+  uint64_t found = 0;
+  bool open = true;
+  if (lines) {
+    const lower::Outline outline = lower::outlineOf(prepared);
+    open = console.printRaw(report::planLinesHeader(outline.head, countsOf(outline)) + "\n");
+  }
+  prepared.space->forEach([&](expand::Levels point) {
+    // A point at which the condition has no value does not satisfy it.
+    if (where && !where->holds(point)) return true;
+    if (lines) {
+      prepared.line(point, line);
+      text += line += '\n';
+      if (text.size() < kBuffer) return true;
+      open = console.printRaw(text);
+      text.clear();
+    } else if (found >= first && found < first + kPerPage) {
+      page.emplace_back(point.begin(), point.end());
+    }
+    ++found;
+    return open;
+  });
+  if (lines) return open && console.printRaw(text);
+
+  size_t width = 0;
+  for (const auto& point : page) width = std::max(width, expand::labelOf(prepared.study(), point).size());
+  const uint64_t pages = (found + kPerPage - 1) / kPerPage;
+  text = fmt::format("study {}: {} of {} points{}", prepared.study().name, found, prepared.survey->points,
+                     options.where ? " satisfy " + *options.where : "");
+  if (pages > 1 && shown <= pages) text += fmt::format(", page {} of {}", shown, pages);
+  text = base::printable(text) + "\n";
+  if (shown > 1 && shown > pages) text += fmt::format("  there is no page {}: they fill {}\n", shown, pages);
+  for (const auto& point : page) text += row(prepared, point, width);
+  if (shown < pages) text += fmt::format("  the next ones: --page {}\n", shown + 1);
+  return console.print(text);
+}
+
+// ---- the plan
+
+/// Plans with more points are shown without cells: a summary, and pages of points.
+constexpr uint64_t kWholePlan = 2000;
+constexpr size_t kShownChanges = 20;
+
+/// A share of 200 studies has a standard error of at most 3.5 %: enough to see what a design cannot decide.
+const simulate::DiagnosisOptions kQuickly{.studies = 200, .seed = 1, .effects = {}, .larger = false};
+
+/// The lock of the file as it is; nothing after saying what is wrong.
+std::optional<llvm::json::Value> lockNow(Compilation& compilation, const Console& console) {
+  llvm::Expected<llvm::json::Value> lock = makeLock(*compilation.program, true, compilation.emitter);
+  const bool good = showDiagnostics(compilation, console);
+  if (lock) return std::move(*lock);
+  if (good)
+    console.error(lock.takeError());
+  else
+    llvm::consumeError(lock.takeError());
+  return std::nullopt;
+}
+
+int writeLockFile(const PlanOptions& options, Compilation& compilation, const Console& console) {
+  const auto lock = lockNow(compilation, console);
+  if (!lock) return kError;
+  const std::string path = lockPath(options.study.file);
+  if (llvm::Error error = writeLock(path, *lock))
+    return console.error(fmt::format("cannot write {}: {}", path, llvm::toString(std::move(error))));
+  return console.finish(fmt::format("wrote {}\n", path));
+}
+
+int showChanges(const PlanOptions& options, Compilation& compilation, const Console& console) {
+  llvm::Expected<llvm::json::Value> before = readLock(options.diff);
+  if (!before) return console.error(before.takeError());
+  const auto after = lockNow(compilation, console);
+  if (!after) return kError;
+  std::string text;
+  for (const std::string& line : compareLocks(*before, *after, options.all_points ? SIZE_MAX : kShownChanges))
+    text += line + "\n";
+  if (text.empty()) text = fmt::format("nothing changed since {}\n", options.diff);
+  return console.finish(text);
+}
+
+/// The results that a run on this machine would go on from; nothing of another one.
+llvm::Expected<std::optional<store::Results>> countedHere(const plan::Plan& plan, const PlanOptions& options) {
+  constexpr double kMostSeconds = 5;  // for data that it reads: a plan is to be there at once
+  if (options.study.system.value_or("local") != "local") return std::nullopt;
+  engine::EngineOptions run;
+  if (auto error = addResources(options.machine, run)) return error;
+  run.results = options.results;
+  return engine::countedNow(plan, run, kMostSeconds);
+}
+
+bool showText(const plan::Plan& plan, const PlanOptions& options, const Console& console) {
+  report::PlanExtras extras;
+  extras.width = console.width();
+  extras.colour = console.colourOut();
+  extras.all_points = options.all_points;
+  extras.system = options.study.system.value_or("local");
+  if (auto here = countedHere(plan, options))
+    extras.counted = std::move(*here);
+  else
+    extras.refused = llvm::toString(here.takeError());
+  // An estimate is of what a run goes on from, else of what was measured last. It is a courtesy: `run` and `report`
+  // tell what is wrong with a store.
+  std::optional<store::Results> last;
+  if (!extras.counted || extras.counted->trials.empty())
+    last = llvm::expectedToOptional(storedOf(plan, options.results, !options.machine.null_gpus.empty()));
+  const store::Results none{}, &stored = last ? *last : extras.counted ? *extras.counted : none;
+  std::optional<simulate::Diagnosis> diagnosis;
+  if (!stored.trials.empty()) diagnosis = simulate::diagnose(plan, simulate::modelOf(plan, stored, {}), kQuickly);
+  extras.diagnosis = diagnosis ? &*diagnosis : nullptr;
+  engine::EngineOptions run;
+  run.results = options.results;
+  if (extras.system == "local")
+    for (const std::string& line : engine::notGiven(plan, run)) console.message(line);
+  const std::optional<rehearsal::Study> rehearsed = rehearsedOf(plan, options.results, console);
+  extras.rehearsed = rehearsed ? &*rehearsed : nullptr;
+  return console.print(report::planText(plan, extras));
+}
+
+bool showSummary(points::Prepared& prepared, const Console& console) {
+  const lower::Outline outline = lower::outlineOf(prepared);
+  const report::PlanCounts counts = countsOf(outline);
+  report::PlanExtras extras;
+  extras.width = console.width();
+  extras.colour = console.colourOut();
+  extras.counts = &counts;
+  return console.print(report::planText(outline.head, extras));
+}
+
+/// One study in the form that was asked for; false when standard output took no more.
+bool showStudy(points::Prepared& prepared, const PlanOptions& options, Compilation& compilation,
+               const Console& console) {
+  if (options.explain) return explainPoint(prepared, *options.explain, console, compilation.emitter);
+  if (options.where || options.page || options.format == Format::JsonLines) {
+    const auto where = options.where ? prepared.condition(*options.where, compilation.emitter) : nullptr;
+    if (options.where && !where) return true;
+    return listPoints(prepared, where.get(), options, console);
+  }
+  if (options.format == Format::Text && prepared.survey->points > kWholePlan && !options.all_points)
+    return showSummary(prepared, console);
+  auto plan = lower::planOf(prepared, compilation.emitter);
+  if (!plan) return true;
+  if (options.format == Format::Text) return showText(*plan, options, console);
+  return console.print(base::prettyJson(plan::toJson(*plan)) + "\n");
+}
+
+}  // namespace
+
+int plan(const PlanOptions& options, const Console& console) {
+  Compilation compilation;
+  if (!openWithoutErrors(options.study, console, compilation)) return kError;
+  const bool restricted = options.study.study || !options.study.plain();
+  if (restricted && (options.lock || !options.diff.empty()))
+    return console.usage("a lock is of the whole file: leave out --study, --preset and -D");
+  if (options.lock) return writeLockFile(options, compilation, console);
+  if (!options.diff.empty()) return showChanges(options, compilation, console);
+  auto system = findSystem(*compilation.program, options.study.system.value_or("local"), options.machine);
+  if (!system) return console.error(system.takeError());
+  const size_t studies = options.study.study ? 1 : compilation.program->studies.size();
+  if (const std::string why = tooManyStudies(options.study, studies, "a plan");
+      options.format == Format::Json && !why.empty())
+    return console.usage(why);
+  const auto prepared = points::Prepared::all(*compilation.program, options.study, &*system, compilation.emitter);
+  bool good = compilation.emitter.errors() == 0;
+  for (const auto& one : prepared) good = good && showStudy(*one, options, compilation, console);
+  if (!showDiagnostics(compilation, console)) return compilation.code();
+  return good ? kSuccess : kError;
+}
+
+}  // namespace expc::cli

@@ -1,0 +1,234 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <filesystem>
+
+#include "cli/commands.h"
+#include "cli/compilation.h"
+#include "cli/lock.h"
+#include "runtime/cluster/slurm.h"
+#include "runtime/engine/engine.h"
+#include "runtime/engine/rehearse.h"
+#include "runtime/live/server.h"
+#include "runtime/machine/leases.h"
+#include "runtime/report/document.h"
+#include "runtime/report/sections.h"
+
+namespace expc::cli {
+
+namespace {
+
+constexpr size_t kShownBeforeRun = 10;
+
+/// The lock beside the study, if there is one. The error says that it is stale or unreadable.
+llvm::Expected<std::optional<llvm::json::Value>> openLock(const RunOptions& options, const Console& console) {
+  const std::string path = lockPath(options.study.file);
+  if (!files::isThere(path)) return std::nullopt;
+  llvm::Expected<llvm::json::Value> found = readLock(path);
+  if (!found) return found.takeError();
+  Compilation compilation;
+  open(options.study, load::FileSystem::real(), console, compilation);
+  llvm::Expected<llvm::json::Value> now = makeLock(*compilation.program, false, compilation.emitter);
+  if (!now) return now.takeError();
+  std::string changes;
+  for (const std::string& line : compareLocks(*found, *now, kShownBeforeRun, options.study.study))
+    changes += "\n  " + line;
+  if (changes.empty()) return std::move(*found);
+  return llvm::createStringError(
+      fmt::format("the study is not what {} holds; if that is meant, write it anew with `expc plan {} --lock`:{}", path,
+                  options.study.file, changes));
+}
+
+/// The nodes that the command line or an allocation names; nothing where trials run on this machine.
+llvm::Expected<std::optional<engine::nodes::NodesAsked>> nodesAsked(const RunOptions& options, const Console& console) {
+  const MachineOptions& machine = options.machine;
+  engine::nodes::NodesAsked asked;
+  std::error_code failed;  // without /proc nothing is run
+  asked.program = std::filesystem::read_symlink("/proc/self/exe", failed).string();
+  auto allocation = allocationOf(machine);
+  if (!allocation) return allocation.takeError();
+  const unsigned count = nodesOf(machine, *allocation);
+  if (!machine.agents.empty()) {
+    for (unsigned number = 1; number <= count; ++number) asked.all.push_back({fmt::to_string(number), machine.agents});
+    return asked;
+  }
+  if (!*allocation) {
+    if (count == 1) return std::nullopt;
+    return llvm::createStringError("--nodes needs an allocation of Slurm (salloc, or --on slurm), or --agents-by");
+  }
+  const cluster::Allocation& own = **allocation;
+  if (count > own.nodes.size())
+    return llvm::createStringError(
+        fmt::format("--nodes {}, and the allocation {} has {}", count, own.job, own.nodes.size()));
+  if (count == 1 && own.is_here) return std::nullopt;
+  if (!own.is_here)
+    console.message(fmt::format("this host is none of the allocation {}: trials run on its nodes ({})", own.job,
+                                fmt::join(own.nodes, ", ")));
+  for (unsigned i = 0; i < count; ++i) asked.all.push_back({own.nodes[i], cluster::agentLine(own.nodes[i])});
+  return asked;
+}
+
+int runOne(const ChosenPlan& chosen, const RunOptions& options, const std::optional<llvm::json::Value>& lock,
+           const Console& console) {
+  const plan::Plan& plan = chosen.plan;
+  if (chosen.chosen && chosen.chosen->empty())
+    return console.usage(fmt::format("study {}: no point satisfies {}", plan.study, options.where.value_or("")));
+  engine::EngineOptions engine_options = options.engine;
+  if (auto error = addResources(options.machine, engine_options)) return console.error(std::move(error));
+  engine_options.device_locks = machine::leaseFolder();
+  if (lock) engine_options.locked_data = lockedData(*lock, plan.study);
+  engine_options.results = options.results;
+  auto nodes = nodesAsked(options, console);
+  if (!nodes) return console.error(nodes.takeError());
+  engine_options.nodes = std::move(*nodes);
+  engine_options.only = chosen.chosen;
+  if (auto system = localSystem(options.machine))
+    engine_options.system = check::toJson(*system);
+  else
+    return console.error(system.takeError());
+  auto left = cluster::secondsLeft();
+  if (!left)
+    console.message("the end of this allocation is not known, so the run does not keep to it: " +
+                    llvm::toString(left.takeError()));
+  else if (*left)
+    engine_options.ends_at = engine_options.clock->boot() + **left;
+
+  const std::unique_ptr<engine::ProgressListener> progress = engine::makeProgress(options.quiet);
+  llvm::Expected<engine::RunOutcome> outcome =
+      engine::run(options.pilot ? simulate::pilotOf(plan) : plan, engine_options, *progress);
+  if (!outcome) return console.error(outcome.takeError());
+  if (outcome->ending == engine::Ending::Interrupted) return kInterrupted;
+  if (options.pilot) return showDiagnosis(plan, options.results, outcome->null_cards, options.format, {}, {}, console);
+  auto store = openStore(options.results, &console);
+  if (!store) return console.error(store.takeError());
+  const int code = showVerdicts(plan, store->loadLatest(plan, outcome->null_cards), options, console);
+  const bool has_verdicts = code == kSomeFail || code == kSomeUndecided;
+  return options.verdicts_ok && has_verdicts ? kSuccess : code;
+}
+
+/// The server that shows the run to a browser, where that is asked for.
+llvm::Expected<std::optional<live::Server>> serve(const std::vector<ChosenPlan>& chosen, const RunOptions& options,
+                                                  const Console& console) {
+  if (options.serve.empty()) return std::nullopt;
+  std::vector<plan::Plan> plans;
+  for (const ChosenPlan& one : chosen) plans.push_back(one.plan);
+  const auto port = options.serve == "free" ? 0u : static_cast<unsigned>(std::stoul(options.serve));
+  auto server = live::Server::start(port, std::move(plans), options.results);
+  if (!server) return server.takeError();
+  console.message("the run is shown at " + server->url());
+  return std::optional<live::Server>(std::move(*server));
+}
+
+int runHere(const RunOptions& options, const Console& console) {
+  const auto plans = loadPlans(options.study, options.machine, options.where, console);
+  if (!plans) return plans.code;
+  if (const std::string why = showsOneStudy(options, plans->size()); !why.empty()) return console.usage(why);
+  if (!canBeKept(*plans, console)) return kError;
+  auto lock = openLock(options, console);
+  if (!lock) return console.error(lock.takeError());
+  auto server = serve(*plans, options, console);
+  if (!server) return console.error(server.takeError());
+  int code = kSuccess;
+  for (const ChosenPlan& plan : *plans) {
+    code = worse(code, runOne(plan, options, *lock, console));
+    if (code == kInterrupted) break;
+  }
+  if (*server) (*server)->end(code);
+  return code;
+}
+
+}  // namespace
+
+int run(const RunOptions& options, const Console& console) {
+  if (!options.on.empty()) return submitRun(options, console);
+  if (options.detach) return detachRun(options, console, runHere);
+  return runHere(options, console);
+}
+
+// ---- expc rehearse
+
+namespace {
+
+using rehearsal::Outcome;
+
+int codeOf(const plan::Plan& plan, const engine::RehearsalOutcome& outcome) {
+  if (outcome.interrupted) return kInterrupted;
+  bool any = false;
+  for (const plan::Point& point : plan.points) {
+    const rehearsal::Point* seen = outcome.study.find(point.id);
+    if (!seen || seen->outcome == Outcome::NotRehearsed) continue;
+    any = true;
+    if (seen->outcome == Outcome::Failed || seen->outcome == Outcome::LacksData) return kSomeFail;
+    if (seen->outcome == Outcome::DoesNotFit && point.expected_infeasible.empty()) return kSomeFail;
+  }
+  return any ? kSuccess : kNothingRan;
+}
+
+/// Null cards as a system has GPUs, as `--null-gpus` has them. The error names the property that it does not say.
+llvm::Expected<std::string> nullGpusAs(const check::System& system) {
+  for (const char* property : {"gpus", "gpu.memory"}) {
+    if (system[property]) continue;
+    return llvm::createStringError(
+        fmt::format("the system '{}' does not say {}: add it to the system, or name the cards with --null-gpus 4x94GB",
+                    system.name, property));
+  }
+  const auto number = [&](const char* property) {
+    return static_cast<uint64_t>(system[property]->asNumber()->toDouble());
+  };
+  return fmt::format("{}x{}B", number("gpus"), number("gpu.memory"));
+}
+
+int rehearseOne(const plan::Plan& plan, const engine::RehearsalOptions& engine, const RehearseOptions& options,
+                const Console& console) {
+  if (plan.points.empty() && options.where)
+    return console.usage(fmt::format("study {}: no point satisfies {}", plan.study, *options.where));
+  if (plan.points.empty()) {
+    console.message(fmt::format("study {}: no point satisfies its rules", plan.study));
+    return kNothingRan;
+  }
+  const std::unique_ptr<engine::ProgressListener> progress = engine::makeProgress(options.quiet);
+  llvm::Expected<engine::RehearsalOutcome> outcome = engine::rehearse(plan, engine, *progress);
+  if (!outcome) return console.error(outcome.takeError());
+  const report::Part part =
+      report::rehearsalPart(plan, outcome->study, {.logs = rehearsal::folderOf(options.results) + "/logs"});
+  const bool printed =
+      console.print(options.format == Format::Json ? base::prettyJson(rehearsal::toJson(outcome->study)) + "\n"
+                    : part.blocks.empty()          ? ""
+                                          : report::documentText({part}, console.width(), console.colourOut()));
+  if (outcome->interrupted) console.message("interrupted; what was rehearsed is kept, and the same command continues");
+  return printed ? codeOf(plan, *outcome) : kError;
+}
+
+}  // namespace
+
+int rehearse(const RehearseOptions& options, const Console& console) {
+  if (!options.study.system && options.machine.null_gpus.empty())
+    return console.usage(
+        "a rehearsal needs to know the cards: name a machine with --system proxima, or cards with --null-gpus 4x94GB");
+  Compilation compilation;
+  if (!openWithoutErrors(options.study, console, compilation)) return kError;
+  auto system = findSystem(*compilation.program, options.study.system.value_or("local"), options.machine);
+  if (!system) return console.error(system.takeError());
+  MachineOptions machine = options.machine;
+  if (options.study.system) {
+    auto cards = nullGpusAs(*system);
+    if (!cards) return console.error(cards.takeError());
+    machine.null_gpus = std::move(*cards);
+  }
+  engine::RehearsalOptions engine = options.engine;
+  engine.results = options.results;
+  if (auto error = addResources(machine, engine)) return console.error(std::move(error));
+  auto plans = plansFor(*system, options.study, options.where, compilation, console);
+  if (!plans) return plans.code;
+  if (!canBeKept(*plans, console)) return kError;
+  int code = kSuccess;
+  for (ChosenPlan& one : *plans) {
+    if (one.chosen)
+      std::erase_if(one.plan.points, [&](const plan::Point& point) { return !one.chosen->contains(point.id); });
+    code = worse(code, rehearseOne(one.plan, engine, options, console));
+    if (code == kInterrupted) break;
+  }
+  return code;
+}
+
+}  // namespace expc::cli

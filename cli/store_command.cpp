@@ -1,0 +1,114 @@
+#include <fmt/format.h>
+
+#include "cli/commands.h"
+#include "cli/compilation.h"
+#include "cli/subcommand.h"
+#include "runtime/engine/extract.h"
+#include "runtime/store/maintenance.h"
+
+namespace expc::cli {
+
+namespace {
+
+struct StoreOptions {
+  std::string results = "results";
+  std::string other;  // of merge: another results folder; of export: the file to write
+};
+
+void tell(const std::vector<std::string>& messages, const Console& console) {
+  for (const std::string& message : messages) console.message(message);
+}
+
+int verifyStore(const StoreOptions& options, const Console& console) {
+  auto found = store::verify(options.results);
+  if (!found) return console.error(found.takeError());
+  tell(found->notes, console);
+  for (const std::string& damage : found->damage) console.error(damage);
+  const std::string text =
+      fmt::format("{}: {}, {}, {}, {}, {}{}\n", options.results, base::counted(found->journals, "journal"),
+                  base::counted(found->sessions, "session"), base::counted(found->runs, "run"),
+                  base::counted(found->blocks, "block"), base::counted(found->trials, "trial"),
+                  found->damage.empty() ? "" : "; " + base::counted(found->damage.size(), "damaged place"));
+  return console.finish(text, found->damage.empty() ? kSuccess : kError);
+}
+
+int compactStore(const StoreOptions& options, const Console& console) {
+  std::vector<std::string> messages;
+  auto done = store::compact(options.results, messages);
+  tell(messages, console);
+  if (!done) return console.error(done.takeError());
+  return console.finish(fmt::format("{}: {} made one, {} bytes where there were {}\n", options.results,
+                                    base::counted(done->journals, "journal"), done->bytes_after, done->bytes_before));
+}
+
+int mergeStore(const StoreOptions& options, const Console& console) {
+  std::vector<std::string> messages;
+  auto merged = store::merge(options.results, options.other, messages);
+  tell(messages, console);
+  if (!merged) return console.error(merged.takeError());
+  return console.finish(fmt::format("{}: took over {}, {}, {} and {} of {}; {} were there\n", options.results,
+                                    base::counted(merged->sessions, "session"), base::counted(merged->runs, "run"),
+                                    base::counted(merged->blocks, "block"), base::counted(merged->trials, "trial"),
+                                    options.other, base::counted(merged->known, "trial")));
+}
+
+int exportStore(const StoreOptions& options, const Console& console) {
+  std::vector<std::string> messages;
+  llvm::Error error = store::exportSql(options.results, options.other, messages);
+  tell(messages, console);
+  if (error) return console.error(std::move(error));
+  return console.finish(fmt::format("{}\n", options.other));
+}
+
+}  // namespace
+
+void addStoreTools(CLI::App& app, Asked& asked) {
+  CLI::App& store = *app.add_subcommand("store", "Look after what was measured: verify, compact, merge, export");
+  store.footer(kPlainExitCodes);
+  store.require_subcommand(1);
+  const auto add = [&](const char* name, const char* help, int (*run)(const StoreOptions&, const Console&),
+                       const char* other, const char* other_help, const char* type) {
+    auto [command, options] = addCommand(store, asked, name, help, run);
+    if (other) command.add_option(other, options.other, other_help)->required()->type_name(type);
+    command.add_option("--results", options.results, "The results folder")->type_name("DIR")->capture_default_str();
+  };
+  add("verify", "Read every line of the journals; change nothing", verifyStore, nullptr, "", "");
+  add("compact", "Make one journal of all", compactStore, nullptr, "", "");
+  add("merge", "Take over what another results folder holds; again, and only what is new comes", mergeStore, "other",
+      "Another results folder", "DIR");
+  add("export", "Write what the store holds now as one SQLite file, beside a live run too", exportStore, "file",
+      "The file to write; it must not be there", "FILE");
+}
+
+// ---- expc extract
+
+namespace {
+
+std::string trials(unsigned number) { return base::counted(number, "trial"); }
+
+int extractOne(const plan::Plan& plan, const MeasuredOptions& options, const Console& console) {
+  engine::Resources resources;
+  if (auto error = addResources(options.machine, resources)) return console.error(std::move(error));
+  auto outcome = engine::extract(plan, options.results, resources.command_worker);
+  if (!outcome) return console.error(outcome.takeError());
+  for (const std::string& message : outcome->messages) console.message(message);
+  for (const auto& [why, number] : outcome->refused)
+    console.message(fmt::format("{} could not be read again: {}", trials(number), why));
+  std::string text =
+      fmt::format("study {}: {} read again, {} as before", plan.study, trials(outcome->read), outcome->as_before);
+  if (outcome->not_kept > 0) text += fmt::format("; the output of {} is not kept", trials(outcome->not_kept));
+  if (!console.print(text + "\n")) return kError;
+  return outcome->refused.empty() && outcome->not_kept == 0 ? kSuccess : kSomeUndecided;
+}
+
+}  // namespace
+
+int extract(const MeasuredOptions& options, const Console& console) {
+  const auto plans = loadMeasured(options, console);
+  if (!plans) return plans.code;
+  int code = kSuccess;
+  for (const ChosenPlan& one : *plans) code = worse(code, extractOne(one.plan, options, console));
+  return code;
+}
+
+}  // namespace expc::cli

@@ -1,0 +1,246 @@
+// The subcommands that help to write studies: they neither measure nor judge.
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <llvm/Support/Path.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "cli/commands.h"
+#include "cli/compilation.h"
+#include "cli/starters/starters.h"
+#include "cli/subcommand.h"
+#include "cli/version.h"
+#include "compiler/editor/explain.h"
+#include "compiler/editor/module_page.h"
+#include "compiler/editor/server.h"
+#include "compiler/parse/parse.h"
+#include "runtime/base/files/files.h"
+#include "stdlib/stdlib.h"
+
+namespace expc::cli {
+
+namespace {
+
+// ---- explain
+
+struct ExplainOptions {
+  std::optional<std::string> code;  // "E0203", "e0203" or "unknown-unit"; nothing lists all kinds
+  bool list = false;
+};
+
+std::string allKinds(const editor::TextStyle& style) {
+  size_t widest = 0;
+  for (diag::Kind kind : diag::allKinds()) widest = std::max(widest, diag::slug(kind).size());
+  std::string out;
+  for (diag::Kind kind : diag::allKinds()) {
+    const std::string_view code = diag::code(kind);
+    out += fmt::format("{}  {:<{}}  {}\n", style.paint(code[0] == 'E' ? "1;31" : "1;35", code), diag::slug(kind),
+                       widest, editor::summary(kind));
+  }
+  return out;
+}
+
+int explain(const ExplainOptions& options, const Console& console) {
+  std::string text;
+  if (options.list || !options.code) {
+    text = allKinds({.colour = console.colourOut()});
+  } else {
+    const std::optional<diag::Kind> kind = editor::find(*options.code);
+    if (!kind)
+      return console.usage(fmt::format(
+          "there is no diagnostic '{}'; {}", *options.code,
+          diag::didYouMean(*options.code, editor::names(), "'expc explain' without a code lists all of them")));
+    text = editor::renderMarkdown(editor::page(*kind), {console.textWidth(), console.colourOut()});
+  }
+  return console.finish(text);
+}
+
+void addExplain(CLI::App& app, Asked& asked) {
+  auto [command, options] = addCommand(
+      app, asked, "explain", "Explain a diagnostic: its cause, examples, and how to mend it", explain, kPlainExitCodes);
+  addOption(command, "code", "CODE", options.code, "A code or name, such as E0203 or unknown-unit");
+  command.add_flag("--list", options.list, "List every diagnostic (also without a CODE)");
+}
+
+// ---- doc
+
+struct DocOptions {
+  std::optional<std::string> module;    // "std.image", "image" or a file; nothing lists the built-in ones
+  std::optional<std::string> workload;  // only this one
+  bool markdown = false;
+};
+
+/// The page of a built-in module, by its name with or without "std.", else of a file, as far as it can be read;
+/// `compilation` holds what is wrong in it. The error says why it cannot be opened.
+llvm::Expected<std::optional<editor::ModulePage>> pageOf(const std::string& what, Compilation& compilation) {
+  const std::string bare = what.starts_with("std.") ? what.substr(4) : what;
+  const std::optional<std::string_view> own = stdlib::module(bare);
+  llvm::Expected<std::string> text = own ? std::string(*own) : load::FileSystem::real().read(what);
+  if (!text) return text.takeError();
+  const auto file = parse::load(compilation.sources, own ? fmt::format("<stdlib>/{}.exp", bare) : what,
+                                std::move(*text), compilation.emitter);
+  if (!file) return std::nullopt;
+  return editor::modulePage(compilation.sources, parse::parse(compilation.sources, *file, compilation.emitter),
+                            own ? "std." + bare : what, (own ? bare : llvm::sys::path::stem(what).str()) + ".");
+}
+
+std::string allModules() {
+  size_t widest = 0;
+  for (std::string_view name : stdlib::names()) widest = std::max(widest, name.size() + 4);
+  std::string out;
+  for (std::string_view name : stdlib::names()) {
+    Compilation compilation;
+    const std::string title = fmt::format("std.{}", name);
+    out += fmt::format("{:<{}}  {}\n", title, widest, llvm::cantFail(pageOf(title, compilation))->summary);
+  }
+  return out;
+}
+
+/// Nothing after saying why.
+std::optional<editor::ModulePage> pageNamed(const std::string& what, const Console& console) {
+  const std::string bare = what.starts_with("std.") ? what.substr(4) : what;
+  if (!stdlib::module(bare) && what.find('/') == std::string::npos && !what.ends_with(".exp")) {
+    std::vector<std::string> names;
+    for (std::string_view name : stdlib::names()) names.push_back("std." + std::string(name));
+    console.error(fmt::format("there is no module '{}'; {}", what,
+                              diag::didYouMean("std." + bare, names, "'expc doc' lists them, a file ends in .exp")));
+    return std::nullopt;
+  }
+  Compilation compilation;
+  auto page = pageOf(what, compilation);
+  if (page && compilation.emitter.errors() == 0) return std::move(*page);
+  if (page)
+    showDiagnostics(compilation, console);
+  else
+    console.error(fmt::format("cannot read {}: {}", what, llvm::toString(page.takeError())));
+  return std::nullopt;
+}
+
+int doc(const DocOptions& options, const Console& console) {
+  std::string text;
+  if (!options.module) {
+    text = allModules();
+  } else {
+    std::optional<editor::ModulePage> page = pageNamed(*options.module, console);
+    if (!page) return kError;
+    if (options.workload) {
+      const std::vector<std::string>& names = page->workloads;
+      if (std::ranges::find(names, *options.workload) == names.end()) {
+        const std::string all = names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "));
+        return console.error(fmt::format("{} has no workload '{}'; {}", page->title, *options.workload,
+                                         diag::didYouMean(*options.workload, names, "it has " + all)));
+      }
+      editor::keepWorkload(*page, *options.workload);
+    }
+    text = options.markdown ? editor::renderMarkdown(*page)
+                            : editor::renderText(*page, {console.textWidth(), console.colourOut()});
+  }
+  return console.finish(text);
+}
+
+void addDoc(CLI::App& app, Asked& asked) {
+  auto [command, options] = addCommand(
+      app, asked, "doc", "Print what a module declares: workloads, parameters, metrics, enums", doc, kPlainExitCodes);
+  addOption(command, "module", "MODULE|FILE", options.module,
+            "A built-in module, such as std.image, or a file (.exp); without one, "
+            "the built-in modules are listed");
+  addOption(command, "workload", "WORKLOAD", options.workload, "Only this workload of it");
+  addChoice<bool>(command, "--format", "FORMAT", options.markdown, {{"text", false}, {"markdown", true}},
+                  "How to print (default text)");
+}
+
+// ---- new
+
+struct NewOptions {
+  std::string name = "starter";  // of the study and, with .exp, of the file; may stand in a folder
+  std::string workload = "image.mobilenet_v2";
+  bool force = false;  // replace a file that is there
+};
+
+int newStudy(const NewOptions& options, const Console& console) {
+  const auto* starter = std::ranges::find(kStarters, options.workload, [](const auto& one) { return one.first; });
+  if (starter == std::end(kStarters)) {
+    std::vector<std::string> names;
+    for (const auto& [workload, file] : kStarters) names.emplace_back(workload);
+    return console.usage(fmt::format(
+        "there is no starter for '{}'; {}", options.workload,
+        diag::didYouMean(options.workload, names, fmt::format("--workload takes {}", fmt::join(names, ", ")))));
+  }
+  std::filesystem::path path = options.name;
+  if (path.extension() != ".exp") path += ".exp";
+  const std::string name = path.stem().string();
+  if (!parse::isName(name))
+    return console.usage(fmt::format(
+        "'{}' cannot name a study: letters, digits and _, not a digit first and no word of the language", name));
+  constexpr std::string_view kStudy = "\nstudy starter {";
+  std::string text(*starterText(starter->second));
+  text.replace(text.find(kStudy), kStudy.size(), "\nstudy " + name + " {");
+  const std::string shown = path.string();
+  if (!options.force && files::isThere(shown))
+    return console.error(fmt::format("{} is there already; choose another name, or replace it with --force", shown));
+  if (llvm::Error error = files::write(shown, text))
+    return console.error(fmt::format("cannot write {}", llvm::toString(std::move(error))));
+  return console.finish(
+      fmt::format("wrote {0}\n  expc check {0}\n  expc plan {0}\n  expc run {0} --preset quick\n", shown));
+}
+
+void addNew(CLI::App& app, Asked& asked) {
+  auto [command, options] =
+      addCommand(app, asked, "new", "Write a commented study to start from", newStudy, kPlainExitCodes);
+  addOption(command, "name", "NAME", options.name, "Its name; the file is NAME.exp")->capture_default_str();
+  addOption(command, "--workload", "WORKLOAD", options.workload,
+            "What it is about: image.mobilenet_v2 or llm.finetune, which need torch, or command, a program of your own")
+      ->capture_default_str();
+  command.add_flag("--force", options.force, "Replace a file of that name");
+}
+
+// ---- fmt, lsp
+
+void addFmt(CLI::App& app, Asked& asked) {
+  auto [command, options] =
+      addCommand(app, asked, "fmt", "Give study files the one layout; there is no style to choose", format,
+                 "Exit codes: 0 success, 1 an error, or with --check a file that would change, 2 usage.");
+  addOption(command, "paths", "PATH", options.paths, "Files and folders, or - for standard input to standard output")
+      ->required();
+  command.add_flag("--check", options.check, "Write nothing, name the files that would change; exit with 1 then");
+  command.add_flag("--diff", options.diff, "Write nothing, print what would change");
+}
+
+int lsp(const bool&, const Console& console) {
+  if (isatty(STDIN_FILENO) == 1)
+    console.message(
+        "expc lsp speaks with an editor over standard input and output; docs/editors.md says how to set one up");
+  return expc::editor::serve(STDIN_FILENO, STDOUT_FILENO, std::string(kVersion));
+}
+
+}  // namespace
+
+std::vector<std::string> workloadsOf(const std::string& module) {
+  Compilation unheard;
+  const auto page = llvm::expectedToOptional(pageOf(module, unheard)).value_or(std::nullopt);
+  return page ? page->workloads : std::vector<std::string>();
+}
+
+void addTools(CLI::App& app, Asked& asked) {
+  addExplain(app, asked);
+  addFmt(app, asked);
+  addDoc(app, asked);
+  addNew(app, asked);
+  addDataTools(app, asked);
+  addStoreTools(app, asked);
+
+  auto [completion, shell] =
+      addCommand(app, asked, "completion", "Print a script with which a shell completes commands, options and names",
+                 printCompletionScript, kPlainExitCodes);
+  addOption(completion, "shell", "SHELL", shell, "bash, zsh or fish")->required();
+
+  auto [server, stdio] =
+      addCommand(app, asked, "lsp", "Serve an editor over standard input and output (docs/editors.md)", lsp,
+                 "Exit codes: 0 after shutdown and exit, 1 if the client went without, 2 usage.");
+  server.add_flag("--stdio", stdio, "The only way to be spoken to; for clients that insist on saying so");
+}
+
+}  // namespace expc::cli

@@ -1,0 +1,175 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cstring>
+#include <filesystem>
+
+#include "cli/compilation.h"
+#include "cli/version.h"
+#include "runtime/analysis/attribution.h"
+#include "runtime/analysis/judgement.h"
+#include "runtime/base/json.h"
+#include "runtime/base/text.h"
+#include "runtime/report/document.h"
+#include "runtime/report/html.h"
+#include "runtime/report/records_json.h"
+#include "runtime/report/sections.h"
+#include "runtime/report/texts.h"
+#include "runtime/simulate/forecast.h"
+
+namespace expc::cli {
+
+namespace {
+
+/// The breakdowns of every pair of points with this change; the ones without profiles are told.
+int showExplanation(const analysis::Findings& findings, const ReportOptions& options, const Console& console) {
+  const plan::Plan& plan = findings.plan;
+  auto pairs = analysis::pairsOf(plan, options.explain);
+  if (!pairs) return console.error(base::printable(llvm::toString(pairs.takeError())));
+  std::vector<report::Block> parts;
+  llvm::json::Array explained;
+  for (const auto& [treated, baseline] : *pairs) {
+    const auto found = analysis::attributePair(findings, treated, baseline);
+    if (!found) continue;
+    parts.emplace_back(report::attributionPart(plan, *found, report::Detail::Everything));
+    explained.push_back(report::json(*found));
+  }
+  const size_t lacking = pairs->size() - explained.size();
+  if (lacking > 0)
+    console.message(fmt::format("{} of {} pairs of points with '{}' have no block with profile trials of both. {}",
+                                lacking, pairs->size(), options.explain, report::profileAdvice(plan)));
+  if (explained.empty()) return kError;
+  return console.finish(options.format == Format::Json
+                            ? base::prettyJson(llvm::json::Value(std::move(explained))) + "\n"
+                            : report::documentText(parts, console.width(), console.colourOut()));
+}
+
+/// "gain over gpus by precision" as the name of a file.
+std::string fileName(const std::string& chart) {
+  std::string name;
+  for (const char letter : chart)
+    if (std::isalnum(static_cast<unsigned char>(letter)) || std::strchr("_.=", letter))
+      name += letter;
+    else if (!name.empty() && name.back() != '-')
+      name += '-';
+  return name;
+}
+
+/// The chart that `--chart` means: a number on the page, or a name, of which the beginning is enough where only one
+/// begins so.
+llvm::Expected<const report::Chart*> chosen(const std::vector<report::Chart>& charts, const std::string& wanted) {
+  std::string names;
+  std::vector<const report::Chart*> begins;
+  for (size_t i = 0; i < charts.size(); ++i) {
+    names += fmt::format("\n  {}  {}", i + 1, base::printable(charts[i].name));
+    if (charts[i].name == wanted || std::to_string(i + 1) == wanted) return &charts[i];
+    if (charts[i].name.starts_with(wanted)) begins.push_back(&charts[i]);
+  }
+  if (begins.size() == 1) return begins[0];
+  if (charts.empty())
+    return llvm::createStringError("the report has no chart: nothing was measured yet that could be drawn");
+  const std::string why = wanted.empty()   ? "the report has several charts: say --chart"
+                          : begins.empty() ? "the report has no chart '" + base::printable(wanted) + "'"
+                                           : "several charts begin with '" + base::printable(wanted) + "'";
+  return llvm::createStringError(why + " with a name or a number of these:" + names);
+}
+
+int drawOne(const std::vector<report::Chart>& charts, const ReportOptions& options, const Console& console) {
+  const char* format = wordOf(options.format);
+  auto chart = chosen(charts, options.chart);
+  if (!chart) return console.error(chart.takeError());
+  const std::string path = options.to.empty() ? fileName((*chart)->name) + "." + format : options.to;
+  if (llvm::Error error = report::drawChart(**chart, format, path)) return console.error(std::move(error));
+  return console.finish(base::printable(path) + "\n");
+}
+
+}  // namespace
+
+llvm::Expected<store::Store> openStore(const std::string& folder, const Console* console) {
+  std::vector<std::string> messages;
+  auto store = store::Store::openForReading(folder, messages);
+  for (const std::string& message : messages)
+    if (console) console->message(message);
+  return store;
+}
+
+int showVerdicts(const plan::Plan& plan, const store::Results& results, const ReportOptions& options,
+                 const Console& console) {
+  const analysis::Judgement judgement = simulate::judge(plan, results);
+  const analysis::Findings findings{plan, judgement, results};
+  if (!options.explain.empty()) return showExplanation(findings, options, console);
+  if (options.format != Format::Text && options.format != Format::Json)
+    return drawOne(report::namedCharts(findings), options, console);
+
+  const std::string page =
+      options.html.empty() ? (std::filesystem::path(options.results) / report::pageName(plan)).string() : options.html;
+  const std::optional<rehearsal::Study> rehearsed = rehearsedOf(plan, options.results, console);
+  report::HtmlOptions html;
+  html.folder = options.results;
+  html.program = "expc " + std::string(kVersion);
+  html.rehearsed = rehearsed ? &*rehearsed : nullptr;
+  llvm::Error written = report::writeHtml(page, findings, html);
+  const bool page_failed = static_cast<bool>(written);
+  if (page_failed && options.html.empty())  // nobody asked for it: the verdicts are what counts
+    console.message("there is no page: " + llvm::toString(std::move(written)));
+  else if (page_failed)
+    console.error(std::move(written));
+
+  bool printed;
+  if (options.format == Format::Json) {
+    printed = console.print(base::prettyJson(report::resultJson(findings, html.rehearsed)) + "\n");
+  } else {
+    report::ResultTextOptions text;
+    text.width = console.width();
+    text.colour = console.colourOut();
+    text.folder = options.results;
+    text.all = options.all;
+    if (!page_failed) text.html_path = page;
+    printed = console.print(report::resultText(findings, text));
+  }
+  return (page_failed && !options.html.empty()) || !printed ? kError : analysis::exitCode(judgement);
+}
+
+std::optional<rehearsal::Study> rehearsedOf(const plan::Plan& plan, const std::string& results,
+                                            const Console& console) {
+  llvm::Expected<rehearsal::Study> found = rehearsal::read(results, plan.study);
+  if (found) return std::move(*found);
+  console.message("no rehearsal is shown: " + llvm::toString(found.takeError()));
+  return std::nullopt;
+}
+
+std::string showsOneStudy(const ReportOptions& options, size_t studies) {
+  const char* what = options.format == Format::Json   ? "a document"
+                     : options.format != Format::Text ? "a picture"
+                     : !options.html.empty()          ? "a page"
+                                                      : nullptr;
+  return what ? tooManyStudies(options.study, studies, what) : "";
+}
+
+int worse(int first, int second) {
+  static constexpr std::array<int, 8> kOrder = {kInterrupted, kError,         kUsage,      kBroken,
+                                                kSomeFail,    kSomeUndecided, kNothingRan, kSuccess};
+  return *std::min(std::find(kOrder.begin(), kOrder.end(), first), std::find(kOrder.begin(), kOrder.end(), second));
+}
+
+int report(const ReportOptions& options, const Console& console) {
+  std::optional<store::Store> store;
+  const auto plans = loadMeasured(options, console, &store);
+  if (!plans) return plans.code;
+  const bool picture = options.format != Format::Text && options.format != Format::Json;
+  if (!picture && (!options.chart.empty() || !options.to.empty()))
+    return console.error("--chart and --to are for a picture: say --format svg, png or pdf"), kUsage;
+  if (const std::string why = showsOneStudy(options, plans->size()); !why.empty()) return console.usage(why);
+  int code = kSuccess;
+  for (const ChosenPlan& one : *plans) {
+    const store::Results results =
+        options.machine.null_gpus.empty() ? store->load(one.plan) : store->loadLatest(one.plan, true);
+    if (&one == &plans->back()) store.reset();  // of a large study it is a fifth of all that would be held
+    code = worse(code, showVerdicts(one.plan, results, options, console));
+  }
+  return code;
+}
+
+}  // namespace expc::cli

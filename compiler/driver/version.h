@@ -1,9 +1,0 @@
-#pragma once
-
-#include <string_view>
-
-namespace expc::driver {
-
-inline constexpr std::string_view kVersion = "0.1.0";
-
-}  // namespace expc::driver

@@ -1,0 +1,273 @@
+// Where names are declared and used, renaming, and the outline of a document. All answers are read from the table of
+// names that the checker makes (check::Names): every declaration with its place, and every use with the symbol that it
+// means. There are no rules of scoping here.
+//
+// Symbols are numbers of one compilation. References are collected from several documents, each compiled by itself, so
+// a symbol is found again there by the place of its declaration.
+
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "compiler/editor/features.h"
+
+namespace expc::editor {
+
+using check::Names;
+using check::Occurrence;
+using check::Symbol;
+using check::SymbolKind;
+
+namespace {
+
+/// The place of a symbol's declaration, which identifies it in every compilation.
+struct Place {
+  std::string file;
+  uint32_t begin = 0;
+  bool operator==(const Place&) const = default;
+};
+
+/// A file's name in every analysis: its URI if it has one, so that a built-in module is the same file whether it is
+/// opened from the cache or imported.
+std::string fileOf(const Query& query, source::FileId file) {
+  return query.workspace.uri(query.analysis, file).value_or(std::string(query.analysis.sources.name(file)));
+}
+
+Place placeOf(const Query& query, const Symbol& symbol) {
+  return {fileOf(query, symbol.range.file), symbol.range.begin};
+}
+
+/// The symbols of an analysis that are declared at `place`, and the factors that vary them: references of a parameter
+/// include those of its factors.
+std::set<unsigned> matching(const Query& query, const Place& place) {
+  std::set<unsigned> result;
+  const std::vector<Symbol>& symbols = query.analysis.names().symbols();
+  for (unsigned id = 0; id < symbols.size(); ++id)
+    if (symbols[id].range.begin == place.begin && placeOf(query, symbols[id]) == place) result.insert(id);
+  for (unsigned id = 0; id < symbols.size(); ++id)
+    if (const auto varies = symbols[id].varies; varies && result.contains(*varies)) result.insert(id);
+  return result;
+}
+
+/// Whether a symbol can be renamed. Only names that their study alone knows can: other names occur in files that import
+/// this one, in stored results and on command lines, which an edit here does not reach.
+bool canRename(const Names& names, const Symbol& symbol) {
+  switch (symbol.kind) {
+    case SymbolKind::Let:
+      return names.symbols()[*symbol.parent].kind != SymbolKind::Module;
+    case SymbolKind::Metric:
+    case SymbolKind::Preset:
+      return names.studyOf(symbol) != nullptr;
+    case SymbolKind::Comparison:
+    case SymbolKind::Control:
+    case SymbolKind::Criterion:
+    case SymbolKind::Rule:
+    case SymbolKind::Label:
+      return true;
+    default:
+      return false;
+  }
+}
+
+/// Whether a name is taken in the study of `symbol`. Parameters, metrics and constants count wherever they are
+/// declared, since a study may see them.
+bool taken(const Names& names, const Symbol& symbol, const std::string& name) {
+  for (const Symbol& other : names.symbols()) {
+    const bool near = other.range.file == symbol.range.file && names.studyOf(other) == names.studyOf(symbol);
+    const bool parameter = other.kind == SymbolKind::Parameter || other.kind == SymbolKind::Metric;
+    if (other.name == name && (near || parameter || other.kind == SymbolKind::Let)) return true;
+  }
+  return false;
+}
+
+/// The part of a declaration that tells most beside its name; invalid if there is none.
+template <typename Declared>
+source::Range tellingPart(const Declared&) {
+  return {};
+}
+source::Range tellingPart(const ast::ParamDecl& param) { return param.type.range; }
+source::Range tellingPart(const ast::MetricDecl& metric) { return metric.type ? metric.type->range : source::Range{}; }
+source::Range tellingPart(const ast::FactorDecl& factor) { return factor.levels->range; }
+source::Range tellingPart(const ast::CompareDecl& compare) { return compare.call_range; }
+source::Range tellingPart(const ast::WorkloadUse& use) { return use.name.range; }
+
+}  // namespace
+
+const check::Study* checkedStudy(const check::Program& program, const ast::StudyDecl& declaration) {
+  for (const auto& study : program.studies)
+    if (study->declaration == &declaration) return study.get();
+  return nullptr;
+}
+
+const check::Workload* checkedWorkload(const check::Program& program, source::Range name) {
+  for (const auto& workload : program.workloads)
+    if (workload->range == name) return workload.get();
+  return nullptr;
+}
+
+std::string detailOf(const Analysis& analysis, const check::Symbol& symbol) {
+  const source::Range part =
+      std::visit([](const auto* declared) { return tellingPart(*declared); }, symbol.declaration);
+  if (part.isValid()) return writtenShort(analysis, part);
+  return symbol.kind == check::SymbolKind::Level ? "" : std::string(toString(symbol.kind));
+}
+
+std::string_view docOf(const check::Symbol& symbol) {
+  return std::visit(
+      [](const auto* declared) -> std::string_view {
+        if constexpr (requires { declared->doc; }) return declared->doc;
+        return "";
+      },
+      symbol.declaration);
+}
+
+std::string writtenShort(const Analysis& analysis, source::Range range) {
+  constexpr size_t kMost = 60;
+  const std::string_view written = analysis.sources.text(range);
+  if (written.size() > kMost || written.find('\n') != std::string_view::npos) return "";
+  return std::string(written);
+}
+
+llvm::json::Value definition(const Query& query) {
+  const Occurrence* name = query.name();
+  if (!name) return nullptr;
+  const std::vector<Symbol>& symbols = query.analysis.names().symbols();
+  const Symbol* symbol = &symbols[name->symbol];
+  // A factor's name is also its declaration; from there the parameter that it varies is of more use.
+  if (name->declares && symbol->varies) symbol = &symbols[*symbol->varies];
+  return locationJson(query, symbol->range);
+}
+
+llvm::json::Value references(const Query& query, bool with_declaration) {
+  const Symbol* symbol = query.symbol();
+  if (!symbol) return nullptr;
+  const Place place = placeOf(query, *symbol);
+  std::set<std::tuple<std::string, uint32_t, uint32_t>> seen;
+  llvm::json::Array result;
+  // Adds the references in one compilation.
+  const auto collect = [&](const Query& in) {
+    const std::set<unsigned> wanted = matching(in, place);
+    for (const Occurrence& found : in.analysis.names().occurrences()) {
+      if (!wanted.contains(found.symbol)) continue;
+      const Symbol& meant = in.analysis.names().symbols()[found.symbol];
+      // Only the declaration itself is left out; the declaration of a factor is a use of its parameter.
+      if (found.declares && !with_declaration && meant.range.begin == place.begin && placeOf(in, meant) == place)
+        continue;
+      // A module that several documents import is a part of each of their compilations.
+      if (!seen.emplace(fileOf(in, found.range.file), found.range.begin, found.range.end).second) continue;
+      if (llvm::json::Value location = locationJson(in, found.range); location.getAsObject())
+        result.push_back(std::move(location));
+    }
+  };
+  collect(query);
+  for (const auto& [uri, document] : query.workspace.documents())
+    if (document.get() != &query.document) collect({query.workspace, *document, query.workspace.analyse(*document)});
+  return result;
+}
+
+llvm::json::Value highlights(const Query& query) {
+  const Occurrence* name = query.name();
+  if (!name) return nullptr;
+  llvm::json::Array result;
+  for (const Occurrence& other : query.analysis.names().occurrences())
+    if (other.symbol == name->symbol && other.range.file == query.analysis.root)
+      result.push_back(llvm::json::Object{{"range", rangeJson(query, other.range)},
+                                          {"kind", other.declares ? 3 : 2}});  // DocumentHighlightKind: Write, Read
+  return result;
+}
+
+llvm::json::Value prepareRename(const Query& query) {
+  const Symbol* symbol = query.symbol();
+  if (!symbol || !canRename(query.analysis.names(), *symbol)) return nullptr;
+  return llvm::json::Object{
+      {"range", rangeJson(query, query.name()->range)},
+      {"placeholder", jsonText(symbol->name)},
+  };
+}
+
+llvm::Expected<llvm::json::Value> rename(const Query& query, const std::string& name) {
+  const Symbol* symbol = query.symbol();
+  if (!symbol) return llvm::createStringError("there is no name here");
+  const Names& names = query.analysis.names();
+  if (!canRename(names, *symbol))
+    return llvm::createStringError(
+        "a " + std::string(toString(symbol->kind)) +
+        " is renamed by hand: other files, results and command lines may call it by its name");
+  if (!parse::isName(name))
+    return llvm::createStringError("'" + jsonText(name) +
+                                   "' is no name: letters, digits and _, and no word of the language");
+  if (name != symbol->name && taken(names, *symbol, name))
+    return llvm::createStringError("'" + name + "' is there already");
+  // The parser leaves broken statements out, and uses of the name in them would be missed.
+  if (!query.analysis.parsed)
+    return llvm::createStringError("the file has syntax errors, so that not every use of the name is known");
+  llvm::json::Array edits;
+  for (const Occurrence& other : names.occurrences())
+    if (&names.symbols()[other.symbol] == symbol && other.range.file == query.analysis.root)
+      edits.push_back(editJson(query, other.range, name));
+  return changesJson(query, std::move(edits));
+}
+
+// ---- the symbols of a document, as a tree
+
+namespace {
+
+/// The protocol's SymbolKind of a symbol, by which editors choose an icon.
+int kindOf(SymbolKind kind) {
+  static const std::map<SymbolKind, int> kKinds = {
+      {SymbolKind::Enum, 10},      {SymbolKind::Level, 22},     {SymbolKind::Unit, 14},   {SymbolKind::Let, 14},
+      {SymbolKind::Workload, 5},   {SymbolKind::Parameter, 7},  {SymbolKind::Metric, 8},  {SymbolKind::Rule, 25},
+      {SymbolKind::Study, 2},      {SymbolKind::Label, 5},      {SymbolKind::Factor, 7},  {SymbolKind::Comparison, 12},
+      {SymbolKind::Control, 13},   {SymbolKind::Criterion, 20}, {SymbolKind::Preset, 24}, {SymbolKind::System, 19},
+      {SymbolKind::Reference, 19},
+  };
+  return kKinds.at(kind);
+}
+
+/// The symbols that are declared in each symbol.
+using Parts = std::map<unsigned, std::vector<unsigned>>;
+
+/// An entry of the outline. `range` is what it covers, `name` what is selected when it is chosen.
+llvm::json::Value shape(const Query& query, const ast::Identifier& name, source::Range range, int kind,
+                        std::string detail, llvm::json::Array children = {}) {
+  // The protocol demands that the name's range lies inside the whole one, whatever was written.
+  llvm::json::Object result{{"name", jsonText(name.name.empty() ? "?" : name.name)},
+                            {"kind", kind},
+                            {"range", rangeJson(query, source::join(range, name.range))},
+                            {"selectionRange", rangeJson(query, name.range)}};
+  if (!detail.empty()) result["detail"] = jsonText(detail);
+  if (!children.empty()) result["children"] = std::move(children);
+  return result;
+}
+
+/// The entry of a symbol with its parts. Workloads that a study uses without a label declare no symbol, so they are
+/// added by hand.
+llvm::json::Value entry(const Query& query, const Parts& parts, unsigned id) {
+  const Symbol& symbol = query.analysis.names().symbols()[id];
+  llvm::json::Array children;
+  if (const auto* study = std::get_if<const ast::StudyDecl*>(&symbol.declaration))
+    for (const ast::WorkloadUse& use : (*study)->workloads)
+      if (!use.label)
+        children.push_back(shape(query, use.name.parts.back(), use.range, kindOf(SymbolKind::Label),
+                                 writtenShort(query.analysis, use.name.range)));
+  // The parts of a preset are changes of the study's own and would only repeat its names.
+  if (const auto found = parts.find(id); found != parts.end() && symbol.kind != SymbolKind::Preset)
+    for (const unsigned part : found->second) children.push_back(entry(query, parts, part));
+  return shape(query, {symbol.name, symbol.range}, symbol.whole, kindOf(symbol.kind), detailOf(query.analysis, symbol),
+               std::move(children));
+}
+
+}  // namespace
+
+llvm::json::Value outline(const Query& query) {
+  const std::vector<Symbol>& symbols = query.analysis.names().symbols();
+  Parts parts;
+  for (unsigned id = 0; id < symbols.size(); ++id)
+    if (symbols[id].parent) parts[*symbols[id].parent].push_back(id);
+  llvm::json::Array result;
+  if (const auto file = query.analysis.names().declaredAt({query.analysis.root, 0, 0}))
+    for (const unsigned part : parts[*file]) result.push_back(entry(query, parts, part));
+  return result;
+}
+
+}  // namespace expc::editor

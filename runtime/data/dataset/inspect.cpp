@@ -1,0 +1,148 @@
+// Describes and verifies data sets. Both sets are numbered through, training images first, so that one parallel loop
+// covers them.
+
+#include "runtime/data/dataset/inspect.h"
+
+#include <fmt/format.h>
+#include <llvm/Support/MemoryBuffer.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <mutex>
+#include <utility>
+
+#include "runtime/base/failure.h"
+#include "runtime/base/files/files.h"
+#include "runtime/data/images/alike.h"
+#include "runtime/data/images/decode.h"
+#include "runtime/data/images/packed.h"
+
+namespace expc::dataset {
+namespace {
+
+using base::failure;
+
+namespace fs = std::filesystem;
+using Kind = data::Place::Kind;
+
+/// The set of an image numbered through both sets; `index` becomes its number in that set.
+const data::Images& setOf(const data::ImageSets& sets, int64_t& index) {
+  if (index < sets.train->count()) return *sets.train;
+  index -= sets.train->count();
+  return *sets.test;
+}
+
+/// Counts images by class. Both sets have the same classes.
+void countClasses(const data::ImageSets& sets, Info& info) {
+  for (int64_t label = 0; label < sets.train->classes(); ++label)
+    info.classes.push_back({sets.train->className(label), 0, 0});
+  for (int64_t i = 0; i < info.train; ++i) ++info.classes[static_cast<size_t>(sets.train->label(i))].train;
+  for (int64_t i = 0; i < info.test; ++i) ++info.classes[static_cast<size_t>(sets.test->label(i))].test;
+}
+
+/// Widens the range of sizes by one image.
+void addShape(Info& info, const data::Shape& shape) {
+  data::Shape &low = info.smallest, &high = info.largest;
+  if (low.rows == 0) low = high = shape;
+  low.rows = std::min(low.rows, shape.rows);
+  low.cols = std::min(low.cols, shape.cols);
+  high.rows = std::max(high.rows, shape.rows);
+  high.cols = std::max(high.cols, shape.cols);
+}
+
+/// Reads sizes and formats from the headers of files.
+llvm::Error addHeaders(Info& info, const data::ImageSets& sets, unsigned threads, const base::Tick& tick) {
+  std::mutex mutex;
+  const auto work = [&](int64_t item) -> llvm::Error {
+    auto file = files::map(setOf(sets, item).file(item));
+    if (!file) return file.takeError();
+    const llvm::StringRef bytes = (*file)->getBuffer();
+    const auto header = llvm::expectedToOptional(data::readHeader({bytes.bytes_begin(), bytes.size()}));
+    const std::lock_guard lock(mutex);
+    ++(!header ? info.unreadable : header->png ? info.png : info.jpeg);
+    if (header) addShape(info, header->shape);
+    return llvm::Error::success();
+  };
+  return base::forEach(info.train + info.test, threads, work, tick);
+}
+
+}  // namespace
+
+const char* toString(Kind kind) {
+  constexpr const char* kNames[] = {"mnist", "folder", "packed", "synthetic"};
+  return kNames[static_cast<size_t>(kind)];
+}
+
+llvm::Expected<data::Place> recognise(const std::string& path) {
+  std::error_code code;
+  const fs::file_status status = fs::status(path, code);
+  if (status.type() == fs::file_type::not_found) return failure("{}: there is no such file or folder", path);
+  if (code) return failure("{}: {}", path, code.message());
+  if (status.type() != fs::file_type::directory) return data::Place{Kind::Packed, path, 0};
+  // IDX files are looked for first: a folder of them may hold others as well.
+  const fs::path folder = path;
+  // The compressed name counts as well, so that the error can say how to unpack it.
+  for (const char* name : {"train-images-idx3-ubyte", "train-images-idx3-ubyte.gz"})
+    if (fs::exists(folder / name, code)) return data::Place{Kind::Mnist, path, 0};
+  if (fs::is_directory(folder / "train", code) || fs::is_directory(folder / "test", code))
+    return data::Place{Kind::Folder, path, 0};
+  return failure(
+      "{}: no data set: expected train/CLASS/*.jpg (or .png) and test/CLASS/*.jpg in it, or MNIST's four IDX "
+      "files (train-images-idx3-ubyte, …)",
+      path);
+}
+
+llvm::Expected<Info> inspect(const data::Place& place, unsigned threads, const base::Tick& tick) {
+  auto sets = data::open(place);
+  if (!sets) return sets.takeError();
+  Info info;
+  info.kind = place.kind;
+  info.train = sets->train->count();
+  info.test = sets->test->count();
+  countClasses(*sets, info);
+  // Sets whose images have one size need no look at each image.
+  if (const auto shape = sets->train->shape())
+    addShape(info, *shape);
+  else if (auto error = addHeaders(info, *sets, threads, tick))
+    return error;
+  if (place.kind == Kind::Packed) {
+    auto file = data::PackedFile::open(place.path);
+    if (!file) return file.takeError();
+    info.checksum = (*file)->header().header_sum;
+  }
+  return info;
+}
+
+llvm::Expected<Verified> verify(const data::Place& place, unsigned threads, const base::Tick& tick) {
+  auto sets = data::open(place);
+  if (!sets) return sets.takeError();
+  Verified result;
+  result.images = sets->train->count() + sets->test->count();
+  result.test = sets->test->count();
+  // Keyed by number, since threads find damaged images in any order.
+  std::map<int64_t, std::string> damaged;
+  // Digests of all images of each set.
+  std::vector<uint64_t> train, test;
+  std::mutex mutex;
+  const auto work = [&](int64_t item) -> llvm::Error {
+    thread_local std::vector<uint8_t> decoded;
+    int64_t index = item;
+    const data::Images& set = setOf(*sets, index);
+    auto pixels = set.read(index, decoded);
+    const uint64_t digest = pixels ? data::digestOf(*pixels) : 0;
+    const std::lock_guard lock(mutex);
+    if (pixels)
+      (&set == sets->test.get() ? test : train).push_back(digest);
+    else
+      damaged[item] = llvm::toString(pixels.takeError());
+    return llvm::Error::success();
+  };
+  if (auto error = base::forEach(result.images, threads, work, tick)) return error;
+  // All images are decoded anyway, so leakage between the sets is counted on the way.
+  result.also_trained = data::countAmong(test, train);
+  for (auto& [item, why] : damaged) result.damaged.push_back(std::move(why));
+  return result;
+}
+
+}  // namespace expc::dataset

@@ -1,0 +1,101 @@
+// Padding and packing as torchtune's recipes do (padded_collate_sft, PackedDataset), so that batches, and with them
+// losses, are equal.
+
+#include "runtime/data/text/batches.h"
+
+#include <algorithm>
+#include <cassert>
+#include <iterator>
+
+namespace expc::text {
+namespace {
+
+/// Counts the labels that are learnt. The first label of each row is left out, since the loss compares labels with the
+/// logits one position before.
+void countLearnt(TokenBatch& batch) {
+  if (batch.columns == 0) return;
+  for (int64_t row = 0; row < batch.rows; ++row) {
+    const auto begin = batch.labels.begin() + row * batch.columns;
+    batch.learnt += std::count_if(begin + 1, begin + batch.columns, [](int64_t label) { return label != kMasked; });
+  }
+}
+
+}  // namespace
+
+TokenBatch collate(llvm::ArrayRef<const Sample*> samples, Token pad) {
+  TokenBatch batch;
+  batch.rows = static_cast<int64_t>(samples.size());
+  for (const Sample* sample : samples) batch.columns = std::max(batch.columns, static_cast<int64_t>(sample->size()));
+  const auto size = static_cast<size_t>(batch.rows * batch.columns);
+  batch.tokens.assign(size, pad);
+  batch.labels.assign(size, kMasked);
+  for (size_t row = 0; row < samples.size(); ++row) {
+    const Sample& sample = *samples[row];
+    const auto at = static_cast<std::ptrdiff_t>(row) * batch.columns;
+    std::copy(sample.tokens.begin(), sample.tokens.end(), batch.tokens.begin() + at);
+    std::copy(sample.labels.begin(), sample.labels.end(), batch.labels.begin() + at);
+    batch.real += static_cast<int64_t>(sample.size());
+  }
+  countLearnt(batch);
+  return batch;
+}
+
+TokenBatch collatePairs(llvm::ArrayRef<const Sample*> chosen, llvm::ArrayRef<const Sample*> rejected, Token pad) {
+  assert(chosen.size() == rejected.size());
+  std::vector<const Sample*> all(chosen.begin(), chosen.end());
+  all.insert(all.end(), rejected.begin(), rejected.end());
+  return collate(all, pad);
+}
+
+Pack packOf(llvm::ArrayRef<const Sample*> samples, size_t size) {
+  Pack pack;
+  for (const Sample* sample : samples) {
+    pack.tokens.insert(pack.tokens.end(), sample->tokens.begin(), sample->tokens.end());
+    pack.labels.insert(pack.labels.end(), sample->labels.begin(), sample->labels.end());
+    for (size_t i = 0; i < sample->size(); ++i) pack.positions.push_back(static_cast<int32_t>(i));
+    pack.lengths.push_back(static_cast<int32_t>(sample->size()));
+  }
+  const size_t real = pack.tokens.size();
+  assert(real > 0 && real <= size && "of packBounds");
+  pack.real = static_cast<int32_t>(real);
+  pack.tokens.resize(size, 0);
+  pack.labels.resize(size, kMasked);
+  if (size > real) pack.lengths.push_back(static_cast<int32_t>(size - real));
+  // Positions of the padding go on from the last sample's, below `size`, as in torchtune; its labels are masked, so
+  // they only must be valid.
+  while (pack.positions.size() < size)
+    pack.positions.push_back(std::min(pack.positions.back() + 1, static_cast<int32_t>(size) - 1));
+  return pack;
+}
+
+std::vector<size_t> packBounds(llvm::ArrayRef<int64_t> lengths, int64_t size) {
+  std::vector<size_t> bounds;
+  int64_t filled = 0;
+  for (size_t i = 0; i < lengths.size(); ++i) {
+    if (bounds.empty() || filled + lengths[i] > size) {
+      bounds.push_back(i);
+      filled = 0;
+    }
+    filled += lengths[i];
+  }
+  bounds.push_back(lengths.size());
+  return bounds;
+}
+
+TokenBatch collatePacks(llvm::ArrayRef<const Pack*> packs) {
+  TokenBatch batch;
+  batch.rows = static_cast<int64_t>(packs.size());
+  for (const Pack* pack : packs) {
+    assert(batch.columns == 0 || batch.columns == static_cast<int64_t>(pack->tokens.size()));
+    batch.columns = static_cast<int64_t>(pack->tokens.size());
+    batch.tokens.insert(batch.tokens.end(), pack->tokens.begin(), pack->tokens.end());
+    batch.labels.insert(batch.labels.end(), pack->labels.begin(), pack->labels.end());
+    batch.positions.insert(batch.positions.end(), pack->positions.begin(), pack->positions.end());
+    batch.lengths.emplace_back(pack->lengths.begin(), pack->lengths.end());
+    batch.real += pack->real;
+  }
+  countLearnt(batch);
+  return batch;
+}
+
+}  // namespace expc::text

@@ -1,0 +1,340 @@
+// Rows into conversations. A row comes as a JSON object, whatever its file's format; the Reader makes an Example of it
+// by the template, and masks the messages that are not learnt. Only the system's message and, except for instruct, the
+// user's are masked.
+//
+// Files come from users: each error says which column or message is at fault and what was expected.
+
+#include "runtime/data/text/dataset.h"
+
+#include <fmt/format.h>
+#include <llvm/ADT/ArrayRef.h>
+#include <llvm/ADT/STLExtras.h>
+#include <llvm/Support/FileSystem.h>
+#include <llvm/Support/Path.h>
+
+#include <optional>
+
+#include "runtime/base/json.h"
+
+namespace expc::text {
+namespace {
+
+constexpr size_t kMostMessages = 10'000;  // in one row
+
+/// A template's name, and the columns of its prompt and answer.
+struct Traits {
+  const char *name, *prompt, *answer;
+};
+const Traits& traitsOf(Template kind) {
+  static constexpr Traits kTraits[] = {{"instruct", "instruction", "output"},
+                                       {"grammar", "input", "output"},
+                                       {"summarize", "dialogue", "summary"},
+                                       {"plain", "", ""}};
+  return kTraits[static_cast<size_t>(kind)];
+}
+
+/// The columns of a row for a message, twelve at most.
+std::string columnsOf(const llvm::json::Object& row) {
+  std::string names;
+  size_t shown = 0;
+  for (const auto& [key, value] : row) {
+    if (++shown > 12) return names + ", …";
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", llvm::StringRef(key).take_front(40).str());
+  }
+  return names.empty() ? "none" : names;
+}
+
+/// The text of a column; an error if it is missing or no text.
+llvm::Expected<std::string> textOf(const llvm::json::Object& row, llvm::StringRef column) {
+  const auto* value = row.get(column);
+  if (value == nullptr) return failure("there is no column '{}' (there are: {})", column.str(), columnsOf(row));
+  const auto text = value->getAsString();
+  if (!text) return failure("'{}' is {}, expected a string", column.str(), base::kindName(*value).str());
+  return text->str();
+}
+
+/// Fields by which other programs say what is learnt and what a model sees. None is applied here. kLearnt and
+/// kNotLearnt are switches; the others hold content.
+constexpr llvm::StringLiteral kLearnt[] = {"weight", "loss",  "loss_weight", "loss_scale", "loss_mask",
+                                           "train",  "learn", "training",    "trainable"},
+                              kNotLearnt[] = {"mask", "masked"},
+                              kOfMessages[] = {"tool_calls", "tool_call", "function_call",     "tools",   "functions",
+                                               "refusal",    "reasoning", "reasoning_content", "thinking"},
+                              kOfRows[] = {"tools", "functions", "system", "history"},
+                              kSeen[] = {"image", "images", "video", "videos", "audio", "audios"};
+
+/// Whether a value means yes (1), no (0) or neither (-1). Cells of CSV are texts, so texts count too.
+int saysYes(const llvm::json::Value& value) {
+  if (const auto flag = value.getAsBoolean()) return *flag ? 1 : 0;
+  std::optional<double> number = value.getAsNumber();
+  const llvm::StringRef text = value.getAsString().value_or("");
+  if (text.equals_insensitive("true")) return 1;
+  if (text.equals_insensitive("false")) return 0;
+  if (double read = 0; !number && !text.getAsDouble(read)) number = read;
+  return number == 1 ? 1 : number == 0 ? 0 : -1;
+}
+
+/// Whether a value is empty: null, "", [] or {}.
+bool isNothing(const llvm::json::Value& value) {
+  const auto* list = value.getAsArray();
+  const auto* object = value.getAsObject();
+  return value.getAsNull() || (list && list->empty()) || (object && object->empty()) ||
+         value.getAsString() == llvm::StringRef("");
+}
+
+/// Refuses a field that decides what is learnt or seen, unless its value changes nothing. `own` are the fields that
+/// matter at this level; `learnt` says whether the message or row is learnt here.
+llvm::Error refuseFields(const llvm::json::Object& object, llvm::ArrayRef<llvm::StringLiteral> own, bool learnt) {
+  for (const auto& [key, value] : object) {
+    const llvm::StringRef name = key;
+    const bool yes = llvm::is_contained(kLearnt, name), no = llvm::is_contained(kNotLearnt, name);
+    const int says = yes || no ? saysYes(value) : -1;
+    // A switch changes nothing if it says "learnt", or if nothing here is learnt anyway.
+    const bool agrees = says >= 0 && ((yes ? says : 1 - says) == 1 || !learnt);
+    const bool known = yes || no || llvm::is_contained(own, name) || llvm::is_contained(kSeen, name);
+    if (!known || agrees || isNothing(value)) continue;
+    const std::string text = base::canonicalJson(value);
+    return failure("'{}' is {}, which this build does not apply; remove the field, or the row", name.str(),
+                   text.size() > 40 ? llvm::json::fixUTF8(text.substr(0, 40)) + "…" : text);
+  }
+  return llvm::Error::success();
+}
+
+/// A message: an object with role and content.
+llvm::Expected<Message> messageOf(const llvm::json::Value& value) {
+  const auto* object = value.getAsObject();
+  if (object == nullptr)
+    return failure("it is {}, expected an object with role and content", base::kindName(value).str());
+  auto role = textOf(*object, "role");
+  if (!role) return role.takeError();
+  auto content = textOf(*object, "content");
+  if (!content) return content.takeError();
+  Message message;
+  message.parts = {std::move(*content)};
+  for (const Role known : {Role::System, Role::User, Role::Assistant}) {
+    message.role = known;
+    if (*role != nameOf(known)) continue;
+    if (auto error = refuseFields(*object, kOfMessages, known == Role::Assistant)) return error;
+    return message;
+  }
+  return failure("its role is '{}'; system, user and assistant are supported",
+                 llvm::StringRef(*role).take_front(40).str());
+}
+
+/// The list of messages in a column of a row of `plain`. Roles are checked one by one, their order by problemOf().
+llvm::Expected<Conversation> messagesOf(const llvm::json::Object& row, llvm::StringRef column) {
+  const auto* value = row.get(column);
+  if (value == nullptr) return failure("there is no column '{}' (there are: {})", column.str(), columnsOf(row));
+  const auto* list = value->getAsArray();
+  if (list == nullptr)
+    return failure("'{}' is {}, expected an array of messages; CSV has none, so conversations are in JSON or JSONL",
+                   column.str(), base::kindName(*value).str());
+  if (list->size() > kMostMessages)
+    return failure("'{}' has {} messages, at most {} are taken", column.str(), list->size(), kMostMessages);
+  Conversation conversation;
+  for (size_t i = 0; i < list->size(); ++i) {
+    auto message = messageOf((*list)[i]);
+    if (!message) return failure("message {} of '{}': {}", i + 1, column.str(), llvm::toString(message.takeError()));
+    conversation.push_back(std::move(*message));
+  }
+  return conversation;
+}
+
+/// The file in a folder that has rows of this template. Two of them are an error, since a choice would be arbitrary.
+llvm::Expected<std::string> fileOf(const std::string& folder, Template kind) {
+  std::string found;
+  for (const char* ending : {".jsonl", ".json", ".csv"}) {
+    llvm::SmallString<256> path(folder);
+    llvm::sys::path::append(path, std::string(nameOf(kind)) + ending);
+    if (!llvm::sys::fs::exists(path)) continue;
+    if (!found.empty())
+      return failure("{} and {} are both rows of template {}; name one with file(…), or remove the other", found,
+                     path.str().str(), nameOf(kind));
+    found = path.str().str();
+  }
+  if (found.empty())
+    return failure("{}: it has no rows of template {}: {}.jsonl, {}.json or {}.csv", folder, nameOf(kind), nameOf(kind),
+                   nameOf(kind), nameOf(kind));
+  return found;
+}
+
+/// An assistant's message; mask() decides later whether it is learnt.
+Message assistant(std::string text) { return {Role::Assistant, {std::move(text)}, false}; }
+
+/// Sets which messages are learnt: the assistant's always, the user's if `learn_prompt` says so, the system's never.
+void mask(Conversation& conversation, bool learn_prompt) {
+  for (Message& message : conversation)
+    message.masked = message.role == Role::System || (message.role == Role::User && !learn_prompt);
+}
+
+/// Collects the examples of a file.
+class Reader {
+ public:
+  explicit Reader(const DatasetOptions& options)
+      : kind_(options.kind), pairs_(options.pairs), learn_prompt_(!pairs_ && kind_ == Template::Instruct) {}
+
+  /// Adds a row.
+  llvm::Error add(const llvm::json::Object& row) {
+    if (auto error = refuseFields(row, kOfRows, /*learnt=*/true)) return error;
+    auto example = kind_ == Template::Plain ? plain(row) : templated(row);
+    if (!example) return example.takeError();
+    mask(example->chosen, learn_prompt_);
+    mask(example->rejected, learn_prompt_);
+    examples_.push_back(std::move(*example));
+    return llvm::Error::success();
+  }
+
+  /// Whether rejected answers must be taken from other rows.
+  bool borrows() const { return pairs_ && kind_ != Template::Plain && !own_pairs_.value_or(true); }
+  /// Gives each row the next different answer as its rejected one.
+  llvm::Error lendAnswers();
+  std::vector<Example> take() { return std::move(examples_); }
+
+ private:
+  /// A row of instruct, grammar or summarize.
+  llvm::Expected<Example> templated(const llvm::json::Object& row) {
+    auto prompt = promptOf(kind_, row);
+    if (!prompt) return prompt.takeError();
+    // The first row decides whether the file has pairs; the others must have the same columns.
+    if (pairs_ && !own_pairs_) own_pairs_ = row.get("chosen") != nullptr || row.get("rejected") != nullptr;
+    const bool own = pairs_ && *own_pairs_;
+    auto answer = textOf(row, own ? llvm::StringRef("chosen") : answerColumn(kind_));
+    if (!answer) return answer.takeError();
+    Example example{{*prompt, assistant(std::move(*answer))}, {}};
+    if (!own) return example;
+    auto rejected = textOf(row, "rejected");
+    if (!rejected) return rejected.takeError();
+    example.rejected = {std::move(*prompt), assistant(std::move(*rejected))};
+    return example;
+  }
+
+  /// The conversation in a column, which may be a text (an answer to `before`) or a list of messages. A list that
+  /// begins with an assistant's message continues `before`; any other list is a whole conversation by itself.
+  static llvm::Expected<Conversation> conversation(const llvm::json::Object& row, llvm::StringRef column,
+                                                   Conversation before = {}) {
+    if (const auto* value = row.get(column); value && value->getAsString() && !before.empty()) {
+      before.push_back(assistant(value->getAsString()->str()));
+    } else {
+      auto messages = messagesOf(row, column);
+      if (!messages) return messages.takeError();
+      if (messages->empty() || messages->front().role != Role::Assistant) before.clear();
+      before.insert(before.end(), messages->begin(), messages->end());
+    }
+    if (const auto problem = problemOf(before)) return failure("'{}': {}", column.str(), *problem);
+    return before;
+  }
+
+  /// One side of a pair of `plain`. Public sets write it in several ways: whole conversations, or a prompt (text or
+  /// messages) with answers.
+  llvm::Expected<Conversation> side(const llvm::json::Object& row, llvm::StringRef column) {
+    const auto *prompt = row.get("prompt"), *answer = row.get(column);
+    if (prompt && prompt->getAsArray()) {
+      auto before = messagesOf(row, "prompt");
+      return before ? conversation(row, column, std::move(*before)) : before.takeError();
+    }
+    // Some sets have a prompt that is null beside whole conversations.
+    if (answer && answer->getAsArray() && (!prompt || prompt->getAsNull())) return conversation(row, column);
+    auto text = textOf(row, "prompt");
+    if (!text) return text.takeError();
+    return conversation(row, column, {{Role::User, {std::move(*text)}, false}});
+  }
+
+  /// A row of plain.
+  llvm::Expected<Example> plain(const llvm::json::Object& row) {
+    auto chosen = pairs_ ? side(row, "chosen") : conversation(row, "messages");
+    if (!chosen) return chosen.takeError();
+    auto rejected = pairs_ ? side(row, "rejected") : Conversation();
+    if (!rejected) return rejected.takeError();
+    return Example{std::move(*chosen), std::move(*rejected)};
+  }
+
+  const Template kind_;
+  const bool pairs_;
+  // torchtune's recipe for Alpaca learns the prompt; the others, and pairs, learn only answers.
+  const bool learn_prompt_;
+  std::optional<bool> own_pairs_;  // whether rows have both answers; unknown before the first row
+  std::vector<Example> examples_;
+};
+
+llvm::Error Reader::lendAnswers() {
+  const size_t count = examples_.size();
+  const auto answer = [&](size_t at) -> const std::string& {
+    return examples_[at % count].chosen.back().parts.front();
+  };
+  // next[at] is the first row behind `at` with another answer. Walking from the back, it is the neighbour if that
+  // differs, else the neighbour's own next. Twice around, since the first row follows the last. Linear time, also for a
+  // file whose answers are mostly alike.
+  std::vector<size_t> next(2 * count + 1, 2 * count);
+  for (size_t at = 2 * count - 1; at-- > 0;) next[at] = answer(at) == answer(at + 1) ? next[at + 1] : at + 1;
+  if (count < 2 || next[0] >= 2 * count)
+    return failure(
+        "dpo needs two answers a row; these rows have one, and a rejected answer cannot be taken from "
+        "another row since all {} answers "
+        "are alike; add columns chosen and rejected, or take more rows",
+        count);
+  for (size_t at = 0; at < count; ++at)
+    examples_[at].rejected = {examples_[at].chosen.front(), assistant(answer(next[at]))};
+  return llvm::Error::success();
+}
+
+}  // namespace
+
+const char* nameOf(Template kind) { return traitsOf(kind).name; }
+
+llvm::StringRef answerColumn(Template kind) { return traitsOf(kind).answer; }
+
+llvm::Expected<Message> promptOf(Template kind, const llvm::json::Object& row) {
+  auto text = textOf(row, traitsOf(kind).prompt);
+  if (!text) return text.takeError();
+  if (kind == Template::Grammar)
+    return Message{Role::User, {"Correct this to standard English: ", *text, "\n---\nCorrected: "}};
+  if (kind == Template::Summarize)
+    return Message{Role::User, {"Summarize this dialogue:\n", *text, "\n---\nSummary:\n"}};
+  // instruct: Alpaca's two prompts, with and without an input.
+  const auto* input = row.get("input");
+  auto more = input == nullptr || input->getAsNull() ? llvm::Expected<std::string>("") : textOf(row, "input");
+  if (!more) return more.takeError();
+  return Message{Role::User,
+                 {more->empty() ? fmt::format("Below is an instruction that describes a task. Write a response that "
+                                              "appropriately completes the request.\n\n"
+                                              "### Instruction:\n{}\n\n### Response:\n",
+                                              *text)
+                                : fmt::format("Below is an instruction that describes a task, paired with an input "
+                                              "that provides further context. Write a response "
+                                              "that appropriately completes the request.\n\n### "
+                                              "Instruction:\n{}\n\n### Input:\n{}\n\n### Response:\n",
+                                              *text, *more)}};
+}
+
+llvm::Expected<Dataset> readDataset(RowReader& rows, const DatasetOptions& options) {
+  // Rows are read up to the limit and no further, so a small study of a large file starts at once.
+  Reader reader(options);
+  int64_t count = 0;
+  for (llvm::json::Object row; options.row_limit == 0 || count < options.row_limit; ++count) {
+    auto more = rows.next(row);
+    if (!more) return more.takeError();
+    if (!*more) break;
+    if (auto error = reader.add(row))
+      return failure("{}: {} (template {})", rows.place(), llvm::toString(std::move(error)), nameOf(options.kind));
+  }
+  if (count == 0) return failure("{}: it has no rows", rows.name());
+  Dataset dataset;
+  dataset.origin = rows.name();
+  dataset.borrowed_answers = reader.borrows();
+  if (dataset.borrowed_answers)
+    if (auto error = reader.lendAnswers()) return failure("{}: {}", rows.name(), llvm::toString(std::move(error)));
+  dataset.examples = reader.take();
+  return dataset;
+}
+
+llvm::Expected<Dataset> readDataset(const DatasetOptions& options) {
+  std::string path = options.path;
+  if (llvm::sys::fs::is_directory(path)) {
+    if (auto error = fileOf(path, options.kind).moveInto(path)) return error;
+  }
+  auto rows = RowReader::open(path);
+  if (!rows) return rows.takeError();
+  return readDataset(**rows, options);
+}
+
+}  // namespace expc::text

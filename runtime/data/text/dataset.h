@@ -1,0 +1,71 @@
+#pragma once
+
+// Rows of a data set as conversations: which columns a template reads, the text around them, and the rules for pairs of
+// answers. The wording of prompts is torchtune's, to the letter, since it decides the tokens.
+
+#include <llvm/ADT/StringRef.h>
+#include <llvm/Support/Error.h>
+#include <llvm/Support/JSON.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "runtime/data/text/conversation.h"
+#include "runtime/data/text/rows.h"
+
+namespace expc::text {
+
+/// The form of rows, as stdlib/llm.exp names it: which columns are read, and the prompt around them.
+enum class Template { Instruct, Grammar, Summarize, Plain };
+/// The template's name, as a study writes it.
+const char* nameOf(Template kind);
+/// The column with the answer ("output", "summary"); "" for `plain`, whose rows are whole conversations.
+llvm::StringRef answerColumn(Template kind);
+/// The user's message of a row of instruct, grammar or summarize. Errors name the column.
+llvm::Expected<Message> promptOf(Template kind, const llvm::json::Object& row);
+
+/// The source of rows, and how they are read.
+struct DatasetOptions {
+  /// A file of rows, or a folder with a file for each template, named like the template.
+  std::string path;
+  Template kind = Template::Instruct;
+  /// Whether each row must give two answers, for preference training (dpo).
+  bool pairs = false;
+  /// The number of rows that are taken from the start; 0: all.
+  int64_t row_limit = 0;
+};
+
+/// One row: a conversation, or a pair of them.
+struct Example {
+  Conversation chosen;
+  Conversation rejected;  // for pairs only
+};
+
+/// All rows of a file.
+struct Dataset {
+  std::string origin;  // the file's name
+  std::vector<Example> examples;
+  /// Whether rows had one answer each, so that another row's answer stands in as the rejected one.
+  bool borrowed_answers = false;
+};
+
+/// Reads a file of rows.
+///
+/// Columns: instruct has instruction, output and perhaps input; grammar input and output; summarize dialogue and
+/// summary; plain messages. Pairs have chosen and rejected instead of the answer: texts, or for plain whole
+/// conversations (with a column prompt, also answers to it).
+///
+/// If rows of instruct, grammar or summarize have one answer and pairs are wanted, the rejected answer of a row is that
+/// of the next row whose answer differs; the first row follows the last. Such an answer is fluent, as long as the set's
+/// answers are, and wrong for the question.
+///
+/// Fields that decide what is learnt or seen (weight, tool_calls, system, …) and are not applied here are refused
+/// unless they change nothing: ignoring them would train on something else than the file says. Errors name file, row
+/// and column.
+llvm::Expected<Dataset> readDataset(const DatasetOptions& options);
+
+/// Reads rows from an open reader.
+llvm::Expected<Dataset> readDataset(RowReader& rows, const DatasetOptions& options);
+
+}  // namespace expc::text

@@ -1,0 +1,302 @@
+#include "runtime/data/text/dataset.h"
+
+#include <llvm/Support/raw_ostream.h>
+
+#include <system_error>
+
+#include "runtime/data/text/token_rows.h"
+#include "tests/source_dir.h"
+#include "tests/support/folder.h"
+#include "tests/support/text/golden.h"
+
+namespace expc::text {
+namespace {
+
+llvm::Expected<Dataset> read(llvm::StringRef text, const DatasetOptions& options, const char* name = "d.jsonl") {
+  const bool csv = llvm::StringRef(name).ends_with(".csv");
+  auto rows = RowReader::parse(text, name, csv ? RowFormat::Csv : RowFormat::Json);
+  return readDataset(*rows, options);
+}
+
+DatasetOptions of(Template kind, bool pairs = false, int64_t limit = 0) {
+  DatasetOptions options;
+  options.kind = kind;
+  options.pairs = pairs;
+  options.row_limit = limit;
+  return options;
+}
+
+const std::string& answerOf(const Conversation& conversation) { return conversation.back().parts.front(); }
+
+TEST_CASE("lines, an array and CSV give the same rows") {
+  const std::string lines = R"({"input": "he go, \"now\"", "output": "he goes", "more": [1]}
+{"input": "a\nb ", "output": "ä"}
+)";
+  const std::string array =
+      R"( [ {"output": "he goes", "input": "he go, \"now\""} , {"input": "a\nb ", "output": "\u00e4"} ] )";
+  const std::string csv = "\xef\xbb\xbfinput,output\r\n\"he go, \"\"now\"\"\",he goes\r\n\"a\nb \",ä\r\n";
+  for (const auto& [text, name] : {std::pair(lines, "d.jsonl"), std::pair(array, "d.json"), std::pair(csv, "d.csv")}) {
+    CAPTURE(name);
+    auto dataset = read(text, of(Template::Grammar), name);
+    REQUIRE(dataset);
+    REQUIRE(dataset->examples.size() == 2);
+    const Conversation& first = dataset->examples[0].chosen;
+    CHECK(first[0].parts ==
+          std::vector<std::string>{"Correct this to standard English: ", "he go, \"now\"", "\n---\nCorrected: "});
+    CHECK(first[0].masked);
+    CHECK(answerOf(first) == "he goes");
+    CHECK(!first[1].masked);
+    CHECK(dataset->examples[1].chosen[0].parts[1] == "a\nb ");
+    CHECK(answerOf(dataset->examples[1].chosen) == "ä");
+  }
+}
+
+TEST_CASE("a row limit stops reading, so what follows may be anything") {
+  for (const char* text :
+       {"{\"input\":\"a\",\"output\":\"b\"}\nnonsense", "[{\"input\":\"a\",\"output\":\"b\"}, nonsense"}) {
+    auto dataset = read(text, of(Template::Grammar, false, 1));
+    REQUIRE(dataset);
+    CHECK(dataset->examples.size() == 1);
+    has(messageOf(read(text, of(Template::Grammar))), "d.jsonl: row 2: it is no JSON");
+  }
+}
+
+TEST_CASE("instruct learns the prompt but of pairs, and takes rows without input") {
+  const char* text =
+      R"([{"instruction": "Add.", "input": "1, 2", "output": "3"}, {"instruction": "Sing.", "output": "La"},
+                         {"instruction": "Sing.", "input": null, "output": "La"}])";
+  auto dataset = read(text, of(Template::Instruct));
+  REQUIRE(dataset);
+  CHECK(!dataset->examples[0].chosen[0].masked);
+  has(dataset->examples[0].chosen[0].parts[0], "### Input:\n1, 2\n\n### Response:\n");
+  CHECK(dataset->examples[1].chosen[0].parts[0].find("Input") == std::string::npos);
+  CHECK(dataset->examples[1].chosen[0].parts == dataset->examples[2].chosen[0].parts);
+  dataset = read(text, of(Template::Instruct, true));
+  REQUIRE(dataset);
+  CHECK(dataset->examples[0].chosen[0].masked);
+}
+
+TEST_CASE("a field that says what is learnt or seen, and is not applied, is refused by row and name") {
+  const auto message = [](const std::string& user, const std::string& assistant, const std::string& top = "") {
+    return R"({"messages": [{"role": "user", "content": "q")" + user + R"(}, {"role": "assistant", "content": "a")" +
+           assistant + "}]" + top + "}\n";
+  };
+  const auto of_plain = [&](const std::string& text) { return read(text, of(Template::Plain)); };
+  for (const char* refused :
+       {R"("weight": 0)", R"("weight": 0.5)", R"("loss": false)", R"("train": false)", R"("training": "false")",
+        R"("loss_scale": 2)", R"("masked": true)", R"("tool_calls": [{"id": "1"}])",
+        R"("function_call": {"name": "f"})", R"("reasoning_content": "hm")", R"("thinking": "hm")",
+        R"("images": ["a.png"])", R"("refusal": "no")"}) {
+    const std::string field = std::string(", ") + refused;
+    const std::string error = messageOf(of_plain(message("", "") + message("", field)));
+    CAPTURE(error);
+    has(error, "d.jsonl: row 2: message 2 of 'messages': ");
+    const std::string name = llvm::StringRef(refused).split(':').first.trim('"').str();
+    has(error, ("'" + name + "' is ").c_str());
+    // The answers of a pair are checked too.
+    const std::string answer = R"([{"role": "assistant", "content": "b")" + field + "}]";
+    has(messageOf(read(R"({"prompt": "q", "chosen": "a", "rejected": )" + answer + "}", of(Template::Plain, true))),
+        "message 1 of 'rejected': ");
+  }
+  for (const char* nothing : {R"("weight": 1)", R"("weight": 1.0)", R"("train": true)", R"("loss": null)",
+                              R"("tool_calls": [])", R"("masked": false)", R"("reasoning_content": "")", R"("id": 7)"})
+    CHECK(of_plain(message("", std::string(", ") + nothing)));
+  CHECK(of_plain(message(R"(, "weight": 0)", "")));  // the user's part is not learnt anyway
+  for (const char* refused : {R"("tools": [{"type": "function"}])", R"("system": "Be brief.")",
+                              R"("history": [["a", "b"]])", R"("weight": 0)", R"("images": ["a.png"])"})
+    has(messageOf(of_plain(message("", "", std::string(", ") + refused))), "d.jsonl: row 1: '");
+  CHECK(of_plain(message("", "", R"(, "tools": [], "system": null, "history": [])")));
+  has(messageOf(read("instruction,output,system\na,b,\na,b,Be brief.\n", of(Template::Instruct), "d.csv")),
+      "d.csv: row 2: 'system' is \"Be brief.\"");
+}
+
+TEST_CASE("the rejected answer of rows with one is the next other one") {
+  const char* text = R"({"dialogue": "1", "summary": "a"}
+{"dialogue": "2", "summary": "a"}
+{"dialogue": "3", "summary": "b"}
+{"dialogue": "4", "summary": "c"})";
+  auto dataset = read(text, of(Template::Summarize, true));
+  REQUIRE(dataset);
+  CHECK(dataset->borrowed_answers);
+  std::string rejected;
+  for (const Example& example : dataset->examples) {
+    rejected += answerOf(example.rejected);
+    CHECK(example.rejected[0].parts == example.chosen[0].parts);
+    CHECK(example.rejected[0].masked);
+  }
+  CHECK(rejected == "bbca");
+  has(messageOf(read(text, of(Template::Summarize, true, 2))),
+      "all 2 answers are alike; add columns chosen and rejected");
+  has(messageOf(read(text, of(Template::Summarize, true, 1))), "all 1 answers are alike");
+}
+
+TEST_CASE("rows with two answers are taken as they are") {
+  auto dataset = read(R"({"instruction": "Sing.", "chosen": "La", "rejected": "No"})", of(Template::Instruct, true));
+  REQUIRE(dataset);
+  CHECK(!dataset->borrowed_answers);
+  CHECK(answerOf(dataset->examples[0].chosen) == "La");
+  CHECK(answerOf(dataset->examples[0].rejected) == "No");
+  CHECK(dataset->examples[0].chosen[0].masked);
+  dataset = read("prompt,chosen,rejected\nWho?,Me,You\n", of(Template::Plain, true), "d.csv");
+  REQUIRE(dataset);
+  CHECK(answerOf(dataset->examples[0].rejected) == "You");
+  const std::string asked = R"({"role": "user", "content": "q"})", good = R"({"role": "assistant", "content": "good"})",
+                    bad = R"({"role": "assistant", "content": "bad"})";
+  const auto row = [](const std::string& prompt, const std::string& chosen, const std::string& rejected) {
+    return R"({"prompt": )" + prompt + R"(, "chosen": )" + chosen + R"(, "rejected": )" + rejected + "}";
+  };
+  const std::string whole = row("\"q\"", "[" + asked + "," + good + "]", "[" + asked + "," + bad + "]");
+  for (const std::string& text :
+       {whole, row("null", "[" + asked + "," + good + "]", "[" + asked + "," + bad + "]"),
+        row("[" + asked + "]", "[" + good + "]", "[" + bad + "]"), row("\"q\"", "[" + good + "]", "[" + bad + "]"),
+        row("[" + asked + "]", "\"good\"", "\"bad\"")}) {
+    CAPTURE(text);
+    dataset = read(text, of(Template::Plain, true));
+    REQUIRE(dataset);
+    const Example& example = dataset->examples[0];
+    REQUIRE(example.chosen.size() == 2);
+    CHECK(example.chosen[0].parts == std::vector<std::string>{"q"});
+    CHECK(answerOf(example.chosen) == "good");
+    CHECK(answerOf(example.rejected) == "bad");
+  }
+  has(messageOf(read(row("null", "\"good\"", "\"bad\""), of(Template::Plain, true))), "'prompt' is null");
+  has(messageOf(read(row("[" + good + "]", "[" + good + "]", "[" + bad + "]"), of(Template::Plain, true))),
+      "'chosen': message 1 is the assistant's");
+  has(messageOf(
+          read("{\"instruction\":\"a\",\"chosen\":\"b\",\"rejected\":\"c\"}\n{\"instruction\":\"a\",\"output\":\"b\"}",
+               of(Template::Instruct, true))),
+      "d.jsonl: row 2: there is no column 'chosen' (there are: ");
+}
+
+TEST_CASE("errors name file, row and column") {
+  const auto message = [](llvm::StringRef text, Template kind, const char* name = "d.jsonl") {
+    return messageOf(read(text, of(kind), name));
+  };
+  has(message("", Template::Grammar), "d.jsonl: row 1: the file is empty");
+  has(message("[]", Template::Grammar), "d.jsonl: it has no rows");
+  has(message("[1]", Template::Grammar), "row 1: expected an object");
+  has(message("\"text\"", Template::Grammar), "row 1: expected an object");
+  has(message("[{\"input\":\"a\",\"output\":\"b\"}", Template::Grammar),
+      "row 2: the file ends within its array; it may be cut off");
+  has(message("[{\"input\":\"a\",\"output\":\"b\"},", Template::Grammar), "row 2: the file ends within its array");
+  has(message("[{\"input\":\"a\",\"output\":\"b\"}]x", Template::Grammar), "row 2: something follows the array's end");
+  has(message("{\"input\":\"a", Template::Grammar), "row 1: the file ends within it; it may be cut off");
+  has(message("{\"input\":\"a\",\"output\":1}", Template::Grammar),
+      "d.jsonl: row 1: 'output' is a number, expected a string (template grammar)");
+  has(message("{\"input\":\"a\"}", Template::Grammar), "row 1: there is no column 'output' (there are: input)");
+  has(message("{\"input\":\"\xff\",\"output\":\"\"}", Template::Grammar), "row 1: it is not UTF-8; convert the file");
+  has(message(std::string(300, '['), Template::Grammar), "row 1: the file ends within it");
+  has(message("{\"a\":" + std::string(300, '[') + std::string(300, ']') + "}", Template::Grammar),
+      "nested deeper than 200 levels");
+  has(message("{\"messages\": \"hello\"}", Template::Plain), "'messages' is a string, expected an array of messages");
+  has(message("{\"messages\": [{\"role\": \"user\", \"content\": \"x\"}]}", Template::Plain),
+      "'messages': a conversation of 1 messages");
+  has(message("{\"messages\": [{\"role\": \"tool\", \"content\": \"x\"}]}", Template::Plain),
+      "message 1 of 'messages': its role is 'tool'");
+  has(message("{\"messages\": [7]}", Template::Plain), "message 1 of 'messages': it is a number");
+
+  has(message("", Template::Grammar, "d.csv"), "d.csv: row 1: the file is empty; its first row names the columns");
+  has(message("input,output\n", Template::Grammar, "d.csv"), "d.csv: it has no rows");
+  has(message("input,input\na,b\n", Template::Grammar, "d.csv"), "two columns are called 'input'");
+  has(message("input,output\na,b\nc\n", Template::Grammar, "d.csv"),
+      "d.csv: row 2: 1 cells, the first row names 2 columns");
+  has(message("input,output\na,b\n\"c,d\n", Template::Grammar, "d.csv"), "d.csv: row 2: it is no CSV: a quote stands");
+  has(message("input,output\na,b\"c\n", Template::Grammar, "d.csv"), "d.csv: row 1: it is no CSV");
+  has(message("input,output\na,\xe9\n", Template::Grammar, "d.csv"),
+      "row 1: column 'output' is not UTF-8; convert the file");
+  has(message("messages\nx\n", Template::Plain, "d.csv"), "CSV has none");
+  const std::string nul("input,output\na\0b,c\n", 19);
+  auto dataset = read(nul, of(Template::Grammar), "d.csv");
+  REQUIRE(dataset);
+  CHECK(dataset->examples[0].chosen[0].parts[1] == std::string("a\0b", 3));
+}
+
+TEST_CASE("a quote that is never closed ends the reading, not the memory") {
+  const std::string endless(kLargestRow + (1 << 20), 'x');
+  has(messageOf(read("{\"input\": \"" + endless, of(Template::Grammar))),
+      "d.jsonl: row 1: it is longer than 16777216 bytes; a quote or a bracket");
+  has(messageOf(read("input,output\n\"" + endless, of(Template::Grammar), "d.csv")),
+      "d.csv: row 1: it is longer than 16777216 bytes; a quote may not");
+}
+
+TEST_CASE("a folder has a file for each template") {
+  const test::TestFolder folder;
+  const auto write = [&](const char* name, const char* text) {
+    std::error_code error;
+    llvm::raw_fd_ostream(folder.path + "/" + name, error) << text;
+    REQUIRE(!error);
+  };
+  auto options = of(Template::Grammar);
+  options.path = folder.path;
+  has(messageOf(readDataset(options)),
+      ": it has no rows of template grammar: grammar.jsonl, grammar.json or grammar.csv");
+  write("grammar.csv", "input,output\na,b\n");
+  auto dataset = readDataset(options);
+  REQUIRE(dataset);
+  CHECK(dataset->origin == options.path + "/grammar.csv");
+  write("grammar.json", "[]");
+  has(messageOf(readDataset(options)), "are both rows of template grammar");
+  options.path += "/grammar.txt";
+  has(messageOf(readDataset(options)), "grammar.txt: rows are read from .json, .jsonl and .csv");
+  for (const auto& [text, form] :
+       {std::pair("\x1f\x8b\x08", "it is gzip data"), std::pair("\xff\xfe{", "it is UTF-16 text"),
+        std::pair("<!DOCTYPE html>", "it is an HTML page")}) {
+    write("packed.jsonl", text);
+    options.path = folder.path + "/packed.jsonl";
+    has(messageOf(readDataset(options)), form);
+  }
+  options.path = "/dev/zero.csv";
+  has(messageOf(readDataset(options)), "/dev/zero.csv: ");
+}
+
+TEST_CASE("the project's own sets are read whole, each with its template") {
+  const auto tokenizer = std::make_shared<const Tokenizer>(Tokenizer::bytes());
+  DatasetOptions options;
+  options.path = expc::test::sourceDir() + "/experiments/data/texts";
+  const auto check = [&](size_t rows, bool borrowed) {
+    CAPTURE(options.path);
+    CAPTURE(nameOf(options.kind));
+    auto dataset = readDataset(options);
+    REQUIRE(dataset);
+    CHECK(dataset->examples.size() == rows);
+    CHECK(dataset->borrowed_answers == borrowed);
+    auto lengths = rowLengths(TokenRows(tokenizer, std::move(*dataset), 4096), 1);
+    REQUIRE(lengths);
+    CHECK(lengths->count() == static_cast<int64_t>(rows));  // all teach something
+    CHECK(lengths->longest() < 4096);
+    for (const RowSize& row : lengths->rows) CHECK(row.pair == options.pairs);
+  };
+  for (options.pairs = false;; options.pairs = true) {
+    for (const auto& [kind, rows] :
+         {std::pair(Template::Instruct, 160), std::pair(Template::Grammar, 160), std::pair(Template::Summarize, 120)}) {
+      options.kind = kind;
+      check(static_cast<size_t>(rows), options.pairs);
+    }
+    if (options.pairs) break;
+  }
+  options.kind = Template::Plain;
+  options.path += "/preferences.jsonl";
+  check(120, false);
+  options.pairs = false;
+  options.path = expc::test::sourceDir() + "/experiments/data/texts";
+  check(80, false);
+}
+
+TEST_CASE("sets in tokens say what was cut and what teaches nothing") {
+  const auto tokenizer = std::make_shared<const Tokenizer>(Tokenizer::bytes());
+  auto dataset = read("{\"input\":\"a longer question\",\"output\":\"b\"}\n{\"input\":\"\",\"output\":\"b\"}",
+                      of(Template::Grammar));
+  REQUIRE(dataset);
+  for (const int64_t most : {40, 0}) {
+    auto sizes = TokenRows(tokenizer, *dataset, most).sizes({0, 1}, 1);
+    REQUIRE(sizes);
+    for (const RowSize& row : *sizes) {
+      CHECK_FALSE(row.pair);
+      CHECK(row.chosen.cut == (most > 0));
+      CHECK(row.learns() == (most == 0));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace expc::text

@@ -1,0 +1,192 @@
+// The two readers of rows. JSON is cut into rows by counting brackets outside of strings, and each row is parsed by
+// itself: a file of gigabytes never stands in memory, and an error names its row.
+
+#include "runtime/data/text/rows.h"
+
+#include <fmt/format.h>
+#include <llvm/Support/Path.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "runtime/base/files/csv.h"
+#include "runtime/base/files/files.h"
+#include "runtime/base/json.h"
+
+namespace expc::text {
+namespace {
+
+bool isSpace(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
+
+/// An error for text in another encoding, usually Windows' own.
+llvm::Error notUtf8(const std::string& what) {
+  return llvm::createStringError(what + " is not UTF-8; convert the file (iconv -f WINDOWS-1252 -t UTF-8, say)");
+}
+
+/// Reads the elements of an array, or the objects on the lines of a file.
+class JsonRows : public RowReader {
+ public:
+  JsonRows(llvm::StringRef bytes, const std::string& name) : RowReader(name), rest_(bytes) {}
+
+ protected:
+  llvm::Expected<bool> read(llvm::json::Object& row) override {
+    skipSpace();
+    if (!begun_) {
+      begun_ = true;
+      if (rest_.empty()) return failure("the file is empty");
+      // The first character tells the two forms apart.
+      array_ = rest_.consume_front("[");
+      skipSpace();
+      first_ = true;
+    }
+    if (array_) {
+      auto more = toElement();
+      if (!more || !*more) return more;
+    }
+    if (rest_.empty()) return false;
+    // Cut first, parse then: a broken row cannot make the parser read the rest of the file.
+    auto length = rowLength();
+    if (!length) return length.takeError();
+    if (!llvm::json::isUTF8(rest_.take_front(*length))) return notUtf8("it");
+    auto value = base::parseJson(rest_.take_front(*length));
+    if (!value) return llvm::createStringError("it is no JSON: " + llvm::toString(value.takeError()));
+    rest_ = rest_.drop_front(*length);
+    auto* object = value->getAsObject();
+    if (object == nullptr)
+      return llvm::createStringError(
+          "expected an object, {\"column\": \"text\", …}; the file is an array of such, or one a line");
+    row = std::move(*object);
+    return true;
+  }
+
+ private:
+  void skipSpace() { rest_ = rest_.drop_while(isSpace); }
+
+  /// Goes past the comma in front of an element; false behind the end of the array.
+  llvm::Expected<bool> toElement() {
+    if (ended_) return false;
+    if (rest_.consume_front("]")) {
+      ended_ = true;
+      skipSpace();
+      if (!rest_.empty()) return failure("something follows the array's end");
+      return false;
+    }
+    if (!first_ && !rest_.consume_front(",")) {
+      if (rest_.empty()) return failure("the file ends within its array; it may be cut off");
+      return failure("expected a comma or the array's end");
+    }
+    first_ = false;
+    skipSpace();
+    if (rest_.empty()) return failure("the file ends within its array; it may be cut off");
+    return true;
+  }
+
+  /// The length of the row that begins here: up to where its first bracket is closed; for anything else, which is an
+  /// error later, up to the end of the line, a comma or the array's end.
+  llvm::Expected<size_t> rowLength() const {
+    size_t depth = 0;
+    bool in_string = false;
+    for (size_t at = 0; at < rest_.size(); ++at) {
+      if (at > kLargestRow)
+        return failure("it is longer than {} bytes; a quote or a bracket may not be closed", kLargestRow);
+      const char c = rest_[at];
+      if (in_string) {
+        if (c == '\\')
+          ++at;
+        else if (c == '"')
+          in_string = false;
+      } else if (c == '"') {
+        in_string = true;
+      } else if (c == '{' || c == '[') {
+        ++depth;
+      } else if (depth > 0 && (c == '}' || c == ']')) {
+        if (--depth == 0) return at + 1;
+      } else if (depth == 0 && at > 0 && (c == '\n' || c == ',' || c == ']')) {
+        return at;
+      }
+    }
+    if (depth > 0 || in_string) return failure("the file ends within it; it may be cut off");
+    return rest_.size();
+  }
+
+  llvm::StringRef rest_;
+  // The state of reading: the form is known, it is an array, before its first element, behind its end.
+  bool begun_ = false, array_ = false, first_ = false, ended_ = false;
+};
+
+/// Reads rows of CSV as objects by the names of their columns.
+class CsvRows : public RowReader {
+ public:
+  CsvRows(llvm::StringRef bytes, const std::string& name)
+      : RowReader(name), rows_(bytes, files::CsvRows::Blanks::Kept) {}
+
+ protected:
+  llvm::Expected<bool> read(llvm::json::Object& row) override {
+    if (columns_.empty())
+      if (auto error = header()) return error;
+    std::vector<std::string> cells;
+    auto more = rows_.next(cells);
+    if (!more || !*more) return more;
+    // A row with other cells than columns usually means an unescaped comma or quote above it.
+    if (cells.size() != columns_.size())
+      return failure("{} cells, the first row names {} columns", cells.size(), columns_.size());
+    row.clear();
+    for (size_t at = 0; at < cells.size(); ++at) {
+      if (!llvm::json::isUTF8(cells[at]))
+        return notUtf8(fmt::format("column '{}'", llvm::StringRef(columns_[at]).take_front(40).str()));
+      row[columns_[at]] = std::move(cells[at]);
+    }
+    return true;
+  }
+
+ private:
+  /// Reads the names of the columns, which must differ.
+  llvm::Error header() {
+    auto more = rows_.next(columns_);
+    if (!more) return more.takeError();
+    if (!*more) return failure("the file is empty; its first row names the columns");
+    for (auto name = columns_.begin(); name != columns_.end(); ++name) {
+      if (!llvm::json::isUTF8(*name)) return notUtf8("a column's name");
+      if (std::find(columns_.begin(), name, *name) != name)
+        return failure("two columns are called '{}'", llvm::StringRef(*name).take_front(40).str());
+    }
+    return llvm::Error::success();
+  }
+
+  files::CsvRows rows_;
+  std::vector<std::string> columns_;
+};
+
+}  // namespace
+
+llvm::Expected<std::unique_ptr<RowReader>> RowReader::open(const std::string& path) {
+  const llvm::StringRef ending = llvm::sys::path::extension(path);
+  const bool csv = ending.equals_insensitive(".csv");
+  if (!csv && !ending.equals_insensitive(".json") && !ending.equals_insensitive(".jsonl"))
+    return failure("{}: rows are read from .json, .jsonl and .csv; convert the file, or give it its ending", path);
+  auto buffer = files::mapText(path, UINT64_MAX, "data is a file of rows: .json, .jsonl or .csv");
+  if (!buffer) return buffer.takeError();
+  // The rows are views of the mapping, which the reader keeps.
+  auto reader = parse((*buffer)->getBuffer(), path, csv ? RowFormat::Csv : RowFormat::Json);
+  reader->keep_ = std::shared_ptr<llvm::MemoryBuffer>(std::move(*buffer));
+  return reader;
+}
+
+std::unique_ptr<RowReader> RowReader::parse(llvm::StringRef bytes, const std::string& name, RowFormat format) {
+  bytes.consume_front("\xef\xbb\xbf");  // the byte order mark that Windows writes
+  if (format == RowFormat::Csv) return std::make_unique<CsvRows>(bytes, name);
+  return std::make_unique<JsonRows>(bytes, name);
+}
+
+llvm::Expected<bool> RowReader::next(llvm::json::Object& row) {
+  ++number_;
+  auto more = read(row);
+  if (!more) return failure("{}: {}", place(), llvm::toString(more.takeError()));
+  return *more;
+}
+
+std::string RowReader::place() const { return fmt::format("{}: row {}", name_, number_); }
+
+}  // namespace expc::text

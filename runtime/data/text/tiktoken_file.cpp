@@ -1,0 +1,81 @@
+// Reads a vocabulary in tiktoken's form, as Llama 3's tokenizer.model has it: a line for each token with its bytes in
+// base64, a space and its rank. Ranks are ids, and the order of merging. Special tokens are not in the file; Llama 3's
+// follow behind the vocabulary.
+
+#include <fmt/format.h>
+#include <llvm/Support/Base64.h>
+
+#include <tuple>
+
+#include "runtime/data/text/tokenizer.h"
+
+namespace expc::text {
+namespace {
+
+/// Reads one line. Returns the fault, or "".
+std::string readLine(llvm::StringRef line, std::string& bytes, size_t& rank) {
+  const auto [base64, digits] = line.rsplit(' ');
+  if (base64.empty() || digits.empty()) return "expected base64, a space and a rank";
+  if (digits.getAsInteger(10, rank)) return "its rank is no whole number";
+  // Checked before decoding, which would allocate.
+  if (base64.size() > kLongestToken * 4 / 3) return fmt::format("a token of more than {} bytes", kLongestToken);
+  std::vector<char> decoded;
+  if (auto error = llvm::decodeBase64(base64, decoded)) {
+    llvm::consumeError(std::move(error));
+    return "what stands before the space is no base64";
+  }
+  if (decoded.empty()) return "a token without bytes";
+  bytes.assign(decoded.begin(), decoded.end());
+  return "";
+}
+
+}  // namespace
+
+llvm::Expected<Tokenizer> Tokenizer::fromTiktoken(llvm::StringRef bytes, const std::string& name) {
+  const auto wrong = [&](const std::string& what) {
+    return failure("{}: {}; a tokenizer in tiktoken's form has a line for each token: base64, a space, its rank", name,
+                   what);
+  };
+  if (bytes.trim().empty()) return wrong("it is empty");
+  std::vector<std::string> tokens;
+  // The line that gave each rank, for messages about duplicates; 0 for a rank without one.
+  std::vector<size_t> line_of;
+  size_t number = 0;
+  for (llvm::StringRef rest = bytes; !rest.empty();) {
+    llvm::StringRef line;
+    std::tie(line, rest) = rest.split('\n');
+    ++number;
+    line.consume_back("\r");
+    if (line.empty()) continue;
+    std::string token;
+    size_t rank = 0;
+    if (const auto problem = readLine(line, token, rank); !problem.empty())
+      return wrong(fmt::format("line {}: {}", number, problem));
+    if (rank >= kMostTokens) return wrong(fmt::format("line {}: rank {} is too high", number, rank));
+    // Ranks that are far apart occur only in a file that is no vocabulary; no memory is taken for them.
+    if (rank > tokens.size() * 2 + 1024)
+      return wrong(fmt::format("line {}: rank {} after {} tokens; ranks count up from 0", number, rank, tokens.size()));
+    if (rank >= tokens.size()) {
+      tokens.resize(rank + 1);
+      line_of.resize(rank + 1);
+    }
+    if (line_of[rank] != 0) return wrong(fmt::format("lines {} and {} both have rank {}", line_of[rank], number, rank));
+    tokens[rank] = std::move(token);
+    line_of[rank] = number;
+  }
+  std::vector<llvm::StringRef> texts;
+  for (size_t rank = 0; rank < tokens.size(); ++rank) {
+    if (line_of[rank] == 0)
+      return wrong(
+          fmt::format("no line has rank {}, though one has {}; the file may be cut off", rank, tokens.size() - 1));
+    texts.emplace_back(tokens[rank]);
+  }
+  auto vocabulary = Vocabulary::make(texts);
+  if (!vocabulary) return wrong(llvm::toString(vocabulary.takeError()));
+  const Token first = vocabulary->size();
+  Tokenizer result(name, std::move(*vocabulary), SpecialTokens::llama3(first));
+  result.rows_ = first + 256;  // Llama 3's models have 256 rows for special tokens
+  return result;
+}
+
+}  // namespace expc::text

@@ -1,0 +1,341 @@
+// Rows by number: from a data set, encoded on request, or made up. Made-up rows are drawn from a generator seeded with
+// seed and row number, so that any thread can make any row, and two machines make the same.
+
+#include "runtime/data/text/token_rows.h"
+
+#include <fmt/format.h>
+#include <llvm/Support/JSON.h>
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <iterator>
+#include <numeric>
+#include <random>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "runtime/base/parallel.h"
+#include "runtime/data/text/characters.h"
+
+namespace expc::text {
+namespace {
+
+/// An upper bound on the tokens of a message besides its text: header, role, two line ends, end of turn.
+constexpr size_t kAroundMessage = 16;
+
+/// Encodes rows with several threads and keeps the value that `take` makes of each.
+template <typename Take, typename Value = std::invoke_result_t<Take, TokenRow>>
+llvm::Expected<std::vector<Value>> ofRows(const TokenRows& rows, llvm::ArrayRef<int64_t> numbers, unsigned threads,
+                                          Take take) {
+  std::vector<Value> result(numbers.size());
+  const auto work = [&](int64_t i) -> llvm::Error {
+    auto made = rows.row(numbers[static_cast<size_t>(i)]);
+    if (!made) return made.takeError();
+    result[static_cast<size_t>(i)] = take(std::move(*made));
+    return llvm::Error::success();
+  };
+  auto error = base::forEach(static_cast<int64_t>(numbers.size()), threads, work);
+  if (error) return error;
+  return result;
+}
+
+/// The sum of the `batch` largest values.
+int64_t most(std::vector<int64_t> values, int64_t batch) {
+  const auto taken = static_cast<ptrdiff_t>(std::min<int64_t>(batch, static_cast<int64_t>(values.size())));
+  std::nth_element(values.begin(), values.begin() + taken, values.end(), std::greater<>());
+  return std::accumulate(values.begin(), values.begin() + taken, int64_t{0});
+}
+
+/// The number of tokens up to the last one that is learnt: all that the loss of a text depends on.
+size_t learntEnd(const Sample& sample) {
+  size_t end = sample.size();
+  while (end > 0 && sample.labels[end - 1] == kMasked) --end;
+  return end;
+}
+
+/// Whether two texts give the same loss: the same tokens and labels up to the last one that is learnt.
+bool alike(const Sample& a, const Sample& b) {
+  const size_t end = learntEnd(a);
+  const auto equal = [end](const std::vector<Token>& left, const std::vector<Token>& right) {
+    return std::equal(left.begin(), left.begin() + static_cast<ptrdiff_t>(end), right.begin());
+  };
+  return end == learntEnd(b) && equal(a.tokens, b.tokens) && equal(a.labels, b.labels);
+}
+
+/// The messages of a conversation up to the last one that is learnt, as they are encoded. Two conversations with
+/// different results here differ in their tokens.
+std::vector<std::string> saidIn(const Conversation& conversation) {
+  std::vector<std::string> said;
+  size_t learnt = 0;
+  for (const Message& message : conversation) {
+    std::string text = nameOf(message.role);
+    for (const std::string& part : message.parts)
+      text += strip(llvm::json::isUTF8(part) ? part : llvm::json::fixUTF8(part)).str();
+    said.push_back(std::move(text));
+    if (!message.masked) learnt = said.size();
+  }
+  said.resize(learnt);
+  return said;
+}
+
+/// A value of each row; for pairs the sum of both texts.
+std::vector<int64_t> ofEach(const std::vector<RowSize>& rows, int64_t TextSize::* what) {
+  std::vector<int64_t> values;
+  for (const RowSize& row : rows) values.push_back(row.chosen.*what + row.rejected.*what);
+  return values;
+}
+
+/// The measures of a template's rows.
+struct Shape {
+  /// Tokens of a row: the mean over 500 rows in the reference study (59,330, 28,683 and 83,544 tokens in all).
+  double mean;
+  double prompt;  // the share of a row that is not learnt
+};
+
+/// The measures of a template's rows. Pairs of instruct have a prompt that is not learnt, unlike its single rows.
+Shape shapeOf(Template kind, bool pairs) {
+  constexpr Shape kShapes[] = {{59330.0 / 500, 0.0}, {28683.0 / 500, 0.5}, {83544.0 / 500, 0.8}, {83544.0 / 500, 0.8}};
+  return pairs && kind == Template::Instruct ? Shape{kShapes[0].mean, 0.5} : kShapes[static_cast<size_t>(kind)];
+}
+
+/// The distribution of lengths, as parts of the mean: most in a body, one in fifty far above it, since the longest rows
+/// of a set decide how much memory it takes. The real distribution of the reference sets is not published.
+constexpr double kShortest = 0.5, kBody = 1.4, kLongest = 5.5, kLongShare = 0.02;
+
+/// The quantile function of that distribution: linear in the body and in the tail.
+double partOfMean(double share) {
+  return share < 1 - kLongShare ? kShortest + (kBody - kShortest) * share / (1 - kLongShare)
+                                : kLongest - (kLongest - kBody) * (1 - share) / kLongShare;
+}
+
+/// The random numbers of one row. The standard library's distributions are avoided, since they differ between
+/// implementations.
+class Draw {
+ public:
+  Draw(uint64_t seed, int64_t number) {
+    std::seed_seq both{static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32), static_cast<uint32_t>(number),
+                       static_cast<uint32_t>(static_cast<uint64_t>(number) >> 32)};
+    random_.seed(both);
+  }
+  /// A number from 0 to below 1, with 53 random bits.
+  double share() { return static_cast<double>(random_() >> 11) * 0x1p-53; }
+  Token token(Token below) { return static_cast<Token>(random_() % static_cast<uint64_t>(below)); }
+
+ private:
+  std::mt19937_64 random_;
+};
+
+size_t rounded(double tokens) { return static_cast<size_t>(std::lround(tokens)); }
+
+/// A text whose first `prompt` tokens are not learnt, cut to `most`. The first and last label are masked, as in real
+/// samples.
+Sample finished(std::vector<Token> tokens, size_t prompt, size_t most) {
+  Sample sample;
+  sample.tokens = std::move(tokens);
+  if (most > 0 && sample.size() > most) {
+    sample.cut = true;
+    sample.tokens.resize(most);
+  }
+  sample.labels = sample.tokens;
+  std::fill_n(sample.labels.begin(), std::min(std::max<size_t>(prompt, 1), sample.size()), kMasked);
+  sample.labels.back() = kMasked;
+  return sample;
+}
+
+}  // namespace
+
+TokenRow SyntheticRows::row(int64_t number) const {
+  assert(vocabulary > 0 && (most > 0 || !longest));
+  // The order of draws (length, tokens, other length, other tokens) is part of the result.
+  const Shape shape = shapeOf(kind, pairs);
+  Draw draw(seed, number);
+  const auto length = [&] {
+    const double drawn = shape.mean * partOfMean(draw.share());
+    return longest ? most : std::max<size_t>(4, rounded(drawn));
+  };
+  std::vector<Token> tokens(length());
+  std::generate(tokens.begin(), tokens.end(), [&] { return draw.token(vocabulary); });
+  const size_t prompt = rounded(shape.prompt * static_cast<double>(tokens.size()));
+  TokenRow row;
+  if (pairs) {
+    std::vector<Token> other(tokens.begin(), tokens.begin() + static_cast<std::ptrdiff_t>(prompt));
+    // The rejected answer has the length of another row's answer, as it would in real data.
+    const size_t answer = std::max<size_t>(2, rounded((1 - shape.prompt) * static_cast<double>(length())));
+    std::generate_n(std::back_inserter(other), answer, [&] { return draw.token(vocabulary); });
+    row.rejected = finished(std::move(other), prompt, most);
+  }
+  row.chosen = finished(std::move(tokens), prompt, most);
+  return row;
+}
+
+bool SyntheticRows::areShort() const {
+  // Prompt and answer of a pair are parts of two lengths, each rounded, so one token more is possible.
+  const size_t most_drawn = rounded(shapeOf(kind, pairs).mean * kLongest) + 1;
+  return !longest && (most == 0 || most_drawn <= most);
+}
+
+TextSize sizeOf(const Sample& sample) {
+  TextSize size{static_cast<int64_t>(sample.size()), 0, sample.cut};
+  if (!sample.labels.empty())
+    size.learnt =
+        std::count_if(sample.labels.begin() + 1, sample.labels.end(), [](Token label) { return label != kMasked; });
+  return size;
+}
+
+RowSize TokenRow::size() const {
+  if (!rejected) return {sizeOf(chosen), TextSize(), false, false};
+  return {sizeOf(chosen), sizeOf(*rejected), true, alike(chosen, *rejected)};
+}
+
+TokenRows::TokenRows(std::shared_ptr<const Tokenizer> tokenizer, Dataset dataset, int64_t max_length)
+    : max_length_(max_length), tokenizer_(std::move(tokenizer)), pad_(tokenizer_->special().pad) {
+  take(std::move(dataset));
+}
+
+void TokenRows::take(Dataset dataset) {
+  dataset_ = std::move(dataset);
+  origin_ = dataset_.origin;
+  if (dataset_.borrowed_answers)
+    notes_.push_back("rows have one answer: the rejected one is the next row's that differs");
+}
+
+llvm::Error TokenRows::openTokenizer(const TokenRowsOptions& options) {
+  const auto opened = [&]() -> llvm::Expected<Tokenizer> {
+    if (!options.tokenizer.empty()) return Tokenizer::open(options.tokenizer);
+    if (!options.model_folder.empty()) return Tokenizer::open(options.model_folder);
+    notes_.push_back("no tokenizer is named and the model has none: each byte of the text is a token");
+    return Tokenizer::bytes();
+  };
+  auto tokenizer = opened();
+  if (!tokenizer) return failure("tokenizer: {}", llvm::toString(tokenizer.takeError()));
+  // A token beyond the embedding would read outside of it, on a GPU without an error that names the cause.
+  if (tokenizer->rows() > options.vocabulary)
+    return failure(
+        "tokenizer: {} has tokens up to {}, the model's embedding has {} rows: use the model's "
+        "own tokenizer, or a model with a larger vocabulary",
+        tokenizer->origin(), tokenizer->rows() - 1, options.vocabulary);
+  pad_ = tokenizer->special().pad;
+  tokenizer_ = std::make_shared<const Tokenizer>(std::move(*tokenizer));
+  return llvm::Error::success();
+}
+
+llvm::Error TokenRows::makeUp(const TokenRowsOptions& options) {
+  // With a tokenizer only its tokens are drawn; the model's embedding may have more rows.
+  auto tokens = static_cast<Token>(options.vocabulary);
+  if (!options.tokenizer.empty()) {
+    if (auto error = openTokenizer(options)) return error;
+    tokens = tokenizer_->rows();
+  }
+  int64_t count = options.synthetic;
+  if (options.data.row_limit > 0) count = std::min(count, options.data.row_limit);
+  made_up_ = {
+      options.data.kind, count, options.data.pairs, tokens, options.seed, static_cast<size_t>(options.max_length),
+      options.longest};
+  origin_ = fmt::format("synthetic({})", options.synthetic);
+  return llvm::Error::success();
+}
+
+llvm::Expected<TokenRows> TokenRows::open(const TokenRowsOptions& options) {
+  TokenRows rows;
+  rows.max_length_ = options.max_length;
+  if (options.data.path.empty()) {
+    if (auto error = rows.makeUp(options)) return error;
+    return rows;
+  }
+  if (auto error = rows.openTokenizer(options)) return error;
+  auto dataset = readDataset(options.data);
+  if (!dataset) return failure("data: {}", llvm::toString(dataset.takeError()));
+  rows.take(std::move(*dataset));
+  return rows;
+}
+
+int64_t TokenRows::count() const {
+  return dataset_.examples.empty() ? made_up_.count : static_cast<int64_t>(dataset_.examples.size());
+}
+
+bool TokenRows::pairs() const {
+  return dataset_.examples.empty() ? made_up_.pairs : !dataset_.examples.front().rejected.empty();
+}
+
+llvm::Expected<Sample> TokenRows::sample(const Conversation& conversation, int64_t number) const {
+  auto made = makeSample(*tokenizer_, conversation, static_cast<size_t>(max_length_));
+  if (made) return made;
+  return failure("data: {}: row {}: {}", origin_, number + 1, llvm::toString(made.takeError()));
+}
+
+llvm::Expected<TokenRow> TokenRows::row(int64_t number) const {
+  if (dataset_.examples.empty()) return made_up_.row(number);
+  TokenRow row;
+  const Example& example = dataset_.examples[static_cast<size_t>(number)];
+  if (auto error = sample(example.chosen, number).moveInto(row.chosen)) return error;
+  if (example.rejected.empty()) return row;
+  if (auto error = sample(example.rejected, number).moveInto(row.rejected)) return error;
+  return row;
+}
+
+llvm::Expected<std::vector<TokenRow>> TokenRows::rows(llvm::ArrayRef<int64_t> numbers, unsigned threads) const {
+  return ofRows(*this, numbers, threads, [](TokenRow row) { return row; });
+}
+
+llvm::Expected<std::vector<RowSize>> TokenRows::sizes(llvm::ArrayRef<int64_t> numbers, unsigned threads) const {
+  return ofRows(*this, numbers, threads, [](const TokenRow& row) { return row.size(); });
+}
+
+bool TokenRows::isShort(const Conversation& conversation) const {
+  size_t bytes = 2;  // for begin_of_text and end_of_text
+  bool learns = false;
+  for (const Message& message : conversation) {
+    bytes += kAroundMessage;
+    learns |= !message.masked;
+    // A token has at least one byte, so bytes bound tokens. A byte that is no UTF-8 becomes a character of three.
+    for (const std::string& part : message.parts) bytes += part.size() * (llvm::json::isUTF8(part) ? 1 : 3);
+  }
+  return learns && (max_length_ == 0 || bytes <= static_cast<size_t>(max_length_));
+}
+
+uint64_t TokenRows::digest(int64_t number) const {
+  if (dataset_.examples.empty()) return 0;
+  const Example& example = dataset_.examples[static_cast<size_t>(number)];
+  std::string all;
+  for (const Conversation* one : {&example.chosen, &example.rejected})
+    for (const Message& message : *one) {
+      all += fmt::format("{}{}", nameOf(message.role), message.parts.size());
+      for (const std::string& part : message.parts) all += fmt::format(":{}:{}", part.size(), part);
+    }
+  return std::hash<std::string>()(all);
+}
+
+bool TokenRows::isShort(int64_t number) const {
+  if (dataset_.examples.empty()) return made_up_.areShort();
+  const auto& [chosen, rejected] = dataset_.examples[static_cast<size_t>(number)];
+  return isShort(chosen) && (rejected.empty() || (isShort(rejected) && saidIn(chosen) != saidIn(rejected)));
+}
+
+int64_t RowLengths::longest() const {
+  int64_t longest = 0;
+  for (const RowSize& row : rows) longest = std::max({longest, row.chosen.tokens, row.rejected.tokens});
+  return longest;
+}
+
+int64_t RowLengths::sum() const { return mostTokens(count()); }
+int64_t RowLengths::mostTokens(int64_t batch) const { return most(ofEach(rows, &TextSize::tokens), batch); }
+int64_t RowLengths::mostLearnt(int64_t batch) const { return most(ofEach(rows, &TextSize::learnt), batch); }
+
+llvm::Expected<RowLengths> rowLengths(const TokenRows& rows, unsigned threads) {
+  std::vector<int64_t> numbers(static_cast<size_t>(rows.count()));
+  std::iota(numbers.begin(), numbers.end(), 0);
+  auto sizes = rows.sizes(numbers, threads);
+  if (!sizes) return sizes.takeError();
+  // Rows that teach nothing are never batched, so they do not count.
+  sizes->erase(std::remove_if(sizes->begin(), sizes->end(), [](const RowSize& row) { return !row.learns(); }),
+               sizes->end());
+  return RowLengths{std::move(*sizes)};
+}
+
+}  // namespace expc::text

@@ -1,0 +1,149 @@
+#pragma once
+
+// The rows that a study trains on. Conversations are read at once, tokens made only for rows that are asked for, by as
+// many threads as the caller has: encoding all rows of a large set would take longer than many trainings. Rows can also
+// be made up, with lengths like those of real sets. Lengths can be measured in advance, for those who plan batches by
+// them.
+
+#include <llvm/ADT/ArrayRef.h>
+#include <llvm/Support/Error.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/data/text/dataset.h"
+#include "runtime/data/text/tokenizer.h"
+
+namespace expc::text {
+
+/// The source of rows and of tokens.
+struct TokenRowsOptions {
+  DatasetOptions data;       // without a path rows are made up
+  int64_t synthetic = 0;     // the number of made-up rows; data.row_limit counts too
+  bool longest = false;      // made-up rows have max_length tokens each, instead of lengths like the template's
+  uint64_t seed = 0;         // of made-up rows
+  std::string tokenizer;     // a file or a folder; "": the model's own
+  std::string model_folder;  // "": the model has none, and each byte of a text is a token
+  int64_t vocabulary = 0;    // of the model; tokens must be below it
+  int64_t max_length = 0;    // the most tokens of a text, at least 2; 0: no limit
+};
+
+/// The facts about an encoded text that planning needs.
+struct TextSize {
+  int64_t tokens = 0;
+  int64_t learnt = 0;  // labels that are learnt; the first never is, since no token predicts it
+  bool cut = false;
+};
+/// The size of an encoded text.
+TextSize sizeOf(const Sample& sample);
+
+/// The sizes of a row, or of both texts of a pair.
+struct RowSize {
+  TextSize chosen, rejected;  // the second for pairs only
+  bool pair = false;
+  bool alike = false;  // both texts of a pair are the same up to the last token that is learnt
+
+  /// Whether something is left to learn after cutting. Two texts that are the same have no preference to learn.
+  bool learns() const { return chosen.learnt > 0 && (!pair || (rejected.learnt > 0 && !alike)); }
+};
+
+/// An encoded row.
+struct TokenRow {
+  Sample chosen;
+  std::optional<Sample> rejected;  // for pairs
+
+  /// The sizes of the row's texts.
+  RowSize size() const;
+};
+
+/// Rows of random tokens whose lengths and share of masked labels resemble the template's rows in the reference study.
+/// Lengths lie between half their mean and 1.4 times it, and one in fifty rows up to 5.5 times; means are 119 tokens
+/// for instruct, 57 for grammar, 167 for summarize and plain. All of instruct is learnt, of grammar the last half, of
+/// summarize and plain the last fifth. The two texts of a pair have the same prompt, and for instruct the prompt is
+/// half of them. Each row is drawn by itself, so a row depends on seed and number only.
+struct SyntheticRows {
+  Template kind = Template::Instruct;
+  int64_t count = 0;
+  bool pairs = false;
+  Token vocabulary = 0;  // tokens are below it
+  uint64_t seed = 0;
+  size_t most = 0;       // the most tokens of a text; 0: no limit
+  bool longest = false;  // all texts have `most` tokens
+
+  /// The row of a number from 0 to below `count`.
+  TokenRow row(int64_t number) const;
+  /// Whether no row is ever cut.
+  bool areShort() const;
+};
+
+/// The rows of a study, by number. Several threads may ask at once.
+class TokenRows {
+ public:
+  /// Rows of a data set that was read by the caller.
+  TokenRows(std::shared_ptr<const Tokenizer> tokenizer, Dataset dataset, int64_t max_length);
+  /// Reads all rows and the tokenizer. Errors begin with `data: ` or `tokenizer: ` and name the file, and the row if
+  /// one is at fault.
+  static llvm::Expected<TokenRows> open(const TokenRowsOptions& options);
+
+  /// The number of rows.
+  int64_t count() const;
+  /// Whether rows have two answers.
+  bool pairs() const;
+  /// The source of the rows: the file, or "synthetic(500)".
+  const std::string& origin() const { return origin_; }
+  /// The token that fills up rows that are shorter than others.
+  Token pad() const { return pad_; }
+  /// Remarks for readers of the results, such as that answers were borrowed.
+  const std::vector<std::string>& notes() const { return notes_; }
+
+  /// Encodes a row; numbers count from 0 in the file's order. Errors name file and row.
+  llvm::Expected<TokenRow> row(int64_t number) const;
+  /// Encodes several rows with so many threads. The error is the first one in the order of `numbers`.
+  llvm::Expected<std::vector<TokenRow>> rows(llvm::ArrayRef<int64_t> numbers, unsigned threads) const;
+  /// Encodes several rows as rows() does, and keeps only their sizes.
+  llvm::Expected<std::vector<RowSize>> sizes(llvm::ArrayRef<int64_t> numbers, unsigned threads) const;
+  /// A digest that is equal for rows with equal conversations, within one build; 0 for made-up rows.
+  uint64_t digest(int64_t number) const;
+  /// Whether a row is surely usable, as far as can be known without its tokens: so short that it is not cut, with
+  /// something to learn, and with different texts if it is a pair.
+  bool isShort(int64_t number) const;
+
+ private:
+  TokenRows() = default;
+  void take(Dataset dataset);
+  llvm::Error openTokenizer(const TokenRowsOptions& options);
+  llvm::Error makeUp(const TokenRowsOptions& options);
+  llvm::Expected<Sample> sample(const Conversation& conversation, int64_t number) const;
+  bool isShort(const Conversation& conversation) const;
+
+  int64_t max_length_ = 0;
+  std::shared_ptr<const Tokenizer> tokenizer_;
+  Dataset dataset_;
+  SyntheticRows made_up_;  // used if there is no data set
+  std::string origin_;
+  Token pad_ = 0;
+  std::vector<std::string> notes_;
+};
+
+/// The sizes of all rows from which something can be learnt. Both texts of a pair count.
+struct RowLengths {
+  std::vector<RowSize> rows;  // in the file's order
+
+  int64_t count() const { return static_cast<int64_t>(rows.size()); }
+  /// The tokens of the longest text: the most that a batch can be padded to.
+  int64_t longest() const;
+  /// The tokens of all rows.
+  int64_t sum() const;
+  /// The most tokens (without padding) and the most learnt labels that any `batch` rows can have together. They bound
+  /// the memory of a step.
+  int64_t mostTokens(int64_t batch) const;
+  int64_t mostLearnt(int64_t batch) const;
+};
+
+/// Measures all rows. Takes as long as encoding them: about 60 MB of English per second and thread.
+llvm::Expected<RowLengths> rowLengths(const TokenRows& rows, unsigned threads);
+
+}  // namespace expc::text

@@ -1,0 +1,269 @@
+// Reads Hugging Face's tokenizer.json. The format describes many kinds of tokenizers; this reads byte-level BPE as
+// Llama 3 has it, and refuses by name every option that would change the tokens and is not implemented. A file that is
+// accepted gives the ids that the tokenizers library gives.
+//
+// Its vocabulary is written in printable characters, one for each byte (GPT-2's table), which are mapped back to bytes
+// here.
+
+#include <fmt/format.h>
+#include <llvm/ADT/STLExtras.h>
+#include <llvm/Support/JSON.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+
+#include "runtime/base/json.h"
+#include "runtime/data/text/characters.h"
+#include "runtime/data/text/tokenizer.h"
+
+namespace expc::text {
+namespace {
+
+using llvm::json::Array;
+using llvm::json::Object;
+using llvm::json::Value;
+
+constexpr size_t kCharacters = 256 + 68;  // 68 of the 256 bytes are not printable
+
+/// GPT-2's bytes_to_unicode, inverted: the byte of each character, or -1. Printable bytes of Latin-1 stand for
+/// themselves; the others are the characters from 256 on, in order.
+constexpr std::array<int16_t, kCharacters> characterTable() {
+  std::array<int16_t, kCharacters> table{};
+  for (auto& entry : table) entry = -1;
+  size_t next = 256;
+  for (int byte = 0; byte < 256; ++byte) {
+    const bool printable = (byte >= 0x21 && byte <= 0x7e) || (byte >= 0xa1 && byte <= 0xac) || byte >= 0xae;
+    table[printable ? static_cast<size_t>(byte) : next++] = static_cast<int16_t>(byte);
+  }
+  return table;
+}
+
+/// The bytes that a text of these characters stands for ("Ġthe" is " the"); nothing if another character is among them.
+/// `text` must be valid UTF-8.
+std::optional<std::string> bytesOfCharacters(llvm::StringRef text) {
+  static constexpr auto table = characterTable();
+  std::string bytes;
+  for (size_t at = 0; at < text.size();) {
+    const Character character = characterAt(text.data() + at);
+    if (character.code_point >= table.size() || table[character.code_point] < 0) return std::nullopt;
+    bytes += static_cast<char>(table[character.code_point]);
+    at += character.bytes;
+  }
+  return bytes;
+}
+
+/// Whether a member is absent or has no effect: null, false or "".
+bool unset(const Object& object, llvm::StringRef key) {
+  const Value* value = object.get(key);
+  if (value == nullptr || value->getAsNull()) return true;
+  if (const auto flag = value->getAsBoolean()) return !*flag;
+  const auto text = value->getAsString();
+  return text && text->empty();
+}
+
+std::string typeOf(const Object& object) { return object.getString("type").value_or("").take_front(40).str(); }
+
+/// Reads an id; `what` names its owner in messages.
+llvm::Expected<Token> idOf(const Value& value, llvm::StringRef what) {
+  const auto id = value.getAsInteger();
+  if (!id || *id < 0 || *id >= static_cast<int64_t>(kMostTokens))
+    return failure("{} has no id between 0 and {}", what.take_front(40).str(), kMostTokens - 1);
+  return static_cast<Token>(*id);
+}
+
+using Added = std::vector<std::pair<std::string, Token>>;
+
+/// Reads added_tokens, all of which must be special.
+llvm::Expected<Added> readAdded(const Object& root) {
+  Added added;
+  const Value* value = root.get("added_tokens");
+  if (value == nullptr || value->getAsNull()) return added;
+  const Array* array = value->getAsArray();
+  if (array == nullptr) return failure("added_tokens is no array");
+  std::vector<Token> ids;
+  for (size_t i = 0; i < array->size(); ++i) {
+    const Object* token = (*array)[i].getAsObject();
+    const auto content = token ? token->getString("content") : std::nullopt;
+    const Value* number = token ? token->get("id") : nullptr;
+    if (!content || content->empty() || number == nullptr)
+      return failure("added_tokens[{}] has no content or no id", i);
+    auto id = idOf(*number, fmt::format("added_tokens[{}]", i));
+    if (!id) return id.takeError();
+    // Tokens that are not special are matched in text before splitting, which is not implemented.
+    if (!token->getBoolean("special").value_or(false))
+      return failure(
+          "the added token '{}' is not special: text that has it would be split there, which is not supported",
+          content->take_front(40).str());
+    added.emplace_back(content->str(), *id);
+    ids.push_back(*id);
+  }
+  std::sort(ids.begin(), ids.end());
+  if (const auto twice = std::adjacent_find(ids.begin(), ids.end()); twice != ids.end())
+    return failure("two added tokens have the id {}", *twice);
+  return added;
+}
+
+/// Reads model.vocab: the bytes of each token, by id; "" for ids that are not used.
+llvm::Expected<std::vector<std::string>> readVocabulary(const Object& model, const Added& added) {
+  const Object* entries = model.getObject("vocab");
+  if (entries == nullptr) return failure("model.vocab is no object");
+  if (entries->size() > kMostTokens)
+    return failure("model.vocab has {} tokens, at most {} are taken", entries->size(), kMostTokens);
+  std::vector<std::string> texts;
+  for (const auto& [key, value] : *entries) {
+    const llvm::StringRef characters = key;
+    // Some files list special tokens here too.
+    if (llvm::any_of(added, [&](const auto& token) { return token.first == characters; })) continue;
+    auto id = idOf(value, characters);
+    if (!id) return id.takeError();
+    const auto at = static_cast<size_t>(*id);
+    // Ids that are far apart occur only in a file that is no vocabulary; no memory is taken for them.
+    if (at > entries->size() * 2 + 1024)
+      return failure("model.vocab has the id {} among {} tokens", at, entries->size());
+    const auto bytes = bytesOfCharacters(characters);
+    if (!bytes || bytes->empty())
+      return failure("model.vocab has '{}', which is no text of ByteLevel's characters",
+                     characters.take_front(40).str());
+    if (at >= texts.size()) texts.resize(at + 1);
+    if (!texts[at].empty()) return failure("two tokens of model.vocab have the id {}", at);
+    texts[at] = *bytes;
+  }
+  return texts;
+}
+
+/// The two sides of a merge, written as ["a", "b"] or "a b".
+std::optional<std::pair<llvm::StringRef, llvm::StringRef>> sidesOf(const Value& value) {
+  if (const auto text = value.getAsString()) {
+    if (text->count(' ') != 1) return std::nullopt;
+    return text->split(' ');
+  }
+  const Array* pair = value.getAsArray();
+  if (pair == nullptr || pair->size() != 2) return std::nullopt;
+  const auto left = (*pair)[0].getAsString(), right = (*pair)[1].getAsString();
+  if (!left || !right) return std::nullopt;
+  return std::pair(*left, *right);
+}
+
+/// Reads model.merges: pairs of ids in the order of merging. Each pair and its result must be tokens.
+llvm::Expected<std::unique_ptr<PairMerges>> readMerges(const Object& model, const Vocabulary& vocabulary) {
+  const Array* array = model.getArray("merges");
+  if (array == nullptr) return failure("model.merges is no array");
+  if (array->size() > kMostTokens * 4) return failure("model.merges has {} entries", array->size());
+  auto merges = std::make_unique<PairMerges>();
+  merges->reserve(static_cast<unsigned>(array->size()));
+  for (size_t i = 0; i < array->size(); ++i) {
+    const auto sides = sidesOf((*array)[i]);
+    if (!sides) return failure("model.merges[{}] is no pair of tokens", i);
+    const auto left = bytesOfCharacters(sides->first), right = bytesOfCharacters(sides->second);
+    const Token left_id = left ? vocabulary.find(*left) : -1, right_id = right ? vocabulary.find(*right) : -1;
+    // Ids are looked up once here, so that merging compares numbers instead of texts.
+    const Token both = left && right ? vocabulary.find(*left + *right) : -1;
+    if (left_id < 0 || right_id < 0 || both < 0)
+      return failure("model.merges[{}] ('{}' and '{}') joins what model.vocab lacks", i,
+                     sides->first.take_front(40).str(), sides->second.take_front(40).str());
+    // The first of equal pairs counts.
+    merges->try_emplace(pairKey(left_id, right_id), Joined{static_cast<uint32_t>(i), both});
+  }
+  return merges;
+}
+
+/// Refuses models and options that give other tokens.
+llvm::Error checkModel(const Object& model) {
+  if (const std::string type = typeOf(model); !type.empty() && type != "BPE")
+    return failure("its model is {}; only BPE is supported", type);
+  if (const Value* dropout = model.get("dropout"); dropout && dropout->getAsNumber().value_or(0) != 0)
+    return failure("model.dropout is not supported");
+  for (const char* key : {"continuing_subword_prefix", "end_of_word_suffix", "byte_fallback"})
+    if (!unset(model, key)) return failure("model.{} is not supported; Llama 3's tokenizer leaves it unset", key);
+  return llvm::Error::success();
+}
+
+/// The regular expression of a pre-tokenizer, which must be ByteLevel, alone or behind one Split.
+llvm::Expected<std::string> readPattern(const Object& root) {
+  const Object* top = root.getObject("pre_tokenizer");
+  if (top == nullptr) return failure("it has no pre_tokenizer; ByteLevel is needed");
+  llvm::SmallVector<const Object*, 4> steps;
+  if (typeOf(*top) == "Sequence") {
+    const Array* array = top->getArray("pretokenizers");
+    if (array == nullptr) return failure("pre_tokenizer.pretokenizers is no array");
+    for (const Value& step : *array) {
+      if (step.getAsObject() == nullptr) return failure("a step of pre_tokenizer is no object");
+      steps.push_back(step.getAsObject());
+    }
+  } else {
+    steps.push_back(top);
+  }
+  // Two forms occur: GPT-2's, in which ByteLevel has the pattern, and Llama 3's, in which a Split has it.
+  if (steps.empty() || steps.size() > 2 || typeOf(*steps.back()) != "ByteLevel" ||
+      (steps.size() == 2 && typeOf(*steps[0]) != "Split"))
+    return failure("its pre_tokenizer is not supported: ByteLevel is, alone or after one Split");
+  const Object& level = *steps.back();
+  // Missing members have the library's defaults, which are true for both.
+  if (level.getBoolean("add_prefix_space").value_or(true))
+    return failure("ByteLevel with add_prefix_space is not supported");
+  const bool own_pattern = level.getBoolean("use_regex").value_or(true);
+  if (steps.size() == 1 && own_pattern) return kGpt2Pattern.str();
+  if (steps.size() == 1) return failure("ByteLevel without a pattern is not supported");
+  if (own_pattern) return failure("ByteLevel with use_regex after a Split is not supported");
+  const Object& split = *steps[0];
+  const Object* pattern = split.getObject("pattern");
+  const auto regex = pattern ? pattern->getString("Regex") : std::nullopt;
+  if (!regex) return failure("the Split of pre_tokenizer has no regular expression");
+  if (split.getString("behavior") != llvm::StringRef("Isolated") || !unset(split, "invert"))
+    return failure("a Split is supported with behavior Isolated and without invert only");
+  return regex->str();
+}
+
+}  // namespace
+
+llvm::Expected<Tokenizer> Tokenizer::fromObject(const Object& root, const std::string& name) {
+  if (!unset(root, "normalizer"))
+    return failure("it has a normalizer, which is not supported; Llama 3's tokenizer has none");
+  const Object* model = root.getObject("model");
+  if (model == nullptr) return failure("it has no model");
+  if (auto error = checkModel(*model)) return error;
+  if (const Object* decoder = root.getObject("decoder"); decoder && typeOf(*decoder) != "ByteLevel")
+    return failure("its decoder is {}; only ByteLevel is supported", typeOf(*decoder));
+  // Cheap checks come first: the vocabulary of a file that is refused is never read.
+  auto pattern = readPattern(root);
+  if (!pattern) return pattern.takeError();
+  auto splitter = Splitter::compile(*pattern);
+  if (!splitter) return splitter.takeError();
+  auto added = readAdded(root);
+  if (!added) return added.takeError();
+  auto texts = readVocabulary(*model, *added);
+  if (!texts) return texts.takeError();
+  for (const auto& [token, id] : *added)
+    if (static_cast<size_t>(id) < texts->size() && !(*texts)[static_cast<size_t>(id)].empty())
+      return failure("the added token '{}' has the id {} of another token", llvm::StringRef(token).take_front(40).str(),
+                     id);
+  auto vocabulary = Vocabulary::make(std::vector<llvm::StringRef>(texts->begin(), texts->end()));
+  if (!vocabulary) return vocabulary.takeError();
+  auto merges = readMerges(*model, *vocabulary);
+  if (!merges) return merges.takeError();
+  auto special = SpecialTokens::named(std::move(*added));
+  if (!special) return special.takeError();
+  Tokenizer result(name, std::move(*vocabulary), std::move(*special));
+  result.splitter_ = std::move(*splitter);
+  result.pairs_ = std::move(*merges);
+  result.whole_pieces_ = model->getBoolean("ignore_merges").value_or(false);
+  // Here special tokens have rows wherever they are: the model's embedding was made for this file.
+  for (const auto& token : result.special_.all) result.rows_ = std::max(result.rows_, token.second + 1);
+  return result;
+}
+
+llvm::Expected<Tokenizer> Tokenizer::fromJson(llvm::StringRef bytes, const std::string& name) {
+  const auto wrong = [&](llvm::Error error) { return failure("{}: {}", name, llvm::toString(std::move(error))); };
+  auto json = base::parseJson(bytes);
+  if (!json)
+    return wrong(failure(
+        "neither Hugging Face's tokenizer.json ({}) nor tiktoken's form, a token in base64 and its rank on each line",
+        llvm::toString(json.takeError())));
+  const Object* root = json->getAsObject();
+  if (root == nullptr) return wrong(failure("expected an object, as in Hugging Face's tokenizer.json"));
+  auto result = fromObject(*root, name);
+  return result ? std::move(result) : wrong(result.takeError());
+}
+
+}  // namespace expc::text
