@@ -19,6 +19,7 @@
 #include "runtime/base/descriptor.h"
 #include "runtime/base/files/files.h"
 #include "runtime/base/printable.h"
+#include "runtime/base/text.h"
 #include "runtime/cluster/slurm.h"
 #include "runtime/engine/inputs/command_files.h"
 #include "runtime/engine/inputs/data.h"
@@ -52,10 +53,8 @@ std::string systemText(const check::System& system) {
     return system[property] ? static_cast<int64_t>(system[property]->asNumber()->toDouble()) : 0;
   };
   const int64_t nodes = number("nodes"), gpus = number("gpus");
-  std::string text = nodes == 1 ? "1 node" : fmt::format("{} nodes", nodes);
-  if (nodes == 0) text = "the nodes of the job";
-  return gpus > 0 ? fmt::format("{} with {} GPU{}{}", text, gpus, gpus == 1 ? "" : "s", nodes == 1 ? "" : " each")
-                  : text;
+  const std::string text = nodes == 0 ? "the nodes of the job" : base::counted(nodes, "node");
+  return gpus > 0 ? fmt::format("{} with {}{}", text, base::counted(gpus, "GPU"), nodes == 1 ? "" : " each") : text;
 }
 
 /// Describes each node of a job, as far as the site file states it in settings of its own.
@@ -181,7 +180,7 @@ int follow(const std::string& folder, const JobRecord& job, const Console& conso
 }
 
 std::string waysOn(const JobRecord& job, const std::string& results) {
-  const std::string rest = results == "results" ? "" : " --results " + cluster::quoted(results);
+  const std::string rest = results == "results" ? "" : " --results " + base::shellWord(results);
   return fmt::format("{}: follow it with `expc attach {}{}`, end it with `expc cancel {}{}`", job.name, job.name, rest,
                      job.name, rest);
 }

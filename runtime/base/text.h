@@ -23,8 +23,12 @@ std::string wrapped(std::string_view text, unsigned width, unsigned indent);
 /// `text` of one line in at most `width` columns; of a longer one the beginning and the end.
 std::string elided(const std::string& text, unsigned width);
 
-/// "1 point", "3 points".
+/// "1 point", "3 points", "2 processes".
 std::string counted(uint64_t count, std::string_view noun);
+inline const char* are(uint64_t count) { return count == 1 ? "is" : "are"; }
+
+/// A word of a shell's line, in quotes only where it needs them.
+std::string shellWord(std::string_view word);
 
 /// Elements with ", " between them.
 std::string joined(const std::vector<std::string>& texts, std::string_view separator = ", ");

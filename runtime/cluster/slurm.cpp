@@ -18,6 +18,7 @@
 #include "runtime/base/failure.h"
 #include "runtime/base/files/files.h"
 #include "runtime/base/process.h"
+#include "runtime/base/text.h"
 
 namespace expc::cluster {
 namespace {
@@ -117,7 +118,7 @@ std::string names(const Site& site) {
 std::string header(const Site& site, const Job& job) {
   std::string text = "#!/bin/bash\n";
   const auto line = [&](const std::string& option) { text += "#SBATCH " + option + "\n"; };
-  line("--job-name=" + quoted("expc-" + job.name));
+  line("--job-name=" + base::shellWord("expc-" + job.name));
   const auto nodes = llvm::find_if(site.asked, [](const auto& asked) { return asked.first == "--nodes"; });
   if (nodes == site.asked.end()) line("--nodes=1");
   // One task has all of a node. Where one of several is lost Slurm queues the job again and the run goes on from its
@@ -129,8 +130,8 @@ std::string header(const Site& site, const Job& job) {
   line("--open-mode=append");
   line(fmt::format("--signal=B:USR1@{}", kToldBefore));
   // Behind a % Slurm looks for words of its own.
-  line("--output=" + quoted(llvm::join(llvm::split(job.jobs, '%'), "%%") + "/slurm-%j.log"));
-  line("--chdir=" + quoted(job.folder));
+  line("--output=" + base::shellWord(llvm::join(llvm::split(job.jobs, '%'), "%%") + "/slurm-%j.log"));
+  line("--chdir=" + base::shellWord(job.folder));
   line("--export=" + names(site));
   return text;
 }
@@ -144,16 +145,16 @@ std::string prepare(const Site& site, const Job& job) {
       "\nvariables() {{ compgen -e | grep -vxE '{}' | while read -r name; do printf '%s=%q\\n' \"$name\" "
       "\"${{!name}}\"; done; }}\nbefore=$(variables)\n",
       pattern);
-  for (const std::string& module : site.modules) text += "module load " + quoted(module) + " || exit 1\n";
+  for (const std::string& module : site.modules) text += "module load " + base::shellWord(module) + " || exit 1\n";
   for (const std::string& line : site.setup) text += line + "\n";
   text += fmt::format("comm -13 <(sort <<<\"$before\") <(variables | sort) >{}/slurm-$SLURM_JOB_ID.environment\n",
-                      quoted(job.jobs));
+                      base::shellWord(job.jobs));
   return text;
 }
 
 std::string body(const Site& site, const Job& job) {
   std::string command;
-  for (const std::string& word : job.command) command += quoted(word) + " ";
+  for (const std::string& word : job.command) command += base::shellWord(word) + " ";
   // Its variables are those of the job.
   if (!site.scratch.empty()) command += "--scratch \"" + site.scratch + "\" ";
   return fmt::format(R"(
@@ -171,7 +172,7 @@ while told=; wait "$engine"; code=$?; [ -n "$told" ]; do :; done
 echo "$code" >{}/slurm-$SLURM_JOB_ID.code
 exit "$code"
 )",
-                     quoted(job.jobs), command, quoted(job.jobs));
+                     base::shellWord(job.jobs), command, base::shellWord(job.jobs));
 }
 
 constexpr unsigned kPatienceSeconds = 60;  // of a controller that does not answer
@@ -198,14 +199,6 @@ llvm::Expected<Site> readSite(const std::string& path) {
   auto text = files::read(path, files::kMostByHand);
   if (!text) return base::failure("the site file cannot be read: {}", llvm::toString(text.takeError()));
   return parseSite(std::string_view((*text)->getBuffer()), path);
-}
-
-std::string quoted(const std::string& word) {
-  const auto plain = [](char c) { return llvm::isAlnum(c) || llvm::StringRef("_-./=:,+@%").contains(c); };
-  if (!word.empty() && llvm::all_of(word, plain)) return word;
-  std::string text = "'";
-  for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return text + "'";
 }
 
 std::string renderScript(const Site& site, const Job& job) {

@@ -41,9 +41,6 @@ struct Job {
 /// As sbatch takes it. A function of its arguments: what a dry run prints is what is submitted.
 std::string renderScript(const Site& site, const Job& job);
 
-/// A word as a shell reads it back.
-std::string quoted(const std::string& word);
-
 // ---- its commands
 
 /// What a program printed; an error with what it complained of where it did not end with 0.

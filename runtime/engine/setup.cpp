@@ -16,6 +16,7 @@
 #include "runtime/base/hash.h"
 #include "runtime/base/json.h"
 #include "runtime/base/process.h"
+#include "runtime/base/text.h"
 #include "runtime/engine/numa.h"
 #include "runtime/machine/gpus.h"
 #include "runtime/machine/leases.h"
@@ -85,7 +86,7 @@ std::vector<std::string> metricsRead(const plan::Plan& plan, const plan::Workloa
   return names;
 }
 
-std::string isOrAre(unsigned count) { return fmt::format("{} {}", count == 1 ? "is" : "are", count); }
+std::string isOrAre(unsigned count) { return fmt::format("{} {}", base::are(count), count); }
 
 /// What a point needs of devices and nodes, and there is not; "": there is.
 std::string lackOf(const Setup& setup, const plan::Point& point) {

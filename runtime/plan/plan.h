@@ -391,6 +391,9 @@ const KindDesign* designOf(const Plan& plan, TrialKind kind);
 /// path.
 llvm::json::Value toJson(const Plan& plan);
 llvm::Expected<Plan> planFromJson(const llvm::json::Value& value);
+/// Terms and claims are evaluated by recursion: a plan nests them at most this deep.
+inline constexpr unsigned kMostDepth = 64;
+
 /// Whether the plan can be written and read again: what planFromJson says of what toJson makes of it. Asked of every
 /// plan before anything is measured for it, so that no store keeps one that is not read any more.
 llvm::Error validate(const Plan& plan);

@@ -36,7 +36,7 @@ llvm::Error readPieces(const std::string& path, llvm::function_ref<llvm::Error(l
 /// At most so much of its end, from the beginning of a line on, of a file that somebody may be writing; "" of what is
 /// no regular file, or a link.
 std::string tail(const std::string& path, uint64_t bytes);
-/// The last 20 lines of such a file, 4 KiB at most, control characters replaced.
+/// The last 20 lines of such a file, 4 KiB at most, printable.
 std::string lastWords(const std::string& path);
 
 /// A hidden name beside this one that nothing else has, under which a file or folder is made. What a process that was

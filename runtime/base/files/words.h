@@ -10,8 +10,8 @@
 
 namespace expc::files {
 
-/// The beginning of a text, fit to stand in a message: `most` bytes at most, never cut inside a character, control
-/// characters as '?', other bytes that are not UTF-8 as U+FFFD.
+/// The beginning of a text, fit to stand in a message: `most` bytes at most, never cut inside a character, and
+/// printable.
 std::string excerpt(llvm::StringRef text, size_t most = 120);
 
 /// A text without the colours that a terminal takes: "\x1b[1;32m12.5\x1b[0m".
