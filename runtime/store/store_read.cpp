@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "runtime/base/json.h"
+#include "runtime/base/text.h"
 #include "runtime/store/store.h"
 
 namespace expc::store {
@@ -147,9 +148,7 @@ class Runs {
   std::unordered_map<const plan::Point*, std::vector<std::string>> texts_;
 };
 
-std::string notCounted(uint64_t count, const std::string& why) {
-  return fmt::format("{} trial{}: {}", count, count == 1 ? "" : "s", why);
-}
+std::string notCounted(uint64_t count, const std::string& why) { return base::counted(count, "trial") + ": " + why; }
 
 /// Finds what counts for one plan; without a match all that ended.
 class Loader {
@@ -366,7 +365,7 @@ const Run* newestAlike(const Contents& contents, SharesAlike& alike, std::string
 }  // namespace
 
 std::string measuredWithText(unsigned share) {
-  return fmt::format("measured with --jobs {0}; give it here too, as -D design.share={0}", share);
+  return fmt::format("measured with -D design.share={}; give it here too", share);
 }
 
 std::optional<PartResults> loadPart(const Store& store, const plan::Plan& plan, const Part& part) {
