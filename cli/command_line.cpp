@@ -36,6 +36,15 @@ void addStudyOptions(CLI::App& command, StudyOptions& options, const char* file_
             "Select levels of a factor, replace an argument or a design setting (-D design.timed.repeat=20)");
 }
 
+void addJobs(CLI::App& command, StudyOptions& options) {
+  addOption(command, "--jobs", "N", options.jobs,
+            "Blocks that may run beside each other, each on devices of its own; as -D design.share=N")
+      ->check(CLI::Range(1, 1024));
+  command.parse_complete_callback([&options] {
+    if (options.jobs) options.overrides.push_back("design.share=" + std::to_string(*options.jobs));
+  });
+}
+
 void addSystem(CLI::App& command, StudyOptions& options, const char* otherwise) {
   addOption(command, "--system", "NAME", options.system,
             std::string("The machine to ask: local, one that the study declares or imports, or one of std.systems "
@@ -82,15 +91,16 @@ void addResults(CLI::App& command, std::string& results) {
 constexpr const char* kStudyOrPlan = "Study file (.exp) or a plan (expc plan --format json)";
 
 /// Options that all commands which read stored results have in common.
-void addMeasured(CLI::App& command, MeasuredOptions& options, const char* file_help = kStudyOrPlan) {
+void addMeasured(CLI::App& command, MeasuredOptions& options, bool jobs, const char* file_help = kStudyOrPlan) {
   addStudyOptions(command, options.study, file_help);
+  if (jobs) addJobs(command, options.study);
   addMachine(command, options.machine);
   addResults(command, options.results);
 }
 
 /// Options that `run` and `report` have in common.
 void addReporting(CLI::App& command, ReportOptions& options) {
-  addMeasured(command, options);
+  addMeasured(command, options, true);
   addOption(command, "--html", "FILE", options.html, "Where to write the report page (default: in the results folder)");
 }
 
@@ -115,7 +125,7 @@ void addBundle(CLI::App& app, Asked& asked) {
   auto [command, options] =
       addCommand(app, asked, "bundle", "Pack a study and its evidence into one archive; verify or unpack one", bundle,
                  "Exit codes: 0 success, 1 an error, or a bundle that is not what it says, 2 usage.");
-  addMeasured(command, options, "Study file (.exp), or a bundle (.bundle.tar.zst)");
+  addMeasured(command, options, false, "Study file (.exp), or a bundle (.bundle.tar.zst)");
   addOption(command, "--to", "PATH", options.to,
             "The archive to write (default STUDY.bundle.tar.zst); of a bundle the folder to take it out into");
   command.add_flag("--anonymous", options.anonymous,
@@ -140,6 +150,7 @@ void addPlan(CLI::App& app, Asked& asked) {
       addCommand(app, asked, "plan", "Show every point and trial, what each rule removed, and what it costs", plan,
                  kPlainExitCodes);
   addStudyOptions(command, options.study, "Study file (.exp)");
+  addJobs(command, options.study);
   addFormat(command, options.format, {Format::Text, Format::Json, Format::JsonLines},
             "How to print (default text); json is what `expc run` accepts, jsonl has a line for each point");
   command.add_flag("--all", options.all_points, "Print every point, also where there are many");
@@ -213,19 +224,21 @@ void addMeasuring(CLI::App& command, RunOptions& options) {
       ->capture_default_str();
 }
 
-/// Groups the options in the help of `run`. A name that is no option is thrown; tests/cli holds that none is left out.
+/// Groups the options in the help of a command that measures; tests/cli holds that none is left out.
 void group(CLI::App& command) {
   const std::pair<const char*, std::vector<const char*>> groups[] = {
-      {"The study", {"--study", "--preset", "-D", "--where"}},
+      {"The study", {"--study", "--preset", "-D", "--jobs", "--where"}},
       {"The machine", {"--devices", "--null-gpus", "--worker", "--torch", "--scratch", "--pass-env", "--heat-up"}},
       {"What is measured",
-       {"--fresh", "--retry-failed", "--try-infeasible", "--pilot", "--fail-fast", "--give-up-after"}},
+       {"--fresh", "--retry-failed", "--try-infeasible", "--pilot", "--fail-fast", "--give-up-after", "--of",
+        "--no-run"}},
       {"Limits of a trial", {"--timeout", "--memory-limit", "--log-limit"}},
       {"What is kept and shown",
        {"--results", "--html", "--keep-trials", "--trace", "--format", "--quiet", "--serve", "--verdicts-ok"}},
       {"Clusters and background", {"--on", "--site", "--dry-run", "--nodes", "--agents-by", "--detach"}}};
   for (const auto& [title, names] : groups)
-    for (const char* name : names) command.get_option(name)->group(title);
+    for (const char* name : names)
+      if (CLI::Option* option = command.get_option_no_throw(name)) option->group(title);
 }
 
 void addRun(CLI::App& app, Asked& asked, std::vector<std::string> words) {
@@ -304,7 +317,7 @@ void addExport(CLI::App& app, Asked& asked) {
       addCommand(app, asked, "export", "Write what is stored for other programs: tables, test reports, summaries",
                  exportResults, kPlainExitCodes);
   options.format = Format::Csv;
-  addMeasured(command, options);
+  addMeasured(command, options, true);
   using enum Format;
   addFormat(command, options.format,
             {Csv, Parquet, Json, Junit, Markdown, Bencher, SmallerIsBetter, BiggerIsBetter, OpenMetrics},
@@ -350,7 +363,7 @@ void addExtract(CLI::App& app, Asked& asked) {
   auto [command, options] = addCommand(
       app, asked, "extract", "Read metrics again out of what commands wrote, where the study reads them otherwise",
       extract, kPlainExitCodes);
-  addMeasured(command, options);
+  addMeasured(command, options, false);
 }
 
 void addRehearse(CLI::App& app, Asked& asked) {

@@ -21,6 +21,7 @@ namespace expc::cli {
 struct StudyOptions : select::Selection {
   std::string file;                   // .exp, or a plan written by `expc plan --format json` where that is accepted
   std::optional<std::string> system;  // "local", "proxima": what rules with `system` ask about
+  std::optional<unsigned> jobs;       // design.share, said in a word
 };
 
 /// Options that select parts of this machine; shared by plan, run and report.

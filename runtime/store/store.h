@@ -191,7 +191,7 @@ struct PartResults {
   std::optional<Results> with_earlier = std::nullopt;
 };
 
-/// "measured with -D design.share=2; …" with what makes its trials count.
+/// "measured with --jobs 2; …" with what makes its trials count.
 std::string measuredWithText(unsigned share);
 
 /// The results of the newest run of the study that is of this part, and was measured in it; empty if no run is. Results

@@ -21,7 +21,6 @@
 #include <vector>
 
 #include "runtime/base/json.h"
-#include "runtime/base/text.h"
 #include "runtime/store/store.h"
 
 namespace expc::store {
@@ -148,7 +147,9 @@ class Runs {
   std::unordered_map<const plan::Point*, std::vector<std::string>> texts_;
 };
 
-std::string notCounted(uint64_t count, const std::string& why) { return base::counted(count, "trial") + ": " + why; }
+std::string notCounted(uint64_t count, const std::string& why) {
+  return fmt::format("{} trial{}: {}", count, count == 1 ? "" : "s", why);
+}
 
 /// Finds what counts for one plan; without a match all that ended.
 class Loader {
@@ -365,7 +366,7 @@ const Run* newestAlike(const Contents& contents, SharesAlike& alike, std::string
 }  // namespace
 
 std::string measuredWithText(unsigned share) {
-  return fmt::format("measured with -D design.share={}; give it here too", share);
+  return fmt::format("measured with --jobs {0}; give it here too, as -D design.share={0}", share);
 }
 
 std::optional<PartResults> loadPart(const Store& store, const plan::Plan& plan, const Part& part) {

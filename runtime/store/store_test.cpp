@@ -468,7 +468,8 @@ TEST_CASE("without a match a run counts that put as many blocks beside each othe
   CHECK(store.load(plan).trials.empty());
   CHECK(store.load(plan).kept_not_counted == 1);
   CHECK(store.load(plan).not_counted_reasons ==
-        std::vector<std::string>{"1 trial: the study was measured with -D design.share=2; give it here too"});
+        std::vector<std::string>{
+            "1 trial: the study was measured with --jobs 2; give it here too, as -D design.share=2"});
   CHECK(store.latestRun(plan) == nullptr);
   ran(plan, "class");
   ran(sharing, "beside");

@@ -67,7 +67,7 @@ class Bundle(Command):
 
     def test_without_names(self):
         # Lanes have sessions of their own, and their nodes a place in devices.
-        self.expc("run", "nothing.exp", "--devices", "cpu:2", "-D", "design.share=2", "--heat-up", "0", "--fresh")
+        self.expc("run", "nothing.exp", "--devices", "cpu:2", "--jobs", "2", "--heat-up", "0", "--fresh")
         self.bundle("--anonymous", "-D", "design.share=2")
         self.open("nothing.bundle.tar.zst", "--to", "out")
         self.assertFalse((self.folder / "out/results/outputs").exists(), "names may stand in what programs wrote")

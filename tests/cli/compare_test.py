@@ -112,7 +112,7 @@ class Compare(Command):
                           self.compare(one, other, code=1))
         self.compare("old,since=2020-01-01", "slow,before=2999-01-01", code=3)
         host = os.uname().nodename
-        self.expc("run", "s.exp", "--results", "lanes", "--heat-up", "0", "-D", "design.share=2", devices="cpu:2")
+        self.expc("run", "s.exp", "--results", "lanes", "--heat-up", "0", "--jobs", "2", devices="cpu:2")
         done = self.expc("compare", "s.exp", f"lanes,host={host}", "old", devices="cpu:2")
         self.assertIn(" of 5 moved", done.stdout, done.stderr)
         self.assertIn("old,host=nowhere has no results of study s", self.compare("old,host=nowhere", "slow", code=5))

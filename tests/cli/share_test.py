@@ -70,19 +70,19 @@ rm {self.folder}/here.$$
 
     def test_a_study_without_sharing_takes_it_from_the_command_line(self):
         self.write("tiny.exp", STUDY.replace("share 4", ""))
-        done = self.run_study("sleep 0.2", "--devices", "cpu:4", "-D", "design.share=2", "--verdicts-ok", code=0)
+        done = self.run_study("sleep 0.2", "--devices", "cpu:4", "--jobs", "2", "--verdicts-ok", code=0)
         self.assertIn("2 blocks run beside each other, on the devices 0+1, 2+3", done.stderr)
-        plan = self.expc("plan", "tiny.exp", "--devices", "cpu:4", "-D", "design.share=2").stdout
+        plan = self.expc("plan", "tiny.exp", "--devices", "cpu:4", "--jobs", "2").stdout
         self.assertIn("up to 2 blocks at a time, each on devices of its own", plan)
         self.assertIn("with nothing beside it, to see whether blocks disturb each other", re.sub(r"\s+", " ", plan))
         # Whoever leaves it out would not see the control: no verdict, and the way out.
-        way_out = "the study was measured with -D design.share=2; give it here too"
+        way_out = "the study was measured with --jobs 2; give it here too, as -D design.share=2"
         for words, code in [(["report"], 5), (["export", "--format", "markdown"], 0)]:
             self.assertIn(way_out, re.sub(r"\s+", " ", self.expc(*words, "tiny.exp", "--devices", "cpu:4", code=code).stdout))
         self.assertIn(way_out, self.expc("bundle", "tiny.exp", code=1).stderr)
         other = self.expc("compare", "tiny.exp", "results", "results", "--claims", code=5).stderr
-        self.assertIn("was measured with -D design.share=2; give it here too", other)
-        there = self.expc("export", "tiny.exp", "--devices", "cpu:4", "-D", "design.share=2", "--format", "markdown").stdout
+        self.assertIn("was measured with --jobs 2; give it here too", other)
+        there = self.expc("export", "tiny.exp", "--devices", "cpu:4", "--jobs", "2", "--format", "markdown").stdout
         self.assertNotIn("the study was measured with", there)
         self.expc("bundle", "tiny.exp", "-D", "design.share=2", code=0)
 

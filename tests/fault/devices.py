@@ -106,7 +106,7 @@ rmdir {folder.path}/here.$EXPC_TRIAL
             elif len(seen) > 1:
                 shared += 1
         expect(shared > 0, "other trials ran beside each other")
-        alone = folder.run("--devices", "cpu:2", "-D", "design.share=1").expect(0)
+        alone = folder.run("--devices", "cpu:2", "--jobs", "1").expect(0)
         expect("kept, not counted" in alone.err, "what ran beside others counts only beside such")
         return f"{shared} trials beside others"
 

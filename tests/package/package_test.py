@@ -114,7 +114,7 @@ class Package(unittest.TestCase):
 
     def test_an_error_is_said_and_not_thrown_out_of_the_program(self):
         for program in (self.venv / "bin/expc", self.tree / "bin/expc"):
-            self.assertIn("--timeout", self.expc(program, "run", "s.exp", "--timeout", "many", code=2))
+            self.assertIn("--jobs", self.expc(program, "run", "s.exp", "--jobs", "many", code=2))
 
     def test_libraries_are_found_from_where_a_file_lies(self):
         bundled = {path.name for path in (self.tree / "lib").glob("*.so*")} | {path.name for path in (self.tree / "lib/nullgpu").glob("*.so*")}
