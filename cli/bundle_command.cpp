@@ -26,6 +26,7 @@
 #include "runtime/base/files/files.h"
 #include "runtime/base/json.h"
 #include "runtime/base/numbers.h"
+#include "runtime/base/text.h"
 #include "runtime/bundle/archive.h"
 #include "runtime/bundle/excerpt.h"
 #include "runtime/engine/inputs/data.h"
@@ -192,8 +193,8 @@ class Making {
 
   /// "12 trials of s, its report and 2 inputs"
   std::string contents() const {
-    return fmt::format("{} trials of {}, its report and {} input{}{}", trials_, plan_.study, inputs_,
-                       inputs_ == 1 ? "" : "s", options_.anonymous ? ", without names" : "");
+    return fmt::format("{} trials of {}, its report and {}{}", trials_, plan_.study, base::counted(inputs_, "input"),
+                       options_.anonymous ? ", without names" : "");
   }
   const std::vector<LeftOut>& leftOut() const { return left_out_; }
 

@@ -17,6 +17,7 @@
 #include "compiler/diag/render.h"
 #include "compiler/editor/explain.h"
 #include "compiler/format/format.h"
+#include "runtime/base/printable.h"
 #include "runtime/base/text.h"
 
 namespace expc::cli {
@@ -60,7 +61,7 @@ llvm::Error write(const Texts& changes) {
 
 /// Describes a change: "study.exp:3:10: replaced `&&` by `and` (E0102)".
 std::string describe(const source::SourceManager& sources, const diag::FixIt& edit, diag::Kind kind) {
-  const std::string before = diag::printable(sources.text(edit.range)), after = diag::printable(edit.replacement);
+  const std::string before = base::printable(sources.text(edit.range)), after = base::printable(edit.replacement);
   const std::string what = before.empty()  ? fmt::format("inserted `{}`", after)
                            : after.empty() ? fmt::format("removed `{}`", before)
                                            : fmt::format("replaced `{}` by `{}`", before, after);

@@ -20,6 +20,7 @@
 #include <utility>
 
 #include "runtime/base/printable.h"
+#include "runtime/base/text.h"
 
 namespace expc::cli {
 
@@ -111,14 +112,10 @@ void Console::rendered(const std::string& text) const {
 int Console::error(llvm::Error error) const { return this->error(llvm::toString(std::move(error))); }
 
 int Console::error(std::string_view text) const {
-  // A stranger's file may have names of any length. The mistake stands at the beginning of a message and the way out at
-  // its end, so the middle is cut.
-  constexpr size_t kMost = 4000, kEnd = 600;
-  const std::string cut = text.size() <= kMost
-                              ? std::string(text)
-                              : fmt::format("{} … {}", text.substr(0, kMost - kEnd), text.substr(text.size() - kEnd));
+  constexpr unsigned kLongest = 4000;  // of names in a stranger's file, and with the way out at
+  // its end
   const char* who = colourErr() ? "\033[1mexpc: \033[31merror:\033[0m " : "expc: error: ";
-  rendered(who + oneMessage(cut));
+  rendered(who + oneMessage(base::elided(std::string(text), kLongest)));
   return kError;
 }
 

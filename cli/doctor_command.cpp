@@ -9,8 +9,6 @@
 
 #include "cli/commands.h"
 #include "cli/compilation.h"
-#include "runtime/base/json.h"
-#include "runtime/base/json_record.h"
 #include "runtime/machine/machine.h"
 #include "runtime/machine/probe.h"
 #include "runtime/validity/doctor.h"

@@ -24,6 +24,7 @@
 #include "runtime/base/descriptor.h"
 #include "runtime/base/files/files.h"
 #include "runtime/base/printable.h"
+#include "runtime/base/text.h"
 #include "runtime/cluster/slurm.h"
 #include "runtime/engine/inputs/command_files.h"
 #include "runtime/engine/inputs/data.h"
@@ -59,10 +60,8 @@ std::string systemText(const check::System& system) {
     return system[property] ? static_cast<int64_t>(system[property]->asNumber()->toDouble()) : 0;
   };
   const int64_t nodes = number("nodes"), gpus = number("gpus");
-  std::string text = nodes == 1 ? "1 node" : fmt::format("{} nodes", nodes);
-  if (nodes == 0) text = "the nodes of the job";
-  return gpus > 0 ? fmt::format("{} with {} GPU{}{}", text, gpus, gpus == 1 ? "" : "s", nodes == 1 ? "" : " each")
-                  : text;
+  const std::string text = nodes == 0 ? "the nodes of the job" : base::counted(nodes, "node");
+  return gpus > 0 ? fmt::format("{} with {}{}", text, base::counted(gpus, "GPU"), nodes == 1 ? "" : " each") : text;
 }
 
 /// Returns what is known of a job's nodes from the site file's own settings, for rules with `system`. Everything else
@@ -201,7 +200,7 @@ int follow(const std::string& folder, const JobRecord& job, const Console& conso
 
 /// Returns the commands that follow and end a job.
 std::string waysOn(const JobRecord& job, const std::string& results) {
-  const std::string rest = results == "results" ? "" : " --results " + cluster::quoted(results);
+  const std::string rest = results == "results" ? "" : " --results " + base::shellWord(results);
   return fmt::format("{}: follow it with `expc attach {}{}`, end it with `expc cancel {}{}`", job.name, job.name, rest,
                      job.name, rest);
 }

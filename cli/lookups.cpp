@@ -168,6 +168,12 @@ class Files {
     if (!rows) return drop(rows.takeError());
     auto lengths = text::rowLengths(*rows, std::max(1U, std::thread::hardware_concurrency()));
     if (!lengths) return drop(lengths.takeError());
+    const int64_t longest = lengths->longest(), usual = lengths->usual();
+    if (options.data.pairs && 4 * longest > 5 * usual)
+      note(
+          fmt::format("the memory of trials that read pairs of {} is estimated for the longest of {} ({} tokens; half "
+                      "of them have at most {}): a trial that does not meet it takes less",
+                      rows->origin(), lengths->count(), longest, usual));
     return std::move(*lengths);
   }
 

@@ -10,8 +10,6 @@
 #include "cli/commands.h"
 #include "cli/compilation.h"
 #include "cli/lock.h"
-#include "runtime/base/files/files.h"
-#include "runtime/base/json.h"
 #include "runtime/cluster/slurm.h"
 #include "runtime/engine/engine.h"
 #include "runtime/engine/rehearse.h"

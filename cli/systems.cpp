@@ -9,7 +9,6 @@
 #include <cstdlib>
 
 #include "cli/compilation.h"
-#include "runtime/base/json.h"
 #include "runtime/base/process.h"
 #include "runtime/machine/gpus.h"
 #include "runtime/machine/probe.h"

@@ -23,7 +23,6 @@ EXPC_DIAGNOSTIC(NotPublished, Error, "the reference '{0}' publishes no '{1}'");
 EXPC_DIAGNOSTIC(CriterionShape, Error, "the criterion '{0}' {1}");
 
 // Terms and claims of a plan nest no deeper (runtime/plan).
-constexpr size_t kMaxQuantifiers = 64;
 
 /// Checks one criterion; each step reads what the earlier ones have set in `criterion`.
 struct CriterionChecker {
@@ -143,9 +142,9 @@ struct CriterionChecker {
 
   /// Binds factors by quantifiers, then checks their conditions.
   void quantifiers() {
-    if (declaration.quantifiers.size() > kMaxQuantifiers) {
-      emitter.emit(declaration.quantifiers[kMaxQuantifiers].range, CriterionShape, criterion.name,
-                   fmt::format("has more than {} quantifiers", kMaxQuantifiers));
+    if (declaration.quantifiers.size() > plan::kMostDepth) {
+      emitter.emit(declaration.quantifiers[plan::kMostDepth].range, CriterionShape, criterion.name,
+                   fmt::format("has more than {} quantifiers", plan::kMostDepth));
       unknown = true;
       return;
     }

@@ -31,9 +31,6 @@ const Formula* foreignPart(const Formula& formula) {
   return nullptr;
 }
 
-/// Limit on how deep terms of a plan nest; runtime/plan refuses deeper ones when it reads a plan.
-constexpr unsigned kDeepestTerm = 64;
-
 /// The depth of the term that a formula becomes. `a + b + c` is one sum, so a chain of one operation adds one
 /// level.
 unsigned termDepth(const Formula& formula) {
@@ -136,12 +133,12 @@ std::optional<Metric> DerivedMetrics::check(const ast::MetricDecl& declaration) 
   // `use` sets the kind when the expression reads a metric.
   if (!kind)
     return context.emitter.refuse(declaration.derived->range, IncompleteMetric, metric.name, "reads no metric");
-  if (termDepth(*value) > kDeepestTerm)
+  if (termDepth(*value) > plan::kMostDepth)
     return context.emitter.refuse(
         declaration.derived->range, IncompleteMetric, metric.name,
         fmt::format("nests terms more than {} deep: make it of fewer metrics that are each made of "
                     "another",
-                    kDeepestTerm));
+                    plan::kMostDepth));
   metric.dimension = value->type.dimension;
   metric.derived = std::move(value);
   metric.kind = *kind;

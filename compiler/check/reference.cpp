@@ -12,6 +12,7 @@
 #include "compiler/check/named.h"
 #include "compiler/parse/parse.h"
 #include "runtime/base/files/csv.h"
+#include "runtime/base/text.h"
 
 namespace expc::check {
 namespace {
@@ -152,8 +153,8 @@ struct ReferenceReader {
   bool row(const std::vector<std::string>& cells, size_t line) {
     if (cells.size() == 1 && cells[0].empty()) return true;  // a blank line
     if (cells.size() != sheet.header.size())
-      return refuseFile(fmt::format("has {} cell{} in line {}, but {} in its heading", cells.size(),
-                                    cells.size() == 1 ? "" : "s", line, sheet.header.size()));
+      return refuseFile(fmt::format("has {} in line {}, but {} in its heading", base::counted(cells.size(), "cell"),
+                                    line, sheet.header.size()));
     std::vector<std::optional<Value>> values;
     std::vector<const Value*> row;
     // First all cells that some column reads, then the columns' values from these.

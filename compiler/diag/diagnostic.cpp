@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <cassert>
 
+#include "runtime/base/text.h"
+
 namespace expc::diag {
 
 namespace {
@@ -73,6 +75,10 @@ bool Collector::tells(const Diagnostic& diagnostic) const {
 void Collector::add(Diagnostic diagnostic) {
   if (!told_.insert(std::tuple_cat(placeOf(diagnostic), std::tie(diagnostic.kind, diagnostic.message))).second) return;
   failed_ = failed_ || diagnostic.severity == Severity::Error;
+  // A stranger's file may have names of any length; what is wrong and the way out stand at the ends.
+  constexpr unsigned kLongest = 1600;
+  diagnostic.message = base::elided(diagnostic.message, kLongest);
+  for (Note& note : diagnostic.notes) note.message = base::elided(note.message, kLongest);
   diagnostics.push_back(std::move(diagnostic));
 }
 
@@ -127,12 +133,6 @@ std::optional<std::string> Builder::suggest(
   return near;
 }
 
-/// Cuts a name for a message: one of a megabyte helps nobody.
-static std::string shortened(std::string_view name) {
-  constexpr size_t kLongest = 60;
-  return name.size() <= kLongest ? std::string(name) : std::string(name.substr(0, kLongest)) + "…";
-}
-
 std::string list(const std::vector<std::string>& names, std::string_view last) {
   // A list of thousands hides the message that it belongs to.
   constexpr size_t kMost = 100;
@@ -146,7 +146,7 @@ std::string list(const std::vector<std::string>& names, std::string_view last) {
 
 Refusal unknownName(Emitter& emitter, source::Range range, std::string_view what, std::string_view name,
                     const Candidates& candidates, std::string_view of, std::optional<std::string>* meant) {
-  auto builder = emitter.build(range, UnknownName, what, shortened(name), of);
+  auto builder = emitter.build(range, UnknownName, what, name, of);
   // A short list is worth showing whole; a long one only repeats the documentation.
   const auto near = builder.suggest(range, name, candidates, [&](const std::vector<std::string>& names) -> std::string {
     if (names.empty()) return fmt::format("there is no {} to choose from", what);

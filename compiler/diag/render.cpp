@@ -9,6 +9,8 @@
 
 #include <algorithm>
 
+#include "runtime/base/printable.h"
+
 namespace expc::diag {
 
 namespace {
@@ -114,8 +116,8 @@ std::string snippet(const source::SourceManager& sources, source::Range range, S
 
 /// A fix in words: "insert", "remove" or "replace".
 std::string fixText(const source::SourceManager& sources, const FixIt& fix) {
-  std::string removed = printable(sources.text(fix.range));
-  std::string added = printable(fix.replacement);
+  std::string removed = base::printable(sources.text(fix.range));
+  std::string added = base::printable(fix.replacement);
   if (removed.empty()) return fmt::format("insert `{}`", added);
   if (added.empty()) return fmt::format("remove `{}`", removed);
   return fmt::format("replace `{}` by `{}`", removed, added);
@@ -154,17 +156,6 @@ DisplayLine displayLine(std::string_view line) {
   return out;
 }
 
-std::string printable(std::string_view text) {
-  std::string out;
-  forEachCharacter(text, [&](std::string_view written, std::string_view shown, uint32_t) {
-    if (written == "\n" || written == "\t")
-      out += ' ';
-    else
-      out.append(shown);
-  });
-  return out;
-}
-
 std::string_view word(Severity severity) {
   return severity == Severity::Error ? "error" : severity == Severity::Warning ? "warning" : "note";
 }
@@ -173,7 +164,7 @@ std::string jsonText(std::string_view text) { return llvm::json::fixUTF8(text); 
 
 std::string place(const source::SourceManager& sources, source::Range range) {
   source::Position where = sources.position(range.file, range.begin);
-  return fmt::format("{}:{}:{}", printable(sources.name(range.file)), where.line, where.column);
+  return fmt::format("{}:{}:{}", base::printable(sources.name(range.file)), where.line, where.column);
 }
 
 std::string renderText(const source::SourceManager& sources, const Diagnostic& diagnostic, bool colour) {

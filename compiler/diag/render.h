@@ -27,9 +27,6 @@ struct DisplayLine {
 };
 DisplayLine displayLine(std::string_view line);
 
-/// `text` on one line with the same replacements; newlines and tabs become spaces.
-std::string printable(std::string_view text);
-
 /// "error", "warning" or "note".
 std::string_view word(Severity severity);
 

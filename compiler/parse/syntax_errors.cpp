@@ -8,6 +8,7 @@
 
 #include "compiler/diag/render.h"
 #include "compiler/language/words.h"
+#include "runtime/base/printable.h"
 
 namespace expc::parse {
 
@@ -21,7 +22,7 @@ namespace {
 /// `text` in quotes, on one line and at most 40 bytes; the cut never splits a character.
 std::string quote(std::string_view text) {
   constexpr size_t kLongest = 40;
-  std::string shown = diag::printable(text);
+  std::string shown = base::printable(text);
   if (shown.size() > kLongest) {
     size_t end = kLongest;
     while (end > 0 && (static_cast<unsigned char>(shown[end]) & 0xC0) == 0x80) --end;
@@ -41,7 +42,7 @@ std::string describeFound(const Reporter& reporter, const Situation& situation, 
   if (found.token == Token::EndOfFile) return std::string(situation.end());
   const std::string_view text = reporter.text(found.begin, found.end);
   if (found.token == Token::String || found.token == Token::UnterminatedString)
-    return fmt::format("the text {}", diag::printable(text).substr(0, 200));
+    return fmt::format("the text {}", base::printable(text).substr(0, 200));
   return quote(text) + (wants_name && isReserved(found.token) ? ", which is a reserved word" : "");
 }
 

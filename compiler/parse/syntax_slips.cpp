@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <llvm/ADT/StringExtras.h>
 
+#include <algorithm>
 #include <cctype>
 
 #include "compiler/parse/syntax_errors.h"

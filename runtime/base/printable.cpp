@@ -18,7 +18,9 @@ unsigned controlAt(llvm::StringRef text) {
   if (byte(0) == 0x7f) return 0x7f;
   if (byte(0) == 0xc2 && byte(1) < 0xa0) return byte(1);
   const unsigned code = byte(0) == 0xe2 ? 0x2000 | (byte(1) & 0x3f) << 6 | (byte(2) & 0x3f) : 0;
-  return (code >= 0x2028 && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069) ? code : 0;
+  return code == 0x200e || code == 0x200f || (code >= 0x2028 && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069)
+             ? code
+             : 0;
 }
 
 }  // namespace

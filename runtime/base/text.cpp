@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <llvm/ADT/StringExtras.h>
 #include <llvm/ADT/StringRef.h>
 #include <llvm/Support/Unicode.h>
 
@@ -56,7 +57,15 @@ std::string elided(const std::string& text, unsigned width) {
 }
 
 std::string counted(uint64_t count, std::string_view noun) {
-  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : noun.ends_with('s') ? "es" : "s");
+}
+
+std::string shellWord(std::string_view word) {
+  const auto plain = [](char c) { return llvm::isAlnum(c) || llvm::StringRef("._-/=:,+@%").contains(c); };
+  if (!word.empty() && std::ranges::all_of(word, plain)) return std::string(word);
+  std::string text = "'";
+  for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return text + "'";
 }
 
 std::string joined(const std::vector<std::string>& texts, std::string_view separator) {

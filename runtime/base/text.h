@@ -24,8 +24,12 @@ std::string wrapped(std::string_view text, unsigned width, unsigned indent);
 /// One line in at most `width` columns; of a longer text the beginning and the end, with "…" between them.
 std::string elided(const std::string& text, unsigned width);
 
-/// A number with its noun: "1 point", "3 points". Only for nouns that take an s.
+/// A number with its noun: "1 point", "3 points", "2 processes". Only for nouns that take an s.
 std::string counted(uint64_t count, std::string_view noun);
+inline const char* are(uint64_t count) { return count == 1 ? "is" : "are"; }
+
+/// A word of a shell's line, in quotes only where it needs them.
+std::string shellWord(std::string_view word);
 
 /// The texts, with the separator between them.
 std::string joined(const std::vector<std::string>& texts, std::string_view separator = ", ");

@@ -39,3 +39,12 @@ TEST_CASE("a long name keeps its beginning and its end") {
     CHECK(llvm::json::isUTF8(text));
   }
 }
+
+TEST_CASE("counts have their noun, and a shell's words their quotes") {
+  CHECK(counted(1, "point") == "1 point");
+  CHECK(counted(0, "point") == "0 points");
+  CHECK(counted(2, "process") == "2 processes");
+  CHECK(shellWord("a-b/c=1.5,x:y+@%") == "a-b/c=1.5,x:y+@%");
+  CHECK(shellWord("") == "''");
+  CHECK(shellWord("it's") == "'it'\\''s'");
+}

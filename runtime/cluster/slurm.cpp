@@ -24,6 +24,7 @@
 #include "runtime/base/failure.h"
 #include "runtime/base/files/files.h"
 #include "runtime/base/process.h"
+#include "runtime/base/text.h"
 
 namespace expc::cluster {
 namespace {
@@ -131,7 +132,7 @@ std::string names(const Site& site) {
 std::string header(const Site& site, const Job& job) {
   std::string text = "#!/bin/bash\n";
   const auto line = [&](const std::string& option) { text += "#SBATCH " + option + "\n"; };
-  line("--job-name=" + quoted("expc-" + job.name));
+  line("--job-name=" + base::shellWord("expc-" + job.name));
   const auto nodes = llvm::find_if(site.asked, [](const auto& asked) { return asked.first == "--nodes"; });
   if (nodes == site.asked.end()) line("--nodes=1");
   // One task has a whole node. If one of several nodes is lost, Slurm requeues the job, and the run continues from its
@@ -146,8 +147,8 @@ std::string header(const Site& site, const Job& job) {
   // B: only the batch shell gets the signal, which passes it to the engine.
   line(fmt::format("--signal=B:USR1@{}", kToldBefore));
   // In file names Slurm replaces %j and others, so a % in the path is doubled.
-  line("--output=" + quoted(llvm::join(llvm::split(job.jobs, '%'), "%%") + "/slurm-%j.log"));
-  line("--chdir=" + quoted(job.folder));
+  line("--output=" + base::shellWord(llvm::join(llvm::split(job.jobs, '%'), "%%") + "/slurm-%j.log"));
+  line("--chdir=" + base::shellWord(job.folder));
   line("--export=" + names(site));
   return text;
 }
@@ -163,17 +164,17 @@ std::string prepare(const Site& site, const Job& job) {
       "\nvariables() {{ compgen -e | grep -vxE '{}' | while read -r name; do printf '%s=%q\\n' \"$name\" "
       "\"${{!name}}\"; done; }}\nbefore=$(variables)\n",
       pattern);
-  for (const std::string& module : site.modules) text += "module load " + quoted(module) + " || exit 1\n";
+  for (const std::string& module : site.modules) text += "module load " + base::shellWord(module) + " || exit 1\n";
   for (const std::string& line : site.setup) text += line + "\n";
   text += fmt::format("comm -13 <(sort <<<\"$before\") <(variables | sort) >{}/slurm-$SLURM_JOB_ID.environment\n",
-                      quoted(job.jobs));
+                      base::shellWord(job.jobs));
   return text;
 }
 
 /// Shell lines that run the engine, pass signals on, and leave its exit code.
 std::string body(const Site& site, const Job& job) {
   std::string command;
-  for (const std::string& word : job.command) command += quoted(word) + " ";
+  for (const std::string& word : job.command) command += base::shellWord(word) + " ";
   // In double quotes, so that the job's shell expands variables such as $TMPDIR on the node.
   if (!site.scratch.empty()) command += "--scratch \"" + site.scratch + "\" ";
   return fmt::format(R"(
@@ -191,7 +192,7 @@ while told=; wait "$engine"; code=$?; [ -n "$told" ]; do :; done
 echo "$code" >{}/slurm-$SLURM_JOB_ID.code
 exit "$code"
 )",
-                     quoted(job.jobs), command, quoted(job.jobs));
+                     base::shellWord(job.jobs), command, base::shellWord(job.jobs));
 }
 
 constexpr unsigned kPatienceSeconds = 60;  // for a controller that does not answer
@@ -218,15 +219,6 @@ llvm::Expected<Site> readSite(const std::string& path) {
   auto text = files::read(path, files::kMostByHand);
   if (!text) return base::failure("the site file cannot be read: {}", llvm::toString(text.takeError()));
   return parseSite(std::string_view((*text)->getBuffer()), path);
-}
-
-std::string quoted(const std::string& word) {
-  const auto plain = [](char c) { return llvm::isAlnum(c) || llvm::StringRef("_-./=:,+@%").contains(c); };
-  if (!word.empty() && llvm::all_of(word, plain)) return word;
-  std::string text = "'";
-  // A quote inside of quotes: close them, write \', open them again.
-  for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return text + "'";
 }
 
 std::string renderScript(const Site& site, const Job& job) {

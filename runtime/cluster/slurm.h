@@ -45,9 +45,6 @@ struct Job {
 /// The job script for sbatch. It is a function of its arguments, so a dry run prints exactly what would be submitted.
 std::string renderScript(const Site& site, const Job& job);
 
-/// Quotes a word for a POSIX shell.
-std::string quoted(const std::string& word);
-
 // ---- its commands
 
 /// Runs a command and returns what it printed. Error: it is not in PATH, ended with a code other than 0 (with its own

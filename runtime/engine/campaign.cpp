@@ -19,6 +19,7 @@
 #include "runtime/base/find.h"
 #include "runtime/base/json_record.h"
 #include "runtime/base/numbers.h"
+#include "runtime/base/text.h"
 #include "runtime/engine/launch/heat_up.h"
 #include "runtime/engine/launch/interrupts.h"
 #include "runtime/engine/launch/trial_runner.h"
@@ -144,8 +145,8 @@ llvm::Error Campaign::end(int64_t run) {
     return env_.store.endRun(run, env_.now(), word, store::judgedOf(plan_));
   };
   if (launch::Interrupts::requested()) {
-    env_.listener.say("interrupted; {} trial{} of this run {} kept, and {}", outcome_.valid,
-                      outcome_.valid == 1 ? "" : "s", outcome_.valid == 1 ? "is" : "are", wayOn(options_));
+    env_.listener.say("interrupted; {} of this run {} kept, and {}", base::counted(outcome_.valid, "trial"),
+                      base::are(outcome_.valid), wayOn(options_));
     return done(Ending::Interrupted, "interrupted");
   }
   if (out_of_time_ && needsTrials(index_)) {

@@ -16,6 +16,7 @@
 #include "runtime/analysis/criteria.h"
 #include "runtime/analysis/needs.h"
 #include "runtime/base/failure.h"
+#include "runtime/base/text.h"
 #include "runtime/engine/campaign.h"
 #include "runtime/engine/inputs/data.h"
 #include "runtime/engine/launch/interrupts.h"
@@ -52,7 +53,8 @@ llvm::Error settleUnavailable(Setup& setup, ProgressListener& listener) {
   std::string why;
   for (const plan::Point& point : setup.plan.points)
     if (why.empty()) why = point.unavailable;
-  if (here > 0) listener.say("{} point{} not available on this machine: {}", here, here == 1 ? " is" : "s are", why);
+  if (here > 0)
+    listener.say("{} {} not available on this machine: {}", base::counted(here, "point"), base::are(here), why);
   if (setup.plan.points.empty()) return base::failure("the plan has no points: nothing to run");
   if (static_cast<size_t>(all) < setup.plan.points.size()) return llvm::Error::success();
   return base::failure(
@@ -100,7 +102,8 @@ llvm::Error settleInfeasible(Setup& setup, bool try_them, ProgressListener& list
     startable += point.startable();
   }
   if (expected == 0) return llvm::Error::success();
-  const std::string points = fmt::format("{} point{} expected infeasible", expected, expected == 1 ? " is" : "s are");
+  const std::string points =
+      fmt::format("{} {} expected infeasible", base::counted(expected, "point"), base::are(expected));
   if (startable == 0) {
     return base::failure("nothing to start: {} ({}); --try-infeasible starts them all the same", points, why);
   }

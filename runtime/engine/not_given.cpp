@@ -13,6 +13,8 @@
 #include <iterator>
 #include <set>
 
+#include "runtime/base/text.h"
+
 namespace expc::engine {
 namespace {
 
@@ -66,7 +68,7 @@ std::vector<std::string> notGivenLines(const CommandEnvironment& environment,
   std::ranges::copy_if(environment.withheld, std::back_inserter(known), isKnown);
   if (!known.empty())
     lines.push_back(fmt::format("{} {} set here and not passed to commands; --pass-env NAME passes one",
-                                fmt::join(known, ", "), known.size() == 1 ? "is" : "are"));
+                                fmt::join(known, ", "), base::are(known.size())));
   for (const inputs::CommandFiles& one : files)
     for (const inputs::Import& import : one.imports)
       lines.push_back(

@@ -12,6 +12,7 @@
 #include <cstdlib>
 
 #include "runtime/base/printable.h"
+#include "runtime/base/text.h"
 
 namespace expc::engine {
 namespace {
@@ -111,8 +112,7 @@ class LineProgress : public ProgressListener {
   void message(std::string_view text) override { line(text); }
   void blockStarted(plan::TrialKind kind, uint64_t number, unsigned points) override {
     if (quiet_) return;
-    line(fmt::format("block {} of {} trials: {} point{}", number + 1, plan::toString(kind), points,
-                     points == 1 ? "" : "s"));
+    line(fmt::format("block {} of {} trials: {}", number + 1, plan::toString(kind), base::counted(points, "point")));
   }
   void trialEnded(const TrialNote& trial, store::TrialStatus status, double seconds, std::string_view reason) override {
     if (quiet_ && reason.empty()) return;

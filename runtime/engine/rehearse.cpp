@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "runtime/base/text.h"
 #include "runtime/engine/campaign.h"
 #include "runtime/engine/inputs/data.h"
 #include "runtime/engine/launch/interrupts.h"
@@ -64,8 +65,9 @@ class Rehearser {
       ++(isKept(point) ? outcome_.kept : expected_);
     }
     if (outcome_.kept > 0) {
-      listener_.say("{} point{} kept: this worker has rehearsed {} on such cards (--again does it anew)", outcome_.kept,
-                    outcome_.kept == 1 ? " is" : "s are", outcome_.kept == 1 ? "it" : "them");
+      listener_.say("{} {} kept: this worker has rehearsed {} on such cards (--again does it anew)",
+                    base::counted(outcome_.kept, "point"), base::are(outcome_.kept),
+                    outcome_.kept == 1 ? "it" : "them");
     }
     for (const plan::Point& point : setup_.plan.points) {
       if (const std::string why = whyNot(point); !why.empty()) {

@@ -13,6 +13,7 @@
 #include "runtime/base/find.h"
 #include "runtime/base/hash.h"
 #include "runtime/base/split_mix.h"
+#include "runtime/base/text.h"
 
 namespace expc::engine {
 namespace {
@@ -38,7 +39,7 @@ std::string endsText(const analysis::Tally& tally) {
   std::string text;
   const auto add = [&](uint64_t count, const char* what) {
     if (count == 0) return;
-    text += text.empty() ? fmt::format("{} of {} trial{} {}", count, tally.trials, tally.trials == 1 ? "" : "s", what)
+    text += text.empty() ? fmt::format("{} of {} {}", count, base::counted(tally.trials, "trial"), what)
                          : fmt::format(", {} {}", count, what);
   };
   add(tally.failed, "failed");
@@ -209,8 +210,8 @@ void Forecast::fill(TrialNote& note, unsigned done, bool over) const {
     if (left.trials == 0) continue;
     known |= left.seconds_each.has_value();
     if (!left.seconds_each)
-      note.untimed += fmt::format("{}{} {} trial{}", note.untimed.empty() ? "" : " and ", left.trials,
-                                  plan::toString(kind), left.trials == 1 ? "" : "s");
+      note.untimed += (note.untimed.empty() ? "" : " and ") +
+                      base::counted(left.trials, fmt::format("{} trial", plan::toString(kind)));
     seconds += left.seconds_each.value_or(0) * double(left.trials);
   }
   note.done = done;

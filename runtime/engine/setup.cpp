@@ -19,6 +19,7 @@
 #include "runtime/base/hash.h"
 #include "runtime/base/json.h"
 #include "runtime/base/process.h"
+#include "runtime/base/text.h"
 #include "runtime/engine/numa.h"
 #include "runtime/machine/gpus.h"
 #include "runtime/machine/leases.h"
@@ -94,7 +95,7 @@ std::vector<std::string> metricsRead(const plan::Plan& plan, const plan::Workloa
   return names;
 }
 
-std::string isOrAre(unsigned count) { return fmt::format("{} {}", count == 1 ? "is" : "are", count); }
+std::string isOrAre(unsigned count) { return fmt::format("{} {}", base::are(count), count); }
 
 /// Which devices or nodes the point needs and this run lacks; "" if it lacks nothing.
 std::string lackOf(const Setup& setup, const plan::Point& point) {

@@ -11,6 +11,7 @@
 #include "runtime/base/failure.h"
 #include "runtime/base/json.h"
 #include "runtime/base/process.h"
+#include "runtime/base/text.h"
 #include "runtime/engine/nodes/agent.h"
 #include "runtime/engine/setup.h"
 #include "runtime/machine/slots.h"
@@ -130,7 +131,7 @@ std::string spreadText(const Setup& setup, unsigned each) {
   for (const nodes::Node& node : setup.nodes->all()) names += (names.empty() ? "" : ", ") + node.name;
   const unsigned used = setup.lanes.size() / setup.lanes_per_node * each, all = setup.nodes->all().size();
   const std::string left =
-      used < all ? fmt::format("; the last {} of them {} left over", all - used, all - used == 1 ? "is" : "are") : "";
+      used < all ? fmt::format("; the last {} of them {} left over", all - used, base::are(all - used)) : "";
   const std::string where =
       each == 1 ? fmt::format("{} on each", setup.lanes_per_node) : fmt::format("each on {}", each);
   return fmt::format("{} block{} at once, {} of the nodes {}{}", setup.lanes.size(),

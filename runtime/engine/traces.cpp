@@ -14,6 +14,7 @@
 
 #include "runtime/base/failure.h"
 #include "runtime/base/find.h"
+#include "runtime/base/text.h"
 
 namespace expc::engine {
 namespace {
@@ -68,7 +69,7 @@ void Traces::ended(plan::TrialKind kind, const plan::Plan& plan, const plan::Poi
 
 std::string Traces::summary(const plan::Plan& plan) const {
   if (folder_.empty()) return "";
-  const auto points = [](size_t count) { return fmt::format("{} point{}", count, count == 1 ? "" : "s"); };
+  const auto points = [](size_t count) { return base::counted(count, "point"); };
   // The message explains the most likely reason if nothing was traced, in the order in which things can go wrong.
   const std::string lacking =
       fmt::format("{} left no trace: the notes in the report say why", points(untraced_.size()));

@@ -18,6 +18,7 @@
 
 #include "runtime/base/failure.h"
 #include "runtime/base/nvml.h"
+#include "runtime/base/text.h"
 
 namespace expc::machine {
 namespace {
@@ -256,12 +257,12 @@ void readGpus(Machine& machine) {
     if (!note.empty()) machine.notes.push_back(note);
   }
   // Real and null cards are never mixed.
-  const size_t shown = machine.gpus.size();
-  std::erase_if(machine.gpus, [&](const Gpu& gpu) { return gpu.null != machine.null_gpus.has_value(); });
-  if (!machine.null_gpus && machine.gpus.size() < shown)
+  const size_t hidden =
+      std::erase_if(machine.gpus, [&](const Gpu& gpu) { return gpu.null != machine.null_gpus.has_value(); });
+  if (!machine.null_gpus && hidden > 0)
     machine.notes.push_back(
-        fmt::format("the {} null GPU{} of this machine compute nothing and are not used (--null-gpus found uses them)",
-                    shown - machine.gpus.size(), shown - machine.gpus.size() == 1 ? "" : "s"));
+        fmt::format("the {} of this machine compute nothing and are not used (--null-gpus found uses them)",
+                    base::counted(hidden, "null GPU")));
 }
 
 std::vector<std::string> nullEnvironment(const Machine& machine, const std::string& machine_file) {

@@ -21,7 +21,9 @@
 #include <utility>
 
 #include "runtime/base/failure.h"
+#include "runtime/base/printable.h"
 #include "runtime/base/process.h"
+#include "runtime/base/text.h"
 
 namespace expc::machine {
 namespace {
@@ -37,8 +39,7 @@ std::string textOf(int fd) {
   std::string text(kMostText, '\0');
   const ssize_t size = pread(fd, text.data(), text.size(), 0);
   text.resize(std::max<ssize_t>(0, size));
-  std::ranges::replace_if(text, [](unsigned char c) { return c != '\n' && (c < 0x20 || c == 0x7f); }, '?');
-  return text;
+  return base::printableLines(text);
 }
 
 /// The processes of "stuck PID STARTED" lines that are still there. The start time tells a process from a later one
@@ -91,8 +92,8 @@ std::string shown(const std::string& name) { return name.substr(0, 5) == "core-"
 llvm::Error taken(const std::map<std::string, std::vector<std::string>>& by_owner) {
   std::string text;
   for (const auto& [owner, devices] : by_owner)
-    text += fmt::format("{}{} {} by {}", text.empty() ? "" : "; ", fmt::join(devices, ", "),
-                        devices.size() == 1 ? "is held" : "are held", owner);
+    text += fmt::format("{}{} {} held by {}", text.empty() ? "" : "; ", fmt::join(devices, ", "),
+                        base::are(devices.size()), owner);
   return base::failure(
       "{}. Wait for it, take other devices (--devices; `taskset` for other cores), or measure beside it all the same "
       "with EXPC_DEVICE_LOCKS=none",

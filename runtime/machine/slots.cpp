@@ -16,6 +16,7 @@
 #include <set>
 
 #include "runtime/base/failure.h"
+#include "runtime/base/text.h"
 #include "runtime/machine/sets.h"
 
 namespace expc::machine {
@@ -139,8 +140,7 @@ llvm::Expected<std::vector<Slot>> slots(const Machine& machine, std::string_view
   if (count == 0) return bad(devices, "at least one device is needed");
   // With cpu:N slots may share cores, which is for trying a study; times then say nothing, and summary() says so.
   const unsigned there = use_gpus ? machine.gpus.size() : usableCores(machine);
-  const std::string offers =
-      fmt::format("this machine offers {} {}{}", there, use_gpus ? "GPU" : "core", there == 1 ? "" : "s");
+  const std::string offers = "this machine offers " + base::counted(there, use_gpus ? "GPU" : "core");
   if (may_share && count > there * kMostOnACore)
     return bad(devices, fmt::format("{}, for at most {} CPU slots", offers, there * kMostOnACore));
   if (!may_share && count > there) {
@@ -210,7 +210,7 @@ std::string environmentClass(const Machine& machine, const std::vector<Slot>& sl
 }
 
 std::string summary(const Machine& machine, const std::vector<Slot>& slots) {
-  std::string text = fmt::format("{}, {} core{}", machine.cpu_model, machine.cores, machine.cores == 1 ? "" : "s");
+  std::string text = machine.cpu_model + ", " + base::counted(machine.cores, "core");
   if (machine.cpu_quota > 0) text += fmt::format(" (quota {:.3g})", machine.cpu_quota);
   const double gib = double(machine.memory_bytes) / double(1ull << 30);
   text += machine.memory_limit > 0 ? fmt::format(", {:.1f} GiB (limit)", gib) : fmt::format(", {:.0f} GiB", gib);
@@ -218,11 +218,11 @@ std::string summary(const Machine& machine, const std::vector<Slot>& slots) {
   const Slot& first = slots.front();
   if (first.gpu) return fmt::format("{}; {} x {}", text, slots.size(), first.name);
   if (shareCores(machine, slots)) {
-    return fmt::format("{}; {} CPU slots that share {} core{}: to try a study, its times say nothing", text,
-                       slots.size(), usableCores(machine), usableCores(machine) == 1 ? "" : "s");
+    return fmt::format("{}; {} CPU slots that share {}: to try a study, its times say nothing", text, slots.size(),
+                       base::counted(usableCores(machine), "core"));
   }
-  return fmt::format("{}; {} CPU slot{} of {} core{}", text, slots.size(), slots.size() == 1 ? "" : "s",
-                     first.cores.size(), first.cores.size() == 1 ? "" : "s");
+  return fmt::format("{}; {} of {}", text, base::counted(slots.size(), "CPU slot"),
+                     base::counted(first.cores.size(), "core"));
 }
 
 }  // namespace expc::machine

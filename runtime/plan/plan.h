@@ -417,7 +417,10 @@ const KindDesign* designOf(const Plan& plan, TrialKind kind);
 /// error names the JSON path.
 llvm::json::Value toJson(const Plan& plan);
 llvm::Expected<Plan> planFromJson(const llvm::json::Value& value);
-/// Checks that the plan can be written and read again. Called for every plan before anything is measured for it, so
+/// Terms and claims are evaluated by recursion: a plan nests them at most this deep.
+inline constexpr unsigned kMostDepth = 64;
+
+/// Whether the plan can be written and read again. Called for every plan before anything is measured for it, so
 /// that no store keeps a plan that cannot be read any more.
 llvm::Error validate(const Plan& plan);
 

@@ -24,8 +24,6 @@ using llvm::json::Value;
 
 /// A plan with more repetitions is a mistake; the limit bounds what the engine allocates for blocks.
 constexpr unsigned kMaxRepeat = 1000000;
-/// Terms and claims are evaluated by recursion, so their depth is limited. The compiler writes far shallower ones.
-constexpr unsigned kMaxTermDepth = 64;
 
 std::string inQuotes(const std::string& text) { return "'" + text + "'"; }
 
@@ -420,7 +418,7 @@ struct PlanFields {
   }
 
   void describe(JsonRecord& io, TermPtr& shared, Scope scope, unsigned depth) {
-    if (depth > kMaxTermDepth && io.reads()) return io.fail(fmt::format("terms nested deeper than {}", kMaxTermDepth));
+    if (depth > kMostDepth && io.reads()) return io.fail(fmt::format("terms nested deeper than {}", kMostDepth));
     // A term being read belongs to nobody else yet, so it may be changed; writing changes none.
     const auto made = io.reads() ? std::make_shared<Term>() : nullptr;
     if (made) shared = made;
@@ -474,8 +472,7 @@ struct PlanFields {
 
   /// Describes the tree of quantifiers. `reaches_cell` becomes true if it has a leaf.
   void describe(JsonRecord& io, Claim& claim, size_t cells, unsigned depth, bool& reaches_cell) {
-    if (depth > kMaxTermDepth && io.reads())
-      return io.fail(fmt::format("quantifiers nested deeper than {}", kMaxTermDepth));
+    if (depth > kMostDepth && io.reads()) return io.fail(fmt::format("quantifiers nested deeper than {}", kMostDepth));
     io.word("is", claim.kind, words::kClaim);
     if (claim.kind != Claim::Kind::Cell)
       return io.list("children", claim.children,

@@ -9,8 +9,10 @@
 #include <filesystem>
 #include <set>
 
+#include "runtime/base/failure.h"
 #include "runtime/base/files/files.h"
 #include "runtime/base/json_record.h"
+#include "runtime/base/printable.h"
 
 namespace expc::rehearsal {
 namespace {
@@ -59,10 +61,9 @@ void describeStudy(JsonRecord& io, Study& study) {
 }
 
 /// The error about a file that cannot be read, with the way out: rehearsals are cheap to repeat.
-llvm::Error unreadable(const std::string& path, std::string why) {
+llvm::Error unreadable(const std::string& path, const std::string& why) {
   // Names in the file may hold anything, also a terminal's escapes.
-  std::ranges::replace_if(why, [](unsigned char c) { return c < 0x20 || c == 0x7f; }, '?');
-  return llvm::createStringError(fmt::format("{}: {}; remove it, and `expc rehearse` makes it again", path, why));
+  return base::failure("{}: {}; remove it, and `expc rehearse` makes it again", path, base::printable(why));
 }
 
 constexpr std::string_view kLimits[] = {"products", "memory", "link", "host link"};

@@ -8,7 +8,6 @@
 #include <llvm/ADT/StringExtras.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 #include <functional>
 #include <string_view>
@@ -22,18 +21,6 @@
 
 namespace expc::report {
 namespace {
-
-/// A shell word; quoted only if it needs to be.
-std::string shellWord(const std::string& text) {
-  const auto plain = [](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) ||
-           std::string_view("._-/=:,+@%").find(c) != std::string_view::npos;
-  };
-  if (!text.empty() && std::ranges::all_of(text, plain)) return text;
-  std::string quoted = "'";
-  for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return quoted + "'";
-}
 
 /// The study, and what of it: "experiments/precision.exp --study precision --preset quick -D gpus=2".
 std::string selectionWords(const plan::Plan& plan, const std::vector<std::string>& overrides) {

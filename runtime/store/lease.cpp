@@ -30,6 +30,7 @@
 #include "runtime/base/clock.h"
 #include "runtime/base/failure.h"
 #include "runtime/base/json.h"
+#include "runtime/base/printable.h"
 #include "runtime/base/process.h"
 
 namespace expc::store {
@@ -68,13 +69,6 @@ bool isOfOneMachine(const std::string& folder) {
 bool isRunning(const LeaseHolder& holder) {
   const base::Process process = base::processOf(holder.pid);
   return process.runs() && process.started == holder.start_ticks;
-}
-
-/// A foreign text without control characters, fit to be printed.
-std::string shown(std::optional<llvm::StringRef> text) {
-  std::string result = text.value_or("").take_front(kLongestText).str();
-  std::replace_if(result.begin(), result.end(), [](char c) { return uint8_t(c) < 0x20 || c == 0x7f; }, '?');
-  return result;
 }
 
 using base::bootSeconds;
@@ -219,7 +213,8 @@ LeaseHolder LeaseHolder::fromText(std::string_view text) {
   const auto value = llvm::expectedToOptional(base::parseJson(text));
   const llvm::json::Object* object = value ? value->getAsObject() : nullptr;
   if (!object) return holder;
-  for (const auto& [name, member] : kTexts) holder.*member = shown(object->getString(name));
+  for (const auto& [name, member] : kTexts)
+    holder.*member = base::printable(object->getString(name).value_or("").take_front(kLongestText));
   holder.pid = object->getInteger("pid").value_or(0);
   holder.start_ticks = uint64_t(object->getInteger("start_ticks").value_or(0));
   return holder;

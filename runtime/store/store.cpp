@@ -24,6 +24,7 @@
 #include "runtime/base/failure.h"
 #include "runtime/base/files/files.h"
 #include "runtime/base/hash.h"
+#include "runtime/base/text.h"
 
 namespace expc::store {
 namespace {
@@ -147,8 +148,8 @@ void tellDamaged(const std::string& folder, const std::vector<DamagedLine>& dama
                  std::vector<std::string>& messages) {
   if (damaged.empty()) return;
   const bool one = damaged.size() == 1;
-  messages.push_back(fmt::format("the journals in '{}' are damaged in {} place{}: what {} held does not count ({}{})",
-                                 folder, damaged.size(), one ? "" : "s", one ? "it" : "they",
+  messages.push_back(fmt::format("the journals in '{}' are damaged in {}: what {} held does not count ({}{})", folder,
+                                 base::counted(damaged.size(), "place"), one ? "it" : "they",
                                  one ? "" : "the first: ", damaged.front().text()));
 }
 
@@ -215,15 +216,15 @@ llvm::Error Store::takeSpooled(std::vector<std::string>& messages) {
     return trial->second.status != TrialStatus::Running;
   });
   if (late > 0)
-    messages.push_back(fmt::format("{} trial{} in {} came too late: another user or machine closed {} as interrupted",
-                                   late, late == 1 ? "" : "s", spoolPath(name_), late == 1 ? "it" : "them"));
+    messages.push_back(fmt::format("{} in {} came too late: another user or machine closed {} as interrupted",
+                                   base::counted(late, "trial"), spoolPath(name_), late == 1 ? "it" : "them"));
   for (const Entry& entry : entries)
     // One wait at the end suffices: a sync covers all that was written before.
     if (auto error = append(entry, &entry == &entries.back() ? OnDisk::Now : OnDisk::Sometime)) return error;
   unlink(spoolPath(name_).c_str());
   if (entries.empty()) return llvm::Error::success();
-  messages.push_back(fmt::format("{} trial{} that the disk had no room for {} in the store now", entries.size(),
-                                 entries.size() == 1 ? "" : "s", entries.size() == 1 ? "is" : "are"));
+  messages.push_back(fmt::format("{} that the disk had no room for {} in the store now",
+                                 base::counted(entries.size(), "trial"), base::are(entries.size())));
   return llvm::Error::success();
 }
 

@@ -312,6 +312,14 @@ study s { workload w  measure wall  criterion right: forall *: wall <= 6min  des
                f"study s {{ workload w  factor p in {{ {levels.replace('l', 'k')} }}  measure wall  design full {{ repeat 7 }} }}\n"
         self.assertLess(len(self.expc("check", self.write("levels.exp", text), code=1, timeout=60).stderr), 10**6)
 
+    def test_an_error_about_a_name_of_any_length_fits_on_a_screen(self):
+        name = "n" * 100_000
+        for text in (f"import {name}.x\n", f'import "{name}.exp"\n', f"study s {{ workload {name} }}\n", f'study s {{ workload llm.finetune(model = folder("{name}")) }}\n'):
+            self.write("s.exp", text)
+            said = self.expc("check", "s.exp", code=1).stderr
+            self.assertIn("error[", said)
+            self.assertLess(len(said), 4000)
+
     def test_a_line_end_in_a_name_begins_no_line(self):
         name = "a\nPASS forged"
         (self.folder / "r/jobs").mkdir(parents=True)

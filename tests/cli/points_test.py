@@ -272,7 +272,7 @@ class Estimates(Tiny):
     STUDY = """import std.llm
 system box {{ gpus = 2  gpu.memory = 94GB }}
 study memory {{
-  workload llm.finetune(model = {model}, data = {data}, precision = bf16, method = lora, max_length = 256tok)
+  workload llm.finetune(model = {model}, data = {data}, precision = bf16, method = {method}, max_length = 256tok)
   factor gpus in {{ 1, 2 }}
   measure device_memory_peak
   design full {{ timed {{ repeat 1  steps 2 }} }}
@@ -283,9 +283,9 @@ study memory {{
               "num_hidden_layers": 16, "num_attention_heads": 32, "num_key_value_heads": 8, "head_dim": 64, "vocab_size": 128256,
               "tie_word_embeddings": True, "rms_norm_eps": 1e-5, "rope_theta": 500000.0, "hidden_act": "silu"}
 
-    def estimates(self, model="llama3_2_1b", data="synthetic(64)"):
+    def estimates(self, model="llama3_2_1b", data="synthetic(64)", method="lora"):
         """Bytes of each point, and what was said beside the plan."""
-        self.write("memory.exp", self.STUDY.format(model=model, data=data))
+        self.write("memory.exp", self.STUDY.format(model=model, data=data, method=method))
         done = self.expc("plan", "memory.exp", "--system", "box", "--format", "json")
         return [point.get("estimates", {}).get("device_memory_peak") for point in json.loads(done.stdout)["points"]], done.stderr
 
@@ -322,6 +322,14 @@ study memory {{
             self.assertLess(one, other)
         self.assertEqual(set(unknown), {None})
         self.assertEqual(self.estimates("tiny", 'file("short.jsonl")')[1], "")
+
+    def test_the_longest_pair_is_named_where_most_are_shorter(self):
+        pairs = lambda *words: "".join(json.dumps({"instruction": "say", "chosen": "a " * count, "rejected": "b"}) + "\n" for count in words)  # noqa: E731
+        self.write("alike.jsonl", pairs(*[50] * 9))
+        self.write("one.jsonl", pairs(*[5] * 8, 90))
+        self.assertNotIn("estimated for the longest", self.estimates(data='file("alike.jsonl")', method="dpo")[1])
+        self.assertRegex(self.estimates(data='file("one.jsonl")', method="dpo")[1],
+                         r"pairs of one.jsonl is estimated for the longest of 9 \(2\d\d tokens; half of them have at most \d\d\): a trial that does not meet it takes less")
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@
 #include "tests/fuzz/documents.h"
 #include "tests/fuzz/format.h"
 #include "tests/fuzz/frontend.h"
+#include "tests/fuzz/groups.h"
 #include "tests/fuzz/images.h"
 #include "tests/fuzz/lock.h"
 #include "tests/fuzz/outputs.h"
@@ -51,6 +52,7 @@ int main(int argc, char** argv) {
       expc::fuzz::completeWords(text.str());
       expc::fuzz::readAgentWords(text.str());
       expc::fuzz::readBundle(text.str());
+      expc::fuzz::readGroups(text.str());
       expc::fuzz::readOutput(text.str());
       expc::fuzz::readWords(text.str());
       expc::fuzz::readJournal(text.str());

@@ -12,10 +12,10 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 # directory -> directories whose headers it may include
 ARROWS = {
     "compiler/source": set(),
-    "compiler/diag": {"compiler/source"},
+    "compiler/diag": {"compiler/source", "runtime/base"},
     "compiler/language": set(),
     "compiler/ast": {"compiler/source"},
-    "compiler/parse": {"compiler/source", "compiler/diag", "compiler/language", "compiler/ast"},
+    "compiler/parse": {"compiler/source", "compiler/diag", "compiler/language", "compiler/ast", "runtime/base"},
     "compiler/format": {"compiler/source", "compiler/diag", "compiler/parse"},
     "compiler/load": {"compiler/source", "compiler/diag", "compiler/ast", "compiler/parse", "runtime/base/files", "stdlib"},
     "compiler/check/value": {"compiler/source", "compiler/language"},

@@ -25,6 +25,7 @@
 
 #include "runtime/base/descriptor.h"
 #include "runtime/base/failure.h"
+#include "runtime/base/printable.h"
 #include "runtime/base/process.h"
 
 namespace expc::files {
@@ -218,8 +219,7 @@ std::string lastWords(const std::string& path) {
   for (int line = 0; line < kLines && begin != std::string::npos && begin > 0; ++line)
     begin = text.rfind('\n', begin - 1);
   if (begin != std::string::npos && begin > 0) text.erase(0, begin + 1);
-  std::ranges::replace_if(text, [](unsigned char c) { return (c < 0x20 && c != '\n' && c != '\t') || c == 0x7f; }, '?');
-  return text;
+  return base::printableLines(text);
 }
 
 /// Walks the tree with the standard iterator, which does not detect circles of links: `above` holds the folders

@@ -39,7 +39,7 @@ llvm::Error readPieces(const std::string& path, llvm::function_ref<llvm::Error(l
 /// At most the last `bytes` bytes of a file, from the beginning of a line. The file may still be written to. "" for
 /// a link, and for anything but a regular file.
 std::string tail(const std::string& path, uint64_t bytes);
-/// The last 20 lines of such a file, at most 4 KiB, with control characters replaced.
+/// The last 20 lines of such a file, at most 4 KiB, printable.
 std::string lastWords(const std::string& path);
 
 /// A hidden name beside `path` that nothing else has, for a file or folder that is made there and moved later.

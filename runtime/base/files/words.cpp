@@ -13,6 +13,8 @@
 #include <optional>
 #include <tuple>
 
+#include "runtime/base/printable.h"
+
 namespace expc::files {
 namespace {
 
@@ -72,10 +74,7 @@ std::string excerpt(StringRef text, size_t most) {
   size_t end = std::min(most, text.size());
   if (end < text.size())  // back to the beginning of a character, at most three bytes away
     for (int back = 0; back < 3 && end > 0 && (text[end] & 0xc0) == 0x80; ++back) --end;
-  std::string result = text.take_front(end).str();
-  std::ranges::replace_if(result, [](unsigned char c) { return c < 0x20 || c == 0x7f; }, '?');
-  if (!llvm::json::isUTF8(result)) result = llvm::json::fixUTF8(result);
-  return text.size() > end ? result + "..." : result;
+  return base::printable(text.take_front(end)) + (text.size() > end ? "..." : "");
 }
 
 std::string withoutColours(StringRef text) {

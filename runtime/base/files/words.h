@@ -10,8 +10,8 @@
 
 namespace expc::files {
 
-/// The beginning of a text, fit for a message: at most `most` bytes, never cut inside a character, with '?' for
-/// control characters and U+FFFD for other bytes that are not UTF-8. "..." follows if it was cut.
+/// The beginning of a text, fit for a message: at most `most` bytes, never cut inside a character, and
+/// printable.
 std::string excerpt(llvm::StringRef text, size_t most = 120);
 
 /// The text without a terminal's escape sequences for colours: "\x1b[1;32m12.5\x1b[0m" gives "12.5".

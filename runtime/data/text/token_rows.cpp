@@ -317,11 +317,15 @@ bool TokenRows::isShort(int64_t number) const {
   return isShort(chosen) && (rejected.empty() || (isShort(rejected) && saidIn(chosen) != saidIn(rejected)));
 }
 
-int64_t RowLengths::longest() const {
-  int64_t longest = 0;
-  for (const RowSize& row : rows) longest = std::max({longest, row.chosen.tokens, row.rejected.tokens});
-  return longest;
+std::vector<int64_t> RowLengths::sorted() const {
+  std::vector<int64_t> lengths;
+  for (const RowSize& row : rows) lengths.push_back(std::max(row.chosen.tokens, row.rejected.tokens));
+  std::ranges::sort(lengths);
+  return lengths;
 }
+
+int64_t RowLengths::longest() const { return rows.empty() ? 0 : sorted().back(); }
+int64_t RowLengths::usual() const { return rows.empty() ? 0 : sorted()[rows.size() / 2]; }
 
 int64_t RowLengths::sum() const { return mostTokens(count()); }
 int64_t RowLengths::mostTokens(int64_t batch) const { return most(ofEach(rows, &TextSize::tokens), batch); }

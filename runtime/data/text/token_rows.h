@@ -135,12 +135,17 @@ struct RowLengths {
   int64_t count() const { return static_cast<int64_t>(rows.size()); }
   /// The tokens of the longest text: the most that a batch can be padded to.
   int64_t longest() const;
+  /// Tokens of the longer text of a row, in the middle of all rows; 0 without rows.
+  int64_t usual() const;
   /// The tokens of all rows.
   int64_t sum() const;
   /// The most tokens (without padding) and the most learnt labels that any `batch` rows can have together. They bound
   /// the memory of a step.
   int64_t mostTokens(int64_t batch) const;
   int64_t mostLearnt(int64_t batch) const;
+
+ private:
+  std::vector<int64_t> sorted() const;
 };
 
 /// Measures all rows. Takes as long as encoding them: about 60 MB of English per second and thread.

@@ -94,6 +94,7 @@ TEST_CASE("lengths of rows: the longest, their sum, and the most of a batch") {
   REQUIRE(static_cast<bool>(lengths));
   CHECK(lengths->count() == 4);
   CHECK(lengths->longest() == 200);  // cut
+  CHECK(lengths->usual() == lengths->rows[2].chosen.tokens);
   const int64_t first = lengths->rows[0].chosen.tokens;
   CHECK(lengths->sum() == 3 * first + 200 + 30);
   CHECK(lengths->mostTokens(1) == 200);
@@ -106,6 +107,7 @@ TEST_CASE("lengths of rows: the longest, their sum, and the most of a batch") {
   REQUIRE(static_cast<bool>(none));
   CHECK(none->count() == 0);
   CHECK(none->longest() == 0);
+  CHECK(none->usual() == 0);
   CHECK(none->sum() == 0);
 }
 

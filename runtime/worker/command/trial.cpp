@@ -24,6 +24,7 @@
 #include "runtime/base/files/files.h"
 #include "runtime/base/files/words.h"
 #include "runtime/base/json.h"
+#include "runtime/base/text.h"
 #include "runtime/plan/command.h"
 #include "runtime/protocol/trial.h"
 #include "runtime/worker/command/kept_output.h"
@@ -48,18 +49,6 @@ std::optional<Written> writtenAt(const std::string& path) {
   llvm::sys::fs::file_status status;
   if (llvm::sys::fs::status(path, status) || !llvm::sys::fs::is_regular_file(status)) return std::nullopt;
   return Written{status.getUniqueID(), status.getLastModificationTime()};
-}
-
-/// The command line for a human reader: arguments in quotes where a shell would need them.
-std::string commandLine(const std::vector<std::string>& arguments) {
-  std::string line;
-  for (const std::string& argument : arguments) {
-    const bool plain = !argument.empty() && argument.find_first_not_of(
-                                                "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                                                "-_=+.,:/@%") == std::string::npos;
-    line += fmt::format("{}{}", line.empty() ? "" : " ", plain ? argument : "'" + argument + "'");
-  }
-  return line;
 }
 
 // The state of the deadline. The handler of SIGALRM reads it and may do little more than write and
@@ -256,8 +245,9 @@ int Trial::readMetrics(const ProgramEnd& end) {
                                           {"cuda_visible_devices", base::jsonText(devices ? devices : "")},
                                           {"seed", std::to_string(spec_.seed)}};
   if (end.left_behind > 0)
-    result.notes.push_back(fmt::format("{} process{} that the command left behind {} ended", end.left_behind,
-                                       end.left_behind == 1 ? "" : "es", end.left_behind == 1 ? "was" : "were"));
+    result.notes.push_back(fmt::format("{} that the command left behind {} ended",
+                                       base::counted(end.left_behind, "process"),
+                                       end.left_behind == 1 ? "was" : "were"));
   if (result.metrics.get("host_memory_peak") && end.peak_bytes <= end.least_peak)
     result.notes.emplace_back("host_memory_peak is at most what it says: what starts the program takes as much");
   events_.write(result);
@@ -267,7 +257,8 @@ int Trial::readMetrics(const ProgramEnd& end) {
 /// Prints what a reader wants to see of a trial that failed: the command line and the end of both
 /// outputs.
 void Trial::log() const {
-  std::printf("%s\n(in %s)\n", commandLine(program_.arguments).c_str(), program_.folder.c_str());
+  std::printf("%s\n(in %s)\n", base::joined(base::textsOf(program_.arguments, base::shellWord), " ").c_str(),
+              program_.folder.c_str());
   for (const auto& [tail, name] : {std::pair(&out_tail_, "standard output"), std::pair(&err_tail_, "standard error")}) {
     if (tail->empty()) continue;
     std::printf("--- %s, its end:\n", name);

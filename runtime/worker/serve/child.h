@@ -38,7 +38,7 @@ using Child = std::function<int(const protocol::LaunchRequest& request, int even
                            const RankMemory& memory, const Standing& standing, const Child& child);
 
 /// The reply to a launch whose process has ended; `status` as from waitpid(), `at` in
-/// bootSeconds().
+/// base::bootSeconds().
 protocol::LaunchReply endOf(uint64_t launch, pid_t pid, int status, double at);
 
 /// Binds this process to the cores and memory of the rank's slots. A failure is a line in the log.

@@ -25,6 +25,7 @@
 #include "runtime/base/clock.h"
 #include "runtime/base/json.h"
 #include "runtime/base/json_record.h"
+#include "runtime/base/text.h"
 #include "runtime/protocol/packet.h"
 #include "runtime/worker/serve/child.h"
 #include "runtime/worker/serve/memory_group.h"
@@ -186,7 +187,7 @@ void Server::reap() {
 /// none. If ranks have no groups of their own, a kill counts for the first rank that ends after it.
 std::string Server::memoryEvidence(Rank& rank, const protocol::LaunchReply& exited) {
   const auto killed = [](uint64_t count, const std::string& says) {
-    return fmt::format("the kernel killed {} process{} of it for memory, as {}", count, count == 1 ? "" : "es", says);
+    return fmt::format("the kernel killed {} of it for memory, as {}", base::counted(count, "process"), says);
   };
   if (const uint64_t own = rank.memory.newKills(); own > 0) return killed(own, rank.memory.evidence());
   const uint64_t kills = group_.kills(), new_kills = kills - std::exchange(kills_told_, kills);

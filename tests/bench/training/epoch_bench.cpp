@@ -80,8 +80,8 @@ llvm::Expected<std::unique_ptr<feed::Feed>> warmFeed(const Wanted& wanted, const
 
 llvm::Error measure(const Wanted& wanted) {
   static const std::map<std::string, data::Source::Kind> kKinds{{"mnist", data::Source::Kind::Mnist},
-                                                               {"folder", data::Source::Kind::Folder},
-                                                               {"packed", data::Source::Kind::Packed}};
+                                                                {"folder", data::Source::Kind::Folder},
+                                                                {"packed", data::Source::Kind::Packed}};
   auto sets = data::open({kKinds.at(wanted.kind), wanted.path, 0});
   if (!sets) return sets.takeError();
   const llvm::json::Value slot = llvm::json::Object{{"device", "cpu"}, {"threads", wanted.settings.number("threads")}};
