@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "runtime/base/files/results_folder.h"
 #include "runtime/engine/campaign.h"
 #include "runtime/engine/inputs/data.h"
 #include "runtime/engine/launch/interrupts.h"
@@ -224,7 +225,7 @@ llvm::Expected<RehearsalOutcome> rehearse(const plan::Plan& plan, const Rehearsa
   auto setup = prepare(plan, absolute, listener);
   if (!setup) return setup.takeError();
   const std::string folder = rehearsal::folderOf(absolute.results);
-  if (auto error = store::makeFolder(folder + "/logs")) return error;
+  if (auto error = files::makeFolder(folder + "/logs")) return error;
   std::vector<std::string> messages;
   // The lease is of the folder of rehearsals, not of the store.
   auto lease = store::Lease::acquire(folder, "rehearse", messages);
