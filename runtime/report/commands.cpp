@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "runtime/analysis/meaning.h"
+#include "runtime/analysis/times.h"
 #include "runtime/base/find.h"
 #include "runtime/report/paint.h"
 #include "runtime/report/verdict_text.h"
@@ -55,14 +56,6 @@ bool isOpen(const analysis::CriterionResult& result) {
   return analysis::meaningOf(result).answer == analysis::Answer::Undecided;
 }
 
-/// Returns a budget for `more` seconds of trials beside those that there are, with half as much again since trials may
-/// take longer than before; 0 if the plan's is enough, or there is none.
-double largerBudget(const plan::Plan& plan, const analysis::Judgement& judgement, double more) {
-  constexpr double kRoom = 1.5;
-  const double needed = judgement.spent_seconds + kRoom * more;
-  return plan.design.budget_seconds && needed >= *plan.design.budget_seconds ? needed : 0;
-}
-
 /// Whether a point that the criterion reads lost repetitions to failures, which are tried again only on request.
 bool lacksFailed(const analysis::Judgement& judgement, const plan::Criterion& criterion) {
   return std::ranges::any_of(criterion.cells, [&](const plan::Cell& cell) {
@@ -82,7 +75,7 @@ std::vector<NextCommand> furtherFor(const plan::Plan& plan, const analysis::Judg
     // If nothing of a point succeeded, running again would fail again until the cause is mended.
     const bool failed = std::ranges::any_of(
         judgement.points, [](const analysis::PointStatus& status) { return status.failed > 0 && status.valid == 0; });
-    if (largerBudget(plan, judgement, 0) > 0)
+    if (analysis::largerBudget(plan, judgement, 0) > 0)
       return {{repeatCommand(plan, folder, {}, 2 * judgement.spent_seconds),
                fmt::format("to go on with twice the time, since the budget of {} is spent",
                            durationText(*plan.design.budget_seconds))}};
@@ -116,7 +109,7 @@ std::vector<NextCommand> furtherFor(const plan::Plan& plan, const analysis::Judg
       const double seconds = next.seconds.value_or(0);
       add(seconds, next.blocks,
           repeatCommand(plan, folder, {{criterion.cells.front().kind, next.repetitions}},
-                        largerBudget(plan, judgement, seconds)),
+                        analysis::largerBudget(plan, judgement, seconds)),
           fmt::format("to add {}{}, ", moreBlocksText(next),
                       next.further_look ? " as a further look that keeps the confidence" : ""),
           fmt::format(fmt::runtime(kGains[size_t(next.reach)]), result.name));

@@ -15,6 +15,7 @@
 #include "runtime/analysis/cells.h"
 #include "runtime/analysis/description.h"
 #include "runtime/analysis/format.h"
+#include "runtime/analysis/ideals.h"
 #include "runtime/analysis/readings.h"
 #include "runtime/base/find.h"
 #include "runtime/plan/evaluate.h"
@@ -100,44 +101,6 @@ std::vector<Entry> comparisonEntries(const plan::Plan& plan, const analysis::Jud
       entries.push_back(
           {comparison.cells[estimate.cell].labels, gridCell(plan, comparison.cells[estimate.cell], estimate)});
   return entries;
-}
-
-/// Returns the ratio in a comparison's term, and multiplies the factors around it into `scale`; null if the term is no
-/// ratio.
-const plan::OperationTerm* ratioOf(const plan::Term& term, double& scale) {
-  if (const auto* scaled = std::get_if<plan::ScaleTerm>(&term.node)) {
-    scale *= scaled->factor;
-    return ratioOf(*scaled->term, scale);
-  }
-  const auto* operation = std::get_if<plan::OperationTerm>(&term.node);
-  return operation && operation->op == plan::OperationTerm::Op::Ratio ? operation : nullptr;
-}
-
-/// Sets the ideals of a metric's entries, where a comparison says what would be ideal: the baseline's value times the
-/// ideal ratio, as for a speed-up over devices. Returns the factor that it compares over, or "".
-std::string addIdeals(const plan::Plan& plan, const analysis::Judgement& judgement, const plan::Metric& metric,
-                      std::vector<Entry>& entries) {
-  std::map<std::string, size_t> places;
-  for (size_t i = 0; i < plan.points.size(); ++i) places[plan.points[i].id] = i;
-  for (const plan::Comparison& comparison : plan.comparisons) {
-    bool found = false;
-    for (const plan::Cell& cell : comparison.cells) {
-      double scale = 1;
-      const plan::OperationTerm* ratio = cell.ideal ? ratioOf(*cell.term, scale) : nullptr;
-      if (!ratio) break;
-      const auto* treated = std::get_if<plan::MetricTerm>(&ratio->operands[0]->node);
-      const auto* baseline = std::get_if<plan::MetricTerm>(&ratio->operands[1]->node);
-      // For a time the baseline is the numerator, so its ideal is a hyperbola over the factor: no line is drawn.
-      if (!treated || !baseline || treated->metric != metric.name || treated->place != cell.points[0]) break;
-      const analysis::Summary* start = judgement.find(baseline->place.point, metric.name);
-      if (!start || !start->median) continue;
-      entries[places.at(treated->place.point)].cell.ideal = *start->median * *cell.ideal / scale;
-      entries[places.at(baseline->place.point)].cell.ideal = start->median;
-      found = true;
-    }
-    if (found) return comparison.over;
-  }
-  return "";
 }
 
 /// Returns the order of factors in a layout, as indices: those that vary and are not in `by` come first, then those in
@@ -279,8 +242,12 @@ Grid buildGrid(const plan::Plan& plan, const analysis::Judgement& judgement, con
     grid.dimension = metric->dimension;
     const auto factors = textsOf(plan.factors, &plan::Factor::name);
     std::vector<Entry> entries = metricEntries(plan, judgement, *metric);
-    // Ideals are added before entries move into the grid, while they are still in the order of points.
-    grid.ideal_over = addIdeals(plan, judgement, *metric, entries);
+    analysis::Ideals ideals = analysis::idealsOf(plan, judgement, *metric);
+    // Entries have ideals before they move into the grid, while they are still in the order of points.
+    for (size_t i = 0; i < entries.size(); ++i)
+      if (const auto ideal = ideals.at.find(plan.points[i].id); ideal != ideals.at.end())
+        entries[i].cell.ideal = ideal->second;
+    grid.ideal_over = std::move(ideals.over);
     fillGrid(plan, grid, factors, std::move(entries), by);
     return grid;
   }

@@ -2,7 +2,6 @@
 
 // The texts of a plan and of results for a terminal, each built from sections and rendered as a whole.
 
-#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -51,18 +50,6 @@ struct PlanExtras {
   /// The reason why a run would not start; "" if none is known.
   std::string refused;
 };
-
-/// Times for a plan's trials from published values.
-struct PublishedTime {
-  /// Sums over all trials whose time is known, one after the other: seconds, and seconds times devices.
-  double seconds = 0, device_seconds = 0;
-  /// For how many of all pairs of a startable point and a kind of trial the time is known.
-  size_t known = 0, of = 0;
-};
-
-/// Returns how long the trials take if they are as fast as references publish for their points: by the time of an
-/// epoch, a step or an image. Nothing if no such time is published.
-std::optional<PublishedTime> publishedTime(const plan::Plan& plan);
 
 /// Returns the plan for a reader: factors, points, what rules removed and why, trials, and criteria with their domain
 /// and expected resolution.

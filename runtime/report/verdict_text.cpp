@@ -8,14 +8,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <map>
+#include <ranges>
 #include <set>
 #include <utility>
 
 #include "runtime/analysis/cells.h"
 #include "runtime/analysis/description.h"
 #include "runtime/analysis/format.h"
+#include "runtime/analysis/losses.h"
 #include "runtime/analysis/meaning.h"
 #include "runtime/base/find.h"
 #include "runtime/plan/evaluate.h"
@@ -160,24 +161,12 @@ std::string apartText(const plan::Plan& plan, const plan::Criterion& criterion, 
                      fewOf(std::move(names), kNamed, "; "));
 }
 
-/// Returns how trials ended at the points that a criterion reads; a point without trials is left out.
-std::vector<const analysis::PointStatus*> statusesOf(const analysis::Judgement& judgement,
-                                                     const plan::Criterion& criterion) {
-  std::set<std::string> points;
-  for (const plan::Cell& cell : criterion.cells)
-    for (const plan::Place& place : cell.points) points.insert(place.point);
-  std::vector<const analysis::PointStatus*> statuses;
-  for (const std::string& point : points)
-    if (const auto* status = judgement.status(point, criterion.cells.front().kind)) statuses.push_back(status);
-  return statuses;
-}
-
 /// Names the trials that timed out, if timeouts count as values: worse than all others.
 std::string timeoutsText(const analysis::Judgement& judgement, const Judged& of) {
   constexpr size_t kNamed = 4;
   if (std::ranges::none_of(of.result.cells, [](const auto& cell) { return cell.worst.timed_out; })) return "";
   std::vector<std::string> names;
-  for (const analysis::PointStatus* status : statusesOf(judgement, of.criterion))
+  for (const analysis::PointStatus* status : analysis::statusesOf(judgement, of.criterion))
     if (status->timeouts > status->superseded)
       names.push_back(fmt::format("{} of {} at {}", status->timeouts - status->superseded,
                                   status->valid + status->timeouts - status->superseded,
@@ -397,25 +386,13 @@ std::string worthText(const Judged& of) {
 
 std::string unevenLossText(const analysis::Judgement& judgement, const Judged& of) {
   constexpr size_t kNamed = 4;
-  // Shares of lost trials that differ by 10 percentage points or more: a threshold for a remark, not a test.
-  constexpr double kUneven = 0.1;
-  // Points are sorted by the share of trials that they lost; the first and last decide whether losses are uneven.
-  struct Arm {
-    double share;
-    std::string text;
+  const std::vector<analysis::ArmLosses> arms = analysis::unevenLosses(judgement, of.criterion);
+  if (arms.empty()) return "";
+  const auto told = [&](const analysis::ArmLosses& arm) {
+    return fmt::format("{} of {} at {}", arm.lost, arm.all, placeText(of.plan, arm.point));
   };
-  std::vector<Arm> arms;
-  for (const analysis::PointStatus* status : statusesOf(judgement, of.criterion)) {
-    const unsigned lost = status->failed + status->infeasible + status->invalid;
-    const unsigned all = lost + status->valid + status->timeouts;
-    arms.push_back({double(lost) / std::max(1u, all),
-                    fmt::format("{} of {} at {}", lost, all, placeText(of.plan, status->point))});
-  }
-  std::ranges::stable_sort(arms, std::greater(), &Arm::share);
-  if (arms.empty() || arms.front().share - arms.back().share < kUneven) return "";
-  std::vector<std::string> names;
-  for (size_t i = 0; i < arms.size() && i < kNamed; ++i) names.push_back(arms[i].text);
-  if (arms.size() > kNamed) names.push_back("least " + arms.back().text);
+  std::vector<std::string> names = textsOf(arms | std::views::take(kNamed), told);
+  if (arms.size() > kNamed) names.push_back("least " + told(arms.back()));
   return "lost trials (failed, disturbed or out of memory): " + joined(names) +
          "; if losses depend on what is measured, the remaining trials are biased";
 }

@@ -1,8 +1,8 @@
+#include "runtime/analysis/times.h"
+
 #include <doctest/doctest.h>
 
-#include "runtime/report/texts.h"
-
-namespace expc::report {
+namespace expc::analysis {
 namespace {
 
 plan::Point point(const std::string& id, int64_t gpus) {
@@ -40,4 +40,4 @@ TEST_CASE("trials take what a reference publishes of an epoch, of a step or of i
   CHECK(publishedTime(plan)->of == 2);
 }
 
-}  // namespace expc::report
+}  // namespace expc::analysis
