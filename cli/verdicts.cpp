@@ -18,6 +18,7 @@
 #include "runtime/analysis/results.h"
 #include "runtime/base/json.h"
 #include "runtime/base/text.h"
+#include "runtime/export/python.h"
 #include "runtime/report/document.h"
 #include "runtime/report/html.h"
 #include "runtime/report/records_json.h"
@@ -92,7 +93,7 @@ int drawOne(const std::vector<report::Chart>& charts, const ReportOptions& optio
   auto chart = chosen(charts, options.chart);
   if (!chart) return console.error(chart.takeError());
   const std::string path = options.to.empty() ? fileName((*chart)->name) + "." + format : options.to;
-  if (llvm::Error error = report::drawChart(**chart, format, path)) return console.error(std::move(error));
+  if (llvm::Error error = exports::drawChart(**chart, format, path)) return console.error(std::move(error));
   return console.finish(base::printable(path) + "\n");
 }
 

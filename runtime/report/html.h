@@ -39,10 +39,6 @@ llvm::Error writeHtml(const std::string& path, const analysis::Findings& finding
 /// Returns all charts of the page with their names, in its order; for `report --chart`.
 std::vector<Chart> namedCharts(const analysis::Findings& findings);
 
-/// Draws a chart into the file `path` as "svg", "png" or "pdf", black on white, by Python with vl-convert. The error
-/// says what is missing and how to get it, or what the file system said; an existing file stays as it was.
-llvm::Error drawChart(const Chart& chart, const std::string& format, const std::string& path);
-
 /// Whether this build contains the chart library, which comes from the set-up's Python environment; without it the page
 /// says so.
 bool hasChartLibrary();

@@ -1,7 +1,7 @@
 // Runs the Python scripts of assets/. The script's text is passed with -c, its input through a pipe, and what it prints
 // to standard error through another; each pipe is named to the child as /proc/self/fd/N, which it opens as its own.
 
-#include "runtime/report/python.h"
+#include "runtime/export/python.h"
 
 #include <fmt/format.h>
 #include <llvm/ADT/StringRef.h>
@@ -14,14 +14,20 @@
 #include <utility>
 
 #include "runtime/base/descriptor.h"
+#include "runtime/base/embedded.h"
 #include "runtime/base/failure.h"
 #include "runtime/base/files/files.h"
 #include "runtime/base/json.h"
 #include "runtime/base/process.h"
 #include "runtime/report/assets.h"
-#include "runtime/report/html.h"
 
-namespace expc::report {
+#define EXPC_ASSET(name, file) EXPC_EMBEDDED(expc::exports::assets, name, EXPC_ASSETS file)
+
+EXPC_ASSET(drawScript, "/draw_chart.py")
+EXPC_ASSET(parquetScript, "/write_parquet.py")
+EXPC_ASSET(parquetTextsScript, "/parquet_texts.py")
+
+namespace expc::exports {
 namespace {
 
 /// The exit code by which a script says that its package is missing.
@@ -33,8 +39,8 @@ std::string ofChild(int fd) { return fmt::format("/proc/self/fd/{}", fd); }
 constexpr int kPictureWidth = 640;  // pixels; on the page a chart is as wide as there is room
 
 /// Returns the chart's specification with the style that the page would add.
-std::string standalone(const Chart& chart) {
-  llvm::json::Object config = *llvm::cantFail(base::parseJson(assets::chartConfig())).getAsObject();
+std::string standalone(const report::Chart& chart) {
+  llvm::json::Object config = *llvm::cantFail(base::parseJson(report::assets::chartConfig())).getAsObject();
   config["background"] = "white";
   config["font"] = "sans-serif";
   llvm::json::Object specification = chart.specification;
@@ -98,7 +104,7 @@ llvm::Error runPython(std::string_view script, const std::vector<std::string>& a
   return failure(problem.empty() ? last : last.empty() ? problem : problem + ": " + last);
 }
 
-llvm::Error drawChart(const Chart& chart, const std::string& format, const std::string& path) {
+llvm::Error drawChart(const report::Chart& chart, const std::string& format, const std::string& path) {
   constexpr Package kDrawing{"vl-convert", "charts", "without it the report page saves its charts as SVG and PNG"};
   const auto feed = [&](llvm::raw_ostream& in) { in << standalone(chart); };
   return files::writeBy(path, [&](const std::string& temporary) {
@@ -107,4 +113,4 @@ llvm::Error drawChart(const Chart& chart, const std::string& format, const std::
   });
 }
 
-}  // namespace expc::report
+}  // namespace expc::exports

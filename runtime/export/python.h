@@ -13,7 +13,9 @@
 #include <system_error>
 #include <vector>
 
-namespace expc::report {
+#include "runtime/report/chart.h"
+
+namespace expc::exports {
 
 /// An optional package: its name, the extra of expc that installs it, and what works without it.
 struct Package {
@@ -29,4 +31,12 @@ llvm::Error runPython(std::string_view script, const std::vector<std::string>& a
                       llvm::function_ref<void(llvm::raw_ostream& in)> feed, const Package& package,
                       const std::string& about, unsigned seconds = 120);
 
-}  // namespace expc::report
+/// Draws a chart into the file `path` as "svg", "png" or "pdf", black on white, by Python with vl-convert. The error
+/// says what is missing and how to get it, or what the file system said; an existing file stays as it was.
+llvm::Error drawChart(const report::Chart& chart, const std::string& format, const std::string& path);
+
+namespace assets {
+std::string_view drawScript(), parquetScript(), parquetTextsScript();  // assets/draw_chart.py and so on
+}
+
+}  // namespace expc::exports
