@@ -73,7 +73,7 @@ llvm::Error prepareCommand(const Env& env, launch::TrialRunner& runner, const pl
   spec.command = plan::Command{preparation.arguments, preparation.timeout_seconds, {}, {}};
   spec.prepared = folder;
   request.log_prefix = fmt::format("{}/prepare-{}", logFolder(env.options.results), name);
-  request.timeout_seconds = preparation.timeout_seconds.value_or(analysis::kDefaultTimeoutSeconds);
+  request.timeout_seconds = preparation.timeout_seconds.value_or(judge::kDefaultTimeoutSeconds);
   if (auto error = inputs::makeTrialFolder(folder, setup.command_files[point.workload])) return error;
   const double begin = env.clock.boot();
   auto end = runner.run(request);

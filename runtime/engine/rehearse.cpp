@@ -164,7 +164,7 @@ class Rehearser {
     placeRanks(request, {{setup_.machine, setup_.slots, setup_.lane(0).sets.of(plan::devicesOf(point), 0), ""}},
                setup_.workerOf(setup_.workloadOf(point)).description.isOneProcess(spec.workload, spec.parameters));
     request.log_prefix = fmt::format("{}/logs/{}", folder_, point.id);
-    request.timeout_seconds = options_.timeout_seconds.value_or(analysis::kDefaultTimeoutSeconds);
+    request.timeout_seconds = options_.timeout_seconds.value_or(judge::kDefaultTimeoutSeconds);
     return request;
   }
 

@@ -11,14 +11,14 @@
 #include <string>
 #include <string_view>
 
-#include "runtime/analysis/criteria.h"
-#include "runtime/analysis/format.h"
-#include "runtime/analysis/needs.h"
-#include "runtime/analysis/readings.h"
-#include "runtime/analysis/resolution.h"
-#include "runtime/analysis/times.h"
 #include "runtime/base/find.h"
 #include "runtime/base/json.h"
+#include "runtime/describe/times.h"
+#include "runtime/judge/criteria.h"
+#include "runtime/judge/format.h"
+#include "runtime/judge/needs.h"
+#include "runtime/judge/readings.h"
+#include "runtime/judge/resolution.h"
 #include "runtime/plan/evaluate.h"
 #include "runtime/report/document.h"
 #include "runtime/report/paint.h"
@@ -43,12 +43,12 @@ std::string cellsText(uint64_t cells, uint64_t unfit) {
 /// Returns what a criterion can be expected to show before a run: "expected resolution ±1.0 % (10 blocks, 95 %) if
 /// trials vary by 1 %" for a ratio with a confidence, else what is needed or claimed; "" if nothing can be said.
 std::string resolutionText(const plan::Plan& plan, const plan::Criterion& criterion, double noise) {
-  using analysis::Resolution;
-  const std::optional<Resolution> known = analysis::resolutionBefore(plan, criterion, noise);
+  using judge::Resolution;
+  const std::optional<Resolution> known = judge::resolutionBefore(plan, criterion, noise);
   if (!known) return "";
   const auto& [by, n, needed, half_width] = *known;
   const std::string noun = nounOf(criterion), blocks = counted(n, "block");
-  const std::string confidence = criterion.confidence ? analysis::formatConfidence(*criterion.confidence) : "";
+  const std::string confidence = criterion.confidence ? judge::formatConfidence(*criterion.confidence) : "";
   switch (by) {
     case Resolution::NoTrials:
       return fmt::format("no {} trials are planned", toString(criterion.cells[0].kind));
@@ -76,7 +76,7 @@ struct PlanReport {
   const plan::Plan& plan;
   const PlanExtras& extras;
   const PlanCounts counts = extras.counts ? *extras.counts : PlanCounts::of(plan);
-  const std::optional<analysis::PublishedTime> published = analysis::publishedTime(plan);
+  const std::optional<describe::PublishedTime> published = describe::publishedTime(plan);
 
   std::vector<Block> blocks() const {
     const std::string selection = selectionText(plan);
@@ -150,9 +150,9 @@ struct PlanReport {
                                published->known < published->of ? "some of them" : "all of them",
                                durationText(published->seconds), durationText(published->device_seconds));
     if (extras.counted && !extras.counted->trials.empty()) {
-      const analysis::Index index(plan, *extras.counted, analysis::Index::Keep::ForRun);
+      const judge::Index index(plan, *extras.counted, judge::Index::Keep::ForRun);
       uint64_t left = 0;
-      for (const plan::KindDesign& kind : plan.design.kinds) left += analysis::remaining(index, kind.kind).trials;
+      for (const plan::KindDesign& kind : plan.design.kinds) left += judge::remaining(index, kind.kind).trials;
       part.rest += fmt::format(": {} stored, {} left", index.tally().valid, left);
     }
     if (plan.design.budget_seconds) part.rest += ", budget " + durationText(*plan.design.budget_seconds);
@@ -230,10 +230,10 @@ struct PlanReport {
   /// none.
   std::string missingHere(const plan::Criterion& criterion) const {
     if (!extras.counted || extras.counted->trials.empty()) return "";
-    const analysis::Index index(plan, *extras.counted);
+    const judge::Index index(plan, *extras.counted);
     for (const plan::Cell& cell : criterion.cells)
       for (const plan::MetricTerm& term : cell.term ? plan::metricTerms(*cell.term) : std::vector<plan::MetricTerm>())
-        if (std::string metric = analysis::missingOnDevice(index, index.of(cell.kind, term.place), term.metric);
+        if (std::string metric = judge::missingOnDevice(index, index.of(cell.kind, term.place), term.metric);
             !metric.empty())
           return metric;
     return "";
@@ -242,8 +242,8 @@ struct PlanReport {
   /// Formats the half-width of a criterion's intervals: in its unit for a difference, as a share for a ratio.
   std::string resolutionOf(const plan::Criterion& criterion, double reach) const {
     if (criterion.cells.front().estimator == plan::Estimator::PairedDifference)
-      return analysis::formatQuantity(reach, criterion.unit, analysis::dimensionOf(plan, criterion.cells.front()));
-    return analysis::formatQuantity(reach, "", "share");
+      return judge::formatQuantity(reach, criterion.unit, judge::dimensionOf(plan, criterion.cells.front()));
+    return judge::formatQuantity(reach, "", "share");
   }
 };
 
@@ -256,7 +256,7 @@ std::string planText(const plan::Plan& plan, const PlanExtras& extras) {
 PlanCounts PlanCounts::of(const plan::Plan& plan) {
   PlanCounts counts;
   counts.points = plan.points.size();
-  const std::set<std::string> claimed = analysis::claimedInfeasible(plan);
+  const std::set<std::string> claimed = judge::claimedInfeasible(plan);
   for (const plan::Point& point : plan.points) {
     counts.available += point.unavailable.empty();
     counts.expected_infeasible += point.unavailable.empty() && !point.startable() && !claimed.contains(point.id);

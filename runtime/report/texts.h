@@ -7,7 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "runtime/analysis/results.h"
+#include "runtime/describe/description.h"
+#include "runtime/judge/results.h"
 #include "runtime/plan/plan.h"
 #include "runtime/rehearsal/rehearsal.h"
 #include "runtime/simulate/diagnosis.h"
@@ -74,6 +75,6 @@ struct ResultTextOptions {
 /// Returns the result for a reader: the study's tables, a line for each verdict with those cells that do not pass, a
 /// line about the trials, what to do next, and the page's path. With `all` every verdict has all its facts and cells,
 /// followed by comparisons, profiles, descriptions and what is missing.
-std::string resultText(const analysis::Findings& findings, const ResultTextOptions& options);
+std::string resultText(const describe::Findings& findings, const ResultTextOptions& options);
 
 }  // namespace expc::report

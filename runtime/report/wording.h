@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/analysis/format.h"
-#include "runtime/analysis/results.h"
+#include "runtime/judge/format.h"
+#include "runtime/judge/results.h"
 #include "runtime/plan/plan.h"
 #include "runtime/report/document.h"
 #include "runtime/report/paint.h"
@@ -16,7 +16,7 @@
 
 namespace expc::report {
 
-using analysis::durationText;
+using judge::durationText;
 
 /// Returns what was selected of a study: "preset quick, -D gpus=2"; "" for a whole study.
 std::string selectionText(const plan::Plan& plan);
