@@ -95,7 +95,7 @@ Course courseOf(const plan::Plan& plan, const Of& of, Found& found) {
                 environment_class};
   for (auto& [in, one] : found.stays) {
     addTimeouts(metric, found, one);
-    const auto median = stats::orderStatistics(one.values).estimate();
+    const auto median = stats::medianOf(one.values);
     one.stay.n = static_cast<unsigned>(one.values.size());
     one.stay.median = median.value_or(0);
     if (median) {
@@ -122,7 +122,7 @@ std::vector<double> mediansOf(const Course& course) {
   return medians;
 }
 
-double levelOf(std::span<const double> values) { return stats::orderStatistics(values).estimate().value_or(0); }
+double levelOf(std::span<const double> values) { return stats::medianOf(values).value_or(0); }
 
 /// Steps, and drifts where there are none.
 void findChanges(std::vector<Course>& all) {

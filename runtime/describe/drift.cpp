@@ -12,6 +12,7 @@
 #include "runtime/describe/values.h"
 #include "runtime/judge/readings.h"
 #include "runtime/stats/distributions.h"
+#include "runtime/stats/estimators.h"
 
 namespace expc::describe {
 namespace {
@@ -33,7 +34,7 @@ std::vector<double> levelsOf(const judge::Index& index, const plan::Metric& metr
       if (value.value <= 0) return {};
       logs.push_back(std::log(value.value));
     }
-    const double centre = medianOf(logs);
+    const double centre = *stats::medianOf(logs);
     for (size_t i = 0; i < values.size(); ++i) blocks[{values[i].block, values[i].session}].push_back(logs[i] - centre);
   }
   std::vector<double> levels;
@@ -72,17 +73,17 @@ double slopeOf(const std::vector<double>& levels) {
   for (size_t i = 0; i < levels.size(); ++i)
     for (size_t j = i + 1; j < levels.size(); ++j)
       slopes.push_back((levels[j] - levels[i]) / static_cast<double>(j - i));
-  return medianOf(slopes);
+  return *stats::medianOf(slopes);
 }
 
 /// The first level over the others, if it is far from all of them.
 std::optional<double> warmUp(const std::vector<double>& levels) {
   const std::vector<double> others(levels.begin() + 1, levels.end());
-  const double centre = medianOf(others);
+  const double centre = *stats::medianOf(others);
   const auto [low, high] = std::ranges::minmax_element(others);
   std::vector<double> distances;
   for (const double level : others) distances.push_back(std::abs(level - centre));
-  const double spread = 1.4826 * medianOf(distances), distance = levels.front() - centre;
+  const double spread = 1.4826 * *stats::medianOf(distances), distance = levels.front() - centre;
   const bool outside = levels.front() > *high || levels.front() < *low;
   return outside && std::abs(distance) > kApart * spread && spread > 0 ? std::optional(std::exp(distance))
                                                                        : std::nullopt;

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "runtime/judge/readings.h"
+#include "runtime/plan/labels.h"
 #include "runtime/stats/estimators.h"
 #include "runtime/stats/procedures.h"
 
@@ -147,7 +148,7 @@ class Decomposition {
   }
 
   std::string labelOf(size_t factor, unsigned level) const {
-    return level == plan::kInactive ? "–" : plan_.factors[factor].levels[level].label;
+    return level == plan::kInactive ? plan::kNoLevel : plan_.factors[factor].levels[level].label;
   }
 
   FactorEffect take(const std::vector<size_t>& factors, double all) {

@@ -5,6 +5,7 @@
 
 #include "runtime/describe/values.h"
 #include "runtime/judge/readings.h"
+#include "runtime/stats/estimators.h"
 
 namespace expc::describe {
 namespace {
@@ -13,7 +14,7 @@ std::map<std::string, double> mediansOf(const judge::Index& index, const plan::M
   std::map<std::string, double> medians;
   for (const plan::Point& point : index.plan().points)
     if (const std::vector<judge::PointValue> values = judge::valuesAt(index, metric, point); !values.empty())
-      medians[point.id] = medianOf(plain(values));
+      medians[point.id] = *stats::medianOf(plain(values));
   return medians;
 }
 

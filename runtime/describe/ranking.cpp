@@ -47,7 +47,7 @@ std::vector<Ranked> rank(const judge::Index& index, const plan::Metric& metric) 
   for (const plan::Point& point : index.plan().points) {
     std::vector<judge::PointValue> values = judge::valuesAt(index, metric, point);
     if (values.empty()) continue;
-    const Ranked ranked{point.id, std::nullopt, medianOf(plain(values)), static_cast<unsigned>(values.size())};
+    const Ranked ranked{point.id, std::nullopt, *stats::medianOf(plain(values)), static_cast<unsigned>(values.size())};
     all.push_back({ranked, std::move(values)});
   }
   std::ranges::stable_sort(

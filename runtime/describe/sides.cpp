@@ -32,7 +32,7 @@ double magnitudeOf(const judge::Index& index, plan::Cell cell) {
   if (!operands.empty()) return largest;
   std::vector<double> sizes = judge::valuesOf(index, cell).values;
   for (double& size : sizes) size = std::abs(size);
-  const double median = stats::orderStatistics(sizes).estimate().value_or(0);
+  const double median = stats::medianOf(sizes).value_or(0);
   return std::isfinite(median) ? median : 0;
 }
 
@@ -145,8 +145,8 @@ bool measure(Both& both) {
   const bool exact = shift.constant = both.exact && constant(before) && constant(after);
   shift.before_n = static_cast<unsigned>(before.size());
   shift.after_n = static_cast<unsigned>(after.size());
-  shift.before = stats::orderStatistics(before).estimate();
-  shift.after = stats::orderStatistics(after).estimate();
+  shift.before = stats::medianOf(before);
+  shift.after = stats::medianOf(after);
   const bool above = allPositive(before), still_above = allPositive(after);
   shift.ratio = !both.difference && shift.dimension != "share" && above && still_above;
   shift.zero = both.metric && above != still_above && isMeasure(*both.metric);

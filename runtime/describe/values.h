@@ -10,8 +10,6 @@
 namespace expc::describe {
 
 std::vector<double> plain(const std::vector<judge::PointValue>& values);
-/// Of one value or more.
-double medianOf(const std::vector<double>& values);
 /// Whether `a` is better than `b`; the metric says what is better.
 bool better(const plan::Metric& metric, double a, double b);
 

@@ -15,13 +15,13 @@
 #include <thread>
 
 #include "runtime/base/failure.h"
-#include "runtime/base/find.h"
 #include "runtime/base/json_record.h"
 #include "runtime/base/numbers.h"
 #include "runtime/engine/launch/heat_up.h"
 #include "runtime/engine/launch/interrupts.h"
 #include "runtime/engine/launch/trial_runner.h"
 #include "runtime/engine/trial_request.h"
+#include "runtime/judge/format.h"
 #include "runtime/judge/needs.h"
 #include "runtime/machine/probe.h"
 #include "runtime/machine/slots.h"
@@ -35,15 +35,6 @@ namespace {
 constexpr double kSessionGapSeconds = 30 * 60;
 // Seconds allowed for the start of CUDA, which is slow on a machine with many GPUs.
 constexpr double kCudaStarts = 120;
-
-/// "1.3 %" for a relative half-width, else a quantity in the unit of the comparison or metric.
-std::string widthText(const plan::Plan& plan, const judge::UntilState& state, double width) {
-  if (state.until.relative) return base::formatQuantity(width, "", "share");
-  if (const plan::Comparison* comparison = base::named(plan.comparisons, state.until.subject))
-    return base::formatQuantity(width, comparison->unit);
-  const plan::Metric* metric = plan.findMetric(state.until.subject);
-  return base::formatQuantity(width, metric ? metric->unit : "", metric ? metric->dimension : "");
-}
 
 /// The run's outcome for the store, with the number of repetitions if an interim analysis ended it.
 std::string completeText(const judge::Index& index) {
@@ -366,8 +357,8 @@ void Campaign::sayWidths(plan::TrialKind kind) {
     const std::string where = state.where.empty() ? "" : " at " + state.where;
     std::string text = fmt::format("after {} of at most {} repetitions: ", state.blocks, state.most);
     text += state.widest ? fmt::format("half-width of {} {}{}, {} asked", state.until.subject,
-                                       widthText(plan_, state, *state.widest), where,
-                                       widthText(plan_, state, state.until.half_width))
+                                       judge::widthText(plan_, state.until, *state.widest), where,
+                                       judge::widthText(plan_, state.until, state.until.half_width))
                          : fmt::format("no interval of {} yet{}", state.until.subject, where);
     env_.listener.message(text);
   }

@@ -48,7 +48,7 @@ double level(const Course& course, size_t number) {
   const size_t to = number < course.changes.size() ? course.changes[number].at : course.stays.size();
   std::vector<double> medians;
   for (size_t i = from; i < to; ++i) medians.push_back(course.stays[i].median);
-  return stats::orderStatistics(medians).estimate().value_or(0);
+  return stats::medianOf(medians).value_or(0);
 }
 
 /// Describes a stay: when, where, and with which data and worker, which are the first suspects for a change.

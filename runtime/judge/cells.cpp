@@ -9,6 +9,7 @@
 #include "runtime/base/find.h"
 #include "runtime/judge/readings.h"
 #include "runtime/plan/evaluate.h"
+#include "runtime/plan/labels.h"
 #include "runtime/stats/design.h"
 #include "runtime/stats/estimators.h"
 #include "runtime/stats/nested_intervals.h"
@@ -567,7 +568,7 @@ std::string placeLabel(const Index& index, const plan::Place& place) {
 std::string cellLabel(const std::vector<std::string>& factors, const plan::Cell& cell) {
   std::string text;
   for (size_t i = 0; i < std::min(factors.size(), cell.labels.size()); ++i) {
-    text += (text.empty() ? "" : " ") + factors[i] + "=" + cell.labels[i];
+    plan::addLabel(text, factors[i], cell.labels[i]);
   }
   return text;
 }

@@ -1,5 +1,6 @@
 #include "runtime/judge/format.h"
 
+#include "runtime/base/find.h"
 #include "runtime/stats/procedures.h"
 
 namespace expc::judge {
@@ -24,6 +25,14 @@ std::string_view dimensionOf(const plan::Plan& plan, const plan::Cell& cell) {
   if (!declared) return "";
   const bool alone = std::holds_alternative<plan::MetricTerm>(cell.term->node);
   return alone || declared->dimension != "share" ? std::string_view(declared->dimension) : kPoints;
+}
+
+std::string widthText(const plan::Plan& plan, const plan::Until& until, double width) {
+  if (until.relative) return formatQuantity(width, "", "share");
+  if (const plan::Comparison* comparison = base::named(plan.comparisons, until.subject))
+    return formatQuantity(width, comparison->unit);
+  const plan::Metric* metric = plan.findMetric(until.subject);
+  return formatQuantity(width, metric ? metric->unit : "", metric ? metric->dimension : "");
 }
 
 }  // namespace expc::judge

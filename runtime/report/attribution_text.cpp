@@ -11,6 +11,7 @@
 
 #include "runtime/base/find.h"
 #include "runtime/judge/format.h"
+#include "runtime/plan/labels.h"
 #include "runtime/report/paint.h"
 #include "runtime/report/sections.h"
 #include "runtime/stats/design.h"
@@ -117,15 +118,16 @@ std::string bar(double difference, double largest) {
 
 /// Names a pair: "precision=fp32 against fp64, gpus=1", levels that differ first.
 std::string pairText(const plan::Plan& plan, const describe::Attribution& attribution) {
-  std::vector<std::string> differing, same;
+  std::vector<std::string> differing;
+  std::string same;
   for (const auto& [factor, treated, baseline] : levelPairs(plan, attribution))
     if (treated == baseline)
-      same.push_back(factor + "=" + treated);
+      plan::addLabel(same, factor, treated);
     else
       differing.push_back(fmt::format("{}={} against {}", factor, treated, baseline));
   if (differing.empty()) return attribution.treated + " against " + attribution.baseline;
   std::string text = joined(differing);
-  if (!same.empty()) text += ", " + joined(same, " ");
+  if (!same.empty()) text += ", " + same;
   return text;
 }
 

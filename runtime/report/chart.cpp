@@ -11,6 +11,7 @@
 
 #include "runtime/base/json.h"
 #include "runtime/judge/format.h"
+#include "runtime/plan/labels.h"
 #include "runtime/report/assets.h"
 #include "runtime/report/paint.h"
 #include "runtime/report/sections.h"
@@ -130,7 +131,7 @@ std::string referencesHere(const plan::Plan& plan) {
 /// Returns the levels of factors beyond x: "layout=nhwc, size=32px".
 std::string facetOf(const Grid& grid, const std::vector<std::string>& row) {
   std::string text;
-  for (size_t i = 0; i + 1 < row.size(); ++i) text += (i ? ", " : "") + grid.row_factors[i] + "=" + row[i];
+  for (size_t i = 0; i + 1 < row.size(); ++i) plan::addLabel(text, grid.row_factors[i], row[i], ", ");
   return text;
 }
 

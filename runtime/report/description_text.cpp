@@ -10,6 +10,7 @@
 #include <cmath>
 
 #include "runtime/judge/format.h"
+#include "runtime/plan/labels.h"
 #include "runtime/report/paint.h"
 #include "runtime/report/wording.h"
 
@@ -52,9 +53,9 @@ std::string gridText(const describe::Effects& effects) {
 
 /// Describes the effect of one level or combination of levels.
 std::string levelText(const describe::FactorEffect& effect, const describe::LevelEffect& level) {
-  std::vector<std::string> place;
-  for (size_t i = 0; i < level.labels.size(); ++i) place.push_back(effect.factors[i] + "=" + level.labels[i]);
-  return joined(place, " ") + " " +
+  std::string place;
+  for (size_t i = 0; i < level.labels.size(); ++i) plan::addLabel(place, effect.factors[i], level.labels[i]);
+  return place + " " +
          (level.interval ? judge::formatEstimate(level.ratio, *level.interval, "x")
                          : judge::formatQuantity(level.ratio, "x"));
 }

@@ -11,6 +11,7 @@
 #include "runtime/base/json.h"
 #include "runtime/describe/description.h"
 #include "runtime/judge/format.h"
+#include "runtime/plan/labels.h"
 #include "runtime/report/assets.h"
 #include "runtime/report/chart.h"
 #include "runtime/report/paint.h"
@@ -56,7 +57,7 @@ std::vector<DrawnCurve> drawnOf(const plan::Plan& plan, const std::vector<descri
       if (colour)
         one.colour = label;
       else if (varies)
-        one.facet += (one.facet.empty() ? "" : ", ") + name + "=" + label;
+        plan::addLabel(one.facet, name, label, ", ");
     }
   }
   return all;
@@ -230,7 +231,7 @@ std::vector<Chart> scatterCharts(const plan::Plan& plan, const describe::Conclus
       else if (plot.by.size() > 1 && factor == plot.by[1])
         row["f"] = base::jsonText(*shapes.insert(label).first);
       else if (plan.factors[i].levels.size() > 1)
-        rest += (rest.empty() ? "" : ", ") + factor + "=" + label;
+        plan::addLabel(rest, factor, label, ", ");
     }
     named = named || !rest.empty();
     row["r"] = base::jsonText(rest);

@@ -26,8 +26,8 @@ std::string untilResultText(const plan::Plan& plan, const judge::UntilState& sta
       fmt::format("{} trials, {} of at most {} repetitions: ", toString(state.kind), state.blocks, state.most);
   if (!state.widest) return so_far + fmt::format("no interval of {} yet{}", state.until.subject, where);
   return so_far + fmt::format("widest half-width of {} is {}{}, {} was asked ({})", state.until.subject,
-                              widthText(plan, state.until, *state.widest), where,
-                              widthText(plan, state.until, state.until.half_width),
+                              judge::widthText(plan, state.until, *state.widest), where,
+                              judge::widthText(plan, state.until, state.until.half_width),
                               state.met                    ? "met"
                               : state.blocks >= state.most ? "not met"
                                                            : "not met yet");

@@ -15,6 +15,7 @@
 #include "runtime/judge/cells.h"
 #include "runtime/judge/format.h"
 #include "runtime/plan/evaluate.h"
+#include "runtime/plan/labels.h"
 #include "runtime/plan/plan_words.h"
 #include "runtime/report/paint.h"
 #include "runtime/report/reasons.h"
@@ -379,11 +380,11 @@ class Explainer {
     };
     const auto of = [&](size_t index) -> const auto& { return planned(index).labels; };
     const auto in = [](const plan::Cell& cell) -> const auto& { return cell.labels; };
-    std::vector<std::string> texts;
+    std::string text;
     for (size_t factor = 0; factor < criterion_.factors.size(); ++factor)
       if (same(factor, cells, of) && !same(factor, criterion_.cells, in))
-        texts.push_back(criterion_.factors[factor] + "=" + of(cells[0])[factor]);
-    return texts.empty() ? label(cells[0]) : fmt::format("{}", fmt::join(texts, " "));
+        plan::addLabel(text, criterion_.factors[factor], of(cells[0])[factor]);
+    return text.empty() ? label(cells[0]) : text;
   }
 
   /// Returns the label as a prefix: "precision=fp32: "; "" without one.

@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <ranges>
 
-#include "runtime/base/find.h"
 #include "runtime/base/json.h"
 #include "runtime/judge/format.h"
 #include "runtime/report/paint.h"
@@ -98,15 +97,7 @@ std::string selectionText(const plan::Plan& plan) {
 }
 
 std::string untilText(const plan::Plan& plan, const plan::Until& until) {
-  return fmt::format("half_width({}) <= {}", until.subject, widthText(plan, until, until.half_width));
-}
-
-std::string widthText(const plan::Plan& plan, const plan::Until& until, double width) {
-  if (until.relative) return judge::formatQuantity(width, "", "share");
-  if (const plan::Comparison* comparison = base::named(plan.comparisons, until.subject))
-    return judge::formatQuantity(width, comparison->unit);
-  const plan::Metric* metric = plan.findMetric(until.subject);
-  return judge::formatQuantity(width, metric ? metric->unit : "", metric ? metric->dimension : "");
+  return fmt::format("half_width({}) <= {}", until.subject, judge::widthText(plan, until, until.half_width));
 }
 
 std::string workloadText(const plan::Plan& plan) {

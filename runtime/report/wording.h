@@ -38,9 +38,6 @@ std::string placeText(const plan::Plan& plan, const plan::Place& place);
 /// Returns a stopping rule: "half_width(gain) <= 1.0 %".
 std::string untilText(const plan::Plan& plan, const plan::Until& until);
 
-/// Formats a half-width as `until` means it: relative to the estimate, in per cent, or in the subject's unit.
-std::string widthText(const plan::Plan& plan, const plan::Until& until, double width);
-
 /// Returns the hosts with the devices that trials had: "node7: 4 x NVIDIA H100", for a CPU "laptop: 2 x 1 core of MODEL
 /// in place of GPUs". "" if no session recorded its devices.
 std::string measuredOnText(const plan::Plan& plan, const store::Results& results);

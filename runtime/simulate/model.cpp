@@ -50,8 +50,6 @@ std::vector<Value> valuesOf(const judge::Index& index, const plan::Metric& metri
   return values;
 }
 
-double median(const std::vector<double>& values) { return *stats::orderStatistics(values).estimate(); }
-
 /// The standard deviation between groups, beyond the part that scatter inside groups gives their means: the
 /// variance component of a one-way analysis of variance, 0 if it would be negative. `groups` maps a name to (mean,
 /// number of values), as stats::takeMeans returns it; `freedoms` is the number of free differences between groups;
@@ -122,7 +120,7 @@ bool fit(std::vector<Value>& values, MetricModel& metric) {
   metric.origin = Origin::Measured;
   // Centres are medians, so the noise needs its own median at zero. The scale is that of the residuals themselves,
   // so that drawing rows reproduces a standard deviation of 1.
-  const double scale = std::sqrt(squares / static_cast<double>(values.size())), centre = median(residuals);
+  const double scale = std::sqrt(squares / static_cast<double>(values.size())), centre = *stats::medianOf(residuals);
   for (size_t i = 0; i < values.size(); ++i) values[i].residual = scale > 0 ? (residuals[i] - centre) / scale : 0;
   return true;
 }
@@ -132,7 +130,7 @@ void findCentres(const std::vector<Value>& values, MetricModel& metric) {
   std::map<size_t, std::vector<double>> by_point;
   for (const Value& value : values) by_point[value.point].push_back(value.value);
   for (const auto& [point, own] : by_point) {
-    metric.centres[point] = median(own);
+    metric.centres[point] = *stats::medianOf(own);
     metric.known[point] = true;
   }
 }

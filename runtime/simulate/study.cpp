@@ -1,4 +1,4 @@
-// Draws one study. The engine's own rules decide which trials it wants (analysis::nextBlock), when it may stop and
+// Draws one study. The engine's own rules decide which trials it wants (judge::nextBlock), when it may stop and
 // what its verdicts are; only the trials come from a random stream in place of a machine. So a change of these
 // rules changes what is simulated, without a second statement of them. One set of trials is judged under several
 // scenarios: a scenario moves the bounds, which equals moving the truth, and scenarios that a look has ended are
