@@ -77,7 +77,7 @@ std::string whyMissing(const plan::Plan& plan, const judge::Judgement& judgement
   return status->invalid > 0 ? "disturbed" : "not run";
 }
 
-/// Returns the values of a metric, one for each point in the plan's order, which addIdeals() relies on.
+/// Returns the values of a metric, one for each point in the plan's order, which buildGrid() relies on for ideals.
 std::vector<Entry> metricEntries(const plan::Plan& plan, const judge::Judgement& judgement,
                                  const plan::Metric& metric) {
   std::vector<Entry> entries;
