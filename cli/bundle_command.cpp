@@ -21,15 +21,16 @@
 #include "cli/lock.h"
 #include "cli/version.h"
 #include "compiler/language/words.h"
-#include "runtime/analysis/judge.h"
-#include "runtime/analysis/results.h"
 #include "runtime/base/files/files.h"
 #include "runtime/base/json.h"
 #include "runtime/base/numbers.h"
 #include "runtime/base/text.h"
 #include "runtime/bundle/archive.h"
 #include "runtime/bundle/excerpt.h"
+#include "runtime/describe/description.h"
 #include "runtime/engine/inputs/data.h"
+#include "runtime/judge/judge.h"
+#include "runtime/judge/results.h"
 #include "runtime/report/commands.h"
 #include "runtime/report/html.h"
 #include "runtime/simulate/forecast.h"
@@ -73,11 +74,11 @@ llvm::Expected<std::map<std::string, std::string>> sourcesOf(const StudyOptions&
 }
 
 /// Returns the verdict of each criterion, in the plan's order, as the manifest holds them.
-Array verdictsOf(const analysis::Judgement& judgement) {
+Array verdictsOf(const judge::Judgement& judgement) {
   Array verdicts;
-  for (const analysis::CriterionResult& criterion : judgement.criteria)
+  for (const judge::CriterionResult& criterion : judgement.criteria)
     verdicts.push_back(Object{{"criterion", base::jsonText(criterion.name)},
-                              {"verdict", std::string(analysis::toString(criterion.verdict))}});
+                              {"verdict", std::string(judge::toString(criterion.verdict))}});
   return verdicts;
 }
 
@@ -295,7 +296,7 @@ class Making {
     auto store = openStore(folder);
     if (!store) return store.takeError();
     const store::Results results = store->load(plan_);
-    const analysis::Judgement judgement = simulate::judge(plan_, results);
+    const describe::Conclusions judgement = simulate::judge(plan_, results);
     for (const store::Session& session : results.sessions) {
       auto environment = llvm::expectedToOptional(base::parseJson(session.environment_json));
       environments_.push_back(environment ? std::move(*environment) : llvm::json::Value(nullptr));
@@ -401,7 +402,7 @@ llvm::Expected<std::string> verifyVerdicts(const std::string& folder, const Obje
   auto store = openStore(folder + "/results");
   if (!store) return store.takeError();
   const store::Results results = store->load(*plan);
-  const analysis::Judgement judgement = analysis::judge(*plan, results);
+  const judge::Judgement judgement = judge::judge(*plan, results);
   const Array verdicts = verdictsOf(judgement);
   const Array* said = manifest.getArray("verdicts");
   // A verdict may differ since someone changed the journal or the manifest, or since this version judges otherwise.
@@ -409,8 +410,8 @@ llvm::Expected<std::string> verifyVerdicts(const std::string& folder, const Obje
     return llvm::createStringError("its verdicts are not those that this expc reaches from its journal");
   std::string text = fmt::format("{}: {} trials, {} criteria judged alike", plan->study, results.trials.size(),
                                  judgement.criteria.size());
-  for (const analysis::CriterionResult& criterion : judgement.criteria)
-    text += fmt::format("\n  {}: {}", criterion.name, analysis::toString(criterion.verdict));
+  for (const judge::CriterionResult& criterion : judgement.criteria)
+    text += fmt::format("\n  {}: {}", criterion.name, judge::toString(criterion.verdict));
   if (const Array* left_out = manifest.getArray("inputs_left_out"))
     for (const llvm::json::Value& one : *left_out)
       if (const Object* input = one.getAsObject())

@@ -17,10 +17,11 @@
 
 #include "cli/commands.h"
 #include "cli/compilation.h"
-#include "runtime/analysis/course.h"
-#include "runtime/analysis/judge.h"
 #include "runtime/base/json.h"
+#include "runtime/describe/course.h"
+#include "runtime/describe/description.h"
 #include "runtime/export/sides.h"
+#include "runtime/judge/judge.h"
 #include "runtime/store/store.h"
 
 namespace expc::cli {
@@ -118,10 +119,10 @@ std::optional<exports::Side> judged(const Side& side, const plan::Plan& plan, bo
   const plan::Plan& own = found->plan ? *found->plan : plan;
   // A part can leave out earlier runs on its machine. Verdicts on these were interim analyses, so they count for the
   // confidence of a claim.
-  std::optional<analysis::Index> with_earlier;
+  std::optional<judge::Index> with_earlier;
   if (claims && found->with_earlier) with_earlier.emplace(own, *found->with_earlier);
-  analysis::Judgement judgement =
-      analysis::judge(analysis::Index(own, found->results), with_earlier ? &*with_earlier : nullptr);
+  describe::Conclusions judgement =
+      describe::conclude(judge::Index(own, found->results), with_earlier ? &*with_earlier : nullptr);
   return exports::Side{side.name, std::move(found->results), std::move(judgement)};
 }
 
@@ -139,7 +140,7 @@ llvm::Expected<std::optional<exports::Document>> compareStudy(const plan::Plan& 
       if (auto error = add(known, side.name, histories.back().trials, "each counts once")) return error;
       names.push_back(side.name);
     }
-    return exports::bySession(plan, names, analysis::courses(plan, histories, options.metric), options.all);
+    return exports::bySession(plan, names, describe::courses(plan, histories, options.metric), options.all);
   }
   std::vector<exports::Side> found;
   for (Side& side : sides) {

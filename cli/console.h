@@ -12,7 +12,7 @@
 
 namespace expc::cli {
 
-/// Exit codes of the process, documented in docs/command-line.md. Verdicts map to codes in analysis::exitCode;
+/// Exit codes of the process, documented in docs/command-line.md. Verdicts map to codes in judge::exitCode;
 /// `rehearse` uses kSomeFail for a point that fails, or that does not fit although it was expected to.
 enum ExitCode : int {
   kSuccess = 0,

@@ -7,10 +7,10 @@
 
 #include "cli/commands.h"
 #include "cli/compilation.h"
-#include "runtime/analysis/results.h"
 #include "runtime/base/files/files.h"
 #include "runtime/export/formats.h"
 #include "runtime/export/table.h"
+#include "runtime/judge/results.h"
 #include "runtime/simulate/forecast.h"
 #include "runtime/store/store.h"
 

@@ -1,6 +1,6 @@
 // `expc run` and `expc rehearse`: from options to a call of the engine, then to verdicts. `run` here, on a cluster
 // (jobs.cpp) and detached are the same function at the end. Before it measures, it holds the study to its lock, if
-// there is one, and finds the nodes to use. Measuring itself is runtime/engine, judging runtime/analysis.
+// there is one, and finds the nodes to use. Measuring itself is runtime/engine, judging runtime/judge.
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -13,11 +13,12 @@
 
 #include "cli/compilation.h"
 #include "cli/version.h"
-#include "runtime/analysis/attribution.h"
-#include "runtime/analysis/judge.h"
-#include "runtime/analysis/results.h"
 #include "runtime/base/json.h"
 #include "runtime/base/text.h"
+#include "runtime/describe/attribution.h"
+#include "runtime/export/python.h"
+#include "runtime/judge/judge.h"
+#include "runtime/judge/results.h"
 #include "runtime/report/document.h"
 #include "runtime/report/html.h"
 #include "runtime/report/records_json.h"
@@ -31,14 +32,14 @@ namespace {
 
 /// Prints the breakdown of time for every pair of points with this change, and counts the pairs that lack profile
 /// trials.
-int showExplanation(const analysis::Findings& findings, const ReportOptions& options, const Console& console) {
+int showExplanation(const describe::Findings& findings, const ReportOptions& options, const Console& console) {
   const plan::Plan& plan = findings.plan;
-  auto pairs = analysis::pairsOf(plan, options.explain);
+  auto pairs = describe::pairsOf(plan, options.explain);
   if (!pairs) return console.error(base::printable(llvm::toString(pairs.takeError())));
   std::vector<report::Block> parts;
   llvm::json::Array explained;
   for (const auto& [treated, baseline] : *pairs) {
-    const auto found = analysis::attributePair(findings, treated, baseline);
+    const auto found = describe::attributePair(findings, treated, baseline);
     if (!found) continue;
     parts.emplace_back(report::attributionPart(plan, *found, report::Detail::Everything));
     explained.push_back(report::json(*found));
@@ -92,7 +93,7 @@ int drawOne(const std::vector<report::Chart>& charts, const ReportOptions& optio
   auto chart = chosen(charts, options.chart);
   if (!chart) return console.error(chart.takeError());
   const std::string path = options.to.empty() ? fileName((*chart)->name) + "." + format : options.to;
-  if (llvm::Error error = report::drawChart(**chart, format, path)) return console.error(std::move(error));
+  if (llvm::Error error = exports::drawChart(**chart, format, path)) return console.error(std::move(error));
   return console.finish(base::printable(path) + "\n");
 }
 
@@ -109,8 +110,8 @@ llvm::Expected<store::Store> openStore(const std::string& folder, const Console*
 int showVerdicts(const plan::Plan& plan, const store::Results& results, const ReportOptions& options,
                  const Console& console) {
   // Judged once; the page, the text and the exit code all come from it.
-  const analysis::Judgement judgement = simulate::judge(plan, results);
-  const analysis::Findings findings{plan, judgement, results};
+  const describe::Conclusions judgement = simulate::judge(plan, results);
+  const describe::Findings findings{plan, judgement, results};
   if (!options.explain.empty()) return showExplanation(findings, options, console);
   if (options.format != Format::Text && options.format != Format::Json)
     return drawOne(report::namedCharts(findings), options, console);
@@ -144,7 +145,7 @@ int showVerdicts(const plan::Plan& plan, const store::Results& results, const Re
     if (!page_failed) text.html_path = page;
     printed = console.print(report::resultText(findings, text));
   }
-  return (page_failed && !options.html.empty()) || !printed ? kError : analysis::exitCode(judgement);
+  return (page_failed && !options.html.empty()) || !printed ? kError : judge::exitCode(judgement);
 }
 
 std::optional<rehearsal::Study> rehearsedOf(const plan::Plan& plan, const std::string& results,

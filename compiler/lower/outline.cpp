@@ -11,6 +11,7 @@
 #include <set>
 
 #include "compiler/lower/lower.h"
+#include "runtime/plan/labels.h"
 
 namespace expc::lower {
 namespace {
@@ -145,7 +146,7 @@ struct Outliner {
         std::vector<std::string> labels;
         for (unsigned factor = 0; factor < example.size(); ++factor)
           labels.push_back(example[factor] == expand::kOpen     ? "*"
-                           : example[factor] == expand::kAbsent ? "–"
+                           : example[factor] == expand::kAbsent ? plan::kNoLevel
                                                                 : study.factors[factor].levels[example[factor]].label);
         group.examples.push_back(std::move(labels));
       }

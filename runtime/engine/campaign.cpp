@@ -14,9 +14,7 @@
 #include <numeric>
 #include <thread>
 
-#include "runtime/analysis/needs.h"
 #include "runtime/base/failure.h"
-#include "runtime/base/find.h"
 #include "runtime/base/json_record.h"
 #include "runtime/base/numbers.h"
 #include "runtime/base/text.h"
@@ -24,6 +22,8 @@
 #include "runtime/engine/launch/interrupts.h"
 #include "runtime/engine/launch/trial_runner.h"
 #include "runtime/engine/trial_request.h"
+#include "runtime/judge/format.h"
+#include "runtime/judge/needs.h"
 #include "runtime/machine/probe.h"
 #include "runtime/machine/slots.h"
 #include "runtime/protocol/trial.h"
@@ -37,19 +37,10 @@ constexpr double kSessionGapSeconds = 30 * 60;
 // Seconds allowed for the start of CUDA, which is slow on a machine with many GPUs.
 constexpr double kCudaStarts = 120;
 
-/// "1.3 %" for a relative half-width, else a quantity in the unit of the comparison or metric.
-std::string widthText(const plan::Plan& plan, const analysis::UntilState& state, double width) {
-  if (state.until.relative) return base::formatQuantity(width, "", "share");
-  if (const plan::Comparison* comparison = base::named(plan.comparisons, state.until.subject))
-    return base::formatQuantity(width, comparison->unit);
-  const plan::Metric* metric = plan.findMetric(state.until.subject);
-  return base::formatQuantity(width, metric ? metric->unit : "", metric ? metric->dimension : "");
-}
-
 /// The run's outcome for the store, with the number of repetitions if an interim analysis ended it.
-std::string completeText(const analysis::Index& index) {
-  const plan::KindDesign* design = analysis::endedAtLook(index);
-  return design ? fmt::format("{}{}", store::Run::kAtLook, analysis::repetitionsAsked(index, *design))
+std::string completeText(const judge::Index& index) {
+  const plan::KindDesign* design = judge::endedAtLook(index);
+  return design ? fmt::format("{}{}", store::Run::kAtLook, judge::repetitionsAsked(index, *design))
                 : std::string(store::Run::kComplete);
 }
 
@@ -67,7 +58,7 @@ store::Run Env::record(int64_t session) const {
   return run;
 }
 
-bool budgetSpent(const analysis::Index& index) {
+bool budgetSpent(const judge::Index& index) {
   const std::optional<double>& budget = index.plan().design.budget_seconds;
   return budget && index.spentSeconds() >= *budget;
 }
@@ -78,15 +69,14 @@ std::string wayOn(const EngineOptions& options) {
                        : "the same command continues";
 }
 
-std::string budgetText(const analysis::Index& index, const EngineOptions& options) {
+std::string budgetText(const judge::Index& index, const EngineOptions& options) {
   return fmt::format(
       "the budget of {} is spent ({} of trials): stopped at the end of a block. Raise it (-D design.budget=TIME) and "
       "{}",
       durationText(*index.plan().design.budget_seconds), durationText(index.spentSeconds()), wayOn(options));
 }
 
-Campaign::Campaign(const Env& env, launch::Launcher& launcher, const machine::DeviceLeases& leases,
-                   analysis::Index& index)
+Campaign::Campaign(const Env& env, launch::Launcher& launcher, const machine::DeviceLeases& leases, judge::Index& index)
     : env_(env),
       setup_(env.setup),
       plan_(env.setup.plan),
@@ -168,7 +158,7 @@ llvm::Error Campaign::end(int64_t run) {
     env_.listener.message(budgetText(index_, options_));
     return done(Ending::BudgetSpent, "budget spent");
   }
-  if (!analysis::lacksTrials(index_)) {
+  if (!judge::lacksTrials(index_)) {
     if (const std::string text = endedAtLookText(index_); !text.empty()) env_.listener.message(text);
     return done(Ending::Complete, completeText(index_));
   }
@@ -342,7 +332,7 @@ void Campaign::blockOver(plan::TrialKind kind) {
   sayBudget(kind);
   if (!index_.onlyFailed(kind)) return;
   // The user sees the newest reason: earlier ones may have been mended meanwhile.
-  const analysis::PlaceOutcomes* newest = nullptr;  // the place with the newest loss, whose reason is shown
+  const judge::PlaceOutcomes* newest = nullptr;  // the place with the newest loss, whose reason is shown
   for (unsigned number = 0; number < index_.places(); ++number)
     if (const auto& place = index_.of(kind, number); !newest || place.last_lost > newest->last_lost) newest = &place;
   // The next block would cost as much and fail in the same way.
@@ -361,15 +351,15 @@ bool Campaign::stopping() const {
 
 /// After each block beyond the least number: says how far the intervals are from the widths that the design asks for.
 void Campaign::sayWidths(plan::TrialKind kind) {
-  if (!analysis::looksAtWidths(index_, kind)) return;
-  for (const analysis::UntilState& state : analysis::untilStates(index_, kind)) {
+  if (!judge::looksAtWidths(index_, kind)) return;
+  for (const judge::UntilState& state : judge::untilStates(index_, kind)) {
     // Cells that have not even the least number of repetitions have no width to speak of.
     if (state.blocks < plan::designOf(plan_, kind)->repeat) continue;
     const std::string where = state.where.empty() ? "" : " at " + state.where;
     std::string text = fmt::format("after {} of at most {} repetitions: ", state.blocks, state.most);
     text += state.widest ? fmt::format("half-width of {} {}{}, {} asked", state.until.subject,
-                                       widthText(plan_, state, *state.widest), where,
-                                       widthText(plan_, state, state.until.half_width))
+                                       judge::widthText(plan_, state.until, *state.widest), where,
+                                       judge::widthText(plan_, state.until, state.until.half_width))
                          : fmt::format("no interval of {} yet{}", state.until.subject, where);
     env_.listener.message(text);
   }
@@ -384,12 +374,12 @@ void Campaign::sayBudget(plan::TrialKind kind) {
     return criterion.confidence && !criterion.cells.empty() && criterion.cells.front().kind == kind;
   });
   if (claim == plan_.criteria.end()) return;
-  const analysis::Remaining left = analysis::remaining(index_, kind);
+  const judge::Remaining left = judge::remaining(index_, kind);
   const double budget = *plan_.design.budget_seconds;
   if (left.blocks == 0) return;
   const double block = index_.typicalSeconds(kind).value_or(0) * double(left.trials) / left.blocks;
   const double more = std::ceil(std::max(0.0, budget - index_.spentSeconds()) / block);  // the last block is finished
-  const double ends = analysis::fewestRepetitions(index_, kind) + more;
+  const double ends = judge::fewestRepetitions(index_, kind) + more;
   const unsigned fewest = stats::minimumPairs(*claim->confidence);
   budget_told_ = block > 0 && ends < fewest;
   if (budget_told_)

@@ -3,7 +3,7 @@
 // The blocks and trials of one run, from the first session to the last record, once everything that can refuse the run
 // has been checked. Private to this directory.
 //
-// A Campaign carries out what others decide: the Scheduler says what a lane runs next, analysis::nextBlock which trials
+// A Campaign carries out what others decide: the Scheduler says what a lane runs next, judge::nextBlock which trials
 // are missing, launch::TrialWatch how a trial ended, validity::judge whether a disturbance spoils it. Two files
 // implement it: campaign.cpp sessions, blocks and the end of the run, campaign_flights.cpp the trials under way.
 // Everything but the heat-up of cores runs in one thread, so no state needs a lock.
@@ -13,7 +13,6 @@
 #include <string>
 #include <vector>
 
-#include "runtime/analysis/index.h"
 #include "runtime/engine/inputs/data.h"
 #include "runtime/engine/inputs/trial_folders.h"
 #include "runtime/engine/launch/clock.h"
@@ -24,6 +23,7 @@
 #include "runtime/engine/setup.h"
 #include "runtime/engine/traces.h"
 #include "runtime/engine/trial_request.h"
+#include "runtime/judge/index.h"
 #include "runtime/machine/leases.h"
 #include "runtime/store/store.h"
 
@@ -62,12 +62,12 @@ llvm::Error digestPrepared(Setup& setup, const std::string& results, const store
 /// failed. An interrupt returns false.
 llvm::Expected<bool> prepareCommands(const Env& env, launch::Launcher& launcher);
 
-/// Opens a session for each lane of the launcher and appends blocks until analysis::nextBlock asks for nothing more.
+/// Opens a session for each lane of the launcher and appends blocks until judge::nextBlock asks for nothing more.
 class Campaign {
  public:
   /// `index` holds the trials that count already and receives the new ones. `leases` are those of this machine's
   /// devices. All arguments must outlive the campaign.
-  Campaign(const Env& env, launch::Launcher& launcher, const machine::DeviceLeases& leases, analysis::Index& index);
+  Campaign(const Env& env, launch::Launcher& launcher, const machine::DeviceLeases& leases, judge::Index& index);
   /// Runs blocks until nothing is missing or something ends the run, and records how it ended in the store and in
   /// Env::outcome. Errors are those of the environment (store, launcher, a changed input); trials that fail are no
   /// error.
@@ -159,7 +159,7 @@ class Campaign {
   const EngineOptions& options_;
   launch::Launcher& launcher_;
   const machine::DeviceLeases& leases_;
-  analysis::Index& index_;
+  judge::Index& index_;
   RunOutcome& outcome_;
 
   inputs::FileWatch files_;
@@ -179,13 +179,13 @@ class Campaign {
 };
 
 /// Whether the trials that count have taken as long as the plan's budget allows; false without one.
-bool budgetSpent(const analysis::Index& index);
+bool budgetSpent(const judge::Index& index);
 
 /// "the same command continues"; with --fresh a text that says to leave that option out, since --fresh measures
 /// everything once more.
 std::string wayOn(const EngineOptions& options);
 
 /// "the budget of 24 h is spent (24 h of trials): …" with the way to go on.
-std::string budgetText(const analysis::Index& index, const EngineOptions& options);
+std::string budgetText(const judge::Index& index, const EngineOptions& options);
 
 }  // namespace expc::engine

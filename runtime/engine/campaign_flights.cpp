@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "runtime/base/failure.h"
+#include "runtime/base/files/results_folder.h"
 #include "runtime/base/json_record.h"
 #include "runtime/engine/campaign.h"
 #include "runtime/engine/launch/interrupts.h"
@@ -209,7 +210,7 @@ llvm::Error Campaign::finish(Flight& flight, launch::TrialEnd end) {
     unlink(flight.request.spec.outputs.c_str());
     trial.status = TrialStatus::Interrupted;
     llvm::cantFail(files_.whileLinking([&] { return tidy(flight), llvm::Error::success(); }));
-    return store::cannotWrite(options_.results, full);
+    return files::cannotWrite(options_.results, full);
   }
   end.seconds += flight.seconds_before;
   // Many failures of commands are files or variables that expc did not pass on; the reason then names them.

@@ -9,7 +9,7 @@
 #include <map>
 #include <set>
 
-#include "runtime/analysis/judge.h"
+#include "runtime/judge/judge.h"
 #include "tests/support/engine/run.h"
 
 using namespace expc;
@@ -251,8 +251,8 @@ TEST_CASE("a trial during which the machine swapped is kept, tried again in its 
   REQUIRE(disturbed != results.trials.end());
   CHECK(disturbed->reason == "disturbed: the machine swapped 8 MiB (1 MiB allowed)");
   CHECK(!disturbed->metrics.empty());
-  const analysis::Judgement judgement = analysis::judge(plan, results);
-  const analysis::PointStatus* status = judgement.status(disturbed->place().point, plan::TrialKind::Timed);
+  const judge::Judgement judgement = judge::judge(plan, results);
+  const judge::PointStatus* status = judgement.status(disturbed->place().point, plan::TrialKind::Timed);
   REQUIRE(status);
   CHECK(status->valid == 3);
   CHECK(status->invalid == 1);

@@ -6,9 +6,9 @@
 #include <filesystem>
 #include <set>
 
-#include "runtime/analysis/cells.h"
-#include "runtime/analysis/judge.h"
-#include "runtime/analysis/results.h"
+#include "runtime/judge/cells.h"
+#include "runtime/judge/judge.h"
+#include "runtime/judge/results.h"
 #include "tests/support/engine/run.h"
 
 using namespace expc;
@@ -65,7 +65,7 @@ TEST_CASE("a budget that ends before the first interval is said as soon as a blo
   plan::Criterion claim;
   claim.name = "claim";
   claim.text = "step_time <= 1s";
-  claim.cells = {analysis::cellOf(plan.metrics[0], plan.points[0].id)};
+  claim.cells = {judge::cellOf(plan.metrics[0], plan.points[0].id)};
   claim.bound = {plan::Relation::LessEqual, 1, 0, "<= 1s"};
   claim.confidence = 0.95;
   claim.claim = {plan::Claim::Kind::Cell, {}, 0};
@@ -108,7 +108,7 @@ TEST_CASE("adaptive repetition runs whole blocks until the interval is narrow, a
   const EngineOptions elsewhere = optionsFor(other);
   plan.design.kinds[0].until[0].half_width = 10;
   CHECK(runPlan(plan, elsewhere).valid == 14);
-  const analysis::Judgement judgement = analysis::judge(plan, resultsOf(plan, elsewhere));
+  const judge::Judgement judgement = judge::judge(plan, resultsOf(plan, elsewhere));
   REQUIRE(judgement.untils.size() == 1);
   CHECK(judgement.untils[0].met);
 }
@@ -127,7 +127,7 @@ TEST_CASE("a series that was asked for is stored and read back") {
   REQUIRE(results.trials.size() == 2);
   CHECK(results.trials[0].series.at("loss") == std::vector<double>{1, 0.5, 0.25});
   CHECK(results.trials[0].not_on_device.empty());
-  const analysis::Judgement judgement = analysis::judge(plan, results);
+  const judge::Judgement judgement = judge::judge(plan, results);
   CHECK(judgement.find(plan.points[0].id, "epochs")->median == 2);
   CHECK(judgement.find(plan.points[0].id, "loss")->median == 0.25);
 }

@@ -13,8 +13,6 @@
 #include <filesystem>
 #include <set>
 
-#include "runtime/analysis/criteria.h"
-#include "runtime/analysis/needs.h"
 #include "runtime/base/failure.h"
 #include "runtime/base/text.h"
 #include "runtime/engine/campaign.h"
@@ -24,6 +22,8 @@
 #include "runtime/engine/nodes/agent.h"
 #include "runtime/engine/not_given.h"
 #include "runtime/engine/setup.h"
+#include "runtime/judge/criteria.h"
+#include "runtime/judge/needs.h"
 #include "runtime/machine/leases.h"
 #include "runtime/machine/slots.h"
 
@@ -92,7 +92,7 @@ llvm::Error findWorkers(Setup& setup, const Resources& resources) {
 llvm::Error settleInfeasible(Setup& setup, bool try_them, ProgressListener& listener) {
   size_t expected = 0, startable = 0;
   std::string why;
-  const std::set<std::string> claimed = analysis::claimedInfeasible(setup.plan);
+  const std::set<std::string> claimed = judge::claimedInfeasible(setup.plan);
   for (plan::Point& point : setup.plan.points) {
     if (claimed.contains(point.id)) point.expected_infeasible.clear();
     if (point.unavailable.empty() && !point.expected_infeasible.empty()) {
@@ -202,7 +202,7 @@ llvm::Error stopped(const Env& env, llvm::Error error) {
 }
 
 /// Fills `index` with the stored trials that match the setup, and says which are not counted and why.
-void load(const Env& env, analysis::Index& index) {
+void load(const Env& env, judge::Index& index) {
   store::Results results = env.store.load(env.setup.plan, env.setup.match);
   for (const store::Session& session : results.sessions) index.add(session);
   for (const store::Trial& trial : results.trials) index.add(trial);
@@ -226,19 +226,19 @@ llvm::Error copyData(const Env& env) {
 /// Runs preparations, then the campaign. If a preparation produced other files than assumed, what counted before may be
 /// of another program, so the index is loaded anew.
 llvm::Error measure(const Env& env, launch::Launcher& launcher, const machine::DeviceLeases& leases,
-                    analysis::Index& index) {
+                    judge::Index& index) {
   auto changed = prepareCommands(env, launcher);
   if (!changed) return stopped(env, changed.takeError());
   // The index that was loaded before the preparations still holds.
   if (!*changed) return Campaign(env, launcher, leases, index).run();
-  analysis::Index anew(env.setup.plan, analysis::Index::Keep::ForRun);
+  judge::Index anew(env.setup.plan, judge::Index::Keep::ForRun);
   load(env, anew);
   return Campaign(env, launcher, leases, anew).run();
 }
 
 /// Runs the campaign on the launcher that the options give, else on nodes, else on this machine with its devices
 /// leased.
-llvm::Error campaign(const Env& env, analysis::Index& index) {
+llvm::Error campaign(const Env& env, judge::Index& index) {
   const Setup& setup = env.setup;
   const EngineOptions& options = env.options;
   // Another run that wants the same devices shows this text to its user.
@@ -275,7 +275,7 @@ llvm::Error campaign(const Env& env, analysis::Index& index) {
 
 /// The body of run(), once the results folder is leased.
 llvm::Error execute(const Env& env) {
-  analysis::Index index(env.setup.plan, analysis::Index::Keep::ForRun);
+  judge::Index index(env.setup.plan, judge::Index::Keep::ForRun);
   load(env, index);
   // Incomplete differs from NothingToDo: trials are missing, but they failed for good and are not tried again.
   if (!needsTrials(index)) {

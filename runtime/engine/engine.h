@@ -4,7 +4,7 @@
 // in each lane, and writes each result to the store before it goes on. A plan and options come in; results go to the
 // store, news to a ProgressListener, and the RunOutcome says how the run ended.
 //
-// Which trials are missing is decided in runtime/analysis. docs/layers/engine.md has the reasons for the design.
+// Which trials are missing is decided in runtime/judge. docs/layers/engine.md has the reasons for the design.
 
 #include <llvm/Support/Error.h>
 

@@ -11,10 +11,10 @@
 #include <string>
 #include <vector>
 
-#include "runtime/analysis/index.h"
 #include "runtime/engine/launch/clock.h"
 #include "runtime/engine/launch/launcher.h"
 #include "runtime/engine/nodes/nodes.h"
+#include "runtime/judge/index.h"
 #include "runtime/machine/machine.h"
 #include "runtime/protocol/trial.h"
 
@@ -34,7 +34,7 @@ struct Resources {
 };
 
 /// The options of one run. RunPolicy adds limits, attempts and what counts (analysis/index.h).
-struct EngineOptions : Resources, analysis::RunPolicy {
+struct EngineOptions : Resources, judge::RunPolicy {
   llvm::json::Object system;                       // the machine's values that the rules used; kept with each session
   std::string results;                             // folder; made if missing
   bool keep_trial_folders = false;                 // also those of commands' valid trials; failed ones stay anyway
@@ -63,7 +63,7 @@ enum class Ending {
 };
 
 /// The outcome of this run: counts of its own trials by status (Tally), and how it ended.
-struct RunOutcome : analysis::Tally {
+struct RunOutcome : judge::Tally {
   Ending ending = Ending::Complete;
   unsigned reused = 0;      // valid trials of earlier runs that count
   bool null_cards = false;  // the devices are null cards, so no verdict comes from this run

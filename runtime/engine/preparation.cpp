@@ -13,6 +13,7 @@
 
 #include "runtime/base/failure.h"
 #include "runtime/base/files/files.h"
+#include "runtime/base/files/results_folder.h"
 #include "runtime/engine/campaign.h"
 #include "runtime/engine/inputs/data.h"
 #include "runtime/engine/launch/interrupts.h"
@@ -72,7 +73,7 @@ llvm::Error prepareCommand(const Env& env, launch::TrialRunner& runner, const pl
   spec.command = plan::Command{preparation.arguments, preparation.timeout_seconds, {}, {}};
   spec.prepared = folder;
   request.log_prefix = fmt::format("{}/prepare-{}", logFolder(env.options.results), name);
-  request.timeout_seconds = preparation.timeout_seconds.value_or(analysis::kDefaultTimeoutSeconds);
+  request.timeout_seconds = preparation.timeout_seconds.value_or(judge::kDefaultTimeoutSeconds);
   if (auto error = inputs::makeTrialFolder(folder, setup.command_files[point.workload])) return error;
   const double begin = env.clock.boot();
   auto end = runner.run(request);
@@ -85,7 +86,7 @@ llvm::Error prepareCommand(const Env& env, launch::TrialRunner& runner, const pl
         notGivenText(end->reason, *workload.command, setup.command_environment, plan.root, folder),
         plan::outputsOf(folder));
   // Some programs end with 0 although their last writes failed on a full disk.
-  if (const int full = inputs::noRoomBeside(folder)) return store::cannotWrite(env.options.results, full);
+  if (const int full = inputs::noRoomBeside(folder)) return files::cannotWrite(env.options.results, full);
   env.listener.say("prepared {} for {} in {}", workload.name, plan.label(point),
                    durationText(env.clock.boot() - begin));
   // Last, so that the mark never stands beside an incomplete folder.

@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "runtime/base/files/results_folder.h"
 #include "runtime/base/text.h"
 #include "runtime/engine/campaign.h"
 #include "runtime/engine/inputs/data.h"
@@ -165,7 +166,7 @@ class Rehearser {
     placeRanks(request, {{setup_.machine, setup_.slots, setup_.lane(0).sets.of(plan::devicesOf(point), 0), ""}},
                setup_.workerOf(setup_.workloadOf(point)).description.isOneProcess(spec.workload, spec.parameters));
     request.log_prefix = fmt::format("{}/logs/{}", folder_, point.id);
-    request.timeout_seconds = options_.timeout_seconds.value_or(analysis::kDefaultTimeoutSeconds);
+    request.timeout_seconds = options_.timeout_seconds.value_or(judge::kDefaultTimeoutSeconds);
     return request;
   }
 
@@ -226,7 +227,7 @@ llvm::Expected<RehearsalOutcome> rehearse(const plan::Plan& plan, const Rehearsa
   auto setup = prepare(plan, absolute, listener);
   if (!setup) return setup.takeError();
   const std::string folder = rehearsal::folderOf(absolute.results);
-  if (auto error = store::makeFolder(folder + "/logs")) return error;
+  if (auto error = files::makeFolder(folder + "/logs")) return error;
   std::vector<std::string> messages;
   // The lease is of the folder of rehearsals, not of the store.
   auto lease = store::Lease::acquire(folder, "rehearse", messages);

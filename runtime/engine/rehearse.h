@@ -17,7 +17,7 @@ namespace expc::engine {
 /// The options of a rehearsal. `null_gpus` must be set.
 struct RehearsalOptions : Resources {     // `null_gpus` must be there
   std::string results;                    // folder; made if missing
-  std::optional<double> timeout_seconds;  // of each point; absent: analysis::kDefaultTimeoutSeconds
+  std::optional<double> timeout_seconds;  // of each point; absent: judge::kDefaultTimeoutSeconds
   bool again = false;                     // also points that the same worker has rehearsed on the same cards
 };
 

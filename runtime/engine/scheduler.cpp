@@ -1,5 +1,5 @@
 // The scheduler: which trial, block or pause comes next in a lane; the seeds and the random order of blocks; the
-// forecast; and the texts about missing trials. The index says what has ended, analysis::nextBlock what is missing.
+// forecast; and the texts about missing trials. The index says what has ended, judge::nextBlock what is missing.
 
 #include "runtime/engine/scheduler.h"
 
@@ -8,17 +8,17 @@
 #include <algorithm>
 #include <utility>
 
-#include "runtime/analysis/cells.h"
-#include "runtime/analysis/needs.h"
 #include "runtime/base/find.h"
 #include "runtime/base/hash.h"
 #include "runtime/base/split_mix.h"
 #include "runtime/base/text.h"
+#include "runtime/judge/cells.h"
+#include "runtime/judge/needs.h"
 
 namespace expc::engine {
 namespace {
 
-using analysis::Index;
+using judge::Index;
 using store::TrialStatus;
 
 /// Kinds of the plan in the order they run: timed first.
@@ -35,7 +35,7 @@ constexpr size_t kNamedPlaces = 3;
 std::string firstLine(const std::string& text) { return text.substr(0, text.find('\n')); }
 
 /// "18 of 33 trials failed, 2 timed out"; "" if all ended well.
-std::string endsText(const analysis::Tally& tally) {
+std::string endsText(const judge::Tally& tally) {
   std::string text;
   const auto add = [&](uint64_t count, const char* what) {
     if (count == 0) return;
@@ -51,10 +51,10 @@ std::string endsText(const analysis::Tally& tally) {
 
 /// "timed n=3 has 0 of 6 (no licence server)".
 std::string lackText(const Index& index, plan::TrialKind kind, unsigned number, unsigned repeat) {
-  const analysis::PlaceOutcomes& outcomes = index.of(kind, number);
+  const judge::PlaceOutcomes& outcomes = index.of(kind, number);
   // Reasons may have many lines, such as the end of a log.
   const std::string reason = firstLine(outcomes.last_reason);
-  return fmt::format("{} {} has {} of {}{}", toString(kind), analysis::placeLabel(index, index.place(number)),
+  return fmt::format("{} {} has {} of {}{}", toString(kind), judge::placeLabel(index, index.place(number)),
                      outcomes.ended, repeat, reason.empty() ? "" : " (" + reason + ")");
 }
 
@@ -85,12 +85,12 @@ std::vector<plan::Place> blockOrder(std::vector<plan::Place> places, uint64_t bl
   return places;
 }
 
-bool needsTrials(const analysis::Index& index) {
+bool needsTrials(const judge::Index& index) {
   const auto kinds = kindsInOrder(index.plan());
-  return std::ranges::any_of(kinds, [&](plan::TrialKind kind) { return !analysis::nextBlock(index, kind).empty(); });
+  return std::ranges::any_of(kinds, [&](plan::TrialKind kind) { return !judge::nextBlock(index, kind).empty(); });
 }
 
-Scheduler::Scheduler(const analysis::Index& index, unsigned lanes, unsigned attempts)
+Scheduler::Scheduler(const judge::Index& index, unsigned lanes, unsigned attempts)
     : index_(index), attempts_(std::max(1u, attempts)), lanes_(lanes) {}
 
 void Scheduler::count(Tried& tried, const store::Trial& trial) {
@@ -170,11 +170,11 @@ Step Scheduler::nextBlock() const {
   for (const plan::TrialKind kind : kindsInOrder(index_.plan())) {
     // Blocks of other lanes count as if each of their trials ends well, so that two lanes do not make up for the same
     // loss.
-    std::vector<analysis::BlockUnderWay> under_way;
+    std::vector<judge::BlockUnderWay> under_way;
     for (const Lane& lane : lanes_)
       if (lane.block && lane.block->block.kind == kind) under_way.push_back({lane.block->block.id, lane.block->places});
     step.kind = kind;
-    if (!closed_.count(kind)) step.places = analysis::nextBlock(index_, kind, under_way);
+    if (!closed_.count(kind)) step.places = judge::nextBlock(index_, kind, under_way);
     if (!step.places.empty()) {
       step.what = Step::What::Block;
       return step;
@@ -191,7 +191,7 @@ Step Scheduler::nextBlock() const {
 
 void Forecast::renew() {
   for (const plan::KindDesign& design : index_.plan().design.kinds)
-    left_[design.kind] = {analysis::remaining(index_, design.kind).trials, index_.typicalSeconds(design.kind)};
+    left_[design.kind] = {judge::remaining(index_, design.kind).trials, index_.typicalSeconds(design.kind)};
 }
 
 void Forecast::placeOver(plan::TrialKind kind) {
@@ -220,24 +220,24 @@ void Forecast::fill(TrialNote& note, unsigned done, bool over) const {
   if (known) note.remaining_seconds = seconds / lanes_;
 }
 
-std::string failureText(const Index& index, const analysis::Failure& failure) {
-  return fmt::format("{} {}: {}", toString(failure.kind), analysis::placeLabel(index, failure.place),
+std::string failureText(const Index& index, const judge::Failure& failure) {
+  return fmt::format("{} {}: {}", toString(failure.kind), judge::placeLabel(index, failure.place),
                      firstLine(failure.reason));
 }
 
 std::string endedAtLookText(const Index& index) {
-  const plan::KindDesign* design = analysis::endedAtLook(index);
+  const plan::KindDesign* design = judge::endedAtLook(index);
   if (!design) return "";
   return fmt::format("every criterion is decided at the look after {} of {} {} repetitions",
-                     analysis::repetitionsAsked(index, *design), design->repeat, toString(design->kind));
+                     judge::repetitionsAsked(index, *design), design->repeat, toString(design->kind));
 }
 
 std::string shortfallText(const Index& index) {
-  if (!analysis::lacksTrials(index)) return "";
+  if (!judge::lacksTrials(index)) return "";
   std::vector<std::string> lacks;
   // Points that have fewer trials than asked; places that nobody asks for (infeasible, given up) are not counted.
   for (const plan::KindDesign& design : index.plan().design.kinds) {
-    const unsigned asked = analysis::repetitionsAsked(index, design);
+    const unsigned asked = judge::repetitionsAsked(index, design);
     for (unsigned number = 0; number < index.places(); ++number)
       if (index.asked(design.kind, number) && index.of(design.kind, number).ended < asked)
         lacks.push_back(lackText(index, design.kind, number, asked));

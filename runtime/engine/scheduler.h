@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
-#include "runtime/analysis/index.h"
 #include "runtime/engine/progress.h"
+#include "runtime/judge/index.h"
 #include "runtime/plan/plan.h"
 #include "runtime/store/records.h"
 
@@ -41,7 +41,7 @@ class Scheduler {
  public:
   /// The index must outlive it, and must hold each trial before ended() is told of it. `attempts`: how often a failed
   /// place is tried in one block, at least 1.
-  Scheduler(const analysis::Index& index, unsigned lanes, unsigned attempts);
+  Scheduler(const judge::Index& index, unsigned lanes, unsigned attempts);
 
   /// The lane's next step. Calling it again without begin() or ended() in between gives the same trial.
   Step next(unsigned lane);
@@ -80,14 +80,14 @@ class Scheduler {
   /// The first kind that needs a block; Wait if that depends on blocks under way; Done.
   Step nextBlock() const;
 
-  const analysis::Index& index_;
+  const judge::Index& index_;
   const unsigned attempts_;
   std::vector<Lane> lanes_;
   std::set<plan::TrialKind> closed_;
 };
 
 /// Whether any kind still lacks trials.
-bool needsTrials(const analysis::Index& index);
+bool needsTrials(const judge::Index& index);
 
 /// The seed of a block, for its order, initial weights, data order and dropout. It is below 2^53, so that any JSON
 /// reader keeps it exactly. A function of its arguments alone, as the order is.
@@ -105,7 +105,7 @@ std::vector<plan::Place> blockOrder(std::vector<plan::Place> places, uint64_t bl
 class Forecast {
  public:
   /// The index must outlive it.
-  Forecast(const analysis::Index& index, unsigned lanes) : index_(index), lanes_(lanes) {}
+  Forecast(const judge::Index& index, unsigned lanes) : index_(index), lanes_(lanes) {}
   /// Counts anew what the plan lacks; called at the beginning of each block, since it costs a walk over the plan.
   void renew();
   /// A place of a block is over: one trial of the kind less.
@@ -119,7 +119,7 @@ class Forecast {
     uint64_t trials = 0;
     std::optional<double> seconds_each;
   };
-  const analysis::Index& index_;
+  const judge::Index& index_;
   const unsigned lanes_;
   std::map<plan::TrialKind, Left> left_;
 };
@@ -128,12 +128,12 @@ class Forecast {
 
 /// How many trials did not end well, and which points lack trials: "18 of 33 trials failed; timed n=3 has 0 of 6 (no
 /// licence server)". "" if nothing lacks trials.
-std::string shortfallText(const analysis::Index& index);
+std::string shortfallText(const judge::Index& index);
 
 /// "every criterion is decided at the look after 8 of 20 timed repetitions"; "" if no interim analysis ended the run.
-std::string endedAtLookText(const analysis::Index& index);
+std::string endedAtLookText(const judge::Index& index);
 
 /// "timed n=3: no licence server".
-std::string failureText(const analysis::Index& index, const analysis::Failure& failure);
+std::string failureText(const judge::Index& index, const judge::Failure& failure);
 
 }  // namespace expc::engine

@@ -9,19 +9,19 @@
 #include <optional>
 #include <utility>
 
-#include "runtime/analysis/results.h"
 #include "runtime/base/numbers.h"
 #include "runtime/base/text.h"
 #include "runtime/export/sides.h"
 #include "runtime/export/table.h"
+#include "runtime/judge/results.h"
 #include "runtime/report/records_json.h"
 #include "runtime/stats/estimators.h"
 
 namespace expc::exports {
 namespace {
 
-using analysis::Course;
-using analysis::Stay;
+using describe::Course;
+using describe::Stay;
 using llvm::json::Object;
 
 /// Returns a bar for each of the last 60 stays, scaled from the smallest to the largest median of the whole course.
@@ -48,7 +48,7 @@ double level(const Course& course, size_t number) {
   const size_t to = number < course.changes.size() ? course.changes[number].at : course.stays.size();
   std::vector<double> medians;
   for (size_t i = from; i < to; ++i) medians.push_back(course.stays[i].median);
-  return stats::orderStatistics(medians).estimate().value_or(0);
+  return stats::medianOf(medians).value_or(0);
 }
 
 /// Describes a stay: when, where, and with which data and worker, which are the first suspects for a change.
@@ -211,7 +211,7 @@ Document bySession(const plan::Plan& plan, const std::vector<std::string>& sides
                    bool all) {
   Section section{{"courses"}};
   size_t changed = 0, drifting = 0, outlying = 0, without = 0, timed_out = 0, quiet = 0;
-  analysis::Verdict outcome = analysis::Verdict::NotAsked;
+  judge::Verdict outcome = judge::Verdict::NotAsked;
   for (const Course& course : courses) {
     // Without --all only courses with something to say are listed; the others are counted.
     const bool shown = all || !course.changes.empty() || course.drift || course.outlying || !course.lost.empty() ||
@@ -225,15 +225,15 @@ Document bySession(const plan::Plan& plan, const std::vector<std::string>& sides
     // A course without values since trials failed breaks the whole; otherwise something open leaves it undecided.
     // Changes themselves decide nothing: a trend is a description.
     if (failsNow(course))
-      outcome = analysis::Verdict::Broken;
-    else if ((!course.lost.empty() || worseNow(course)) && outcome == analysis::Verdict::NotAsked)
-      outcome = analysis::Verdict::Inconclusive;
+      outcome = judge::Verdict::Broken;
+    else if ((!course.lost.empty() || worseNow(course)) && outcome == judge::Verdict::NotAsked)
+      outcome = judge::Verdict::Inconclusive;
     add(section, sides, course, shown);
   }
   // The condition of the test stands beside its counts: Holm's correction over all courses.
   section.part.rest = fmt::format(
       "{} changed of {} (Holm over all at {}; a value is a session's median, and fewer than {} show nothing)", changed,
-      courses.size(), base::formatConfidence(analysis::kConfidence), stats::kLeastCourse);
+      courses.size(), base::formatConfidence(judge::kConfidence), stats::kLeastCourse);
   const auto also = [&](size_t count, std::string_view text) {
     if (count > 0) section.part.rest += fmt::format("; {} {}", count, text);
   };

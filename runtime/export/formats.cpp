@@ -18,8 +18,7 @@
 #include "runtime/base/failure.h"
 #include "runtime/base/files/files.h"
 #include "runtime/base/json.h"
-#include "runtime/report/assets.h"
-#include "runtime/report/python.h"
+#include "runtime/export/python.h"
 #include "runtime/report/records_json.h"
 
 namespace expc::exports {
@@ -27,8 +26,8 @@ namespace {
 
 constexpr const char* kSchema = "expc.export/1";
 /// The Python package, what it is needed for, and the way out for a message.
-constexpr report::Package kWriter{"pyarrow", "parquet", "--format csv does without"};
-constexpr report::Package kReader{"pyarrow", "parquet", "JSON lines and CSV do without"};
+constexpr Package kWriter{"pyarrow", "parquet", "--format csv does without"};
+constexpr Package kReader{"pyarrow", "parquet", "JSON lines and CSV do without"};
 /// Time limit for reading Parquet: a download may have hundreds of millions of rows.
 constexpr unsigned kReadSeconds = 24 * 60 * 60;
 
@@ -136,19 +135,19 @@ llvm::Error writeParquet(const std::string& path, const Table& table) {
   };
   // Python writes beside the target under a temporary name, which is renamed once it has succeeded.
   llvm::Error error = files::writeBy(path, [&](const std::string& temporary) {
-    return report::runPython(report::assets::parquetScript(), {temporary}, feed, kWriter, path);
+    return runPython(assets::parquetScript(), {temporary}, feed, kWriter, path);
   });
   return llvm::handleErrors(std::move(error), [](const llvm::ErrorInfoBase& one) {
     // Another file name does not help a missing package.
-    const bool lacks = one.convertToErrorCode() == report::kLacksPackage;
+    const bool lacks = one.convertToErrorCode() == kLacksPackage;
     return base::failure("cannot write {}{}", one.message(), lacks ? "" : "; name another file with --to FILE");
   });
 }
 
 llvm::Error parquetTexts(const std::string& path, const std::string& lines, int64_t most) {
-  return report::runPython(
-      report::assets::parquetTextsScript(), {path, lines, std::to_string(most)}, [](llvm::raw_ostream&) {}, kReader,
-      path, kReadSeconds);
+  return runPython(
+      assets::parquetTextsScript(), {path, lines, std::to_string(most)}, [](llvm::raw_ostream&) {}, kReader, path,
+      kReadSeconds);
 }
 
 }  // namespace expc::exports

@@ -7,26 +7,25 @@
 #include <algorithm>
 #include <array>
 
-#include "runtime/analysis/meaning.h"
 #include "runtime/export/formats.h"
+#include "runtime/judge/meaning.h"
 #include "runtime/report/html_text.h"
 #include "runtime/report/verdict_text.h"
 
 namespace expc::exports {
 namespace {
 
-using analysis::Answer;
+using judge::Answer;
 
-/// Numbers of cases by analysis::Answer, criteria and missing things together.
+/// Numbers of cases by judge::Answer, criteria and missing things together.
 using Counts = std::array<size_t, 4>;
 
 /// Counts the cases of a study.
 Counts count(const Source& source) {
   Counts counts{};
-  for (const auto& result : source.judgement.criteria)
-    ++counts[static_cast<size_t>(analysis::meaningOf(result).answer)];
+  for (const auto& result : source.judgement.criteria) ++counts[static_cast<size_t>(judge::meaningOf(result).answer)];
   for (const auto& missing : source.judgement.missing)
-    ++counts[static_cast<size_t>(analysis::meaningOf(missing.verdict).answer)];
+    ++counts[static_cast<size_t>(judge::meaningOf(missing.verdict).answer)];
   return counts;
 }
 
@@ -40,18 +39,18 @@ std::string numbers(const Counts& counts) {
 
 /// Returns a case. `verdict` is the outcome in one line, `lines` everything that is to be said about it. A passed case
 /// has no element, only output.
-std::string testCase(const Source& source, const std::string& name, const analysis::Meaning& meaning,
+std::string testCase(const Source& source, const std::string& name, const judge::Meaning& meaning,
                      const std::string& verdict, const std::string& lines) {
-  static constexpr const char* kElements[] = {"", "failure", "error", "skipped"};  // by analysis::Answer
+  static constexpr const char* kElements[] = {"", "failure", "error", "skipped"};  // by judge::Answer
   std::string out = fmt::format("    <testcase classname=\"{}\" name=\"{}\">\n", xml(source.plan.study), xml(name));
   const char* element = kElements[static_cast<size_t>(meaning.answer)];
   if (meaning.answer == Answer::NotAsked)
     out += fmt::format("      <{} message=\"{}\"/>\n", element, xml(verdict));
   else if (meaning.answer != Answer::Holds)
     out += fmt::format("      <{0} type=\"{1}\" message=\"{2}\">{3}</{0}>\n", element,
-                       meaning.answer == Answer::Fails                ? meaning.word
-                       : meaning.verdict == analysis::Verdict::Broken ? "broken"
-                                                                      : "undecided",
+                       meaning.answer == Answer::Fails             ? meaning.word
+                       : meaning.verdict == judge::Verdict::Broken ? "broken"
+                                                                   : "undecided",
                        xml(verdict), xml(lines));
   return out + "      <system-out>" + xml(lines) + "</system-out>\n    </testcase>\n";
 }
@@ -65,7 +64,7 @@ std::string testCase(const Source& source, const report::Judged& judged) {
   // Everything that the report says of it, so that a CI log needs no other file.
   for (const auto& cell : result.cells) lines += report::cellLine(plan, criterion, cell) + "\n";
   const std::string why = report::whyText(judged);
-  return testCase(source, result.name, analysis::meaningOf(result),
+  return testCase(source, result.name, judge::meaningOf(result),
                   report::markedVerdict(result) + (why.empty() ? "" : ": " + why), lines);
 }
 
@@ -94,7 +93,7 @@ std::string suite(const Source& source) {
   out += "    </properties>\n";
   for (const auto& judged : report::judgedOf(source.plan, source.judgement)) out += testCase(source, judged);
   for (const auto& missing : report::missingThings(source.plan, source.judgement))
-    out += testCase(source, missing.what, analysis::meaningOf(missing.verdict), report::missingText(missing),
+    out += testCase(source, missing.what, judge::meaningOf(missing.verdict), report::missingText(missing),
                     report::missingText(missing) + "\n");
   return out + "  </testsuite>\n";
 }

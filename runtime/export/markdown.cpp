@@ -9,9 +9,9 @@
 #include <variant>
 #include <vector>
 
-#include "runtime/analysis/meaning.h"
 #include "runtime/export/formats.h"
 #include "runtime/export/sides.h"
+#include "runtime/judge/meaning.h"
 #include "runtime/report/commands.h"
 #include "runtime/report/document.h"
 #include "runtime/report/html_text.h"
@@ -101,7 +101,7 @@ std::string verdicts(const Source& source) {
     for (const report::Fact& one : report::verdictFacts(source.findings(), judged))
       explanation += (explanation.empty() ? "" : "<br>") + markdownText(one.label + ": " + one.text);
     if (out.empty()) out = "\n" + header({"", "criterion", "verdict", "why"});
-    out += row({std::string(analysis::meaningOf(judged.result).markdown),
+    out += row({std::string(judge::meaningOf(judged.result).markdown),
                 fmt::format("**{}**<br>{}", markdownText(judged.result.name), markdownText(judged.criterion.text)),
                 markdownText(report::markedVerdict(judged.result)), explanation});
   }
@@ -151,7 +151,7 @@ std::string markdownText(std::string_view text) {
 
 std::string markdown(const Document& document) {
   std::string out =
-      fmt::format("### {} {}\n", analysis::meaningOf(document.outcome).markdown, markdownText(document.title));
+      fmt::format("### {} {}\n", judge::meaningOf(document.outcome).markdown, markdownText(document.title));
   for (const report::Part& part : partsOf(document)) {
     const std::string body = MarkdownRenderer()(part.blocks);
     out += part.folded ? folded(part.title, part.rest, body)

@@ -15,14 +15,14 @@
 #include <tuple>
 #include <utility>
 
-#include "runtime/analysis/judge.h"
-#include "runtime/analysis/meaning.h"
-#include "runtime/analysis/sides.h"
 #include "runtime/base/find.h"
 #include "runtime/base/json.h"
 #include "runtime/base/numbers.h"
 #include "runtime/base/text.h"
+#include "runtime/describe/sides.h"
 #include "runtime/export/table.h"
+#include "runtime/judge/judge.h"
+#include "runtime/judge/meaning.h"
 #include "runtime/report/document.h"
 #include "runtime/report/records_json.h"
 #include "runtime/report/sections.h"
@@ -31,9 +31,9 @@
 namespace expc::exports {
 namespace {
 
-using analysis::Answer;
-using analysis::Shift;
-using analysis::Verdict;
+using describe::Shift;
+using judge::Answer;
+using judge::Verdict;
 using llvm::json::Object;
 using report::MissingThing;
 
@@ -43,11 +43,11 @@ using report::MissingThing;
 struct Claim {
   const plan::Criterion& criterion;
   /// Results by side; null if the criterion is not asked there.
-  std::vector<const analysis::CriterionResult*> results = {};
+  std::vector<const judge::CriterionResult*> results = {};
 
   /// The answer on a side, and the verdict as the report words it.
   Answer answer(size_t side) const {
-    return results[side] ? analysis::meaningOf(*results[side]).answer : Answer::NotAsked;
+    return results[side] ? judge::meaningOf(*results[side]).answer : Answer::NotAsked;
   }
   std::string verdict(size_t side) const {
     return results[side] ? report::markedVerdict(*results[side]) : std::string("NOT ASKED");
@@ -103,7 +103,7 @@ Section verdictsOf(const plan::Plan& plan, std::span<const Side> sides, const st
     const std::string words = (claim.changed() ? claim.verdict(0) + " → " : "") + claim.verdict(sides.size() - 1);
     section.say({.text = claim.criterion.text,
                  .word = every ? std::string(became) : words,
-                 .style = every             ? analysis::meaningOf(claim.fate()).style
+                 .style = every             ? judge::meaningOf(claim.fate()).style
                           : claim.lost()    ? "fail"
                           : claim.changed() ? "open"
                                             : "",
@@ -188,8 +188,8 @@ Section differences(const Side& one, const Side& other) {
 
 /// Returns the section that says how far the comparison reaches: few sessions cannot show how much sessions differ by
 /// themselves.
-Section scopeOf(const analysis::Sides& sides) {
-  const auto of = [](const analysis::Scope& side) {
+Section scopeOf(const describe::Sides& sides) {
+  const auto of = [](const judge::Scope& side) {
     return base::counted(side.sessions, "session") + ", " + base::counted(side.nodes, "node");
   };
   Section section{{.title = "scope", .folded = true}};
@@ -206,30 +206,28 @@ Section scopeOf(const analysis::Sides& sides) {
         "so few sessions do not show how far sessions lie apart (the machine, its temperature, the day), so only what "
         "differs by more than {:.2f}x counts as moved. Further sessions show it (`expc run --fresh` after a restart); "
         "one study with both as levels of a factor compares them inside blocks",
-        analysis::kSessionsApart));
+        describe::kSessionsApart));
   if (std::ranges::any_of(sides.shifts, &Shift::constant))
     say("exact metrics that never varied on either side are compared as they are");
   return section;
 }
 
 /// Returns what fails after and did not before, and what one side has no value of, so that it cannot be compared.
-std::vector<MissingThing> missingOf(const plan::Plan& plan, const analysis::Judgement& before,
-                                    const analysis::Judgement& after) {
+std::vector<MissingThing> missingOf(const plan::Plan& plan, const judge::Judgement& before,
+                                    const judge::Judgement& after) {
   std::vector<MissingThing> all = report::missingThings(plan, after);
   const auto known = [&](const std::string& what) {
     return std::ranges::any_of(all, [&](const MissingThing& one) { return one.what == what; });
   };
-  const auto ran_out = [](const analysis::PointStatus& status) {
-    return status.infeasible >= analysis::kInfeasibleBlocks;
-  };
+  const auto ran_out = [](const judge::PointStatus& status) { return status.infeasible >= judge::kInfeasibleBlocks; };
   for (const MissingThing& one : report::missingThings(plan, before))
     if (!known(one.what)) all.push_back({one.what, "it has no value before: " + one.why, Verdict::Inconclusive});
-  for (const analysis::PointStatus& now : after.points) {
-    const analysis::PointStatus* then = before.status(now.point, now.kind);
+  for (const judge::PointStatus& now : after.points) {
+    const judge::PointStatus* then = before.status(now.point, now.kind);
     const plan::Point* point = plan.findPoint(now.point);
     // Only a point that newly loses blocks, or newly runs out of memory.
     if (!then || !point || (now.lost == 0 || then->lost > 0) == (!ran_out(now) || ran_out(*then))) continue;
-    std::string what = analysis::missingPoint(plan, now.kind, *point);
+    std::string what = judge::missingPoint(plan, now.kind, *point);
     if (known(what)) continue;
     all.push_back({std::move(what),
                    ran_out(now) ? now.memory_reason
@@ -281,11 +279,11 @@ report::Row rowOf(const Shift& shift, double margin) {
 
 /// Summarises the shifts: "3 of 24 moved (Holm over 24 at 95 %); 4 could not have been found to move with so few
 /// values".
-std::string summary(const analysis::Sides& sides) {
+std::string summary(const describe::Sides& sides) {
   const auto count = [&](bool Shift::* is) { return std::ranges::count(sides.shifts, true, is); };
   std::string text = fmt::format("{} of {} moved", count(&Shift::moved), sides.shifts.size());
   if (sides.tested > 0)
-    text += fmt::format(" (Holm over {} at {})", sides.tested, base::formatConfidence(analysis::kConfidence));
+    text += fmt::format(" (Holm over {} at {})", sides.tested, base::formatConfidence(judge::kConfidence));
   if (const auto apart = count(&Shift::apart))
     text += fmt::format("; {} undecided: the sides differ, but no more than sessions of one side may differ", apart);
   if (const size_t few = sides.shifts.size() - static_cast<size_t>(count(&Shift::tellable)))
@@ -297,7 +295,7 @@ std::string summary(const analysis::Sides& sides) {
 
 /// Returns the section of values: a row for each that moved, regressions first, then by p, and for each whose sides lie
 /// apart no more than sessions may. All values are in the JSON.
-Section values(const analysis::Sides& sides, double margin) {
+Section values(const describe::Sides& sides, double margin) {
   using Kind = report::Column::Kind;
   report::Table table{
       .columns =
@@ -321,7 +319,7 @@ Section values(const analysis::Sides& sides, double margin) {
 
 /// Decides the outcome of the whole comparison, as the header says. A lost verdict fails only if something moved, for
 /// worse or in no known direction: otherwise fewer trials may be the reason.
-Verdict outcomeOf(const analysis::Sides& sides, const std::vector<Claim>& claims,
+Verdict outcomeOf(const describe::Sides& sides, const std::vector<Claim>& claims,
                   const std::vector<MissingThing>& missing) {
   const auto any = [&](const auto& holds) { return std::ranges::any_of(sides.shifts, holds); };
   const bool lost = std::ranges::any_of(claims, [](const Claim& claim) { return claim.lost(); });
@@ -336,8 +334,8 @@ Verdict outcomeOf(const analysis::Sides& sides, const std::vector<Claim>& claims
 
 }  // namespace
 
-Document::Document(const plan::Plan& plan, const std::vector<std::string>& sides, analysis::Verdict outcome)
-    : title("study " + plan.study + ": "), outcome(outcome), exit_code(analysis::meaningOf(outcome).exit_code) {
+Document::Document(const plan::Plan& plan, const std::vector<std::string>& sides, judge::Verdict outcome)
+    : title("study " + plan.study + ": "), outcome(outcome), exit_code(judge::meaningOf(outcome).exit_code) {
   const char* schema = "expc.compare/2";
   json = EXPC_FIELDS(schema, plan.study, sides, outcome);
 }
@@ -362,8 +360,8 @@ llvm::json::Value json(Document document) {
 
 Document moves(const plan::Plan& plan, std::span<const Side> sides, double margin) {
   const Side &before = sides.front(), &after = sides.back();
-  const analysis::Sides found =
-      analysis::compareSides(analysis::Index(plan, before.results), analysis::Index(plan, after.results), margin);
+  const describe::Sides found =
+      describe::compareSides(judge::Index(plan, before.results), judge::Index(plan, after.results), margin);
   const std::vector<Claim> claims = claimsOf(plan, sides);
   const std::vector<MissingThing> missing = missingOf(plan, before.judgement, after.judgement);
   Document document(plan, namesOf(sides), outcomeOf(found, claims, missing));
@@ -394,7 +392,7 @@ Document conclusions(const plan::Plan& plan, std::span<const Side> sides) {
   bool broken = false;
   std::vector<MissingThing> missing;
   for (const Side& side : sides.subspan(1)) {
-    broken |= analysis::exitCode(side.judgement) == analysis::meaningOf(Verdict::Broken).exit_code;
+    broken |= judge::exitCode(side.judgement) == judge::meaningOf(Verdict::Broken).exit_code;
     for (const MissingThing& one : report::missingThings(plan, side.judgement))
       missing.push_back({one.what + " on " + side.name, one.why, one.verdict});
   }

@@ -3,7 +3,7 @@
 // `expc compare`: documents about sides, each a set of results of one study. A document is put together once and
 // rendered three times: for a terminal, for a pull request and for programs. Three kinds exist: what moved between two
 // sides, what became of conclusions on other sides, and how metrics developed over sessions. Statistics come from
-// runtime/analysis; this room words them and decides the exit code.
+// runtime/describe; this room words them and decides the exit code.
 
 #include <llvm/Support/JSON.h>
 
@@ -12,8 +12,9 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/analysis/course.h"
-#include "runtime/analysis/results.h"
+#include "runtime/describe/course.h"
+#include "runtime/describe/description.h"
+#include "runtime/judge/results.h"
 #include "runtime/plan/plan.h"
 #include "runtime/report/document.h"
 #include "runtime/store/records.h"
@@ -32,11 +33,11 @@ struct Section {
 /// The comparison of one study.
 struct Document {
   /// Makes an empty document about sides of one study. `outcome` is that of the whole and gives the exit code.
-  Document(const plan::Plan& plan, const std::vector<std::string>& sides, analysis::Verdict outcome);
+  Document(const plan::Plan& plan, const std::vector<std::string>& sides, judge::Verdict outcome);
 
   /// The heading, which begins with the study's name; the maker of the document appends what was compared.
   std::string title;
-  analysis::Verdict outcome;
+  judge::Verdict outcome;
   int exit_code;
   std::vector<Section> sections = {};
   /// Members of the JSON beside those of the sections: schema, study, sides, outcome.
@@ -55,7 +56,7 @@ struct Side {
   /// The name by which the user asked for it.
   std::string name;
   store::Results results;
-  analysis::Judgement judgement;
+  describe::Conclusions judgement;
 };
 
 /// Compares two sides. The outcome is the first that applies:
@@ -76,6 +77,6 @@ Document conclusions(const plan::Plan& plan, std::span<const Side> sides);
 /// newest session since trials failed, inconclusive if all its trials were disturbed or the session is outlying for
 /// worse, and otherwise not asked.
 Document bySession(const plan::Plan& plan, const std::vector<std::string>& sides,
-                   const std::vector<analysis::Course>& courses, bool all);
+                   const std::vector<describe::Course>& courses, bool all);
 
 }  // namespace expc::exports

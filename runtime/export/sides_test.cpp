@@ -17,7 +17,7 @@ struct Twice {
 
   Twice() {
     auto& criteria = example.judgement.criteria;
-    std::erase_if(criteria, [](const auto& one) { return one.verdict != analysis::Verdict::Pass || !one.isFinal(); });
+    std::erase_if(criteria, [](const auto& one) { return one.verdict != judge::Verdict::Pass || !one.isFinal(); });
     REQUIRE_FALSE(criteria.empty());
     std::erase_if(example.plan.criteria, [&](const plan::Criterion& criterion) {
       return std::none_of(criteria.begin(), criteria.end(),
@@ -33,8 +33,7 @@ TEST_CASE("conclusions that hold again are a pass, and none where something has 
   Document document = conclusions(twice.example.plan, twice.sides);
   CHECK(document.exit_code == 0);
   CHECK(markdown(document).starts_with("### ✅ study precision: conclusions of here on there"));
-  twice.sides[1].judgement.missing = {
-      {"timed gpus=2", plan::because({plan::Reason::NotRun}), analysis::Verdict::NotRun}};
+  twice.sides[1].judgement.missing = {{"timed gpus=2", plan::because({plan::Reason::NotRun}), judge::Verdict::NotRun}};
   document = conclusions(twice.example.plan, twice.sides);
   CHECK(document.exit_code == 4);
   CHECK(markdown(document).find("✅") == std::string::npos);
@@ -42,7 +41,7 @@ TEST_CASE("conclusions that hold again are a pass, and none where something has 
 }
 
 TEST_CASE("a value that is infinite is one of a course, in text and in JSON") {
-  analysis::Course course{"epochs", "precision=fp64", "", "", plan::Direction::Lower, "class"};
+  describe::Course course{"epochs", "precision=fp64", "", "", plan::Direction::Lower, "class"};
   for (const double median : {1.0, 3.0, std::numeric_limits<double>::infinity()})
     course.stays.push_back({0, 0, 1, "node", "build", "", 1, median});
   const Document document = bySession(report::exampleResults().plan, {"results"}, {course}, true);
@@ -52,7 +51,7 @@ TEST_CASE("a value that is infinite is one of a course, in text and in JSON") {
 }
 
 TEST_CASE("timeouts of the newest session are shown, and sessions that were all disturbed leave the answer open") {
-  analysis::Course course{"time", "precision=fp64", "s", "time", plan::Direction::Lower, "class"};
+  describe::Course course{"time", "precision=fp64", "s", "time", plan::Direction::Lower, "class"};
   course.stays = {{.session = 1, .n = 4, .median = 1},
                   {.session = 2, .n = 4, .median = std::numeric_limits<double>::infinity(), .timeouts = 3}};
   const plan::Plan plan = report::exampleResults().plan;
@@ -77,7 +76,7 @@ TEST_CASE("timeouts of the newest session are shown, and sessions that were all 
 }
 
 TEST_CASE("a newest session that is outlying for worse is shown and leaves the answer open, and a drift is no step") {
-  analysis::Course course{"time", "precision=fp64", "s", "time", plan::Direction::Lower, "class"};
+  describe::Course course{"time", "precision=fp64", "s", "time", plan::Direction::Lower, "class"};
   for (int i = 0; i < 12; ++i) course.stays.push_back({.session = i, .n = 4, .median = i < 11 ? 1 : 1.2});
   course.outlying = {1, 1, true};
   const plan::Plan plan = report::exampleResults().plan;

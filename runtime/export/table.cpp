@@ -16,9 +16,9 @@
 #include <set>
 #include <utility>
 
-#include "runtime/analysis/readings.h"
 #include "runtime/base/find.h"
 #include "runtime/base/text.h"
+#include "runtime/judge/readings.h"
 
 namespace expc::exports {
 namespace {
@@ -209,7 +209,7 @@ void metricRows(Said& of, Emit emit) {
     // A metric belongs to one kind of trial.
     if (metric.kind != of.trial.key->kind) continue;
     if (metric.derived && of.trial.status != store::TrialStatus::Valid) continue;
-    const auto reading = analysis::readMetric(of.plan, of.point, of.trial, metric.name);
+    const auto reading = judge::readMetric(of.plan, of.point, of.trial, metric.name);
     const auto read = of.trial.metrics.find(metric.name);
     // A diverged value is exported as the program wrote it (inf or nan); the judgement counts it as worst.
     if (reading.worst.diverged)

@@ -15,7 +15,8 @@
 #include <variant>
 #include <vector>
 
-#include "runtime/analysis/results.h"
+#include "runtime/describe/description.h"
+#include "runtime/judge/results.h"
 #include "runtime/plan/plan.h"
 #include "runtime/store/store.h"
 
@@ -26,12 +27,12 @@ struct Source {
   plan::Plan plan;
   /// The results that count for the judgement.
   store::Results results;
-  analysis::Judgement judgement;
+  describe::Conclusions judgement;
   /// Every trial of the plan's points that the store holds, whether it counts or not.
   store::History history;
 
   /// Returns the parts that functions of the report take; refers to this object.
-  analysis::Findings findings() const { return {plan, judgement, results}; }
+  describe::Findings findings() const { return {plan, judgement, results}; }
 };
 
 /// The type of a column's values.

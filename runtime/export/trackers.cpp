@@ -27,7 +27,7 @@ struct Median {
   const plan::Plan& plan;
   const plan::Point& point;
   const plan::Metric& metric;
-  const analysis::Summary& summary;
+  const judge::Summary& summary;
 
   /// Returns the benchmark's name: "STUDY FACTOR=LEVEL …", or the study's name for a point without factors.
   std::string benchmark() const {
@@ -47,7 +47,7 @@ void eachMedian(std::span<const Source> sources, llvm::function_ref<void(const M
   for (const Source& source : sources)
     for (const plan::Point& point : source.plan.points)
       for (const plan::Metric& metric : source.plan.metrics)
-        if (const analysis::Summary* found = source.judgement.find(point.id, metric.name);
+        if (const judge::Summary* found = source.judgement.find(point.id, metric.name);
             found && found->median && std::isfinite(*found->median))
           take({source.plan, point, metric, *found});
 }

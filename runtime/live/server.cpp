@@ -28,10 +28,11 @@
 #include <cstring>
 #include <optional>
 
-#include "runtime/analysis/index.h"
-#include "runtime/analysis/judge.h"
-#include "runtime/analysis/needs.h"
 #include "runtime/base/text.h"
+#include "runtime/describe/description.h"
+#include "runtime/judge/index.h"
+#include "runtime/judge/judge.h"
+#include "runtime/judge/needs.h"
 #include "runtime/report/document.h"
 #include "runtime/report/html.h"
 #include "runtime/report/html_text.h"
@@ -99,7 +100,7 @@ constexpr size_t kShownRunning = 8;
 constexpr unsigned kShare = 20;
 
 /// Describes the progress of a study: "14 of 16 timed trials, about 3 s left". Trials of controls count, too.
-std::string progressText(const plan::Plan& plan, const store::Results& results, const analysis::Index& index) {
+std::string progressText(const plan::Plan& plan, const store::Results& results, const judge::Index& index) {
   std::vector<std::string> kinds;
   for (const plan::KindDesign& design : plan.design.kinds) {
     const auto done = std::ranges::count_if(results.trials, [&](const store::Trial& trial) {
@@ -107,7 +108,7 @@ std::string progressText(const plan::Plan& plan, const store::Results& results, 
              (trial.status == store::TrialStatus::Valid || trial.status == store::TrialStatus::Timeout ||
               trial.status == store::TrialStatus::Infeasible);
     });
-    const uint64_t left = analysis::remaining(index, design.kind).trials;
+    const uint64_t left = judge::remaining(index, design.kind).trials;
     kinds.push_back(fmt::format("{} of {} {} trials", done, done + left, toString(design.kind)));
     if (const auto seconds = index.typicalSeconds(design.kind); seconds && left > 0)
       kinds.back() += fmt::format(", about {} left", report::durationText(*seconds * static_cast<double>(left)));
@@ -180,7 +181,7 @@ class Pages {
     auto store = store::Store::openForReading(folder_, messages);
     if (!store) return store.takeError();
     const store::Results results = store->load(page.plan);
-    const analysis::Index index(page.plan, results);
+    const judge::Index index(page.plan, results);
     report::HtmlOptions options;
     options.folder = folder_;
     options.live =
@@ -189,7 +190,7 @@ class Pages {
     options.again = !ended;
     // The forecast of further blocks simulates on all cores, so it must not run beside a measurement.
     page.text = report::htmlPage(
-        {page.plan, ended ? simulate::judge(page.plan, results) : analysis::judge(index), results}, options);
+        {page.plan, ended ? simulate::judge(page.plan, results) : describe::conclude(index), results}, options);
     page.ended = ended;
     page.recorded = bytes;
     page.not_before = now + kShare * (Clock::now() - now);

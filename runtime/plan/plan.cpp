@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "runtime/base/find.h"
+#include "runtime/plan/labels.h"
 #include "runtime/plan/plan_words.h"
 
 namespace expc::plan {
@@ -59,16 +60,15 @@ std::string Plan::label(const Point& point) const {
   const size_t count = std::min(point.levels.size(), factors.size());
   for (size_t i = 0; i < count; ++i) {
     if (point.levels[i] >= factors[i].levels.size()) continue;  // not active there
-    if (!text.empty()) text += ' ';
-    text += factors[i].name + "=" + factors[i].levels[point.levels[i]].label;
+    addLabel(text, factors[i].name, factors[i].levels[point.levels[i]].label);
   }
   return text;
 }
 
 std::string Plan::levelLabel(const Point& point, size_t factor) const {
-  if (factor >= factors.size() || factor >= point.levels.size()) return "–";
+  if (factor >= factors.size() || factor >= point.levels.size()) return kNoLevel;
   const std::vector<Level>& levels = factors[factor].levels;
-  return point.levels[factor] < levels.size() ? levels[point.levels[factor]].label : "–";
+  return point.levels[factor] < levels.size() ? levels[point.levels[factor]].label : kNoLevel;
 }
 
 std::string relationText(Relation relation, const std::string& end) {

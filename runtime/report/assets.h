@@ -14,9 +14,6 @@ std::string_view style();            // assets/report.css
 std::string_view script();           // assets/report.js
 std::string_view chartLibrary();     // Vega, Vega-Lite and Vega-Embed in one file; empty if the build had no vl-convert
 std::string_view chartConfig();      // assets/chart_config.json: what all charts look like
-std::string_view drawScript();       // assets/draw_chart.py
-std::string_view parquetScript();    // assets/write_parquet.py
-std::string_view parquetTextsScript();  // assets/parquet_texts.py
 
 // Templates of charts, one for each kind, with holes for what the study says: assets/estimates.vl.json and so on.
 std::string_view estimates(), heatMap(), curves(), scatter(), profile();

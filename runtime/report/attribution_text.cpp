@@ -9,8 +9,9 @@
 #include <cmath>
 #include <cstdint>
 
-#include "runtime/analysis/format.h"
 #include "runtime/base/find.h"
+#include "runtime/judge/format.h"
+#include "runtime/plan/labels.h"
 #include "runtime/report/paint.h"
 #include "runtime/report/sections.h"
 #include "runtime/stats/design.h"
@@ -49,10 +50,10 @@ bool hasBuiltIn(const plan::Plan& plan) {
 }
 
 /// Whether a criterion fails that compares timed trials, whose reason profiles could show.
-bool comparisonFails(const plan::Plan& plan, const analysis::Judgement& judgement) {
+bool comparisonFails(const plan::Plan& plan, const judge::Judgement& judgement) {
   return hasBuiltIn(plan) && std::ranges::any_of(plan.criteria, [&](const plan::Criterion& criterion) {
            const auto* judged = base::named(judgement.criteria, criterion.name);
-           return judged && judged->verdict == analysis::Verdict::Fail &&
+           return judged && judged->verdict == judge::Verdict::Fail &&
                   std::ranges::any_of(criterion.cells, [](const plan::Cell& cell) {
                     return cell.kind == plan::TrialKind::Timed && cell.points.size() == 2;
                   });
@@ -71,7 +72,7 @@ struct LevelPair {
   std::string factor, treated, baseline;
 };
 /// Returns the levels of both points for every factor that has several; empty if the plan lacks a point.
-std::vector<LevelPair> levelPairs(const plan::Plan& plan, const analysis::Attribution& attribution) {
+std::vector<LevelPair> levelPairs(const plan::Plan& plan, const describe::Attribution& attribution) {
   std::vector<LevelPair> pairs;
   const plan::Point *treated = plan.findPoint(attribution.treated), *baseline = plan.findPoint(attribution.baseline);
   for (size_t f = 0; treated && baseline && f < plan.factors.size(); ++f)
@@ -81,16 +82,16 @@ std::vector<LevelPair> levelPairs(const plan::Plan& plan, const analysis::Attrib
 }
 
 /// The heading of intervals.
-std::string intervalHead() { return analysis::formatConfidence(analysis::kConfidence) + " interval"; }
+std::string intervalHead() { return judge::formatConfidence(judge::kConfidence) + " interval"; }
 
 /// Formats a difference with its sign.
 std::string differenceText(double seconds) {
-  const std::string size = analysis::formatQuantity(std::abs(seconds), "s");
+  const std::string size = judge::formatQuantity(std::abs(seconds), "s");
   return seconds > 0 ? "+" + size : seconds < 0 ? "-" + size : size;
 }
 
 /// Formats the share of a category in the whole difference: "62 %"; "" if it has none.
-std::string shareText(const analysis::CategoryShare& category) {
+std::string shareText(const describe::CategoryShare& category) {
   if (!category.share) return "";
   // Rounding a small negative share gives -0, which would print a minus.
   const double percent = std::round(*category.share * 100);
@@ -98,7 +99,7 @@ std::string shareText(const analysis::CategoryShare& category) {
 }
 
 /// Returns the calls in a step, of this level and the baseline: "52× / 13×"; one number if they agree.
-std::string callsText(const analysis::CategoryShare& category) {
+std::string callsText(const describe::CategoryShare& category) {
   const double treated = category.treated_count, baseline = category.baseline_count;
   if (treated == 0 && baseline == 0) return "";
   const auto plain = [](double count) { return fmt::format("{:.6g}×", std::round(count * 100) / 100); };
@@ -116,50 +117,50 @@ std::string bar(double difference, double largest) {
 }
 
 /// Names a pair: "precision=fp32 against fp64, gpus=1", levels that differ first.
-std::string pairText(const plan::Plan& plan, const analysis::Attribution& attribution) {
-  std::vector<std::string> differing, same;
+std::string pairText(const plan::Plan& plan, const describe::Attribution& attribution) {
+  std::vector<std::string> differing;
+  std::string same;
   for (const auto& [factor, treated, baseline] : levelPairs(plan, attribution))
     if (treated == baseline)
-      same.push_back(factor + "=" + treated);
+      plan::addLabel(same, factor, treated);
     else
       differing.push_back(fmt::format("{}={} against {}", factor, treated, baseline));
   if (differing.empty()) return attribution.treated + " against " + attribution.baseline;
   std::string text = joined(differing);
-  if (!same.empty()) text += ", " + joined(same, " ");
+  if (!same.empty()) text += ", " + same;
   return text;
 }
 
 /// Returns the sentence about a whole step: "a step takes 12.3 ms against 20.1 ms (-7.8 ms, 95 % interval [-8.1 ms,
 /// -7.4 ms]); means of 7 profile trials of each, in the same blocks".
-std::string stepText(const analysis::Attribution& attribution) {
-  const std::string interval = attribution.interval ? fmt::format(", {} {}", intervalHead(),
-                                                                  analysis::formatInterval(*attribution.interval, "s"))
-                                                    : std::string();
-  std::string text =
-      fmt::format("a step takes {} against {} ({}{}); means of {} of each, in the same blocks",
-                  analysis::formatQuantity(attribution.treated_seconds, "s"),
-                  analysis::formatQuantity(attribution.baseline_seconds, "s"), differenceText(attribution.difference()),
-                  interval, counted(attribution.blocks, "profile trial"));
+std::string stepText(const describe::Attribution& attribution) {
+  const std::string interval =
+      attribution.interval ? fmt::format(", {} {}", intervalHead(), judge::formatInterval(*attribution.interval, "s"))
+                           : std::string();
+  std::string text = fmt::format(
+      "a step takes {} against {} ({}{}); means of {} of each, in the same blocks",
+      judge::formatQuantity(attribution.treated_seconds, "s"), judge::formatQuantity(attribution.baseline_seconds, "s"),
+      differenceText(attribution.difference()), interval, counted(attribution.blocks, "profile trial"));
   if (!attribution.interval)
-    text += fmt::format("; intervals need {} of them", stats::minimumPairs(analysis::kConfidence));
+    text += fmt::format("; intervals need {} of them", stats::minimumPairs(judge::kConfidence));
   return text;
 }
 
 /// Returns warnings that a reader must see before taking the shares for a fact: the timed trials, or the profiles
 /// themselves, show no difference, or not yet.
-std::vector<std::string> cautions(const plan::Plan& plan, const analysis::Attribution& attribution) {
+std::vector<std::string> cautions(const plan::Plan& plan, const describe::Attribution& attribution) {
   std::vector<std::string> texts;
   // Three cases: the timed trials may not differ, or cannot tell yet, or the profiles themselves may not differ.
-  if (const analysis::TimedEffect* none = attribution.mayBeNone()) {
+  if (const describe::TimedEffect* none = attribution.mayBeNone()) {
     const plan::Comparison* found = base::named(plan.comparisons, none->comparison);
     const std::string unit = found ? found->unit : "";
     texts.push_back(
         fmt::format("in the timed trials the difference may be none: the interval of {}, {}, includes it. "
                     "What is divided here may be noise, and explains nothing",
-                    none->comparison, analysis::formatInterval(*none->interval, unit)));
+                    none->comparison, judge::formatInterval(*none->interval, unit)));
   } else if (!attribution.timed.empty() &&
              std::ranges::none_of(attribution.timed,
-                                  [](const analysis::TimedEffect& one) { return one.interval.has_value(); })) {
+                                  [](const describe::TimedEffect& one) { return one.interval.has_value(); })) {
     texts.push_back(fmt::format("whether the timed trials differ at all is not known: {} has no interval yet",
                                 attribution.timed.front().comparison));
   }
@@ -171,7 +172,7 @@ std::vector<std::string> cautions(const plan::Plan& plan, const analysis::Attrib
 
 /// Returns the table of a view: times of a category at both levels, their difference with interval and bar, its share,
 /// and calls.
-Table viewTable(const analysis::AttributionView& view, const std::pair<std::string, std::string>& levels,
+Table viewTable(const describe::AttributionView& view, const std::pair<std::string, std::string>& levels,
                 bool intervals, size_t most) {
   using Kind = Column::Kind;
   Table table{.label = std::string(titleOf(view)), .most = SIZE_MAX};
@@ -186,16 +187,16 @@ Table viewTable(const analysis::AttributionView& view, const std::pair<std::stri
   // Small categories are combined rather than dropped, so that the column still adds up.
   const auto categories = shortened(view, most);
   double largest = 0;
-  for (const analysis::CategoryShare& category : categories)
+  for (const describe::CategoryShare& category : categories)
     // Bars are scaled by what belongs to the step; time beside it has none.
     if (!category.beside) largest = std::max(largest, std::abs(category.difference()));
-  for (const analysis::CategoryShare& category : categories) {
+  for (const describe::CategoryShare& category : categories) {
     Row row{{}, category.rest || category.beside ? "quiet" : ""};
     row.add(category.name + (category.beside ? ", beside these" : ""));
-    row.add(analysis::formatQuantity(category.treated, "s"));
-    row.add(analysis::formatQuantity(category.baseline, "s"));
+    row.add(judge::formatQuantity(category.treated, "s"));
+    row.add(judge::formatQuantity(category.baseline, "s"));
     row.add(differenceText(category.difference()));
-    if (intervals) row.add(category.interval ? analysis::formatInterval(*category.interval, "s") : "", Tone::Quiet);
+    if (intervals) row.add(category.interval ? judge::formatInterval(*category.interval, "s") : "", Tone::Quiet);
     row.add(category.beside ? "" : bar(category.difference(), largest));
     row.add(shareText(category));
     row.add(callsText(category), Tone::Quiet);
@@ -207,7 +208,7 @@ Table viewTable(const analysis::AttributionView& view, const std::pair<std::stri
 
 }  // namespace
 
-std::pair<std::string, std::string> levelNames(const plan::Plan& plan, const analysis::Attribution& attribution) {
+std::pair<std::string, std::string> levelNames(const plan::Plan& plan, const describe::Attribution& attribution) {
   std::pair<std::string, std::string> names;
   size_t differing = 0;
   for (const auto& [factor, treated, baseline] : levelPairs(plan, attribution)) {
@@ -222,7 +223,7 @@ std::pair<std::string, std::string> levelNames(const plan::Plan& plan, const ana
   return names;
 }
 
-std::string withoutAttribution(const analysis::Findings& findings) {
+std::string withoutAttribution(const describe::Findings& findings) {
   const auto& [plan, judgement, results] = findings;
   const bool designed = std::ranges::any_of(plan.design.kinds,
                                             [](const auto& design) { return design.kind == plan::TrialKind::Profile; });
@@ -241,12 +242,12 @@ std::string withoutAttribution(const analysis::Findings& findings) {
   return "not known: the design has no profile trials. " + profileAdvice(plan);
 }
 
-std::string_view titleOf(const analysis::AttributionView& view) {
+std::string_view titleOf(const describe::AttributionView& view) {
   return std::ranges::find(kViewTexts, view.name, &ViewText::name)->title;
 }
 
-std::string noteOf(const analysis::AttributionView& view) {
-  const bool beside = std::ranges::any_of(view.categories, &analysis::CategoryShare::beside);
+std::string noteOf(const describe::AttributionView& view) {
+  const bool beside = std::ranges::any_of(view.categories, &describe::CategoryShare::beside);
   return view.name == "step" && !beside ? ""
                                         : std::string(std::ranges::find(kViewTexts, view.name, &ViewText::name)->note);
 }
@@ -257,7 +258,7 @@ std::string profileAdvice(const plan::Plan& plan) {
                           : "Trials of commands have no profiles; times of their parts are metrics that they print";
 }
 
-Part attributionPart(const plan::Plan& plan, const analysis::Attribution& attribution, Detail detail) {
+Part attributionPart(const plan::Plan& plan, const describe::Attribution& attribution, Detail detail) {
   Part part{pairText(plan, attribution)};
   std::vector<std::string> uses = attribution.comparisons;
   if (!attribution.criteria.empty()) uses.push_back("judged by " + fewOf(attribution.criteria, kNamedCriteria));
@@ -266,7 +267,7 @@ Part attributionPart(const plan::Plan& plan, const analysis::Attribution& attrib
     part.blocks.emplace_back(Paragraph{std::move(caution), Tone::Plain, "caution:", "open"});
   // The phases at a glance; the longer lists behind a click.
   Part more{.title = "More: calls, kernels, operators", .folded = true, .titled_on_page = true};
-  for (const analysis::AttributionView& view : attribution.views) {
+  for (const describe::AttributionView& view : attribution.views) {
     // A step has few phases, and they explain most; of kernels and operators there may be hundreds.
     const size_t most = detail == Detail::Everything ? SIZE_MAX : view.name == "step" ? kPhases : kCategories;
     std::vector<Block>& blocks = &view == &attribution.views.front() ? part.blocks : more.blocks;
@@ -277,7 +278,7 @@ Part attributionPart(const plan::Plan& plan, const analysis::Attribution& attrib
   return part;
 }
 
-Part attributionParts(const plan::Plan& plan, const std::vector<analysis::Attribution>& all,
+Part attributionParts(const plan::Plan& plan, const std::vector<describe::Attribution>& all,
                       const std::string& without) {
   Part section{"Where the time went"};
   if (all.empty() && !without.empty()) section.blocks.emplace_back(Paragraph{without});

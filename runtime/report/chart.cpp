@@ -9,8 +9,9 @@
 #include <map>
 #include <set>
 
-#include "runtime/analysis/format.h"
 #include "runtime/base/json.h"
+#include "runtime/judge/format.h"
+#include "runtime/plan/labels.h"
 #include "runtime/report/assets.h"
 #include "runtime/report/paint.h"
 #include "runtime/report/sections.h"
@@ -130,7 +131,7 @@ std::string referencesHere(const plan::Plan& plan) {
 /// Returns the levels of factors beyond x: "layout=nhwc, size=32px".
 std::string facetOf(const Grid& grid, const std::vector<std::string>& row) {
   std::string text;
-  for (size_t i = 0; i + 1 < row.size(); ++i) text += (i ? ", " : "") + grid.row_factors[i] + "=" + row[i];
+  for (size_t i = 0; i + 1 < row.size(); ++i) plan::addLabel(text, grid.row_factors[i], row[i], ", ");
   return text;
 }
 
@@ -151,9 +152,9 @@ struct Bar {
 
 /// Returns the bar of one level from a view. Time beside the step is left out. A negative rest means that some time is
 /// counted twice.
-Bar barOf(const analysis::AttributionView& view, std::string level, bool treated) {
+Bar barOf(const describe::AttributionView& view, std::string level, bool treated) {
   Bar bar{std::move(level), {}, false};
-  for (const analysis::CategoryShare& category : view.categories) {
+  for (const describe::CategoryShare& category : view.categories) {
     const double seconds = treated ? category.treated : category.baseline;
     if (category.beside) continue;
     // The rest is what categories leave of the step, so it is negative if they overlap.
@@ -195,7 +196,7 @@ Object specification(const std::vector<Bar>& bars) {
     phase_of[kRest] = phases.size();
     phases.push_back(kRest);
   }
-  const analysis::DisplayUnit unit = analysis::displayUnit(longest, "s", "time");
+  const judge::DisplayUnit unit = judge::displayUnit(longest, "s", "time");
   for (const Bar& bar : bars) {
     std::map<size_t, double> parts;
     for (const auto& [name, seconds] : bar.seconds) parts[phase_of[name]] += seconds;
@@ -283,9 +284,9 @@ std::vector<Chart> charts(const plan::Plan& plan, const Grid& grid, size_t& left
   return charts;
 }
 
-std::vector<Chart> profileCharts(const plan::Plan& plan, const std::vector<analysis::Attribution>& all) {
+std::vector<Chart> profileCharts(const plan::Plan& plan, const std::vector<describe::Attribution>& all) {
   InOrder<std::string, Group> groups;  // by their baselines
-  for (const analysis::Attribution& one : all) {
+  for (const describe::Attribution& one : all) {
     if (one.views.empty()) continue;
     auto [treated, baseline] = levelNames(plan, one);
     // If several factors differ, the bar is named by all levels of the point.

@@ -13,9 +13,9 @@
 #include <string>
 #include <vector>
 
-#include "runtime/analysis/attribution.h"
-#include "runtime/analysis/description.h"
-#include "runtime/analysis/results.h"
+#include "runtime/describe/attribution.h"
+#include "runtime/describe/description.h"
+#include "runtime/judge/results.h"
 #include "runtime/plan/plan.h"
 #include "runtime/report/grid.h"
 #include "runtime/stats/interval.h"
@@ -43,19 +43,19 @@ bool areHeatMaps(const Grid& grid);
 /// Draws a series over its places (`plot loss over epoch by method`): the median of the runs at each place, in a band
 /// that is its interval if all places have one, else from the lowest to the highest run. Colours are levels of the
 /// plot's first `by`; further factors that vary make separate charts on one scale.
-std::vector<Chart> curveCharts(const plan::Plan& plan, const std::vector<analysis::Curve>& curves,
+std::vector<Chart> curveCharts(const plan::Plan& plan, const std::vector<describe::Curve>& curves,
                                const plan::Plot& plot, size_t& left_out);
 
 /// Draws one metric against another (`plot accuracy over step_time by precision`): each point at its medians, with
 /// their intervals. Colours are levels of the plot's first `by`, shapes of its second. Points that none beats in both
 /// metrics are joined. One chart, or none if no point has both metrics.
-std::vector<Chart> scatterCharts(const plan::Plan& plan, const analysis::Judgement& judgement, const plan::Plot& plot,
+std::vector<Chart> scatterCharts(const plan::Plan& plan, const describe::Conclusions& judgement, const plan::Plot& plot,
                                  size_t& left_out);
 
 /// Draws where the time of a step goes: for each baseline a bar, and one for every level that is compared with it,
 /// divided into the phases of a step (the first view). Time beside the phases is left out; time that is counted twice
 /// makes a bar longer than the step, which a note says.
-std::vector<Chart> profileCharts(const plan::Plan& plan, const std::vector<analysis::Attribution>& all);
+std::vector<Chart> profileCharts(const plan::Plan& plan, const std::vector<describe::Attribution>& all);
 
 /// Estimates and intervals of cells on one scale, as small SVG drawings inside table rows, which need no script and
 /// print well.

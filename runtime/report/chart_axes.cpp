@@ -8,9 +8,9 @@
 #include <cmath>
 #include <map>
 
-#include "runtime/analysis/format.h"
 #include "runtime/base/find.h"
 #include "runtime/base/json.h"
+#include "runtime/judge/format.h"
 #include "runtime/report/chart.h"
 #include "runtime/report/grid.h"
 
@@ -100,7 +100,7 @@ bool addEnds(Object& row, const std::string& low, const std::string& high,
 ValueAxis valueAxis(const std::string& subject, const std::string& unit, const std::string& dimension, Extent extent,
                     std::optional<double> neutral) {
   const double largest = std::max(std::fabs(extent.low), std::fabs(extent.high));
-  const analysis::DisplayUnit shown = analysis::displayUnit(largest, unit, dimension);
+  const judge::DisplayUnit shown = judge::displayUnit(largest, unit, dimension);
   const double factor = 1 / shown.size;
   const std::string symbol = unit == "x" ? "×" : shown.symbol;
   // Ratios are symmetric on a logarithmic axis: 0.5x is as far from 1x as 2x.

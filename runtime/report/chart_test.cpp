@@ -4,8 +4,8 @@
 
 #include <map>
 
-#include "runtime/analysis/attribution.h"
 #include "runtime/base/json.h"
+#include "runtime/describe/attribution.h"
 #include "runtime/report/assets.h"
 #include "tests/support/report/example_results.h"
 
@@ -137,7 +137,7 @@ TEST_CASE("a chart has every estimate, interval and block value") {
 
 TEST_CASE("infinite values stay out of drawings, and a grid without values draws nothing") {
   Example example = exampleResults();
-  for (analysis::Summary& summary : example.judgement.summaries) {
+  for (judge::Summary& summary : example.judgement.summaries) {
     summary.median = HUGE_VAL;
     summary.interval = stats::Interval{0.04, HUGE_VAL, 0.95};
   }
@@ -351,7 +351,7 @@ TEST_CASE("curves: a colour for each level, a chart for each further factor, a b
   Example example = exampleResults();
   plan::Plan& plan = example.plan;
   plan.metrics.push_back({"loss", "", "", plan::Direction::Lower, plan::TrialKind::Quality, false, true});
-  std::vector<analysis::Curve> curves;
+  std::vector<describe::Curve> curves;
   for (const size_t point : {0, 1, 2, 3})
     curves.push_back({plan.points[point].id, "loss", {{1, 3, 2, 1.5, 2.5, {}}, {2, 3, 1, 0.5, 1.5, {}}}});
   const plan::Plot plot{"loss", "epoch", {"precision"}};
@@ -366,13 +366,13 @@ TEST_CASE("curves: a colour for each level, a chart for each further factor, a b
   CHECK(first.getObject("title")->getString("text") == "line: median of 3 trials; band: lowest to highest trial");
   CHECK((*first.getArray("layer"))[0].getAsObject()->getObject("mark")->getString("type") == "area");
 
-  for (analysis::Curve& curve : curves)
-    for (analysis::CurvePlace& place : curve.places) place.interval = stats::Interval{0.4, 2.4, 0.95};
+  for (describe::Curve& curve : curves)
+    for (describe::CurvePlace& place : curve.places) place.interval = stats::Interval{0.4, 2.4, 0.95};
   charts = curveCharts(plan, curves, plot, left_out);
   CHECK(charts[0].specification.getObject("title")->getString("text")->contains("95 % interval"));
 
-  for (analysis::Curve& curve : curves)
-    for (analysis::CurvePlace& place : curve.places) place.n = 1, place.interval.reset();
+  for (describe::Curve& curve : curves)
+    for (describe::CurvePlace& place : curve.places) place.n = 1, place.interval.reset();
   charts = curveCharts(plan, curves, plot, left_out);
   CHECK(charts[0].specification.getObject("title")->getString("text") == "line: one run");
   CHECK(charts[0].specification.getArray("layer")->size() == 1);
@@ -383,9 +383,9 @@ TEST_CASE("curves of many points stay within a bound") {
   Example example = exampleResults();
   plan::Plan& plan = example.plan;
   plan.metrics.push_back({"loss", "", "", plan::Direction::Lower, plan::TrialKind::Quality, false, true});
-  analysis::Curve curve{plan.points[0].id, "loss", {}};
+  describe::Curve curve{plan.points[0].id, "loss", {}};
   for (unsigned place = 1; place <= 200; ++place) curve.places.push_back({place, 1, 1.0 / place, 0, 1, {}});
-  const std::vector<analysis::Curve> curves(1000, curve);
+  const std::vector<describe::Curve> curves(1000, curve);
   size_t left_out = 0;
   const auto charts = curveCharts(plan, curves, {"loss", "epoch", {"precision"}}, left_out);
   REQUIRE(charts.size() == 1);
@@ -396,10 +396,9 @@ TEST_CASE("curves of many points stay within a bound") {
 TEST_CASE("one metric over another: every point with both, and the front") {
   Example example = exampleResults();
   const plan::Plan& plan = example.plan;
-  auto seen = std::make_shared<analysis::Description>(*example.judgement.description);
-  seen->plotted = {
+  describe::Description& seen = example.judgement.description;
+  seen.plotted = {
       {"step_time", "accuracy", {{plan.points[1].id, 0.0231, 0.958}, {plan.points[0].id, 0.0412, 0.961}}, 2}};
-  example.judgement.description = seen;
   const plan::Plot plot{"accuracy", "step_time", {"precision", "gpus"}};
   CHECK(plot.kind(plan) == plan::PlotKind::Metrics);
   size_t left_out = 0;
@@ -419,13 +418,13 @@ TEST_CASE("one metric over another: every point with both, and the front") {
   CHECK(*datum.getString("s") == "fp64");
   CHECK(*datum.getString("f") == "1");
   CHECK(*datum.getString("r") == "");
-  analysis::Judgement none;
+  describe::Conclusions none;
   CHECK(scatterCharts(plan, none, plot, left_out).empty());
 }
 
 TEST_CASE("a profile is a bar for each level, its phases the largest first and the rest last") {
   const Example example = withProfiles(exampleResults());
-  const auto all = analysis::attribute({example.plan, example.judgement, example.results});
+  const auto all = describe::attribute({example.plan, example.judgement, example.results});
   REQUIRE(!all.empty());
   const auto charts = profileCharts(example.plan, all);
   REQUIRE(charts.size() == 1);

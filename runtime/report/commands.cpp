@@ -13,8 +13,9 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/analysis/meaning.h"
 #include "runtime/base/find.h"
+#include "runtime/describe/times.h"
+#include "runtime/judge/meaning.h"
 #include "runtime/report/paint.h"
 #include "runtime/report/verdict_text.h"
 #include "runtime/report/wording.h"
@@ -35,26 +36,18 @@ std::string resultsWords(const std::string& folder) {
   return folder == "results" ? "" : " --results " + shellWord(folder);
 }
 
-using analysis::NextStep;
+using judge::NextStep;
 
 /// Whether a criterion still wants an answer.
-bool isOpen(const analysis::CriterionResult& result) {
-  return analysis::meaningOf(result).answer == analysis::Answer::Undecided;
-}
-
-/// Returns a budget for `more` seconds of trials beside those that there are, with half as much again since trials may
-/// take longer than before; 0 if the plan's is enough, or there is none.
-double largerBudget(const plan::Plan& plan, const analysis::Judgement& judgement, double more) {
-  constexpr double kRoom = 1.5;
-  const double needed = judgement.spent_seconds + kRoom * more;
-  return plan.design.budget_seconds && needed >= *plan.design.budget_seconds ? needed : 0;
+bool isOpen(const judge::CriterionResult& result) {
+  return judge::meaningOf(result).answer == judge::Answer::Undecided;
 }
 
 /// Whether a point that the criterion reads lost repetitions to failures, which are tried again only on request.
-bool lacksFailed(const analysis::Judgement& judgement, const plan::Criterion& criterion) {
+bool lacksFailed(const judge::Judgement& judgement, const plan::Criterion& criterion) {
   return std::ranges::any_of(criterion.cells, [&](const plan::Cell& cell) {
     return std::ranges::any_of(cell.points, [&](const plan::Place& place) {
-      const analysis::PointStatus* status = judgement.status(place.point, cell.kind);
+      const judge::PointStatus* status = judgement.status(place.point, cell.kind);
       return status && status->lacking && status->failed > 0;
     });
   });
@@ -62,14 +55,14 @@ bool lacksFailed(const analysis::Judgement& judgement, const plan::Criterion& cr
 
 /// Returns the command that brings each open criterion further, cheapest first; criteria with the same command share a
 /// line. Empty if none is known to help.
-std::vector<NextCommand> furtherFor(const plan::Plan& plan, const analysis::Judgement& judgement,
+std::vector<NextCommand> furtherFor(const plan::Plan& plan, const judge::Judgement& judgement,
                                     const std::string& folder) {
   // Trials are still to come: go on with the same design before asking for a larger one.
   if (judgement.unfinished) {
     // If nothing of a point succeeded, running again would fail again until the cause is mended.
     const bool failed = std::ranges::any_of(
-        judgement.points, [](const analysis::PointStatus& status) { return status.failed > 0 && status.valid == 0; });
-    if (largerBudget(plan, judgement, 0) > 0)
+        judgement.points, [](const judge::PointStatus& status) { return status.failed > 0 && status.valid == 0; });
+    if (describe::largerBudget(plan, judgement, 0) > 0)
       return {{repeatCommand(plan, folder, {}, 2 * judgement.spent_seconds),
                fmt::format("to go on with twice the time, since the budget of {} is spent",
                            durationText(*plan.design.budget_seconds))}};
@@ -103,7 +96,7 @@ std::vector<NextCommand> furtherFor(const plan::Plan& plan, const analysis::Judg
       const double seconds = next.seconds.value_or(0);
       add(seconds, next.blocks,
           repeatCommand(plan, folder, {{criterion.cells.front().kind, next.repetitions}},
-                        largerBudget(plan, judgement, seconds)),
+                        describe::largerBudget(plan, judgement, seconds)),
           fmt::format("to add {}{}, ", moreBlocksText(next),
                       next.further_look ? " as a further look that keeps the confidence" : ""),
           fmt::format(fmt::runtime(kGains[size_t(next.reach)]), result.name));
@@ -150,21 +143,21 @@ std::string reportCommand(const plan::Plan& plan, const std::string& folder) {
   return "expc report " + selectionWords(plan, plan.overrides) + resultsWords(folder);
 }
 
-InOrder<std::string, Tally> tallies(const analysis::Judgement& judgement) {
+InOrder<std::string, Tally> tallies(const judge::Judgement& judgement) {
   InOrder<std::string, Tally> all;
-  for (const analysis::CriterionResult& result : judgement.criteria) {
+  for (const judge::CriterionResult& result : judgement.criteria) {
     Tally& one = all[llvm::StringRef(markedVerdict(result)).lower()];
-    one = {analysis::meaningOf(result).style, one.count + 1};
+    one = {judge::meaningOf(result).style, one.count + 1};
   }
   return all;
 }
 
-std::string tallyText(const analysis::Judgement& judgement) {
+std::string tallyText(const judge::Judgement& judgement) {
   return joined(
       textsOf(tallies(judgement), [](const auto& one) { return fmt::format("{} {}", one.second.count, one.first); }));
 }
 
-std::vector<NextCommand> nextCommands(const plan::Plan& plan, const analysis::Judgement& judgement,
+std::vector<NextCommand> nextCommands(const plan::Plan& plan, const judge::Judgement& judgement,
                                       const std::string& folder) {
   std::vector<NextCommand> commands;
   if (judgement.null_cards || judgement.criteria.empty()) return commands;

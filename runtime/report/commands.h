@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/analysis/results.h"
+#include "runtime/judge/results.h"
 #include "runtime/plan/plan.h"
 #include "runtime/report/paint.h"
 
@@ -27,14 +27,14 @@ std::string reportCommand(const plan::Plan& plan, const std::string& folder);
 
 /// The number of verdicts that read alike, and their style.
 struct Tally {
-  std::string_view style;  // analysis::Meaning::style
+  std::string_view style;  // judge::Meaning::style
   unsigned count = 0;
 };
 /// Counts verdicts by their word with its marks: "pass", "inconclusive", "pass (untrusted)".
-InOrder<std::string, Tally> tallies(const analysis::Judgement& judgement);
+InOrder<std::string, Tally> tallies(const judge::Judgement& judgement);
 
 /// Returns the counts of verdicts: "2 pass, 1 inconclusive"; "" for a study without criteria.
-std::string tallyText(const analysis::Judgement& judgement);
+std::string tallyText(const judge::Judgement& judgement);
 
 /// A command, and what it is for: "to go on where the study is".
 struct NextCommand {
@@ -44,7 +44,7 @@ struct NextCommand {
 /// Returns the commands to type next. Each open criterion has one, cheapest first: the same command if trials are still
 /// to come, another try if trials failed, else more repetitions; none if nothing is known to help. If everything is
 /// decided: a replication in another folder. For a selection also the whole study.
-std::vector<NextCommand> nextCommands(const plan::Plan& plan, const analysis::Judgement& judgement,
+std::vector<NextCommand> nextCommands(const plan::Plan& plan, const judge::Judgement& judgement,
                                       const std::string& folder);
 
 }  // namespace expc::report

@@ -5,21 +5,22 @@
 #include <string>
 #include <vector>
 
-#include "runtime/analysis/judge.h"
 #include "runtime/base/json.h"
+#include "runtime/describe/description.h"
+#include "runtime/judge/judge.h"
 #include "runtime/report/html.h"
 #include "runtime/report/records_json.h"
 #include "runtime/report/sections.h"
 #include "runtime/report/texts.h"
 #include "runtime/report/verdict_text.h"
-#include "tests/support/analysis/study.h"
+#include "tests/support/judge/study.h"
 #include "tests/support/report/example_results.h"
 
 namespace expc::report {
 namespace {
 
-using analysis::Condition;
-using analysis::Verdict;
+using judge::Condition;
+using judge::Verdict;
 
 struct Conditions {
   std::vector<Condition> conditions;
@@ -92,11 +93,11 @@ TEST_CASE("an error rate is printed with the conditions that are not met or were
         claim.confidence = 0.95;
         claim.cells.resize(1);
         claim.cells[0].points.assign(points, plan::Place("point"));
-        analysis::CriterionResult result;
+        judge::CriterionResult result;
         result.verdict = outcome.verdict;
         result.provisional = outcome.provisional;
         result.conditions = one.conditions;
-        if (outcome.look) result.look = analysis::Look{{8}, 14, 20, 0.979};
+        if (outcome.look) result.look = judge::Look{{8}, 14, 20, 0.979};
         result.cells = {exampleCell(0, 1.5, outcome.verdict)};
         result.cells[0].constant = outcome.constant;
         const char* conditions = !outcome.conditional ? "" : points == 1 ? one.trials : one.pairs;
@@ -107,7 +108,7 @@ TEST_CASE("an error rate is printed with the conditions that are not met or were
 TEST_CASE("how many sessions there are is said once of a study, where they are few") {
   Example example = exampleResults();
   const auto notice = [&](unsigned sessions, std::vector<Condition> conditions = {{Condition::Independent}}) {
-    for (analysis::CriterionResult& result : example.judgement.criteria) {
+    for (judge::CriterionResult& result : example.judgement.criteria) {
       result.scope.sessions = sessions;
       result.conditions = conditions;
     }
@@ -127,11 +128,11 @@ TEST_CASE("how many sessions there are is said once of a study, where they are f
 
 TEST_CASE("every medium says it once, and programs read the conditions by their codes") {
   Example example = exampleResults();
-  for (analysis::CriterionResult& result : example.judgement.criteria) {
+  for (judge::CriterionResult& result : example.judgement.criteria) {
     result.scope.sessions = 1;
     result.conditions = {{Condition::Independent}, {Condition::OneSession}};
   }
-  const analysis::Findings findings{example.plan, example.judgement, example.results};
+  const describe::Findings findings{example.plan, example.judgement, example.results};
   const std::string notice = sessionsNotice(example.plan, example.judgement);
   ResultTextOptions all;
   all.all = true;
@@ -146,16 +147,16 @@ TEST_CASE("every medium says it once, and programs read the conditions by their 
 }
 
 TEST_CASE("the interval that decides stands in tables, lines and JSON with its confidence") {
-  namespace study = analysis::test;
+  namespace study = judge::test;
   study::Records records;
   records.pairs(9, 1.5);
   plan::Plan plan = study::study(9);
   plan.criteria.push_back(study::criterion(study::gainCells(), study::atLeast(2, "2x"), "x", 0.95));
-  const analysis::Judgement judgement = analysis::judge(plan, records.results);
-  const analysis::CriterionResult& result = judgement.criteria.back();
+  const describe::Conclusions judgement = describe::conclude(plan, records.results);
+  const judge::CriterionResult& result = judgement.criteria.back();
   // Two cells fail: the surest at 97.5 %, the other at 95 %.
   const bool first = result.cells[0].uncorrected.has_value();
-  const analysis::CellEstimate& surest = result.cells[first ? 0 : 1];
+  const judge::CellEstimate& surest = result.cells[first ? 0 : 1];
   REQUIRE(surest.uncorrected);
   CHECK_FALSE(result.cells[first ? 1 : 0].uncorrected);
   const Judged judged{plan, plan.criteria.back(), result};

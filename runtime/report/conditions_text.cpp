@@ -14,7 +14,7 @@
 namespace expc::report {
 namespace {
 
-using analysis::Condition;
+using judge::Condition;
 
 /// Text of each code, in the order of the codes. Placeholders: 0 is "pair" or "trial", 1 the number with two decimals,
 /// 2 "the 3 lost trials are".
@@ -50,7 +50,7 @@ std::string conditionsText(const Judged& of) {
   return text;
 }
 
-std::string sessionsNotice(const plan::Plan& plan, const analysis::Judgement& judgement) {
+std::string sessionsNotice(const plan::Plan& plan, const judge::Judgement& judgement) {
   // The verdict that rests on the most sessions decides: if even that has two at most, it holds for all.
   unsigned sessions = 0;
   for (const auto& [_, criterion, result] : judgedOf(plan, judgement))

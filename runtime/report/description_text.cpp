@@ -9,7 +9,8 @@
 #include <array>
 #include <cmath>
 
-#include "runtime/analysis/format.h"
+#include "runtime/judge/format.h"
+#include "runtime/plan/labels.h"
 #include "runtime/report/paint.h"
 #include "runtime/report/wording.h"
 
@@ -29,7 +30,7 @@ std::string share(double value) {
 /// Formats a value of a metric with its unit; `beside` is a value that must be told from it.
 std::string valueText(const plan::Plan& plan, const std::string& name, double value, double beside = 0) {
   const plan::Metric* metric = plan.findMetric(name);
-  return analysis::formatAgainst(value, {}, metric ? metric->unit : "", metric ? metric->dimension : "", beside);
+  return judge::formatAgainst(value, {}, metric ? metric->unit : "", metric ? metric->dimension : "", beside);
 }
 
 /// Names a point by its levels.
@@ -39,10 +40,10 @@ std::string pointText(const plan::Plan& plan, const std::string& id) { return pl
 Part described(const char* title, const char* rest) { return {.title = title, .rest = rest, .folded = true}; }
 
 /// Names an effect by its factors: "gpus x precision".
-std::string nameOf(const analysis::FactorEffect& effect) { return joined(effect.factors, " x "); }
+std::string nameOf(const describe::FactorEffect& effect) { return joined(effect.factors, " x "); }
 
 /// Describes the full grid of points that effects were computed on; points that would leave it incomplete are left out.
-std::string gridText(const analysis::Effects& effects) {
+std::string gridText(const describe::Effects& effects) {
   const auto texts = textsOf(effects.grid, [](const auto& one) { return one.first + " " + joined(one.second); });
   std::string text = joined(texts, "; ") + "; " + counted(effects.blocks, "block");
   if (effects.left_out)
@@ -51,17 +52,17 @@ std::string gridText(const analysis::Effects& effects) {
 }
 
 /// Describes the effect of one level or combination of levels.
-std::string levelText(const analysis::FactorEffect& effect, const analysis::LevelEffect& level) {
-  std::vector<std::string> place;
-  for (size_t i = 0; i < level.labels.size(); ++i) place.push_back(effect.factors[i] + "=" + level.labels[i]);
-  return joined(place, " ") + " " +
-         (level.interval ? analysis::formatEstimate(level.ratio, *level.interval, "x")
-                         : analysis::formatQuantity(level.ratio, "x"));
+std::string levelText(const describe::FactorEffect& effect, const describe::LevelEffect& level) {
+  std::string place;
+  for (size_t i = 0; i < level.labels.size(); ++i) plan::addLabel(place, effect.factors[i], level.labels[i]);
+  return place + " " +
+         (level.interval ? judge::formatEstimate(level.ratio, *level.interval, "x")
+                         : judge::formatQuantity(level.ratio, "x"));
 }
 
 /// Describes the effects of a factor's levels; for an interaction only the strongest combinations.
-std::string levelsText(const analysis::FactorEffect& effect) {
-  std::vector<analysis::LevelEffect> levels = effect.levels;
+std::string levelsText(const describe::FactorEffect& effect) {
+  std::vector<describe::LevelEffect> levels = effect.levels;
   // A factor has few levels, and all are wanted. An interaction has their product, so only its strongest combinations
   // are named.
   const bool alone = effect.factors.size() == 1;
@@ -70,36 +71,36 @@ std::string levelsText(const analysis::FactorEffect& effect) {
         levels, [](const auto& a, const auto& b) { return std::abs(std::log(a.ratio)) > std::abs(std::log(b.ratio)); });
     levels.resize(std::min(levels.size(), kListedInteractions));
   }
-  auto texts = textsOf(levels, [&](const analysis::LevelEffect& level) { return levelText(effect, level); });
+  auto texts = textsOf(levels, [&](const describe::LevelEffect& level) { return levelText(effect, level); });
   if (levels.size() < effect.levels.size()) texts.push_back(fmt::format("… of {}", effect.levels.size()));
   return fmt::format("{} ({}): {} {}", nameOf(effect), share(effect.share), joined(texts, "; "),
                      alone ? "of the geometric mean" : "beyond what each does alone");
 }
 
 /// Describes main effects and interactions, as shares of the variation of logarithms.
-Part effectsText(const plan::Plan& plan, const std::vector<analysis::Effects>& all) {
+Part effectsText(const plan::Plan& plan, const std::vector<describe::Effects>& all) {
   Part part = described("Effects", "on logarithms, with 95 % intervals over blocks; a description, not a verdict");
-  for (const analysis::Effects& effects : all) {
+  for (const describe::Effects& effects : all) {
     std::string text = fmt::format("{}, geometric mean {} ({}), varies by ", effects.metric,
                                    valueText(plan, effects.metric, effects.mean), gridText(effects));
-    for (const analysis::FactorEffect& effect : effects.effects)
+    for (const describe::FactorEffect& effect : effects.effects)
       text += fmt::format("{} {}, ", nameOf(effect), share(effect.share));
     if (effects.higher > 0) text += fmt::format("three factors and more {}, ", share(effects.higher));
     part.blocks.emplace_back(
         Paragraph{text + (effects.blocks > 1
                               ? fmt::format("blocks {}, error {}", share(effects.between_blocks), share(effects.error))
                               : "and nothing says how much of that is noise")});
-    for (const analysis::FactorEffect& effect : effects.effects)
+    for (const describe::FactorEffect& effect : effects.effects)
       if (effect.share >= kWorthSaying) part.blocks.emplace_back(Paragraph{levelsText(effect)});
   }
   return part;
 }
 
 /// Describes rankings by medians; without enough blocks points have an order and no ranks.
-Part rankingText(const plan::Plan& plan, const std::vector<analysis::Ranking>& rankings) {
+Part rankingText(const plan::Plan& plan, const std::vector<describe::Ranking>& rankings) {
   Part part = described("Rankings", "by medians; points that blocks do not tell apart share a rank; a description");
-  for (const analysis::Ranking& ranking : rankings) {
-    auto points = textsOf(ranking.points, [&](const analysis::Ranked& one) {
+  for (const describe::Ranking& ranking : rankings) {
+    auto points = textsOf(ranking.points, [&](const describe::Ranked& one) {
       const std::string place = one.rank ? fmt::format("{}. ", *one.rank) : "";
       return fmt::format("{}{} ({})", place, pointText(plan, one.point), valueText(plan, ranking.metric, one.median));
     });
@@ -107,17 +108,17 @@ Part rankingText(const plan::Plan& plan, const std::vector<analysis::Ranking>& r
     const bool ranked = ranking.points.empty() || ranking.points.front().rank;
     std::string why;
     if (!ranked)
-      why = fmt::format("no ranks, {} points take {} blocks: ", points.size(), analysis::rankBlocks(points.size()));
+      why = fmt::format("no ranks, {} points take {} blocks: ", points.size(), describe::rankBlocks(points.size()));
     part.blocks.emplace_back(Paragraph{ranking.metric + ": " + why + fewOf(std::move(points), kListedRanks, "; ")});
   }
   return part;
 }
 
 /// Describes the points that no other beats in both of two metrics.
-Part frontText(const plan::Plan& plan, const std::vector<analysis::Front>& fronts) {
+Part frontText(const plan::Plan& plan, const std::vector<describe::Front>& fronts) {
   Part part = described("Best in two metrics", "points that no other beats in both, by medians; a description");
-  for (const analysis::Front& front : fronts) {
-    auto points = textsOf(front.points, [&](const analysis::FrontPoint& one) {
+  for (const describe::Front& front : fronts) {
+    auto points = textsOf(front.points, [&](const describe::FrontPoint& one) {
       return fmt::format("{} ({}, {})", pointText(plan, one.point), valueText(plan, front.first, one.first),
                          valueText(plan, front.second, one.second));
     });
@@ -129,20 +130,20 @@ Part frontText(const plan::Plan& plan, const std::vector<analysis::Front>& front
 }
 
 /// Describes warm-ups and trends over the run.
-Part driftText(const std::vector<analysis::Drift>& drifts) {
+Part driftText(const std::vector<describe::Drift>& drifts) {
   Part part = described("Over the run", "what blocks have in common: pairs do not see it, values of single points do");
-  for (const analysis::Drift& drift : drifts)
+  for (const describe::Drift& drift : drifts)
     for (std::string& text : driftTexts(drift)) part.blocks.emplace_back(Paragraph{std::move(text)});
   return part;
 }
 
 /// Lists values far outside the quartiles of their point. They count like all others.
-Part outlierText(const plan::Plan& plan, const std::vector<analysis::Outlier>& outliers,
+Part outlierText(const plan::Plan& plan, const std::vector<describe::Outlier>& outliers,
                  const store::Results& results) {
   Part part = described(
       "Values that lie apart",
       "of what claims, tables and plots name; far outside the quartiles of their point; they count as the others do");
-  for (const analysis::Outlier& one : outliers) {
+  for (const describe::Outlier& one : outliers) {
     const auto trial =
         std::ranges::find_if(results.trials, [&](const store::Trial& other) { return other.id == one.trial; });
     // The value and its median get the same unit, that of the larger one.
@@ -159,19 +160,19 @@ Part outlierText(const plan::Plan& plan, const std::vector<analysis::Outlier>& o
 
 }  // namespace
 
-std::vector<std::string> driftTexts(const analysis::Drift& drift) {
+std::vector<std::string> driftTexts(const describe::Drift& drift) {
   std::vector<std::string> texts;
   if (drift.first)
     texts.push_back(
         fmt::format("{}: the first block is {} the median of the others, apart from all of them, as a warm-up is",
-                    drift.metric, analysis::formatQuantity(*drift.first, "x")));
-  if (drift.p <= analysis::kTrend)
+                    drift.metric, judge::formatQuantity(*drift.first, "x")));
+  if (drift.p <= describe::kTrend)
     texts.push_back(fmt::format("{}: the last of {} is {} the first by the trend (p = {:.1g})", drift.metric,
-                                counted(drift.blocks, "block"), analysis::formatQuantity(drift.last, "x"), drift.p));
+                                counted(drift.blocks, "block"), judge::formatQuantity(drift.last, "x"), drift.p));
   return texts;
 }
 
-std::vector<Part> describedParts(const plan::Plan& plan, const analysis::Description& description,
+std::vector<Part> describedParts(const plan::Plan& plan, const describe::Description& description,
                                  const store::Results& results) {
   std::vector<Part> parts;
   for (Part& part : std::array{effectsText(plan, description.effects), rankingText(plan, description.rankings),
@@ -181,7 +182,7 @@ std::vector<Part> describedParts(const plan::Plan& plan, const analysis::Descrip
   return parts;
 }
 
-std::optional<Part> describedTable(const plan::Plan& plan, const analysis::Description& description,
+std::optional<Part> describedTable(const plan::Plan& plan, const describe::Description& description,
                                    const plan::Table& table) {
   const auto only = [](const auto& all, auto is) {
     auto found = all;
@@ -197,7 +198,7 @@ std::optional<Part> describedTable(const plan::Plan& plan, const analysis::Descr
     case plan::Table::Shows::Ranking:
       return rankingText(plan, only(description.rankings, named));
     case plan::Table::Shows::Front:
-      return frontText(plan, only(description.fronts, [&](const analysis::Front& one) { return one.isOf(table); }));
+      return frontText(plan, only(description.fronts, [&](const describe::Front& one) { return one.isOf(table); }));
   }
   return std::nullopt;
 }

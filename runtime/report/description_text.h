@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/analysis/description.h"
+#include "runtime/describe/description.h"
 #include "runtime/plan/plan.h"
 #include "runtime/report/document.h"
 #include "runtime/store/records.h"
@@ -15,14 +15,14 @@
 namespace expc::report {
 
 /// Returns everything that there is to describe, the most wanted first; empty parts are left out.
-std::vector<Part> describedParts(const plan::Plan& plan, const analysis::Description& description,
+std::vector<Part> describedParts(const plan::Plan& plan, const describe::Description& description,
                                  const store::Results& results);
 
 /// Returns the description that a table of the study asks for, such as a ranking; nothing for a table of values.
-std::optional<Part> describedTable(const plan::Plan& plan, const analysis::Description& description,
+std::optional<Part> describedTable(const plan::Plan& plan, const describe::Description& description,
                                    const plan::Table& table);
 
 /// Returns a sentence for a warm-up and one for a trend, as far as the drift shows them.
-std::vector<std::string> driftTexts(const analysis::Drift& drift);
+std::vector<std::string> driftTexts(const describe::Drift& drift);
 
 }  // namespace expc::report

@@ -3,10 +3,11 @@
 
 #include <doctest/doctest.h>
 
-#include "runtime/analysis/judge.h"
-#include "runtime/analysis/readings.h"
-#include "runtime/analysis/results.h"
 #include "runtime/base/json.h"
+#include "runtime/describe/description.h"
+#include "runtime/judge/judge.h"
+#include "runtime/judge/readings.h"
+#include "runtime/judge/results.h"
 #include "runtime/report/html.h"
 #include "runtime/report/records_json.h"
 #include "runtime/report/texts.h"
@@ -140,7 +141,7 @@ TEST_CASE("the plan's text can be made from counts") {
 TEST_CASE("a result shows derived metrics, published values, controls and repetitions") {
   const plan::Plan plan = largerPlan();
   const store::Results results = largerResults(plan);
-  const analysis::Judgement judgement = analysis::judge(plan, results);
+  const describe::Conclusions judgement = describe::conclude(plan, results);
   ResultTextOptions options;
   options.all = true;
   options.width = 160;
@@ -182,10 +183,10 @@ TEST_CASE("a result shows derived metrics, published values, controls and repeti
 
 TEST_CASE("a published comparison needs all its parts") {
   plan::Plan plan = largerPlan();
-  CHECK(analysis::publishedValue(plan, *plan.comparisons[0].cells[0].term) == doctest::Approx(2.0));
-  CHECK_FALSE(analysis::publishedValue(plan, *plan.comparisons[0].cells[1].term));
-  CHECK(analysis::publishedValue(plan, plan.points[0], *plan.findMetric("overhead")) == doctest::Approx(0.02));
-  CHECK_FALSE(analysis::publishedValue(plan, plan.points[1], *plan.findMetric("step_time")));
+  CHECK(judge::publishedValue(plan, *plan.comparisons[0].cells[0].term) == doctest::Approx(2.0));
+  CHECK_FALSE(judge::publishedValue(plan, *plan.comparisons[0].cells[1].term));
+  CHECK(judge::publishedValue(plan, plan.points[0], *plan.findMetric("overhead")) == doctest::Approx(0.02));
+  CHECK_FALSE(judge::publishedValue(plan, plan.points[1], *plan.findMetric("step_time")));
   CHECK(
       referencesTexts(plan) ==
       std::vector<std::string>{"published values are of table2 (table2.csv); absolute ones are shown and not judged"});

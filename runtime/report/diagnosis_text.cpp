@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "runtime/analysis/format.h"
+#include "runtime/judge/format.h"
 #include "runtime/plan/evaluate.h"
 #include "runtime/report/paint.h"
 #include "runtime/report/reasons.h"
@@ -46,7 +46,7 @@ std::string valueText(const plan::Plan& plan, const plan::Criterion& criterion, 
   if (!one.known.empty()) beside(one.least), beside(one.most);
   for (const auto& limit : {one.passes_from, one.fails_from})
     if (limit) beside(*limit);
-  return analysis::formatAgainst(value, others, criterion.unit, analysis::dimensionOf(plan, criterion.cells.front()));
+  return judge::formatAgainst(value, others, criterion.unit, judge::dimensionOf(plan, criterion.cells.front()));
 }
 
 /// Says under which truth a criterion was simulated: "as measured (1.45x to 1.52x)".

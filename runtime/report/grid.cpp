@@ -12,11 +12,12 @@
 #include <map>
 #include <set>
 
-#include "runtime/analysis/cells.h"
-#include "runtime/analysis/description.h"
-#include "runtime/analysis/format.h"
-#include "runtime/analysis/readings.h"
 #include "runtime/base/find.h"
+#include "runtime/describe/description.h"
+#include "runtime/describe/ideals.h"
+#include "runtime/judge/cells.h"
+#include "runtime/judge/format.h"
+#include "runtime/judge/readings.h"
 #include "runtime/plan/evaluate.h"
 #include "runtime/report/paint.h"
 #include "runtime/report/reasons.h"
@@ -32,7 +33,7 @@ struct Entry {
 };
 
 /// Whether workers said that the device cannot give the metric, or one that it is computed from.
-bool lacksOnDevice(const plan::Plan& plan, const analysis::PointStatus& status, const std::string& metric) {
+bool lacksOnDevice(const plan::Plan& plan, const judge::PointStatus& status, const std::string& metric) {
   const plan::Metric* declared = plan.findMetric(metric);
   if (declared && declared->derived) {
     const auto parts = plan::metricTerms(*declared->derived);
@@ -42,30 +43,30 @@ bool lacksOnDevice(const plan::Plan& plan, const analysis::PointStatus& status, 
 }
 
 /// Whether a trial of the point has ended, of whatever kind and however.
-bool wasTried(const plan::Plan& plan, const analysis::Judgement& judgement, const plan::Point& point) {
+bool wasTried(const plan::Plan& plan, const judge::Judgement& judgement, const plan::Point& point) {
   return std::ranges::any_of(plan.design.kinds, [&](const plan::KindDesign& design) {
-    const analysis::PointStatus* status = judgement.status(point.id, design.kind);
+    const judge::PointStatus* status = judgement.status(point.id, design.kind);
     return status && status->valid + status->failed + status->timeouts + status->infeasible + status->invalid > 0;
   });
 }
 
 /// Whether every value of a metric at a point diverged, and the metric has no better direction that would rank these as
 /// the worst.
-bool divergedAt(const plan::Plan& plan, const analysis::Judgement& judgement, const plan::Point& point,
+bool divergedAt(const plan::Plan& plan, const judge::Judgement& judgement, const plan::Point& point,
                 const plan::Metric& metric) {
-  const std::string what = metric.name + " at " + analysis::placeLabel(plan, &point);
-  return std::ranges::any_of(judgement.missing, [&](const analysis::Missing& one) {
+  const std::string what = metric.name + " at " + judge::placeLabel(plan, &point);
+  return std::ranges::any_of(judgement.missing, [&](const judge::Missing& one) {
     return one.why && one.why->code == plan::Reason::Diverged && one.what == what;
   });
 }
 
 /// Returns why a metric has no value at a point, in a few words; reasons that were known before the run come first.
-std::string whyMissing(const plan::Plan& plan, const analysis::Judgement& judgement, const plan::Point& point,
+std::string whyMissing(const plan::Plan& plan, const judge::Judgement& judgement, const plan::Point& point,
                        const plan::Metric& metric) {
   if (!point.unavailable.empty()) return "not available";
   if (!point.expected_infeasible.empty() && !wasTried(plan, judgement, point))
     return "expected infeasible, not started";
-  const analysis::PointStatus* status = judgement.status(point.id, metric.kind);
+  const judge::PointStatus* status = judgement.status(point.id, metric.kind);
   if (!status) return "not run";
   // If trials ran, the reason lies in the metric; else in how they ended.
   if (status->valid > 0 && lacksOnDevice(plan, *status, metric.name)) return "not on this device";
@@ -76,8 +77,8 @@ std::string whyMissing(const plan::Plan& plan, const analysis::Judgement& judgem
   return status->invalid > 0 ? "disturbed" : "not run";
 }
 
-/// Returns the values of a metric, one for each point in the plan's order, which addIdeals() relies on.
-std::vector<Entry> metricEntries(const plan::Plan& plan, const analysis::Judgement& judgement,
+/// Returns the values of a metric, one for each point in the plan's order, which buildGrid() relies on for ideals.
+std::vector<Entry> metricEntries(const plan::Plan& plan, const judge::Judgement& judgement,
                                  const plan::Metric& metric) {
   std::vector<Entry> entries;
   for (const plan::Point& point : plan.points) {
@@ -90,54 +91,16 @@ std::vector<Entry> metricEntries(const plan::Plan& plan, const analysis::Judgeme
 }
 
 /// Returns the values of a comparison, one for each estimated cell.
-std::vector<Entry> comparisonEntries(const plan::Plan& plan, const analysis::Judgement& judgement,
+std::vector<Entry> comparisonEntries(const plan::Plan& plan, const judge::Judgement& judgement,
                                      const plan::Comparison& comparison) {
   std::vector<Entry> entries;
   const auto* result = base::named(judgement.comparisons, comparison.name);
   if (!result) return entries;
-  for (const analysis::CellEstimate& estimate : result->cells)
+  for (const judge::CellEstimate& estimate : result->cells)
     if (estimate.cell < comparison.cells.size())
       entries.push_back(
           {comparison.cells[estimate.cell].labels, gridCell(plan, comparison.cells[estimate.cell], estimate)});
   return entries;
-}
-
-/// Returns the ratio in a comparison's term, and multiplies the factors around it into `scale`; null if the term is no
-/// ratio.
-const plan::OperationTerm* ratioOf(const plan::Term& term, double& scale) {
-  if (const auto* scaled = std::get_if<plan::ScaleTerm>(&term.node)) {
-    scale *= scaled->factor;
-    return ratioOf(*scaled->term, scale);
-  }
-  const auto* operation = std::get_if<plan::OperationTerm>(&term.node);
-  return operation && operation->op == plan::OperationTerm::Op::Ratio ? operation : nullptr;
-}
-
-/// Sets the ideals of a metric's entries, where a comparison says what would be ideal: the baseline's value times the
-/// ideal ratio, as for a speed-up over devices. Returns the factor that it compares over, or "".
-std::string addIdeals(const plan::Plan& plan, const analysis::Judgement& judgement, const plan::Metric& metric,
-                      std::vector<Entry>& entries) {
-  std::map<std::string, size_t> places;
-  for (size_t i = 0; i < plan.points.size(); ++i) places[plan.points[i].id] = i;
-  for (const plan::Comparison& comparison : plan.comparisons) {
-    bool found = false;
-    for (const plan::Cell& cell : comparison.cells) {
-      double scale = 1;
-      const plan::OperationTerm* ratio = cell.ideal ? ratioOf(*cell.term, scale) : nullptr;
-      if (!ratio) break;
-      const auto* treated = std::get_if<plan::MetricTerm>(&ratio->operands[0]->node);
-      const auto* baseline = std::get_if<plan::MetricTerm>(&ratio->operands[1]->node);
-      // For a time the baseline is the numerator, so its ideal is a hyperbola over the factor: no line is drawn.
-      if (!treated || !baseline || treated->metric != metric.name || treated->place != cell.points[0]) break;
-      const analysis::Summary* start = judgement.find(baseline->place.point, metric.name);
-      if (!start || !start->median) continue;
-      entries[places.at(treated->place.point)].cell.ideal = *start->median * *cell.ideal / scale;
-      entries[places.at(baseline->place.point)].cell.ideal = start->median;
-      found = true;
-    }
-    if (found) return comparison.over;
-  }
-  return "";
 }
 
 /// Returns the order of factors in a layout, as indices: those that vary and are not in `by` come first, then those in
@@ -231,9 +194,9 @@ size_t levelIndex(const plan::Plan& plan, const std::string& factor, const std::
   return static_cast<size_t>(std::ranges::find(found->levels, label, &plan::Level::label) - found->levels.begin());
 }
 
-GridCell metricCell(const plan::Plan& plan, const analysis::Judgement& judgement, const plan::Point& point,
+GridCell metricCell(const plan::Plan& plan, const judge::Judgement& judgement, const plan::Point& point,
                     const plan::Metric& metric) {
-  const analysis::Summary* summary = judgement.find(point.id, metric.name);
+  const judge::Summary* summary = judgement.find(point.id, metric.name);
   GridCell cell;
   if (summary && summary->n > 0)
     cell = {summary->median,   summary->interval, summary->n,        summary->timeouts,
@@ -241,20 +204,20 @@ GridCell metricCell(const plan::Plan& plan, const analysis::Judgement& judgement
   else
     cell.note = whyMissing(plan, judgement, point, metric);
   if (summary) cell.never = summary->never, cell.diverged = summary->diverged, cell.trend = summary->trend;
-  const analysis::PointStatus* status = judgement.status(point.id, metric.kind);
+  const judge::PointStatus* status = judgement.status(point.id, metric.kind);
   if (status) cell.limit = status->limit;
   if (summary && status && status->unstable()) cell.out_of_memory = status->infeasible;
-  cell.published = analysis::publishedValue(plan, point, metric);
+  cell.published = judge::publishedValue(plan, point, metric);
   return cell;
 }
 
-double largestOf(const std::vector<analysis::CellEstimate>& estimates) {
+double largestOf(const std::vector<judge::CellEstimate>& estimates) {
   double largest = 0;
-  for (const analysis::CellEstimate& one : estimates) largest = std::max(largest, magnitudeOf(one.estimate));
+  for (const judge::CellEstimate& one : estimates) largest = std::max(largest, magnitudeOf(one.estimate));
   return largest;
 }
 
-GridCell gridCell(const plan::Plan& plan, const plan::Cell& planned, const analysis::CellEstimate& estimate,
+GridCell gridCell(const plan::Plan& plan, const plan::Cell& planned, const judge::CellEstimate& estimate,
                   double beside) {
   GridCell cell;
   cell.estimate = estimate.estimate;
@@ -265,12 +228,12 @@ GridCell gridCell(const plan::Plan& plan, const plan::Cell& planned, const analy
   cell.diverged = estimate.diverged;
   if (!estimate.estimate) cell.note = estimate.why ? inWords(plan, estimate.why).text : "not run";
   cell.beside = beside;
-  if (planned.term) cell.published = analysis::publishedValue(plan, *planned.term);
+  if (planned.term) cell.published = judge::publishedValue(plan, *planned.term);
   cell.ideal = planned.ideal;
   return cell;
 }
 
-Grid buildGrid(const plan::Plan& plan, const analysis::Judgement& judgement, const std::string& subject,
+Grid buildGrid(const plan::Plan& plan, const judge::Judgement& judgement, const std::string& subject,
                const std::vector<std::string>& by) {
   Grid grid;
   grid.subject = subject;
@@ -279,8 +242,12 @@ Grid buildGrid(const plan::Plan& plan, const analysis::Judgement& judgement, con
     grid.dimension = metric->dimension;
     const auto factors = textsOf(plan.factors, &plan::Factor::name);
     std::vector<Entry> entries = metricEntries(plan, judgement, *metric);
-    // Ideals are added before entries move into the grid, while they are still in the order of points.
-    grid.ideal_over = addIdeals(plan, judgement, *metric, entries);
+    describe::Ideals ideals = describe::idealsOf(plan, judgement, *metric);
+    // Entries have ideals before they move into the grid, while they are still in the order of points.
+    for (size_t i = 0; i < entries.size(); ++i)
+      if (const auto ideal = ideals.at.find(plan.points[i].id); ideal != ideals.at.end())
+        entries[i].cell.ideal = ideal->second;
+    grid.ideal_over = std::move(ideals.over);
     fillGrid(plan, grid, factors, std::move(entries), by);
     return grid;
   }
@@ -292,7 +259,7 @@ Grid buildGrid(const plan::Plan& plan, const analysis::Judgement& judgement, con
     const auto known = [](const plan::Cell& cell) { return cell.ideal.has_value(); };
     if (std::ranges::any_of(comparison.cells, known)) grid.ideal_over = comparison.over;
     if (!comparison.cells.empty()) {
-      grid.dimension = std::string(analysis::dimensionOf(plan, comparison.cells[0]));
+      grid.dimension = std::string(judge::dimensionOf(plan, comparison.cells[0]));
       grid.neutral = comparison.cells[0].estimator == plan::Estimator::PairedDifference ? 0.0 : 1.0;
     }
     fillGrid(plan, grid, comparison.factors, comparisonEntries(plan, judgement, comparison), by);
@@ -300,28 +267,27 @@ Grid buildGrid(const plan::Plan& plan, const analysis::Judgement& judgement, con
   return grid;
 }
 
-analysis::EstimateText partsOf(const GridCell& cell, const std::string& unit, const std::string& dimension,
-                               std::span<const double> bounds) {
+judge::EstimateText partsOf(const GridCell& cell, const std::string& unit, const std::string& dimension,
+                            std::span<const double> bounds) {
   // An estimate that is infinite since values diverged is no number: it reads "diverged".
   if (cell.diverged && cell.estimate && std::isinf(*cell.estimate)) {
     const bool whole = cell.interval && std::isinf(cell.interval->low) && std::isinf(cell.interval->high);
-    return {"diverged", !cell.interval || whole
-                            ? ""
-                            : analysis::formatInterval(*cell.interval, unit, dimension, bounds, cell.beside)};
+    return {"diverged",
+            !cell.interval || whole ? "" : judge::formatInterval(*cell.interval, unit, dimension, bounds, cell.beside)};
   }
   if (cell.estimate && cell.interval && !cell.constant)
-    return analysis::formatParts(*cell.estimate, *cell.interval, unit, dimension, bounds, cell.beside);
-  analysis::EstimateText text;
-  if (cell.estimate) text.estimate = analysis::formatAgainst(*cell.estimate, bounds, unit, dimension, cell.beside);
+    return judge::formatParts(*cell.estimate, *cell.interval, unit, dimension, bounds, cell.beside);
+  judge::EstimateText text;
+  if (cell.estimate) text.estimate = judge::formatAgainst(*cell.estimate, bounds, unit, dimension, cell.beside);
   if (cell.constant)
     text.interval = "constant";
   else if (cell.interval)
-    text.interval = analysis::formatInterval(*cell.interval, unit, dimension, bounds, cell.beside);
+    text.interval = judge::formatInterval(*cell.interval, unit, dimension, bounds, cell.beside);
   return text;
 }
 
 Cell valueCell(const GridCell& cell, const std::string& unit, const std::string& dimension) {
-  const analysis::EstimateText text = partsOf(cell, unit, dimension);
+  const judge::EstimateText text = partsOf(cell, unit, dimension);
   Cell shown{text.estimate, {}, {}, Tone::Strong};
   if (cell.estimate) {
     // Either the interval stands below, and n goes to the page only, or n stands below.
@@ -339,7 +305,7 @@ Cell valueCell(const GridCell& cell, const std::string& unit, const std::string&
 
 std::string publishedText(const GridCell& cell, const std::string& unit, const std::string& dimension) {
   return cell.published
-             ? fmt::format("(published {})", analysis::formatAgainst(*cell.published, {}, unit, dimension, cell.beside))
+             ? fmt::format("(published {})", judge::formatAgainst(*cell.published, {}, unit, dimension, cell.beside))
              : "";
 }
 
@@ -350,7 +316,7 @@ std::vector<plan::Table> defaultTables(const plan::Plan& plan) {
   for (const plan::Factor& factor : plan.factors)
     if (factor.levels.size() > 1) varying.push_back(factor.name);
   std::vector<plan::Table> tables;
-  for (const std::string& metric : analysis::mentionedMetrics(plan)) {
+  for (const std::string& metric : describe::mentionedMetrics(plan)) {
     plan::Table& table = tables.emplace_back();
     table.subject = metric;
     if (varying.size() > 1) table.by = {varying.back(), varying.front()};

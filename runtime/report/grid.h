@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "runtime/analysis/format.h"
-#include "runtime/analysis/results.h"
+#include "runtime/judge/format.h"
+#include "runtime/judge/results.h"
 #include "runtime/plan/plan.h"
 #include "runtime/report/document.h"
 #include "runtime/store/records.h"
@@ -73,7 +73,7 @@ struct Grid {
 /// Lays `subject` out by the factors `by`: the last one makes the columns, the others the rows. Factors that vary and
 /// are not in `by` come first in the rows, so that no two values fall into one cell. An unknown subject gives a grid
 /// without rows.
-Grid buildGrid(const plan::Plan& plan, const analysis::Judgement& judgement, const std::string& subject,
+Grid buildGrid(const plan::Plan& plan, const judge::Judgement& judgement, const std::string& subject,
                const std::vector<std::string>& by);
 
 /// Returns the tables for a study that has neither tables nor plots: each metric that it is about, over all factors
@@ -82,25 +82,25 @@ std::vector<plan::Table> defaultTables(const plan::Plan& plan);
 
 /// Formats the estimate and its interval ("constant" if no value ever varied) in one unit with the same digits; "" for
 /// what is missing. Digits suffice to tell them from `bounds`.
-analysis::EstimateText partsOf(const GridCell& cell, const std::string& unit, const std::string& dimension,
-                               std::span<const double> bounds = {});
+judge::EstimateText partsOf(const GridCell& cell, const std::string& unit, const std::string& dimension,
+                            std::span<const double> bounds = {});
 
 /// Formats a value with its interval or n below it, other outcomes of the point's trials, and the published value:
 /// "12.3 ms" and "[12.1 ms, 12.6 ms]", "64.0 MiB" and "constant, n=7", "97.2 %" and "n=1", "not run".
 Cell valueCell(const GridCell& cell, const std::string& unit, const std::string& dimension);
 
 /// Returns the value of a metric at a point.
-GridCell metricCell(const plan::Plan& plan, const analysis::Judgement& judgement, const plan::Point& point,
+GridCell metricCell(const plan::Plan& plan, const judge::Judgement& judgement, const plan::Point& point,
                     const plan::Metric& metric);
 
 /// Returns "(published 11.8 ms)", or "".
 std::string publishedText(const GridCell& cell, const std::string& unit, const std::string& dimension);
 
 /// Returns the value of one cell of a comparison or criterion, with what is published for it; `beside` as in GridCell.
-GridCell gridCell(const plan::Plan& plan, const plan::Cell& planned, const analysis::CellEstimate& estimate,
+GridCell gridCell(const plan::Plan& plan, const plan::Cell& planned, const judge::CellEstimate& estimate,
                   double beside = 0);
 /// Returns the largest magnitude among finite estimates, which decides the unit of their table; 0 if there is none.
-double largestOf(const std::vector<analysis::CellEstimate>& estimates);
+double largestOf(const std::vector<judge::CellEstimate>& estimates);
 
 /// Returns the position of a level in its factor, by which labels are sorted; a label that is no level sorts last.
 size_t levelIndex(const plan::Plan& plan, const std::string& factor, const std::string& label);

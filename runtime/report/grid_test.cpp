@@ -55,7 +55,7 @@ TEST_CASE("a table says why values that go on have no intervals") {
   CHECK(rest().find("with 95 % intervals;") != std::string::npos);
   bool one = true;
   for (const bool all : {false, true}) {
-    for (analysis::Summary& summary : example.judgement.summaries)
+    for (judge::Summary& summary : example.judgement.summaries)
       if (summary.metric == "step_time" && (all || std::exchange(one, false)))
         summary.interval.reset(), summary.trend = 0.9;
     CHECK(rest().find(
@@ -74,7 +74,7 @@ TEST_CASE("why a metric has no value") {
   CHECK(note(accuracy) == "");
   example.judgement.summaries.clear();
   CHECK(note(accuracy) == "not measured");
-  for (analysis::PointStatus& status : example.judgement.points) status.not_on_device = {"accuracy"};
+  for (judge::PointStatus& status : example.judgement.points) status.not_on_device = {"accuracy"};
   CHECK(note(accuracy) == "not on this device");
   plan::Metric twice = accuracy;
   twice.name = "twice";
@@ -95,7 +95,7 @@ TEST_CASE("why a metric has no value") {
 
 TEST_CASE("a value tells of the trials beside it that gave none") {
   Example example = exampleResults();
-  for (analysis::PointStatus& status : example.judgement.points) {
+  for (judge::PointStatus& status : example.judgement.points) {
     status.infeasible = 1;
     status.limit = 10;
     status.memory_reason = "killed by the kernel: out of memory";
@@ -112,7 +112,7 @@ TEST_CASE("a value tells of the trials beside it that gave none") {
 TEST_CASE("what is not there and what is doubtful is said for each point") {
   Example example = exampleResults();
   CHECK(shortcomings(example.plan, example.judgement).empty());
-  analysis::PointStatus& status = example.judgement.points[0];
+  judge::PointStatus& status = example.judgement.points[0];
   status.lacking = true;
   status.valid = 3;
   status.infeasible = 1;

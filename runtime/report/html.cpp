@@ -49,7 +49,7 @@ llvm::Error withWayOut(llvm::Error error) {
 }
 
 /// Returns the banner for null cards, which stays in sight wherever the page is scrolled to.
-std::string nullCardsBanner(const analysis::Judgement& judgement) {
+std::string nullCardsBanner(const judge::Judgement& judgement) {
   if (!judgement.null_cards) return "";
   return "<div class=\"null-cards\" role=\"alert\"><p><b>Null cards:</b> " + html(kNullCardsNotice) + "</p></div>\n";
 }
@@ -69,7 +69,7 @@ std::vector<Section> sectionsOf(Page& page) {
     return all;
   };
   std::vector<Block> points, description;
-  append(description, describedParts(plan, *page.judgement.description, page.results));
+  append(description, describedParts(plan, page.judgement.description, page.results));
   if (!plan.points.empty() && !plan.metrics.empty()) points.emplace_back(pointTable(plan, page.judgement, {}));
   return {
       {"verdicts", "Verdicts", verdictBlocks(page)},
@@ -169,7 +169,7 @@ std::string Page::figures(std::vector<Chart> all, const std::string& name) {
   return out + (all.size() > 1 ? "</div>" : "");
 }
 
-std::vector<Chart> namedCharts(const analysis::Findings& findings) {
+std::vector<Chart> namedCharts(const describe::Findings& findings) {
   // Making the sections collects their charts; the markup is dropped.
   const HtmlOptions options;
   Page page{findings, options};
@@ -178,7 +178,7 @@ std::vector<Chart> namedCharts(const analysis::Findings& findings) {
   return std::move(page.charts);
 }
 
-std::string htmlPage(const analysis::Findings& findings, const HtmlOptions& options) {
+std::string htmlPage(const describe::Findings& findings, const HtmlOptions& options) {
   // The time is taken once, so that every place of the page shows the same.
   HtmlOptions settled = options;
   if (settled.written == 0)
@@ -232,7 +232,7 @@ std::string pageName(const plan::Plan& plan) {
   return name + plain + (plain == asked ? "" : "-" + base::shortHash(asked).substr(0, 8)) + ".html";
 }
 
-llvm::Error writeHtml(const std::string& path, const analysis::Findings& findings, const HtmlOptions& options) {
+llvm::Error writeHtml(const std::string& path, const describe::Findings& findings, const HtmlOptions& options) {
   const std::filesystem::path target(path);
   if (target.has_parent_path()) {
     std::error_code ignored;  // open says it better

@@ -10,7 +10,8 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/analysis/results.h"
+#include "runtime/describe/description.h"
+#include "runtime/judge/results.h"
 #include "runtime/plan/plan.h"
 #include "runtime/report/chart.h"
 #include "runtime/report/html_options.h"
@@ -26,7 +27,7 @@ inline constexpr std::string_view kLoadAgain =
     "<script>setInterval(() => document.hidden || location.reload(), 5000)</script>\n";
 
 /// Returns the whole page, with kPagePolicy in it.
-std::string htmlPage(const analysis::Findings& findings, const HtmlOptions& options);
+std::string htmlPage(const describe::Findings& findings, const HtmlOptions& options);
 
 /// Returns the file name of a plan's page, different for each selection of a study: "precision.html",
 /// "precision.quick.html", "precision.quick.gpus=2.html".
@@ -34,14 +35,10 @@ std::string pageName(const plan::Plan& plan);
 
 /// Writes htmlPage to `path` atomically (a temporary file beside it, synced, then renamed). The error names the path
 /// and what the system said; an old page stays as it was.
-llvm::Error writeHtml(const std::string& path, const analysis::Findings& findings, const HtmlOptions& options);
+llvm::Error writeHtml(const std::string& path, const describe::Findings& findings, const HtmlOptions& options);
 
 /// Returns all charts of the page with their names, in its order; for `report --chart`.
-std::vector<Chart> namedCharts(const analysis::Findings& findings);
-
-/// Draws a chart into the file `path` as "svg", "png" or "pdf", black on white, by Python with vl-convert. The error
-/// says what is missing and how to get it, or what the file system said; an existing file stays as it was.
-llvm::Error drawChart(const Chart& chart, const std::string& format, const std::string& path);
+std::vector<Chart> namedCharts(const describe::Findings& findings);
 
 /// Whether this build contains the chart library, which comes from the set-up's Python environment; without it the page
 /// says so.

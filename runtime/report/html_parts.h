@@ -6,7 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "runtime/analysis/results.h"
+#include "runtime/describe/description.h"
+#include "runtime/judge/results.h"
 #include "runtime/plan/plan.h"
 #include "runtime/report/chart.h"
 #include "runtime/report/document.h"
@@ -16,7 +17,7 @@
 namespace expc::report {
 
 /// The findings that sections read, and the charts that they leave for the script.
-struct Page : analysis::Findings {
+struct Page : describe::Findings {
   const HtmlOptions& options;
   std::vector<Chart> charts = {};
 

@@ -11,11 +11,11 @@
 #include <set>
 #include <utility>
 
-#include "runtime/analysis/attribution.h"
-#include "runtime/analysis/description.h"
-#include "runtime/analysis/format.h"
-#include "runtime/analysis/meaning.h"
 #include "runtime/base/json.h"
+#include "runtime/describe/attribution.h"
+#include "runtime/describe/description.h"
+#include "runtime/judge/format.h"
+#include "runtime/judge/meaning.h"
 #include "runtime/report/assets.h"
 #include "runtime/report/chart.h"
 #include "runtime/report/commands.h"
@@ -44,8 +44,8 @@ Facts factsOf(std::string style, std::vector<Fact> facts) {
 }
 
 /// Returns the word of a verdict and its marks as badges.
-std::vector<Badge> badgesOf(const analysis::CriterionResult& result) {
-  const analysis::Meaning& meaning = analysis::meaningOf(result);
+std::vector<Badge> badgesOf(const judge::CriterionResult& result) {
+  const judge::Meaning& meaning = judge::meaningOf(result);
   std::vector<Badge> badges{{meaning.style, meaning.sign, std::string(meaning.word)}};
   for (const std::string& mark : marksOf(result)) badges.push_back({"open", "!", mark});
   return badges;
@@ -63,7 +63,7 @@ void flatten(const llvm::json::Value& value, const std::string& prefix, std::map
   if (text && text->empty()) return;
   // Sizes of memory get a unit; other numbers are shown as they were recorded.
   const auto bytes = llvm::StringRef(prefix).ends_with("memory") ? value.getAsNumber() : std::nullopt;
-  rows[prefix] = text ? text->str() : bytes ? analysis::formatQuantity(*bytes, "B") : base::canonicalJson(value);
+  rows[prefix] = text ? text->str() : bytes ? judge::formatQuantity(*bytes, "B") : base::canonicalJson(value);
 }
 
 /// Merges environments as JSON texts, each with its number of trials: a setting that all agree on is shown once, a
@@ -94,8 +94,8 @@ Facts environmentFacts(const std::map<std::string_view, unsigned>& texts) {
 }
 
 /// Returns how many trials of each kind ended in each way, over all points.
-Table statusTable(const analysis::Judgement& judgement, const plan::Design& design) {
-  using Status = analysis::PointStatus;
+Table statusTable(const judge::Judgement& judgement, const plan::Design& design) {
+  using Status = judge::PointStatus;
   static constexpr std::pair<const char*, unsigned Status::*> kCounts[] = {
       {"planned", &Status::planned},    {"valid", &Status::valid},           {"failed", &Status::failed},
       {"timed out", &Status::timeouts}, {"infeasible", &Status::infeasible}, {"disturbed", &Status::invalid}};
@@ -170,7 +170,7 @@ Block subjectPart(Page& page, const Grid& grid, const std::string& title, bool c
 Block plotPart(Page& page, const plan::Plot& plot, const std::string& title) {
   const bool series = plot.kind(page.plan) == plan::PlotKind::Series;
   size_t left_out = 0;
-  std::vector<Chart> all = series ? curveCharts(page.plan, page.judgement.description->curves, plot, left_out)
+  std::vector<Chart> all = series ? curveCharts(page.plan, page.judgement.description.curves, plot, left_out)
                                   : scatterCharts(page.plan, page.judgement, plot, left_out);
   Part part{title};
   part.rest = series ? "The medians of all trials of a point; the numbers are each trial's last."
@@ -208,7 +208,7 @@ std::string plotTitle(const plan::Plot& plot) {
 Facts headFacts(const Page& page) {
   const plan::Plan& plan = page.plan;
   uint64_t valid = 0;
-  for (const analysis::PointStatus& status : page.judgement.points) valid += status.valid;
+  for (const judge::PointStatus& status : page.judgement.points) valid += status.valid;
   const std::string by = page.options.program.empty() ? "" : " by " + page.options.program;
   return factsOf("strip", {{"Workload", workloadText(plan)},
                            {"Selection", selectionText(plan)},
@@ -224,7 +224,7 @@ std::vector<Block> verdictBlocks(const Page& page) {
   // With few verdicts links to their cards stand above these; the tallies count all.
   std::string links, summary;
   for (const Judged& judged : judgedOf(page.plan, page.judgement)) {
-    const analysis::CriterionResult& result = judged.result;
+    const judge::CriterionResult& result = judged.result;
     cards.emplace_back(Part{.title = result.name,
                             .law = judged.criterion.text,
                             .blocks = {Facts{verdictFacts(page, judged), "said"}, criterionCells(judged)},
@@ -260,7 +260,7 @@ std::vector<Block> tableBlocks(Page& page) {
   const plan::Plan& plan = page.plan;
   std::vector<Block> blocks;
   for (const plan::Table& table : plan.tables)
-    if (auto described = describedTable(plan, *page.judgement.description, table))
+    if (auto described = describedTable(plan, page.judgement.description, table))
       blocks.emplace_back(std::move(*described));
     else
       blocks.push_back(subjectPart(page, buildGrid(plan, page.judgement, table.subject, table.by),
@@ -275,7 +275,7 @@ std::vector<Block> tableBlocks(Page& page) {
 }
 
 std::vector<Block> attributionBlocks(Page& page) {
-  const auto all = analysis::attribute(page);
+  const auto all = describe::attribute(page);
   Part part = attributionParts(page.plan, all, withoutAttribution(page));
   // The bars come first, below the sentence about what profiles are.
   if (std::vector<Chart> bars = profileCharts(page.plan, all); !bars.empty())

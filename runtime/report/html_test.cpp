@@ -95,7 +95,7 @@ TEST_CASE("nothing that a study or a worker says becomes markup") {
   for (plan::Comparison& comparison : example.plan.comparisons) comparison.text = comparison.without_partner_why = evil;
   for (plan::Criterion& criterion : example.plan.criteria)
     criterion.text = criterion.doc = criterion.domain = criterion.where = evil;
-  for (analysis::CriterionResult& result : example.judgement.criteria) result.why = exampleWhy(evil);
+  for (judge::CriterionResult& result : example.judgement.criteria) result.why = exampleWhy(evil);
   example.plan.points[5].unavailable = evil;
   example.plan.removed[0] = {evil, evil, evil, 3, {{evil}, {}, {evil, evil, evil}}};
   example.results.sessions[0].where.nodes = {evil};

@@ -9,8 +9,8 @@
 namespace expc::report {
 namespace {
 
-using analysis::NextStep;
-using analysis::Verdict;
+using judge::NextStep;
+using judge::Verdict;
 
 /// The example with its first criterion undecided.
 Example undecided() {
@@ -76,8 +76,7 @@ TEST_CASE("a command that takes more time than the budget has says how much") {
 
 TEST_CASE("where all is decided it can be measured elsewhere, and a selection is not the study as it is written") {
   Example example = undecided();
-  for (analysis::CriterionResult& result : example.judgement.criteria)
-    result.verdict = Verdict::Pass, result.next.reset();
+  for (judge::CriterionResult& result : example.judgement.criteria) result.verdict = Verdict::Pass, result.next.reset();
   example.plan.presets.clear();
   example.plan.overrides.clear();
   const auto next = nextCommands(example.plan, example.judgement, "my results");

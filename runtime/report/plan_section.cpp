@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <set>
 
-#include "runtime/analysis/criteria.h"
-#include "runtime/analysis/index.h"
+#include "runtime/judge/criteria.h"
+#include "runtime/judge/index.h"
 #include "runtime/report/paint.h"
 #include "runtime/report/sections.h"
 #include "runtime/report/wording.h"
@@ -97,7 +97,7 @@ Part trialsPart(const plan::Plan& plan, uint64_t points) {
   uint64_t least = 0, most = 0;
   for (const plan::KindDesign& kind : plan.design.kinds) {
     // Controls are part of each block, so they multiply with repetitions as points do.
-    const uint64_t controls = analysis::hasControls(plan, kind.kind) ? plan.controls.size() : 0;
+    const uint64_t controls = judge::hasControls(plan, kind.kind) ? plan.controls.size() : 0;
     const uint64_t each = points + controls;
     least += kind.repeat * each;
     most += kind.most() * each;
@@ -149,7 +149,7 @@ std::vector<Block> leftOutBlocks(const plan::Plan& plan) {
   }
   // Three kinds of points are told apart: those that cannot run here, those expected to run out of memory, and those
   // started in spite of that since a criterion is about it.
-  const std::set<std::string> claimed = analysis::claimedInfeasible(plan);
+  const std::set<std::string> claimed = judge::claimedInfeasible(plan);
   const char* const kinds[] = {"not available on this system",
                                "expected infeasible, started only with --try-infeasible",
                                "expected infeasible, and started since a criterion claims it"};

@@ -11,13 +11,14 @@
 #include <string>
 #include <string_view>
 
-#include "runtime/analysis/cells.h"
-#include "runtime/analysis/criteria.h"
-#include "runtime/analysis/format.h"
-#include "runtime/analysis/needs.h"
-#include "runtime/analysis/readings.h"
 #include "runtime/base/find.h"
 #include "runtime/base/json.h"
+#include "runtime/describe/times.h"
+#include "runtime/judge/criteria.h"
+#include "runtime/judge/format.h"
+#include "runtime/judge/needs.h"
+#include "runtime/judge/readings.h"
+#include "runtime/judge/resolution.h"
 #include "runtime/plan/evaluate.h"
 #include "runtime/report/document.h"
 #include "runtime/report/paint.h"
@@ -27,9 +28,6 @@
 #include "runtime/report/texts.h"
 #include "runtime/report/verdict_text.h"
 #include "runtime/report/wording.h"
-#include "runtime/stats/design.h"
-#include "runtime/stats/nested_intervals.h"
-#include "runtime/stats/procedures.h"
 
 namespace expc::report {
 namespace {
@@ -45,66 +43,32 @@ std::string cellsText(uint64_t cells, uint64_t unfit) {
 /// Returns what a criterion can be expected to show before a run: "expected resolution ±1.0 % (10 blocks, 95 %) if
 /// trials vary by 1 %" for a ratio with a confidence, else what is needed or claimed; "" if nothing can be said.
 std::string resolutionText(const plan::Plan& plan, const plan::Criterion& criterion, double noise) {
-  if (criterion.not_asked || criterion.cells.empty()) return "";
-  const plan::TrialKind kind = criterion.cells[0].kind;
-  const plan::KindDesign* design = plan::designOf(plan, kind);
-  if (!design) return fmt::format("no {} trials are planned", toString(kind));
-  if (criterion.infeasible) return "passes when each ran out of memory in 2 blocks, fails when one ran well";
-  const unsigned n = design->repeat;
-  if (!criterion.confidence) {
-    const std::string noun = nounOf(criterion);
-    return fmt::format("must hold in {} of each cell; {}",
-                       n == 1 ? "the one " + noun : fmt::format("all {} {}s", n, noun),
-                       withoutFailureText(n, noun, fmt::format(", if {}s are independent", noun)));
+  using judge::Resolution;
+  const std::optional<Resolution> known = judge::resolutionBefore(plan, criterion, noise);
+  if (!known) return "";
+  const auto& [by, n, needed, half_width] = *known;
+  const std::string noun = nounOf(criterion), blocks = counted(n, "block");
+  const std::string confidence = criterion.confidence ? judge::formatConfidence(*criterion.confidence) : "";
+  switch (by) {
+    case Resolution::NoTrials:
+      return fmt::format("no {} trials are planned", toString(criterion.cells[0].kind));
+    case Resolution::Memory:
+      return "passes when each ran out of memory in 2 blocks, fails when one ran well";
+    case Resolution::EveryTrial:
+      return fmt::format("must hold in {} of each cell; {}",
+                         n == 1 ? "the one " + noun : fmt::format("all {} {}s", n, noun),
+                         withoutFailureText(n, noun, fmt::format(", if {}s are independent", noun)));
+    case Resolution::ExactValues:
+      return "exact values decide it where they do not vary";
+    case Resolution::TooFew:
+      return fmt::format("{} cannot give an interval at {}: {} are needed", blocks, confidence, needed);
+    case Resolution::Interval:
+      return fmt::format("{} give an interval at {}", blocks, confidence);
+    case Resolution::HalfWidth:
+      return fmt::format("expected resolution ±{} ({}, {}) if trials vary by {} (assumed; see --pilot)",
+                         twoDigits(half_width), blocks, confidence, twoDigits(noise));
   }
-  const auto exact = [&](const plan::Cell& cell) { return cell.term && analysis::isExact(plan, *cell.term); };
-  // Exact metrics have no noise: the same value twice decides.
-  if (n > 1 && std::ranges::all_of(criterion.cells, exact)) return "exact values decide it where they do not vary";
-  // Stopping at a width is an adaptive design: its intervals need a higher confidence to keep the claimed one.
-  const double confidence =
-      design->until.empty() ? *criterion.confidence : stats::confidenceUnderWidthStop(*criterion.confidence);
-  // Below a number of pairs no interval of ranks reaches the confidence at all.
-  const unsigned needed = stats::minimumPairs(confidence);
-  if (n < needed)
-    return fmt::format("{} cannot give an interval at {}: {} are needed", counted(n, "block"),
-                       analysis::formatConfidence(*criterion.confidence), needed);
-  if (criterion.cells[0].estimator != plan::Estimator::PairedRatio)
-    return fmt::format("{} give an interval at {}", counted(n, "block"),
-                       analysis::formatConfidence(*criterion.confidence));
-  const double half_width = stats::expectedHalfWidth(noise, n, confidence);
-  return fmt::format("expected resolution ±{} ({}, {}) if trials vary by {} (assumed; see --pilot)",
-                     twoDigits(half_width), counted(n, "block"), analysis::formatConfidence(*criterion.confidence),
-                     twoDigits(noise));
-}
-
-using Published = std::map<std::string, double>;  // by metric
-
-/// Returns the published value of a metric, if there is one.
-std::optional<double> valueOf(const Published& published, const char* metric) {
-  const auto found = published.find(metric);
-  return found == published.end() ? std::nullopt : std::optional(found->second);
-}
-
-/// Returns the published time of a step at a point, from a time or from a rate of images.
-std::optional<double> stepSeconds(const plan::Point& point, const Published& published) {
-  for (const char* name : {"iteration_time", "step_time"})
-    if (const auto seconds = valueOf(published, name)) return seconds;
-  const auto rate = valueOf(published, "images_per_s");
-  const auto batch = point.parameters.getNumber("batch");
-  return rate && batch ? std::optional(*batch * plan::devicesOf(point) / *rate) : std::nullopt;
-}
-
-/// Returns the time of a trial with these settings, from published times of steps or epochs; nothing if the ones that
-/// it takes are not published.
-std::optional<double> trialSeconds(const plan::Point& point, const Published& published,
-                                   const llvm::json::Object& settings) {
-  const auto step = stepSeconds(point, published), epoch = valueOf(published, "epoch_time");
-  // Warm-up steps take time, too, although nothing is measured in them.
-  const double warmup = settings.getNumber("warmup").value_or(0);
-  if (const auto steps = settings.getNumber("steps"))
-    return step ? std::optional((*steps + warmup) * *step) : std::nullopt;
-  const auto epochs = settings.getNumber("epochs");
-  return epochs && epoch ? std::optional(*epochs * *epoch + warmup * step.value_or(0)) : std::nullopt;
+  return "";
 }
 
 /// The blocks of a plan's text.
@@ -112,7 +76,7 @@ struct PlanReport {
   const plan::Plan& plan;
   const PlanExtras& extras;
   const PlanCounts counts = extras.counts ? *extras.counts : PlanCounts::of(plan);
-  const std::optional<PublishedTime> published = publishedTime(plan);
+  const std::optional<describe::PublishedTime> published = describe::publishedTime(plan);
 
   std::vector<Block> blocks() const {
     const std::string selection = selectionText(plan);
@@ -186,9 +150,9 @@ struct PlanReport {
                                published->known < published->of ? "some of them" : "all of them",
                                durationText(published->seconds), durationText(published->device_seconds));
     if (extras.counted && !extras.counted->trials.empty()) {
-      const analysis::Index index(plan, *extras.counted, analysis::Index::Keep::ForRun);
+      const judge::Index index(plan, *extras.counted, judge::Index::Keep::ForRun);
       uint64_t left = 0;
-      for (const plan::KindDesign& kind : plan.design.kinds) left += analysis::remaining(index, kind.kind).trials;
+      for (const plan::KindDesign& kind : plan.design.kinds) left += judge::remaining(index, kind.kind).trials;
       part.rest += fmt::format(": {} stored, {} left", index.tally().valid, left);
     }
     if (plan.design.budget_seconds) part.rest += ", budget " + durationText(*plan.design.budget_seconds);
@@ -266,10 +230,10 @@ struct PlanReport {
   /// none.
   std::string missingHere(const plan::Criterion& criterion) const {
     if (!extras.counted || extras.counted->trials.empty()) return "";
-    const analysis::Index index(plan, *extras.counted);
+    const judge::Index index(plan, *extras.counted);
     for (const plan::Cell& cell : criterion.cells)
       for (const plan::MetricTerm& term : cell.term ? plan::metricTerms(*cell.term) : std::vector<plan::MetricTerm>())
-        if (std::string metric = analysis::missingOnDevice(index, index.of(cell.kind, term.place), term.metric);
+        if (std::string metric = judge::missingOnDevice(index, index.of(cell.kind, term.place), term.metric);
             !metric.empty())
           return metric;
     return "";
@@ -278,8 +242,8 @@ struct PlanReport {
   /// Formats the half-width of a criterion's intervals: in its unit for a difference, as a share for a ratio.
   std::string resolutionOf(const plan::Criterion& criterion, double reach) const {
     if (criterion.cells.front().estimator == plan::Estimator::PairedDifference)
-      return analysis::formatQuantity(reach, criterion.unit, analysis::dimensionOf(plan, criterion.cells.front()));
-    return analysis::formatQuantity(reach, "", "share");
+      return judge::formatQuantity(reach, criterion.unit, judge::dimensionOf(plan, criterion.cells.front()));
+    return judge::formatQuantity(reach, "", "share");
   }
 };
 
@@ -289,31 +253,10 @@ std::string planText(const plan::Plan& plan, const PlanExtras& extras) {
   return documentText(PlanReport{plan, extras}.blocks(), extras.width, extras.colour);
 }
 
-std::optional<PublishedTime> publishedTime(const plan::Plan& plan) {
-  // Published values by point and metric.
-  std::map<std::string, Published> published;
-  for (const plan::Reference& reference : plan.references)
-    for (const plan::Reference::Value& value : reference.values) published[value.point][value.metric] = value.value;
-  PublishedTime time;
-  for (const plan::Point& point : plan.points) {
-    // Points that are not started take no time.
-    if (!point.startable()) continue;
-    for (const plan::KindDesign& kind : plan.design.kinds) {
-      ++time.of;
-      const auto seconds = trialSeconds(point, published[point.id], kind.settings);
-      if (!seconds) continue;
-      ++time.known;
-      time.seconds += *seconds * kind.repeat;
-      time.device_seconds += *seconds * kind.repeat * plan::devicesOf(point);
-    }
-  }
-  return time.known > 0 ? std::optional(time) : std::nullopt;
-}
-
 PlanCounts PlanCounts::of(const plan::Plan& plan) {
   PlanCounts counts;
   counts.points = plan.points.size();
-  const std::set<std::string> claimed = analysis::claimedInfeasible(plan);
+  const std::set<std::string> claimed = judge::claimedInfeasible(plan);
   for (const plan::Point& point : plan.points) {
     counts.available += point.unavailable.empty();
     counts.expected_infeasible += point.unavailable.empty() && !point.startable() && !claimed.contains(point.id);

@@ -8,9 +8,10 @@
 #include <cmath>
 #include <set>
 
-#include "runtime/analysis/description.h"
-#include "runtime/analysis/format.h"
 #include "runtime/base/json.h"
+#include "runtime/describe/description.h"
+#include "runtime/judge/format.h"
+#include "runtime/plan/labels.h"
 #include "runtime/report/assets.h"
 #include "runtime/report/chart.h"
 #include "runtime/report/paint.h"
@@ -32,17 +33,17 @@ constexpr size_t kMaxMarked = 40;
 
 /// A curve, with the names of its chart and its colour.
 struct DrawnCurve {
-  const analysis::Curve* curve;
+  const describe::Curve* curve;
   const plan::Point* point;
   std::string facet = "", colour = "";
 };
 
 /// Returns the curves of the plot's metric. Their facet is made of the factors that vary among them and are not the
 /// colour.
-std::vector<DrawnCurve> drawnOf(const plan::Plan& plan, const std::vector<analysis::Curve>& curves,
+std::vector<DrawnCurve> drawnOf(const plan::Plan& plan, const std::vector<describe::Curve>& curves,
                                 const plan::Plot& plot) {
   std::vector<DrawnCurve> all;
-  for (const analysis::Curve& curve : curves)
+  for (const describe::Curve& curve : curves)
     if (const plan::Point* point = curve.metric == plot.subject ? plan.findPoint(curve.point) : nullptr)
       all.push_back({&curve, point});
   for (size_t factor = 0; factor < plan.factors.size(); ++factor) {
@@ -56,14 +57,14 @@ std::vector<DrawnCurve> drawnOf(const plan::Plan& plan, const std::vector<analys
       if (colour)
         one.colour = label;
       else if (varies)
-        one.facet += (one.facet.empty() ? "" : ", ") + name + "=" + label;
+        plan::addLabel(one.facet, name, label, ", ");
     }
   }
   return all;
 }
 
 /// Returns the band at a place: its interval if every place has one, else the range, if there are several runs.
-std::optional<stats::Interval> bandOf(const analysis::CurvePlace& place, bool intervals) {
+std::optional<stats::Interval> bandOf(const describe::CurvePlace& place, bool intervals) {
   if (intervals) return place.interval;
   return place.n > 1 ? std::optional(stats::Interval{place.minimum, place.maximum, 1}) : std::nullopt;
 }
@@ -96,38 +97,38 @@ constexpr size_t kMaxNamed = 16;
 /// A point with its two medians.
 struct DrawnPoint {
   const plan::Point* point;
-  const analysis::Summary *x, *y;
+  const judge::Summary *x, *y;
 };
 
 /// Whether the median exists and is finite.
-bool finite(const analysis::Summary* summary) { return summary && summary->median && std::isfinite(*summary->median); }
+bool finite(const judge::Summary* summary) { return summary && summary->median && std::isfinite(*summary->median); }
 
 /// Adds the value as "x", its interval as "xl" and "xh", and its text "12.3 ms [12.1 ms, 12.6 ms]" as "xt"; `name`
 /// stands for x.
-void add(const analysis::Summary& summary, const plan::Metric& metric, ValueAxis& axis, const std::string& name,
+void add(const judge::Summary& summary, const plan::Metric& metric, ValueAxis& axis, const std::string& name,
          Object& row) {
   const auto& interval = summary.interval;
   row[name] = axis.factor * *summary.median;
   row[name + "t"] =
-      base::jsonText(interval ? analysis::formatEstimate(*summary.median, *interval, metric.unit, metric.dimension)
-                              : analysis::formatQuantity(*summary.median, metric.unit, metric.dimension) +
+      base::jsonText(interval ? judge::formatEstimate(*summary.median, *interval, metric.unit, metric.dimension)
+                              : judge::formatQuantity(*summary.median, metric.unit, metric.dimension) +
                                     fmt::format(" n={}", summary.n));
   if (addEnds(row, name + "l", name + "h", interval, axis.factor)) axis.settings["intervals"] = true;
 }
 
 /// Returns the points that none beats in both metrics, as the analysis found them; empty if they beat no other, since
 /// then they say nothing.
-std::set<std::string> frontOf(const plan::Plot& plot, const analysis::Judgement& judgement) {
+std::set<std::string> frontOf(const plan::Plot& plot, const describe::Conclusions& judgement) {
   std::set<std::string> points;
-  for (const analysis::Front& front : judgement.description->plotted)
+  for (const describe::Front& front : judgement.description.plotted)
     if (front.first == plot.over && front.second == plot.subject && front.beaten > 0)
-      for (const analysis::FrontPoint& point : front.points) points.insert(point.point);
+      for (const describe::FrontPoint& point : front.points) points.insert(point.point);
   return points;
 }
 
 }  // namespace
 
-std::vector<Chart> curveCharts(const plan::Plan& plan, const std::vector<analysis::Curve>& curves,
+std::vector<Chart> curveCharts(const plan::Plan& plan, const std::vector<describe::Curve>& curves,
                                const plan::Plot& plot, size_t& left_out) {
   left_out = 0;
   std::vector<Chart> charts;
@@ -142,7 +143,7 @@ std::vector<Chart> curveCharts(const plan::Plan& plan, const std::vector<analysi
   for (const DrawnCurve& one : all) {
     levels.insert(one.colour);
     values += one.curve->places.size();
-    for (const analysis::CurvePlace& place : one.curve->places) {
+    for (const describe::CurvePlace& place : one.curve->places) {
       // One place without an interval, and the whole plot shows ranges: a band must mean the same everywhere.
       intervals = intervals && place.interval;
       least = std::min(least, place.n);
@@ -153,7 +154,7 @@ std::vector<Chart> curveCharts(const plan::Plan& plan, const std::vector<analysi
   }
   Extent extent;
   for (const DrawnCurve& one : all)
-    for (const analysis::CurvePlace& place : one.curve->places) {
+    for (const describe::CurvePlace& place : one.curve->places) {
       extent.add(place.median);
       extent.add(bandOf(place, intervals));
     }
@@ -191,7 +192,7 @@ std::vector<Chart> curveCharts(const plan::Plan& plan, const std::vector<analysi
   return charts;
 }
 
-std::vector<Chart> scatterCharts(const plan::Plan& plan, const analysis::Judgement& judgement, const plan::Plot& plot,
+std::vector<Chart> scatterCharts(const plan::Plan& plan, const describe::Conclusions& judgement, const plan::Plot& plot,
                                  size_t& left_out) {
   left_out = 0;
   std::vector<DrawnPoint> points;
@@ -230,7 +231,7 @@ std::vector<Chart> scatterCharts(const plan::Plan& plan, const analysis::Judgeme
       else if (plot.by.size() > 1 && factor == plot.by[1])
         row["f"] = base::jsonText(*shapes.insert(label).first);
       else if (plan.factors[i].levels.size() > 1)
-        rest += (rest.empty() ? "" : ", ") + factor + "=" + label;
+        plan::addLabel(rest, factor, label, ", ");
     }
     named = named || !rest.empty();
     row["r"] = base::jsonText(rest);

@@ -10,11 +10,11 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/analysis/cells.h"
-#include "runtime/analysis/criteria.h"
-#include "runtime/analysis/format.h"
-#include "runtime/analysis/index.h"
 #include "runtime/base/find.h"
+#include "runtime/judge/cells.h"
+#include "runtime/judge/criteria.h"
+#include "runtime/judge/format.h"
+#include "runtime/judge/index.h"
 #include "runtime/plan/evaluate.h"
 #include "runtime/report/paint.h"
 #include "runtime/stats/design.h"
@@ -88,7 +88,7 @@ static_assert(standAtTheirCodes());
 
 /// Describes a control with an interval: its estimate and what it is held to. `gap` is the smallest gap that is
 /// claimed, half of which is the limit; 0 if no claim sets one. `claimed` says who claims it.
-std::string agreementText(const plan::Plan& plan, const analysis::ControlResult& control, double gap,
+std::string agreementText(const plan::Plan& plan, const judge::ControlResult& control, double gap,
                           const char* claimed) {
   const plan::Metric& metric = *plan.findMetric(control.metric);
   const stats::Interval& interval = *control.estimate.interval;
@@ -101,18 +101,17 @@ std::string agreementText(const plan::Plan& plan, const analysis::ControlResult&
   const bool differs = interval.low > neutral || interval.high < neutral;
   const bool leaves = gap > 0 && !satisfies(band, interval.low, interval.high);
   const auto sizeText = [&](double size) {
-    return control.ratio ? analysis::formatQuantity(size, "", "share")
-                         : analysis::formatQuantity(size, metric.unit, metric.dimension);
+    return control.ratio ? judge::formatQuantity(size, "", "share")
+                         : judge::formatQuantity(size, metric.unit, metric.dimension);
   };
   const bool alone = control.name == plan::kAlone;
   const std::vector<double> bounds = gap > 0 ? ends(band) : std::vector{neutral};
-  const std::string text =
-      fmt::format("{} of {}, {} {} {} ({})", control.metric,
-                  analysis::placeLabel(plan, plan.findPoint(control.point), control.name),
-                  alone ? "which ran alone," : "run twice in each block: the later run",
-                  leaves && differs ? "differs from" : "agrees with", alone ? "the runs beside others" : "the earlier",
-                  estimate ? analysis::formatEstimate(*estimate, interval, unit, dimension, bounds)
-                           : analysis::formatInterval(interval, unit, dimension, bounds));
+  const std::string text = fmt::format(
+      "{} of {}, {} {} {} ({})", control.metric, judge::placeLabel(plan, plan.findPoint(control.point), control.name),
+      alone ? "which ran alone," : "run twice in each block: the later run",
+      leaves && differs ? "differs from" : "agrees with", alone ? "the runs beside others" : "the earlier",
+      estimate ? judge::formatEstimate(*estimate, interval, unit, dimension, bounds)
+               : judge::formatInterval(interval, unit, dimension, bounds));
   if (gap == 0) return text + "; no criterion claims a gap to hold it against";
   const std::string half = fmt::format("{}, half of the {} that {}", sizeText(gap / 2), sizeText(gap), claimed);
   if (!leaves) return text + ", by less than " + half;
@@ -132,7 +131,7 @@ Words inWords(const plan::Plan& plan, const plan::Why& why) {
   // A reason may have another one behind it, such as the cause of a value that could not be computed.
   const std::string behind = inWords(plan, reason.because).text;
   const std::string label =
-      reason.point < plan.points.size() ? analysis::placeLabel(plan, &plan.points[reason.point], reason.control) : "it";
+      reason.point < plan.points.size() ? judge::placeLabel(plan, &plan.points[reason.point], reason.control) : "it";
   std::string count;
   if (reason.code == Reason::TooFew || reason.code == Reason::Unusable)
     count = counted(static_cast<unsigned>(numbers[0]), reason.pairs ? "pair" : "trial");
@@ -158,36 +157,36 @@ Words inWords(const plan::Plan& plan, const plan::Why& why) {
   return {text + ": " + cause, cause};
 }
 
-std::string stepsText(const plan::Plan& plan, const plan::Cell& cell, const analysis::ClockSteps& steps) {
+std::string stepsText(const plan::Plan& plan, const plan::Cell& cell, const judge::ClockSteps& steps) {
   const plan::Metric* metric = plan.findMetric(steps.metric);
   return fmt::format("{}{} was read as {}, so the interval reaches by a step of {} to each side", steps.metric,
                      cell.points.size() > 1 ? " of one point" : "",
                      steps.readings == 1 ? "the same each time" : fmt::format("{} different values", steps.readings),
-                     analysis::formatQuantity(steps.size, metric ? metric->unit : "", metric ? metric->dimension : ""));
+                     judge::formatQuantity(steps.size, metric ? metric->unit : "", metric ? metric->dimension : ""));
 }
 
-std::string whyText(const plan::Plan& plan, const analysis::ControlResult& control) {
+std::string whyText(const plan::Plan& plan, const judge::ControlResult& control) {
   const std::string why = inWords(plan, control.estimate.why).text;
   if (control.estimate.why && control.estimate.why->code == Reason::OnNullCards)
     return fmt::format("{} (control {}) is not judged: {}", control.metric, control.name, why);
   // Without an interval there is nothing to compare: say why.
   if (!control.estimate.interval)
     return fmt::format("{} of {} is not judged: {}", control.metric,
-                       analysis::placeLabel(plan, plan.findPoint(control.point), control.name),
+                       judge::placeLabel(plan, plan.findPoint(control.point), control.name),
                        why.empty() ? "not run" : why);
   return agreementText(plan, control, control.margin ? 2 * *control.margin : 0, "are claimed at least");
 }
 
 std::string controlNeedText(const plan::Plan& plan, const plan::Criterion& criterion, double noise) {
   // Only ratios: a difference would need the size of its metric, which is not known before a run.
-  const std::optional<double> gap = analysis::gapForControls(criterion);
+  const std::optional<double> gap = judge::gapForControls(criterion);
   const plan::KindDesign* design = gap ? plan::designOf(plan, criterion.cells.front().kind) : nullptr;
-  if (!design || plan.controls.empty() || !analysis::hasControls(plan, design->kind) ||
+  if (!design || plan.controls.empty() || !judge::hasControls(plan, design->kind) ||
       criterion.cells.front().estimator != plan::Estimator::PairedRatio)
     return "";
   // The chance to find a difference that is usual in planning studies, as for criteria.
   constexpr double kChance = 0.8;
-  const double confidence = analysis::controlConfidence(plan);
+  const double confidence = judge::controlConfidence(plan);
   const unsigned blocks = design->repeat, needed = stats::pairsToFind(*gap / 2, noise, kChance, confidence);
   const std::string more =
       needed == 0        ? "; more than 100,000 blocks would be needed at this noise"
@@ -195,11 +194,11 @@ std::string controlNeedText(const plan::Plan& plan, const plan::Criterion& crite
                          : fmt::format("; it needs about {} for {:.0f} %", counted(needed, "block"), 100 * kChance);
   return fmt::format(
       "control {} shows a difference of {}, half of what this claims, in {:.0f} % of studies with {} at {} noise{}",
-      plan.controls.front().name, analysis::formatQuantity(*gap / 2, "", "share"),
+      plan.controls.front().name, judge::formatQuantity(*gap / 2, "", "share"),
       100 * stats::chanceToFind(*gap / 2, noise, blocks, confidence), counted(blocks, "block"), twoDigits(noise), more);
 }
 
-std::string whyText(const plan::Plan& plan, const analysis::Distrust& distrust) {
+std::string whyText(const plan::Plan& plan, const judge::Distrust& distrust) {
   return agreementText(plan, distrust.control, distrust.gap, distrust.own ? "this claims" : "are claimed at least");
 }
 

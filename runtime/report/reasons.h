@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "runtime/analysis/results.h"
+#include "runtime/judge/results.h"
 #include "runtime/plan/plan.h"
 #include "runtime/plan/reason.h"
 
@@ -30,13 +30,13 @@ inline constexpr std::string_view kOneBlock =
 
 /// Says why a clock widens an interval: "step_time was read as 2 different values, so the interval reaches by a step of
 /// 10.0 ms to each side".
-std::string stepsText(const plan::Plan& plan, const plan::Cell& cell, const analysis::ClockSteps& steps);
+std::string stepsText(const plan::Plan& plan, const plan::Cell& cell, const judge::ClockSteps& steps);
 
 /// Says what a control shows: "step_time of precision=fp64 (control twice), run twice in each block: the later run
 /// agrees with the earlier (1.00x [0.99x, 1.01x]), by less than 5.0 %, half of the 10.0 % that are claimed at least".
 /// The second form holds it to the gap that a verdict claims.
-std::string whyText(const plan::Plan& plan, const analysis::ControlResult& control);
-std::string whyText(const plan::Plan& plan, const analysis::Distrust& distrust);
+std::string whyText(const plan::Plan& plan, const judge::ControlResult& control);
+std::string whyText(const plan::Plan& plan, const judge::Distrust& distrust);
 
 /// Says before a run what a control will show: "control twice shows a difference of 2.5 %, half of what this claims, in
 /// 41 % of studies with 12 blocks at 3 % noise; it needs about 26 blocks for 80 %". `noise` is the coefficient of

@@ -16,11 +16,11 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/analysis/attribution.h"
-#include "runtime/analysis/description.h"
-#include "runtime/analysis/results.h"
-#include "runtime/analysis/sides.h"
 #include "runtime/base/json.h"
+#include "runtime/describe/attribution.h"
+#include "runtime/describe/description.h"
+#include "runtime/describe/sides.h"
+#include "runtime/judge/results.h"
 #include "runtime/report/reasons.h"
 #include "runtime/report/sections.h"
 #include "runtime/report/verdict_text.h"
@@ -53,44 +53,44 @@ inline llvm::json::Value json(const stats::Spreads& one) {
 }
 
 /// Counts of pairs or trials, by the cell that has the fewest.
-inline llvm::json::Value json(const analysis::Scope& one) {
+inline llvm::json::Value json(const judge::Scope& one) {
   return EXPC_FIELDS(one.planned, one.complete, one.lost, one.sessions, one.nodes);
 }
 
 /// `before` and `now` are repetitions; `confidence` is that of each interval, so that all analyses together keep the
 /// criterion's.
-inline llvm::json::Value json(const analysis::Look& one) {
+inline llvm::json::Value json(const judge::Look& one) {
   return EXPC_FIELDS(one.before, one.now, one.of, one.confidence, one.unread);
 }
 
 /// `number` depends on the code: a correlation, or a number of lost trials. The words of codes are part of the format.
-inline llvm::json::Value json(const analysis::Condition& one) {
+inline llvm::json::Value json(const judge::Condition& one) {
   static constexpr std::string_view kCodes[] = {"independent", "correlated",   "lost alike",
                                                 "one session", "two sessions", "single arm"};
   const std::string_view code = kCodes[static_cast<size_t>(one.code)];
   return EXPC_FIELDS(code, one.number);
 }
 
-inline llvm::json::Value json(const analysis::NextStep& one) {
+inline llvm::json::Value json(const judge::NextStep& one) {
   static constexpr std::string_view kReach[] = {"decides", "intervals", "out of reach", "trend", "not simulated"};
   const std::string_view reach = kReach[static_cast<size_t>(one.reach)];
   // Absent if most simulated studies stay open.
   std::optional towards = one.towards;
   // No direction is known.
-  if (one.towards == analysis::Verdict::Inconclusive) towards.reset();
+  if (one.towards == judge::Verdict::Inconclusive) towards.reset();
   return EXPC_FIELDS(reach, one.blocks, one.repetitions, one.seconds, towards);
 }
 
 /// The estimate compares the later run with the earlier one, or a run alone with its point; `margin` is half the
 /// smallest claimed gap.
-inline llvm::json::Value json(const analysis::ControlResult& one) {
+inline llvm::json::Value json(const judge::ControlResult& one) {
   const char* by = one.ratio ? "ratio" : "difference";
   return EXPC_FIELDS(one.name, one.point, one.metric, by, one.estimate.estimate, one.estimate.interval,
                      one.estimate.scope, one.margin, one.untrusted);
 }
 
 /// `widest` and `half_width` are shares of the estimate if `relative`.
-inline llvm::json::Value json(const analysis::UntilState& one) {
+inline llvm::json::Value json(const judge::UntilState& one) {
   const unsigned repetitions = one.blocks;
   return EXPC_FIELDS(one.kind, one.until.subject, one.until.half_width, one.until.relative, one.widest, one.where,
                      repetitions, one.most, one.met);
@@ -98,7 +98,7 @@ inline llvm::json::Value json(const analysis::UntilState& one) {
 
 /// Failed, timed out and disturbed trials count with every attempt, the others in blocks; `timeout_limit` is in
 /// seconds.
-inline llvm::json::Value json(const analysis::PointStatus& one) {
+inline llvm::json::Value json(const judge::PointStatus& one) {
   const auto timeout_limit = one.timeouts ? std::optional(one.limit) : std::nullopt;
   const unsigned timeouts_superseded = one.superseded;
   const bool unstable = one.unstable();
@@ -109,19 +109,19 @@ inline llvm::json::Value json(const analysis::PointStatus& one) {
 inline llvm::json::Value json(const MissingThing& one) { return EXPC_FIELDS(one.what, one.why, one.verdict); }
 
 /// `ratio` is the geometric mean at these levels over what the grid and lesser effects give.
-inline llvm::json::Value json(const analysis::LevelEffect& one) {
+inline llvm::json::Value json(const describe::LevelEffect& one) {
   const std::vector<std::string>& levels = one.labels;
   return EXPC_FIELDS(levels, one.ratio, one.interval);
 }
 
 /// `share` is that of the sum of squares of logarithms.
-inline llvm::json::Value json(const analysis::FactorEffect& one) {
+inline llvm::json::Value json(const describe::FactorEffect& one) {
   return EXPC_FIELDS(one.factors, one.share, one.levels);
 }
 
 /// `mean` is geometric, in the metric's unit; the shares of effects, `higher`, `between_blocks` and `error` add up to
 /// 1.
-inline llvm::json::Value json(const analysis::Effects& one) {
+inline llvm::json::Value json(const describe::Effects& one) {
   llvm::json::Array grid;
   for (const auto& [factor, levels] : one.grid) grid.push_back(EXPC_FIELDS(factor, levels));
   return EXPC_FIELDS(one.metric, grid, one.points, one.left_out, one.blocks, one.mean, one.effects, one.higher,
@@ -129,40 +129,40 @@ inline llvm::json::Value json(const analysis::Effects& one) {
 }
 
 /// `rank` counts from 1; points that tie share it, and it is absent with too few blocks.
-inline llvm::json::Value json(const analysis::Ranked& one) {
+inline llvm::json::Value json(const describe::Ranked& one) {
   return EXPC_FIELDS(one.point, one.rank, one.median, one.n);
 }
 
-inline llvm::json::Value json(const analysis::Ranking& one) { return EXPC_FIELDS(one.metric, one.points); }
+inline llvm::json::Value json(const describe::Ranking& one) { return EXPC_FIELDS(one.metric, one.points); }
 
 /// `beaten` is the number of points that another one beats in both metrics.
-inline llvm::json::Value json(const analysis::Front& one) {
+inline llvm::json::Value json(const describe::Front& one) {
   const std::vector<std::string> metrics = {one.first, one.second};
   std::vector<std::string> points;
-  for (const analysis::FrontPoint& point : one.points) points.push_back(point.point);
+  for (const describe::FrontPoint& point : one.points) points.push_back(point.point);
   return EXPC_FIELDS(metrics, points, one.beaten);
 }
 
 /// Ratios: `first_block` over the median of the others (absent without a warm-up), `drift` of the last block over the
 /// first by the trend.
-inline llvm::json::Value json(const analysis::Drift& one) {
+inline llvm::json::Value json(const describe::Drift& one) {
   const std::optional<double> first_block = one.first;
   const double drift = one.last;
   return EXPC_FIELDS(one.metric, one.blocks, first_block, drift, one.p);
 }
 
-inline llvm::json::Value json(const analysis::Outlier& one) {
+inline llvm::json::Value json(const describe::Outlier& one) {
   return EXPC_FIELDS(one.metric, one.point, one.trial, one.block, one.value, one.median);
 }
 
-/// Members as in analysis::Description; fronts of plots alone are left out.
-inline llvm::json::Value json(const analysis::Description& one) {
-  const std::vector<analysis::Drift>& over_the_run = one.drifts;
+/// Members as in describe::Description; fronts of plots alone are left out.
+inline llvm::json::Value json(const describe::Description& one) {
+  const std::vector<describe::Drift>& over_the_run = one.drifts;
   return EXPC_FIELDS(one.effects, one.rankings, one.fronts, over_the_run, one.outliers);
 }
 
 /// Seconds of a step at both levels; `share` is that of the whole difference.
-inline llvm::json::Value json(const analysis::CategoryShare& one) {
+inline llvm::json::Value json(const describe::CategoryShare& one) {
   llvm::json::Object object = EXPC_FIELDS(one.name, one.treated, one.baseline, one.interval, one.share);
   if (one.treated_count + one.baseline_count > 0) {
     object["treated_count"] = one.treated_count;
@@ -173,14 +173,14 @@ inline llvm::json::Value json(const analysis::CategoryShare& one) {
   return object;
 }
 
-inline llvm::json::Value json(const analysis::TimedEffect& one) {
+inline llvm::json::Value json(const describe::TimedEffect& one) {
   return EXPC_FIELDS(one.comparison, one.interval, one.may_be_none);
 }
 
 /// All categories of every view. Times are in seconds, and intervals are of the difference.
-inline llvm::json::Value json(const analysis::Attribution& one) {
+inline llvm::json::Value json(const describe::Attribution& one) {
   llvm::json::Object views, notes;
-  for (const analysis::AttributionView& view : one.views) {
+  for (const describe::AttributionView& view : one.views) {
     views[view.name] = json(view.categories);
     if (const std::string note = noteOf(view); !note.empty()) notes[view.name] = note;
   }
@@ -191,7 +191,7 @@ inline llvm::json::Value json(const analysis::Attribution& one) {
 }
 
 /// `estimate` is after / before for a ratio, else after - before.
-inline llvm::json::Value json(const analysis::Shift& one) {
+inline llvm::json::Value json(const describe::Shift& one) {
   const char* by = one.ratio ? "ratio" : "difference";
   const bool undecided = one.open;
   return EXPC_FIELDS(one.subject, one.label, one.comparison, one.unit, one.before, one.after, one.before_n, one.after_n,
@@ -314,11 +314,11 @@ llvm::json::Object fieldsOf(llvm::StringRef names, const T&... values) {
 /// Returns the judgement as JSON ("expc.report/1"), which needs no other file to be read: cells by the labels of their
 /// factors, values in base units. Rehearsals stand apart, if there are any. Values that are not finite (a timeout is
 /// worse than every value) are the strings "inf" and "-inf".
-llvm::json::Value resultJson(const analysis::Findings& findings, const rehearsal::Study* rehearsed = nullptr);
+llvm::json::Value resultJson(const describe::Findings& findings, const rehearsal::Study* rehearsed = nullptr);
 
 /// Writes the same document as text, piece by piece. Unless it is to be `whole`, values of single runs and blocks and
 /// the ids of cells' points are left out, which are most of it in a large study.
-void writeResultJson(llvm::raw_ostream& out, const analysis::Findings& findings, const rehearsal::Study* rehearsed,
+void writeResultJson(llvm::raw_ostream& out, const describe::Findings& findings, const rehearsal::Study* rehearsed,
                      bool whole);
 
 }  // namespace expc::report

@@ -8,7 +8,7 @@
 #include <cmath>
 #include <optional>
 
-#include "runtime/analysis/format.h"
+#include "runtime/judge/format.h"
 #include "runtime/rehearsal/rehearsal.h"
 #include "runtime/report/paint.h"
 #include "runtime/report/sections.h"
@@ -23,11 +23,11 @@ using rehearsal::Outcome;
 constexpr const char* kPeakMetric = "device_memory_peak";
 
 /// Formats bytes, seconds and counts.
-std::string bytesText(double bytes) { return analysis::formatQuantity(bytes, "B", "bytes"); }
+std::string bytesText(double bytes) { return judge::formatQuantity(bytes, "B", "bytes"); }
 /// Formats a size of memory; 0 means that nothing was counted.
 std::string memoryText(uint64_t bytes) { return bytes == 0 ? "not counted" : bytesText(double(bytes)); }
-std::string secondsText(double seconds) { return analysis::formatQuantity(seconds, "s", "time"); }
-std::string numberText(double count) { return analysis::formatQuantity(count, ""); }
+std::string secondsText(double seconds) { return judge::formatQuantity(seconds, "s", "time"); }
+std::string numberText(double count) { return judge::formatQuantity(count, ""); }
 
 /// Returns the calls and bytes of a step: "3 (12.0 MiB)", from the totals of `steps`.
 std::string trafficText(const protocol::Traffic& traffic, double steps) {
@@ -198,7 +198,7 @@ std::string leastText(const plan::Plan& plan, const rehearsal::Study& study) {
   const auto seconds = rehearsal::leastDeviceSeconds(plan, study);
   if (!seconds) return "";
   return fmt::format("by the rates of {} the steps of the plan take at least {} GPU hours (a bound, not measured)",
-                     plan.system, analysis::formatQuantity(*seconds / 3600, ""));
+                     plan.system, judge::formatQuantity(*seconds / 3600, ""));
 }
 
 /// Names the estimate of the peak that is farthest from what was counted.

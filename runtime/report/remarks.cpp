@@ -9,7 +9,7 @@
 #include <tuple>
 #include <utility>
 
-#include "runtime/analysis/meaning.h"
+#include "runtime/judge/meaning.h"
 #include "runtime/report/paint.h"
 #include "runtime/report/sections.h"
 #include "runtime/report/verdict_text.h"
@@ -20,14 +20,14 @@ namespace {
 
 /// Returns how adaptive repetition ended: "timed trials, 12 of at most 20 repetitions: widest half-width of gain is 0.9
 /// % at …, 1.0 % was asked (met)".
-std::string untilResultText(const plan::Plan& plan, const analysis::UntilState& state) {
+std::string untilResultText(const plan::Plan& plan, const judge::UntilState& state) {
   const std::string where = state.where.empty() ? "" : " at " + state.where;
   const std::string so_far =
       fmt::format("{} trials, {} of at most {} repetitions: ", toString(state.kind), state.blocks, state.most);
   if (!state.widest) return so_far + fmt::format("no interval of {} yet{}", state.until.subject, where);
   return so_far + fmt::format("widest half-width of {} is {}{}, {} was asked ({})", state.until.subject,
-                              widthText(plan, state.until, *state.widest), where,
-                              widthText(plan, state.until, state.until.half_width),
+                              judge::widthText(plan, state.until, *state.widest), where,
+                              judge::widthText(plan, state.until, state.until.half_width),
                               state.met                    ? "met"
                               : state.blocks >= state.most ? "not met"
                                                            : "not met yet");
@@ -96,12 +96,12 @@ std::vector<Paragraph> lostTrialsTexts(const plan::Plan& plan, const store::Resu
 
 }  // namespace
 
-std::vector<Part> trustRemarks(const analysis::Findings& findings) {
+std::vector<Part> trustRemarks(const describe::Findings& findings) {
   const auto& [plan, judgement, results] = findings;
   std::vector<std::string> controls, repetitions, notes;
-  for (const analysis::ControlResult& control : judgement.controls)
+  for (const judge::ControlResult& control : judgement.controls)
     controls.push_back((control.untrusted ? "untrusted: " : "") + whyText(plan, control));
-  for (const analysis::UntilState& state : judgement.untils) repetitions.push_back(untilResultText(plan, state));
+  for (const judge::UntilState& state : judgement.untils) repetitions.push_back(untilResultText(plan, state));
   for (const auto& [note, count] : notesOf(results))
     notes.push_back(fmt::format("{} ({})", note, counted(count, "trial")));
   return settled({foldedPart("Controls", "the same twice in a block", controls),
@@ -109,7 +109,7 @@ std::vector<Part> trustRemarks(const analysis::Findings& findings) {
                   foldedPart("Notes of trials", "", notes), foldedPart("Published values", "", referencesTexts(plan))});
 }
 
-std::vector<Part> missingRemarks(const analysis::Findings& findings) {
+std::vector<Part> missingRemarks(const describe::Findings& findings) {
   const auto& [plan, judgement, results] = findings;
   Part lost{.title = "Trials that did not end well",
             .rest = fmt::format("{} of {}", lostTrials(results).size(), results.trials.size())};
@@ -119,11 +119,11 @@ std::vector<Part> missingRemarks(const analysis::Findings& findings) {
        foldedPart("Kept, not counted", counted(results.kept_not_counted, "trial"), results.not_counted_reasons)});
 }
 
-std::vector<std::string> shortcomings(const plan::Plan& plan, const analysis::Judgement& judgement) {
+std::vector<std::string> shortcomings(const plan::Plan& plan, const judge::Judgement& judgement) {
   std::vector<std::string> lines;
   for (const plan::Point& point : plan.points) {
     for (const plan::KindDesign& design : plan.design.kinds) {
-      const analysis::PointStatus* status = judgement.status(point.id, design.kind);
+      const judge::PointStatus* status = judgement.status(point.id, design.kind);
       if (!status) continue;
       const std::string label = plan.label(point);
       const std::string who = fmt::format("{} {}", toString(design.kind), label.empty() ? "trials" : label);
@@ -145,7 +145,7 @@ std::vector<std::string> shortcomings(const plan::Plan& plan, const analysis::Ju
   }
   size_t not_run = 0;
   for (const MissingThing& missing : missingThings(plan, judgement))
-    if (missing.verdict == analysis::Verdict::NotRun)
+    if (missing.verdict == judge::Verdict::NotRun)
       ++not_run;
     else
       lines.push_back(missingText(missing));
@@ -157,7 +157,7 @@ std::vector<Block> missingLines(const std::vector<MissingThing>& missing) {
   std::vector<Block> lines;
   const std::string* before = nullptr;
   for (const MissingThing& one : missing) {
-    const analysis::Meaning& meaning = analysis::meaningOf(one.verdict);
+    const judge::Meaning& meaning = judge::meaningOf(one.verdict);
     lines.emplace_back(Paragraph{.text = before && *before == one.why ? "for the same reason" : one.why,
                                  .word = std::string(meaning.word),
                                  .style = meaning.style,
@@ -167,7 +167,7 @@ std::vector<Block> missingLines(const std::vector<MissingThing>& missing) {
   return lines;
 }
 
-std::string trialsText(const analysis::Findings& findings) {
+std::string trialsText(const describe::Findings& findings) {
   const auto& [plan, judgement, results] = findings;
   const size_t all = results.trials.size(), bad = lostTrials(results).size();
   // One line for everything: of each kind of remark the first stands for the others, which are counted.

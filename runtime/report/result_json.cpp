@@ -6,10 +6,10 @@
 
 #include <set>
 
-#include "runtime/analysis/judge.h"
-#include "runtime/analysis/readings.h"
 #include "runtime/base/find.h"
 #include "runtime/base/json.h"
+#include "runtime/judge/judge.h"
+#include "runtime/judge/readings.h"
 #include "runtime/report/reasons.h"
 #include "runtime/report/records_json.h"
 #include "runtime/report/sections.h"
@@ -36,9 +36,9 @@ struct Writer {
 
 /// Writes cells, with verdicts if they belong to a `criterion`, without for a comparison.
 void cells(Writer& out, const plan::Plan& plan, const std::vector<std::string>& factors,
-           const std::vector<plan::Cell>& planned, const std::vector<analysis::CellEstimate>& estimates,
+           const std::vector<plan::Cell>& planned, const std::vector<judge::CellEstimate>& estimates,
            const plan::Criterion* criterion = nullptr) {
-  for (const analysis::CellEstimate& one : estimates) {
+  for (const judge::CellEstimate& one : estimates) {
     if (one.cell >= planned.size()) continue;
     const plan::Cell& cell = planned[one.cell];
     Object levels;
@@ -55,7 +55,7 @@ void cells(Writer& out, const plan::Plan& plan, const std::vector<std::string>& 
       object["points"] = std::move(points);
       object["values"] = json(one.values);
     }
-    if (!plan.references.empty() && cell.term) object["published"] = json(analysis::publishedValue(plan, *cell.term));
+    if (!plan.references.empty() && cell.term) object["published"] = json(judge::publishedValue(plan, *cell.term));
     if (cell.bound) object["bound"] = json(cell.bound->text);
     if (criterion) object["verdict"] = json(one.verdict), object["confidence"] = json(one.confidence);
     if (one.uncorrected) object["uncorrected"] = json(*one.uncorrected);
@@ -65,7 +65,7 @@ void cells(Writer& out, const plan::Plan& plan, const std::vector<std::string>& 
 }
 
 /// Writes the criteria with verdicts, reasons and cells.
-void criteria(Writer& out, const analysis::Findings& findings) {
+void criteria(Writer& out, const describe::Findings& findings) {
   for (const Judged& judged : judgedOf(findings.plan, findings.judgement)) {
     const auto& [plan, found, result] = judged;
     std::string tested;
@@ -91,8 +91,8 @@ void criteria(Writer& out, const analysis::Findings& findings) {
 }
 
 /// Writes the comparisons with their cells.
-void comparisons(Writer& out, const plan::Plan& plan, const analysis::Judgement& judgement) {
-  for (const analysis::ComparisonResult& result : judgement.comparisons) {
+void comparisons(Writer& out, const plan::Plan& plan, const judge::Judgement& judgement) {
+  for (const judge::ComparisonResult& result : judgement.comparisons) {
     const plan::Comparison* found = base::named(plan.comparisons, result.name);
     if (!found) continue;
     out.json.object([&] {
@@ -104,8 +104,8 @@ void comparisons(Writer& out, const plan::Plan& plan, const analysis::Judgement&
 
 /// Returns a metric's summary at a point.
 Object measuredJson(const Writer& out, const plan::Plan& plan, const plan::Point& point, const plan::Metric& metric,
-                    const analysis::Summary& one) {
-  const auto published = analysis::publishedValue(plan, point, metric);
+                    const judge::Summary& one) {
+  const auto published = judge::publishedValue(plan, point, metric);
   Object object = EXPC_FIELDS(one.n, one.timeouts, one.never, one.diverged, published, one.median, one.minimum,
                               one.maximum, one.interval, one.constant, one.spreads);
   if (out.whole) object["values"] = json(one.values);
@@ -113,7 +113,7 @@ Object measuredJson(const Writer& out, const plan::Plan& plan, const plan::Point
 }
 
 /// Returns how trials of a point ended; a point that was not tried gives the reason of its plan.
-Value statusJson(const plan::Point& point, analysis::PointStatus status) {
+Value statusJson(const plan::Point& point, judge::PointStatus status) {
   // A point that was never tried has no reason of its own; the plan's is more useful than none.
   const bool tried = status.valid + status.failed + status.timeouts + status.infeasible + status.invalid > 0;
   if (!tried && !point.unavailable.empty())
@@ -124,18 +124,18 @@ Value statusJson(const plan::Point& point, analysis::PointStatus status) {
 }
 
 /// Writes each point with its levels, trials and metrics. A factor that is not active has the level null.
-void points(Writer& out, const plan::Plan& plan, const analysis::Judgement& judgement) {
+void points(Writer& out, const plan::Plan& plan, const judge::Judgement& judgement) {
   for (const plan::Point& one : plan.points) {
     Object levels, metrics;
     for (size_t i = 0; i < plan.factors.size(); ++i)
       levels[plan.factors[i].name] = one.levels[i] == plan::kInactive ? Value(nullptr) : json(plan.levelLabel(one, i));
     for (const plan::Metric& metric : plan.metrics)
-      if (const analysis::Summary* summary = judgement.find(one.id, metric.name); summary && summary->n > 0)
+      if (const judge::Summary* summary = judgement.find(one.id, metric.name); summary && summary->n > 0)
         metrics[metric.name] = measuredJson(out, plan, one, metric, *summary);
     Array trials;
     std::set<std::string> not_on_device;
     for (const plan::TrialKind kind : {plan::TrialKind::Timed, plan::TrialKind::Quality, plan::TrialKind::Profile}) {
-      const analysis::PointStatus* status = judgement.status(one.id, kind);
+      const judge::PointStatus* status = judgement.status(one.id, kind);
       if (!status) continue;
       trials.push_back(statusJson(one, *status));
       not_on_device.insert(status->not_on_device.begin(), status->not_on_device.end());
@@ -166,19 +166,19 @@ Array rehearsalJson(const plan::Plan& plan, const rehearsal::Study& study) {
 
 }  // namespace
 
-void writeResultJson(llvm::raw_ostream& to, const analysis::Findings& findings, const rehearsal::Study* rehearsed,
+void writeResultJson(llvm::raw_ostream& to, const describe::Findings& findings, const rehearsal::Study* rehearsed,
                      bool whole) {
   const auto& [plan, judgement, results] = findings;
   const char* schema = "expc.report/1";
-  const int exit_code = analysis::exitCode(judgement);
-  const std::vector<analysis::UntilState>& repetitions = judgement.untils;
-  const analysis::Description& description = *judgement.description;
-  const std::vector<analysis::Attribution> attributions = analysis::attribute(findings);
+  const int exit_code = judge::exitCode(judgement);
+  const std::vector<judge::UntilState>& repetitions = judgement.untils;
+  const describe::Description& description = judgement.description;
+  const std::vector<describe::Attribution> attributions = describe::attribute(findings);
   const std::vector<MissingThing> missing = missingThings(plan, judgement);
   // A control's reason is a sentence, so it is added here and not in records_json.h, which makes no sentences of
   // judgements.
   Array controls;
-  for (const analysis::ControlResult& control : judgement.controls) {
+  for (const judge::ControlResult& control : judgement.controls) {
     controls.push_back(json(control));
     (*controls.back().getAsObject())["why"] = json(whyText(plan, control));
   }
@@ -199,7 +199,7 @@ void writeResultJson(llvm::raw_ostream& to, const analysis::Findings& findings, 
 }
 
 // Through text, so that both forms are the same; for callers that hold small results.
-Value resultJson(const analysis::Findings& findings, const rehearsal::Study* rehearsed) {
+Value resultJson(const describe::Findings& findings, const rehearsal::Study* rehearsed) {
   std::string text;
   llvm::raw_string_ostream stream(text);
   writeResultJson(stream, findings, rehearsed, true);

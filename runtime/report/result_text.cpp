@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/analysis/attribution.h"
-#include "runtime/analysis/meaning.h"
+#include "runtime/describe/attribution.h"
+#include "runtime/judge/meaning.h"
 #include "runtime/report/commands.h"
 #include "runtime/report/description_text.h"
 #include "runtime/report/document.h"
@@ -27,7 +27,7 @@ namespace {
 constexpr unsigned kRoom = 8;
 
 /// Builds the blocks in the order in which they are shown.
-struct ResultReport : analysis::Findings {
+struct ResultReport : describe::Findings {
   const ResultTextOptions& options;
   std::vector<Block> blocks = {};
 
@@ -60,13 +60,13 @@ struct ResultReport : analysis::Findings {
   void verdicts() {
     // Names line up behind the longest word of a verdict.
     unsigned columns = 0;
-    for (const analysis::CriterionResult& result : judgement.criteria)
+    for (const judge::CriterionResult& result : judgement.criteria)
       columns = std::max(columns, displayWidth(markedVerdict(result)));
     for (const Judged& judged : judgedOf(plan, judgement)) {
-      const analysis::CriterionResult& result = judged.result;
+      const judge::CriterionResult& result = judged.result;
       blocks.emplace_back(Paragraph{.text = options.all ? judged.criterion.text : whyText(judged),
                                     .word = markedVerdict(result),
-                                    .style = analysis::meaningOf(result).style,
+                                    .style = judge::meaningOf(result).style,
                                     .of = result.name,
                                     .room = columns + 2,
                                     .apart = options.all || &result == &judgement.criteria.front()});
@@ -79,7 +79,7 @@ struct ResultReport : analysis::Findings {
           if (!text.empty()) below.blocks.emplace_back(Paragraph{.word = text, .style = "none"});
       // Cells are shown for a verdict that does not pass, only those that do not; with a single cell the verdict's line
       // says it all.
-      if (options.all || (result.verdict != analysis::Verdict::Pass && result.cells.size() != 1))
+      if (options.all || (result.verdict != judge::Verdict::Pass && result.cells.size() != 1))
         below.blocks.emplace_back(criterionCells(judged, !options.all));
       blocks.emplace_back(std::move(below));
     }
@@ -113,10 +113,10 @@ struct ResultReport : analysis::Findings {
 
   /// Adds everything that only `all` shows.
   void rest() {
-    if (Part where = attributionParts(plan, analysis::attribute(*this), withoutAttribution(*this));
+    if (Part where = attributionParts(plan, describe::attribute(*this), withoutAttribution(*this));
         !where.blocks.empty())
       blocks.emplace_back(std::move(where));
-    append(blocks, describedParts(plan, *judgement.description, results));
+    append(blocks, describedParts(plan, judgement.description, results));
     append(blocks, trustRemarks(*this));
     append(blocks, missingRemarks(*this));
   }
@@ -143,7 +143,7 @@ struct ResultReport : analysis::Findings {
 
 }  // namespace
 
-std::string resultText(const analysis::Findings& findings, const ResultTextOptions& options) {
+std::string resultText(const describe::Findings& findings, const ResultTextOptions& options) {
   // The text is built as blocks first, so that a terminal of any width renders it.
   ResultReport report{findings, options};
   report.build();

@@ -9,8 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/analysis/attribution.h"
-#include "runtime/analysis/results.h"
+#include "runtime/describe/attribution.h"
+#include "runtime/describe/description.h"
+#include "runtime/judge/results.h"
 #include "runtime/plan/plan.h"
 #include "runtime/rehearsal/rehearsal.h"
 #include "runtime/report/document.h"
@@ -25,35 +26,35 @@ namespace expc::report {
 /// those that do not pass. A reason that the result states for all cells is not repeated for each.
 Table criterionCells(const Judged& of, bool open = false);
 /// Returns a part for each comparison: its definition and cells.
-std::vector<Block> comparisonParts(const plan::Plan& plan, const analysis::Judgement& judgement);
+std::vector<Block> comparisonParts(const plan::Plan& plan, const judge::Judgement& judgement);
 
 /// Returns a grid as a table, without further remarks.
 Table gridTable(const Grid& grid, const std::string& label);
 /// Returns the table of a grid with the definition of its subject and a remark about what its numbers are.
 Part gridPart(const plan::Plan& plan, const Grid& grid, const std::string& title);
 /// Returns what a `table` of the study asks for: values, or a description such as a ranking.
-Block tableBlock(const plan::Plan& plan, const analysis::Judgement& judgement, const plan::Table& table);
+Block tableBlock(const plan::Plan& plan, const describe::Conclusions& judgement, const plan::Table& table);
 /// Returns every metric with a row for each point; texts show only metrics that none of `tables` shows.
-Table pointTable(const plan::Plan& plan, const analysis::Judgement& judgement, const std::vector<plan::Table>& tables);
+Table pointTable(const plan::Plan& plan, const judge::Judgement& judgement, const std::vector<plan::Table>& tables);
 
 /// Returns remarks on how far verdicts can be trusted: controls, adaptive repetition, notes of trials, published
 /// values. Parts without anything to say are left out, here and below.
-std::vector<Part> trustRemarks(const analysis::Findings& findings);
+std::vector<Part> trustRemarks(const describe::Findings& findings);
 
 /// Returns what is missing: trials that did not end well (alike ones in one line), points that lack trials, and what is
 /// stored and does not count.
-std::vector<Part> missingRemarks(const analysis::Findings& findings);
+std::vector<Part> missingRemarks(const describe::Findings& findings);
 
 /// Returns missing and doubtful results, a line for each point: repetitions that are not tried again by themselves,
 /// timeouts that do not count, and points that ran out of memory in some blocks only.
-std::vector<std::string> shortcomings(const plan::Plan& plan, const analysis::Judgement& judgement);
+std::vector<std::string> shortcomings(const plan::Plan& plan, const judge::Judgement& judgement);
 
 /// Returns a line for each result that was asked for and has no value; the reason of the line before is not repeated.
 std::vector<Block> missingLines(const std::vector<MissingThing>& missing);
 
 /// Returns one line on what became of the trials, what disturbed them and what is lacking: "50 of 52 trials are valid;
 /// 2 failed: timed precision=bf16 gpus=1: rank 1 died; 12 note that other processes took over 10 % of their cores".
-std::string trialsText(const analysis::Findings& findings);
+std::string trialsText(const describe::Findings& findings);
 
 /// The factors with their levels, and the trials of each kind at `points` points, with the rules of the design.
 Table factorTable(const plan::Plan& plan);
@@ -66,27 +67,27 @@ std::vector<Block> leftOutBlocks(const plan::Plan& plan);
 /// How much of an attribution is shown.
 enum class Detail { Summary, Everything };
 /// Returns the attribution of one pair: what its step takes, warnings, and a table for each view.
-Part attributionPart(const plan::Plan& plan, const analysis::Attribution& attribution, Detail detail);
+Part attributionPart(const plan::Plan& plan, const describe::Attribution& attribution, Detail detail);
 /// Returns the attributions of all pairs; `without` says why there are none.
-Part attributionParts(const plan::Plan& plan, const std::vector<analysis::Attribution>& all,
+Part attributionParts(const plan::Plan& plan, const std::vector<describe::Attribution>& all,
                       const std::string& without);
 
 /// The headings for the two levels of an attribution: "fp32" and "fp64", "gpus=2" and "gpus=1" if they differ in one
 /// factor, else kThisLevel and "baseline".
 inline constexpr char kThisLevel[] = "this level";
-std::pair<std::string, std::string> levelNames(const plan::Plan& plan, const analysis::Attribution& attribution);
+std::pair<std::string, std::string> levelNames(const plan::Plan& plan, const describe::Attribution& attribution);
 
 /// Returns the title of a view: "phases of the step".
-std::string_view titleOf(const analysis::AttributionView& view);
+std::string_view titleOf(const describe::AttributionView& view);
 /// Returns whose time the categories hold besides that of the step's own thread; "" if there is none.
-std::string noteOf(const analysis::AttributionView& view);
+std::string noteOf(const describe::AttributionView& view);
 
 /// Returns how a study gets profile trials of its workloads, or that commands have none.
 std::string profileAdvice(const plan::Plan& plan);
 
 /// Returns why there is no attribution, if a reader would want one: profile trials that give none, or a failing
 /// comparison without profile trials. Else "".
-std::string withoutAttribution(const analysis::Findings& findings);
+std::string withoutAttribution(const describe::Findings& findings);
 
 /// Returns the rehearsals of the plan's points, in its order; points that the plan no longer has are left out.
 rehearsal::Study rehearsalOf(const plan::Plan& plan, const rehearsal::Study& study);

@@ -11,9 +11,9 @@
 #include <ranges>
 #include <utility>
 
-#include "runtime/analysis/format.h"
-#include "runtime/analysis/meaning.h"
 #include "runtime/base/find.h"
+#include "runtime/judge/format.h"
+#include "runtime/judge/meaning.h"
 #include "runtime/plan/evaluate.h"
 #include "runtime/report/chart.h"
 #include "runtime/report/description_text.h"
@@ -59,13 +59,13 @@ std::optional<double> neutralOf(const Subject& subject, const plan::Cell& cell) 
 /// Returns the table of cells with their estimates: levels, verdict, estimate, interval, n and reason, and on the page
 /// bound and drawing. Stages: collect the values that are shown, find out which columns have content, then fill the
 /// rows.
-Table cellTable(const plan::Plan& plan, const Subject& of, const std::vector<analysis::CellEstimate>& estimates,
+Table cellTable(const plan::Plan& plan, const Subject& of, const std::vector<judge::CellEstimate>& estimates,
                 std::string label) {
   Table table{.label = std::move(label), .all = estimates.size(), .one_row = "cell"};
   const double largest = largestOf(estimates);
   std::vector<GridCell> cells;
-  std::vector<const analysis::CellEstimate*> shown;
-  for (const analysis::CellEstimate& estimate : estimates) {
+  std::vector<const judge::CellEstimate*> shown;
+  for (const judge::CellEstimate& estimate : estimates) {
     // Every row has a drawing, so fewer rows than usual fit on the page.
     if (shown.size() == kMostDrawn) break;
     shown.push_back(&estimate);
@@ -73,7 +73,7 @@ Table cellTable(const plan::Plan& plan, const Subject& of, const std::vector<ana
   }
   if (shown.empty()) return table;
   const plan::Cell& first = of.cells[shown[0]->cell];
-  const std::string dimension(analysis::dimensionOf(plan, first));
+  const std::string dimension(judge::dimensionOf(plan, first));
   const std::optional<plan::Bound> bound = sharedBound(of);
   const Forest drawn =
       forest(cells, bound, neutralOf(of, first), first.estimator == plan::Estimator::PairedRatio, of.unit, dimension);
@@ -86,7 +86,7 @@ Table cellTable(const plan::Plan& plan, const Subject& of, const std::vector<ana
       std::ranges::any_of(shown, [&](const auto* estimate) { return !boundText(of.cells[estimate->cell]).empty(); });
   // Reasons are shortened over all cells, also those that are not shown, since the shortening compares them.
   std::vector<Words> whys;
-  for (const analysis::CellEstimate& estimate : estimates)
+  for (const judge::CellEstimate& estimate : estimates)
     whys.push_back(judged ? whyText(plan, *of.criterion, estimate) : inWords(plan, estimate.why));
   const bool explained =
       std::ranges::any_of(whys | std::views::take(shown.size()), [](const Words& why) { return !why.text.empty(); });
@@ -106,15 +106,15 @@ Table cellTable(const plan::Plan& plan, const Subject& of, const std::vector<ana
   table.foot = drawn.axis;
 
   for (size_t i = 0; i < shown.size(); ++i) {
-    const analysis::CellEstimate& estimate = *shown[i];
+    const judge::CellEstimate& estimate = *shown[i];
     const GridCell& cell = cells[i];
     const plan::Cell& planned = of.cells[estimate.cell];
-    const analysis::Meaning& meaning = analysis::meaningOf(estimate.verdict);
+    const judge::Meaning& meaning = judge::meaningOf(estimate.verdict);
     // A failing part of an exists that holds is not painted as a failure.
-    const bool harmless = of.one_was_enough && estimate.verdict == analysis::Verdict::Fail;
+    const bool harmless = of.one_was_enough && estimate.verdict == judge::Verdict::Fail;
     // Numbers get digits enough to tell them from the bound.
     const std::vector<double> near = judged ? plan::ends(plan::boundOf(*of.criterion, planned)) : std::vector<double>();
-    const analysis::EstimateText text = partsOf(cell, of.unit, dimension, near);
+    const judge::EstimateText text = partsOf(cell, of.unit, dimension, near);
     const std::string &why = reasons[i], interval = cell.estimate ? kNoInterval : "–";
     Row row{{}, !judged ? "" : harmless ? "none" : meaning.style};
     for (const std::string& level : planned.labels) row.add(level);
@@ -155,10 +155,10 @@ std::string intervalsText(const Grid& grid) {
 
 Table criterionCells(const Judged& of, bool open) {
   const auto& [plan, criterion, result] = of;
-  std::vector<analysis::CellEstimate> cells = result.cells;
-  if (open) std::erase_if(cells, [](const auto& cell) { return cell.verdict == analysis::Verdict::Pass; });
+  std::vector<judge::CellEstimate> cells = result.cells;
+  if (open) std::erase_if(cells, [](const auto& cell) { return cell.verdict == judge::Verdict::Pass; });
   const bool one_was_enough =
-      criterion.claim.kind == plan::Claim::Kind::Exists && result.verdict == analysis::Verdict::Pass;
+      criterion.claim.kind == plan::Claim::Kind::Exists && result.verdict == judge::Verdict::Pass;
   Table table = cellTable(
       plan,
       {criterion.factors, criterion.cells, criterion.unit, &criterion, one_was_enough, whyText(of), intervalTitle(of)},
@@ -167,7 +167,7 @@ Table criterionCells(const Judged& of, bool open) {
   return table;
 }
 
-std::vector<Block> comparisonParts(const plan::Plan& plan, const analysis::Judgement& judgement) {
+std::vector<Block> comparisonParts(const plan::Plan& plan, const judge::Judgement& judgement) {
   std::vector<Block> parts;
   for (const plan::Comparison& comparison : plan.comparisons) {
     const auto* result = base::named(judgement.comparisons, comparison.name);
@@ -219,12 +219,12 @@ Part gridPart(const plan::Plan& plan, const Grid& grid, const std::string& title
   return part;
 }
 
-Block tableBlock(const plan::Plan& plan, const analysis::Judgement& judgement, const plan::Table& table) {
-  if (auto described = describedTable(plan, *judgement.description, table)) return std::move(*described);
+Block tableBlock(const plan::Plan& plan, const describe::Conclusions& judgement, const plan::Table& table) {
+  if (auto described = describedTable(plan, judgement.description, table)) return std::move(*described);
   return gridPart(plan, buildGrid(plan, judgement, table.subject, table.by), table.subject);
 }
 
-Table pointTable(const plan::Plan& plan, const analysis::Judgement& judgement, const std::vector<plan::Table>& tables) {
+Table pointTable(const plan::Plan& plan, const judge::Judgement& judgement, const std::vector<plan::Table>& tables) {
   Table table{.label = "Every metric at every point", .style = "grid", .all = plan.points.size(), .one_row = "point"};
   for (const plan::Factor& factor : plan.factors)
     table.columns.push_back({factor.name, Kind::Label, factor.levels.size() < 2 ? Shown::OnPage : Shown::Everywhere});

@@ -2,9 +2,9 @@
 
 #include <cmath>
 
-#include "runtime/analysis/attribution.h"
 #include "runtime/base/hash.h"
 #include "runtime/base/json.h"
+#include "runtime/describe/attribution.h"
 #include "runtime/report/commands.h"
 #include "runtime/report/paint.h"
 #include "runtime/report/records_json.h"
@@ -353,10 +353,10 @@ TEST_CASE("results say where the time went, for levels with profiles") {
 
 TEST_CASE("columns are named by the levels where those differ in one factor") {
   const Example example = withProfiles(exampleResults());
-  const auto all = analysis::attribute({example.plan, example.judgement, example.results});
+  const auto all = describe::attribute({example.plan, example.judgement, example.results});
   REQUIRE(all.size() == 1);
   CHECK(levelNames(example.plan, all[0]) == std::pair<std::string, std::string>("fp32", "fp64"));
-  analysis::Attribution other = all[0];
+  describe::Attribution other = all[0];
   other.treated = example.plan.points[1].id;
   CHECK(levelNames(example.plan, other) == std::pair<std::string, std::string>("gpus=2", "gpus=1"));
   other.treated = example.plan.points[3].id;  // other gpus, too
@@ -367,7 +367,7 @@ TEST_CASE("columns are named by the levels where those differ in one factor") {
 
 TEST_CASE("many criteria of a pair are counted") {
   const Example example = withProfiles(exampleResults());
-  analysis::Attribution one = analysis::attribute({example.plan, example.judgement, example.results}).at(0);
+  describe::Attribution one = describe::attribute({example.plan, example.judgement, example.results}).at(0);
   one.criteria = {"a", "b", "c", "d", "e"};
   shows(attributionPart(example.plan, one, Detail::Summary).rest, "judged by a, b, c and 2 more: a step takes ");
 }
@@ -397,7 +397,7 @@ TEST_CASE("where a comparison fails, the report says how to see where the time w
   Example example = exampleResults();
   const auto why = [&] { return withoutAttribution({example.plan, example.judgement, example.results}); };
   CHECK(why().empty());  // the failing criterion compares no two points
-  example.judgement.criteria[0].verdict = analysis::Verdict::Fail;
+  example.judgement.criteria[0].verdict = judge::Verdict::Fail;
   shows(why(), "the design has no profile trials. With `profile { repeat 1  steps 20  warmup 5 }`");
   const std::string text = resultText({example.plan, example.judgement, example.results}, {.all = true});
   shows(text, "Where the time went");

@@ -2,13 +2,13 @@
 
 // The texts of a plan and of results for a terminal, each built from sections and rendered as a whole.
 
-#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "runtime/analysis/results.h"
+#include "runtime/describe/description.h"
+#include "runtime/judge/results.h"
 #include "runtime/plan/plan.h"
 #include "runtime/rehearsal/rehearsal.h"
 #include "runtime/simulate/diagnosis.h"
@@ -52,18 +52,6 @@ struct PlanExtras {
   std::string refused;
 };
 
-/// Times for a plan's trials from published values.
-struct PublishedTime {
-  /// Sums over all trials whose time is known, one after the other: seconds, and seconds times devices.
-  double seconds = 0, device_seconds = 0;
-  /// For how many of all pairs of a startable point and a kind of trial the time is known.
-  size_t known = 0, of = 0;
-};
-
-/// Returns how long the trials take if they are as fast as references publish for their points: by the time of an
-/// epoch, a step or an image. Nothing if no such time is published.
-std::optional<PublishedTime> publishedTime(const plan::Plan& plan);
-
 /// Returns the plan for a reader: factors, points, what rules removed and why, trials, and criteria with their domain
 /// and expected resolution.
 std::string planText(const plan::Plan& plan, const PlanExtras& extras);
@@ -87,6 +75,6 @@ struct ResultTextOptions {
 /// Returns the result for a reader: the study's tables, a line for each verdict with those cells that do not pass, a
 /// line about the trials, what to do next, and the page's path. With `all` every verdict has all its facts and cells,
 /// followed by comparisons, profiles, descriptions and what is missing.
-std::string resultText(const analysis::Findings& findings, const ResultTextOptions& options);
+std::string resultText(const describe::Findings& findings, const ResultTextOptions& options);
 
 }  // namespace expc::report

@@ -8,16 +8,17 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <map>
+#include <ranges>
 #include <set>
 #include <utility>
 
-#include "runtime/analysis/cells.h"
-#include "runtime/analysis/description.h"
-#include "runtime/analysis/format.h"
-#include "runtime/analysis/meaning.h"
 #include "runtime/base/find.h"
+#include "runtime/describe/description.h"
+#include "runtime/describe/losses.h"
+#include "runtime/judge/cells.h"
+#include "runtime/judge/format.h"
+#include "runtime/judge/meaning.h"
 #include "runtime/plan/evaluate.h"
 #include "runtime/report/description_text.h"
 #include "runtime/report/grid.h"
@@ -34,7 +35,7 @@ constexpr unsigned kTrialsThatShow = 10;
 
 /// Whether the verdict rests on constants: the values of no cell with that verdict ever varied. False if no cell has
 /// it.
-bool restsOnConstants(const analysis::CriterionResult& result) {
+bool restsOnConstants(const judge::CriterionResult& result) {
   const auto decides = [&](const auto& cell) { return cell.verdict == result.verdict; };
   return std::ranges::any_of(result.cells, decides) &&
          std::ranges::all_of(result.cells, [&](const auto& cell) { return cell.constant || !decides(cell); });
@@ -48,16 +49,16 @@ std::string roughly(double number) {
 
 }  // namespace
 
-std::string nextStepText(const plan::Criterion& criterion, const analysis::CriterionResult& result) {
-  using Reach = analysis::NextStep::Reach;
+std::string nextStepText(const plan::Criterion& criterion, const judge::CriterionResult& result) {
+  using Reach = judge::NextStep::Reach;
   // A verdict without a next step is final, or rests on so few trials that more would strengthen it.
-  const bool decided = result.verdict == analysis::Verdict::Pass || result.verdict == analysis::Verdict::Fail;
-  if (!result.next && analysis::meaningOf(result).stands == analysis::Meaning::Stands::Little)
+  const bool decided = result.verdict == judge::Verdict::Pass || result.verdict == judge::Verdict::Fail;
+  if (!result.next && judge::meaningOf(result).stands == judge::Meaning::Stands::Little)
     return fmt::format(
         "final for these trials; {} of each without a failure would exclude failure rates above {:.2g} %",
         kTrialsThatShow, 100 * stats::zeroFailuresBound(kTrialsThatShow));
   if (!result.next) return decided && result.isFinal() ? "nothing is left to do: it is decided" : "";
-  const analysis::NextStep& next = *result.next;
+  const judge::NextStep& next = *result.next;
   const std::string blocks = moreBlocksText(next);
   switch (next.reach) {
     case Reach::OutOfReach:
@@ -76,9 +77,9 @@ std::string nextStepText(const plan::Criterion& criterion, const analysis::Crite
       return blocks + " would give it intervals";
     case Reach::Decides:
       return fmt::format("about {} have an 80 % chance to decide it{}", blocks,
-                         next.towards == analysis::Verdict::Inconclusive
+                         next.towards == judge::Verdict::Inconclusive
                              ? ""
-                             : fmt::format(", probably as {}", analysis::meaningOf(next.towards).word));
+                             : fmt::format(", probably as {}", judge::meaningOf(next.towards).word));
   }
   return "";
 }
@@ -86,9 +87,9 @@ std::string nextStepText(const plan::Criterion& criterion, const analysis::Crite
 namespace {
 
 /// Returns " (at level=1)"; "" if there is one cell only.
-std::string whereText(const plan::Criterion& criterion, const analysis::CellEstimate& cell) {
+std::string whereText(const plan::Criterion& criterion, const judge::CellEstimate& cell) {
   const std::string where =
-      cell.cell < criterion.cells.size() ? analysis::cellLabel(criterion.factors, criterion.cells[cell.cell]) : "";
+      cell.cell < criterion.cells.size() ? judge::cellLabel(criterion.factors, criterion.cells[cell.cell]) : "";
   return where.empty() ? "" : " (at " + where + ")";
 }
 
@@ -117,8 +118,8 @@ std::vector<std::string> widerNotes(const Judged& of, const std::string& line) {
 /// Describes how much sessions differ, by the cell where they differ most.
 std::string sessionsText(const Judged& of) {
   const auto& [plan, criterion, result] = of;
-  const analysis::CellEstimate* widest = nullptr;
-  for (const analysis::CellEstimate& cell : result.cells)
+  const judge::CellEstimate* widest = nullptr;
+  for (const judge::CellEstimate& cell : result.cells)
     if (cell.spreads && (!widest || cell.spreads->between > widest->spreads->between)) widest = &cell;
   if (!widest || widest->cell >= criterion.cells.size()) return "";
   // The cell with the largest spread between sessions is the one whose interval it widens most.
@@ -126,7 +127,7 @@ std::string sessionsText(const Judged& of) {
   const bool ratio = cell.estimator == plan::Estimator::PairedRatio;
   return "values scatter by " +
          (ratio ? spreadsText(*widest->spreads, "", "share")
-                : spreadsText(*widest->spreads, criterion.unit, std::string(analysis::dimensionOf(plan, cell)))) +
+                : spreadsText(*widest->spreads, criterion.unit, std::string(judge::dimensionOf(plan, cell)))) +
          whereText(criterion, *widest) +
          (widest->spreads->apart ? "; the interval allows for it, and further sessions narrow it" : "");
 }
@@ -144,12 +145,12 @@ std::set<std::pair<std::string, std::string>> readBy(const plan::Criterion& crit
 
 /// Names values that the criterion reads and that lie far from the others of their point. They count all the same:
 /// leaving them out would be a choice after seeing the data.
-std::string apartText(const plan::Plan& plan, const plan::Criterion& criterion, const analysis::Description& seen) {
+std::string apartText(const plan::Plan& plan, const plan::Criterion& criterion, const describe::Description& seen) {
   constexpr size_t kNamed = 3;
   if (seen.outliers.empty()) return "";
   const auto read = readBy(criterion);
   std::vector<std::string> names;
-  for (const analysis::Outlier& one : seen.outliers)
+  for (const describe::Outlier& one : seen.outliers)
     // Outliers elsewhere do not matter to this verdict.
     if (read.count({one.metric, one.point}))
       names.push_back(fmt::format("{} of trial {} at {}", one.metric, one.trial, placeText(plan, one.point)));
@@ -160,24 +161,12 @@ std::string apartText(const plan::Plan& plan, const plan::Criterion& criterion, 
                      fewOf(std::move(names), kNamed, "; "));
 }
 
-/// Returns how trials ended at the points that a criterion reads; a point without trials is left out.
-std::vector<const analysis::PointStatus*> statusesOf(const analysis::Judgement& judgement,
-                                                     const plan::Criterion& criterion) {
-  std::set<std::string> points;
-  for (const plan::Cell& cell : criterion.cells)
-    for (const plan::Place& place : cell.points) points.insert(place.point);
-  std::vector<const analysis::PointStatus*> statuses;
-  for (const std::string& point : points)
-    if (const auto* status = judgement.status(point, criterion.cells.front().kind)) statuses.push_back(status);
-  return statuses;
-}
-
 /// Names the trials that timed out, if timeouts count as values: worse than all others.
-std::string timeoutsText(const analysis::Judgement& judgement, const Judged& of) {
+std::string timeoutsText(const judge::Judgement& judgement, const Judged& of) {
   constexpr size_t kNamed = 4;
   if (std::ranges::none_of(of.result.cells, [](const auto& cell) { return cell.worst.timed_out; })) return "";
   std::vector<std::string> names;
-  for (const analysis::PointStatus* status : statusesOf(judgement, of.criterion))
+  for (const judge::PointStatus* status : describe::statusesOf(judgement, of.criterion))
     if (status->timeouts > status->superseded)
       names.push_back(fmt::format("{} of {} at {}", status->timeouts - status->superseded,
                                   status->valid + status->timeouts - status->superseded,
@@ -216,12 +205,12 @@ std::vector<std::string> trialNotes(const plan::Criterion& criterion, const stor
 
 /// Returns drifts that matter to the criterion: a drift that all points of a block share moves claims about single
 /// points, while pairs cancel it.
-std::vector<std::string> driftNotes(const plan::Criterion& criterion, const analysis::Description& seen) {
+std::vector<std::string> driftNotes(const plan::Criterion& criterion, const describe::Description& seen) {
   std::vector<std::string> notes;
   // Pairs of one block share its drift.
   if (seen.drifts.empty() || comparesPoints(criterion)) return notes;
   const auto read = readBy(criterion);
-  for (const analysis::Drift& drift : seen.drifts)
+  for (const describe::Drift& drift : seen.drifts)
     if (std::any_of(read.begin(), read.end(), [&](const auto& one) { return one.first == drift.metric; }))
       for (std::string& text : driftTexts(drift)) notes.push_back(std::move(text));
   return notes;
@@ -256,22 +245,22 @@ std::string singleTrialsText(const Judged& of, unsigned n) {
 /// failure rate that single trials without a failure leave open.
 std::string certaintyText(const Judged& of) {
   const auto& [plan, criterion, result] = of;
-  using analysis::Verdict;
+  using judge::Verdict;
   // Whether memory runs out is no matter of chance in this sense, and verdicts beyond Inconclusive rest on no values.
   if (criterion.infeasible || (result.verdict > Verdict::Inconclusive)) return "";
   const bool passes = result.verdict == Verdict::Pass, open = !passes && result.verdict != Verdict::Fail;
   if (!open && restsOnConstants(result))
     return "the values are exact, and the same in every block, each with a seed of its own";
   if (!criterion.confidence) {
-    const unsigned n = analysis::singleValues(result);
+    const unsigned n = judge::singleValues(result);
     return n == 0 ? "" : singleTrialsText(of, n);
   }
-  const std::string confidence = analysis::formatConfidence(*criterion.confidence) + " confidence";
+  const std::string confidence = judge::formatConfidence(*criterion.confidence) + " confidence";
   // The error rate of a single verdict is known for planned analyses only, so an interim one states what its intervals
   // keep.
   if (result.look)
     return fmt::format("this look's intervals, of {} so that all looks keep {}{}, {} it",
-                       analysis::formatConfidence(result.look->confidence), confidence, conditionsText(of),
+                       judge::formatConfidence(result.look->confidence), confidence, conditionsText(of),
                        open ? "do not decide" : "decide");
   if (open) return "intervals of " + confidence + " do not decide it";
   return fmt::format("at {}, a claim that {} would {} in at most {} of such studies{}", confidence,
@@ -282,7 +271,7 @@ std::string certaintyText(const Judged& of) {
 /// Returns "it rests on 7 of 7 pairs in each cell (1 lost), of 2 sessions on 1 node", for the cell that has the fewest.
 std::string countsText(const Judged& of) {
   const auto& [plan, criterion, result] = of;
-  const analysis::Scope& scope = result.scope;
+  const judge::Scope& scope = result.scope;
   std::string text = "it rests on ";
   if (criterion.infeasible)
     text = "memory ran out in " + counted(scope.complete, "block");
@@ -291,7 +280,7 @@ std::string countsText(const Judged& of) {
   else
     text += fmt::format("{} of {}", scope.complete, counted(scope.planned, nounOf(criterion)));
   // The scope is that of the cell with the fewest; if all cells have as many, the text says "each".
-  const auto as_few = [&](const analysis::CellEstimate& cell) {
+  const auto as_few = [&](const judge::CellEstimate& cell) {
     return cell.scope.complete == scope.complete || (criterion.infeasible && cell.verdict != result.verdict);
   };
   const bool all = std::all_of(result.cells.begin(), result.cells.end(), as_few);
@@ -314,23 +303,23 @@ std::string testedText(const Judged& of, const store::Results& results) {
 
 }  // namespace
 
-std::vector<Judged> judgedOf(const plan::Plan& plan, const analysis::Judgement& judgement) {
+std::vector<Judged> judgedOf(const plan::Plan& plan, const judge::Judgement& judgement) {
   std::vector<Judged> all;
-  for (const analysis::CriterionResult& result : judgement.criteria)
+  for (const judge::CriterionResult& result : judgement.criteria)
     if (const plan::Criterion* criterion = base::named(plan.criteria, result.name))
       all.push_back({plan, *criterion, result});
   return all;
 }
 
 std::string intervalTitle(const Judged& of) {
-  const std::optional<analysis::Look>& look = of.result.look;
-  const double own = look ? look->confidence : of.criterion.confidence.value_or(analysis::kConfidence);
-  return (own == analysis::kConfidence ? "" : analysis::formatConfidence(own) + " ") + "interval";
+  const std::optional<judge::Look>& look = of.result.look;
+  const double own = look ? look->confidence : of.criterion.confidence.value_or(judge::kConfidence);
+  return (own == judge::kConfidence ? "" : judge::formatConfidence(own) + " ") + "interval";
 }
 
-std::string ownConfidenceText(const plan::Criterion& criterion, const analysis::CellEstimate& cell) {
+std::string ownConfidenceText(const plan::Criterion& criterion, const judge::CellEstimate& cell) {
   if (!cell.uncorrected || !cell.interval || cell.confidence <= criterion.confidence.value_or(1)) return "";
-  return fmt::format(" ({} interval)", analysis::formatConfidence(cell.confidence));
+  return fmt::format(" ({} interval)", judge::formatConfidence(cell.confidence));
 }
 
 std::string twoDigits(double share) { return fmt::format("{:.2g} %", 100 * share); }
@@ -359,78 +348,66 @@ std::vector<std::string> saidOnce(const std::string& above, const std::vector<Wo
   });
 }
 
-std::vector<MissingThing> missingThings(const plan::Plan& plan, const analysis::Judgement& judgement) {
+std::vector<MissingThing> missingThings(const plan::Plan& plan, const judge::Judgement& judgement) {
   std::vector<MissingThing> things;
-  for (const analysis::Missing& one : judgement.missing)
+  for (const judge::Missing& one : judgement.missing)
     things.push_back({one.what, inWords(plan, one.why).text, one.verdict});
   return things;
 }
 
 std::string missingText(const MissingThing& missing) {
-  return fmt::format("{} {}: {}", analysis::meaningOf(missing.verdict).word, missing.what, missing.why);
+  return fmt::format("{} {}: {}", judge::meaningOf(missing.verdict).word, missing.what, missing.why);
 }
 
-std::string markedVerdict(const analysis::CriterionResult& result) {
-  std::string text(analysis::meaningOf(result).word);
+std::string markedVerdict(const judge::CriterionResult& result) {
+  std::string text(judge::meaningOf(result).word);
   for (const std::string& mark : marksOf(result)) text += " (" + mark + ")";
   return text;
 }
 
-std::vector<std::string> marksOf(const analysis::CriterionResult& result) {
+std::vector<std::string> marksOf(const judge::CriterionResult& result) {
   std::vector<std::string> marks;
   if (result.provisional) marks.emplace_back("provisional");
   if (result.untrusted) marks.emplace_back("untrusted");
-  if (analysis::meaningOf(result).stands == analysis::Meaning::Stands::Little)
-    marks.push_back(fmt::format("n={}", analysis::singleValues(result)));
+  if (judge::meaningOf(result).stands == judge::Meaning::Stands::Little)
+    marks.push_back(fmt::format("n={}", judge::singleValues(result)));
   return marks;
 }
 
-std::string moreBlocksText(const analysis::NextStep& next) {
+std::string moreBlocksText(const judge::NextStep& next) {
   return counted(next.blocks, "more block") + (next.seconds ? " (" + durationText(*next.seconds) + ")" : "");
 }
 
 std::string worthText(const Judged& of) {
-  if (of.result.verdict == analysis::Verdict::NotAsked) return "";
+  if (of.result.verdict == judge::Verdict::NotAsked) return "";
   const std::string doubt = doubtText(of);
   return doubt.empty() ? certaintyText(of) : doubt;
 }
 
-std::string unevenLossText(const analysis::Judgement& judgement, const Judged& of) {
+std::string unevenLossText(const judge::Judgement& judgement, const Judged& of) {
   constexpr size_t kNamed = 4;
-  // Shares of lost trials that differ by 10 percentage points or more: a threshold for a remark, not a test.
-  constexpr double kUneven = 0.1;
-  // Points are sorted by the share of trials that they lost; the first and last decide whether losses are uneven.
-  struct Arm {
-    double share;
-    std::string text;
+  const std::vector<describe::ArmLosses> arms = describe::unevenLosses(judgement, of.criterion);
+  if (arms.empty()) return "";
+  const auto told = [&](const describe::ArmLosses& arm) {
+    return fmt::format("{} of {} at {}", arm.lost, arm.all, placeText(of.plan, arm.point));
   };
-  std::vector<Arm> arms;
-  for (const analysis::PointStatus* status : statusesOf(judgement, of.criterion)) {
-    const unsigned lost = status->failed + status->infeasible + status->invalid;
-    const unsigned all = lost + status->valid + status->timeouts;
-    arms.push_back({double(lost) / std::max(1u, all),
-                    fmt::format("{} of {} at {}", lost, all, placeText(of.plan, status->point))});
-  }
-  std::ranges::stable_sort(arms, std::greater(), &Arm::share);
-  if (arms.empty() || arms.front().share - arms.back().share < kUneven) return "";
-  std::vector<std::string> names;
-  for (size_t i = 0; i < arms.size() && i < kNamed; ++i) names.push_back(arms[i].text);
-  if (arms.size() > kNamed) names.push_back("least " + arms.back().text);
+  std::vector<std::string> names = textsOf(arms | std::views::take(kNamed), told);
+  if (arms.size() > kNamed) names.push_back("least " + told(arms.back()));
   return "lost trials (failed, disturbed or out of memory): " + joined(names) +
          "; if losses depend on what is measured, the remaining trials are biased";
 }
 
 std::string lookText(const Judged& of) {
   if (!of.result.look || !of.criterion.confidence) return "";
-  const analysis::Look& look = *of.result.look;
+  const judge::Look& look = *of.result.look;
   std::string before;
   for (const unsigned repetitions : look.before)
     before += fmt::format("{}{}", before.empty() ? "before: after " : ", ", repetitions);
   if (!before.empty()) before += "; ";
   std::string text =
       fmt::format("look {} ({}{} of {} repetitions now): its intervals have {}, so that all looks together keep {}",
-                  look.before.size() + 1, before, look.now, look.of, analysis::formatConfidence(look.confidence),
-                  analysis::formatConfidence(*of.criterion.confidence));
+                  look.before.size() + 1, before, look.now, look.of, judge::formatConfidence(look.confidence),
+                  judge::formatConfidence(*of.criterion.confidence));
   // Earlier runs whose judgement cannot be read may have looked, too, so they count against the confidence.
   if (look.unread > 0)
     text += fmt::format("; what {} judged cannot be read any more, so {} as {} at this claim",
@@ -439,7 +416,7 @@ std::string lookText(const Judged& of) {
   return text;
 }
 
-std::string otherLooksText(const analysis::CriterionResult& result) {
+std::string otherLooksText(const judge::CriterionResult& result) {
   if (result.other_looks == 0) return "";
   return fmt::format("{}, at {} of the program, {} not counted", counted(result.other_looks, "earlier look"),
                      result.other_looks == 1 ? "another version" : "other versions",
@@ -447,14 +424,14 @@ std::string otherLooksText(const analysis::CriterionResult& result) {
 }
 
 std::string surenessText(const Judged& of) {
-  if (of.result.verdict == analysis::Verdict::NotAsked) return "";
+  if (of.result.verdict == judge::Verdict::NotAsked) return "";
   const std::string worth = worthText(of);
   return (worth.empty() ? "" : worth + "; ") + countsText(of);
 }
 
-std::vector<Fact> verdictFacts(const analysis::Findings& findings, const Judged& of) {
+std::vector<Fact> verdictFacts(const describe::Findings& findings, const Judged& of) {
   const auto& [plan, criterion, result] = of;
-  const analysis::Description& seen = *findings.judgement.description;
+  const describe::Description& seen = findings.judgement.description;
   const std::string line = whyText(of);
   // The order is that in which readers want the facts: the answer, its certainty, its condition, and what to do.
   std::vector<Fact> facts{{"claim", criterion.doc},
@@ -481,14 +458,14 @@ std::vector<Fact> verdictFacts(const analysis::Findings& findings, const Judged&
   return facts;
 }
 
-std::string cellLine(const plan::Plan& plan, const plan::Criterion& criterion, const analysis::CellEstimate& cell) {
+std::string cellLine(const plan::Plan& plan, const plan::Criterion& criterion, const judge::CellEstimate& cell) {
   if (cell.cell >= criterion.cells.size()) return "";
   const plan::Cell& planned = criterion.cells[cell.cell];
   const auto bounds = plan::ends(plan::boundOf(criterion, planned));
-  const std::string_view dimension = analysis::dimensionOf(plan, planned);
-  std::string line = analysis::cellLabel(criterion.factors, planned);
+  const std::string_view dimension = judge::dimensionOf(plan, planned);
+  std::string line = judge::cellLabel(criterion.factors, planned);
   if (!line.empty()) line += ": ";
-  const analysis::EstimateText text =
+  const judge::EstimateText text =
       partsOf(gridCell(plan, planned, cell), criterion.unit, std::string(dimension), bounds);
   line += text.estimate.empty() ? "no estimate" : text.estimate;
   if (!text.interval.empty()) line += " " + text.interval + ownConfidenceText(criterion, cell);

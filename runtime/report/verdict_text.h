@@ -6,7 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "runtime/analysis/results.h"
+#include "runtime/describe/description.h"
+#include "runtime/judge/results.h"
 #include "runtime/plan/plan.h"
 #include "runtime/report/document.h"
 #include "runtime/report/reasons.h"
@@ -18,48 +19,48 @@ namespace expc::report {
 struct Judged {
   const plan::Plan& plan;
   const plan::Criterion& criterion;
-  const analysis::CriterionResult& result;
+  const judge::CriterionResult& result;
 };
 /// Returns the criteria in the order of the results; a result whose criterion the plan lacks is left out.
-std::vector<Judged> judgedOf(const plan::Plan& plan, const analysis::Judgement& judgement);
+std::vector<Judged> judgedOf(const plan::Plan& plan, const judge::Judgement& judgement);
 
 /// Returns the line that explains a verdict: "all 4 cells are >= 1.2x: the smallest is 1.52x [1.48x, 1.57x]".
 std::string whyText(const Judged& of);
 /// Explains one cell: "" if it passes, else for example "1.18x [1.10x, 1.25x] does not decide >= 1.2x".
-Words whyText(const plan::Plan& plan, const plan::Criterion& criterion, const analysis::CellEstimate& cell);
+Words whyText(const plan::Plan& plan, const plan::Criterion& criterion, const judge::CellEstimate& cell);
 
 /// Returns that line for a criterion that claims that its points run out of memory.
 std::string memoryText(const Judged& of);
 
-/// A result that was asked for and has no value (analysis::Missing), with the reason in words.
+/// A result that was asked for and has no value (judge::Missing), with the reason in words.
 struct MissingThing {
   std::string what, why;
-  analysis::Verdict verdict;
+  judge::Verdict verdict;
 };
 /// Returns all of these, in the order of the judgement.
-std::vector<MissingThing> missingThings(const plan::Plan& plan, const analysis::Judgement& judgement);
+std::vector<MissingThing> missingThings(const plan::Plan& plan, const judge::Judgement& judgement);
 /// Returns one as a line: "BROKEN timed case=big: sh exited with code 1".
 std::string missingText(const MissingThing& missing);
 /// Returns the word of a verdict with its marks: "PASS (untrusted)".
-std::string markedVerdict(const analysis::CriterionResult& result);
+std::string markedVerdict(const judge::CriterionResult& result);
 
 /// Returns the marks of a verdict that does not stand as it is printed ("provisional", "untrusted"), or that rests on
 /// few trials ("n=1").
-std::vector<std::string> marksOf(const analysis::CriterionResult& result);
+std::vector<std::string> marksOf(const judge::CriterionResult& result);
 
 /// Returns everything that is said about a verdict, in the order in which readers want it: "claim" (the author's
 /// sentence), "where" (the comparison in it), "result", "how sure", "tested" (or "about" if nothing was), "note",
 /// "next". The style warns if the verdict does not stand as it is printed, or rests on few trials.
-std::vector<Fact> verdictFacts(const analysis::Findings& findings, const Judged& of);
+std::vector<Fact> verdictFacts(const describe::Findings& findings, const Judged& of);
 
 /// Returns one cell as a line: "gpus=2: 1.24x [1.20x, 1.28x], n=7".
-std::string cellLine(const plan::Plan& plan, const plan::Criterion& criterion, const analysis::CellEstimate& cell);
+std::string cellLine(const plan::Plan& plan, const plan::Criterion& criterion, const judge::CellEstimate& cell);
 
 /// Describes an interim analysis: "look 2 (before: after 8 repetitions; 14 of 20 now): its intervals have 98.2 %, so
 /// that all looks together keep 95 %"; "" if there is only one analysis.
 std::string lookText(const Judged& of);
 /// Returns "2 earlier looks, at other versions of the program, are not counted", or "".
-std::string otherLooksText(const analysis::CriterionResult& result);
+std::string otherLooksText(const judge::CriterionResult& result);
 
 /// Returns how far a verdict's numbers can be trusted, and how many there are: "at 95 % confidence, a claim that does
 /// not hold would pass in at most 2.5 % of such studies, if pairs are independent; it rests on 7 of 7 pairs in each
@@ -71,7 +72,7 @@ std::string worthText(const Judged& of);
 
 /// Names trials that were lost, by point, if one point loses clearly more of them than another, which may bias the
 /// rest; else "".
-std::string unevenLossText(const analysis::Judgement& judgement, const Judged& of);
+std::string unevenLossText(const judge::Judgement& judgement, const Judged& of);
 
 // ---- conditions of the numbers that are not met, or were not checked (words in conditions_text.cpp)
 
@@ -80,11 +81,11 @@ std::string unevenLossText(const analysis::Judgement& judgement, const Judged& o
 std::string conditionsText(const Judged& of);
 /// Warns of a study whose verdicts rest on one session or two: "All data come from one session; restarting the machine
 /// may change the result." Else "".
-std::string sessionsNotice(const plan::Plan& plan, const analysis::Judgement& judgement);
+std::string sessionsNotice(const plan::Plan& plan, const judge::Judgement& judgement);
 
 /// Returns " (97.5 % interval)" for a cell whose interval Holm's correction made wider than those of the criterion;
 /// else "".
-std::string ownConfidenceText(const plan::Criterion& criterion, const analysis::CellEstimate& cell);
+std::string ownConfidenceText(const plan::Criterion& criterion, const judge::CellEstimate& cell);
 
 /// Returns the heading of intervals: "interval", or "97.5 % interval" if the criterion's confidence is not that of
 /// other tables.
@@ -96,11 +97,11 @@ std::string intervalTitle(const Judged& of);
 std::vector<std::string> saidOnce(const std::string& above, const std::vector<Words>& reasons);
 
 /// Returns the cost of a next step: "9 more blocks (4 min)".
-std::string moreBlocksText(const analysis::NextStep& next);
+std::string moreBlocksText(const judge::NextStep& next);
 
 /// Returns what would decide an open criterion: "about 9 more blocks (4 min) have an 80 % chance to decide it, probably
 /// as PASS", or why blocks do not help and what would. For a final verdict, that nothing is left to do.
-std::string nextStepText(const plan::Criterion& criterion, const analysis::CriterionResult& result);
+std::string nextStepText(const plan::Criterion& criterion, const judge::CriterionResult& result);
 
 /// Whether a criterion's cells compare points (pairs) or look at single ones (trials), and the noun for these.
 bool comparesPoints(const plan::Criterion& criterion);

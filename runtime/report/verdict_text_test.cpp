@@ -2,20 +2,21 @@
 
 #include <doctest/doctest.h>
 
-#include "runtime/analysis/meaning.h"
+#include "runtime/describe/description.h"
+#include "runtime/judge/meaning.h"
 #include "tests/support/report/example_results.h"
 
 namespace expc::report {
 namespace {
 
-using analysis::Verdict;
+using judge::Verdict;
 
 /// The text behind `label`; "" if there is none.
-std::string said(const plan::Criterion& criterion, const analysis::CriterionResult& result, const std::string& label,
-                 const analysis::Description& seen = {}, const plan::Plan& plan = {},
+std::string said(const plan::Criterion& criterion, const judge::CriterionResult& result, const std::string& label,
+                 const describe::Description& seen = {}, const plan::Plan& plan = {},
                  const store::Results& results = {}) {
-  analysis::Judgement judgement;
-  judgement.description = std::make_shared<analysis::Description>(seen);
+  describe::Conclusions judgement;
+  judgement.description = seen;
   std::string text;
   for (const Fact& one : verdictFacts({plan, judgement, results}, {plan, criterion, result}))
     if (one.label == label) text += (text.empty() ? "" : " | ") + one.text;
@@ -34,8 +35,8 @@ plan::Criterion claimOnPairs() {
   return claim;
 }
 
-analysis::CriterionResult judged(Verdict verdict) {
-  analysis::CriterionResult result;
+judge::CriterionResult judged(Verdict verdict) {
+  judge::CriterionResult result;
   result.verdict = verdict;
   result.why = exampleWhy("");  // reasons of cells are tested in why_test.cpp
   result.scope = {7, 7, 0, 1, 1};
@@ -67,7 +68,7 @@ TEST_CASE("a reason is said once") {
 TEST_CASE("how sure a claim with a confidence is") {
   const plan::Criterion claim = claimOnPairs();
   const std::string counts = "; it rests on 7 of 7 pairs in each cell, of 1 session on 1 node";
-  analysis::CriterionResult result = judged(Verdict::Pass);
+  judge::CriterionResult result = judged(Verdict::Pass);
   CHECK(said(claim, result, "how sure") ==
         "at 95 % confidence, a claim that does not hold would pass in at most 2.5 % of such studies" + counts);
   CHECK(said(claim, judged(Verdict::Fail), "how sure") ==
@@ -75,7 +76,7 @@ TEST_CASE("how sure a claim with a confidence is") {
   CHECK(said(claim, judged(Verdict::Inconclusive), "how sure") ==
         "intervals of 95 % confidence do not decide it" + counts);
   CHECK(said(claim, judged(Verdict::NotAsked), "how sure").empty());
-  result.look = analysis::Look{{8}, 14, 20, 0.979};
+  result.look = judge::Look{{8}, 14, 20, 0.979};
   CHECK(said(claim, result, "how sure") ==
         "this look's intervals, of 97.9 % so that all looks keep 95 % confidence, decide it" + counts);
   CHECK(said(claim, result, "note").starts_with("look 2 (before: after 8; 14 of 20 repetitions now)"));
@@ -94,7 +95,7 @@ TEST_CASE("how sure a claim with a confidence is") {
             "be more than 5.0 %, half of the 10.0 % that this claims; more blocks alone will hardly help" +
             counts);
   result = judged(Verdict::Pass);
-  for (analysis::CellEstimate& cell : result.cells) cell.constant = true;
+  for (judge::CellEstimate& cell : result.cells) cell.constant = true;
   CHECK(said(claim, result, "how sure") ==
         "the values are exact, and the same in every block, each with a seed of its own" + counts);
 }
@@ -102,7 +103,7 @@ TEST_CASE("how sure a claim with a confidence is") {
 TEST_CASE("what a verdict rests on is told by the cell that has the fewest") {
   plan::Criterion claim = claimOnPairs();
   claim.cells.resize(1);
-  analysis::CriterionResult result = judged(Verdict::Inconclusive);
+  judge::CriterionResult result = judged(Verdict::Inconclusive);
   result.cells.resize(1);
   claim.domain = "gpus 1, 2";
   result.scope = {10, 9, 1, 2, 1};
@@ -127,7 +128,7 @@ TEST_CASE("a claim that memory runs out tells in how many blocks it did where th
   plan::Criterion claim = claimOnPairs();
   claim.confidence.reset();
   claim.infeasible = true;
-  analysis::CriterionResult result = judged(Verdict::Pass);
+  judge::CriterionResult result = judged(Verdict::Pass);
   result.scope = {2, 2, 0, 1, 1};
   result.cells[0].scope.complete = 2;
   result.cells[1].scope.complete = 0;
@@ -142,14 +143,14 @@ TEST_CASE("a claim that memory runs out tells in how many blocks it did where th
 TEST_CASE("a claim on single trials says what they leave open, however many there are") {
   plan::Criterion claim;
   claim.cells.resize(2);
-  analysis::CriterionResult result = judged(Verdict::Pass);
+  judge::CriterionResult result = judged(Verdict::Pass);
   result.every_trial = true;
-  result.conditions = {{analysis::Condition::Independent}, {analysis::Condition::LostAlike, 2}};
+  result.conditions = {{judge::Condition::Independent}, {judge::Condition::LostAlike, 2}};
   const auto trials = [&](size_t first, size_t second) {
     result.cells[0].values.assign(first, 0.9);
     result.cells[1].values.assign(second, 0.9);
     // With six values there is an interval, but a claim without confidence does not use it.
-    for (analysis::CellEstimate& cell : result.cells)
+    for (judge::CellEstimate& cell : result.cells)
       cell.interval = cell.values.size() < 6 ? std::nullopt : std::optional(stats::Interval{0.9, 0.91, 0.97});
     return said(claim, result, "how sure");
   };
@@ -186,7 +187,7 @@ TEST_CASE("a claim on single trials says what they leave open, however many ther
                                  "most 26 % of such pairs would fail, if pairs are independent"));
   // An exact metric that never varied, and anything that does not pass.
   trials(2, 2);
-  for (analysis::CellEstimate& cell : result.cells) cell.interval = {0.9, 0.9, 0.95}, cell.constant = true;
+  for (judge::CellEstimate& cell : result.cells) cell.interval = {0.9, 0.9, 0.95}, cell.constant = true;
   CHECK(marksOf(result).empty());
   trials(1, 1);
   result.verdict = Verdict::Fail;
@@ -194,36 +195,36 @@ TEST_CASE("a claim on single trials says what they leave open, however many ther
 }
 
 TEST_CASE("a pass that does not stand, or on little, does not look like a sure one") {
-  analysis::CriterionResult result = judged(Verdict::Pass);
-  CHECK(analysis::meaningOf(result).style == "pass");
-  CHECK(analysis::meaningOf(result).exit_code == 0);
+  judge::CriterionResult result = judged(Verdict::Pass);
+  CHECK(judge::meaningOf(result).style == "pass");
+  CHECK(judge::meaningOf(result).exit_code == 0);
   result.every_trial = true;
-  for (analysis::CellEstimate& cell : result.cells) cell.interval.reset(), cell.values = {0.9};
-  CHECK(analysis::meaningOf(result).style == "weak");
-  CHECK(analysis::meaningOf(result).answer == analysis::Answer::Holds);
+  for (judge::CellEstimate& cell : result.cells) cell.interval.reset(), cell.values = {0.9};
+  CHECK(judge::meaningOf(result).style == "weak");
+  CHECK(judge::meaningOf(result).answer == judge::Answer::Holds);
   for (const Verdict verdict : {Verdict::Pass, Verdict::Fail, Verdict::Infeasible, Verdict::Inconclusive}) {
-    analysis::CriterionResult doubted = judged(verdict);
+    judge::CriterionResult doubted = judged(verdict);
     doubted.untrusted = exampleDistrust(plan::examplePlan());
-    CHECK(analysis::meaningOf(doubted).style == "open");
-    CHECK(analysis::meaningOf(doubted).exit_code == 4);
+    CHECK(judge::meaningOf(doubted).style == "open");
+    CHECK(judge::meaningOf(doubted).exit_code == 4);
   }
-  CHECK(analysis::meaningOf(judged(Verdict::Infeasible)).exit_code == 3);
-  CHECK(analysis::meaningOf(judged(Verdict::NotAsked)).answer == analysis::Answer::NotAsked);
+  CHECK(judge::meaningOf(judged(Verdict::Infeasible)).exit_code == 3);
+  CHECK(judge::meaningOf(judged(Verdict::NotAsked)).answer == judge::Answer::NotAsked);
 }
 
 TEST_CASE("what comes next, and what is to be noted") {
   const plan::Criterion claim = claimOnPairs();
-  analysis::CriterionResult result = judged(Verdict::Inconclusive);
+  judge::CriterionResult result = judged(Verdict::Inconclusive);
   result.cells[1].steps = {"t", 1, 1};
-  result.next = analysis::NextStep{analysis::NextStep::Reach::Decides, 9, 16, 240, Verdict::Fail};
+  result.next = judge::NextStep{judge::NextStep::Reach::Decides, 9, 16, 240, Verdict::Fail};
   CHECK(said(claim, result, "next") ==
         "about 9 more blocks (4 min) have an 80 % chance to decide it, probably as FAIL");
   CHECK(said(claim, result, "note") ==
         "t of one point was read as the same each time, so the interval reaches by a step of 1 to each side (at "
         "gpus=2)");
-  result.next = analysis::NextStep{analysis::NextStep::Reach::Intervals, 1, 6, {}};
+  result.next = judge::NextStep{judge::NextStep::Reach::Intervals, 1, 6, {}};
   CHECK(said(claim, result, "next") == "1 more block would give it intervals");
-  result.next = analysis::NextStep{analysis::NextStep::Reach::OutOfReach, 23456, 0, {}};
+  result.next = judge::NextStep{judge::NextStep::Reach::OutOfReach, 23456, 0, {}};
   CHECK(said(claim, result, "next") ==
         "Out of reach with this noise: about 23000 blocks for an 80 % chance. Reduce the noise, claim a larger effect, "
         "or "
@@ -235,9 +236,9 @@ TEST_CASE("losses are counted by point, and timeouts are values and no losses") 
   plan::Criterion claim = claimOnPairs();
   claim.cells.resize(1);
   claim.cells[0].points = {plan.points[0].id, plan.points[1].id};
-  analysis::CriterionResult result = judged(Verdict::Pass);
+  judge::CriterionResult result = judged(Verdict::Pass);
   result.cells.resize(1);
-  analysis::Judgement judgement;
+  describe::Conclusions judgement;
   judgement.points.resize(2);
   for (size_t i = 0; i < 2; ++i) judgement.points[i].point = plan.points[i].id, judgement.points[i].valid = 8;
   const std::string first = plan.label(plan.points[0]), second = plan.label(plan.points[1]);
@@ -275,8 +276,8 @@ TEST_CASE("values that lie apart, and what blocks have in common, are noted wher
   claim.cells.resize(1);
   claim.cells[0].points = {plan.points[0].id};
   claim.cells[0].term = read(0);
-  analysis::CriterionResult result = judged(Verdict::Pass);
-  analysis::Description seen = exampleDescription(plan);
+  judge::CriterionResult result = judged(Verdict::Pass);
+  describe::Description seen = exampleDescription(plan);
   seen.drifts[0].p = 0.5;
   CHECK(said(claim, result, "note", seen, plan) ==
         "1 value lies far apart from the others of its point, and counts as they do: step_time of trial 1 at " +

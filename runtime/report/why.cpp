@@ -12,9 +12,10 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/analysis/cells.h"
-#include "runtime/analysis/format.h"
+#include "runtime/judge/cells.h"
+#include "runtime/judge/format.h"
 #include "runtime/plan/evaluate.h"
+#include "runtime/plan/labels.h"
 #include "runtime/plan/plan_words.h"
 #include "runtime/report/paint.h"
 #include "runtime/report/reasons.h"
@@ -23,9 +24,9 @@
 namespace expc::report {
 namespace {
 
-using analysis::CellEstimate;
-using analysis::CellState;
-using analysis::Verdict;
+using judge::CellEstimate;
+using judge::CellState;
+using judge::Verdict;
 using plan::Reason;
 
 /// Returns the opposite of a bound: "below 1.2x" for ">= 1.2x", "outside 0.96x..1.04x" for a band.
@@ -146,7 +147,7 @@ class Explainer {
                        cellCount(criterion_.cells.size()), withInterval(index, *cell.uncorrected));
   }
 
-  std::string_view dimension(size_t index) const { return analysis::dimensionOf(plan_, planned(index)); }
+  std::string_view dimension(size_t index) const { return judge::dimensionOf(plan_, planned(index)); }
 
   /// Explains a pass by the cell that is closest to its bound.
   std::string passes() const {
@@ -163,7 +164,7 @@ class Explainer {
     return fmt::format(
         "{} {} {} {}{}: the {} is {}", passing.size() == cells_.size() ? "all" : fmt::format("{} of", passing.size()),
         cellCount(cells_.size()), are(passing.size()), holds(),
-        exact ? "" : " at " + analysis::formatConfidence(*criterion_.confidence) + " confidence",
+        exact ? "" : " at " + judge::formatConfidence(*criterion_.confidence) + " confidence",
         exact ? std::string(extreme(bound(shown_cell))) : extremeEstimate(bound(shown_cell)),
         ownBounds() ? prefix(shown_cell) + shown(shown_cell) + ", " + bound(shown_cell).text : shown(shown_cell));
   }
@@ -332,8 +333,8 @@ class Explainer {
   std::string withInterval(size_t index, const stats::Interval& interval) const {
     const std::optional<double>& estimate = cells_[index].estimate;
     const std::vector<double> bounds = ends(bound(index));
-    return estimate ? analysis::formatEstimate(*estimate, interval, criterion_.unit, dimension(index), bounds)
-                    : analysis::formatInterval(interval, criterion_.unit, dimension(index), bounds);
+    return estimate ? judge::formatEstimate(*estimate, interval, criterion_.unit, dimension(index), bounds)
+                    : judge::formatInterval(interval, criterion_.unit, dimension(index), bounds);
   }
 
   /// Formats a value of a cell; an infinite one by what it stands for.
@@ -344,11 +345,11 @@ class Explainer {
       if (worst.timed_out) return "a timeout";
       return isFirst(plan_, *planned(index).term) ? "a series that never reached its bound" : "no finite value";
     }
-    return analysis::formatAgainst(number, ends(bound(index)), criterion_.unit, dimension(index));
+    return judge::formatAgainst(number, ends(bound(index)), criterion_.unit, dimension(index));
   }
 
   /// Returns the label of a cell: "precision=fp32 gpus=2"; "" for a single cell without labels.
-  std::string label(size_t index) const { return analysis::cellLabel(criterion_.factors, planned(index)); }
+  std::string label(size_t index) const { return judge::cellLabel(criterion_.factors, planned(index)); }
 
   /// Returns all cells of a claim.
   std::vector<size_t> cellsOf(const plan::Claim& claim) const {
@@ -379,11 +380,11 @@ class Explainer {
     };
     const auto of = [&](size_t index) -> const auto& { return planned(index).labels; };
     const auto in = [](const plan::Cell& cell) -> const auto& { return cell.labels; };
-    std::vector<std::string> texts;
+    std::string text;
     for (size_t factor = 0; factor < criterion_.factors.size(); ++factor)
       if (same(factor, cells, of) && !same(factor, criterion_.cells, in))
-        texts.push_back(criterion_.factors[factor] + "=" + of(cells[0])[factor]);
-    return texts.empty() ? label(cells[0]) : fmt::format("{}", fmt::join(texts, " "));
+        plan::addLabel(text, criterion_.factors[factor], of(cells[0])[factor]);
+    return text.empty() ? label(cells[0]) : text;
   }
 
   /// Returns the label as a prefix: "precision=fp32: "; "" without one.
@@ -406,7 +407,7 @@ class Explainer {
   /// Returns "; 4 of 10 pairs so far" while the design still wants trials.
   std::string soFar() const {
     for (size_t i = 0; i < cells_.size(); ++i) {
-      const analysis::Scope& scope = cells_[i].scope;
+      const judge::Scope& scope = cells_[i].scope;
       if (!cells_[i].unfinished || scope.complete == 0) continue;
       return fmt::format("; {} of {} so far", scope.complete, countNoun(planned(i), scope.planned));
     }
@@ -422,8 +423,8 @@ class Explainer {
 
 std::string memoryText(const Judged& of) {
   const auto& [plan, criterion, result] = of;
-  using analysis::CellEstimate;
-  using analysis::Verdict;
+  using judge::CellEstimate;
+  using judge::Verdict;
   const std::vector<CellEstimate>& cells = result.cells;
   const auto said = [&](const auto& cell) { return cell == cells.end() ? "" : inWords(plan, cell->why).text; };
   if (cells.size() == 1) return said(cells.begin());
@@ -433,7 +434,7 @@ std::string memoryText(const Judged& of) {
     const bool one_block = std::ranges::any_of(
         cells, [](const CellEstimate& cell) { return cell.why && cell.why->code == Reason::RanOutInOnlyBlock; });
     return one_block ? fmt::format("all {} ran out of memory, some in their only block{}", all, kOneBlock)
-                     : fmt::format("all {} ran out of memory in {} blocks or more", all, analysis::kInfeasibleBlocks);
+                     : fmt::format("all {} ran out of memory in {} blocks or more", all, judge::kInfeasibleBlocks);
   }
   // The first cell with the verdict explains it; without one the first that does not pass.
   const auto explains = std::ranges::find_if(cells, has_verdict);
@@ -453,7 +454,7 @@ std::string whyText(const Judged& of) {
   if (!result.look || corrected || result.verdict > Verdict::Inconclusive ||
       result.look->confidence <= *criterion.confidence)
     return line;
-  return line + fmt::format(" (intervals of {})", analysis::formatConfidence(result.look->confidence));
+  return line + fmt::format(" (intervals of {})", judge::formatConfidence(result.look->confidence));
 }
 
 Words whyText(const plan::Plan& plan, const plan::Criterion& criterion, const CellEstimate& cell) {

@@ -1,17 +1,18 @@
 #include <doctest/doctest.h>
 
-#include "runtime/analysis/judge.h"
 #include "runtime/base/json.h"
+#include "runtime/describe/description.h"
+#include "runtime/judge/judge.h"
 #include "runtime/report/reasons.h"
 #include "runtime/report/records_json.h"
 #include "runtime/report/verdict_text.h"
-#include "tests/support/analysis/study.h"
+#include "tests/support/judge/study.h"
 #include "tests/support/text/has.h"
 
 namespace expc::report {
 namespace {
 
-using namespace analysis::test;
+using namespace judge::test;
 using Kind = plan::Claim::Kind;
 
 /// The text about one criterion and about its cells.
@@ -21,9 +22,9 @@ struct Line {
 };
 Line lineOf(plan::Plan plan, plan::Criterion criterion, const Records& records) {
   plan.criteria.push_back(std::move(criterion));
-  const analysis::CriterionResult result = analysis::judge(plan, records.results).criteria.back();
+  const judge::CriterionResult result = judge::judge(plan, records.results).criteria.back();
   Line line{whyText({plan, plan.criteria.back(), result}), {}};
-  for (const analysis::CellEstimate& cell : result.cells)
+  for (const judge::CellEstimate& cell : result.cells)
     line.cells.push_back(whyText(plan, plan.criteria.back(), cell).text);
   return line;
 }
@@ -203,7 +204,7 @@ TEST_CASE("a claim that memory runs out says in how many blocks it did") {
             "precision=bf16 gpus=1" + expected));
   std::string text;
   llvm::raw_string_ostream stream(text);
-  writeResultJson(stream, {plan, analysis::judge(plan, store::Results()), {}}, nullptr, false);
+  writeResultJson(stream, {plan, describe::conclude(plan, store::Results()), {}}, nullptr, false);
   CHECK(has(text, "\"last_reason\":\"expected infeasible, not started: needs 120 GiB of 96 GB\""));
 }
 
@@ -318,7 +319,7 @@ TEST_CASE("a control says how far the same twice agrees, and what asks for how m
     records.pairs(7, 1.5);
     for (int64_t b = 1; b <= blocks; ++b)
       records.timed({"fp64-1", "twice"}, b, 0.1 * (1 + 0.2 * double(((b - 1) * 7) % 5)) * factor);
-    return analysis::judge(plan, records.results);
+    return describe::conclude(plan, records.results);
   };
   const auto scattered = [&](double spread) {
     Records records;
@@ -327,11 +328,11 @@ TEST_CASE("a control says how far the same twice agrees, and what asks for how m
       if (trial.place() == "fp64-1")
         records.timed({"fp64-1", "twice"}, trial.block,
                       trial.metrics.at("step_time") * (1 + spread * double((trial.block * 3) % 7 - 3)));
-    return analysis::judge(plan, records.results);
+    return describe::conclude(plan, records.results);
   };
   CHECK(has(whyText(plan, scattered(0.01).controls[0]), "agrees with the earlier (1.00x [0."));
   CHECK(has(whyText(plan, scattered(0.01).controls[0]), ", by less than 10.0 %, half of the 20.0 % that are claimed"));
-  const analysis::Judgement open = scattered(0.1);
+  const describe::Conclusions open = scattered(0.1);
   REQUIRE(open.criteria[0].unshown);
   CHECK(has(
       whyText(plan, *open.criteria[0].unshown),
@@ -343,7 +344,7 @@ TEST_CASE("a control says how far the same twice agrees, and what asks for how m
   CHECK(controlNeedText(plan, plan.criteria[0], 0.01) ==
         "control twice shows a difference of 10.0 %, half of what this claims, in 100 % of studies with 7 blocks at "
         "1 % noise");
-  const analysis::Judgement far = judged(1.15, 7);
+  const describe::Conclusions far = judged(1.15, 7);
   CHECK(has(whyText(plan, far.controls[0]),
             "which may be more than 10.0 %, half of the 20.0 % that are claimed at least"));
   REQUIRE(far.criteria[0].untrusted);
@@ -353,9 +354,9 @@ TEST_CASE("a control says how far the same twice agrees, and what asks for how m
   CHECK(untrusted.ends_with(
       "which may be more than 10.0 %, half of the 20.0 % that this claims; more blocks alone will hardly help"));
   CHECK(has(whyText(plan, judged(1.15, 5).controls[0]), "is not judged: needs 6 pairs"));
-  analysis::Judgement null = judged(1, 7);
+  describe::Conclusions null = judged(1, 7);
   CHECK(has(whyText(plan, null.controls[0]), "agrees with the earlier ("));
-  analysis::withholdVerdicts(null);
+  judge::withholdVerdicts(null);
   CHECK(whyText({plan, plan.criteria[0], null.criteria[0]}) == "measured on null cards, which compute nothing");
   CHECK(whyText(plan, null.controls[0]) ==
         "step_time (control twice) is not judged: measured on null cards, which compute nothing");

@@ -9,9 +9,8 @@
 #include <algorithm>
 #include <ranges>
 
-#include "runtime/analysis/format.h"
-#include "runtime/base/find.h"
 #include "runtime/base/json.h"
+#include "runtime/judge/format.h"
 #include "runtime/report/paint.h"
 #include "runtime/stats/procedures.h"
 
@@ -98,15 +97,7 @@ std::string selectionText(const plan::Plan& plan) {
 }
 
 std::string untilText(const plan::Plan& plan, const plan::Until& until) {
-  return fmt::format("half_width({}) <= {}", until.subject, widthText(plan, until, until.half_width));
-}
-
-std::string widthText(const plan::Plan& plan, const plan::Until& until, double width) {
-  if (until.relative) return analysis::formatQuantity(width, "", "share");
-  if (const plan::Comparison* comparison = base::named(plan.comparisons, until.subject))
-    return analysis::formatQuantity(width, comparison->unit);
-  const plan::Metric* metric = plan.findMetric(until.subject);
-  return analysis::formatQuantity(width, metric ? metric->unit : "", metric ? metric->dimension : "");
+  return fmt::format("half_width({}) <= {}", until.subject, judge::widthText(plan, until, until.half_width));
 }
 
 std::string workloadText(const plan::Plan& plan) {
@@ -166,8 +157,8 @@ std::vector<std::string> reasonLines(const Reasons& reasons, const std::string& 
 
 std::string spreadsText(const stats::Spreads& spreads, const std::string& unit, const std::string& dimension) {
   return fmt::format("{} inside a session and {} between {} sessions",
-                     analysis::formatQuantity(spreads.within, unit, dimension),
-                     analysis::formatQuantity(spreads.between, unit, dimension), spreads.sessions);
+                     judge::formatQuantity(spreads.within, unit, dimension),
+                     judge::formatQuantity(spreads.between, unit, dimension), spreads.sessions);
 }
 
 std::vector<std::string> referencesTexts(const plan::Plan& plan) {
@@ -211,7 +202,7 @@ std::string withoutFailureText(unsigned n, const std::string& noun, const std::s
   const double percent = 100 * stats::zeroFailuresBound(n);
   // With few trials the bound is so high that saying "at most 95 %" would look like a result; say instead what they
   // cannot exclude.
-  if (analysis::showsLittle(n))
+  if (judge::showsLittle(n))
     return fmt::format("{} cannot exclude, at 95 % confidence, a failure rate of up to {:.2g} %", counted(n, noun),
                        percent);
   return fmt::format("{} passes show, at 95 % confidence, that at most {:.2g} % of such {}s would fail{}", n, percent,

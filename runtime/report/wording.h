@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/analysis/format.h"
-#include "runtime/analysis/results.h"
+#include "runtime/judge/format.h"
+#include "runtime/judge/results.h"
 #include "runtime/plan/plan.h"
 #include "runtime/report/document.h"
 #include "runtime/report/paint.h"
@@ -16,7 +16,7 @@
 
 namespace expc::report {
 
-using analysis::durationText;
+using judge::durationText;
 
 /// Returns what was selected of a study: "preset quick, -D gpus=2"; "" for a whole study.
 std::string selectionText(const plan::Plan& plan);
@@ -37,9 +37,6 @@ std::string placeText(const plan::Plan& plan, const plan::Place& place);
 
 /// Returns a stopping rule: "half_width(gain) <= 1.0 %".
 std::string untilText(const plan::Plan& plan, const plan::Until& until);
-
-/// Formats a half-width as `until` means it: relative to the estimate, in per cent, or in the subject's unit.
-std::string widthText(const plan::Plan& plan, const plan::Until& until, double width);
 
 /// Returns the hosts with the devices that trials had: "node7: 4 x NVIDIA H100", for a CPU "laptop: 2 x 1 core of MODEL
 /// in place of GPUs". "" if no session recorded its devices.

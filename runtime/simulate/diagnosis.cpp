@@ -10,16 +10,16 @@
 #include <iterator>
 #include <variant>
 
-#include "runtime/analysis/readings.h"
 #include "runtime/base/find.h"
 #include "runtime/base/parallel.h"
+#include "runtime/judge/readings.h"
 #include "runtime/plan/evaluate.h"
 #include "runtime/simulate/study.h"
 
 namespace expc::simulate {
 namespace {
 
-using analysis::Verdict;
+using judge::Verdict;
 
 /// Distances of the truth from the bound, in half-widths of the interval. Denser near 0, where the chances change
 /// most.
@@ -131,7 +131,7 @@ Known knownOf(const plan::Plan& plan, const Model& model, size_t number, const s
   }
   Known published{"published", {}};
   for (const plan::Cell& cell : criterion.cells)
-    if (const auto value = analysis::publishedValue(plan, *cell.term)) published.values.push_back(*value);
+    if (const auto value = judge::publishedValue(plan, *cell.term)) published.values.push_back(*value);
   return published.values.size() == cells && cells > 0 ? published : Known{};
 }
 

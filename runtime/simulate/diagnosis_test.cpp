@@ -5,14 +5,14 @@
 #include <algorithm>
 #include <cmath>
 
-#include "runtime/analysis/judge.h"
+#include "runtime/judge/judge.h"
 #include "runtime/simulate/study.h"
-#include "tests/support/analysis/study.h"
+#include "tests/support/judge/study.h"
 
 namespace expc::simulate {
 namespace {
 
-using namespace analysis::test;
+using namespace judge::test;
 
 plan::Plan gains(double bound, unsigned repeat) {
   plan::Plan plan = study(repeat, 0);
@@ -160,9 +160,9 @@ TEST_CASE("studies of a known truth whose trials time out end as it is foretold"
     for (unsigned i = 0; i < kStudies; ++i) {
       const Records records =
           measured(stream, 10, gain, [&, chance = chance](unsigned) { return stream.uniform() < chance; });
-      const analysis::Verdict verdict = analysis::judge(plan, records.results).criteria[0].verdict;
-      seen.pass += double(verdict == analysis::Verdict::Pass) / kStudies;
-      seen.fail += double(verdict == analysis::Verdict::Fail) / kStudies;
+      const judge::Verdict verdict = judge::judge(plan, records.results).criteria[0].verdict;
+      seen.pass += double(verdict == judge::Verdict::Pass) / kStudies;
+      seen.fail += double(verdict == judge::Verdict::Fail) / kStudies;
     }
     Model model = stated(plan, 0.02);
     model.ends.at(TrialKind::Timed)[kTreated] = {0, chance, kLimit};
@@ -290,8 +290,8 @@ TEST_CASE("a study in several sessions ends as it is foretold") {
     for (unsigned i = 0; i < kStudies; ++i) {
       Records records = measured(stream, 12, 1.225, [](unsigned) { return false; });
       for (store::Trial& trial : records.results.trials) trial.session = 1 + (trial.block - 1) * sessions / 12;
-      const analysis::Verdict verdict = analysis::judge(plan, records.results).criteria[0].verdict;
-      seen.pass += double(verdict == analysis::Verdict::Pass) / kStudies;
+      const judge::Verdict verdict = judge::judge(plan, records.results).criteria[0].verdict;
+      seen.pass += double(verdict == judge::Verdict::Pass) / kStudies;
     }
     const Model model = modelOf(plan, {}, {{{"", 0.02}}, std::nullopt, sessions});
     const Chances told = *diagnose(plan, model, quickly(kStudies, {{"pays", 1.225}})).design.criteria[0].chances;
@@ -345,8 +345,8 @@ TEST_CASE("values that tie with the bound are foretold to, also those of one poi
   };
   double fails = 0;
   for (unsigned i = 0; i < kStudies; ++i) {
-    const auto verdict = analysis::judge(plan, accuracies(kTrials).results).criteria[0].verdict;
-    fails += double(verdict == analysis::Verdict::Fail) / kStudies;
+    const auto verdict = judge::judge(plan, accuracies(kTrials).results).criteria[0].verdict;
+    fails += double(verdict == judge::Verdict::Fail) / kStudies;
   }
   const Model model = modelOf(plan, accuracies(400).results, {});
   const auto accuracy = std::ranges::find(model.metrics, "accuracy", &MetricModel::name);

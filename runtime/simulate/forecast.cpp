@@ -12,11 +12,11 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/analysis/criteria.h"
-#include "runtime/analysis/description.h"
-#include "runtime/analysis/judge.h"
-#include "runtime/analysis/needs.h"
 #include "runtime/base/find.h"
+#include "runtime/describe/description.h"
+#include "runtime/judge/criteria.h"
+#include "runtime/judge/judge.h"
+#include "runtime/judge/needs.h"
 #include "runtime/plan/evaluate.h"
 #include "runtime/simulate/diagnosis.h"
 #include "runtime/stats/design.h"
@@ -26,14 +26,14 @@
 namespace expc::simulate {
 namespace {
 
-using analysis::CellEstimate;
-using analysis::CellState;
-using analysis::CriterionResult;
-using analysis::LookHistory;
-using analysis::MeasuredCell;
-using analysis::MeasuredCriterion;
-using analysis::NextStep;
-using analysis::Verdict;
+using judge::CellEstimate;
+using judge::CellState;
+using judge::CriterionResult;
+using judge::LookHistory;
+using judge::MeasuredCell;
+using judge::MeasuredCriterion;
+using judge::NextStep;
+using judge::Verdict;
 using Reach = NextStep::Reach;
 
 constexpr size_t kStudies = 200;          // a share of 80 % then has a standard error of 3 points
@@ -49,13 +49,13 @@ bool isOpen(const CellEstimate& cell) {
 
 /// Whether the criterion is about single points and reads a metric with a trend over the run. Then more blocks of
 /// the same run do not help.
-bool drifts(const plan::Plan& plan, const plan::Criterion& criterion, const analysis::Description& seen) {
+bool drifts(const plan::Plan& plan, const plan::Criterion& criterion, const describe::Description& seen) {
   return std::ranges::any_of(criterion.cells, [&](const plan::Cell& cell) {
     if (cell.points.size() != 1) return false;
     const std::vector<plan::MetricTerm> read = plan::measuredTerms(plan, *cell.term);
-    return std::ranges::any_of(seen.drifts, [&](const analysis::Drift& drift) {
+    return std::ranges::any_of(seen.drifts, [&](const describe::Drift& drift) {
       const auto reads = [&](const plan::MetricTerm& term) { return term.metric == drift.metric; };
-      return drift.p <= analysis::kTrend && std::ranges::any_of(read, reads);
+      return drift.p <= describe::kTrend && std::ranges::any_of(read, reads);
     });
   });
 }
@@ -137,7 +137,7 @@ class Forecast {
     return design ? design->most() : 0;
   }
   /// The history of looks, with the current verdict as one of them.
-  LookHistory afterThis() const { return analysis::afterwards(criterion_, measured_.cells, measured_.standing); }
+  LookHistory afterThis() const { return judge::afterwards(criterion_, measured_.cells, measured_.standing); }
 
   /// Fills in a step of `blocks` further blocks. Lost blocks are asked for again, since the design counts
   /// repetitions that ended.
@@ -178,7 +178,7 @@ class Forecast {
   /// was already a verdict to see, or the design has ended, the look at more values is a further one, and its level
   /// depends on how many values there are then.
   std::pair<unsigned, bool> fewestFor(const MeasuredCell& cell) const {
-    const analysis::Standing& standing = measured_.standing;
+    const judge::Standing& standing = measured_.standing;
     const bool on_the_way = cell.estimate.unfinished && cell.fewest <= most();
     const bool seen = standing.look.now >= stats::minimumPairs(*criterion_.confidence);
     if (!standing.history.ended && (!seen || on_the_way)) return {cell.fewest, false};
@@ -188,7 +188,7 @@ class Forecast {
     const unsigned values = standing.look.now + cell.fewest - cell.estimate.scope.complete;
     const auto looks = history.spending(values, *history.ended, LookHistory::Place::Further);
     const double level = stats::nominalLevels(1 - *criterion_.confidence, looks).back();
-    return {std::max(cell.fewest, analysis::fewestFor(1 - level, cell)), true};
+    return {std::max(cell.fewest, judge::fewestFor(1 - level, cell)), true};
   }
 
   bool isRatio(const MeasuredCell& cell) const {
@@ -281,7 +281,7 @@ class Forecast {
     Share share;
     for (size_t study = 0; study < kStudies; ++study) {
       for (size_t i = 0; i < cells_.size(); ++i) future.cells[i].intervals = intervalsAt(i, study, values);
-      const Verdict verdict = analysis::decideCriterion(criterion_, future).verdict;
+      const Verdict verdict = judge::decideCriterion(criterion_, future).verdict;
       share.pass += double(verdict == Verdict::Pass) / double(kStudies);
       share.fail += double(verdict == Verdict::Fail || verdict == Verdict::Infeasible) / double(kStudies);
     }
@@ -334,7 +334,7 @@ class Forecast {
 
 /// The duration of a block in seconds: the typical trial times the places that are still run. Absent if nothing is
 /// known.
-std::optional<double> secondsOf(const analysis::Index& index, plan::TrialKind kind) {
+std::optional<double> secondsOf(const judge::Index& index, plan::TrialKind kind) {
   unsigned places = 0;
   for (unsigned number = 0; number < index.places(); ++number)
     places += index.asked(kind, number) && index.runs(kind, number);
@@ -353,21 +353,21 @@ bool isAsked(const plan::Criterion& criterion, const CriterionResult& result) {
 
 }  // namespace
 
-void advise(const plan::Plan& plan, const store::Results& results, analysis::Judgement& judgement) {
-  std::optional<analysis::Index> index;
-  std::optional<analysis::Evidence> evidence;
+void advise(const plan::Plan& plan, const store::Results& results, describe::Conclusions& judgement) {
+  std::optional<judge::Index> index;
+  std::optional<judge::Evidence> evidence;
   size_t work = 0;
   for (size_t c = 0; c < judgement.criteria.size() && c < plan.criteria.size(); ++c) {
     const plan::Criterion& criterion = plan.criteria[c];
     CriterionResult& result = judgement.criteria[c];
     if (judgement.null_cards || !isAsked(criterion, result)) continue;
-    if (drifts(plan, criterion, *judgement.description)) {
+    if (drifts(plan, criterion, judgement.description)) {
       result.next = NextStep{.reach = Reach::Trend};
       continue;
     }
     // Most reports have no open criterion: the index is made for the first one only.
-    if (!index) evidence.emplace(analysis::gather(index.emplace(plan, results)));
-    MeasuredCriterion measured = analysis::measureCriterion(*evidence, criterion);
+    if (!index) evidence.emplace(judge::gather(index.emplace(plan, results)));
+    MeasuredCriterion measured = judge::measureCriterion(*evidence, criterion);
     // `measured` has no verdicts of its own; Holm over all cells gave them.
     for (size_t i = 0; i < measured.cells.size(); ++i) measured.cells[i].estimate.verdict = result.cells[i].verdict;
     Forecast forecast(plan, criterion, std::move(measured));
@@ -379,8 +379,8 @@ void advise(const plan::Plan& plan, const store::Results& results, analysis::Jud
   }
 }
 
-analysis::Judgement judge(const plan::Plan& plan, const store::Results& results) {
-  analysis::Judgement judgement = analysis::judge(plan, results);
+describe::Conclusions judge(const plan::Plan& plan, const store::Results& results) {
+  describe::Conclusions judgement = describe::conclude(plan, results);
   advise(plan, results, judgement);
   return judgement;
 }

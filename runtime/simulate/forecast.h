@@ -4,7 +4,8 @@
 // decides them as stored ones are. Plan and results come in, a judgement with its next steps goes out; verdicts on what
 // is stored are left to analysis.
 
-#include "runtime/analysis/results.h"
+#include "runtime/describe/description.h"
+#include "runtime/judge/results.h"
 #include "runtime/plan/plan.h"
 #include "runtime/store/records.h"
 
@@ -24,10 +25,10 @@ namespace expc::simulate {
 /// A cell with too few values for an interval gets the number of blocks that gives one. No step is set where blocks
 /// cannot help: a cell has no values, a clock's step keeps it open, sessions differ, or a control leaves the verdict
 /// untrusted.
-void advise(const plan::Plan& plan, const store::Results& results, analysis::Judgement& judgement);
+void advise(const plan::Plan& plan, const store::Results& results, describe::Conclusions& judgement);
 
-/// The judgement of analysis::judge, with the next step of each undecided criterion (advise). Reports call this
+/// The conclusions of describe::conclude, with the next step of each undecided criterion (advise). Reports call this
 /// one.
-analysis::Judgement judge(const plan::Plan& plan, const store::Results& results);
+describe::Conclusions judge(const plan::Plan& plan, const store::Results& results);
 
 }  // namespace expc::simulate

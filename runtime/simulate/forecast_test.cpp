@@ -5,18 +5,18 @@
 #include <cmath>
 #include <functional>
 
-#include "runtime/analysis/judge.h"
+#include "runtime/judge/judge.h"
 #include "runtime/plan/evaluate.h"
 #include "runtime/stats/distributions.h"
-#include "tests/support/analysis/study.h"
+#include "tests/support/judge/study.h"
 
 namespace expc::simulate {
 namespace {
 
-using namespace analysis::test;
-using analysis::CriterionResult;
-using analysis::NextStep;
-using analysis::Verdict;
+using namespace judge::test;
+using judge::CriterionResult;
+using judge::NextStep;
+using judge::Verdict;
 using Reach = NextStep::Reach;
 
 /// fp64 and fp32 on one card and on two, `repeat` times; how many times as fast fp32 is on each.
@@ -65,7 +65,7 @@ Followed follow(const plan::Plan& plan, unsigned first, unsigned most, const Dra
     records.results.looks = {{1, true, false, std::make_shared<const store::Judged>(std::move(said))}};
     plan::Plan larger = plan;
     larger.design.kinds[0].repeat = larger.design.kinds[0].repeat_most = next->repetitions;
-    const Verdict verdict = analysis::judge(larger, records.results).criteria[0].verdict;
+    const Verdict verdict = judge::judge(larger, records.results).criteria[0].verdict;
     followed.decided += verdict == Verdict::Pass || verdict == Verdict::Fail;
     followed.foretold += verdict == next->towards;
   }
@@ -105,8 +105,8 @@ TEST_CASE("nothing is said of what null cards measured") {
   records.pairs(7, 1.2, 0.01);
   store::Results results = records.results;
   plan::Plan plan = gains(7, atLeast(1.194, "the bound"));
-  analysis::Judgement judgement = analysis::judge(plan, results);
-  analysis::withholdVerdicts(judgement);
+  describe::Conclusions judgement = describe::conclude(plan, results);
+  judge::withholdVerdicts(judgement);
   advise(plan, results, judgement);
   CHECK_FALSE(judgement.criteria[0].next);
 }

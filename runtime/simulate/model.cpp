@@ -12,9 +12,9 @@
 #include <numeric>
 #include <set>
 
-#include "runtime/analysis/cells.h"
-#include "runtime/analysis/index.h"
 #include "runtime/base/find.h"
+#include "runtime/judge/cells.h"
+#include "runtime/judge/index.h"
 #include "runtime/plan/evaluate.h"
 #include "runtime/stats/estimators.h"
 #include "runtime/stats/procedures.h"
@@ -35,13 +35,13 @@ struct Value {
 };
 
 /// All finite values of valid trials. Values that timed out are left out: PointEnds has their share.
-std::vector<Value> valuesOf(const analysis::Index& index, const plan::Metric& metric) {
+std::vector<Value> valuesOf(const judge::Index& index, const plan::Metric& metric) {
   std::vector<Value> values;
   const auto column = index.column(metric.name);
   for (size_t point = 0; column && point < index.plan().points.size(); ++point) {
-    const analysis::PlaceOutcomes& place = index.of(metric.kind, index.plan().points[point].id);
+    const judge::PlaceOutcomes& place = index.of(metric.kind, index.plan().points[point].id);
     for (size_t i = 0; i < place.outcomes.size(); ++i) {
-      const analysis::Outcome& outcome = place.outcomes[i];
+      const judge::Outcome& outcome = place.outcomes[i];
       const double value = place.values[*column][i];
       if (outcome.valid() && std::isfinite(value))
         values.push_back({point, outcome.block, outcome.trial, outcome.session, value});
@@ -49,8 +49,6 @@ std::vector<Value> valuesOf(const analysis::Index& index, const plan::Metric& me
   }
   return values;
 }
-
-double median(const std::vector<double>& values) { return *stats::orderStatistics(values).estimate(); }
 
 /// The standard deviation between groups, beyond the part that scatter inside groups gives their means: the
 /// variance component of a one-way analysis of variance, 0 if it would be negative. `groups` maps a name to (mean,
@@ -122,7 +120,7 @@ bool fit(std::vector<Value>& values, MetricModel& metric) {
   metric.origin = Origin::Measured;
   // Centres are medians, so the noise needs its own median at zero. The scale is that of the residuals themselves,
   // so that drawing rows reproduces a standard deviation of 1.
-  const double scale = std::sqrt(squares / static_cast<double>(values.size())), centre = median(residuals);
+  const double scale = std::sqrt(squares / static_cast<double>(values.size())), centre = *stats::medianOf(residuals);
   for (size_t i = 0; i < values.size(); ++i) values[i].residual = scale > 0 ? (residuals[i] - centre) / scale : 0;
   return true;
 }
@@ -132,7 +130,7 @@ void findCentres(const std::vector<Value>& values, MetricModel& metric) {
   std::map<size_t, std::vector<double>> by_point;
   for (const Value& value : values) by_point[value.point].push_back(value.value);
   for (const auto& [point, own] : by_point) {
-    metric.centres[point] = median(own);
+    metric.centres[point] = *stats::medianOf(own);
     metric.known[point] = true;
   }
 }
@@ -142,7 +140,7 @@ using Rows = std::map<int64_t, std::vector<double>>;
 
 /// The model of one metric. Stated noise goes before measured noise, which goes before assumed noise. Measured
 /// residuals are put into `column` of the trial's row.
-MetricModel modelOf(const analysis::Index& index, const plan::Metric& metric, const Assumptions& assumptions,
+MetricModel modelOf(const judge::Index& index, const plan::Metric& metric, const Assumptions& assumptions,
                     size_t column, size_t columns, Rows& rows) {
   MetricModel model;
   model.name = metric.name;
@@ -179,16 +177,16 @@ MetricModel modelOf(const analysis::Index& index, const plan::Metric& metric, co
 /// A report's estimates of each cell without trials that timed out: the truths that diagnose assumes. Timeouts are
 /// drawn separately, so truths must not contain them.
 std::vector<std::vector<std::optional<double>>> estimatesOf(const plan::Plan& plan, const store::Results& stored) {
-  analysis::Index in_time(plan);
+  judge::Index in_time(plan);
   for (const store::Session& session : stored.sessions) in_time.add(session);
   for (const store::Trial& trial : stored.trials)
     if (trial.status != store::TrialStatus::Timeout) in_time.add(trial);
-  const analysis::Evidence evidence{in_time, {}};
+  const judge::Evidence evidence{in_time, {}};
   std::vector<std::vector<std::optional<double>>> estimates;
   for (const plan::Criterion& criterion : plan.criteria) {
     estimates.emplace_back();
     for (const plan::Cell& cell : criterion.cells)
-      estimates.back().push_back(cell.term ? analysis::measure(evidence, cell, analysis::kConfidence).estimate.estimate
+      estimates.back().push_back(cell.term ? judge::measure(evidence, cell, judge::kConfidence).estimate.estimate
                                            : std::nullopt);
   }
   return estimates;
@@ -198,10 +196,10 @@ double shareOf(double some, double all) { return all > 0 ? some / all : 0; }
 
 /// Shares of endings of a point's trials. Failed and disturbed trials are not counted here, since a run repeats
 /// them.
-PointEnds endsOf(const analysis::PlaceOutcomes& place) {
+PointEnds endsOf(const judge::PlaceOutcomes& place) {
   unsigned infeasible = 0, timeouts = 0, others = 0;
   double seconds = 0;
-  for (const analysis::Outcome& outcome : place.outcomes) {
+  for (const judge::Outcome& outcome : place.outcomes) {
     infeasible += outcome.out_of_memory;
     if (outcome.out_of_memory || !outcome.ended()) continue;
     ++others;
@@ -215,7 +213,7 @@ PointEnds endsOf(const analysis::PlaceOutcomes& place) {
 }  // namespace
 
 Model modelOf(const plan::Plan& plan, const store::Results& stored, const Assumptions& assumptions) {
-  const analysis::Index index(plan, stored);
+  const judge::Index index(plan, stored);
   Model model;
   model.estimates = estimatesOf(plan, stored);
   for (const plan::KindDesign& design : plan.design.kinds) {
@@ -235,7 +233,7 @@ Model modelOf(const plan::Plan& plan, const store::Results& stored, const Assump
     if (trial.status == store::TrialStatus::Valid) sessions.insert(trial.session);
   model.stored_sessions = static_cast<unsigned>(sessions.size());
   model.sessions = assumptions.sessions.value_or(std::max(1u, model.stored_sessions));
-  const analysis::Tally& tally = index.tally();
+  const judge::Tally& tally = index.tally();
   model.lost = assumptions.lost.value_or(shareOf(double(tally.failed), double(tally.trials)));
   // A disturbed trial that failed or ran out of memory keeps that status, so the share is that of the other trials.
   model.disturbed = shareOf(double(tally.invalid), double(tally.trials - tally.failed - tally.infeasible));

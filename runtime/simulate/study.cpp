@@ -1,4 +1,4 @@
-// Draws one study. The engine's own rules decide which trials it wants (analysis::nextBlock), when it may stop and
+// Draws one study. The engine's own rules decide which trials it wants (judge::nextBlock), when it may stop and
 // what its verdicts are; only the trials come from a random stream in place of a machine. So a change of these
 // rules changes what is simulated, without a second statement of them. One set of trials is judged under several
 // scenarios: a scenario moves the bounds, which equals moving the truth, and scenarios that a look has ended are
@@ -11,15 +11,15 @@
 #include <limits>
 #include <tuple>
 
-#include "runtime/analysis/criteria.h"
-#include "runtime/analysis/needs.h"
 #include "runtime/base/find.h"
+#include "runtime/judge/criteria.h"
+#include "runtime/judge/needs.h"
 #include "runtime/plan/evaluate.h"
 
 namespace expc::simulate {
 namespace {
 
-using analysis::Verdict;
+using judge::Verdict;
 
 /// Distance between the block numbers of two kinds: each kind numbers its blocks from 1, and the index needs
 /// numbers that differ.
@@ -38,7 +38,7 @@ bool readsCourse(const plan::Term& term) {
 /// How far an interval reaches on its wider side, as a share of the estimate or in its unit. Three cases have no
 /// interval to read: with too few values, and for a claim about each trial, half the range of the values is taken;
 /// for a single value its distance from the truth.
-double reachOf(const analysis::CellEstimate& estimate, double truth, bool of_interval, bool as_share) {
+double reachOf(const judge::CellEstimate& estimate, double truth, bool of_interval, bool as_share) {
   if (!estimate.estimate || estimate.values.empty()) return std::numeric_limits<double>::quiet_NaN();
   const double centre = *estimate.estimate;
   const auto [low, high] = std::ranges::minmax_element(estimate.values);
@@ -80,7 +80,7 @@ bool isMovedByFactor(const plan::Plan& plan, const Model& model, const plan::Cri
 }
 
 /// Whether a cell still wants trials, so that its verdict would be provisional.
-bool isUnfinished(const analysis::MeasuredCriterion& measured) {
+bool isUnfinished(const judge::MeasuredCriterion& measured) {
   return std::ranges::any_of(measured.cells, [](const auto& cell) { return cell.estimate.unfinished; });
 }
 
@@ -128,10 +128,9 @@ class Run {
     open_.assign(scenarios_.size(), true);
     std::vector<plan::Place> places, last;
     for (int64_t block = 1;; ++block) {
-      places = analysis::nextBlock(index_, which);
+      places = judge::nextBlock(index_, which);
       if (places.empty()) {
-        if (std::ranges::find(open_, true) == open_.end() || kind.design->looks.empty() ||
-            !analysis::endedAtLook(index_))
+        if (std::ranges::find(open_, true) == open_.end() || kind.design->looks.empty() || !judge::endedAtLook(index_))
           break;
         places = last;
       }
@@ -147,7 +146,7 @@ class Run {
         drawn_.endings[i].seconds[which] += index_.spentSeconds() - seconds;
       }
       last = places;
-      const unsigned repetitions = analysis::fewestRepetitions(index_, which);
+      const unsigned repetitions = judge::fewestRepetitions(index_, which);
       const auto& looks = kind.design->looks;
       if (std::ranges::find(looks, repetitions) != looks.end()) judgeOpen(&which);
     }
@@ -253,48 +252,47 @@ class Run {
   void judgeOpen(const plan::TrialKind* look) {
     const plan::Plan& plan = study_.plan;
     // Trials that the budget cut off are still wanted, so their verdicts stay open.
-    const analysis::Evidence evidence = budgetIsSpent() ? analysis::gather(index_) : analysis::Evidence{index_, {}};
+    const judge::Evidence evidence = budgetIsSpent() ? judge::gather(index_) : judge::Evidence{index_, {}};
     // Intervals do not depend on bounds, so they are computed once for all scenarios.
-    std::vector<analysis::MeasuredCriterion> measured(plan.criteria.size());
+    std::vector<judge::MeasuredCriterion> measured(plan.criteria.size());
     for (size_t c = 0; c < plan.criteria.size(); ++c)
-      if (!whyNotSimulated(plan.criteria[c])) measured[c] = analysis::measureCriterion(evidence, plan.criteria[c]);
-    const std::vector<std::optional<analysis::Distrust>> untrusted = untrustedOf(evidence);
+      if (!whyNotSimulated(plan.criteria[c])) measured[c] = judge::measureCriterion(evidence, plan.criteria[c]);
+    const std::vector<std::optional<judge::Distrust>> untrusted = untrustedOf(evidence);
     for (size_t s = 0; s < scenarios_.size(); ++s) {
       if (look && !open_[s]) continue;
-      std::vector<analysis::CriterionResult> results(plan.criteria.size());
+      std::vector<judge::CriterionResult> results(plan.criteria.size());
       for (size_t c = 0; c < plan.criteria.size(); ++c) {
         results[c].verdict = Verdict::Inconclusive;
         results[c].untrusted = untrusted[c];
         for (size_t i = 0; i < measured[c].cells.size(); ++i) criteria_[c].cells[i].bound = scenarios_[s][c][i];
-        if (!measured[c].cells.empty())
-          results[c].verdict = analysis::decideCriterion(criteria_[c], measured[c]).verdict;
+        if (!measured[c].cells.empty()) results[c].verdict = judge::decideCriterion(criteria_[c], measured[c]).verdict;
         if (isUnfinished(measured[c])) results[c].verdict = Verdict::Inconclusive;
       }
-      if (look) open_[s] = !analysis::lookDecides(plan, *look, results);
+      if (look) open_[s] = !judge::lookDecides(plan, *look, results);
       if (!look || !open_[s]) note(s, look, results, measured);
     }
   }
 
   /// For each criterion the reason why a control leaves it untrusted, if any. Controls are judged as if every
   /// criterion had passed, because the answer must hold for every scenario's verdict.
-  std::vector<std::optional<analysis::Distrust>> untrustedOf(const analysis::Evidence& evidence) const {
-    std::vector<std::optional<analysis::Distrust>> untrusted(study_.plan.criteria.size());
+  std::vector<std::optional<judge::Distrust>> untrustedOf(const judge::Evidence& evidence) const {
+    std::vector<std::optional<judge::Distrust>> untrusted(study_.plan.criteria.size());
     if (study_.plan.controls.empty()) return untrusted;
-    analysis::Judgement judgement;
+    judge::Judgement judgement;
     for (const plan::Criterion& criterion : study_.plan.criteria) {
       judgement.criteria.emplace_back();
       judgement.criteria.back().name = criterion.name;
       judgement.criteria.back().verdict = Verdict::Pass;
     }
-    analysis::judgeControls(evidence, judgement);
+    judge::judgeControls(evidence, judgement);
     for (size_t c = 0; c < untrusted.size(); ++c) untrusted[c] = judgement.criteria[c].untrusted;
     return untrusted;
   }
 
   /// Keeps the verdicts of a scenario that ends here. A look decides criteria of its own kind only, and these keep
   /// what it decided.
-  void note(size_t s, const plan::TrialKind* look, const std::vector<analysis::CriterionResult>& results,
-            const std::vector<analysis::MeasuredCriterion>& measured) {
+  void note(size_t s, const plan::TrialKind* look, const std::vector<judge::CriterionResult>& results,
+            const std::vector<judge::MeasuredCriterion>& measured) {
     Ending& ending = drawn_.endings[s];
     std::vector<bool>& kept = spent_[s];
     ending.verdicts.resize(results.size(), Verdict::Inconclusive);
@@ -314,11 +312,11 @@ class Run {
   }
 
   /// Counts coverage and reach of a criterion's cells. The slack forgives rounding, as verdicts do.
-  void noteIntervals(size_t c, const std::vector<analysis::MeasuredCell>& cells) {
+  void noteIntervals(size_t c, const std::vector<judge::MeasuredCell>& cells) {
     double reach = 0;
     unsigned reaches = 0;
     for (size_t i = 0; i < cells.size(); ++i) {
-      const analysis::CellEstimate& estimate = cells[i].estimate;
+      const judge::CellEstimate& estimate = cells[i].estimate;
       const double truth = study_.truths[c][i], slack = 1e-12 * std::abs(truth);
       if (estimate.interval && !std::isnan(truth)) {
         ++drawn_.coverage[c].cells;
@@ -337,7 +335,7 @@ class Run {
   const Study& study_;
   const std::vector<Scenario>& scenarios_;
   std::vector<plan::Criterion> criteria_;  // with the bounds of the scenario under judgement
-  analysis::Index index_;
+  judge::Index index_;
   stats::NormalStream stream_;
   std::vector<bool> open_;                // by scenario: no look of the current kind has ended it
   std::vector<std::vector<bool>> spent_;  // by scenario and criterion: a look has decided it
@@ -351,7 +349,7 @@ class Run {
 /// Keys are built once: the index takes thousands of trials of each place, and a key holds strings.
 Study studyOf(const plan::Plan& plan, const Model& model, const std::vector<std::vector<double>>& truths) {
   Study study{plan, model, truths};
-  const analysis::Index index(plan);
+  const judge::Index index(plan);
   for (unsigned number = 0; number < index.places(); ++number) {
     const plan::Point* point = index.point(index.place(number).point);
     study.point_of.push_back(static_cast<size_t>(point - plan.points.data()));

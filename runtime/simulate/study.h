@@ -7,7 +7,7 @@
 #include <map>
 #include <vector>
 
-#include "runtime/analysis/results.h"
+#include "runtime/judge/results.h"
 #include "runtime/plan/plan.h"
 #include "runtime/simulate/model.h"
 
@@ -22,7 +22,7 @@ struct Ending {
   /// Conditions, by criterion, that keep it open whatever its intervals say: a control leaves it untrusted, or the
   /// budget was spent before its trials.
   std::vector<bool> untrusted, cut_off;
-  std::vector<analysis::Verdict> verdicts;  // by criterion; Inconclusive if a control leaves it untrusted
+  std::vector<judge::Verdict> verdicts;  // by criterion; Inconclusive if a control leaves it untrusted
   std::map<plan::TrialKind, unsigned> blocks;
   std::map<plan::TrialKind, uint64_t> trials;  // every attempt counts
   std::map<plan::TrialKind, double> seconds;   // sum over these attempts

@@ -70,6 +70,8 @@ NestedIntervals orderStatistics(std::span<const double> values) {
           }};
 }
 
+std::optional<double> medianOf(std::span<const double> values) { return orderStatistics(values).estimate(); }
+
 NestedIntervals signedRank(std::span<const double> differences) {
   if (differences.empty() || hasNan(differences)) return {};
   // The averages of opposite infinities count as -inf in the lower ends and as +inf in the upper ones. A second set

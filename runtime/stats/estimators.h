@@ -3,6 +3,7 @@
 // Medians and Hodges-Lehmann estimates with exact, distribution-free intervals. Only ranks of values matter, so
 // values may be infinite: a timeout ranks as worse than every value.
 
+#include <optional>
 #include <span>
 
 #include "runtime/stats/nested_intervals.h"
@@ -17,6 +18,8 @@ namespace expc::stats {
 /// are infinities of different sign. Source: Hoefler & Belli 2015, rule 6; Conover, Practical Nonparametric Statistics,
 /// §3.2; Le Boudec 2010, ch. 2. Empty if there is no value or one is NaN.
 NestedIntervals orderStatistics(std::span<const double> values);
+/// Its estimate.
+std::optional<double> medianOf(std::span<const double> values);
 
 /// The number of intervals between two neighbouring depths; at 64 the levels of 10 values lie 0.14 percentage
 /// points apart.

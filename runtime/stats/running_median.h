@@ -1,6 +1,6 @@
 #pragma once
 
-// analysis::Index uses it for typical durations: it gets the length of each valid trial and is asked for the median
+// judge::Index uses it for typical durations: it gets the length of each valid trial and is asked for the median
 // between them.
 
 #include <functional>

@@ -21,7 +21,7 @@
 
 #include "runtime/base/failure.h"
 #include "runtime/base/files/files.h"
-#include "runtime/store/lease.h"
+#include "runtime/base/files/results_folder.h"
 
 namespace expc::store {
 namespace {
@@ -212,7 +212,7 @@ llvm::Expected<std::unique_ptr<JournalWriter>> JournalWriter::create(const std::
 
 llvm::Expected<std::unique_ptr<JournalWriter>> JournalWriter::make(const std::string& folder, Opened opened,
                                                                    bool hidden) {
-  if (auto error = makeFolder(fmt::format("{}/{}", folder, kJournalFolder))) return error;
+  if (auto error = files::makeFolder(fmt::format("{}/{}", folder, kJournalFolder))) return error;
   std::unique_ptr<JournalWriter> made(new JournalWriter);
   JournalWriter& writer = *made;
   writer.folder_ = folder;
@@ -230,7 +230,7 @@ llvm::Expected<std::unique_ptr<JournalWriter>> JournalWriter::make(const std::st
         "{}: another process began to write in this moment; the same command continues once it has ended",
         writer.path_);
   }
-  if (writer.fd_ < 0) return cannotWrite(folder, errno);
+  if (writer.fd_ < 0) return files::cannotWrite(folder, errno);
   writer.hidden_ = hidden;
   // An empty journal could not seal the earlier ones, so it must not stay.
   if (auto error = writer.append(opened, OnDisk::Now)) {
@@ -295,7 +295,7 @@ llvm::Error JournalWriter::publish() {
   if (isLost())
     return base::failure("'{}' was removed or changed while it was written; run the same command again", path_);
   const std::string path = pathOf(folder_, file_.name);
-  if (rename(path_.c_str(), path.c_str()) != 0) return cannotWrite(folder_, errno);
+  if (rename(path_.c_str(), path.c_str()) != 0) return files::cannotWrite(folder_, errno);
   path_ = path;
   hidden_ = false;
   syncFolder(folder_);
@@ -356,7 +356,7 @@ llvm::Error JournalWriter::cutTo(const JournalFile& end, int error) {
   [[maybe_unused]] const int cut = ftruncate(fd_, off_t(end.bytes));
   file_ = end;
   text_.resize(std::min<size_t>(text_.size(), end.bytes));
-  return cannotWrite(folder_, error);
+  return files::cannotWrite(folder_, error);
 }
 
 }  // namespace expc::store

@@ -23,12 +23,12 @@
 #include <fstream>
 #include <optional>
 #include <random>
-#include <system_error>
 #include <thread>
 #include <utility>
 
 #include "runtime/base/clock.h"
 #include "runtime/base/failure.h"
+#include "runtime/base/files/results_folder.h"
 #include "runtime/base/json.h"
 #include "runtime/base/printable.h"
 #include "runtime/base/process.h"
@@ -145,7 +145,7 @@ llvm::Expected<base::Descriptor> create(const std::string& folder, const std::st
   // Written under a name of our own first, so that nobody ever reads half a lease.
   const std::string temporary = fmt::format("{}.new.{}", path, LeaseHolder::self("").token);
   base::Descriptor fd(open(temporary.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666));
-  if (fd < 0) return cannotWrite(folder, errno);
+  if (fd < 0) return files::cannotWrite(folder, errno);
   struct stat state{};
   int error = 0;
   // The time stamp is taken after writing, so that it is the file server's current time.
@@ -158,7 +158,7 @@ llvm::Expected<base::Descriptor> create(const std::string& folder, const std::st
   unlink(temporary.c_str());
   if (!error) return fd;
   if (error == EEXIST) return base::Descriptor();
-  return cannotWrite(folder, error);
+  return files::cannotWrite(folder, error);
 }
 
 /// The error about a folder that another process uses.
@@ -170,26 +170,6 @@ llvm::Error inUse(const std::string& folder, const LeaseHolder& holder) {
 }
 
 }  // namespace
-
-llvm::Error cannotWrite(const std::string& folder, int error) {
-  const char* way_out = error == ENOSPC || error == EDQUOT || error == EFBIG
-                            ? "free some space and run the same command again; what was measured before is kept"
-                            : "make it writable, or choose another folder with --results DIR";
-  return base::failure("the results folder '{}' cannot be written: {}; {}", folder, std::strerror(error), way_out);
-}
-
-llvm::Error makeFolder(const std::string& folder) {
-  std::error_code error;
-  if (std::filesystem::is_symlink(folder, error) && !std::filesystem::exists(folder, error))
-    return base::failure(
-        "the results folder '{}' is a link to '{}', which is not there: mount or make that folder, or choose another "
-        "with --results DIR",
-        folder, std::filesystem::read_symlink(folder, error).string());
-  std::filesystem::create_directories(folder, error);
-  if (error) return cannotWrite(folder, error.value());
-  if (!std::filesystem::is_directory(folder, error)) return cannotWrite(folder, ENOTDIR);
-  return llvm::Error::success();
-}
 
 LeaseHolder LeaseHolder::self(std::string_view purpose) {
   LeaseHolder holder;

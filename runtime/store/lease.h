@@ -16,11 +16,6 @@
 
 namespace expc::store {
 
-/// Why `folder` cannot be written, because of `error` (an errno), in words that say what to do.
-llvm::Error cannotWrite(const std::string& folder, int error);
-/// Makes `folder` and its parents.
-llvm::Error makeFolder(const std::string& folder);
-
 /// The holder of a results folder, as the lease file describes it.
 struct LeaseHolder {
   std::string host, boot_id, machine_id, pid_namespace;

@@ -23,6 +23,7 @@
 #include "runtime/base/descriptor.h"
 #include "runtime/base/failure.h"
 #include "runtime/base/files/files.h"
+#include "runtime/base/files/results_folder.h"
 #include "runtime/base/hash.h"
 #include "runtime/base/text.h"
 
@@ -170,7 +171,7 @@ llvm::Expected<Store> Store::openForReading(const std::string& folder, std::vect
 }
 
 llvm::Expected<Store> Store::openForWriting(const std::string& folder, std::vector<std::string>& messages) {
-  if (auto error = makeFolder(folder)) return error;
+  if (auto error = files::makeFolder(folder)) return error;
   auto lease = Lease::acquire(folder, "run", messages);
   if (!lease) return lease.takeError();
   Store store;

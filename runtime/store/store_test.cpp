@@ -25,6 +25,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/base/files/results_folder.h"
 #include "runtime/base/json.h"
 #include "runtime/store/maintenance.h"
 #include "tests/support/plan/example_plan.h"
@@ -773,8 +774,8 @@ TEST_CASE("a spool that cannot be written leaves nothing") {
 TEST_CASE("a results folder that is a link to nowhere is named with where it leads") {
   TestFolder folder;
   std::filesystem::create_symlink("/nowhere/at/all", folder.path + "/results");
-  CHECK(
-      has(llvm::toString(makeFolder(folder.path + "/results")), "is a link to '/nowhere/at/all', which is not there"));
+  CHECK(has(llvm::toString(files::makeFolder(folder.path + "/results")),
+            "is a link to '/nowhere/at/all', which is not there"));
 }
 
 TEST_CASE("a value counts once for a seed, whatever the study was called") {

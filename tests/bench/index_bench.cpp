@@ -7,8 +7,8 @@
 #include <chrono>
 #include <cmath>
 
-#include "runtime/analysis/judge.h"
-#include "runtime/analysis/needs.h"
+#include "runtime/describe/description.h"
+#include "runtime/judge/needs.h"
 #include "runtime/stats/distributions.h"
 
 using namespace expc;
@@ -84,7 +84,7 @@ void bench(unsigned points, unsigned blocks) {
     return trial;
   };
   const double before = megabytes();
-  analysis::Index index(plan, analysis::Index::Keep::ForRun);
+  judge::Index index(plan, judge::Index::Keep::ForRun);
   index.startRun({});
   const double add = milliseconds([&] {
     for (unsigned block = 0; block < blocks; ++block)
@@ -94,10 +94,10 @@ void bench(unsigned points, unsigned blocks) {
   // What every block costs: its trials, and what is left, with the widths where it is time to look at them.
   const double block = milliseconds([&] {
     for (unsigned point = 0; point < points; ++point) index.add(next(point, blocks));
-    analysis::remaining(index, plan::TrialKind::Timed);
+    judge::remaining(index, plan::TrialKind::Timed);
   });
-  const double widths = milliseconds([&] { analysis::untilStates(index, plan::TrialKind::Timed); });
-  const double judge = milliseconds([&] { analysis::judge(index); });
+  const double widths = milliseconds([&] { judge::untilStates(index, plan::TrialKind::Timed); });
+  const double judge = milliseconds([&] { describe::conclude(index); });
   const double trials = static_cast<double>(points) * blocks;
   fmt::print(
       "{{\"points\": {}, \"trials\": {}, \"add_us_a_trial\": {:.2f}, \"block_end_ms\": {:.3f}, \"widths_ms\": {:.2f}, "

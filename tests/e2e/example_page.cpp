@@ -19,21 +19,20 @@ report::Example withPlots(report::Example example) {
   plan.plots.push_back({"accuracy", "gpus", {"precision"}});  // of single runs, so without an interval
   plan.plots.push_back({"loss", "epoch", {"precision"}});
   plan.plots.push_back({"accuracy", "step_time", {"precision", "gpus"}});
-  auto seen = std::make_shared<analysis::Description>(*example.judgement.description);
+  describe::Description& seen = example.judgement.description;
   for (size_t point = 0; point < 5; ++point) {
-    analysis::Curve curve{plan.points[point].id, "loss", {}};
+    describe::Curve curve{plan.points[point].id, "loss", {}};
     for (unsigned epoch = 1; epoch <= 12; ++epoch) {
       const double loss = 2.3 / (epoch + static_cast<double>(point));
       curve.places.push_back({epoch, 3, loss, 0.9 * loss, 1.1 * loss, std::nullopt});
     }
-    seen->curves.push_back(std::move(curve));
+    seen.curves.push_back(std::move(curve));
   }
-  analysis::Front front{"step_time", "accuracy", {}, 2};
+  describe::Front front{"step_time", "accuracy", {}, 2};
   for (const size_t point : {3, 1, 0})
     front.points.push_back({plan.points[point].id, *example.judgement.find(plan.points[point].id, "step_time")->median,
                             *example.judgement.find(plan.points[point].id, "accuracy")->median});
-  seen->plotted = {front};
-  example.judgement.description = std::move(seen);
+  seen.plotted = {front};
   return example;
 }
 

@@ -1,11 +1,11 @@
 #include "tests/fuzz/documents.h"
 
-#include "runtime/analysis/judge.h"
-#include "runtime/analysis/results.h"
 #include "runtime/base/json.h"
 #include "runtime/cluster/jobs.h"
 #include "runtime/cluster/slurm.h"
+#include "runtime/describe/description.h"
 #include "runtime/engine/launch/worker_client.h"
+#include "runtime/judge/results.h"
 #include "runtime/plan/plan.h"
 #include "runtime/rehearsal/rehearsal.h"
 #include "runtime/report/html.h"
@@ -61,7 +61,7 @@ void readPlan(const std::string& bytes) {
   auto plan = plan::planFromJson(*json);
   if (!worked(plan) || !isSmall(*plan)) return;
   const store::Results none;
-  const analysis::Judgement judgement = analysis::judge(*plan, none);
+  const describe::Conclusions judgement = describe::conclude(*plan, none);
   hold(!report::htmlPage({*plan, judgement, none}, {}).empty(), "a plan has a page");
   (void)report::resultJson({*plan, judgement, none});
   (void)simulate::diagnose(*plan, simulate::modelOf(*plan, none, {}), {.studies = 2, .larger = false});

@@ -7,8 +7,8 @@
 
 #include <set>
 
-#include "runtime/analysis/judge.h"
 #include "runtime/base/json.h"
+#include "runtime/describe/description.h"
 #include "runtime/store/maintenance.h"
 #include "runtime/store/store.h"
 #include "tests/fuzz/folder.h"
@@ -54,7 +54,7 @@ void report(const std::string& folder) {
     auto json = base::parseJson(store->contents().plans.at(run.plan_json));
     if (!worked(json)) continue;
     auto plan = plan::planFromJson(*json);
-    if (worked(plan)) (void)analysis::judge(*plan, store->load(*plan));
+    if (worked(plan)) (void)describe::conclude(*plan, store->load(*plan));
   }
   llvm::Error exported = store::exportSql(folder, folder + "/all.sqlite", messages);
   hold(!exported, "what is read is exported");

@@ -40,20 +40,22 @@ ARROWS = {
     "runtime/rehearsal": {"runtime/base", "runtime/base/files", "runtime/plan", "runtime/protocol"},
     "runtime/store": {"runtime/base", "runtime/base/files", "runtime/plan"},
     "runtime/bundle": {"runtime/base", "runtime/base/files", "runtime/plan", "runtime/store"},
-    "runtime/analysis": {"runtime/base", "runtime/plan", "runtime/stats", "runtime/store"},
-    "runtime/simulate": {"runtime/base", "runtime/plan", "runtime/stats", "runtime/store", "runtime/analysis"},
+    "runtime/judge": {"runtime/base", "runtime/plan", "runtime/stats", "runtime/store"},
+    "runtime/describe": {"runtime/base", "runtime/plan", "runtime/stats", "runtime/store", "runtime/judge"},
+    "runtime/simulate": {"runtime/base", "runtime/plan", "runtime/stats", "runtime/store", "runtime/judge", "runtime/describe"},
     "runtime/engine/inputs": {"runtime/base", "runtime/base/files", "runtime/plan", "runtime/protocol", "runtime/store"},
     "runtime/engine/launch": {"runtime/base", "runtime/base/files", "runtime/plan", "runtime/protocol", "runtime/machine", "runtime/validity",
                               "runtime/store", "runtime/engine/inputs"},
     "runtime/engine/nodes": {"runtime/base", "runtime/base/files", "runtime/machine", "runtime/engine/inputs", "runtime/engine/launch"},
     "runtime/engine": {"runtime/base", "runtime/base/files", "runtime/plan", "runtime/protocol", "runtime/stats", "runtime/machine",
-                       "runtime/validity", "runtime/rehearsal", "runtime/store", "runtime/analysis", "runtime/engine/inputs",
+                       "runtime/validity", "runtime/rehearsal", "runtime/store", "runtime/judge", "runtime/engine/inputs",
                        "runtime/engine/launch", "runtime/engine/nodes"},
     "runtime/report": {"runtime/base", "runtime/base/files", "runtime/plan", "runtime/stats", "runtime/rehearsal", "runtime/store",
-                       "runtime/analysis", "runtime/simulate"},
-    "runtime/live": {"runtime/base", "runtime/plan", "runtime/store", "runtime/analysis", "runtime/simulate", "runtime/report"},
-    "runtime/export": {"runtime/base", "runtime/base/files", "runtime/plan", "runtime/stats", "runtime/store", "runtime/analysis",
-                       "runtime/report"},
+                       "runtime/judge", "runtime/describe", "runtime/simulate"},
+    "runtime/live": {"runtime/base", "runtime/plan", "runtime/store", "runtime/judge", "runtime/describe", "runtime/simulate",
+                     "runtime/report"},
+    "runtime/export": {"runtime/base", "runtime/base/files", "runtime/plan", "runtime/stats", "runtime/store", "runtime/judge",
+                       "runtime/describe", "runtime/report"},
     "runtime/data": {"runtime/base", "runtime/base/files"},  # no torch: `expc data` and `expc plan` use it too
     "runtime/worker": {"runtime/base", "runtime/base/files", "runtime/plan", "runtime/protocol", "runtime/data", "nullgpu/core/counters_api"},
     "stdlib": set(),
@@ -166,7 +168,7 @@ def null_gpu_apart(files):
 
 
 # Where results are computed, there are codes and numbers; words for them are in runtime/report (reasons.cpp).
-WORDLESS = ("runtime/analysis/", "runtime/simulate/", "runtime/stats/", "runtime/plan/evaluate.", "runtime/plan/reason.")
+WORDLESS = ("runtime/judge/", "runtime/describe/", "runtime/simulate/", "runtime/stats/", "runtime/plan/evaluate.", "runtime/plan/reason.")
 # Of a program: comments, and texts that stand side by side.
 SPOKEN = re.compile(r'//[^\n]*|/\*.*?\*/|((?:"(?:[^"\\\n]|\\.)*"\s*)+)', re.S)
 
@@ -229,8 +231,8 @@ def self_test():
                 (NULL_GPU_FACE, '#include "nullgpu/core/activity.h"\n')]
     assert len(list(null_gpu_apart(crossing))) == 3
     assert not list(null_gpu_apart([("runtime/x.cpp", f'#include "{NULL_GPU_FACE}"\n'), ("nullgpu/x.cpp", '#include "nullgpu/core/cards.h"\n')]))
-    reason = ("runtime/analysis/x.cpp", 'f("{0} ran out "\n  "of memory"); // one two three\n#include "runtime/a/b.h"\ng("two words");')
-    error = ("runtime/analysis/x.cpp", 'if (!x) return llvm::createStringError(fmt::format("there is no \'{}\' here", x));')
+    reason = ("runtime/judge/x.cpp", 'f("{0} ran out "\n  "of memory"); // one two three\n#include "runtime/a/b.h"\ng("two words");')
+    error = ("runtime/judge/x.cpp", 'if (!x) return llvm::createStringError(fmt::format("there is no \'{}\' here", x));')
     assert len(list(prose_below_report([reason, error, ("runtime/report/x.cpp", reason[1])]))) == 1
     circle = [("a/x.h", '#include "a/y.h"\n'), ("a/y.cpp", '#include "a/y.h"\n#include "a/z.h"\n'), ("a/z.h", '#include "a/x.h"\n'), ("a/y.h", "")]
     assert circles_of(circle) == {("a/x", "a/y", "a/z")} and not circles_of(circle[1:])

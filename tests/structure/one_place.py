@@ -21,7 +21,7 @@ RULES = [
         "runtime/worker/command/process.cpp": KERNEL + ", and the first line of a program that was started",
         **dict.fromkeys(("runtime/worker/serve/command_line.cpp", "runtime/worker/main/worker_main.cpp"), OWN)}),
     ("writes whole files", r"std::ofstream|raw_fd_ostream", "files::write", {
-        "runtime/base/files/files.cpp": "the writer", "runtime/report/python.cpp": "into a pipe"}),
+        "runtime/base/files/files.cpp": "the writer", "runtime/export/python.cpp": "into a pipe"}),
     ("removes folders", r"remove_all\(|remove_directories\(|nftw\(", "files::removeTree, which leaves mounts alone", {}),
     ("reads JSON", r"json::parse\(", "base::parseJson, which knows how deep", {
         "runtime/base/json.cpp": "the reader", **dict.fromkeys(("runtime/worker/profile/breakdown.cpp", "runtime/worker/workload/rehearsal.cpp"), OWN)}),

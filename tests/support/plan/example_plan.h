@@ -2,6 +2,8 @@
 
 // A small plan with something in every field, for tests of the layers that read plans.
 
+#include "runtime/base/hash.h"
+#include "runtime/base/json.h"
 #include "runtime/plan/plan.h"
 
 namespace expc::plan {
@@ -39,7 +41,7 @@ inline Plan examplePlan() {
                                 {"gpus", gpus + 1},
                                 {"width", 0.5},
                                 {"data", Object{{"mnist", "data/digits"}}}};
-      point.id = shortHash(canonicalJson(Object(point.parameters)));
+      point.id = base::shortHash(base::canonicalJson(Object(point.parameters)));
       plan.points.push_back(std::move(point));
     }
   plan.points[5].unavailable = "rule 'cards': the node has fewer cards";

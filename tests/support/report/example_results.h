@@ -2,9 +2,9 @@
 
 // Results and their judgement for plan::examplePlan(), by hand, with one of everything that a report shows: for tests.
 
-#include "runtime/analysis/description.h"
-#include "runtime/analysis/judge.h"
-#include "runtime/analysis/results.h"
+#include "runtime/describe/description.h"
+#include "runtime/judge/judge.h"
+#include "runtime/judge/results.h"
 #include "runtime/store/records.h"
 #include "tests/support/plan/example_plan.h"
 
@@ -12,7 +12,7 @@ namespace expc::report {
 
 struct Example {
   plan::Plan plan = plan::examplePlan();
-  analysis::Judgement judgement;
+  describe::Conclusions judgement;
   store::Results results;
 };
 
@@ -28,9 +28,9 @@ inline plan::Why exampleWhy(std::string text) {
   return plan::because({.code = plan::Reason::Said, .said = std::move(text)});
 }
 
-inline analysis::CellEstimate exampleCell(unsigned cell, double estimate, analysis::Verdict verdict,
-                                          plan::Why why = nullptr) {
-  analysis::CellEstimate result;
+inline judge::CellEstimate exampleCell(unsigned cell, double estimate, judge::Verdict verdict,
+                                       plan::Why why = nullptr) {
+  judge::CellEstimate result;
   result.cell = cell;
   result.estimate = estimate;
   result.interval = stats::Interval{estimate * 0.985, estimate * 1.017, 0.984};
@@ -42,8 +42,8 @@ inline analysis::CellEstimate exampleCell(unsigned cell, double estimate, analys
 }
 
 /// A control by which the same twice differs by 20 %, where a claim of 10 % asks for 5 %.
-inline analysis::Distrust exampleDistrust(const plan::Plan& plan) {
-  return {{"again", plan.points[0].id, "step_time", true, exampleCell(0, 1.2, analysis::Verdict::NotRun)}, 0.1, true};
+inline judge::Distrust exampleDistrust(const plan::Plan& plan) {
+  return {{"again", plan.points[0].id, "step_time", true, exampleCell(0, 1.2, judge::Verdict::NotRun)}, 0.1, true};
 }
 
 /// A trial of which only what it was of matters, and perhaps the machine.
@@ -57,10 +57,10 @@ inline store::Key exampleKey(const plan::Place& place, plan::TrialKind kind = pl
 }
 
 /// One of everything beside the verdicts.
-inline analysis::Description exampleDescription(const plan::Plan& plan) {
+inline describe::Description exampleDescription(const plan::Plan& plan) {
   const stats::Interval around{0.9, 1.1, 0.95};
-  analysis::Description seen;
-  analysis::Effects effects;
+  describe::Description seen;
+  describe::Effects effects;
   effects.metric = "step_time";
   effects.grid = {{"precision", {"fp64", "fp32"}}, {"gpus", {"1", "2"}}};
   effects.points = 4;
@@ -80,7 +80,7 @@ inline analysis::Description exampleDescription(const plan::Plan& plan) {
 }
 
 inline Example exampleResults() {
-  using analysis::Verdict;
+  using judge::Verdict;
   Example example;
   const plan::Plan& plan = example.plan;
   const double times[] = {0.0412, 0.0231, 0.0268, 0.0149, 0.0331};
@@ -88,7 +88,7 @@ inline Example exampleResults() {
   for (size_t i = 0; i < plan.points.size(); ++i) {
     const std::string& id = plan.points[i].id;
     const bool ran = plan.points[i].unavailable.empty();
-    analysis::PointStatus timed{{.valid = ran ? 7u : 0u}, id, plan::TrialKind::Timed, 7};
+    judge::PointStatus timed{{.valid = ran ? 7u : 0u}, id, plan::TrialKind::Timed, 7};
     if (i == 4) timed.failed = 1, timed.last_reason = "rank 1 died";
     example.judgement.points.push_back(timed);
     example.judgement.points.push_back({{.valid = ran ? 1u : 0u}, id, plan::TrialKind::Quality, 1});
@@ -103,27 +103,27 @@ inline Example exampleResults() {
         {id, "accuracy", 1, 0, false, shares[i], shares[i], shares[i], std::nullopt, {shares[i]}, {}});
   }
 
-  analysis::ComparisonResult gain{"gain", {}};
+  judge::ComparisonResult gain{"gain", {}};
   gain.cells = {exampleCell(0, 1.54, Verdict::Pass), exampleCell(1, 1.55, Verdict::Pass),
                 exampleCell(2, 1.245, Verdict::Pass)};
-  analysis::CellEstimate missing;
+  judge::CellEstimate missing;
   missing.cell = 3;
   missing.scope = {7, 0, 7, 0, 0};
   missing.why = exampleWhy("needs 6 pairs, has 0");
   gain.cells.push_back(missing);
   example.judgement.comparisons = {gain};
 
-  analysis::CriterionResult pays{
+  judge::CriterionResult pays{
       "fp32_pays", Verdict::Pass, exampleWhy("every cell's interval lies above 1.2x"), {7, 7, 0, 1, 1}, {}, {}};
   pays.cells = {exampleCell(0, 1.54, Verdict::Pass), exampleCell(1, 1.55, Verdict::Pass)};
-  analysis::CriterionResult learns{"learns",
-                                   Verdict::Fail,
-                                   exampleWhy("accuracy < 90% at precision=fp32 gpus=2: \"<b>87.1 %</b>\" & so on"),
-                                   {1, 1, 0, 1, 1},
-                                   {},
-                                   {}};
+  judge::CriterionResult learns{"learns",
+                                Verdict::Fail,
+                                exampleWhy("accuracy < 90% at precision=fp32 gpus=2: \"<b>87.1 %</b>\" & so on"),
+                                {1, 1, 0, 1, 1},
+                                {},
+                                {}};
   for (unsigned cell = 0; cell < 5; ++cell) {
-    analysis::CellEstimate estimate;
+    judge::CellEstimate estimate;
     estimate.cell = cell;
     estimate.estimate = cell == 3 ? 0.871 : shares[cell];
     estimate.scope = {1, 1, 0, 1, 1};
@@ -132,8 +132,7 @@ inline Example exampleResults() {
     if (cell == 3) estimate.why = exampleWhy("1 of 1 below 90 %");
     learns.cells.push_back(estimate);
   }
-  analysis::CriterionResult asked{"fp16_pays", Verdict::NotAsked, exampleWhy("the preset leaves it no point"), {}, {},
-                                  {}};
+  judge::CriterionResult asked{"fp16_pays", Verdict::NotAsked, exampleWhy("the preset leaves it no point"), {}, {}, {}};
   example.judgement.criteria = {pays, learns, asked};
 
   store::Session session;
@@ -161,16 +160,16 @@ inline Example exampleResults() {
   example.results.trials = {good, lost};
   example.results.kept_not_counted = 3;
   example.results.not_counted_reasons = {"3 trials with steps 10 instead of 20"};
-  example.judgement.description = std::make_shared<const analysis::Description>(exampleDescription(plan));
+  example.judgement.description = exampleDescription(plan);
   return example;
 }
 
-/// The same from null cards, as analysis::judge leaves it.
+/// The same from null cards, as judge::judge leaves it.
 inline Example onNullCards(Example example) {
   for (store::Session& session : example.results.sessions) session.workers = {{"0.1.0+8be2", "null-4f1c"}};
   for (store::Trial& trial : example.results.trials)
     trial.key = exampleKey(trial.place(), trial.key->kind, "null-4f1c");
-  analysis::withholdVerdicts(example.judgement);
+  judge::withholdVerdicts(example.judgement);
   return example;
 }
 

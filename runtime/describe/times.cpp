@@ -1,0 +1,64 @@
+#include "runtime/describe/times.h"
+
+#include <map>
+#include <string>
+
+namespace expc::describe {
+namespace {
+
+using Published = std::map<std::string, double>;  // by metric
+
+/// Returns the published value of a metric, if there is one.
+std::optional<double> valueOf(const Published& published, const char* metric) {
+  const auto found = published.find(metric);
+  return found == published.end() ? std::nullopt : std::optional(found->second);
+}
+
+/// Returns the published time of a step at a point, from a time or from a rate of images.
+std::optional<double> stepSeconds(const plan::Point& point, const Published& published) {
+  for (const char* name : {"iteration_time", "step_time"})
+    if (const auto seconds = valueOf(published, name)) return seconds;
+  const auto rate = valueOf(published, "images_per_s");
+  const auto batch = point.parameters.getNumber("batch");
+  return rate && batch ? std::optional(*batch * plan::devicesOf(point) / *rate) : std::nullopt;
+}
+
+std::optional<double> trialSeconds(const plan::Point& point, const Published& published,
+                                   const llvm::json::Object& settings) {
+  const auto step = stepSeconds(point, published), epoch = valueOf(published, "epoch_time");
+  const double warmup = settings.getNumber("warmup").value_or(0);
+  if (const auto steps = settings.getNumber("steps"))
+    return step ? std::optional((*steps + warmup) * *step) : std::nullopt;
+  const auto epochs = settings.getNumber("epochs");
+  return epochs && epoch ? std::optional(*epochs * *epoch + warmup * step.value_or(0)) : std::nullopt;
+}
+
+}  // namespace
+
+std::optional<PublishedTime> publishedTime(const plan::Plan& plan) {
+  std::map<std::string, Published> published;
+  for (const plan::Reference& reference : plan.references)
+    for (const plan::Reference::Value& value : reference.values) published[value.point][value.metric] = value.value;
+  PublishedTime time;
+  for (const plan::Point& point : plan.points) {
+    // Points that are not started take no time.
+    if (!point.startable()) continue;
+    for (const plan::KindDesign& kind : plan.design.kinds) {
+      ++time.of;
+      const auto seconds = trialSeconds(point, published[point.id], kind.settings);
+      if (!seconds) continue;
+      ++time.known;
+      time.seconds += *seconds * kind.repeat;
+      time.device_seconds += *seconds * kind.repeat * plan::devicesOf(point);
+    }
+  }
+  return time.known > 0 ? std::optional(time) : std::nullopt;
+}
+
+double largerBudget(const plan::Plan& plan, const judge::Judgement& judgement, double more) {
+  constexpr double kRoom = 1.5;
+  const double needed = judgement.spent_seconds + kRoom * more;
+  return plan.design.budget_seconds && needed >= *plan.design.budget_seconds ? needed : 0;
+}
+
+}  // namespace expc::describe

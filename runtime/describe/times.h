@@ -1,0 +1,29 @@
+#pragma once
+
+// How long a study takes: by what references publish of its points, and as the budget that more trials need.
+
+#include <cstddef>
+#include <optional>
+
+#include "runtime/judge/results.h"
+#include "runtime/plan/plan.h"
+
+namespace expc::describe {
+
+/// Times for a plan's trials from published values.
+struct PublishedTime {
+  /// Sums over all trials whose time is known, one after the other: seconds, and seconds times devices.
+  double seconds = 0, device_seconds = 0;
+  /// For how many of all pairs of a startable point and a kind of trial the time is known.
+  size_t known = 0, of = 0;
+};
+
+/// Returns how long the trials take if they are as fast as references publish for their points: by the time of an
+/// epoch, a step or an image. Nothing if no such time is published.
+std::optional<PublishedTime> publishedTime(const plan::Plan& plan);
+
+/// Returns a budget for `more` seconds of trials beside those that there are, with half as much again since trials may
+/// take longer than before; 0 if the plan's is enough, or there is none.
+double largerBudget(const plan::Plan& plan, const judge::Judgement& judgement, double more);
+
+}  // namespace expc::describe

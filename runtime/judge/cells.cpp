@@ -1,0 +1,576 @@
+#include "runtime/judge/cells.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <map>
+#include <set>
+
+#include "runtime/base/find.h"
+#include "runtime/judge/readings.h"
+#include "runtime/plan/evaluate.h"
+#include "runtime/plan/labels.h"
+#include "runtime/stats/design.h"
+#include "runtime/stats/estimators.h"
+#include "runtime/stats/nested_intervals.h"
+#include "runtime/stats/serial.h"
+
+namespace expc::judge {
+namespace {
+
+using plan::Reason;
+using plan::Why;
+using store::TrialStatus;
+
+/// All that a metric of a place was read as, in the blocks that have a value.
+struct Readings {
+  const plan::MetricTerm* of = nullptr;
+  std::vector<double> values;
+};
+
+/// Block values of one cell, with what was lost.
+struct BlockValues : ValuesBySession {
+  std::vector<int64_t> runs;  // of each value: the last one that measured a part of it
+  unsigned lost = 0;          // blocks in which every point of the cell was tried, without a value
+  Why why_lost;               // of the newest of these: what was wrong before may be mended
+  unsigned unused = 0;        // of these: all of its trials ended well
+  Why why_unused;
+  Why apart;              // why blocks count for nothing in which not every point was tried
+  plan::Worst worst;      // of all values
+  unsigned diverged = 0;  // values
+  std::vector<Readings> readings;
+};
+
+/// The points of a cell, and where their outcomes of one block are.
+class Members {
+ public:
+  Members(const Index& index, const plan::Cell& cell, Arms arms) : index_(index), cell_(cell), arms_(arms) {
+    for (const plan::Place& place : cell.points) places_.push_back(&index.of(cell.kind, place));
+    at_.resize(places_.size());
+  }
+
+  const std::vector<Outcome>& ofFirst() const { return places_.front()->outcomes; }
+  bool triedIn(int64_t block) const {
+    return std::ranges::all_of(places_, [&](const auto* place) { return place->triedIn(block); });
+  }
+  /// From now on everything is about this block and session.
+  void moveTo(int64_t block, int64_t session) {
+    for (size_t i = 0; i < places_.size(); ++i) at_[i] = places_[i]->find(block, session);
+    swapped_ = arms_ == Arms::ByTime && at_.size() == 2 && at_[0] && at_[1] &&
+               places_[0]->outcomes[*at_[0]].trial < places_[1]->outcomes[*at_[1]].trial;
+  }
+
+  /// Why the block has no value: the first point that has none; null if all have one.
+  Why whyLost() const {
+    for (size_t i = 0; i < places_.size(); ++i) {
+      const plan::Place& place = cell_.points[i];
+      if (!at_[i]) return because(about(index_, place, Reason::NotTogether));
+      const Outcome& outcome = places_[i]->outcomes[*at_[i]];
+      if (outcome.ended()) continue;
+      if (outcome.superseded) return because(about(index_, place, Reason::Superseded, {outcome.limit}));
+      const Reason::Code end = outcome.status == TrialStatus::Infeasible ? Reason::RanOut
+                               : outcome.status == TrialStatus::Invalid  ? Reason::Disturbed
+                                                                         : Reason::Failed;
+      return because(about(index_, place, end, {}, brief(*outcome.reason)));
+    }
+    return nullptr;
+  }
+  int64_t lastRun() const {
+    int64_t last = 0;
+    for (size_t i = 0; i < places_.size(); ++i)
+      if (at_[i]) last = std::max(last, places_[i]->outcomes[*at_[i]].run);
+    return last;
+  }
+  bool ended() const { return all(&Outcome::ended); }
+  bool valid() const { return all(&Outcome::valid); }
+
+  Reading read(const plan::MetricTerm& term) const {
+    const auto member = std::ranges::find(cell_.points, term.place);
+    const auto named = static_cast<size_t>(member - cell_.points.begin()), i = swapped_ ? 1 - named : named;
+    if (member == cell_.points.end() || !at_[i])
+      return {std::nullopt, {}, because(about(index_, term.place, Reason::NoTrial))};
+    Reading found = readMetric(index_, term.metric, *places_[i], *at_[i]);
+    if (found.why && origin(*found.why).code == Reason::NotInTrials) {
+      Reason of_place = about(index_, term.place, Reason::OfPlace);
+      of_place.because = std::move(found.why);
+      found.why = because(std::move(of_place));
+    }
+    return found;
+  }
+
+ private:
+  bool all(bool (Outcome::*holds)() const) const {
+    for (size_t i = 0; i < places_.size(); ++i)
+      if (!at_[i] || !(places_[i]->outcomes[*at_[i]].*holds)()) return false;
+    return true;
+  }
+
+  const Index& index_;
+  const plan::Cell& cell_;
+  const Arms arms_;
+  bool swapped_ = false;
+  std::vector<const PlaceOutcomes*> places_;
+  std::vector<std::optional<size_t>> at_;
+};
+
+std::vector<double>& readingsOf(std::vector<Readings>& readings, const plan::MetricTerm& term) {
+  for (Readings& one : readings)
+    if (one.of == &term) return one.values;
+  return readings.emplace_back(&term).values;
+}
+
+/// The value of the cell's term where `members` are.
+Reading valueOf(const plan::Cell& cell, const Members& members, std::vector<Readings>& readings) {
+  Reading reading = evaluate(*cell.term, [&](const plan::MetricTerm& term) {
+    const Reading found = members.read(term);
+    // The last value of a series is not a clock reading, so it says nothing about clock resolution.
+    if (found.value && !found.series && std::isfinite(*found.value)) readingsOf(readings, term).push_back(*found.value);
+    return found;
+  });
+  if (cell.estimator != plan::Estimator::PairedRatio || !reading.value || isAboveZero(reading)) return reading;
+  return {std::nullopt, {}, plan::because({Reason::NotPositive})};
+}
+
+/// The reason why a ratio has no value: the first metric and point that is not above zero, and how often.
+Why whyNotPositive(const Index& index, const std::vector<Readings>& readings) {
+  for (const auto& [term, values] : readings) {
+    const auto count = [&](auto holds) { return double(std::ranges::count_if(values, holds)); };
+    const double without = count([](double value) { return value <= 0; });
+    const bool below = count([](double value) { return value < 0; }) > 0;
+    if (without == 0) continue;
+    Reason reason = about(index, term->place, Reason::NotPositive, {without, double(values.size()), double(below)});
+    reason.name = term->metric;
+    return because(std::move(reason));
+  }
+  return plan::because({Reason::NotPositive});
+}
+
+BlockValues blockValues(const Index& index, const plan::Cell& cell, Arms arms = Arms::AsNamed) {
+  BlockValues result;
+  Members members(index, cell, arms);
+  const bool ratio = cell.estimator == plan::Estimator::PairedRatio;
+  const std::vector<Outcome>& first = members.ofFirst();
+  bool has_value = false;  // in the block, of some session
+  for (size_t i = 0; i < first.size(); ++i) {
+    const int64_t block = first[i].block, session = first[i].session;
+    members.moveTo(block, session);
+    const Reading reading = members.ended() ? valueOf(cell, members, result.readings) : Reading{};
+    if (reading.value) {
+      result.worst |= reading.worst;
+      result.diverged += reading.worst.diverged;
+      result.values.push_back(ratio ? std::max(0.0, *reading.value) : *reading.value);  // of a worst rate 0
+      result.sessions.push_back(session);
+      result.runs.push_back(members.lastRun());
+      has_value = true;
+    }
+    if (i + 1 < first.size() && first[i + 1].block == block) continue;
+    if (!has_value) {
+      Why why = members.ended() ? reading.why : members.whyLost();
+      if (members.triedIn(block)) {
+        ++result.lost;
+        // A pair of two that diverged is lost as one of two that timed out: nothing can be said of it.
+        const bool told = why && origin(*why).code == Reason::BothWorst;
+        if (members.valid() && !told) ++result.unused, result.why_unused = why;
+        result.why_lost = std::move(why);
+      } else {
+        result.apart = std::move(why);
+      }
+    }
+    has_value = false;
+  }
+  if (result.why_unused && origin(*result.why_unused).code == Reason::NotPositive)
+    result.why_unused = result.why_lost = whyNotPositive(index, result.readings);
+  return result;
+}
+
+stats::Pairing pairingOf(const plan::Cell& cell) {
+  return cell.points.size() == 1 ? stats::Pairing::Alone : stats::Pairing::Paired;
+}
+
+double onScale(const plan::Cell& cell, double value) {
+  return cell.estimator == plan::Estimator::PairedRatio ? std::log(value) : value;
+}
+
+/// Whether values of the metric are read from a clock, which has steps: zero is one of its readings.
+bool isTimed(const plan::Metric& metric) { return metric.unit == "s" || metric.unit.ends_with("/s"); }
+
+/// Whether the cell is of one metric that is never below zero.
+bool isOfNoNegative(const plan::Plan& plan, const plan::Cell& cell) {
+  const auto* term = std::get_if<plan::MetricTerm>(&cell.term->node);
+  const plan::Metric* metric = term ? plan.findMetric(term->metric) : nullptr;
+  return metric && isNeverNegative(plan, *metric);
+}
+
+/// The distance at which a metric can be read, as far as few different readings show it.
+struct ClockStep {
+  double reach = 0;  // what one makes of the cell's value, on its scale
+  ClockSteps seen = {};
+};
+
+/// The coarsest decimal clock that can have shown the readings: the largest power of ten that all are multiples of.
+double decimalStep(const std::set<double>& readings) {
+  double step = std::pow(10, std::floor(std::log10(*readings.rbegin())));
+  const auto isMultiple = [&](double reading) {
+    const double steps = reading / step;
+    return std::abs(steps - std::round(steps)) <= 1e-9 * std::max(1.0, std::abs(steps));
+  };
+  while (step > 1e-12 && !std::ranges::all_of(readings, isMultiple)) step /= 10;
+  return step;
+}
+
+/// Whether a place gave few different readings, and some of them again.
+bool isCoarse(const Readings& readings) {
+  constexpr size_t kFew = 3;
+  const size_t different = std::set(readings.values.begin(), readings.values.end()).size();
+  return different <= kFew && different < readings.values.size();
+}
+
+/// The largest step among the metrics of the cell that a place gave few different readings of: what lies between two
+/// readings cannot be told apart. Different readings of one place are at least a step apart. A place that gave one
+/// alone has its digits to tell: those of all places that gave few, since what these lie apart is what is asked about.
+/// Places that gave many say nothing of it, since their clock is a finer one.
+ClockStep stepOf(const plan::Plan& plan, const plan::Cell& cell, const std::vector<Readings>& readings) {
+  ClockStep largest;
+  for (const Readings& coarse : readings) {
+    const plan::Metric* metric = plan.findMetric(coarse.of->metric);
+    if (!metric || metric->exact || !isCoarse(coarse)) continue;
+    const std::set<double> own(coarse.values.begin(), coarse.values.end());
+    std::set<double> seen = own, all = own;
+    for (const Readings& one : readings) {
+      if (one.of->metric != coarse.of->metric) continue;
+      all.insert(one.values.begin(), one.values.end());
+      if (own.size() == 1 && isCoarse(one)) seen.insert(one.values.begin(), one.values.end());
+    }
+    if (isTimed(*metric)) seen.insert(0), all.insert(0);
+    if (all.size() < 2 || *seen.rbegin() <= 0) continue;
+    double step = INFINITY;
+    for (auto at = seen.begin(); std::next(at) != seen.end(); ++at) step = std::min(step, *std::next(at) - *at);
+    if (own.size() == 1) step = std::min(step, decimalStep(seen));
+    const double reach = cell.estimator == plan::Estimator::PairedRatio ? std::log1p(step / *own.begin()) : step;
+    if (!std::isfinite(reach) || reach <= largest.reach) continue;
+    largest = {reach, {metric->name, own.size(), step}};
+  }
+  return largest;
+}
+
+/// The values on the scale on which they are estimated.
+std::vector<double> scaledValues(const plan::Cell& cell, const BlockValues& values) {
+  std::vector<double> scaled = values.values;
+  for (double& value : scaled) value = onScale(cell, value);
+  return scaled;
+}
+
+/// The largest correlation of the metrics of one point, or that of block values.
+double correlationOf(const Evidence& evidence, const plan::Cell& cell) {
+  if (cell.points.size() > 1) return evidence.correlation(cell);
+  double largest = 0;
+  for (const plan::MetricTerm& term : metricTerms(*cell.term))
+    largest = std::max(largest, evidence.correlation(term.metric));
+  return largest;
+}
+
+/// Paired values take the signed rank, on the scale on which they are symmetric if the noise of both members has one
+/// shape. Values of one point take the median. The estimand depends on the cell alone and never on its values. Both
+/// intervals are widened for serial correlation, and contain Student's interval of the session means where sessions
+/// differ.
+stats::NestedIntervals intervalsOf(const Evidence& evidence, const plan::Cell& cell, const BlockValues& values,
+                                   MeasuredCell& result) {
+  CellEstimate& estimate = result.estimate;
+  const std::vector<double> scaled = scaledValues(cell, values);
+  estimate.spreads = stats::spreads(scaled, values.sessions, pairingOf(cell));
+  estimate.correlation = correlationOf(evidence, cell);
+  estimate.worth = double(scaled.size()) / stats::inflationOf(estimate.correlation, values.sessions);
+  estimate.trend = estimate.correlation > 0 ? stats::trendOf(scaled, values.sessions) : 0;
+  stats::NestedIntervals intervals =
+      cell.estimator == plan::Estimator::Median ? stats::orderStatistics(scaled) : stats::signedRank(scaled);
+  if (estimate.trend != 0) intervals = intervals.estimateAlone();
+  intervals = stats::widened(intervals, estimate.correlation, values.sessions);
+  if (estimate.spreads && estimate.spreads->apart)
+    intervals = intervals.reaching([mean = estimate.spreads->mean](double alpha) { return mean.interval(alpha); });
+  const ClockStep step = stepOf(evidence.index.plan(), cell, values.readings);
+  if (step.reach > 0 && intervals.estimate()) {
+    const double centre = *intervals.estimate();
+    estimate.steps = step.seen;
+    result.step = step.reach;
+    intervals = intervals.reaching([=](double) { return std::pair(centre - step.reach, centre + step.reach); });
+  }
+  if (isOfNoNegative(evidence.index.plan(), cell))  // takes nothing from what is covered
+    return intervals.mapped([](double value) { return std::max(0.0, value); });
+  if (cell.estimator != plan::Estimator::PairedRatio) return intervals;
+  return intervals.mapped([](double log) { return std::exp(log); });
+}
+
+/// The reach of an interval that tells nothing: a ratio that may be twice as large or half, a value that may be zero.
+double mostReach(const plan::Cell& cell, const CellEstimate& estimate) {
+  return cell.estimator == plan::Estimator::PairedRatio ? std::log(2) : std::abs(*estimate.estimate);
+}
+
+/// Whether sessions differ so much that the interval tells nothing: it is very wide and, of a ratio, holds 1. A
+/// difference has no scale for this.
+bool sessionsTellNothing(const plan::Cell& cell, const CellEstimate& estimate) {
+  if (!estimate.spreads || !estimate.spreads->apart || !estimate.interval || !estimate.estimate ||
+      cell.estimator == plan::Estimator::PairedDifference)
+    return false;
+  const double centre = onScale(cell, *estimate.estimate);
+  const double low = onScale(cell, estimate.interval->low), high = onScale(cell, estimate.interval->high);
+  const bool has_direction = cell.estimator == plan::Estimator::PairedRatio && (low > 0 || high < 0);
+  return !has_direction && std::max(high - centre, centre - low) > mostReach(cell, estimate);
+}
+
+/// The number of sessions with which an interval would tell something, if they keep scattering like that.
+double neededSessions(const plan::Cell& cell, const CellEstimate& estimate, double confidence) {
+  const stats::CentreOfMeans& mean = estimate.spreads->mean;
+  const double between = mean.error * std::sqrt(mean.freedoms + 1);
+  return stats::sessionsFor(between, mostReach(cell, estimate), 1 - confidence);
+}
+
+/// Sets the state from what is known of the cell's points alone; Measured if nothing speaks against it.
+void judgePoints(const Evidence& evidence, const plan::Cell& cell, MeasuredCell& result) {
+  const auto set = [&](CellState state, Reason reason) {
+    result.estimate.state = state;
+    result.estimate.why = because(std::move(reason));
+  };
+  result.estimate.state = CellState::Measured;
+  for (size_t i = 0; i < cell.points.size(); ++i) {
+    const PlaceOutcomes& outcomes = evidence.index.of(cell.kind, cell.points[i]);
+    const bool treated = i == 0;
+    const unsigned blocks = outcomes.infeasible;
+    const auto of = [&](Reason::Code code, std::vector<double> numbers, const std::string& said) {
+      return about(evidence.index, cell.points[i], code, std::move(numbers), brief(said));
+    };
+    if (outcomes.outcomes.empty()) return set(CellState::NotRun, whyNotRun(evidence.index, cell.points[i]));
+    if (outcomes.ended == 0 && outcomes.failed > 0 && blocks < kInfeasibleBlocks)
+      return set(CellState::Broken, of(Reason::Failed, {}, outcomes.last_reason));
+    if (blocks >= kInfeasibleBlocks)
+      return set(treated ? CellState::Infeasible : CellState::NoBaseline,
+                 of(treated ? Reason::RanOutIn : Reason::NoBaseline, {double(blocks)}, outcomes.memory_reason));
+    if (treated && blocks > 0 && outcomes.valid > 0)
+      return set(CellState::Unstable,
+                 of(Reason::Unstable, {double(blocks), double(outcomes.outcomes.size())}, outcomes.memory_reason));
+  }
+}
+
+}  // namespace
+
+bool isNeverNegative(const plan::Plan& plan, const plan::Metric& metric) {
+  return !metric.derived && (isTimed(metric) || metric.unit == "B") &&
+         std::ranges::none_of(plan.workloads, [&](const plan::Workload& workload) {
+           return workload.command && base::named(workload.command->metrics, metric.name);
+         });
+}
+
+Reason about(const Index& index, const plan::Place& place, Reason::Code code, std::vector<double> numbers,
+             std::string said) {
+  const plan::Point* point = index.point(place.point);
+  return {.code = code,
+          .point = point ? static_cast<unsigned>(point - index.plan().points.data()) : UINT_MAX,
+          .control = place.control,
+          .numbers = std::move(numbers),
+          .said = std::move(said)};
+}
+
+Reason whyNotRun(const Index& index, const plan::Place& place, bool claimed) {
+  const plan::Point* point = index.point(place.point);
+  if (point && !point->unavailable.empty()) return about(index, place, Reason::Unavailable, {}, point->unavailable);
+  if (point && !point->expected_infeasible.empty())
+    return about(index, place, claimed ? Reason::ExpectedOutOnly : Reason::ExpectedOut, {}, point->expected_infeasible);
+  return about(index, place, Reason::NotRun);
+}
+
+std::string brief(const std::string& reason) {
+  std::string line = reason.substr(0, reason.find('\n'));
+  if (line.size() > 120) line = line.substr(0, 117) + "...";
+  return line;
+}
+
+bool isExact(const plan::Plan& plan, const plan::Term& term) {
+  const std::vector<plan::MetricTerm> metrics = metricTerms(term);
+  return !metrics.empty() && std::ranges::all_of(metrics, [&](const plan::MetricTerm& metric) {
+    const plan::Metric* declared = plan.findMetric(metric.metric);
+    return declared && declared->exact;
+  });
+}
+
+unsigned plannedOf(const plan::KindDesign& design, unsigned complete) {
+  return std::clamp(complete, design.repeat, design.most());
+}
+
+bool Evidence::wants(plan::TrialKind kind, const plan::Place& place) const {
+  const std::vector<bool>& numbers = wanted[static_cast<size_t>(kind)];
+  const std::optional<unsigned> number = index.number(place);
+  return number && *number < numbers.size() && numbers[*number];
+}
+
+double Evidence::correlation(const std::string& metric) const {
+  const auto [known, fresh] = correlations.try_emplace(metric, 0);
+  const plan::Metric* declared = index.plan().findMetric(metric);
+  if (!fresh || !declared) return known->second;
+  stats::SerialCorrelation all;
+  for (const plan::Point& point : index.plan().points) {
+    std::vector<double> values;
+    std::vector<int64_t> sessions;
+    for (const PointValue& value : valuesAt(index, *declared, point)) {
+      values.push_back(value.value);
+      sessions.push_back(value.session);
+    }
+    if (!values.empty()) all.add(values, sessions);
+  }
+  return known->second = all.atMost(stats::Pairing::Alone);
+}
+
+double Evidence::correlation(const plan::Cell& cell) const {
+  const auto isOf = [&](const plan::Comparison& comparison) {
+    return std::ranges::any_of(comparison.cells, [&](const plan::Cell& one) {
+      return one.term && one.kind == cell.kind && one.points == cell.points && one.estimator == cell.estimator;
+    });
+  };
+  stats::SerialCorrelation all;
+  const auto add = [&](const plan::Cell& one) {
+    const BlockValues values = blockValues(index, one);
+    if (!values.values.empty()) all.add(scaledValues(one, values), values.sessions);
+  };
+  const auto& comparisons = index.plan().comparisons;
+  const auto comparison = std::ranges::find_if(comparisons, isOf);
+  if (comparison == comparisons.end()) {
+    add(cell);
+    return all.atMost(stats::Pairing::Paired);
+  }
+  const auto [known, fresh] = of_pairs.try_emplace(&*comparison, 0);
+  if (!fresh) return known->second;
+  for (const plan::Cell& one : comparison->cells)
+    if (one.term) add(one);
+  return known->second = all.atMost(stats::Pairing::Paired);
+}
+
+bool Evidence::wantsAny() const {
+  return std::any_of(std::begin(wanted), std::end(wanted),
+                     [](const std::vector<bool>& places) { return std::ranges::find(places, true) != places.end(); });
+}
+
+bool repetitionsAdapt(const plan::Plan& plan, plan::TrialKind kind) {
+  const plan::KindDesign* design = plan::designOf(plan, kind);
+  return design && !design->until.empty();
+}
+
+bool stoppedByWidth(const Index& index, plan::TrialKind kind, const std::vector<int64_t>& runs) {
+  const auto adapted = [&](const store::PastLook& look) {
+    if (!look.judged) return true;
+    const auto planned = look.judged->planned.find(kind);
+    return planned != look.judged->planned.end() && planned->second.adaptive.value_or(true);
+  };
+  return repetitionsAdapt(index.plan(), kind) || std::ranges::any_of(index.looks(), [&](const store::PastLook& look) {
+           return adapted(look) && std::ranges::count(runs, look.run) > 0;
+         });
+}
+
+ValuesBySession valuesOf(const Index& index, const plan::Cell& cell) { return blockValues(index, cell); }
+
+MeasuredCell measure(const Evidence& evidence, const plan::Cell& cell, double confidence, Arms arms) {
+  MeasuredCell result;
+  const BlockValues values = blockValues(evidence.index, cell, arms);
+  const plan::Plan& plan = evidence.index.plan();
+  Scope& scope = result.estimate.scope;
+  scope.complete = static_cast<unsigned>(values.values.size());
+  if (const plan::KindDesign* design = plan::designOf(plan, cell.kind))
+    scope.planned = plannedOf(*design, scope.complete);
+  scope.lost = values.lost;
+  const std::set<int64_t> sessions(values.sessions.begin(), values.sessions.end());
+  scope.sessions = static_cast<unsigned>(sessions.size());
+  scope.nodes = static_cast<unsigned>(evidence.index.nodes(cell, sessions).size());
+
+  result.stopped_by_width = stoppedByWidth(evidence.index, cell.kind, values.runs);
+  result.estimate.unfinished =
+      (scope.complete < scope.planned || repetitionsAdapt(plan, cell.kind)) &&
+      std::ranges::any_of(cell.points, [&](const plan::Place& place) { return evidence.wants(cell.kind, place); });
+  result.estimate.values = values.values;
+  result.estimate.worst = values.worst;
+  result.estimate.diverged = values.diverged;
+  if (values.unused > 0)
+    result.estimate.unusable = plan::because({.code = Reason::Unusable,
+                                              .numbers = {double(values.unused)},
+                                              .pairs = cell.points.size() > 1,
+                                              .because = values.why_unused});
+  result.runs = values.runs;
+  result.loss = values.lost > 0 ? values.why_lost : values.apart;
+  judgePoints(evidence, cell, result);
+  if (values.values.empty()) {
+    if (result.estimate.state == CellState::Measured) {
+      result.estimate.state = CellState::Lost;
+      result.estimate.why = result.loss;
+    }
+    return result;
+  }
+  const bool exact = isExact(plan, *cell.term);
+  // One value says nothing of whether it varies.
+  const bool constant = result.estimate.constant =
+      exact && values.values.size() > 1 && std::isfinite(values.values.front()) &&
+      std::equal(values.values.begin() + 1, values.values.end(), values.values.begin());
+  result.intervals =
+      constant ? stats::NestedIntervals::exactly(values.values.front()) : intervalsOf(evidence, cell, values, result);
+  if (result.stopped_by_width && !constant) result.intervals = result.intervals.afterWidthStop();
+  result.estimate.estimate = result.intervals.estimate();
+  readAt(plan, cell, confidence, result);
+  return result;
+}
+
+void readAt(const plan::Plan& plan, const plan::Cell& cell, double confidence, MeasuredCell& measured) {
+  CellEstimate& estimate = measured.estimate;
+  estimate.confidence = confidence;
+  estimate.interval = measured.intervals.interval(confidence);
+  if (sessionsTellNothing(cell, estimate)) {
+    measured.intervals = measured.intervals.estimateAlone();
+    estimate.interval.reset();
+    estimate.why =
+        plan::because({.code = Reason::SessionsApart,
+                       .numbers = {double(estimate.spreads->sessions), neededSessions(cell, estimate, confidence)}});
+    return;
+  }
+  if (estimate.state != CellState::Measured || estimate.interval) return;
+  const double n = double(estimate.values.size());
+  if (estimate.trend != 0) {
+    estimate.why = plan::because({.code = Reason::Trend, .numbers = {estimate.trend, n}});
+    return;
+  }
+  const bool single = n == 1 && isExact(plan, *cell.term);
+  const unsigned least = fewestFor(confidence, measured);
+  measured.fewest = single ? 2 : least;
+  if (single)
+    estimate.why = plan::because({Reason::OneExactValue});
+  else
+    estimate.why = plan::because({.code = Reason::TooFew,
+                                  .numbers = {double(least), 100 * confidence, n},
+                                  .pairs = cell.points.size() > 1,
+                                  .because = measured.loss});
+}
+
+unsigned fewestFor(double confidence, const MeasuredCell& measured) {
+  return stats::minimumPairs(measured.stopped_by_width ? stats::confidenceUnderWidthStop(confidence) : confidence);
+}
+
+plan::Cell cellOf(const plan::Metric& metric, const std::string& point) {
+  plan::Cell cell;
+  cell.term = plan::termOf(plan::MetricTerm{metric.name, point});
+  cell.kind = metric.kind;
+  cell.points = {point};
+  return cell;
+}
+
+std::string placeLabel(const plan::Plan& plan, const plan::Point* point, const std::string& control) {
+  std::string label = point ? plan.label(*point) : "";
+  if (label.empty()) label = "the point";
+  return control.empty() ? label : label + " (control " + control + ")";
+}
+
+std::string placeLabel(const Index& index, const plan::Place& place) {
+  return placeLabel(index.plan(), index.point(place.point), place.control);
+}
+
+std::string cellLabel(const std::vector<std::string>& factors, const plan::Cell& cell) {
+  std::string text;
+  for (size_t i = 0; i < std::min(factors.size(), cell.labels.size()); ++i) {
+    plan::addLabel(text, factors[i], cell.labels[i]);
+  }
+  return text;
+}
+
+}  // namespace expc::judge

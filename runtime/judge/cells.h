@@ -1,0 +1,100 @@
+#pragma once
+
+// Estimates one cell of a comparison or criterion: records and a term come in, the estimate with its intervals goes
+// out. Verdicts over several cells are left to criteria.h.
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "runtime/judge/index.h"
+#include "runtime/judge/results.h"
+#include "runtime/stats/nested_intervals.h"
+
+namespace expc::judge {
+
+struct MeasuredCell {
+  CellEstimate estimate;             // without a verdict
+  stats::NestedIntervals intervals;  // of the estimate, at every confidence
+  unsigned fewest = 0;               // values that an interval takes, where there are fewer
+  double step = 0;                   // that the interval reaches at least, however many values; of ratios on logs
+  bool stopped_by_width = false;     // how many values there are may have been chosen by how wide their interval was
+  std::vector<int64_t> runs = {};    // of each value: the last run that a trial of it is of
+  plan::Why loss = nullptr;          // what became of blocks without a value
+};
+
+/// Whether the term reads exact metrics alone.
+bool isExact(const plan::Plan& plan, const plan::Term& term);
+
+/// The inputs that all cells of a judgement share.
+struct Evidence {
+  const Index& index;
+  std::vector<bool> wanted[3];  // by TrialKind and the place's number: whether nextBlock asks for it
+  mutable std::map<std::string, double> correlations = {};          // by metric, of those that were asked for
+  mutable std::map<const plan::Comparison*, double> of_pairs = {};  // the same of comparisons
+  /// For a part of a store: all results that counted up to the part's last run. Their looks are looks at the part's
+  /// claims too. Null for a whole store.
+  const Evidence* with_earlier = nullptr;
+
+  bool wants(plan::TrialKind kind, const plan::Place& place) const;
+  bool wantsAny() const;
+  /// An upper bound of the correlation of a metric's values with their predecessors, over all points, which were
+  /// measured side by side (stats/serial.h); 0 where no allowance is made.
+  double correlation(const std::string& metric) const;
+  /// The correlation of a cell's block values, estimated over all cells of its comparison.
+  double correlation(const plan::Cell& cell) const;
+};
+
+/// How many repetitions a design plans, when `complete` are there: where they adapt, as many as there are within its
+/// limits.
+unsigned plannedOf(const plan::KindDesign& design, unsigned complete);
+
+/// Whether the kind's repetitions go on until intervals are narrow (`until`), which their confidence pays for.
+bool repetitionsAdapt(const plan::Plan& plan, plan::TrialKind kind);
+/// Whether they do, or did in one of the runs that measured values: a plan that says otherwise afterwards takes nothing
+/// back. A run of which it is not known may have.
+bool stoppedByWidth(const Index& index, plan::TrialKind kind, const std::vector<int64_t>& runs);
+
+/// The cell's term in each block and session that has a value of it, ordered by block.
+struct ValuesBySession {
+  std::vector<double> values;
+  std::vector<int64_t> sessions;  // of each value
+};
+ValuesBySession valuesOf(const Index& index, const plan::Cell& cell);
+
+/// The order of a block's trials in a cell of two points. AsNamed: as the cell names them. ByTime, for two identical
+/// points: the later trial stands for the first and the earlier for the second, since a block's order is random.
+enum class Arms { AsNamed, ByTime };
+
+/// The block values of the cell's term, each inside one block and one session, and what they say at `confidence`. A
+/// timeout is worse than every value. A block in which every point of the cell was tried and that gives no value is
+/// lost, as it is for nextBlock.
+MeasuredCell measure(const Evidence& evidence, const plan::Cell& cell, double confidence, Arms arms = Arms::AsNamed);
+/// Sets what its intervals say at another confidence.
+void readAt(const plan::Plan& plan, const plan::Cell& cell, double confidence, MeasuredCell& measured);
+/// The fewest values from which an interval of that confidence can be made.
+unsigned fewestFor(double confidence, const MeasuredCell& measured);
+
+/// A reason that is of a place.
+plan::Reason about(const Index& index, const plan::Place& place, plan::Reason::Code code,
+                   std::vector<double> numbers = {}, std::string said = "");
+/// Why there is no trial of a place; `claimed`: to run out of memory, of which what is expected is no evidence.
+plan::Reason whyNotRun(const Index& index, const plan::Place& place, bool claimed = false);
+
+/// The first line of what a worker said, short enough for a verdict's line.
+std::string brief(const std::string& reason);
+/// A metric of a point, without labels.
+plan::Cell cellOf(const plan::Metric& metric, const std::string& point);
+
+/// "precision=fp32 gpus=2", "the point" where it has no levels or is not the plan's, with " (control NAME)" for one.
+std::string placeLabel(const plan::Plan& plan, const plan::Point* point, const std::string& control = "");
+std::string placeLabel(const Index& index, const plan::Place& place);
+
+/// "precision=fp32 gpus=2" from names and labels.
+std::string cellLabel(const std::vector<std::string>& factors, const plan::Cell& cell);
+
+/// Whether it is a time, rate or size that the worker takes: none is below zero. What a program prints may be, as the
+/// offset of a clock is.
+bool isNeverNegative(const plan::Plan& plan, const plan::Metric& metric);
+
+}  // namespace expc::judge

@@ -1,0 +1,300 @@
+#include "runtime/judge/criteria.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "runtime/plan/evaluate.h"
+#include "runtime/stats/nested_intervals.h"
+#include "runtime/stats/procedures.h"
+
+namespace expc::judge {
+namespace {
+
+using Kind = plan::Claim::Kind;
+
+/// p-values of a subtree: of all children the largest, of one child the smallest times their number (Holm's first
+/// step).
+Evidences combine(const plan::Claim& claim, const std::vector<Evidences>& cells) {
+  if (claim.kind == Kind::Cell) return claim.cell < cells.size() ? cells[claim.cell] : Evidences{};
+  if (claim.children.empty()) return {};
+  Evidences largest{0, 0}, smallest{1, 1};
+  for (const plan::Claim& child : claim.children) {
+    const Evidences p = combine(child, cells);
+    largest = {std::max(largest.satisfied, p.satisfied), std::max(largest.violated, p.violated)};
+    smallest = {std::min(smallest.satisfied, p.satisfied), std::min(smallest.violated, p.violated)};
+  }
+  const auto m = static_cast<double>(claim.children.size());
+  if (claim.kind == Kind::ForAll) return {largest.satisfied, std::min(1.0, m * smallest.violated)};
+  return {std::min(1.0, m * smallest.satisfied), largest.violated};
+}
+
+/// Gives each cell the levels at which its own pass and fail are decided.
+void assign(const plan::Claim& claim, const std::vector<Evidences>& cells, double pass_level, double fail_level,
+            Decision& decision) {
+  if (claim.kind == Kind::Cell) {
+    if (claim.cell >= cells.size()) return;
+    const Evidences& p = cells[claim.cell];
+    decision.levels[claim.cell] = {pass_level, fail_level};
+    if (stats::significant(p.satisfied, pass_level)) decision.cells[claim.cell] = Verdict::Pass;
+    if (stats::significant(p.violated, fail_level)) decision.cells[claim.cell] = Verdict::Fail;
+    return;
+  }
+  const bool forall = claim.kind == Kind::ForAll;
+  std::vector<double> p_values;
+  for (const plan::Claim& child : claim.children) {
+    const Evidences p = combine(child, cells);
+    p_values.push_back(forall ? p.violated : p.satisfied);
+  }
+  const std::vector<double> holm = stats::holmLevels(p_values, forall ? fail_level : pass_level);
+  for (size_t i = 0; i < claim.children.size(); ++i) {
+    assign(claim.children[i], cells, forall ? pass_level : holm[i], forall ? holm[i] : fail_level, decision);
+  }
+}
+
+bool outOfMemory(CellState state) { return state == CellState::Infeasible || state == CellState::Unstable; }
+
+/// Without a confidence the claim is about the trials themselves: each must satisfy the bound, and the planned ones
+/// must be in.
+Evidences everyTrial(const plan::Bound& bound, const MeasuredCell& cell) {
+  const std::vector<double>& values = cell.estimate.values;
+  const auto broken = [&](double value) { return !satisfies(bound, value, value); };
+  if (std::ranges::any_of(values, broken)) return {1, 0};
+  return {values.empty() || cell.estimate.unfinished ? 1.0 : 0.0, 1};
+}
+
+Evidences evidenceOf(const plan::Criterion& criterion, const plan::Bound& bound, const MeasuredCell& cell) {
+  if (outOfMemory(cell.estimate.state)) return {1, 0};
+  if (cell.estimate.state != CellState::Measured) return {};
+  Evidences found =
+      criterion.confidence
+          ? Evidences{cell.intervals.smallestAlpha(
+                          [&](double low, double high) { return satisfies(bound, low, high); }),
+                      cell.intervals.smallestAlpha([&](double low, double high) { return violates(bound, low, high); })}
+          : everyTrial(bound, cell);
+  // The other trials alone are no sample: their interval decides nothing, and only one trial by itself can break a
+  // bound.
+  if (cell.estimate.unusable) found = {1, criterion.confidence ? 1 : found.violated};
+  return found;
+}
+
+Verdict cellVerdict(const MeasuredCell& cell, Verdict decided) {
+  if (outOfMemory(cell.estimate.state)) return Verdict::Infeasible;
+  if (cell.estimate.state == CellState::Broken) return Verdict::Broken;
+  return cell.estimate.state == CellState::NotRun ? Verdict::NotRun : decided;
+}
+
+/// The smallest number of values over the cells, the most sessions and nodes.
+Scope scopeOf(const std::vector<MeasuredCell>& cells) {
+  Scope scope;
+  for (size_t i = 0; i < cells.size(); ++i) {
+    const Scope& other = cells[i].estimate.scope;
+    if (i == 0 || other.complete < scope.complete) {
+      scope.planned = other.planned;
+      scope.complete = other.complete;
+    }
+    scope.lost = std::max(scope.lost, other.lost);
+    scope.sessions = std::max(scope.sessions, other.sessions);
+    scope.nodes = std::max(scope.nodes, other.nodes);
+  }
+  return scope;
+}
+
+Verdict overall(const std::vector<MeasuredCell>& cells, Verdict decided) {
+  const auto all = [&](auto holds) { return std::ranges::all_of(cells, holds); };
+  if (all([](const MeasuredCell& cell) { return cell.estimate.state == CellState::NotRun; })) return Verdict::NotRun;
+  if (all([](const MeasuredCell& cell) { return cell.estimate.state == CellState::Infeasible; }))
+    return Verdict::Infeasible;
+  if (decided == Verdict::Fail) return decided;
+  // Also where one cell that passes would be enough: what was asked for is not there.
+  if (!all([](const MeasuredCell& cell) { return cell.estimate.state != CellState::Broken; })) return Verdict::Broken;
+  return all([](const MeasuredCell& cell) { return !cell.estimate.unusable; }) ? decided : Verdict::Inconclusive;
+}
+
+/// Gives each cell the interval that decides it: where Holm's correction leaves a cell less than all of the error, the
+/// one at that level. It concerns cells that pass or fail at such a level, and open ones that their own interval would
+/// decide if they were the only ones.
+void showDeciding(const plan::Plan& plan, const plan::Criterion& criterion, const Standing& standing,
+                  const std::vector<Levels>& levels, std::vector<MeasuredCell>& cells) {
+  for (size_t i = 0; i < cells.size(); ++i) {
+    CellEstimate& estimate = cells[i].estimate;
+    if (!estimate.interval || estimate.constant) continue;
+    const plan::Bound& bound = boundOf(criterion, criterion.cells[i]);
+    const bool open = estimate.verdict == Verdict::Inconclusive;
+    const auto decides = [&](const stats::Interval& one) {
+      return violates(bound, one.low, one.high) || satisfies(bound, one.low, one.high);
+    };
+    if (open ? !decides(*estimate.interval) || estimate.unusable
+             : estimate.verdict != Verdict::Pass && estimate.verdict != Verdict::Fail)
+      continue;
+    const bool fails = violates(bound, estimate.interval->low, estimate.interval->high);
+    const double confidence = 1 - standing.levels.nominal(fails ? levels[i].fail : levels[i].pass);
+    if (confidence <= estimate.confidence + 1e-9) continue;
+    const CellEstimate alone = estimate;
+    readAt(plan, criterion.cells[i], confidence, cells[i]);
+    if (estimate.interval || open)
+      estimate.uncorrected = alone.interval;
+    else
+      estimate = alone;  // decided by an interval too wide to be shown
+  }
+}
+
+/// Judges one point that is claimed to run out of memory.
+CellEstimate judgeMemory(const Evidence& evidence, const plan::Cell& cell) {
+  using plan::Reason;
+  const plan::Place& place = cell.points.front();
+  const PlaceOutcomes& outcomes = evidence.index.of(cell.kind, place);
+  CellEstimate estimate;
+  const unsigned blocks = outcomes.infeasible;
+  const double all = double(outcomes.outcomes.size());
+  const auto is = [&](Verdict verdict, Reason reason) {
+    estimate.verdict = verdict;
+    estimate.why = because(std::move(reason));
+  };
+  const auto of = [&](Reason::Code code, std::vector<double> numbers = {}, const std::string& said = "") {
+    return about(evidence.index, place, code, std::move(numbers), said);
+  };
+  if (outcomes.outcomes.empty())
+    is(Verdict::NotRun, whyNotRun(evidence.index, place, true));
+  else if (outcomes.valid > 0)
+    is(Verdict::Fail, of(Reason::RanWell, {double(outcomes.valid), all, double(blocks)}, outcomes.memory_reason));
+  else if (blocks >= kInfeasibleBlocks)
+    is(Verdict::Pass, of(Reason::RanOutIn, {double(blocks)}));
+  else if (blocks > 0 && blocks == all && !evidence.wants(cell.kind, place))
+    is(Verdict::Pass, of(Reason::RanOutInOnlyBlock));
+  else if (blocks > 0)
+    is(Verdict::Inconclusive, of(Reason::RanOutTooSeldom, {double(blocks), kInfeasibleBlocks}));
+  else
+    is(outcomes.failed > 0 ? Verdict::Broken : Verdict::Inconclusive,
+       of(Reason::NeitherOutNorWell, {}, outcomes.last_reason));
+  estimate.scope.planned = kInfeasibleBlocks;
+  estimate.scope.complete = blocks;
+  std::set<int64_t> sessions;
+  for (const Outcome& outcome : outcomes.outcomes) sessions.insert(outcome.session);
+  estimate.scope.sessions = static_cast<unsigned>(sessions.size());
+  estimate.scope.nodes = static_cast<unsigned>(evidence.index.nodes(cell, sessions).size());
+  return estimate;
+}
+
+/// Judges a criterion that claims that its points run out of memory.
+void judgeInfeasible(const Evidence& evidence, const plan::Criterion& criterion, CriterionResult& result) {
+  std::vector<Evidences> evidences;
+  for (size_t i = 0; i < criterion.cells.size(); ++i) {
+    CellEstimate& cell = result.cells.emplace_back(judgeMemory(evidence, criterion.cells[i]));
+    cell.cell = static_cast<unsigned>(i);
+    evidences.push_back({cell.verdict == Verdict::Pass ? 0.0 : 1.0, cell.verdict == Verdict::Fail ? 0.0 : 1.0});
+  }
+  result.verdict = decide(criterion.claim, evidences, 1 - kConfidence).verdict;
+  const auto is = [](Verdict verdict) { return [=](const CellEstimate& cell) { return cell.verdict == verdict; }; };
+  if (std::ranges::all_of(result.cells, is(Verdict::NotRun)))
+    result.verdict = Verdict::NotRun;
+  else if (std::ranges::any_of(result.cells, is(Verdict::Broken)) && result.verdict != Verdict::Fail)
+    result.verdict = Verdict::Broken;
+  // One passing point decides an exists and one failing point a forall. The other points do not change how sure that
+  // is.
+  const bool decided = std::ranges::any_of(result.cells, is(result.verdict));
+  const CellEstimate* fewest = nullptr;
+  for (const CellEstimate& cell : result.cells)
+    if ((!decided || cell.verdict == result.verdict) && (!fewest || cell.scope.complete < fewest->scope.complete))
+      fewest = &cell;
+  result.scope = fewest->scope;
+}
+
+}  // namespace
+
+Decision decide(const plan::Claim& claim, const std::vector<Evidences>& cells, double alpha) {
+  Decision decision;
+  decision.cells.assign(cells.size(), Verdict::Inconclusive);
+  decision.levels.resize(cells.size());
+  assign(claim, cells, alpha, alpha, decision);
+  const Evidences root = combine(claim, cells);
+  if (stats::significant(root.satisfied, alpha)) decision.verdict = Verdict::Pass;
+  if (stats::significant(root.violated, alpha)) decision.verdict = Verdict::Fail;
+  return decision;
+}
+
+std::set<std::string> claimedInfeasible(const plan::Plan& plan) {
+  std::set<std::string> claimed;
+  for (const plan::Criterion& criterion : plan.criteria)
+    for (const plan::Cell& cell : criterion.cells)
+      if (criterion.infeasible) claimed.insert(cell.points.front().point);
+  return claimed;
+}
+
+bool isLookedAt(const plan::Criterion& criterion, plan::TrialKind kind) {
+  return criterion.confidence && !criterion.infeasible && !criterion.not_asked && !criterion.cells.empty() &&
+         criterion.cells.front().kind == kind;
+}
+
+bool lookDecides(const plan::Plan& plan, plan::TrialKind kind, const std::vector<CriterionResult>& results) {
+  bool any = false;
+  for (size_t i = 0; i < results.size(); ++i) {
+    if (!isLookedAt(plan.criteria[i], kind)) continue;
+    const bool open = results[i].verdict == Verdict::Inconclusive || results[i].verdict == Verdict::NotRun;
+    if (open || results[i].untrusted) return false;  // no further trial mends Broken
+    any = true;
+  }
+  return any;
+}
+
+MeasuredCriterion measureCriterion(const Evidence& evidence, const plan::Criterion& criterion) {
+  MeasuredCriterion measured;
+  const double confidence = criterion.confidence.value_or(kConfidence);
+  for (size_t i = 0; i < criterion.cells.size(); ++i) {
+    measured.cells.push_back(measure(evidence, criterion.cells[i], confidence));
+    measured.cells.back().estimate.cell = static_cast<unsigned>(i);
+  }
+  if (criterion.confidence)
+    measured.standing = evidence.with_earlier ? measureCriterion(*evidence.with_earlier, criterion).standing
+                                              : standingOf(evidence, criterion, measured.cells);
+  if (!measured.standing.only())
+    for (MeasuredCell& cell : measured.cells)
+      readAt(evidence.index.plan(), criterion.cells[cell.estimate.cell], measured.standing.look.confidence, cell);
+  return measured;
+}
+
+Decision decideCriterion(const plan::Criterion& criterion, const MeasuredCriterion& measured) {
+  std::vector<Evidences> evidences;
+  for (const MeasuredCell& cell : measured.cells) {
+    const plan::Bound& bound = boundOf(criterion, criterion.cells[cell.estimate.cell]);
+    const Evidences one = evidenceOf(criterion, bound, cell);
+    const stats::LookLevels& levels = measured.standing.levels;
+    evidences.push_back({levels.overall(one.satisfied), levels.overall(one.violated)});
+  }
+  Decision decision = decide(criterion.claim, evidences, 1 - criterion.confidence.value_or(kConfidence));
+  for (size_t i = 0; i < measured.cells.size(); ++i)
+    decision.cells[i] = cellVerdict(measured.cells[i], decision.cells[i]);
+  decision.verdict = overall(measured.cells, decision.verdict);
+  return decision;
+}
+
+CriterionResult judgeCriterion(const Evidence& evidence, const plan::Criterion& criterion) {
+  CriterionResult result;
+  result.name = criterion.name;
+  result.every_trial = !criterion.confidence && !criterion.infeasible;
+  if (criterion.not_asked || criterion.cells.empty()) {
+    result.verdict = Verdict::NotAsked;
+    result.why = plan::because({plan::Reason::NotAsked});
+    return result;
+  }
+  if (criterion.infeasible) {
+    judgeInfeasible(evidence, criterion, result);
+    return result;
+  }
+  MeasuredCriterion measured = measureCriterion(evidence, criterion);
+  const Decision decision = decideCriterion(criterion, measured);
+  std::vector<MeasuredCell>& cells = measured.cells;
+  if (!measured.standing.only()) result.look = measured.standing.look;
+  result.other_looks = measured.standing.look.other_versions;
+  for (size_t i = 0; i < cells.size(); ++i) cells[i].estimate.verdict = decision.cells[i];
+  result.verdict = decision.verdict;
+  if (criterion.confidence) showDeciding(evidence.index.plan(), criterion, measured.standing, decision.levels, cells);
+  result.scope = scopeOf(cells);
+  result.provisional = criterion.confidence && (result.verdict == Verdict::Pass || result.verdict == Verdict::Fail) &&
+                       std::ranges::any_of(cells, [](const MeasuredCell& cell) { return cell.estimate.unfinished; });
+  for (MeasuredCell& cell : cells) result.cells.push_back(std::move(cell.estimate));
+  result.conditions = conditionsOf(evidence.index, criterion, result);
+  return result;
+}
+
+}  // namespace expc::judge

@@ -1,0 +1,38 @@
+#include "runtime/judge/format.h"
+
+#include "runtime/base/find.h"
+#include "runtime/stats/procedures.h"
+
+namespace expc::judge {
+namespace {
+
+const plan::MetricTerm* soleMetric(const plan::Term& term) {
+  if (const auto* metric = std::get_if<plan::MetricTerm>(&term.node)) return metric;
+  if (const auto* scale = std::get_if<plan::ScaleTerm>(&term.node)) return soleMetric(*scale->term);
+  const auto* operation = std::get_if<plan::OperationTerm>(&term.node);
+  if (operation && operation->op == plan::OperationTerm::Op::Difference) return soleMetric(*operation->operands[0]);
+  return nullptr;
+}
+
+}  // namespace
+
+bool showsLittle(unsigned n) { return stats::zeroFailuresBound(n) > 0.5; }
+
+std::string_view dimensionOf(const plan::Plan& plan, const plan::Cell& cell) {
+  if (!cell.term) return "";
+  const plan::MetricTerm* metric = soleMetric(*cell.term);
+  const plan::Metric* declared = metric ? plan.findMetric(metric->metric) : nullptr;
+  if (!declared) return "";
+  const bool alone = std::holds_alternative<plan::MetricTerm>(cell.term->node);
+  return alone || declared->dimension != "share" ? std::string_view(declared->dimension) : kPoints;
+}
+
+std::string widthText(const plan::Plan& plan, const plan::Until& until, double width) {
+  if (until.relative) return formatQuantity(width, "", "share");
+  if (const plan::Comparison* comparison = base::named(plan.comparisons, until.subject))
+    return formatQuantity(width, comparison->unit);
+  const plan::Metric* metric = plan.findMetric(until.subject);
+  return formatQuantity(width, metric ? metric->unit : "", metric ? metric->dimension : "");
+}
+
+}  // namespace expc::judge

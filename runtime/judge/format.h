@@ -1,0 +1,25 @@
+#pragma once
+
+// Numbers of a plan's cells as people read them; runtime/base/numbers.h decides the digits.
+
+#include <string_view>
+
+#include "runtime/base/numbers.h"
+#include "runtime/plan/plan.h"
+
+namespace expc::judge {
+
+using base::displayUnit, base::DisplayUnit, base::durationText, base::EstimateText, base::formatAgainst,
+    base::formatConfidence, base::formatEstimate, base::formatInterval, base::formatParts, base::formatQuantity,
+    base::kPoints;
+
+/// Whether `n` trials without a failure leave it open that more than half of all runs fail.
+bool showsLittle(unsigned n);
+
+/// A half-width in the sense of `until`: "1.3 %" of a relative one, else in the subject's unit.
+std::string widthText(const plan::Plan& plan, const plan::Until& until, double width);
+
+/// The dimension to format a cell's values with: that of the metric it reads, or "" for a ratio.
+std::string_view dimensionOf(const plan::Plan& plan, const plan::Cell& cell);
+
+}  // namespace expc::judge

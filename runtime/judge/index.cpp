@@ -1,0 +1,249 @@
+#include "runtime/judge/index.h"
+
+#include <llvm/ADT/SmallVector.h>
+#include <llvm/ADT/StringRef.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "runtime/base/find.h"
+#include "runtime/plan/evaluate.h"
+
+namespace expc::judge {
+namespace {
+
+using store::Trial;
+using store::TrialStatus;
+
+std::set<std::string> metricsOfUntils(const plan::Plan& plan) {
+  std::set<std::string> names;
+  const auto add = [&](const plan::Term& term) {
+    for (const plan::MetricTerm& read : measuredTerms(plan, term)) names.insert(read.metric);
+  };
+  for (const plan::KindDesign& design : plan.design.kinds)
+    for (const plan::Until& until : design.until) {
+      if (plan.findMetric(until.subject)) add({plan::MetricTerm{until.subject, ""}});
+      if (const plan::Comparison* comparison = base::named(plan.comparisons, until.subject))
+        for (const plan::Cell& cell : comparison->cells) add(*cell.term);
+    }
+  return names;
+}
+
+bool plansLooks(const plan::Plan& plan) {
+  return std::ranges::any_of(plan.design.kinds, [](const plan::KindDesign& design) { return !design.looks.empty(); });
+}
+
+}  // namespace
+
+std::optional<size_t> PlaceOutcomes::find(int64_t block, int64_t session) const {
+  const auto found = std::ranges::lower_bound(outcomes, std::pair(block, session), {}, &Outcome::where);
+  if (found == outcomes.end() || found->block != block || found->session != session) return std::nullopt;
+  return static_cast<size_t>(found - outcomes.begin());
+}
+
+std::vector<Outcome>::const_iterator PlaceOutcomes::firstOf(int64_t block) const {
+  // Blocks are mostly asked for in the order in which they were added.
+  if (outcomes.empty() || outcomes.back().block < block) return outcomes.end();
+  return std::ranges::lower_bound(outcomes, block, {}, &Outcome::block);
+}
+
+bool PlaceOutcomes::endedIn(int64_t block, int64_t session) const {
+  const std::optional<size_t> found = find(block, session);
+  return found && outcomes[*found].ended();
+}
+
+bool PlaceOutcomes::settledInfeasible() const { return infeasible - forgiven_infeasible >= kInfeasibleBlocks; }
+
+Index::Index(const plan::Plan& plan, Keep keep) : plan_(plan) {
+  for (unsigned i = 0; i < plan.points.size(); ++i) {
+    if (!points_.try_emplace(plan.points[i].id, i).second) continue;
+    numbers_[{plan.points[i].id}] = static_cast<unsigned>(places_.size());
+    places_.push_back({{plan.points[i].id}, i});
+  }
+  for (const plan::Control& control : plan.controls) {
+    const auto point = points_.find(control.point);
+    const plan::Place place(control.point, control.name);
+    if (point == points_.end() || !numbers_.try_emplace(place, static_cast<unsigned>(places_.size())).second) continue;
+    places_.push_back({place, point->second});
+  }
+  chooseColumns(keep);
+  for (const plan::KindDesign& design : plan.design.kinds) addGroups(design.kind);
+  clear();
+}
+
+Index::Index(const plan::Plan& plan, const store::Results& results, Keep keep) : Index(plan, keep) {
+  for (const store::Session& session : results.sessions) add(session);
+  for (const Trial& trial : results.trials) add(trial);
+  for (const store::PastLook& look : results.looks) add(look);
+}
+
+bool isUncounted(const plan::Plan& plan, const plan::Metric* metric, double value) {
+  const bool counts = metric && !metric->derived && metric->kind != plan::TrialKind::Profile &&
+                      (metric->unit == "B" || metric->name == "cpu_time");
+  return value == 0 && counts && std::ranges::none_of(plan.workloads, [&](const plan::Workload& workload) {
+           return workload.command && base::named(workload.command->metrics, metric->name);
+         });
+}
+
+void Index::add(store::PastLook look) {
+  looks_.push_back(std::move(look));
+  decided_ = {};
+}
+
+bool Index::decided(plan::TrialKind kind, llvm::function_ref<bool()> find) const {
+  std::optional<bool>& known = decided_[static_cast<size_t>(kind)];
+  if (!known) known = find();
+  return *known;
+}
+
+void Index::chooseColumns(Keep keep) {
+  std::set<std::string> names;
+  if (keep == Keep::ForRun && !plansLooks(plan_)) {
+    names = metricsOfUntils(plan_);
+  } else {
+    for (const plan::Metric& metric : plan_.metrics)
+      if (!metric.derived) names.insert(metric.name);
+  }
+  for (const std::string& name : names) columns_.emplace(name, static_cast<unsigned>(columns_.size()));
+}
+
+void Index::addGroups(plan::TrialKind kind) {
+  State& own = state(kind);
+  std::map<std::vector<unsigned>, unsigned> known;
+  own.groups_of.resize(places_.size());
+  const auto add = [&](const std::vector<plan::Place>& places) {
+    std::set<unsigned> members;
+    for (const plan::Place& place : places) {
+      const std::optional<unsigned> member = number(place);
+      if (!member || !runs(kind, *member)) return;
+      members.insert(*member);
+    }
+    std::vector<unsigned> sorted(members.begin(), members.end());
+    if (sorted.size() < 2 || !known.try_emplace(sorted, static_cast<unsigned>(own.groups.size())).second) return;
+    for (const unsigned member : sorted) own.groups_of[member].push_back(static_cast<unsigned>(own.groups.size()));
+    own.groups.push_back({std::move(sorted), 0, 0});
+  };
+  const auto addCells = [&](const std::vector<plan::Cell>& cells) {
+    for (const plan::Cell& cell : cells)
+      if (cell.kind == kind) add(cell.points);
+  };
+  for (const plan::Control& control : plan_.controls) add({control.point, {control.point, control.name}});
+  for (const plan::Comparison& comparison : plan_.comparisons) addCells(comparison.cells);
+  for (const plan::Criterion& criterion : plan_.criteria) addCells(criterion.cells);
+}
+
+/// Forgets every trial.
+void Index::clear() {
+  for (State& own : states_) {
+    own.places.assign(places_.size(), {});
+    for (unsigned number = 0; number < places_.size(); ++number) {
+      PlaceOutcomes& place = own.places[number];
+      place.parameters = &plan_.points[places_[number].point].parameters;
+      place.values.resize(columns_.size());
+      place.series.resize(columns_.size());
+      place.not_on_device.resize(columns_.size());
+      place.measured.resize(columns_.size());
+    }
+    for (Group& group : own.groups) group.complete = group.tried = 0;
+    own.groups_of.resize(places_.size());
+    own.seconds.assign(plan_.points.size(), {});
+    own.longest.assign(plan_.points.size(), 0);
+    own.within.assign(plan_.points.size(), 0);
+    own.longest_of_any = 0;
+    own.failed = own.ended_otherwise = 0;
+  }
+  not_on_device_.assign(columns_.size(), false);
+  measured_.assign(columns_.size(), false);
+  seen_.clear();
+  tally_ = {};
+  spent_seconds_ = 0;
+  null_cards_ = false;
+}
+
+void Index::startRun(RunPolicy policy) {
+  policy_ = std::move(policy);
+  widths_ = {};
+  decided_ = {};
+  failed_for_good_.reset();
+  if (policy_->fresh) clear();
+  for (State& own : states_) {
+    const auto kind = static_cast<plan::TrialKind>(&own - states_.data());
+    for (unsigned number = 0; number < places_.size(); ++number) {
+      PlaceOutcomes& place = own.places[number];
+      place.failed_in_a_row = 0;
+      place.said = nullptr;
+      for (Outcome& outcome : place.outcomes) {
+        outcome.superseded = outcome.status == TrialStatus::Timeout && outcome.limit < leastLimit(kind, number);
+        outcome.forgiven = outcome.status == TrialStatus::Invalid || (policy_->retry_failed && !outcome.ended());
+      }
+      if (policy_->retry_failed) place.forgiven_infeasible = place.infeasible;
+    }
+    for (unsigned number = 0; number < places_.size(); ++number) recount(own, number);
+  }
+}
+
+void Index::add(const store::Session& session) { nodes_[session.id] = session.where.nodes; }
+
+const PlaceOutcomes& Index::of(plan::TrialKind kind, const plan::Place& place) const {
+  static const PlaceOutcomes none;
+  const std::optional<unsigned> known = number(place);
+  return known ? of(kind, *known) : none;
+}
+
+const plan::Point* Index::point(const std::string& id) const {
+  const auto found = points_.find(id);
+  return found == points_.end() ? nullptr : &plan_.points[found->second];
+}
+
+std::set<std::string> Index::nodes(const plan::Cell& cell, const std::set<int64_t>& sessions) const {
+  size_t used = 1;  // a trial takes the first nodes of its group
+  for (const plan::Place& place : cell.points) used = std::max<size_t>(used, of(cell.kind, place).nodes);
+  std::set<std::string> names;
+  for (const int64_t session : sessions) {
+    const auto found = nodes_.find(session);
+    if (found == nodes_.end())
+      names.insert("session " + std::to_string(session));
+    else
+      names.insert(found->second.begin(), found->second.begin() + std::min(used, found->second.size()));
+  }
+  return names;
+}
+
+std::optional<unsigned> Index::number(const plan::Place& place) const {
+  const auto found = numbers_.find(place);
+  return found == numbers_.end() ? std::nullopt : std::optional(found->second);
+}
+
+bool Index::runs(plan::TrialKind kind, unsigned number) const {
+  return places_[number].place.control.empty() || hasControls(plan_, kind);
+}
+
+bool Index::asked(plan::TrialKind kind, unsigned number) const {
+  const plan::Point& point = plan_.points[places_[number].point];
+  if (!runs(kind, number) || !point.startable() || of(kind, number).settledInfeasible()) return false;
+  return !policy_ || !policy_->only || policy_->only->count(point.id) != 0;
+}
+
+bool Index::givenUp(plan::TrialKind kind, unsigned number) const {
+  return policy_ && of(kind, number).failed_in_a_row >= policy_->giveUpAfter();
+}
+
+std::optional<unsigned> Index::column(const std::string& metric) const {
+  const auto found = columns_.find(metric);
+  return found == columns_.end() ? std::nullopt : std::optional(found->second);
+}
+
+bool Index::notOnDevice(const PlaceOutcomes& place, const std::string& metric) const {
+  const std::optional<unsigned> wanted = column(metric);
+  if (!wanted) return false;
+  const bool says = !place.measured.empty() && (place.measured[*wanted] || place.not_on_device[*wanted]);
+  if (says) return !place.measured[*wanted];
+  return not_on_device_[*wanted] && !measured_[*wanted];
+}
+
+bool hasControls(const plan::Plan& plan, plan::TrialKind kind) {
+  if (kind == plan::TrialKind::Timed) return true;
+  return kind == plan::TrialKind::Quality && !plan::designOf(plan, plan::TrialKind::Timed);
+}
+
+}  // namespace expc::judge

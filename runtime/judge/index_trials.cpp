@@ -1,0 +1,349 @@
+// Index: a trial is added, and the counts follow; how long trials take and may take, and how failures are met.
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <iterator>
+#include <limits>
+#include <tuple>
+
+#include "runtime/base/find.h"
+#include "runtime/judge/index.h"
+
+namespace expc::judge {
+namespace {
+
+using store::Trial;
+using store::TrialStatus;
+
+constexpr double kNoValue = std::numeric_limits<double>::quiet_NaN();
+
+/// Later in this order decides what a block's outcome is; 0: no outcome.
+int weight(TrialStatus status) {
+  static constexpr TrialStatus kRising[] = {TrialStatus::Invalid, TrialStatus::Failed, TrialStatus::Infeasible,
+                                            TrialStatus::Timeout, TrialStatus::Valid};
+  const auto found = std::ranges::find(kRising, status);
+  return found == std::end(kRising) ? 0 : 1 + static_cast<int>(found - std::begin(kRising));
+}
+
+bool decides(const Trial& trial, const Outcome& over) {
+  return std::tuple(weight(trial.status), trial.attempt, trial.id) >
+         std::tuple(weight(over.status), over.attempt, over.trial);
+}
+
+/// Adds an outcome to the counts of its place, or takes it away.
+void count(PlaceOutcomes& place, const Outcome& outcome, int times) {
+  place.valid += times * outcome.valid();
+  place.ended += times * outcome.ended();
+  place.tried += times * outcome.tried();
+  place.superseded += times * outcome.superseded;
+}
+
+/// NaN stands for no value there, so that a number that is none, which diverged, stands as infinity.
+double orDiverged(double measured) { return std::isnan(measured) ? HUGE_VAL : measured; }
+
+/// The first of `least`, twice that, … that is not below `wanted`: limits that follow durations move seldom, and a
+/// timeout goes on counting until its limit would be twice as large.
+double stepped(double least, double wanted) {
+  while (least < wanted) least *= 2;
+  return least;
+}
+
+/// The median of the points' medians.
+std::optional<double> overall(const std::vector<stats::RunningMedian>& seconds) {
+  stats::RunningMedian medians;
+  for (const stats::RunningMedian& one : seconds)
+    if (const std::optional<double> median = one.median()) medians.add(*median);
+  return medians.median();
+}
+
+}  // namespace
+
+void Tally::add(TrialStatus status) {
+  ++trials;
+  valid += status == TrialStatus::Valid;
+  failed += status == TrialStatus::Failed;
+  timeouts += status == TrialStatus::Timeout;
+  infeasible += status == TrialStatus::Infeasible;
+  invalid += status == TrialStatus::Invalid;
+}
+
+bool Index::add(const Trial& trial) {
+  if (weight(trial.status) == 0) return false;
+  const std::optional<unsigned> known = number(trial.place());
+  if (!known || !seen_.insert(trial.id).second) return false;
+  State& own = state(trial.key->kind);
+  PlaceOutcomes& place = own.places[*known];
+  widths_ = {};
+  decided_ = {};
+  const std::string* reason = &*reasons_.insert(trial.status == TrialStatus::Valid ? "" : trial.reason).first;
+  tally_.add(trial.status);
+  spent_seconds_ += std::max(0.0, trial.seconds);
+  null_cards_ = null_cards_ || trial.onNullCards();
+  const bool lost = trial.status == TrialStatus::Failed || trial.status == TrialStatus::Invalid;
+  ++(lost ? own.failed : own.ended_otherwise);
+  place.nodes = std::max(place.nodes, trial.nodes());
+  noteDevice(place, trial);
+  noteFailure(*known, place, trial, reason);
+  merge(own, *known, trial, reason);
+  noteSeconds(trial.key->kind, *known, trial);
+  return true;
+}
+
+void Index::noteDevice(PlaceOutcomes& place, const Trial& trial) {
+  lacks_on_device_ = lacks_on_device_ || !trial.not_on_device.empty();
+  for (const std::string& name : trial.not_on_device)
+    if (const auto found = column(name)) place.not_on_device[*found] = not_on_device_[*found] = true;
+  for (const auto& [name, number] : columns_) {
+    const auto value = trial.metrics.find(name);
+    if (value != trial.metrics.end() && isUncounted(plan_, plan_.findMetric(name), value->second))
+      place.not_on_device[number] = not_on_device_[number] = lacks_on_device_ = true;
+    else if (value != trial.metrics.end() || trial.series.count(name))
+      place.measured[number] = measured_[number] = true;
+  }
+}
+
+void Index::noteFailure(unsigned number, PlaceOutcomes& place, const Trial& trial, const std::string* reason) {
+  place.failed += trial.status == TrialStatus::Failed;
+  place.timeouts += trial.status == TrialStatus::Timeout;
+  place.invalid += trial.status == TrialStatus::Invalid;
+  if (trial.status != TrialStatus::Valid && trial.id >= place.last_lost) {
+    place.last_lost = trial.id;
+    place.last_reason = trial.reason;
+  }
+  if (trial.status == TrialStatus::Infeasible && trial.id >= place.last_memory) {
+    place.last_memory = trial.id;
+    place.memory_reason = trial.reason;
+  }
+  // A disturbed trial says nothing of the place itself.
+  if (!policy_ || trial.status == TrialStatus::Invalid) return;
+  if (trial.status != TrialStatus::Failed) {
+    place.failed_in_a_row = 0;
+    return;
+  }
+  ++place.failed_in_a_row;
+  place.said = reason;
+  if (!failed_for_good_ && trial.attempt >= policy_->attempts)
+    failed_for_good_ = Failure{trial.key->kind, places_[number].place, trial.attempt, trial.reason};
+}
+
+/// The outcome of a block and session, made with nothing in it where there is none.
+size_t Index::outcomeOf(PlaceOutcomes& place, int64_t block, int64_t session) {
+  if (const std::optional<size_t> found = place.find(block, session)) return *found;
+  const auto position = std::ranges::upper_bound(place.outcomes, std::pair(block, session), {}, &Outcome::where);
+  const ptrdiff_t at = position - place.outcomes.begin();
+  Outcome outcome{.block = block, .session = session};
+  outcome.superseded = true;  // nothing yet: it counts for nothing
+  place.outcomes.insert(position, outcome);
+  ++place.superseded;
+  for (auto& column : place.values) column.insert(column.begin() + at, kNoValue);
+  for (auto& column : place.series)
+    if (!column.empty()) column.insert(column.begin() + at, nullptr);
+  return static_cast<size_t>(at);
+}
+
+/// Puts the trial into its block's outcome and brings the counts of the place and its groups up to date.
+void Index::merge(State& own, unsigned number, const Trial& trial, const std::string* reason) {
+  PlaceOutcomes& place = own.places[number];
+  const bool was_tried = place.triedIn(trial.block), had_ended = place.endedIn(trial.block, trial.session);
+  if (trial.status == TrialStatus::Infeasible && !place.anyIn(trial.block, &Outcome::out_of_memory)) ++place.infeasible;
+  const size_t at = outcomeOf(place, trial.block, trial.session);
+  Outcome& outcome = place.outcomes[at];
+  count(place, outcome, -1);
+  outcome.out_of_memory = outcome.out_of_memory || trial.status == TrialStatus::Infeasible;
+  if (outcome.trial == 0 || decides(trial, outcome)) {
+    outcome.trial = trial.id;
+    outcome.run = trial.run;
+    outcome.attempt = trial.attempt;
+    outcome.status = trial.status;
+    outcome.reason = reason;
+    outcome.limit = trial.status == TrialStatus::Timeout ? limitMet(trial) : 0;
+    outcome.superseded = trial.status == TrialStatus::Timeout && outcome.limit < leastLimit(trial.key->kind, number);
+    keepValues(place, at, trial);
+  }
+  // The next run tries again what was disturbed.
+  outcome.forgiven = !policy_ && outcome.status == TrialStatus::Invalid;
+  count(place, outcome, 1);
+  countGroups(own, number, outcome, was_tried, had_ended);
+}
+
+/// Brings the counts of the groups of a place up to date with what has become of its block. A later attempt may also
+/// take something away: a timeout under a limit that is larger now.
+void Index::countGroups(State& own, unsigned number, const Outcome& outcome, bool was_tried, bool had_ended) {
+  const bool tried = own.places[number].triedIn(outcome.block), ended = outcome.ended();
+  if (tried == was_tried && ended == had_ended) return;
+  for (const unsigned index : own.groups_of[number]) {
+    Group& group = own.groups[index];
+    const auto others = [&](auto holds) {
+      return std::ranges::all_of(group.places,
+                                 [&](unsigned member) { return member == number || holds(own.places[member]); });
+    };
+    if (tried != was_tried && others([&](const PlaceOutcomes& other) { return other.triedIn(outcome.block); }))
+      group.tried += tried ? 1 : -1;
+    if (ended != had_ended &&
+        others([&](const PlaceOutcomes& other) { return other.endedIn(outcome.block, outcome.session); }))
+      group.complete += ended ? 1 : -1;
+  }
+}
+
+void Index::keepValues(PlaceOutcomes& place, size_t at, const Trial& trial) {
+  for (const auto& [name, number] : columns_) {
+    double& value = place.values[number][at];
+    value = kNoValue;
+    auto& column = place.series[number];
+    if (!column.empty()) column[at] = nullptr;
+    if (const auto series = trial.series.find(name); series != trial.series.end()) {
+      column.resize(place.outcomes.size());
+      column[at] = std::make_shared<const std::vector<double>>(series->second);
+      if (!series->second.empty()) value = orDiverged(series->second.back());
+    } else if (const auto metric = trial.metrics.find(name);
+               metric != trial.metrics.end() && !isUncounted(plan_, plan_.findMetric(name), metric->second)) {
+      value = orDiverged(metric->second);
+    }
+  }
+}
+
+double Index::limit(plan::TrialKind kind, const std::string& id) const {
+  if (policy_ && policy_->timeout) return *policy_->timeout;
+  const auto found = points_.find(id);
+  if (found == points_.end()) return kDefaultTimeoutSeconds;
+  if (const plan::KindDesign* designed = plan::designOf(plan_, kind); designed && designed->timeout_seconds)
+    return *designed->timeout_seconds;
+  const unsigned workload = plan_.points[found->second].workload;
+  if (workload < plan_.workloads.size()) {
+    const std::optional<plan::Command>& command = plan_.workloads[workload].command;
+    if (command && command->timeout_seconds) return *command->timeout_seconds;
+  }
+  const State& own = state(kind);
+  const double longest = own.longest[found->second];
+  return longest > 0 ? stepped(kLeastTimeoutSeconds, kTimeoutFactor * longest)
+                     : stepped(kDefaultTimeoutSeconds, kTimeoutFactor * own.longest_of_any);
+}
+
+/// The one rule of which timeouts count: those whose limit was at least this. In a run it is what a trial of the place
+/// would be given now. Where nothing runs it is what the newest trial was given; and a valid trial that took longer
+/// shows that a shorter timeout says nothing.
+double Index::leastLimit(plan::TrialKind kind, unsigned number) const {
+  if (policy_) return limit(kind, places_[number].place.point);
+  const State& own = state(kind);
+  return std::max(own.places[number].given, own.within[places_[number].point]);
+}
+
+void Index::noteSeconds(plan::TrialKind kind, unsigned number, const store::Trial& trial) {
+  State& own = state(kind);
+  PlaceOutcomes& place = own.places[number];
+  const double least = leastLimit(kind, number);
+  own.timed_out = own.timed_out || trial.status == TrialStatus::Timeout;
+  if (trial.status == TrialStatus::Timeout) place.limit = std::max(place.limit, limitMet(trial));
+  if (const double given = trial.status == TrialStatus::Timeout ? limitMet(trial) : trial.limit;
+      given > 0 && trial.id > place.last_given) {
+    place.last_given = trial.id;
+    place.given = given;
+  }
+  if (trial.status == TrialStatus::Valid) noteValid(kind, number, trial);
+  if (least != leastLimit(kind, number)) settleTimeouts(kind, number);
+}
+
+/// Notes a valid trial, whose length may move the limits of its point and of points that were never measured.
+void Index::noteValid(plan::TrialKind kind, unsigned number, const store::Trial& trial) {
+  State& own = state(kind);
+  const unsigned point = places_[number].point;
+  if (!std::isfinite(trial.seconds)) return;
+  const auto others = [&] { return stepped(kDefaultTimeoutSeconds, kTimeoutFactor * own.longest_of_any); };
+  const double least = leastLimit(kind, number), least_of_others = others();
+  own.seconds[point].add(trial.seconds);
+  own.longest[point] = std::max(own.longest[point], trial.seconds);
+  own.longest_of_any = std::max(own.longest_of_any, trial.seconds);
+  // A trial whose end was seen late took no longer than it was allowed to.
+  own.within[point] =
+      std::max(own.within[point], trial.limit > 0 ? std::min(trial.seconds, trial.limit) : trial.seconds);
+  const bool moved = least != leastLimit(kind, number), moved_others = least_of_others != others();
+  for (unsigned other = 0; own.timed_out && (moved || moved_others) && other < places_.size(); ++other)
+    if (moved_others || places_[other].point == point) settleTimeouts(kind, other);
+}
+
+void Index::settleTimeouts(plan::TrialKind kind, unsigned number) {
+  State& own = state(kind);
+  PlaceOutcomes& place = own.places[number];
+  if (place.timeouts == 0) return;
+  const double least = leastLimit(kind, number);
+  bool changed = false;
+  for (Outcome& outcome : place.outcomes) {
+    const bool superseded = outcome.status == TrialStatus::Timeout && outcome.limit < least;
+    changed = changed || superseded != outcome.superseded;
+    outcome.superseded = superseded;
+  }
+  if (changed) recount(own, number);
+}
+
+void Index::recount(State& own, unsigned number) {
+  PlaceOutcomes& place = own.places[number];
+  const auto count = [&](auto holds) {
+    return static_cast<unsigned>(std::ranges::count_if(place.outcomes, std::mem_fn(holds)));
+  };
+  place.valid = count(&Outcome::valid);
+  place.ended = count(&Outcome::ended);
+  place.tried = count(&Outcome::tried);
+  place.superseded = count(&Outcome::superseded);
+  for (const unsigned group : own.groups_of[number]) recount(own, own.groups[group]);
+}
+
+void Index::recount(State& own, Group& group) {
+  group.complete = group.tried = 0;
+  const auto all = [&](auto holds) {
+    return std::ranges::all_of(group.places, [&](unsigned member) { return holds(own.places[member]); });
+  };
+  std::optional<int64_t> before;
+  for (const Outcome& outcome : own.places[group.places.front()].outcomes) {
+    if (before != outcome.block)
+      group.tried += all([&](const PlaceOutcomes& member) { return member.triedIn(outcome.block); });
+    before = outcome.block;
+    group.complete += all([&](const PlaceOutcomes& member) { return member.endedIn(outcome.block, outcome.session); });
+  }
+}
+
+std::optional<double> Index::typicalSeconds(plan::TrialKind kind, const std::string& id) const {
+  const State& own = state(kind);
+  const auto found = points_.find(id);
+  const std::optional<double> median = found == points_.end() ? std::nullopt : own.seconds[found->second].median();
+  return median ? median : overall(own.seconds);
+}
+
+std::optional<double> Index::typicalSeconds(plan::TrialKind kind) const {
+  const State& own = state(kind);
+  const std::optional<double> others = overall(own.seconds);
+  if (!others) return std::nullopt;
+  double sum = 0;
+  unsigned count = 0;
+  for (size_t i = 0; i < plan_.points.size(); ++i) {
+    if (!plan_.points[i].startable()) continue;
+    sum += own.seconds[i].median().value_or(*others);
+    ++count;
+  }
+  return count == 0 ? std::nullopt : std::optional(sum / count);
+}
+
+std::vector<Failure> Index::givenUp() const {
+  std::vector<Failure> failures;
+  for (const State& own : states_) {
+    const auto kind = static_cast<plan::TrialKind>(&own - states_.data());
+    for (unsigned number = 0; number < places_.size(); ++number) {
+      const PlaceOutcomes& place = own.places[number];
+      if (givenUp(kind, number)) failures.push_back({kind, places_[number].place, place.failed_in_a_row, *place.said});
+    }
+  }
+  return failures;
+}
+
+bool Index::failedAsBefore(const store::Trial& trial) const {
+  const std::optional<unsigned> known = number(trial.place());
+  if (!known || trial.status != TrialStatus::Failed) return false;
+  const std::string* said = of(trial.key->kind, *known).said;
+  return said && *said == trial.reason;
+}
+
+bool Index::onlyFailed(plan::TrialKind kind) const {
+  return state(kind).failed > 0 && state(kind).ended_otherwise == 0;
+}
+
+}  // namespace expc::judge

@@ -1,0 +1,128 @@
+#include "runtime/judge/readings.h"
+
+#include <cmath>
+#include <limits>
+#include <utility>
+
+namespace expc::judge {
+namespace {
+
+using plan::because;
+using plan::Reason;
+
+/// Worse than every value of the metric; without a direction neither end is the worse one, so that there is no value.
+Reading worstOf(const plan::Metric* declared, const std::string& metric, plan::Worst why) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  if (declared && !declared->better) return {std::nullopt, why, because({.code = Reason::NoDirection, .name = metric})};
+  return {declared && declared->better == plan::Direction::Higher ? -kInfinity : kInfinity, why};
+}
+
+/// The reading of one measured value: a number that is not finite diverged, whichever way it is infinite.
+Reading readingOf(const plan::Metric* declared, const std::string& metric, double value,
+                  const std::vector<double>* series = nullptr) {
+  Reading reading{value};
+  if (!std::isfinite(value)) reading = worstOf(declared, metric, {.diverged = true});
+  reading.series = series;
+  return reading;
+}
+
+/// The reading of a derived metric. If a part of it diverged, it is worst in its own direction.
+Reading derivedReading(const plan::Metric& declared, Reading reading) {
+  return reading.worst.diverged ? worstOf(&declared, declared.name, reading.worst) : reading;
+}
+
+Reading readMeasured(const Index& index, const std::string& metric, const PlaceOutcomes& place, size_t at) {
+  const std::optional<unsigned> column = index.column(metric);
+  if (column && !place.series[*column].empty() && place.series[*column][at]) {
+    const std::vector<double>& series = *place.series[*column][at];
+    if (!series.empty()) return readingOf(index.plan().findMetric(metric), metric, series.back(), &series);
+    return {std::nullopt, {}, because({.code = Reason::EmptySeries, .name = metric}), &series};
+  }
+  if (column && !std::isnan(place.values[*column][at]))
+    return readingOf(index.plan().findMetric(metric), metric, place.values[*column][at]);
+  return {std::nullopt, {}, because({.code = Reason::NotInTrials, .name = metric})};
+}
+
+/// The value that the references give for a metric of a point.
+Reading lookUp(const plan::Plan& plan, const std::string& point, const std::string& metric) {
+  for (const plan::Reference& reference : plan.references)
+    for (const plan::Reference::Value& value : reference.values)
+      if (value.point == point && value.metric == metric) return {value.value};
+  const plan::Metric* declared = plan.findMetric(metric);
+  if (!declared || !declared->derived) return {};
+  const plan::Point* own = plan.findPoint(point);
+  return plan::evaluate(
+      *declared->derived, [&](const plan::MetricTerm& part) { return lookUp(plan, point, part.metric); },
+      own ? &own->parameters : nullptr);
+}
+
+}  // namespace
+
+std::string missingOnDevice(const Index& index, const PlaceOutcomes& place, const std::string& metric) {
+  const plan::Metric* declared = index.plan().findMetric(metric);
+  if (!declared || !declared->derived) return index.notOnDevice(place, metric) ? metric : "";
+  for (const plan::MetricTerm& part : metricTerms(*declared->derived)) {
+    std::string missing = missingOnDevice(index, place, part.metric);
+    if (!missing.empty()) return missing;
+  }
+  return "";
+}
+
+Reading readMetric(const Index& index, const std::string& metric, const PlaceOutcomes& place, size_t at) {
+  const plan::Metric* declared = index.plan().findMetric(metric);
+  if (index.lacksOnDevice())
+    if (const std::string missing = missingOnDevice(index, place, metric); !missing.empty())
+      return {std::nullopt, {}, because({.code = Reason::NotOnDevice, .name = missing})};
+  if (place.outcomes[at].status == store::TrialStatus::Timeout) return worstOf(declared, metric, {.timed_out = true});
+  if (!declared || !declared->derived) return readMeasured(index, metric, place, at);
+  Reading reading = derivedReading(
+      *declared,
+      evaluate(
+          *declared->derived, [&](const plan::MetricTerm& part) { return readMetric(index, part.metric, place, at); },
+          place.parameters));
+  if (!reading.value)
+    reading.why = because({.code = Reason::NotComputed, .name = metric, .because = std::move(reading.why)});
+  return reading;
+}
+
+Reading readMetric(const plan::Plan& plan, const plan::Point* point, const store::Trial& trial,
+                   const std::string& metric) {
+  const plan::Metric* declared = plan.findMetric(metric);
+  if (declared && declared->derived)
+    return derivedReading(*declared,
+                          evaluate(
+                              *declared->derived,
+                              [&](const plan::MetricTerm& part) { return readMetric(plan, point, trial, part.metric); },
+                              point ? &point->parameters : nullptr));
+  if (const auto series = trial.series.find(metric); series != trial.series.end() && !series->second.empty())
+    return readingOf(declared, metric, series->second.back(), &series->second);
+  if (const auto value = trial.metrics.find(metric);
+      value != trial.metrics.end() && !isUncounted(plan, declared, value->second))
+    return readingOf(declared, metric, value->second);
+  return {std::nullopt, {}, because({.code = Reason::NotInTrials, .name = metric})};
+}
+
+std::vector<PointValue> valuesAt(const Index& index, const plan::Metric& metric, const plan::Point& point) {
+  const PlaceOutcomes& place = index.of(metric.kind, point.id);
+  std::vector<PointValue> values;
+  for (size_t i = 0; i < place.outcomes.size(); ++i) {
+    const Outcome& outcome = place.outcomes[i];
+    if (!outcome.valid()) continue;
+    const Reading reading = readMetric(index, metric.name, place, i);
+    if (reading.value && std::isfinite(*reading.value))
+      values.push_back({outcome.block, outcome.session, outcome.trial, *reading.value});
+  }
+  return values;
+}
+
+std::optional<double> publishedValue(const plan::Plan& plan, const plan::Term& term) {
+  if (plan.references.empty() || plan::metricTerms(term).empty()) return std::nullopt;
+  return plan::evaluate(term, [&](const plan::MetricTerm& part) { return lookUp(plan, part.place.point, part.metric); })
+      .value;
+}
+
+std::optional<double> publishedValue(const plan::Plan& plan, const plan::Point& point, const plan::Metric& metric) {
+  return plan.references.empty() ? std::nullopt : lookUp(plan, point.id, metric.name).value;
+}
+
+}  // namespace expc::judge
