@@ -107,8 +107,7 @@ struct DesignChecker {
   }
 
   std::optional<TrialKind> kindOf(const ast::Identifier& word) {
-    const int kind = language::indexOf(language::Role::Kind, word.name);
-    if (kind >= 0) return static_cast<TrialKind>(kind);
+    if (const auto kind = plan::valueOf(plan::words::kKind, word.name)) return kind;
     return unknownName(emitter, "kind of trial", word, language::texts(language::Role::Kind));
   }
 

@@ -40,8 +40,7 @@ struct Parameter {
   source::Range range;
 };
 
-// What a plan says in the same way. Kinds of trial, and what is taken of several numbers, are in the order of the table
-// of words.
+// A plan says these in the same way.
 using plan::Bound, plan::Direction, plan::Relation, plan::TrialKind;
 /// Of `>=` and the like; nothing where the operator bounds nothing.
 std::optional<Relation> relationOf(Formula::Op op);
@@ -146,7 +145,6 @@ struct Factor {
 };
 
 struct Comparison {
-  /// In the order of the table of words.
   enum class Function { Speedup, Ratio, Difference, Efficiency, MaxGap };
   std::string name, doc;
   std::string text;  // "speedup(step_time) over precision against fp64"
@@ -287,7 +285,7 @@ struct Study {
   std::vector<Control> controls;
   std::vector<Published> references;
   std::optional<Design> design;
-  std::vector<plan::Table> tables;  // what one shows beside values: in the order of the words of Role::Description
+  std::vector<plan::Table> tables;  // in declared order
   std::vector<plan::Plot> plots;
   std::vector<Change> presets;
   source::Range range;  // of its name

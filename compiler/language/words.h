@@ -67,7 +67,7 @@ const Word* find(Role role, std::string_view text);
 /// The word in any role but those that only mean something behind a dot or inside brackets; null if there is none.
 const Word* find(std::string_view text);
 
-/// Where a word stands among those of its role: enumerators of the checker are in the same order. -1 if it is none.
+/// Where a word stands among those of its role; -1 if it is none.
 int indexOf(Role role, std::string_view text);
 
 /// A unit: a literal is a number and a unit, without a space.

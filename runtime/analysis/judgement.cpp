@@ -12,7 +12,6 @@
 #include "runtime/analysis/needs.h"
 #include "runtime/analysis/readings.h"
 #include "runtime/plan/evaluate.h"
-#include "runtime/plan/plan_words.h"
 #include "runtime/stats/estimators.h"
 #include "runtime/stats/procedures.h"
 #include "runtime/stats/serial.h"
@@ -143,9 +142,14 @@ const Entry* lookUp(const std::vector<Entry>& entries, Map& at, const typename M
 }  // namespace
 
 std::string_view toString(Verdict verdict) {
-  static constexpr std::string_view kVerdicts[] = {"pass",    "fail",      "inconclusive", "infeasible",
-                                                   "not run", "not asked", "broken"};
-  return plan::words::name(kVerdicts, verdict);
+  static constexpr plan::Word<Verdict> kVerdicts[] = {{"pass", Verdict::Pass},
+                                                      {"fail", Verdict::Fail},
+                                                      {"inconclusive", Verdict::Inconclusive},
+                                                      {"infeasible", Verdict::Infeasible},
+                                                      {"not run", Verdict::NotRun},
+                                                      {"not asked", Verdict::NotAsked},
+                                                      {"broken", Verdict::Broken}};
+  return plan::wordOf(kVerdicts, verdict);
 }
 
 const Summary* Judgement::find(const std::string& point, const std::string& metric) const {

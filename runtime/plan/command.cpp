@@ -10,7 +10,6 @@
 
 #include "runtime/plan/json.h"
 #include "runtime/plan/json_record.h"
-#include "runtime/plan/plan_words.h"
 
 namespace expc::plan {
 namespace {

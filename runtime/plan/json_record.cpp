@@ -7,8 +7,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "runtime/plan/plan_words.h"
-
 namespace expc::plan {
 
 using llvm::json::Array;
@@ -18,7 +16,7 @@ using llvm::json::Value;
 llvm::StringRef kindName(const Value& value) {
   static constexpr llvm::StringLiteral kKinds[] = {"null",     "a truth value", "a number",
                                                    "a string", "an array",      "an object"};
-  return words::name(kKinds, value.kind());
+  return kKinds[value.kind()];
 }
 
 std::string JsonPath::text() const {
@@ -61,7 +59,7 @@ void JsonRecord::each(Key key, llvm::function_ref<void(const Value&, const JsonP
   for (size_t i = 0; array && i < array->size() && !failed(); ++i) read((*array)[i], JsonPath{&here, "", i});
 }
 
-unsigned JsonRecord::wordIndex(Key key, llvm::ArrayRef<llvm::StringLiteral> words) {
+unsigned JsonRecord::wordIndex(Key key, llvm::ArrayRef<llvm::StringRef> words) {
   std::string text;
   field(key, text);
   if (failed()) return 0;

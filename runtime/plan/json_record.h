@@ -8,6 +8,7 @@
 #include <llvm/Support/Error.h>
 #include <llvm/Support/JSON.h>
 
+#include <algorithm>
 #include <concepts>
 #include <cstdint>
 #include <limits>
@@ -20,6 +21,7 @@
 #include <vector>
 
 #include "runtime/plan/json.h"
+#include "runtime/plan/word.h"
 
 namespace expc::plan {
 
@@ -74,12 +76,14 @@ class JsonRecord {
   void field(Key key, std::map<std::string, T>& items) {
     byName(key, items, [](JsonRecord& io, Key name, T& item) { io.field(name, item); });
   }
-  template <typename Enum>
-  void word(Key key, Enum& value, llvm::ArrayRef<llvm::StringLiteral> words) {
+  template <typename T, size_t N>
+  void word(Key key, T& value, const Word<T> (&table)[N]) {
+    llvm::StringRef texts[N];
+    std::ranges::transform(table, texts, [](const Word<T>& word) -> llvm::StringRef { return word.text; });
     if (reads())
-      value = static_cast<Enum>(wordIndex(key, words));
+      value = table[wordIndex(key, texts)].value;
     else
-      out_[key] = words[static_cast<size_t>(value)];
+      out_[key] = wordOf(table, value);
   }
 
   /// Whether a field is there, and not null, that may be left out; `written` where it is to be written.
@@ -185,7 +189,7 @@ class JsonRecord {
   }
   uint64_t whole(Key key, uint64_t low, uint64_t high);
   std::vector<llvm::StringRef> names() const;
-  unsigned wordIndex(Key key, llvm::ArrayRef<llvm::StringLiteral> words);
+  unsigned wordIndex(Key key, llvm::ArrayRef<llvm::StringRef> words);
 
   JsonErrors* errors_ = nullptr;
   const JsonPath* at_ = nullptr;

@@ -4,7 +4,6 @@
 #include <numeric>
 
 #include "runtime/plan/find.h"
-#include "runtime/plan/plan_words.h"
 
 namespace expc::plan {
 namespace {
@@ -70,7 +69,7 @@ std::string Plan::levelLabel(const Point& point, size_t factor) const {
 }
 
 std::string relationText(Relation relation, const std::string& end) {
-  return words::name(words::kRelation, relation).str() + " " + end;
+  return wordOf(words::kRelation, relation).str() + " " + end;
 }
 
 const KindDesign* designOf(const Plan& plan, TrialKind kind) {
@@ -78,7 +77,7 @@ const KindDesign* designOf(const Plan& plan, TrialKind kind) {
   return found == plan.design.kinds.end() ? nullptr : &*found;
 }
 
-std::string_view toString(TrialKind kind) { return words::name(words::kKind, kind); }
+std::string_view toString(TrialKind kind) { return wordOf(words::kKind, kind); }
 
 std::optional<std::string> whyNoName(std::string_view text) {
   if (text.empty()) return "is empty";

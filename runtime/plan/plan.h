@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "runtime/plan/validity.h"
+#include "runtime/plan/word.h"
 
 namespace expc::plan {
 
@@ -265,12 +266,13 @@ struct CommandMetric {
   std::string name;
   /// Lines: each line that is not blank is a number. Size: the bytes of a file, or of the files of a folder. Same: only
   /// of an expectation, that two files have the same bytes.
-  enum class From { Regex, Json, Csv, Lines, Size, Same } from = From::Regex;
+  /// Digests in journals hold the numbers (store::keyOf): a new one gets the next number, and no number ever changes.
+  enum class From { Regex = 0, Json = 1, Csv = 2, Lines = 3, Size = 4, Same = 5 } from = From::Regex;
   std::string file;     // relative to the trial's folder; "" is standard output (Regex and Lines only)
   std::string where;    // the pattern with one group, the JSON pointer, the column, or the other file of Same
   double scale = 1;     // what is read times this is in base units
   bool series = false;  // every match or row; else the last
-  enum class Take { Last, Median, Mean, Sum, Min, Max };
+  enum class Take { Last = 0, Median = 1, Mean = 2, Sum = 3, Min = 4, Max = 5 };  // numbers as of From
   std::optional<Take> take = {};  // which of several; absent: the last match or row, and no JSON array
 };
 
@@ -378,6 +380,38 @@ struct Plan {
  private:
   std::vector<uint32_t> by_id_;  // places in `points`, by id
 };
+
+/// The words of enumerators in the schema, some of which the language has, too.
+namespace words {
+
+inline constexpr Word<TrialKind> kKind[] = {
+    {"timed", TrialKind::Timed}, {"quality", TrialKind::Quality}, {"profile", TrialKind::Profile}};
+inline constexpr Word<Direction> kDirection[] = {{"lower", Direction::Lower}, {"higher", Direction::Higher}};
+inline constexpr Word<Table::Shows> kShows[] = {{"values", Table::Shows::Values},
+                                                {"effects", Table::Shows::Effects},
+                                                {"ranking", Table::Shows::Ranking},
+                                                {"front", Table::Shows::Front}};
+inline constexpr Word<Estimator> kEstimator[] = {{"median", Estimator::Median},
+                                                 {"paired_ratio", Estimator::PairedRatio},
+                                                 {"paired_difference", Estimator::PairedDifference}};
+inline constexpr Word<Relation> kRelation[] = {{">=", Relation::GreaterEqual}, {">", Relation::Greater},
+                                               {"<=", Relation::LessEqual},    {"<", Relation::Less},
+                                               {"==", Relation::Equal},        {"within", Relation::Within}};
+inline constexpr Word<Claim::Kind> kClaim[] = {
+    {"forall", Claim::Kind::ForAll}, {"exists", Claim::Kind::Exists}, {"cell", Claim::Kind::Cell}};
+inline constexpr Word<OperationTerm::Op> kOperation[] = {
+    {"sum", OperationTerm::Op::Sum},         {"difference", OperationTerm::Op::Difference},
+    {"product", OperationTerm::Op::Product}, {"quotient", OperationTerm::Op::Quotient},
+    {"ratio", OperationTerm::Op::Ratio},     {"max", OperationTerm::Op::Max},
+    {"min", OperationTerm::Op::Min}};
+inline constexpr Word<CommandMetric::From> kFrom[] = {
+    {"regex", CommandMetric::From::Regex}, {"json", CommandMetric::From::Json}, {"csv", CommandMetric::From::Csv},
+    {"lines", CommandMetric::From::Lines}, {"size", CommandMetric::From::Size}, {"same", CommandMetric::From::Same}};
+inline constexpr Word<CommandMetric::Take> kTake[] = {
+    {"last", CommandMetric::Take::Last}, {"median", CommandMetric::Take::Median}, {"mean", CommandMetric::Take::Mean},
+    {"sum", CommandMetric::Take::Sum},   {"min", CommandMetric::Take::Min},       {"max", CommandMetric::Take::Max}};
+
+}  // namespace words
 
 std::string_view toString(TrialKind kind);
 /// A bound as it is written: ">= 1.2x".

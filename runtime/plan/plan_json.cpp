@@ -8,7 +8,6 @@
 #include "runtime/plan/find.h"
 #include "runtime/plan/json_record.h"
 #include "runtime/plan/plan.h"
-#include "runtime/plan/plan_words.h"
 
 namespace expc::plan {
 namespace {
@@ -347,7 +346,7 @@ struct PlanFields {
 
   void describe(JsonRecord& io, OperationTerm& operation, Scope scope, unsigned depth) {
     using Op = OperationTerm::Op;
-    const JsonRecord::Key key = words::kOperation[static_cast<size_t>(operation.op)];
+    const JsonRecord::Key key = wordOf(words::kOperation, operation.op);
     io.list(key, operation.operands,
             [&](JsonRecord& inner, TermPtr& operand) { describe(inner, operand, scope, depth + 1); });
     const Op op = operation.op;
@@ -399,10 +398,9 @@ struct PlanFields {
     if (auto* parameter = cell ? nullptr : nodeOf<ParameterTerm>(io, "parameter", term))
       return io.field("parameter", parameter->parameter);
     if (auto* metric = nodeOf<MetricTerm>(io, "metric", term)) return describe(io, *metric, scope, false);
-    for (size_t i = 0; i < std::size(words::kOperation); ++i) {
-      const auto op = static_cast<OperationTerm::Op>(i);
+    for (const auto& [word, op] : words::kOperation) {
       if (!cell && op == OperationTerm::Op::Ratio) continue;
-      auto* operation = nodeOf<OperationTerm>(io, words::kOperation[i], term);
+      auto* operation = nodeOf<OperationTerm>(io, word, term);
       if (operation && io.reads()) operation->op = op;
       if (operation && operation->op == op) return describe(io, *operation, scope, depth);
     }

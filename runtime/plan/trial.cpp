@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include "runtime/plan/json_record.h"
-#include "runtime/plan/plan_words.h"
 
 namespace expc::plan {
 namespace {
@@ -14,7 +13,8 @@ using llvm::json::Array;
 using llvm::json::Object;
 using llvm::json::Value;
 
-constexpr llvm::StringLiteral kReplies[] = {"ready", "started", "exited"};
+using Reply = LaunchReply::Type;
+constexpr Word<Reply> kReplies[] = {{"ready", Reply::Ready}, {"started", Reply::Started}, {"exited", Reply::Exited}};
 constexpr unsigned kMaxRanks = 65536;
 
 void describeSlots(JsonRecord& io, TrialSpec& spec) {
@@ -52,7 +52,12 @@ void describeRank(JsonRecord& io, RehearsedRank& rank) {
   io.field("memory_bytes", rank.memory_bytes);
 }
 
-constexpr llvm::StringLiteral kTypes[] = {"started", "progress", "result", "infeasible", "failed"};
+using Type = Event::Type;
+constexpr Word<Type> kTypes[] = {{"started", Type::Started},
+                                 {"progress", Type::Progress},
+                                 {"result", Type::Result},
+                                 {"infeasible", Type::Infeasible},
+                                 {"failed", Type::Failed}};
 /// A line longer than this is nonsense; a long run's series of losses takes a few megabytes.
 constexpr size_t kMaxLine = 64u << 20;
 

@@ -16,7 +16,11 @@ using llvm::json::Value;
 using plan::JsonRecord;
 
 constexpr llvm::StringLiteral kSchema = "expc.rehearsal/1";
-constexpr llvm::StringLiteral kOutcomes[] = {"runs", "lacks data", "failed", "does not fit", "not rehearsed"};
+constexpr plan::Word<Outcome> kOutcomes[] = {{"runs", Outcome::Runs},
+                                             {"lacks data", Outcome::LacksData},
+                                             {"failed", Outcome::Failed},
+                                             {"does not fit", Outcome::DoesNotFit},
+                                             {"not rehearsed", Outcome::NotRehearsed}};
 /// A thousand points of 64 ranks each take a few megabytes.
 constexpr uint64_t kMostBytes = 256u << 20;
 
@@ -91,7 +95,7 @@ std::optional<double> over(double amount, const std::optional<double>& rate) {
 
 }  // namespace
 
-std::string_view toString(Outcome outcome) { return kOutcomes[static_cast<size_t>(outcome)]; }
+std::string_view toString(Outcome outcome) { return plan::wordOf(kOutcomes, outcome); }
 
 const Point* Study::find(std::string_view point) const {
   const auto found = std::ranges::find_if(points, [&](const Point& one) { return one.point == point; });

@@ -14,7 +14,6 @@
 #include "runtime/analysis/cells.h"
 #include "runtime/analysis/format.h"
 #include "runtime/plan/evaluate.h"
-#include "runtime/plan/plan_words.h"
 #include "runtime/report/layout.h"
 #include "runtime/report/verdict_text.h"
 
@@ -25,20 +24,23 @@ using analysis::CellEstimate;
 using analysis::CellState;
 using analysis::Verdict;
 using plan::Reason;
+using plan::Relation;
 
 /// "below 1.2x" for ">= 1.2x", "outside 0.96x..1.04x" for a band.
 std::string violation(const plan::Bound& bound) {
-  static constexpr std::string_view kViolated[] = {"below",     "not above",    "above",
-                                                   "not below", "not equal to", "outside"};
-  return fmt::format("{} {}", plan::words::name(kViolated, bound.relation),
+  static constexpr plan::Word<Relation> kViolated[] = {
+      {"below", Relation::GreaterEqual}, {"not above", Relation::Greater},  {"above", Relation::LessEqual},
+      {"not below", Relation::Less},     {"not equal to", Relation::Equal}, {"outside", Relation::Within}};
+  return fmt::format("{} {}", std::string_view(plan::wordOf(kViolated, bound.relation)),
                      bound.text.substr(bound.text.find(' ') + 1));
 }
 
 /// The name of the cell whose estimate, or value, has the least margin.
 std::string_view extreme(const plan::Bound& bound) {
-  static constexpr std::string_view kExtremes[] = {"smallest", "smallest", "largest",
-                                                   "largest",  "farthest", "closest to an end"};
-  return plan::words::name(kExtremes, bound.relation);
+  static constexpr plan::Word<Relation> kExtremes[] = {
+      {"smallest", Relation::GreaterEqual}, {"smallest", Relation::Greater}, {"largest", Relation::LessEqual},
+      {"largest", Relation::Less},          {"farthest", Relation::Equal},   {"closest to an end", Relation::Within}};
+  return plan::wordOf(kExtremes, bound.relation);
 }
 
 std::string extremeEstimate(const plan::Bound& bound) {

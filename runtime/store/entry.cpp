@@ -16,7 +16,6 @@
 
 #include "runtime/plan/json_record.h"
 #include "runtime/plan/plan.h"
-#include "runtime/plan/plan_words.h"
 
 namespace expc::store {
 namespace {

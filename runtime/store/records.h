@@ -28,10 +28,12 @@ enum class TrialStatus {
   Interrupted,  // the engine stopped it or died
   Invalid       // it ran, but something disturbed it: kept and shown, repeated, and never counted
 };
-/// The words for them, in their order.
-inline constexpr llvm::StringLiteral kStatuses[] = {"running",    "valid",       "failed", "timeout",
-                                                    "infeasible", "interrupted", "invalid"};
-inline std::string_view toString(TrialStatus status) { return kStatuses[static_cast<size_t>(status)]; }
+inline constexpr plan::Word<TrialStatus> kStatuses[] = {
+    {"running", TrialStatus::Running},       {"valid", TrialStatus::Valid},
+    {"failed", TrialStatus::Failed},         {"timeout", TrialStatus::Timeout},
+    {"infeasible", TrialStatus::Infeasible}, {"interrupted", TrialStatus::Interrupted},
+    {"invalid", TrialStatus::Invalid}};
+inline std::string_view toString(TrialStatus status) { return plan::wordOf(kStatuses, status); }
 
 /// Begins the environment class of what ran on null cards (nullgpu/), which compute nothing. The one mark by which they
 /// are known: no class with it is that of a real card, so nothing of the two is ever paired.

@@ -114,6 +114,21 @@ TEST_CASE("only what agrees with the plan counts, and the rest says why not") {
   CHECK(store.load(plan, usualMatch()).trials.size() == 1);
 }
 
+TEST_CASE("digests of how metrics are read stay as stored trials have them") {
+  using plan::CommandMetric;
+  plan::Plan plan = twoPoints();
+  plan::Command command;
+  command.metrics = {
+      {"step_time", CommandMetric::From::Regex, "", "took ([0-9]+) ms", 1e-3, false},
+      {"middle", CommandMetric::From::Json, "out.json", "/times", 1e-3, false, CommandMetric::Take::Median}};
+  plan.metrics.resize(1);
+  plan.metrics.push_back(plan.metrics[0]);
+  plan.metrics[1].name = "middle";
+  plan.workloads = {{"", "tool", 1, command}};
+  CHECK(keyOf(plan, plan.points[0].id, plan::TrialKind::Timed, usualMatch()).readings ==
+        std::map<std::string, std::string>{{"step_time", "f95663c1f1cae4f3"}, {"middle", "03b0313457b365f4"}});
+}
+
 TEST_CASE("a command's trial counts for a plan that reads its metrics the same way") {
   using plan::CommandMetric;
   plan::Plan plan = twoPoints();

@@ -12,7 +12,10 @@ namespace expc::engine::launch {
 namespace {
 
 constexpr size_t kMaxLine = 64 << 20;
-constexpr llvm::StringLiteral kWhats[] = {"started", "said", "nonsense", "exited", "readings", "lost"};
+using What = RankReport::What;
+constexpr plan::Word<What> kWhats[] = {{"started", What::Started},   {"said", What::Said},
+                                       {"nonsense", What::Nonsense}, {"exited", What::Exited},
+                                       {"readings", What::Readings}, {"lost", What::Lost}};
 
 }  // namespace
 
