@@ -13,6 +13,7 @@
 
 #include "runtime/base/failure.h"
 #include "runtime/files/files.h"
+#include "runtime/files/marks.h"
 #include "runtime/plan/json.h"
 #include "runtime/report/assets.h"
 #include "runtime/report/python.h"
@@ -21,7 +22,6 @@
 namespace expc::exports {
 namespace {
 
-constexpr const char* kSchema = "expc.export/1";
 constexpr report::Package kWriter{"pyarrow", "parquet", "--format csv does without"};
 constexpr report::Package kReader{"pyarrow", "parquet", "JSON lines and CSV do without"};
 constexpr unsigned kReadSeconds = 24 * 60 * 60;  // a download may have hundreds of millions of rows
@@ -106,7 +106,8 @@ void writeCsv(const Table& table, llvm::raw_ostream& out, bool formulas) {
 void writeJson(std::span<const Source> sources, llvm::raw_ostream& out) {
   const Table measured = measurements(sources), values = series(sources);
   llvm::json::Object columns{{measured.name, described(measured)}, {values.name, described(values)}};
-  out << "{\"schema\": \"" << kSchema << "\",\n\"columns\": " << plan::canonicalJson(std::move(columns)) << ",\n";
+  out << "{\"schema\": \"" << files::kExportSchema << "\",\n\"columns\": " << plan::canonicalJson(std::move(columns))
+      << ",\n";
   writeRows(measured, out);
   writeRows(values, out);
   out << "\"reports\": [";
@@ -119,7 +120,7 @@ void writeJson(std::span<const Source> sources, llvm::raw_ostream& out) {
 llvm::Error writeParquet(const std::string& path, const Table& table) {
   // The input of assets/write_parquet.py: the columns in one line, then CSV.
   const auto feed = [&](llvm::raw_ostream& in) {
-    llvm::json::Object about{{"schema", kSchema}, {"table", table.name}, {"columns", described(table)}};
+    llvm::json::Object about{{"schema", files::kExportSchema}, {"table", table.name}, {"columns", described(table)}};
     in << plan::canonicalJson(std::move(about)) << '\n';
     writeCsv(table, in);
   };

@@ -1,6 +1,6 @@
 #pragma once
 
-// The two tables of an export ("expc.export/1"; docs/export.md lists the columns), and what they are made from.
+// The two tables of an export (docs/export.md lists the columns), and what they are made from.
 
 #include <llvm/ADT/STLFunctionalExtras.h>
 

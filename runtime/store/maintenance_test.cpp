@@ -1,6 +1,7 @@
 #include "runtime/store/maintenance.h"
 
 #include <doctest/doctest.h>
+#include <llvm/Support/MemoryBuffer.h>
 #include <sqlite3.h>
 
 #include <filesystem>
@@ -8,6 +9,7 @@
 #include <ios>
 #include <iterator>
 
+#include "runtime/files/marks.h"
 #include "tests/support/store/store.h"
 
 using namespace expc;
@@ -339,6 +341,7 @@ TEST_CASE("an export is one file with all of it, beside a writer too") {
   std::vector<std::string> messages;
   const std::string file = folder.path + "/out.sqlite";
   llvm::cantFail(exportSql(folder.path, file, messages));
+  CHECK(files::isOurs((*llvm::MemoryBuffer::getFile(file))->getBuffer()));
   sqlite3* db = nullptr;
   REQUIRE(sqlite3_open(file.c_str(), &db) == SQLITE_OK);
   sqlite3_stmt* query = nullptr;

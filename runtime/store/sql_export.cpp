@@ -16,6 +16,7 @@
 
 #include "runtime/base/failure.h"
 #include "runtime/files/files.h"
+#include "runtime/files/marks.h"
 #include "runtime/plan/json_record.h"
 #include "runtime/store/entry.h"
 #include "runtime/store/maintenance.h"
@@ -24,10 +25,8 @@
 namespace expc::store {
 namespace {
 
-// Statuses and kinds are words, so that a reader with nothing but sqlite3 understands the file. The application's
-// number is "expc".
+// Statuses and kinds are words, so that a reader with nothing but sqlite3 understands the file.
 constexpr const char* kTables = R"sql(
-PRAGMA application_id = 0x65787063;
 CREATE TABLE session(
   id INTEGER PRIMARY KEY, host TEXT, nodes TEXT, lane TEXT, boots TEXT, workers TEXT, environment TEXT,
   opened REAL, opened_boot REAL, last_seen REAL, last_seen_boot REAL);
@@ -72,6 +71,7 @@ class Tables {
     // Nobody else knows the file, and locks are not to be trusted on network file systems.
     check(sqlite3_open_v2(path.c_str(), &db_, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, "unix-none"));
     execute("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; BEGIN");
+    execute(fmt::format("PRAGMA application_id = {}", files::kSqliteMark).c_str());
     execute(kTables);
   }
   ~Tables() {

@@ -16,6 +16,7 @@
 #include "runtime/base/failure.h"
 #include "runtime/engine/inputs/glob.h"
 #include "runtime/files/files.h"
+#include "runtime/files/marks.h"
 #include "runtime/plan/command.h"
 #include "runtime/plan/json.h"
 #include "runtime/store/store.h"
@@ -33,7 +34,7 @@ bool begins(const std::string& path, llvm::StringRef mark) {
 }
 
 /// Whether expc itself reads or wrote a file, so that no program can mean it by a pattern: studies, locks and bundles,
-/// results folders (each by its journal), and exports and reports, which say so near their beginning or end.
+/// results folders (each by its journal), exports and reports.
 bool isOurs(const std::string& root, const fs::path& file) {
   const std::string name = file.filename().string();
   if (name.ends_with(".exp") || name.ends_with(".exp.lock") || name.ends_with(".bundle.tar.zst")) return true;
@@ -41,19 +42,9 @@ bool isOurs(const std::string& root, const fs::path& file) {
     if (const std::string journal = store::firstJournal(at.string());
         !journal.empty() && begins(journal, store::kJournalMark))
       return true;
-  constexpr uint64_t kLooked = 4096;
   auto content = files::map(file.string());
-  if (!content) {
-    llvm::consumeError(content.takeError());
-    return false;
-  }
-  const llvm::StringRef whole = (*content)->getBuffer();
-  if (whole.starts_with("SQLite format 3")) return whole.substr(68, 4) == "expc";  // the application's number
-  if (whole.starts_with("PAR1")) return whole.take_back(16 * kLooked).contains("expc.export/");
-  const std::string text = whole.take_front(kLooked).str() + whole.take_back(kLooked).str();
-  for (const char* mark : {"<testsuites name=\"expc\"", "\"schema\":\"expc.", "\"schema\": \"expc.", "<sub>expc run ",
-                           "expc report</title>", "study,point,label,control,kind,trial,counts,"})
-    if (text.find(mark) != std::string::npos) return true;
+  if (content) return files::isOurs((*content)->getBuffer());
+  llvm::consumeError(content.takeError());
   return false;
 }
 
