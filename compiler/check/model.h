@@ -145,7 +145,8 @@ struct Factor {
 };
 
 struct Comparison {
-  enum class Function { Speedup, Ratio, Difference, Efficiency, MaxGap };
+  /// Digests of plans hold the numbers (lower::meaningOf): a new one gets the next number, and no number ever changes.
+  enum class Function { Speedup = 0, Ratio = 1, Difference = 2, Efficiency = 3, MaxGap = 4 };
   std::string name, doc;
   std::string text;  // "speedup(step_time) over precision against fp64"
   Function function = Function::Speedup;

@@ -62,10 +62,16 @@ std::string Plan::label(const Point& point) const {
   return text;
 }
 
-std::string Plan::levelLabel(const Point& point, size_t factor) const {
-  if (factor >= factors.size() || factor >= point.levels.size()) return "–";
-  const std::vector<Level>& levels = factors[factor].levels;
-  return point.levels[factor] < levels.size() ? levels[point.levels[factor]].label : "–";
+std::string Plan::levelLabel(size_t factor, unsigned level) const {
+  const bool active = factor < factors.size() && level < factors[factor].levels.size();
+  return active ? factors[factor].levels[level].label : "–";
+}
+
+std::vector<std::string> Plan::levelLabels(const std::vector<std::string>& of, const Cell& cell) const {
+  std::vector<std::string> labels;
+  for (size_t i = 0; i < std::min(of.size(), cell.levels.size()); ++i)
+    labels.push_back(levelLabel(static_cast<size_t>(findNamed(factors, of[i])), cell.levels[i]));
+  return labels;
 }
 
 std::string relationText(Relation relation, const std::string& end) {

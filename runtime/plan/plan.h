@@ -1,6 +1,6 @@
 #pragma once
 
-// The plan: what crosses from the compiler to the runtime, in a versioned schema ("expc.plan/2"). A plan can be run and
+// The plan: what crosses from the compiler to the runtime, in a versioned schema ("expc.plan/3"). A plan can be run and
 // judged by a program that knows nothing of the language: points are resolved parameters, criteria are closed terms
 // over point ids.
 
@@ -24,7 +24,7 @@ namespace expc::plan {
 
 class JsonRecord;  // json_record.h
 
-inline constexpr int kPlanVersion = 2;
+inline constexpr int kPlanVersion = 3;
 
 /// Kinds of trial; never mixed.
 enum class TrialKind { Timed, Quality, Profile };
@@ -165,7 +165,7 @@ enum class Estimator {
 
 /// One cell of a comparison or criterion: a term at given levels. `treated` and `baseline` are the points paired.
 struct Cell {
-  std::vector<std::string> labels;  // one for each name in the owner's `factors`
+  std::vector<unsigned> levels;  // as Point::levels, one for each name in the owner's `factors`
   TermPtr term;
   Estimator estimator = Estimator::Median;
   TrialKind kind = TrialKind::Timed;
@@ -182,7 +182,7 @@ struct Comparison {
   std::string text;  // "speedup(step_time) over precision against fp64"
   std::string over;
   std::string unit;                  // "x" for ratios, else the metric's unit
-  std::vector<std::string> factors;  // names of Cell::labels: the plan's factors in order
+  std::vector<std::string> factors;  // that Cell::levels are of: the plan's factors in order
   std::vector<Cell> cells;
   uint64_t without_partner = 0;  // treated points whose partner a rule removed
   std::string without_partner_why;
@@ -199,7 +199,7 @@ struct Criterion {
   std::string name;
   std::string text;  // source text without the name
   std::string doc;
-  std::vector<std::string> factors;  // names of Cell::labels
+  std::vector<std::string> factors;  // that Cell::levels are of
   std::vector<Cell> cells;
   /// The claim is that the points of its cells (one each, with a constant term) run out of memory.
   bool infeasible = false;
@@ -374,8 +374,13 @@ struct Plan {
   /// "fp32 gpus=2"-like text: bare labels for enum factors would be ambiguous, so always "precision=fp32 gpus=2".
   /// Factors that are not active at the point are left out.
   std::string label(const Point& point) const;
-  /// The point's level of a factor as tables show it: "–" where the factor is not active.
-  std::string levelLabel(const Point& point, size_t factor) const;
+  /// A level of a factor as tables show it: "–" where the factor is not active.
+  std::string levelLabel(size_t factor, unsigned level) const;
+  std::string levelLabel(const Point& point, size_t factor) const {
+    return levelLabel(factor, factor < point.levels.size() ? point.levels[factor] : kInactive);
+  }
+  /// Those of a cell, whose owner has these `factors`.
+  std::vector<std::string> levelLabels(const std::vector<std::string>& factors, const Cell& cell) const;
 
  private:
   std::vector<uint32_t> by_id_;  // places in `points`, by id
@@ -384,13 +389,16 @@ struct Plan {
 /// The words of enumerators in the schema, some of which the language has, too.
 namespace words {
 
+using From = CommandMetric::From;
+using Take = CommandMetric::Take;
+using Op = OperationTerm::Op;
+using Shows = Table::Shows;
+
 inline constexpr Word<TrialKind> kKind[] = {
     {"timed", TrialKind::Timed}, {"quality", TrialKind::Quality}, {"profile", TrialKind::Profile}};
 inline constexpr Word<Direction> kDirection[] = {{"lower", Direction::Lower}, {"higher", Direction::Higher}};
-inline constexpr Word<Table::Shows> kShows[] = {{"values", Table::Shows::Values},
-                                                {"effects", Table::Shows::Effects},
-                                                {"ranking", Table::Shows::Ranking},
-                                                {"front", Table::Shows::Front}};
+inline constexpr Word<Shows> kShows[] = {
+    {"values", Shows::Values}, {"effects", Shows::Effects}, {"ranking", Shows::Ranking}, {"front", Shows::Front}};
 inline constexpr Word<Estimator> kEstimator[] = {{"median", Estimator::Median},
                                                  {"paired_ratio", Estimator::PairedRatio},
                                                  {"paired_difference", Estimator::PairedDifference}};
@@ -399,17 +407,14 @@ inline constexpr Word<Relation> kRelation[] = {{">=", Relation::GreaterEqual}, {
                                                {"==", Relation::Equal},        {"within", Relation::Within}};
 inline constexpr Word<Claim::Kind> kClaim[] = {
     {"forall", Claim::Kind::ForAll}, {"exists", Claim::Kind::Exists}, {"cell", Claim::Kind::Cell}};
-inline constexpr Word<OperationTerm::Op> kOperation[] = {
-    {"sum", OperationTerm::Op::Sum},         {"difference", OperationTerm::Op::Difference},
-    {"product", OperationTerm::Op::Product}, {"quotient", OperationTerm::Op::Quotient},
-    {"ratio", OperationTerm::Op::Ratio},     {"max", OperationTerm::Op::Max},
-    {"min", OperationTerm::Op::Min}};
-inline constexpr Word<CommandMetric::From> kFrom[] = {
-    {"regex", CommandMetric::From::Regex}, {"json", CommandMetric::From::Json}, {"csv", CommandMetric::From::Csv},
-    {"lines", CommandMetric::From::Lines}, {"size", CommandMetric::From::Size}, {"same", CommandMetric::From::Same}};
-inline constexpr Word<CommandMetric::Take> kTake[] = {
-    {"last", CommandMetric::Take::Last}, {"median", CommandMetric::Take::Median}, {"mean", CommandMetric::Take::Mean},
-    {"sum", CommandMetric::Take::Sum},   {"min", CommandMetric::Take::Min},       {"max", CommandMetric::Take::Max}};
+inline constexpr Word<Op> kOperation[] = {{"sum", Op::Sum},         {"difference", Op::Difference},
+                                          {"product", Op::Product}, {"quotient", Op::Quotient},
+                                          {"ratio", Op::Ratio},     {"max", Op::Max},
+                                          {"min", Op::Min}};
+inline constexpr Word<From> kFrom[] = {{"regex", From::Regex}, {"json", From::Json}, {"csv", From::Csv},
+                                       {"lines", From::Lines}, {"size", From::Size}, {"same", From::Same}};
+inline constexpr Word<Take> kTake[] = {{"last", Take::Last}, {"median", Take::Median}, {"mean", Take::Mean},
+                                       {"sum", Take::Sum},   {"min", Take::Min},       {"max", Take::Max}};
 
 }  // namespace words
 

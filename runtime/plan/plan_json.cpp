@@ -45,14 +45,18 @@ struct PlanFields {
   Plan& plan;
   // The names of what was read so far, with their places: a plan may have very many.
   using Known = llvm::StringMap<size_t>;
+  /// Version 2 wrote the labels of a cell's levels in place of their indices.
+  bool labelled = false;
+  std::vector<const Factor*> all_factors = {};
   Known known_points = {}, factors = {}, metrics = {}, comparisons = {}, criteria = {}, controls = {}, labels = {};
 
   void describe(JsonRecord& io) {
-    const std::string known = "expc.plan/" + std::to_string(kPlanVersion);
+    const std::string known = "expc.plan/" + std::to_string(kPlanVersion), before = "expc.plan/2";
     // The version comes first: everything else may look wrong only because it is another one.
     std::string schema = known;
     io.field("schema", schema);
-    if (!io.failed() && schema != known)
+    labelled = schema == before;
+    if (!io.failed() && schema != known && !labelled)
       io.fail("schema", "this expc reads " + inQuotes(known) + ", the plan is " + inQuotes(schema) +
                             "; make it again from its study with `expc plan --format json`");
     if (io.failed()) return;
@@ -70,6 +74,7 @@ struct PlanFields {
     requireName(io, "study", plan.study);
     if (plan.workloads.empty()) io.fail("workloads", "a plan needs a workload");
     list(io, "factors", plan.factors);
+    for (const Factor& factor : plan.factors) all_factors.push_back(&factor);
     list(io, "points", plan.points);
     list(io, "removed", plan.removed);
     io.field("product", plan.product);
@@ -147,33 +152,54 @@ struct PlanFields {
     declare(io, "name", "factor", factors, factor.name);
   }
 
-  void describeLevels(JsonRecord& io, Point& point) {
+  /// Indices of levels, one for each factor of `of`, null where it is not active; unknown ones were noted before.
+  void describeLevels(JsonRecord& io, std::vector<unsigned>& levels, const std::vector<const Factor*>& of) {
     if (!io.reads()) {
-      Array levels;
-      for (const unsigned level : point.levels) levels.push_back(level == kInactive ? Value(nullptr) : Value(level));
-      io.out()["levels"] = std::move(levels);
+      Array array;
+      for (const unsigned level : levels) array.push_back(level == kInactive ? Value(nullptr) : Value(level));
+      io.out()["levels"] = std::move(array);
       return;
     }
     io.each("levels", [&](const Value& item, const JsonPath& at) {
-      const size_t factor = point.levels.size();
       const auto level = item.getAsUINT64();
+      const Factor* factor = levels.size() < of.size() ? of[levels.size()] : nullptr;
       if (!level && !item.getAsNull())
         io.failAt(at, "expected the index of a level, or null where the factor is not active");
-      else if (factor >= plan.factors.size())
-        io.failAt(at, fmt::format("the plan has {} factors", plan.factors.size()));
-      else if (level && *level >= plan.factors[factor].levels.size())
-        io.failAt(at, fmt::format("level {} of '{}', which has {}", *level, plan.factors[factor].name,
-                                  plan.factors[factor].levels.size()));
+      else if (levels.size() >= of.size())
+        io.failAt(at, fmt::format("there are {} factors", of.size()));
+      else if (level && factor && *level >= factor->levels.size())
+        io.failAt(at, fmt::format("level {} of '{}', which has {}", *level, factor->name, factor->levels.size()));
       else
-        point.levels.push_back(level ? static_cast<unsigned>(*level) : kInactive);
+        levels.push_back(level ? static_cast<unsigned>(*level) : kInactive);
     });
-    if (point.levels.size() != plan.factors.size())
-      io.fail("levels", fmt::format("{} levels for {} factors", point.levels.size(), plan.factors.size()));
+    if (levels.size() != of.size())
+      io.fail("levels", fmt::format("{} levels for {} factors", levels.size(), of.size()));
+  }
+
+  /// The same of a cell of version 2.
+  void readLabels(JsonRecord& io, std::vector<unsigned>& levels, const std::vector<const Factor*>& of) {
+    std::vector<std::string> labels;
+    io.field("labels", labels);
+    if (labels.size() != of.size())
+      io.fail("labels", fmt::format("{} labels for {} factors", labels.size(), of.size()));
+    for (size_t i = 0; i < std::min(labels.size(), of.size()); ++i) {
+      if (!of[i]) continue;
+      const auto found = std::ranges::find(of[i]->levels, labels[i], &Level::label);
+      levels.push_back(found == of[i]->levels.end() ? kInactive : static_cast<unsigned>(found - of[i]->levels.begin()));
+      if (levels.back() == kInactive && labels[i] != "–")
+        io.fail("labels", fmt::format("'{}' is no level of '{}'", labels[i], of[i]->name));
+    }
+  }
+
+  std::vector<const Factor*> factorsCalled(const std::vector<std::string>& names) const {
+    std::vector<const Factor*> found;
+    for (const std::string& name : names) found.push_back(named(plan.factors, name));
+    return found;
   }
 
   void describe(JsonRecord& io, Point& point) {
     io.field("id", point.id);
-    describeLevels(io, point);
+    describeLevels(io, point.levels, all_factors);
     io.field("parameters", point.parameters);
     io.optional("workload", point.workload);
     describeNumbers(io, "estimates", point.estimates);
@@ -319,8 +345,8 @@ struct PlanFields {
       io.fail("subject", inQuotes(plot.subject) + " is no metric, and is plotted over no factor");
   }
 
-  void describe(JsonRecord& io, Cell& cell, size_t label_count) {
-    io.field("labels", cell.labels);
+  void describe(JsonRecord& io, Cell& cell, const std::vector<const Factor*>& of) {
+    labelled ? readLabels(io, cell.levels, of) : describeLevels(io, cell.levels, of);
     io.word("estimator", cell.estimator, words::kEstimator);
     io.word("kind", cell.kind, words::kKind);
     describeTerm(io, "term", cell.term, Scope{cell.kind, false}, 0);
@@ -330,8 +356,6 @@ struct PlanFields {
     io.optional("ideal", cell.ideal);
     io.optionalObject("bound", cell.bound, kDescribed);
     if (!io.reads()) return;
-    if (cell.labels.size() != label_count)
-      io.fail("labels", fmt::format("{} labels for {} factors", cell.labels.size(), label_count));
     if (cell.ideal && *cell.ideal <= 0) io.fail("ideal", "is not above 0");
     for (const std::string& point : points) require(io, "points", "point", known_points, point);
     cell.points.assign(points.begin(), points.end());
@@ -427,8 +451,8 @@ struct PlanFields {
     io.field("unit", comparison.unit);
     describeFactorNames(io, "factors", comparison.factors);
     require(io, "over", "factor", factors, comparison.over);
-    io.list("cells", comparison.cells,
-            [&](JsonRecord& inner, Cell& cell) { describe(inner, cell, comparison.factors.size()); });
+    const std::vector<const Factor*> of = factorsCalled(comparison.factors);
+    io.list("cells", comparison.cells, [&](JsonRecord& inner, Cell& cell) { describe(inner, cell, of); });
     io.optional("without_partner", comparison.without_partner);
     io.optional("without_partner_why", comparison.without_partner_why);
     requireName(io, "name", comparison.name);
@@ -454,8 +478,8 @@ struct PlanFields {
     io.field("doc", criterion.doc);
     io.optional("where", criterion.where);
     describeFactorNames(io, "factors", criterion.factors);
-    io.list("cells", criterion.cells,
-            [&](JsonRecord& inner, Cell& cell) { describe(inner, cell, criterion.factors.size()); });
+    const std::vector<const Factor*> of = factorsCalled(criterion.factors);
+    io.list("cells", criterion.cells, [&](JsonRecord& inner, Cell& cell) { describe(inner, cell, of); });
     io.object("bound", criterion.bound, kDescribed);
     io.optional("infeasible", criterion.infeasible);
     io.optional("confidence", criterion.confidence);

@@ -106,12 +106,13 @@ struct FactorAxis {
   /// `linear_to`: as far as this from 0 it is not logarithmic.
   llvm::json::Object settings = {};
 };
-FactorAxis factorAxis(const plan::Plan& plan, const std::string& factor, const std::set<std::string>& labels);
+/// `shown` are indices of levels, or plan::kInactive; of no factor ("") there is one.
+FactorAxis factorAxis(const plan::Plan& plan, const std::string& factor, const std::set<unsigned>& shown);
 
 inline constexpr size_t kColours = 8;
 /// Of a level by its index: the same in every chart of a page.
 const char* colourOf(size_t level);
 /// For holes: `factor`, its `levels` in order, and the `colours` and `shapes` of these.
-llvm::json::Object seriesOf(const plan::Plan& plan, const std::string& factor, const std::set<std::string>& labels);
+llvm::json::Object seriesOf(const plan::Plan& plan, const std::string& factor, const std::set<unsigned>& shown);
 
 }  // namespace expc::report

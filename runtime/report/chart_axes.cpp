@@ -40,14 +40,6 @@ struct Distances {
   double unevenness() const { return narrow > 0 ? wide / narrow : HUGE_VAL; }
 };
 
-/// The labels of a factor with the indexes of their levels.
-std::set<std::pair<size_t, std::string>> inOrder(const plan::Plan& plan, const std::string& factor,
-                                                 const std::set<std::string>& labels) {
-  std::set<std::pair<size_t, std::string>> sorted;
-  for (const std::string& label : labels) sorted.emplace(levelIndex(plan, factor, label), label);
-  return sorted;
-}
-
 /// Round numbers between these, about six at equal distances; a library's logarithmic axis of little more than a decade
 /// names hardly any.
 std::vector<double> roundNumbers(double low, double high) {
@@ -126,12 +118,14 @@ ValueAxis valueAxis(const std::string& subject, const std::string& unit, const s
   return {factor, std::move(settings)};
 }
 
-FactorAxis factorAxis(const plan::Plan& plan, const std::string& factor, const std::set<std::string>& labels) {
-  const plan::Factor* declared = plan::named(plan.factors, factor);
+FactorAxis factorAxis(const plan::Plan& plan, const std::string& factor, const std::set<unsigned>& shown) {
+  const int index = plan::findNamed(plan.factors, factor);
+  const plan::Factor* declared = index < 0 ? nullptr : &plan.factors[index];
   std::vector<double> sorted;
   std::map<std::string, double> place_of;
   Array levels, places;
-  for (const auto& [level, label] : inOrder(plan, factor, labels)) {
+  for (const unsigned level : shown) {
+    const std::string label = declared ? plan.levelLabel(static_cast<size_t>(index), level) : "";
     levels.push_back(plan::jsonText(label));
     if (!declared || level >= declared->levels.size()) continue;
     // A truth value is no number, although JSON readers would take it for one.
@@ -141,7 +135,7 @@ FactorAxis factorAxis(const plan::Plan& plan, const std::string& factor, const s
     places.push_back(sorted.back());
     place_of[label] = sorted.back();
   }
-  const bool numbers = sorted.size() == labels.size() && sorted.size() > 1;
+  const bool numbers = sorted.size() == shown.size() && sorted.size() > 1;
   FactorAxis axis;
   axis.settings = Object{{"factor", plan::jsonText(factor)},
                          {"title", plan::jsonText(factor)},
@@ -175,10 +169,12 @@ FactorAxis factorAxis(const plan::Plan& plan, const std::string& factor, const s
 
 const char* colourOf(size_t level) { return kPalette[level % std::size(kPalette)]; }
 
-Object seriesOf(const plan::Plan& plan, const std::string& factor, const std::set<std::string>& labels) {
+Object seriesOf(const plan::Plan& plan, const std::string& factor, const std::set<unsigned>& shown) {
+  const auto index = static_cast<size_t>(plan::findNamed(plan.factors, factor));
   Array levels, colours, shapes;
-  for (const auto& [level, label] : inOrder(plan, factor, labels)) {
-    levels.push_back(plan::jsonText(label));
+  for (const unsigned one : shown) {
+    levels.push_back(plan::jsonText(plan.levelLabel(index, one)));
+    const size_t level = one == plan::kInactive ? plan.factors[index].levels.size() : one;
     colours.push_back(colourOf(level));
     shapes.push_back(kShapes[level % std::size(kShapes)]);
   }

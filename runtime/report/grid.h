@@ -47,6 +47,9 @@ struct Grid {
   std::string column_factor;  // "" if there is a single column
   std::vector<std::vector<std::string>> rows;
   std::vector<std::string> columns;
+  /// Indices of the levels that `rows` and, where there is a column factor, `columns` name.
+  std::vector<std::vector<unsigned>> row_levels;
+  std::vector<unsigned> column_levels;
   std::vector<std::vector<GridCell>>
       cells;  // [row][column]; a cell that the grid does not have is empty, without a note
 };
@@ -81,8 +84,5 @@ GridCell gridCell(const plan::Plan& plan, const plan::Cell& planned, const analy
                   double beside = 0);
 /// The largest magnitude among estimates.
 double largestOf(const std::vector<analysis::CellEstimate>& estimates);
-
-/// The levels' positions decide the order of labels; a label that is no level sorts last.
-size_t levelIndex(const plan::Plan& plan, const std::string& factor, const std::string& label);
 
 }  // namespace expc::report

@@ -8,6 +8,7 @@
 
 #include "runtime/analysis/description.h"
 #include "runtime/analysis/format.h"
+#include "runtime/plan/find.h"
 #include "runtime/plan/json.h"
 #include "runtime/report/assets.h"
 #include "runtime/report/chart.h"
@@ -107,6 +108,15 @@ void add(const analysis::Summary& summary, const plan::Metric& metric, ValueAxis
   if (addEnds(row, name + "l", name + "h", interval, axis.factor)) axis.settings["intervals"] = true;
 }
 
+/// The levels of a factor that something drawn has.
+template <typename Drawn>
+std::set<unsigned> levelsAmong(const plan::Plan& plan, const std::vector<Drawn>& all, const std::string& factor) {
+  const auto index = static_cast<size_t>(plan::findNamed(plan.factors, factor));
+  std::set<unsigned> levels;
+  for (const Drawn& one : all) levels.insert(one.point->levels[index]);
+  return levels;
+}
+
 /// The points that none beats in both, as the study's analysis found them.
 std::set<std::string> frontOf(const plan::Plot& plot, const analysis::Judgement& judgement) {
   std::set<std::string> points;
@@ -128,9 +138,7 @@ std::vector<Chart> curveCharts(const plan::Plan& plan, const std::vector<analysi
   bool intervals = true;
   unsigned least = ~0u, most = 0;  // trials
   unsigned first = ~0u, last = 1;  // places
-  std::set<std::string> levels;    // of the colours
   for (const DrawnCurve& one : all) {
-    levels.insert(one.colour);
     values += one.curve->places.size();
     for (const analysis::CurvePlace& place : one.curve->places) {
       intervals = intervals && place.interval;
@@ -153,7 +161,7 @@ std::vector<Chart> curveCharts(const plan::Plan& plan, const std::vector<analysi
                {"places", Array{first, std::max(last, first + 1)}},
                {"few", last - first < kMaxMarked},
                {"trials", least == most ? counted(most, "trial") : fmt::format("{} to {} trials", least, most)}};
-  if (!plot.by.empty()) study["series"] = seriesOf(plan, plot.by[0], levels);
+  if (!plot.by.empty()) study["series"] = seriesOf(plan, plot.by[0], levelsAmong(plan, all, plot.by[0]));
   if (intervals)
     study["band"] =
         Object{{"low", "low"}, {"high", "high"}, {"what", plan::jsonText("its 95 % interval at each " + plot.over)}};
@@ -201,7 +209,6 @@ std::vector<Chart> scatterCharts(const plan::Plan& plan, const analysis::Judgeme
   const std::set<std::string> front = frontOf(plot, judgement);
   Array rows;
   bool named = false;
-  std::set<std::string> colours, shapes;
   for (const DrawnPoint& one : points) {
     Object row{{"p", plan::jsonText(plan.label(*one.point))}, {"n", std::min(one.x->n, one.y->n)}};
     add(*one.x, across, x, "x", row);
@@ -211,9 +218,9 @@ std::vector<Chart> scatterCharts(const plan::Plan& plan, const analysis::Judgeme
     for (size_t i = 0; i < plan.factors.size(); ++i) {
       const std::string &factor = plan.factors[i].name, label = plan.levelLabel(*one.point, i);
       if (!plot.by.empty() && factor == plot.by[0])
-        row["s"] = plan::jsonText(*colours.insert(label).first);
+        row["s"] = plan::jsonText(label);
       else if (plot.by.size() > 1 && factor == plot.by[1])
-        row["f"] = plan::jsonText(*shapes.insert(label).first);
+        row["f"] = plan::jsonText(label);
       else if (plan.factors[i].levels.size() > 1)
         rest += (rest.empty() ? "" : ", ") + factor + "=" + label;
     }
@@ -226,8 +233,8 @@ std::vector<Chart> scatterCharts(const plan::Plan& plan, const analysis::Judgeme
                {"front", front.size() > 1},
                {"named", named && rows.size() <= kMaxNamed},
                {"rows", std::move(rows)}};
-  if (!plot.by.empty()) study["colour"] = seriesOf(plan, plot.by[0], colours);
-  if (plot.by.size() > 1) study["shape"] = seriesOf(plan, plot.by[1], shapes);
+  if (!plot.by.empty()) study["colour"] = seriesOf(plan, plot.by[0], levelsAmong(plan, points, plot.by[0]));
+  if (plot.by.size() > 1) study["shape"] = seriesOf(plan, plot.by[1], levelsAmong(plan, points, plot.by[1]));
   return {{"", filled(assets::scatter(), study)}};
 }
 

@@ -36,7 +36,8 @@ void cells(Writer& out, const plan::Plan& plan, const std::vector<std::string>& 
     if (one.cell >= planned.size()) continue;
     const plan::Cell& cell = planned[one.cell];
     Object levels;
-    for (size_t i = 0; i < factors.size() && i < cell.labels.size(); ++i) levels[factors[i]] = json(cell.labels[i]);
+    const std::vector<std::string> labels = plan.levelLabels(factors, cell);
+    for (size_t i = 0; i < labels.size(); ++i) levels[factors[i]] = json(labels[i]);
     const std::string steps = one.steps ? stepsText(plan, cell, *one.steps) : "";
     const std::string why = criterion ? whyText(plan, *criterion, one).text : inWords(plan, one.why).text;
     Object object = EXPC_FIELDS(levels, one.estimate, one.interval, one.scope, one.constant, one.diverged,

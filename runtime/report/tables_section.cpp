@@ -100,7 +100,7 @@ Table cellTable(const plan::Plan& plan, const Subject& of, const std::vector<ana
     const analysis::EstimateText text = partsOf(cell, of.unit, dimension, near);
     const std::string &why = reasons[i], interval = cell.estimate ? kNoInterval : "–";
     Row row{{}, !judged ? "" : harmless ? "none" : meaning.style};
-    for (const std::string& level : planned.labels) row.add(level);
+    for (const std::string& level : plan.levelLabels(of.factors, planned)) row.add(level);
     if (judged) row.add(std::string(meaning.word)).more = why;
     Cell& value = row.add(text.estimate.empty() ? "–" : text.estimate, Tone::Strong);
     if (cell.published) value.below.push_back(publishedText(cell, of.unit, dimension));

@@ -80,9 +80,10 @@ std::string nextStepText(const plan::Criterion& criterion, const analysis::Crite
 namespace {
 
 /// " (at level=1)", or nothing where there is one cell.
-std::string whereText(const plan::Criterion& criterion, const analysis::CellEstimate& cell) {
+std::string whereText(const plan::Plan& plan, const plan::Criterion& criterion, const analysis::CellEstimate& cell) {
+  const bool known = cell.cell < criterion.cells.size();
   const std::string where =
-      cell.cell < criterion.cells.size() ? analysis::cellLabel(criterion.factors, criterion.cells[cell.cell]) : "";
+      known ? analysis::cellLabel(plan, criterion.factors, criterion.cells[cell.cell]) : std::string();
   return where.empty() ? "" : " (at " + where + ")";
 }
 
@@ -92,7 +93,7 @@ std::vector<std::string> widerNotes(const Judged& of, const std::string& line) {
   std::vector<std::string> notes;
   const auto first = [&](auto holds, auto text) {
     const auto cell = std::find_if(result.cells.begin(), result.cells.end(), holds);
-    if (cell != result.cells.end()) notes.push_back(text(*cell) + whereText(criterion, *cell));
+    if (cell != result.cells.end()) notes.push_back(text(*cell) + whereText(plan, criterion, *cell));
   };
   first([](const auto& cell) { return cell.correlation > 0; },
         [](const auto& cell) {
@@ -119,7 +120,7 @@ std::string sessionsText(const Judged& of) {
   return "values scatter by " +
          (ratio ? spreadsText(*widest->spreads, "", "share")
                 : spreadsText(*widest->spreads, criterion.unit, std::string(analysis::dimensionOf(plan, cell)))) +
-         whereText(criterion, *widest) +
+         whereText(plan, criterion, *widest) +
          (widest->spreads->apart ? "; the interval allows for it, and further sessions narrow it" : "");
 }
 
@@ -460,7 +461,7 @@ std::string cellLine(const plan::Plan& plan, const plan::Criterion& criterion, c
   const plan::Cell& planned = criterion.cells[cell.cell];
   const auto bounds = plan::ends(plan::boundOf(criterion, planned));
   const std::string_view dimension = analysis::dimensionOf(plan, planned);
-  std::string line = analysis::cellLabel(criterion.factors, planned);
+  std::string line = analysis::cellLabel(plan, criterion.factors, planned);
   if (!line.empty()) line += ": ";
   const analysis::EstimateText text =
       partsOf(gridCell(plan, planned, cell), criterion.unit, std::string(dimension), bounds);

@@ -28,7 +28,7 @@ plan::Criterion claimOnPairs() {
   claim.factors = {"gpus"};
   claim.cells.resize(2);
   for (size_t i = 0; i < 2; ++i) {
-    claim.cells[i].labels = {std::to_string(i + 1)};
+    claim.cells[i].levels = {static_cast<unsigned>(i)};
     claim.cells[i].points = {"treated", "baseline"};
   }
   return claim;
@@ -218,7 +218,9 @@ TEST_CASE("what comes next, and what is to be noted") {
   result.next = analysis::NextStep{analysis::NextStep::Reach::Decides, 9, 16, 240, Verdict::Fail};
   CHECK(said(claim, result, "next") ==
         "about 9 more blocks (4 min) have an 80 % chance to decide it, probably as FAIL");
-  CHECK(said(claim, result, "note") ==
+  plan::Plan plan;
+  plan.factors = {{"gpus", {{"1", 1}, {"2", 2}}, std::nullopt, {}}};
+  CHECK(said(claim, result, "note", {}, plan) ==
         "t of one point was read as the same each time, so the interval reaches by a step of 1 to each side (at "
         "gpus=2)");
   result.next = analysis::NextStep{analysis::NextStep::Reach::Intervals, 1, 6, {}};

@@ -333,7 +333,7 @@ class Explainer {
   }
 
   /// "precision=fp32 gpus=2", or "" where there is one cell without labels.
-  std::string label(size_t index) const { return analysis::cellLabel(criterion_.factors, planned(index)); }
+  std::string label(size_t index) const { return analysis::cellLabel(plan_, criterion_.factors, planned(index)); }
 
   std::vector<size_t> cellsOf(const plan::Claim& claim) const {
     if (claim.kind == plan::Claim::Kind::Cell) return {claim.cell};
@@ -357,16 +357,15 @@ class Explainer {
 
   /// The label that only these cells have: "level=19" of all its threads.
   std::string commonLabel(const std::vector<size_t>& cells) const {
-    const auto same = [&](size_t factor, const auto& among, const auto& labels) {
-      return std::all_of(among.begin(), among.end(),
-                         [&](const auto& one) { return labels(one)[factor] == labels(among[0])[factor]; });
-    };
-    const auto of = [&](size_t index) -> const auto& { return planned(index).labels; };
-    const auto in = [](const plan::Cell& cell) -> const auto& { return cell.labels; };
+    const std::vector<unsigned>& first = planned(cells[0]).levels;
+    const std::vector<std::string> labels = plan_.levelLabels(criterion_.factors, planned(cells[0]));
     std::vector<std::string> texts;
-    for (size_t factor = 0; factor < criterion_.factors.size(); ++factor)
-      if (same(factor, cells, of) && !same(factor, criterion_.cells, in))
-        texts.push_back(criterion_.factors[factor] + "=" + of(cells[0])[factor]);
+    for (size_t factor = 0; factor < labels.size(); ++factor) {
+      const auto same = [&](const plan::Cell& cell) { return cell.levels[factor] == first[factor]; };
+      if (std::ranges::all_of(cells, [&](size_t index) { return same(planned(index)); }) &&
+          !std::ranges::all_of(criterion_.cells, same))
+        texts.push_back(criterion_.factors[factor] + "=" + labels[factor]);
+    }
     return texts.empty() ? label(cells[0]) : fmt::format("{}", fmt::join(texts, " "));
   }
 
