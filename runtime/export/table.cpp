@@ -2,7 +2,6 @@
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -14,6 +13,7 @@
 #include "runtime/analysis/readings.h"
 #include "runtime/plan/find.h"
 #include "runtime/report/layout.h"
+#include "runtime/report/wording.h"
 
 namespace expc::exports {
 namespace {
@@ -250,7 +250,7 @@ Table tableOf(const char* name, std::span<const Source> sources,
                 counting.contains(trial.id),
                 session,
                 block,
-                fmt::format("{}", fmt::join(trial.notes, "\n")),
+                report::joined(report::textsOf(trial.notes, report::noteText), "\n"),
                 session ? session->where.machine() : "",
                 block ? fmt::format("{:#018x}", block->seed) : ""};
         rows(of, [&] {

@@ -163,6 +163,14 @@ class JsonRecord {
     if (reads()) errors_->add(at, message);
   }
 
+  /// Reads a value that `each` gave, as an object.
+  template <typename T, typename Describe>
+  void readOne(const llvm::json::Value& from, const JsonPath& at, T& value, Describe describe) {
+    JsonRecord io(*errors_, from, at);
+    describe(io, value);
+    io.refuseOthers();
+  }
+
   template <typename T, typename Describe>
   static llvm::json::Object written(const T& value, Describe describe) {
     JsonRecord io;
@@ -171,13 +179,6 @@ class JsonRecord {
   }
 
  private:
-  template <typename T, typename Describe>
-  void readOne(const llvm::json::Value& from, const JsonPath& at, T& value, Describe describe) {
-    JsonRecord io(*errors_, from, at);
-    describe(io, value);
-    io.refuseOthers();
-  }
-
   /// What `get` finds in a field; nothing after noting that the field is missing, or no such thing.
   template <typename Get>
   auto found(Key key, llvm::StringRef expected, Get get) {

@@ -106,7 +106,7 @@ void describeResult(JsonRecord& io, Event& event) {
     checkSeries(io, event.series);
   }
   if (io.has("environment", true)) io.field("environment", event.environment);
-  if (io.has("notes", true)) io.field("notes", event.notes);
+  if (io.has("notes", true)) describeNotes(io, "notes", event.notes);
   io.optionalObject("rehearsed", event.rehearsed, kDescribed);
 }
 
@@ -129,6 +129,7 @@ void describeEvent(JsonRecord& io, Event& event) {
     case Event::Type::Failed:
       io.field("reason", event.reason);
       io.optional("lost", event.lost_others);
+      io.optional("names_rank", event.names_rank);
       break;
   }
 }

@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/plan/note.h"
 #include "runtime/plan/plan.h"
 
 namespace expc::plan {
@@ -101,12 +102,13 @@ struct Event {
   std::string phase = {};
   std::string reason = {};
   bool lost_others = false;
+  bool names_rank = false;  // the reason says which rank it is of
   /// Values of all metrics that were asked for: a number in base units, or null if this device cannot give it. A value
   /// that is not finite diverged: it is NaN or an infinity here, and as jsonNumber writes it in the line.
   llvm::json::Object metrics = {};
   llvm::json::Object series = {};
   llvm::json::Object environment = {};  // threads, allocator, libraries, what influences the time
-  std::vector<std::string> notes = {};
+  std::vector<Note> notes = {};
   std::optional<Rehearsed> rehearsed = {};  // of a rehearsal's result
 };
 

@@ -39,7 +39,7 @@ void describePoint(JsonRecord& io, Point& point) {
   io.field("worker_build", point.worker_build);
   io.field("at", point.at);
   io.field("seconds", point.seconds);
-  io.field("notes", point.notes);
+  plan::describeNotes(io, "notes", point.notes);
   io.optionalObject("rehearsed", point.rehearsed, plan::kDescribed);
   const bool counted = point.outcome == Outcome::Runs || point.outcome == Outcome::LacksData;
   if (io.reads() && point.rehearsed.has_value() != counted)

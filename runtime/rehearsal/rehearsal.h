@@ -41,7 +41,7 @@ struct Point {
   std::string worker_build;                  // "" where no worker was asked
   double at = 0;                             // Unix time
   double seconds = 0;                        // from the launch to the end
-  std::vector<std::string> notes;            // what the worker had to say
+  std::vector<plan::Note> notes;             // what the worker had to say
 };
 
 struct Study {

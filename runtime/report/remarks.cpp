@@ -34,7 +34,7 @@ std::string untilResultText(const plan::Plan& plan, const analysis::UntilState& 
 std::map<std::string, unsigned> notesOf(const store::Results& results) {
   std::map<std::string, unsigned> notes;
   for (const store::Trial& trial : results.trials)
-    for (const std::string& note : trial.notes) ++notes[note];
+    for (const plan::Note& note : trial.notes) ++notes[noteText(note)];
   return notes;
 }
 
@@ -139,8 +139,7 @@ std::string trialsText(const analysis::Findings& findings) {
       bad ? fmt::format("{} of {} did not end well: {}", bad, counted(all, "trial"), first(lost[0].text, lost.size()))
           : fmt::format("{}{} ended well", all > 1 ? "all " : "", counted(all, "trial"));
   if (all == 0) text = results.kept_not_counted ? "none counts" : "none was run";
-  std::map<std::string, unsigned> notes;
-  for (const auto& [note, count] : notesOf(results)) notes[note.substr(0, note.find(';'))] += count;
+  const std::map<std::string, unsigned> notes = notesOf(results);
   const auto most = std::ranges::max_element(notes, [](const auto& a, const auto& b) { return a.second < b.second; });
   if (most != notes.end())
     text += fmt::format("; {} of them {}: {}{}", most->second, most->second == 1 ? "notes" : "note", most->first,

@@ -192,7 +192,7 @@ std::vector<std::string> trialNotes(const plan::Criterion& criterion, const stor
         !places.count(trial.place()))
       continue;
     ++all;
-    for (const std::string& note : trial.notes) ++counts[note];
+    for (const plan::Note& note : trial.notes) ++counts[noteText(note)];
   }
   std::vector<std::pair<std::string, unsigned>> found(counts.begin(), counts.end());
   std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.second > b.second; });

@@ -57,6 +57,9 @@ std::vector<std::string> referencesTexts(const plan::Plan& plan);
 /// "0.12 ms inside a session, 0.9 ms between 3 sessions": standard deviations.
 std::string spreadsText(const stats::Spreads& spreads, const std::string& unit, const std::string& dimension);
 
+/// "other processes took over 10 % of its cores"; of a note that a workload said its text.
+std::string noteText(const plan::Note& note);
+
 /// Labels of points by why something is so of them.
 using Reasons = InOrder<std::string, std::vector<std::string>>;
 /// One line for each reason, however many points share it: "3 points MANY: REASON (labels of few)", "1 point ONE: …".

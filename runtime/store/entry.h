@@ -20,7 +20,7 @@ class JsonRecord;
 
 namespace expc::store {
 
-inline constexpr int kJournalVersion = 2;
+inline constexpr int kJournalVersion = 3;
 
 /// The first line of each journal. Bytes of an earlier journal beyond what `sealed` gives were written by somebody who
 /// had lost the lease: they count for nothing.
@@ -46,7 +46,7 @@ struct RunBegan {
 struct RunEnded {
   int64_t run = 0;
   Moment at;
-  std::string outcome;
+  Outcome outcome;
   JudgedPtr judged;
 };
 /// Trials name their keys by number.

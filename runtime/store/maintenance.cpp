@@ -85,7 +85,7 @@ class Merger {
   Merger(Store& into, const Contents& from, std::string other, bool live)
       : into_(into), from_(from), other_(std::move(other)) {
     for (const auto& [id, run] : from.runs)
-      if (live && run.outcome.empty()) at_work_.insert(id);
+      if (live && !run.outcome) at_work_.insert(id);
     for (const auto& [origin, ours] : from.adopted) origins_[{origin.what, ours}] = origin;
     for (const auto& [origin, ours] : into.contents().adopted)
       if (origin.what == "trial") adopted_.insert(ours);
@@ -154,7 +154,7 @@ class Merger {
     run.session = ours("session", run.session);
     auto number = into_.addRun(run);
     if (!number) return number.takeError();
-    const std::string_view outcome = run.outcome.empty() ? Run::kKilled : run.outcome;
+    const Outcome outcome = run.outcome.value_or(Outcome{Outcome::Killed});
     if (auto error = into_.endRun(*number, run.ended, outcome, run.judged)) return error;
     return adopt("run", theirs, *number, done_.runs);
   }

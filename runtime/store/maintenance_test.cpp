@@ -27,7 +27,7 @@ void measure(const std::string& folder, const plan::Plan& plan, uint64_t seed) {
   const int64_t id = llvm::cantFail(store.addBlock(block));
   finish(store, trialOf(plan, 0, id, filled.session, 0));
   finish(store, trialOf(plan, 1, id, filled.session, 1));
-  llvm::cantFail(store.endRun(run, {102, 12}, "complete"));
+  llvm::cantFail(store.endRun(run, {102, 12}, {Outcome::Complete}));
   llvm::cantFail(store.close());
 }
 
@@ -267,9 +267,9 @@ TEST_CASE("what a killed run measured comes with the run, and what one at work m
   CHECK(messages.empty());
   {
     Store store = openWriter(into.path);
-    CHECK(store.contents().runs.at(1).outcome == Run::kKilled);
+    CHECK(store.contents().runs.at(1).outcome == Outcome{Outcome::Killed});
     CHECK(store.contents().trials.at(1).run == 1);
-    llvm::cantFail(store.endRun(addRun(store, 1, usualMatch()), {}, "complete"));
+    llvm::cantFail(store.endRun(addRun(store, 1, usualMatch()), {}, {Outcome::Complete}));
     llvm::cantFail(store.close());
   }
 
@@ -282,7 +282,7 @@ TEST_CASE("what a killed run measured comes with the run, and what one at work m
   CHECK(merged.trials == 0);
   REQUIRE(messages.size() == 1);
   CHECK(has(messages[0], "a run is at work in '" + from.path + "'"));
-  llvm::cantFail(store.endRun(run, {102, 12}, "complete"));
+  llvm::cantFail(store.endRun(run, {102, 12}, {Outcome::Complete}));
   llvm::cantFail(store.close());
   merged = llvm::cantFail(merge(into.path, from.path, messages));
   CHECK(merged.runs == 1);

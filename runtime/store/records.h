@@ -15,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/plan/note.h"
 #include "runtime/plan/plan.h"
 
 namespace expc::store {
@@ -120,6 +121,7 @@ struct TrialStart {
   double limit = 0;     // seconds that it was given at most; 0: not known (of old stores)
   int64_t run = 0;      // which started it; 0: not known (of old stores)
   std::string devices;  // JSON: the slots used; on several nodes each names its `node`
+  unsigned nodes = 1;   // on which it ran
 
   /// For plan::JsonRecord: what a journal's entry has of it as it is.
   void describe(auto& io) {
@@ -158,13 +160,13 @@ struct TrialResult : TrialValues {
   std::string reason, log_tail;
   double seconds = 0;                   // how long it took, by a clock that nobody sets
   std::string environment_json = "{}";  // what the worker said of itself
-  std::vector<std::string> notes;
+  std::vector<plan::Note> notes;
 
   void describe(auto& io) {
     io.field("seconds", seconds);
     io.optional("reason", reason);
     io.optional("log", log_tail);
-    io.optional("notes", notes);
+    if (io.has("notes", !notes.empty())) plan::describeNotes(io, "notes", notes);
     TrialValues::describe(io);
   }
 };
@@ -174,8 +176,6 @@ struct Trial : TrialStart, TrialResult {
 
   const plan::Place& place() const { return key->place; }
   bool onNullCards() const { return key->onNullCards(); }
-  /// On how many nodes it ran, as its devices say.
-  unsigned nodes() const;
 };
 
 /// What the trials of a run must agree in, besides point, kind and settings, for stored ones to count
@@ -212,28 +212,42 @@ struct Judged {
 /// Null: what was judged is not known.
 using JudgedPtr = std::shared_ptr<const Judged>;
 
+/// How a run ended.
+struct Outcome {
+  enum class Kind {
+    Complete,
+    AtLook,  // complete after `repetitions`, since a look had decided all
+    Incomplete,
+    NothingToDo,
+    Interrupted,
+    OutOfTime,
+    BudgetSpent,
+    Failed,  // stopped at the first failure
+    Killed   // its writer died
+  };
+  using enum Kind;
+
+  Kind kind = Killed;
+  unsigned repetitions = 0;  // of AtLook; 0: not known
+
+  /// Whether nothing was wanted any more, so that its verdicts were no provisional ones.
+  bool saidVerdicts() const { return kind == Complete || kind == AtLook || kind == Incomplete || kind == NothingToDo; }
+  bool operator==(const Outcome&) const = default;
+};
+inline constexpr plan::Word<Outcome::Kind> kOutcomes[] = {
+    {"complete", Outcome::Complete},         {"at look", Outcome::AtLook},          {"incomplete", Outcome::Incomplete},
+    {"nothing to do", Outcome::NothingToDo}, {"interrupted", Outcome::Interrupted}, {"out of time", Outcome::OutOfTime},
+    {"budget spent", Outcome::BudgetSpent},  {"failed", Outcome::Failed},           {"killed", Outcome::Killed}};
+
 /// One execution of a plan.
 struct Run {
   int64_t id = 0;
   std::string study, plan_digest, plan_json;
   int64_t session = 0;
   Match match;
-  Moment started, ended;  // ended at 0: never seen to end
-  std::string outcome;    // "complete", "interrupted", …; "" while it runs
-  JudgedPtr judged;       // null while it runs, and of a run that was killed or is of an older expc
-
-  /// Outcomes of runs after which nothing was wanted any more, so that their verdicts were no provisional ones.
-  static constexpr std::string_view kComplete = "complete", kIncomplete = "incomplete", kNothingToDo = "nothing to do";
-  /// Of one whose writer died.
-  static constexpr std::string_view kKilled = "killed";
-  /// Begins the outcome of one that ended at a look; the repetitions follow: "complete after 8".
-  static constexpr std::string_view kAtLook = "complete after ";
-
-  bool endedAtLook() const { return outcome.starts_with(kAtLook); }
-  /// Whether its verdicts were final ones.
-  bool saidVerdicts() const {
-    return outcome == kComplete || outcome == kIncomplete || outcome == kNothingToDo || endedAtLook();
-  }
+  Moment started, ended;           // ended at 0: never seen to end
+  std::optional<Outcome> outcome;  // absent while it runs
+  JudgedPtr judged;                // null while it runs, and of a run that was killed or is of an older expc
 };
 
 /// The order of a block, so that an interrupted one can be continued.

@@ -158,7 +158,7 @@ void write(const Trial& trial, Tables& to) {
                    key.data,
                    trial.devices,
                    trial.environment_json,
-                   jsonOf(plan::jsonTexts(trial.notes))});
+                   jsonOf(plan::toJson(trial.notes))});
   for (const auto& [name, value] : trial.metrics) to.add("metric_value", {trial.id, name, value});
   for (const std::string& name : trial.not_on_device) to.add("metric_value", {trial.id, name, nullptr});
   for (const auto& [name, numbers] : trial.series) to.add("series", {trial.id, name, &numbers});
@@ -173,7 +173,8 @@ void write(const Contents& contents, Tables& to) {
   for (const auto& [id, run] : contents.runs)
     to.add("run", {id, run.study, run.plan_digest, run.plan_json, run.session, int64_t(run.match.onNullCards()),
                    jsonOf(plan::written(run.match)), run.started.wall, run.started.boot, run.ended.wall, run.ended.boot,
-                   run.outcome, run.judged ? jsonOf(plan::written(*run.judged)) : std::string()});
+                   run.outcome ? plan::wordOf(kOutcomes, run.outcome->kind).str() : std::string(),
+                   run.judged ? jsonOf(plan::written(*run.judged)) : std::string()});
   for (const auto& [id, plan] : contents.blocks)
     to.add("block", {id, plan.block.study, toString(plan.block.kind), int64_t(plan.block.number),
                      int64_t(plan.block.seed), plan.block.session, plan.settings, jsonOf(toJson(plan.places))});

@@ -110,7 +110,7 @@ class Store {
   llvm::Expected<int64_t> addSession(Session session);
   llvm::Error touchSession(int64_t session, Moment at);
   llvm::Expected<int64_t> addRun(Run run);
-  llvm::Error endRun(int64_t run, Moment at, std::string_view outcome, JudgedPtr judged = nullptr);
+  llvm::Error endRun(int64_t run, Moment at, Outcome outcome, JudgedPtr judged = nullptr);
   llvm::Expected<int64_t> addBlock(BlockPlan block);
   llvm::Expected<int64_t> beginTrial(const Trial& trial);
   /// Status, reason, log tail, seconds, metrics, series, environment and notes; also touches the session. It is on its

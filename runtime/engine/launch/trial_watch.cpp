@@ -37,13 +37,14 @@ TrialWatch::TrialWatch(const TrialRequest& request, double now)
       deadline_(now + request.timeout_seconds),
       last_look_(now) {}
 
-void TrialWatch::complain(Rank& rank, Weight weight, std::string reason, bool said) {
+void TrialWatch::complain(Rank& rank, Weight weight, std::string reason, bool said, bool named) {
   // How one that was killed ends, and what it says of it, means nothing.
   if (stopping_ || weight <= rank.weight) return;
   rank.weight = weight;
   rank.complained = ++complaints_;
   rank.reason = std::move(reason);
   rank.said = said;
+  rank.named = named;
 }
 
 void TrialWatch::take(RankReport report) {
@@ -74,9 +75,10 @@ void TrialWatch::takeEvent(Rank& rank, RankReport& report) {
   plan::Event& event = report.event;
   switch (event.type) {
     case plan::Event::Type::Failed:
-      return complain(rank, event.lost_others ? Weight::LostOthers : Weight::SaidFailed, event.reason, true);
+      return complain(rank, event.lost_others ? Weight::LostOthers : Weight::SaidFailed, event.reason, true,
+                      event.names_rank);
     case plan::Event::Type::Infeasible:
-      return complain(rank, Weight::OutOfMemory, event.reason, true);
+      return complain(rank, Weight::OutOfMemory, event.reason, true, event.names_rank);
     case plan::Event::Type::Result:
       if (rank.had_result) complain(rank, Weight::Nonsense, "sent a second result");
       rank.had_result = true;
@@ -94,7 +96,7 @@ void TrialWatch::takeExit(Rank& rank, const RankReport& report) {
   last_exit_ = std::max(last_exit_, report.at);
   const int status = report.status;
   const bool ended_well = WIFEXITED(status) && WEXITSTATUS(status) == 0;
-  if (ended_well && !report.out_of_memory.empty()) notes_.push_back("it went on, though " + report.out_of_memory);
+  if (ended_well && !report.out_of_memory.empty()) notes_.emplace_back(plan::Note::WentOn, "", 0, report.out_of_memory);
   if (!ended_well && !report.out_of_memory.empty()) {
     const std::string words = rank.said ? rank.reason : statusText(status);
     complain(rank, Weight::OutOfMemory, fmt::format("ran out of memory ({}): {}", report.out_of_memory, words));
@@ -203,9 +205,8 @@ void TrialWatch::settleFailure() {
   const unsigned number = worst();
   const Rank& rank = ranks_[number];
   const TrialStatus status = rank.weight == Weight::OutOfMemory ? TrialStatus::Infeasible : TrialStatus::Failed;
-  const bool named = rank.said && llvm::StringRef(rank.reason).starts_with("rank ");  // by the worker itself
   silent_ = !rank.said && (rank.weight == Weight::BadExit || rank.weight == Weight::Signal) && !rank.killed;
-  stop(status, named ? rank.reason : fmt::format("{}{}{}", nameOf(number), rank.said ? ": " : " ", rank.reason),
+  stop(status, rank.named ? rank.reason : fmt::format("{}{}{}", nameOf(number), rank.said ? ": " : " ", rank.reason),
        number);
 }
 
@@ -222,7 +223,7 @@ void TrialWatch::takeResult() {
     if (!value) return stop(TrialStatus::Failed, fmt::format("the worker's result lacks the metric {}", name));
     if (auto number = plan::measuredNumber(*value)) {
       end_.metrics[name] = *number;
-      if (!std::isfinite(*number)) notes_.push_back(fmt::format("{} diverged: it is {:f}", name, *number));
+      if (!std::isfinite(*number)) notes_.emplace_back(plan::Note::Diverged, name, *number);
     } else {
       end_.not_on_device.push_back(name);
     }

@@ -69,13 +69,14 @@ class TrialWatch {
     Weight weight = Weight::None;
     unsigned complained = 0;  // the how-manieth complaint this is
     std::string reason;
-    bool said = false;  // in its own words
+    bool said = false;   // in its own words
+    bool named = false;  // its reason names it
     bool exited = false;
     bool killed = false;  // by SIGKILL
     bool had_result = false;
   };
 
-  void complain(Rank& rank, Weight weight, std::string reason, bool said = false);
+  void complain(Rank& rank, Weight weight, std::string reason, bool said = false, bool named = false);
   void takeEvent(Rank& rank, RankReport& report);
   void takeExit(Rank& rank, const RankReport& report);
   bool allExited() const;
@@ -92,7 +93,7 @@ class TrialWatch {
   const double started_;
   std::vector<Rank> ranks_;
   std::optional<plan::Event> result_;
-  std::vector<std::string> notes_;
+  std::vector<plan::Note> notes_;
   TrialEnd end_;
   bool stopping_ = false, kill_said_ = false;
   std::optional<std::string> lost_;  // why the launch server is gone

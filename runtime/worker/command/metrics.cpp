@@ -198,9 +198,7 @@ llvm::Error MetricReader::read(const std::string& folder, const ProgramEnd& end,
     std::string left;
     auto values = valuesOf(metric, folder, &left);
     if (!values) return about(metric, values.takeError());
-    if (!left.empty())
-      result.notes.push_back(
-          fmt::format("{} is read from before '{}', which has the same words and no number", metric.name, left));
+    if (!left.empty()) result.notes.emplace_back(plan::Note::ReadBefore, metric.name, 0, left);
     // Of a series the last value stands for the whole where one number is shown.
     result.metrics[metric.name] = valueOf(metric, *values);
     if (!metric.series) continue;

@@ -27,6 +27,8 @@ class EventWriter {
   /// Failed because another rank is gone, whose own reason weighs more.
   bool lostOthers(std::string_view reason);
   bool infeasible(std::string_view reason);
+  /// All reasons from now on say which rank they are of.
+  void namesRank() { names_rank_ = true; }
   /// Raw text, for the null worker's faults only.
   bool writeRaw(std::string_view text);
 
@@ -34,6 +36,7 @@ class EventWriter {
   bool send(std::string_view text);
 
   int fd_;
+  bool names_rank_ = false;
   std::mutex mutex_;  // guards what follows
   bool open_ = true;
   bool ended_ = false;

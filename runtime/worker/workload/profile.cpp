@@ -146,7 +146,7 @@ llvm::Expected<plan::Event> profileTrial(TrialContext& context, Training& traini
   profile::Amounts breakdown = breakdownOf(*profile, settings.steps);
   profile::gather(context.communicator, breakdown, notes);
   profile::addSeries(result.series, breakdown);
-  result.notes = std::move(notes);
+  result.notes.assign(notes.begin(), notes.end());
   auto losses = training.takeLosses();
   if (!losses) return losses.takeError();
   result.series["loss"] = llvm::json::Array(*losses);

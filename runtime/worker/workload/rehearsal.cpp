@@ -164,7 +164,9 @@ llvm::Expected<plan::Event> rehearse(TrialContext& context, Training& training, 
   if (auto error = observeStep(context, training, settings.steps, *rank)) return error;
   auto rehearsed = gather(context, std::move(*rank), settings.steps);
   if (!rehearsed) return rehearsed.takeError();
-  return plan::Event{.type = plan::Event::Type::Result, .notes = training.notes(), .rehearsed = std::move(*rehearsed)};
+  return plan::Event{.type = plan::Event::Type::Result,
+                     .notes = {training.notes().begin(), training.notes().end()},
+                     .rehearsed = std::move(*rehearsed)};
 }
 
 }  // namespace expc::workload
