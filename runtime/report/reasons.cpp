@@ -152,28 +152,34 @@ Words inWords(const plan::Plan& plan, const plan::Why& why) {
   const std::string cause =
       reason.said +
       (reason.code == Reason::ExpectedOutOnly ? " (an estimate is no evidence; --try-infeasible starts it)" : "");
-  return {text + ": " + cause, cause};
+  return {text + ": " + cause, cause, text};
 }
 
-std::string memoryText(const Judged& of) {
+VerdictLine memoryLine(const Judged& of) {
   const auto& [plan, criterion, result] = of;
   using analysis::CellEstimate;
   using analysis::Verdict;
   const std::vector<CellEstimate>& cells = result.cells;
-  const auto said = [&](const auto& cell) { return cell == cells.end() ? "" : inWords(plan, cell->why).text; };
+  const auto said = [&](const auto& cell) -> VerdictLine {
+    const Words words = cell == cells.end() ? Words() : inWords(plan, cell->why);
+    return {words.text, {words}};
+  };
   if (cells.size() == 1) return said(cells.begin());
   const auto has_verdict = [&](const CellEstimate& cell) { return cell.verdict == result.verdict; };
   const std::string all = counted(cells.size(), "point");
   if (result.verdict == Verdict::Pass && criterion.claim.kind != plan::Claim::Kind::Exists) {
     const bool one_block = std::ranges::any_of(
         cells, [](const CellEstimate& cell) { return cell.why && cell.why->code == Reason::RanOutInOnlyBlock; });
-    return one_block ? fmt::format("all {} ran out of memory, some in their only block{}", all, kOneBlock)
-                     : fmt::format("all {} ran out of memory in {} blocks or more", all, analysis::kInfeasibleBlocks);
+    return {one_block ? fmt::format("all {} ran out of memory, some in their only block{}", all, kOneBlock)
+                      : fmt::format("all {} ran out of memory in {} blocks or more", all, analysis::kInfeasibleBlocks)};
   }
   // The first cell with the verdict explains it; without one the first that does not pass.
   const auto explains = std::ranges::find_if(cells, has_verdict);
-  if (explains != cells.end())
-    return fmt::format("{} of {}: {}", std::ranges::count_if(cells, has_verdict), all, said(explains));
+  if (explains != cells.end()) {
+    VerdictLine line = said(explains);
+    line.text = fmt::format("{} of {}: {}", std::ranges::count_if(cells, has_verdict), all, line.text);
+    return line;
+  }
   return said(std::ranges::find_if(cells, [](const CellEstimate& cell) { return cell.verdict != Verdict::Pass; }));
 }
 

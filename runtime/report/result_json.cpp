@@ -62,13 +62,8 @@ void cells(Writer& out, const plan::Plan& plan, const std::vector<std::string>& 
 void criteria(Writer& out, const analysis::Findings& findings) {
   for (const Judged& judged : judgedOf(findings.plan, findings.judgement)) {
     const auto& [plan, found, result] = judged;
-    std::string tested;
-    std::vector<std::string> notes;
-    for (const Fact& fact : verdictFacts(findings, judged))
-      if (fact.label == "tested")
-        tested = fact.text;
-      else if (fact.label == "note")
-        notes.push_back(fact.text);
+    const std::string tested = result.scope.complete ? testedText(judged, findings.results) : "";
+    const std::vector<std::string> notes = textsOf(verdictNotes(findings, judged), &Fact::text);
     const std::string& claim = found.doc;
     const std::string how_sure = surenessText(judged), why = whyText(judged);
     const std::vector<std::string> marks = marksOf(result);

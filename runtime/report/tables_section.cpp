@@ -30,8 +30,8 @@ struct Subject {
   const std::vector<plan::Cell>& cells;
   const std::string& unit;
   const plan::Criterion* criterion = nullptr;
-  bool one_was_enough = false;  // one part of the claim is, and there is one: those that fail are not alarming
-  std::string above = {};       // what stands above all
+  bool one_was_enough = false;   // one part of the claim is, and there is one: those that fail are not alarming
+  std::vector<Words> told = {};  // what the line above all says of cells
   std::string interval = "interval";
 };
 
@@ -76,7 +76,7 @@ Table cellTable(const plan::Plan& plan, const Subject& of, const std::vector<ana
     whys.push_back(judged ? whyText(plan, *of.criterion, estimate) : inWords(plan, estimate.why));
   const bool explained =
       std::ranges::any_of(whys | std::views::take(shown.size()), [](const Words& why) { return !why.text.empty(); });
-  const std::vector<std::string> reasons = saidOnce(of.above, whys);
+  const std::vector<std::string> reasons = saidOnce(of.told, whys);
 
   for (const std::string& factor : of.factors) table.columns.push_back({factor, Kind::Label});
   if (judged) table.columns.push_back({"verdict", Kind::Words});
@@ -141,10 +141,10 @@ Table criterionCells(const Judged& of, bool open) {
   if (open) std::erase_if(cells, [](const auto& cell) { return cell.verdict == analysis::Verdict::Pass; });
   const bool one_was_enough =
       criterion.claim.kind == plan::Claim::Kind::Exists && result.verdict == analysis::Verdict::Pass;
-  Table table = cellTable(
-      plan,
-      {criterion.factors, criterion.cells, criterion.unit, &criterion, one_was_enough, whyText(of), intervalTitle(of)},
-      cells, result.name + " in each cell");
+  Table table = cellTable(plan,
+                          {criterion.factors, criterion.cells, criterion.unit, &criterion, one_was_enough,
+                           lineOf(of).told, intervalTitle(of)},
+                          cells, result.name + " in each cell");
   if (open) table.most = kMostBrief;
   return table;
 }

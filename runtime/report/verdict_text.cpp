@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <set>
 #include <utility>
@@ -88,7 +89,7 @@ std::string whereText(const plan::Plan& plan, const plan::Criterion& criterion, 
 }
 
 /// Why intervals are wider than the values' own scatter makes them: the first of each reason.
-std::vector<std::string> widerNotes(const Judged& of, const std::string& line) {
+std::vector<std::string> widerNotes(const Judged& of) {
   const auto& [plan, criterion, result] = of;
   std::vector<std::string> notes;
   const auto first = [&](auto holds, auto text) {
@@ -100,11 +101,15 @@ std::vector<std::string> widerNotes(const Judged& of, const std::string& line) {
           return fmt::format("consecutive values may be correlated by up to {:.2f}: {} count as {:.1f}",
                              cell.correlation, cell.values.size(), cell.worth);
         });
-  const auto steps = [&](const auto& cell) {
-    return cell.steps && cell.cell < criterion.cells.size() ? stepsText(plan, criterion.cells[cell.cell], *cell.steps)
-                                                            : "";
+  const std::vector<Words> told = lineOf(of).told;
+  const auto isTold = [&](const analysis::ClockSteps& steps) {
+    return std::ranges::any_of(told, [&](const Words& one) {
+      return one.steps && one.steps->metric == steps.metric && one.steps->readings == steps.readings &&
+             one.steps->size == steps.size;
+    });
   };
-  first([&](const auto& cell) { return !steps(cell).empty() && line.find(steps(cell)) == std::string::npos; }, steps);
+  first([&](const auto& cell) { return cell.steps && cell.cell < criterion.cells.size() && !isTold(*cell.steps); },
+        [&](const auto& cell) { return stepsText(plan, criterion.cells[cell.cell], *cell.steps); });
   return notes;
 }
 
@@ -287,14 +292,13 @@ std::string countsText(const Judged& of) {
   return text;
 }
 
-/// "gpus 1, 2 of 1..4; CPU cores in place of GPUs".
+}  // namespace
+
 std::string testedText(const Judged& of, const store::Results& results) {
   const std::string& domain = of.criterion.domain;
   if (of.result.scope.complete == 0 || !coresStandForGpus(of.plan, results)) return domain;
   return (domain.empty() ? "" : domain + "; ") + "CPU cores in place of GPUs";
 }
-
-}  // namespace
 
 std::vector<Judged> judgedOf(const plan::Plan& plan, const analysis::Judgement& judgement) {
   std::vector<Judged> all;
@@ -324,18 +328,17 @@ bool comparesPoints(const plan::Criterion& criterion) {
                      [](const plan::Cell& cell) { return cell.points.size() > 1; });
 }
 
-std::vector<std::string> saidOnce(const std::string& above, const std::vector<Words>& reasons) {
+std::vector<std::string> saidOnce(const std::vector<Words>& told, const std::vector<Words>& reasons) {
   std::set<std::string> said;
   const auto keyOf = [](const Words& one) { return one.cause.empty() ? one.text : one.cause; };
-  for (const Words& one : reasons)
-    if (!one.text.empty() && above.find(one.text) != std::string::npos) said.insert(keyOf(one));
+  for (const Words& one : told) said.insert(keyOf(one));
   const bool alike = reasons.size() > 1 && std::ranges::all_of(reasons, [&](const Words& one) {
                        return !one.text.empty() && one.text == reasons.front().text;
                      });
   return textsOf(reasons, [&](const Words& one) -> std::string {
     if (alike) return said.insert(keyOf(one)).second ? "all rows: " + one.text : "";
     if (one.cause.empty()) return said.contains(one.text) ? "" : one.text;
-    return said.insert(one.cause).second ? one.text : one.text.substr(0, one.text.size() - one.cause.size() - 2);
+    return said.insert(one.cause).second ? one.text : one.head;
   });
 }
 
@@ -429,28 +432,34 @@ std::string surenessText(const Judged& of) {
   return (worth.empty() ? "" : worth + "; ") + countsText(of);
 }
 
-std::vector<Fact> verdictFacts(const analysis::Findings& findings, const Judged& of) {
+std::vector<Fact> verdictNotes(const analysis::Findings& findings, const Judged& of) {
   const auto& [plan, criterion, result] = of;
   const analysis::Description& seen = *findings.judgement.description;
-  const std::string line = whyText(of);
-  std::vector<Fact> facts{{"claim", criterion.doc},
-                          {"where", criterion.where, "", true},
-                          {"result", line, "result"},
-                          {"how sure", surenessText(of), marksOf(result).empty() ? "" : "warns"},
-                          {result.scope.complete ? "tested" : "about", testedText(of, findings.results)},
-                          {"note", lookText(of)},
+  std::vector<Fact> facts{{"note", lookText(of)},
                           {"note", otherLooksText(result)},
                           {"note", sessionsText(of)},
                           {"note", apartText(plan, criterion, seen)}};
   const auto note = [&](std::vector<std::string> texts) {
     for (std::string& text : texts) facts.push_back({"note", std::move(text)});
   };
-  note(widerNotes(of, line));
+  note(widerNotes(of));
   if (result.unshown) facts.push_back({"note", whyText(plan, *result.unshown)});
   facts.push_back({"note", unevenLossText(findings.judgement, of), "warns"});
   facts.push_back({"note", timeoutsText(findings.judgement, of)});
   note(driftNotes(criterion, seen));
   note(trialNotes(criterion, findings.results));
+  std::erase_if(facts, [](const Fact& one) { return one.text.empty(); });
+  return facts;
+}
+
+std::vector<Fact> verdictFacts(const analysis::Findings& findings, const Judged& of) {
+  const auto& [plan, criterion, result] = of;
+  std::vector<Fact> facts{{"claim", criterion.doc},
+                          {"where", criterion.where, "", true},
+                          {"result", whyText(of), "result"},
+                          {"how sure", surenessText(of), marksOf(result).empty() ? "" : "warns"},
+                          {result.scope.complete ? "tested" : "about", testedText(of, findings.results)}};
+  std::ranges::move(verdictNotes(findings, of), std::back_inserter(facts));
   facts.push_back({"next", nextStepText(criterion, result)});
   std::erase_if(facts, [](const Fact& one) { return one.text.empty(); });
   return facts;

@@ -3,6 +3,7 @@
 // Texts about one verdict, which terminal, page and exports share. Plan, criterion and result come in, sentences go
 // out; layout is left to the callers.
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,18 +28,26 @@ std::vector<Judged> judgedOf(const plan::Plan& plan, const analysis::Judgement& 
 // first. Each stands alone, with numbers and units.
 
 struct Words {
-  std::string text;
-  std::string cause = "";  // what `text` ends with, behind ": ", and other places may share: what a program said
+  std::string text;                                          // "CASE: CAUSE", or what has no cause
+  std::string cause = "";                                    // what other places may share: what a program said
+  std::string head = "";                                     // CASE
+  std::optional<analysis::ClockSteps> steps = std::nullopt;  // that `text` explains
 };
 Words inWords(const plan::Plan& plan, const plan::Why& why);
 
+/// The line of a criterion, and the reasons of cells that stand in it.
+struct VerdictLine {
+  std::string text;
+  std::vector<Words> told = {};
+};
 /// "all 4 cells are >= 1.2x: the smallest is 1.52x [1.48x, 1.57x]".
+VerdictLine lineOf(const Judged& of);
 std::string whyText(const Judged& of);
 /// Explains one cell: "" if it passes, else e.g. "1.18x [1.10x, 1.25x] does not decide >= 1.2x".
 Words whyText(const plan::Plan& plan, const plan::Criterion& criterion, const analysis::CellEstimate& cell);
 
 /// The line of a criterion that claims that its points run out of memory.
-std::string memoryText(const Judged& of);
+VerdictLine memoryLine(const Judged& of);
 
 /// "step_time was read as 2 different values, so the interval reaches by a step of 10.0 ms to each side".
 std::string stepsText(const plan::Plan& plan, const plan::Cell& cell, const analysis::ClockSteps& steps);
@@ -71,6 +80,10 @@ std::vector<std::string> marksOf(const analysis::CriterionResult& result);
 /// author's sentence), "where" (the comparison in it), "result", "how sure", "tested" (or "about", where nothing was),
 /// "note", "next". It warns where the verdict does not stand as it is printed, or stands on little.
 std::vector<Fact> verdictFacts(const analysis::Findings& findings, const Judged& of);
+/// The notes among them.
+std::vector<Fact> verdictNotes(const analysis::Findings& findings, const Judged& of);
+/// "gpus 1, 2 of 1..4; CPU cores in place of GPUs": what a verdict is about, tested or not.
+std::string testedText(const Judged& of, const store::Results& results);
 
 /// "gpus=2: 1.24x [1.20x, 1.28x], n=7".
 std::string cellLine(const plan::Plan& plan, const plan::Criterion& criterion, const analysis::CellEstimate& cell);
@@ -108,9 +121,9 @@ std::string ownConfidenceText(const plan::Criterion& criterion, const analysis::
 std::string intervalTitle(const Judged& of);
 
 /// Leaves out of reasons of cells what was said before: after "level=2 failed: no such file" a further "level=3 failed:
-/// no such file" is "level=3 failed", and what stands `above` as it is, without a cause of its own, is "". What is true
-/// of all of them is said of all, once.
-std::vector<std::string> saidOnce(const std::string& above, const std::vector<Words>& reasons);
+/// no such file" is "level=3 failed", and what was `told` before, without a cause of its own, is "". What is true of
+/// all of them is said of all, once.
+std::vector<std::string> saidOnce(const std::vector<Words>& told, const std::vector<Words>& reasons);
 
 /// "9 more blocks (4 min)".
 std::string moreBlocksText(const analysis::NextStep& next);

@@ -26,13 +26,19 @@ using analysis::Verdict;
 using plan::Reason;
 using plan::Relation;
 
+/// "1.2x" of ">= 1.2x".
+std::string endText(const plan::Bound& bound) {
+  llvm::StringRef text = bound.text;
+  text.consume_front(plan::wordOf(plan::words::kRelation, bound.relation));
+  return text.ltrim().str();
+}
+
 /// "below 1.2x" for ">= 1.2x", "outside 0.96x..1.04x" for a band.
 std::string violation(const plan::Bound& bound) {
   static constexpr plan::Word<Relation> kViolated[] = {
       {"below", Relation::GreaterEqual}, {"not above", Relation::Greater},  {"above", Relation::LessEqual},
       {"not below", Relation::Less},     {"not equal to", Relation::Equal}, {"outside", Relation::Within}};
-  return fmt::format("{} {}", std::string_view(plan::wordOf(kViolated, bound.relation)),
-                     bound.text.substr(bound.text.find(' ') + 1));
+  return fmt::format("{} {}", std::string_view(plan::wordOf(kViolated, bound.relation)), endText(bound));
 }
 
 /// The name of the cell whose estimate, or value, has the least margin.
@@ -83,12 +89,21 @@ class Explainer {
     if (cell.verdict == Verdict::Fail) return {shown(index) + " is " + violation(bound(index))};
     if (cell.uncorrected) return {notAfterCorrection(index)};
     if (!cell.interval) return inWords(plan_, cell.why);
-    return {shown(index) + " does not decide " + bound(index).text +
-            (cell.steps ? "; " + stepsText(plan_, planned(index), *cell.steps) : "")};
+    const std::string steps = cell.steps ? "; " + stepsText(plan_, planned(index), *cell.steps) : "";
+    return {.text = shown(index) + " does not decide " + bound(index).text + steps, .steps = cell.steps};
   }
 
   /// "all 4 cells: smallest 1.52x [1.48x, 1.57x] >= 1.2x".
-  std::string criterion(Verdict verdict) const {
+  VerdictLine line(Verdict verdict) {
+    std::string text = criterion(verdict);
+    return {std::move(text), std::move(told_)};
+  }
+
+ private:
+  /// The reason of a cell in the line.
+  std::string tell(size_t index) { return told_.emplace_back(cell(index)).text; }
+
+  std::string criterion(Verdict verdict) {
     switch (verdict) {
       case Verdict::Pass:
         return passes() + soFar();
@@ -99,10 +114,10 @@ class Explainer {
         return undecided();
       case Verdict::Infeasible:
       case Verdict::NotRun: {
-        if (cells_.size() == 1) return cell(0).text;
+        if (cells_.size() == 1) return tell(0);
         const bool memory = verdict == Verdict::Infeasible;
         return fmt::format("{} {}: {}", memory ? "memory ran out in all" : "nothing was run of",
-                           cellCount(cells_.size()), cell(0).text);
+                           cellCount(cells_.size()), tell(0));
       }
       case Verdict::NotAsked:
         break;
@@ -110,7 +125,6 @@ class Explainer {
     return "";
   }
 
- private:
   bool forall() const { return criterion_.claim.kind != plan::Claim::Kind::Exists; }
 
   const plan::Cell& planned(size_t index) const { return criterion_.cells[cells_[index].cell]; }
@@ -196,18 +210,18 @@ class Explainer {
     return place.empty() ? text : text + " at " + place;
   }
 
-  std::string fails() const {
+  std::string fails() {
     const std::vector<size_t> memory = with(Verdict::Infeasible), failing = with(Verdict::Fail);
     if (!forall()) {
       const std::vector<size_t>& among = failing.empty() ? memory : failing;
       if (among.empty()) return "no part of the claim holds";
       const size_t chosen = best(among);
-      const std::string detail = failing.empty() ? cell(chosen).text : prefix(chosen) + shown(chosen);
+      const std::string detail = failing.empty() ? tell(chosen) : prefix(chosen) + shown(chosen);
       return fmt::format("none of {} is {}: the closest is {}", cellCount(cells_.size()), holds(), detail);
     }
     if (failing.empty() && memory.empty()) return "some part of the claim fails";
     if (failing.empty()) {
-      const std::string why = cell(memory.front()).text;
+      const std::string why = tell(memory.front());
       return cells_.size() == 1
                  ? why
                  : fmt::format("{} of {} ran out of memory: {}", memory.size(), cellCount(cells_.size()), why);
@@ -215,6 +229,7 @@ class Explainer {
     std::string text;
     if (criterion_.confidence) {
       const size_t chosen = worst(failing);
+      if (cells_.size() == 1) tell(chosen);  // in the same words
       text = cells_.size() == 1
                  ? prefix(chosen) + shown(chosen) + " is " + violation(bound(chosen))
                  : fmt::format("{} of {} {} {}, by Holm over them: the worst is {}{}", failing.size(),
@@ -222,10 +237,10 @@ class Explainer {
     } else {
       text = trialsFail();
     }
-    return memory.empty() ? text : text + "; also " + cell(memory.front()).text;
+    return memory.empty() ? text : text + "; also " + tell(memory.front());
   }
 
-  std::string trialsFail() const {
+  std::string trialsFail() {
     size_t broken = 0, trials = 0;
     std::vector<size_t> all;
     for (size_t i = 0; i < cells_.size(); ++i) {
@@ -235,11 +250,12 @@ class Explainer {
     }
     const auto [chosen, shown_value] = worstValue(all);
     const std::string place = label(chosen);
+    if (cells_.size() == 1 && !ownBounds()) tell(0);  // it begins so
     return fmt::format("{} of {} {} {}: {} got {}", broken, countNoun(planned(chosen), trials), are(broken), breaks(),
                        place.empty() ? "the worst" : place, value(chosen, shown_value));
   }
 
-  std::string undecided() const {
+  std::string undecided() {
     std::vector<size_t> open = with(Verdict::Broken);
     const char* word = open.empty() ? "undecided" : "broken";
     if (open.empty()) {
@@ -249,7 +265,7 @@ class Explainer {
         for (const size_t index : with(Verdict::Infeasible)) open.push_back(index);
     }
     if (open.empty()) return "undecided";
-    const std::string why = cell(open.front()).text;
+    const std::string why = tell(open.front());
     // Reasons about points name them already.
     const bool named = cells_[open.front()].state != CellState::Measured;
     const std::string reason = (named ? "" : prefix(open.front())) + why;
@@ -399,23 +415,27 @@ class Explainer {
   const plan::Plan& plan_;
   const plan::Criterion& criterion_;
   std::span<const CellEstimate> cells_;
+  std::vector<Words> told_;
 };
 
 }  // namespace
 
-std::string whyText(const Judged& of) {
+VerdictLine lineOf(const Judged& of) {
   const auto& [plan, criterion, result] = of;
-  if (result.why) return inWords(plan, result.why).text;
-  if (criterion.infeasible) return memoryText(of);
-  const std::string line = Explainer(plan, criterion, result.cells).criterion(result.verdict);
+  if (result.why) return {inWords(plan, result.why).text, {inWords(plan, result.why)}};
+  if (criterion.infeasible) return memoryLine(of);
+  VerdictLine line = Explainer(plan, criterion, result.cells).line(result.verdict);
   // Beside them stand tables with 95 %.
   const bool corrected =
       std::ranges::any_of(result.cells, [](const auto& cell) { return cell.uncorrected.has_value(); });
   if (!result.look || corrected || result.verdict > Verdict::Inconclusive ||
       result.look->confidence <= *criterion.confidence)
     return line;
-  return line + fmt::format(" (intervals of {})", analysis::formatConfidence(result.look->confidence));
+  line.text += fmt::format(" (intervals of {})", analysis::formatConfidence(result.look->confidence));
+  return line;
 }
+
+std::string whyText(const Judged& of) { return lineOf(of).text; }
 
 Words whyText(const plan::Plan& plan, const plan::Criterion& criterion, const CellEstimate& cell) {
   return cell.cell < criterion.cells.size() ? Explainer(plan, criterion, {&cell, 1}).cell(0) : Words();
