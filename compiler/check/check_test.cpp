@@ -7,6 +7,8 @@
 #include <sstream>
 
 #include "compiler/check/expression.h"
+#include "compiler/language/words.h"
+#include "runtime/plan/plan.h"
 #include "stdlib/stdlib.h"
 #include "tests/source_dir.h"
 #include "tests/study_fixture.h"
@@ -53,6 +55,16 @@ TEST_CASE("the reference study is in order") {
   CHECK(study.factors[1].declared == std::vector<std::string>{"1..4"});
   REQUIRE(study.findPreset("quick"));
   CHECK(study.findPreset("quick")->only.size() == 2);
+}
+
+TEST_CASE("a word of the language that stands for an enumerator of plans is in its table") {
+  using language::Role;
+  for (const std::string& word : language::texts(Role::Kind))
+    CHECK_MESSAGE(base::valueOf(plan::words::kKind, word), word);
+  for (const std::string& word : language::texts(Role::Taken))
+    CHECK_MESSAGE(base::valueOf(plan::words::kTake, word), word);
+  for (const std::string& word : language::texts(Role::Description))
+    CHECK_MESSAGE(base::valueOf(plan::words::kShows, word), word);
 }
 
 TEST_CASE("imports are found from the file that writes them") {

@@ -19,11 +19,16 @@ EXPC_DIAGNOSTIC(ScalingMismatch, Warning, "'{0}' is named {1} scaling, but {2}")
 
 using Function = Comparison::Function;
 
-/// The function of a comparison; the enumeration is in the order of the table of words.
+constexpr base::Word<Function> kFunctions[] = {{"speedup", Function::Speedup},
+                                               {"ratio", Function::Ratio},
+                                               {"difference", Function::Difference},
+                                               {"efficiency", Function::Efficiency},
+                                               {"max_gap", Function::MaxGap}};
+
 std::optional<Function> findFunction(StudyContext& context, const ast::QualifiedName& callee) {
   const ast::Identifier& last = callee.parts.back();
-  const int index = callee.parts.size() == 1 ? language::indexOf(language::Role::Comparison, last.name) : -1;
-  if (index >= 0) return static_cast<Function>(index);
+  const auto function = callee.parts.size() == 1 ? base::valueOf(kFunctions, last.name) : std::nullopt;
+  if (function) return function;
   return unknownName(context.emitter, "comparison function", last, language::texts(language::Role::Comparison));
 }
 
@@ -207,8 +212,7 @@ struct Comparisons {
           .refuse();
     if (comparison.function == Function::Ratio || comparison.function == Function::Difference) return true;
     return emitter
-        .build(range, errors::WrongArguments,
-               language::words(language::Role::Comparison)[static_cast<size_t>(comparison.function)].text, "a metric",
+        .build(range, errors::WrongArguments, base::wordOf(kFunctions, comparison.function).str(), "a metric",
                "a comparison")
         .note(inner.range, "a comparison is compared again by 'ratio' or 'difference'")
         .refuse();

@@ -123,8 +123,7 @@ struct DesignChecker {
 
   /// The kind of trial; the enumeration is in the order of the table of words.
   std::optional<TrialKind> kindOf(const ast::Identifier& word) {
-    const int kind = language::indexOf(language::Role::Kind, word.name);
-    if (kind >= 0) return static_cast<TrialKind>(kind);
+    if (const auto kind = base::valueOf(plan::words::kKind, word.name)) return kind;
     return unknownName(emitter, "kind of trial", word, language::texts(language::Role::Kind));
   }
 

@@ -22,6 +22,13 @@ bool isArithmetic(Formula::Op op) {
          operationOf(op);
 }
 
+/// What an operator means in a plan; nothing where it means nothing there.
+template <typename Meaning, size_t N>
+std::optional<Meaning> meantBy(Formula::Op op, const std::pair<Formula::Op, Meaning> (&table)[N]) {
+  const auto* found = std::ranges::find(table, op, &std::pair<Formula::Op, Meaning>::first);
+  return found == std::end(table) ? std::nullopt : std::optional(found->second);
+}
+
 /// The first part that no trial can compute, or null.
 const Formula* foreignPart(const Formula& formula) {
   if (!isArithmetic(formula.op)) return &formula;
@@ -73,11 +80,14 @@ bool relabel(Context& context, const ast::MetricDecl& declaration, ModuleScope& 
 }  // namespace
 
 std::optional<Relation> relationOf(Formula::Op op) {
-  using enum Formula::Op;
-  // In the order of Relation, to which the index is cast.
-  static constexpr Formula::Op kOps[] = {GreaterEqual, Greater, LessEqual, Less, Equal};
-  const auto found = std::ranges::find(kOps, op);
-  return found == std::end(kOps) ? std::nullopt : std::optional(static_cast<Relation>(found - kOps));
+  using From = Formula::Op;
+  using enum Relation;
+  static constexpr std::pair<From, Relation> kMeant[] = {{From::GreaterEqual, GreaterEqual},
+                                                         {From::Greater, Greater},
+                                                         {From::LessEqual, LessEqual},
+                                                         {From::Less, Less},
+                                                         {From::Equal, Equal}};
+  return meantBy(op, kMeant);
 }
 
 std::optional<plan::OperationTerm::Op> operationOf(Formula::Op op) {
@@ -87,8 +97,7 @@ std::optional<plan::OperationTerm::Op> operationOf(Formula::Op op) {
       {From::Add, Sum},          {From::Subtract, Difference},
       {From::Multiply, Product}, {From::Divide, Quotient},
       {From::Max, Max},          {From::Min, Min}};
-  const auto* found = std::ranges::find(kMeant, op, &std::pair<From, plan::OperationTerm::Op>::first);
-  return found == std::end(kMeant) ? std::nullopt : std::optional(found->second);
+  return meantBy(op, kMeant);
 }
 
 Bound boundOf(Relation relation, const Rational& limit, std::string_view written) {
@@ -194,8 +203,7 @@ std::optional<Metric> checkMetric(Context& context, ModuleScope& scope, const as
     metric.refinement = std::move(allowed);
   }
   if (declaration.kind) {
-    const std::string& kind = declaration.kind->name;
-    metric.kind = static_cast<TrialKind>(language::indexOf(language::Role::Kind, kind));
+    metric.kind = base::valueOf(plan::words::kKind, declaration.kind->name).value_or(metric.kind);
   }
   return metric;
 }

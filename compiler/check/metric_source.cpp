@@ -94,8 +94,7 @@ struct SourceChecker {
     if (!name && !call) return refuse(context, expr.range, "this says no way to read a number");
     const ast::QualifiedName& callee = name ? name->name : call->callee;
     const std::string word = joined(callee);
-    if (const int take = language::indexOf(language::Role::Taken, word); call && take >= 0)
-      return oneOf(expr, *call, static_cast<plan::CommandMetric::Take>(take));
+    if (const auto take = base::valueOf(plan::words::kTake, word); call && take) return oneOf(expr, *call, *take);
     const auto reader = std::ranges::find(kReaders, word, &Reader::word);
     const bool known = reader != kReaders.end() && (call || reader->from == From::Lines) &&
                        (wanted.expected || reader->from != From::Same);
@@ -121,9 +120,10 @@ struct SourceChecker {
 
   /// Reports an unknown reader, with those that are possible here as candidates.
   diag::Refusal unknown(source::Range range, const std::string& word) {
-    std::vector<std::string> names = language::texts(language::Role::Source);
-    if (wanted.expected) names.push_back("same");
-    for (std::string& take : language::texts(language::Role::Taken)) names.push_back(std::move(take));
+    std::vector<std::string> names;
+    for (const Reader& reader : kReaders)
+      if (wanted.expected || reader.from != From::Same) names.emplace_back(reader.word);
+    std::ranges::move(language::texts(language::Role::Taken), std::back_inserter(names));
     return diag::unknownName(context.emitter, range, "way to read a number", word, names);
   }
 

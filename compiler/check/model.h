@@ -50,8 +50,7 @@ struct Parameter {
   source::Range range;
 };
 
-// Terms that check and plans share. TrialKind, and the reductions of several numbers to one, are in the order
-// of the table of words (language::indexOf), from which they are cast.
+// Terms that plans share.
 using plan::Bound, plan::Direction, plan::Relation, plan::TrialKind;
 /// The relation of `>=` and the like; nothing for an operator that bounds nothing.
 std::optional<Relation> relationOf(Formula::Op op);
@@ -190,8 +189,8 @@ struct Factor {
 
 /// A comparison of a metric, or of another comparison, over a factor.
 struct Comparison {
-  /// In the order of the table of words, from which it is cast. The numbers are part of digests.
-  enum class Function { Speedup, Ratio, Difference, Efficiency, MaxGap };
+  /// Digests of plans hold the numbers (lower::meaningOf): a new one gets the next number, and no number ever changes.
+  enum class Function { Speedup = 0, Ratio = 1, Difference = 2, Efficiency = 3, MaxGap = 4 };
   std::string name, doc;
   /// "speedup(step_time) over precision against fp32"
   std::string text;
@@ -375,7 +374,7 @@ struct Study {
   std::vector<Control> controls;
   std::vector<Published> references;
   std::optional<Design> design;
-  /// Table::shows is cast from the position among the words of Role::Description.
+  /// In declared order.
   std::vector<plan::Table> tables;
   std::vector<plan::Plot> plots;
   std::vector<Change> presets;

@@ -57,13 +57,11 @@ bool checkDescribed(StudyContext& context, const ast::Identifier& word, bool ord
 
 /// Checks `table effects of step_time` and its like.
 void addDescription(StudyContext& context, const ast::TableDecl& table) {
-  using language::Role;
-  const int described = language::indexOf(Role::Description, table.subject.name);
-  if (described < 0)
-    return void(unknownName(context.emitter, "description", table.subject, language::texts(Role::Description)));
   using Shows = plan::Table::Shows;
-  // Shows::Values comes before the descriptions.
-  const auto shows = static_cast<Shows>(described + 1);
+  const Shows shows = base::valueOf(plan::words::kShows, table.subject.name).value_or(Shows::Values);
+  if (shows == Shows::Values)  // which no description is called
+    return void(
+        unknownName(context.emitter, "description", table.subject, language::texts(language::Role::Description)));
   const size_t wanted = shows == Shows::Front ? 2 : 1;
   if (table.of.size() != wanted)
     return context.emitter.emit(table.of.back().range, errors::WrongArguments, table.subject.name,

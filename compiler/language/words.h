@@ -78,8 +78,7 @@ const Word* find(Role role, std::string_view text);
 /// the axes of series mean something only in one place, so a bare name is none of them.
 const Word* find(std::string_view text);
 
-/// The position of a word among those of its role, -1 if it is none. The checker's enumerations are in the same
-/// order and are cast from it, so rows of a role must not be reordered.
+/// The position of a word among those of its role, -1 if it is none.
 int indexOf(Role role, std::string_view text);
 
 /// A unit of literals; a literal is a number directly followed by a unit.

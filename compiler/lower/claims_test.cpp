@@ -50,7 +50,7 @@ TEST_CASE("a comparison of a comparison has cells where both inner values exist"
   REQUIRE(growth.cells.size() == 1);
   CHECK(growth.without_partner == 1);  // at 4 GPUs the inner comparison has no baseline
   const plan::Cell& cell = growth.cells[0];
-  CHECK(cell.labels == std::vector<std::string>{"2", "32"});
+  CHECK(plan.levelLabels(growth.factors, cell) == std::vector<std::string>{"2", "32"});
   std::vector<std::string> read;
   for (const plan::Place& place : cell.points) read.push_back(labelOf(plan, place.point));
   CHECK(read == std::vector<std::string>{"gpus=2 batch=32", "gpus=2 batch=16", "gpus=1 batch=32", "gpus=1 batch=16"});

@@ -77,12 +77,7 @@ struct PlanBuilder {
       plan::Point point;
       point.id = id(levels);
       point.workload = space.use(levels);
-      for (unsigned factor = 0; factor < levels.size(); ++factor) {
-        const auto& kept = selected.levels[factor];
-        // A plan has only the kept levels, so an index into the declared ones becomes one into these.
-        auto place = std::lower_bound(kept.begin(), kept.end(), levels[factor]) - kept.begin();
-        point.levels.push_back(levels[factor] == expand::kAbsent ? plan::kInactive : static_cast<unsigned>(place));
-      }
+      point.levels = levelsInPlan(levels);
       point.parameters = points::parametersOf(selected, at);
       point.unavailable = prepared.machine->unavailable(levels);
       point.expected_infeasible = prepared.machine->expectedInfeasible(levels);
@@ -121,6 +116,16 @@ struct PlanBuilder {
     if (point != plan.points.end()) plan.controls.push_back({plan::kAlone, point->id});
   }
 
+  /// Indices among the levels that the selection keeps.
+  std::vector<unsigned> levelsInPlan(expand::Levels levels) const {
+    std::vector<unsigned> result;
+    for (size_t factor = 0; factor < levels.size(); ++factor) {
+      const auto& kept = prepared.selected.levels[factor];
+      const auto place = std::ranges::lower_bound(kept, levels[factor]) - kept.begin();
+      result.push_back(levels[factor] == expand::kAbsent ? plan::kInactive : static_cast<unsigned>(place));
+    }
+    return result;
+  }
   std::string id(expand::Levels point) { return std::string(prepared.writer->id(point)); }
   expand::Levels point(size_t index) const { return {levels_of_all.data() + index * space.width(), space.width()}; }
 
@@ -128,8 +133,7 @@ struct PlanBuilder {
   /// metric.
   plan::Cell cell(const check::Comparison* comparison, const check::Metric& metric, expand::Levels point) {
     plan::Cell cell;
-    for (unsigned factor = 0; factor < point.size(); ++factor)
-      cell.labels.push_back(point[factor] == expand::kAbsent ? "–" : study.factors[factor].levels[point[factor]].label);
+    cell.levels = levelsInPlan(point);
     cell.kind = metric.kind;
     if (!comparison) {
       cell.points = {id(point)};

@@ -65,7 +65,7 @@ void JsonRecord::each(Key key, llvm::function_ref<void(const Value&, const JsonP
   for (size_t i = 0; array && i < array->size() && !failed(); ++i) read((*array)[i], JsonPath{&here, "", i});
 }
 
-unsigned JsonRecord::wordIndex(Key key, llvm::ArrayRef<llvm::StringLiteral> words) {
+unsigned JsonRecord::wordIndex(Key key, llvm::ArrayRef<llvm::StringRef> words) {
   std::string text;
   field(key, text);
   if (failed()) return 0;

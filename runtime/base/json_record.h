@@ -8,6 +8,7 @@
 #include <llvm/Support/Error.h>
 #include <llvm/Support/JSON.h>
 
+#include <algorithm>
 #include <concepts>
 #include <cstdint>
 #include <limits>
@@ -20,6 +21,7 @@
 #include <vector>
 
 #include "runtime/base/json.h"
+#include "runtime/base/word.h"
 
 namespace expc::base {
 
@@ -78,12 +80,14 @@ class JsonRecord {
   void field(Key key, std::map<std::string, T>& items) {
     byName(key, items, [](JsonRecord& io, Key name, T& item) { io.field(name, item); });
   }
-  template <typename Enum>
-  void word(Key key, Enum& value, llvm::ArrayRef<llvm::StringLiteral> words) {
+  template <typename T, size_t N>
+  void word(Key key, T& value, const Word<T> (&table)[N]) {
+    llvm::StringRef texts[N];
+    std::ranges::transform(table, texts, [](const Word<T>& word) -> llvm::StringRef { return word.text; });
     if (reads())
-      value = static_cast<Enum>(wordIndex(key, words));
+      value = table[wordIndex(key, texts)].value;
     else
-      out_[key] = words[static_cast<size_t>(value)];
+      out_[key] = wordOf(table, value);
   }
 
   /// For a field that may be left out: when reading, whether it is there and not null; when writing, `written`.
@@ -166,6 +170,14 @@ class JsonRecord {
     if (reads()) errors_->add(at, message);
   }
 
+  /// Reads a value that `each` gave, as an object.
+  template <typename T, typename Describe>
+  void readOne(const llvm::json::Value& from, const JsonPath& at, T& value, Describe describe) {
+    JsonRecord io(*errors_, from, at);
+    describe(io, value);
+    io.refuseOthers();
+  }
+
   template <typename T, typename Describe>
   static llvm::json::Object written(const T& value, Describe describe) {
     JsonRecord io;
@@ -174,13 +186,6 @@ class JsonRecord {
   }
 
  private:
-  template <typename T, typename Describe>
-  void readOne(const llvm::json::Value& from, const JsonPath& at, T& value, Describe describe) {
-    JsonRecord io(*errors_, from, at);
-    describe(io, value);
-    io.refuseOthers();
-  }
-
   /// What `get` finds in a field; nothing after noting that the field is missing, or no such thing.
   template <typename Get>
   auto found(Key key, llvm::StringRef expected, Get get) {
@@ -192,7 +197,7 @@ class JsonRecord {
   }
   uint64_t whole(Key key, uint64_t low, uint64_t high);
   std::vector<llvm::StringRef> names() const;
-  unsigned wordIndex(Key key, llvm::ArrayRef<llvm::StringLiteral> words);
+  unsigned wordIndex(Key key, llvm::ArrayRef<llvm::StringRef> words);
 
   JsonErrors* errors_ = nullptr;
   const JsonPath* at_ = nullptr;

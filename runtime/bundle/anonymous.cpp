@@ -187,8 +187,8 @@ Anonymous::Anonymous(const store::Results& results, const std::string& study, co
       own_.addKeys(value);
       collect(value, "");
     }
-    std::vector<std::string> texts = trial.notes;
-    texts.insert(texts.end(), {trial.reason, trial.log_tail});
+    std::vector<std::string> texts = {trial.reason, trial.log_tail};
+    for (const plan::Note& note : trial.notes) texts.push_back(note.said);
     // Texts of programs are only searched for what looks like a home folder or an address; other names come from
     // records.
     for (const std::string& text : texts) {
@@ -366,7 +366,7 @@ void Anonymous::apply(store::Trial& trial) const {
   trial.log_tail = hidden(trial.log_tail);
   trial.devices = hiddenJson(trial.devices);
   trial.environment_json = hiddenJson(trial.environment_json);
-  for (std::string& note : trial.notes) note = hidden(note);
+  for (plan::Note& note : trial.notes) note.said = hidden(note.said);
 }
 
 std::string Anonymous::nameIn(StringRef text, llvm::function_ref<bool(StringRef)> sought) const {

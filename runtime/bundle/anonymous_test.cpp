@@ -57,7 +57,7 @@ TEST_CASE("records are hidden by field, and what programs said word by word") {
   CHECK(trial.log_tail == "2 x CPU at /home/someone/data.txt");
   CHECK(trial.environment_json.find("\"PATH\":\"hidden\"") != std::string::npos);
   CHECK(trial.environment_json.find("\"LANG\":\"C.UTF-8\"") != std::string::npos);
-  for (const std::string& text : {session.environment_json, trial.devices, trial.environment_json, trial.notes[0]})
+  for (const std::string& text : {session.environment_json, trial.devices, trial.environment_json, trial.notes[0].said})
     for (const char* name : {"adaslaptop", "alovelace", "8f3c", "77aa", "1111"})
       CHECK(text.find(name) == std::string::npos);
   CHECK(trial.devices.find("\"device\":\"cpu\"") != std::string::npos);

@@ -25,21 +25,21 @@ llvm::Error addRuns(store::Store& into, const plan::Plan& plan, store::Run run, 
                     Numbers& runs) {
   const auto add = [&](int64_t old, const store::Run& one) -> llvm::Error {
     if (auto error = keep(into.addRun(one), runs[old])) return error;
-    return into.endRun(runs[old], one.ended, one.outcome, one.judged);
+    const store::Outcome killed{store::Outcome::Killed};
+    return into.endRun(runs[old], one.ended, one.outcome.value_or(killed), one.judged);
   };
   const std::string plan_json = base::canonicalJson(plan::toJson(plan));
   for (const store::PastLook& look : results.looks) {
     if (look.run >= run.id) break;
     store::Run before = run;
-    before.outcome = look.at_look ? std::string(store::Run::kAtLook)
-                     : look.said  ? std::string(store::Run::kComplete)
-                                  : "interrupted";
+    using Outcome = store::Outcome;
+    before.outcome = Outcome{look.at_look ? Outcome::AtLook : look.said ? Outcome::Complete : Outcome::Interrupted};
     before.judged = look.judged;
     before.plan_json = look.judged ? plan_json : "{}";
     if (auto error = add(look.run, before)) return error;
   }
   run.plan_json = plan_json;
-  if (!run.judged && !run.outcome.empty()) run.judged = store::judgedOf(plan);
+  if (!run.judged && run.outcome) run.judged = store::judgedOf(plan);
   return add(run.id, run);
 }
 

@@ -98,7 +98,7 @@ TEST_CASE("a derived metric says what it lacks") {
     trial.not_on_device = {"launch_time"};
   }
   plan::Cell cell;
-  cell.labels = {"fp64", "1"};
+  cell.levels = levels("fp64", 1);
   cell.term = metric("launch_share", "fp64-1");
   cell.points = {"fp64-1"};
   const judge::CriterionResult result = judged(plan, criterion({cell}, atMost(0.5, "50%"), "", std::nullopt), records);
@@ -112,7 +112,7 @@ TEST_CASE("what is divided by zero has no value, and decides nothing") {
   Records records;
   for (int b = 1; b <= 7; ++b) addTimed(records, "fp64-1", b, 0, 0.1);
   plan::Cell cell;
-  cell.labels = {"fp64", "1"};
+  cell.levels = levels("fp64", 1);
   cell.term = metric("launch_share", "fp64-1");
   cell.points = {"fp64-1"};
   for (const auto confidence : {std::optional<double>(), std::optional(0.95)}) {
@@ -133,7 +133,7 @@ TEST_CASE("a comparison may read a derived metric") {
     addTimed(records, "fp32-1", b, 0.1, 0.02 + 0.0005 * b);
   }
   plan::Cell cell;
-  cell.labels = {"fp32", "1"};
+  cell.levels = levels("fp32", 1);
   cell.term = term(plan::OperationTerm{plan::OperationTerm::Op::Ratio,
                                        {metric("launch_share", "fp64-1"), metric("launch_share", "fp32-1")}});
   cell.estimator = plan::Estimator::PairedRatio;
@@ -165,7 +165,7 @@ TEST_CASE("a series that never reaches its bound is no timeout") {
   Records records;
   for (int b = 1; b <= 7; ++b) addLosses(records, "fp64-1", b, {3, 2, 1.5, 0.9});
   plan::Cell cell;
-  cell.labels = {"fp64", "1"};
+  cell.levels = levels("fp64", 1);
   cell.kind = TrialKind::Quality;
   cell.term = metric("epochs", "fp64-1");
   cell.points = {"fp64-1"};
@@ -187,7 +187,7 @@ TEST_CASE("max_gap is the largest distance of two series of one block") {
     addLosses(records, "bf16-1", b, {3.01, 1 + gap, 0.5, 99});  // only as far as both go
   }
   plan::Cell cell;
-  cell.labels = {"bf16", "1"};
+  cell.levels = levels("bf16", 1);
   cell.kind = TrialKind::Quality;
   cell.term = term(plan::GapTerm{{"loss", "bf16-1"}, {"loss", "fp64-1"}});
   cell.points = {"bf16-1", "fp64-1"};
@@ -215,7 +215,7 @@ TEST_CASE("a ratio of ratios needs all four points in one block and session") {
         {metric("step_time", std::string("fp64-") + gpus), metric("step_time", std::string("bf16-") + gpus)}});
   };
   plan::Cell cell;
-  cell.labels = {"bf16", "2"};
+  cell.levels = levels("bf16", 2);
   cell.term = term(plan::OperationTerm{plan::OperationTerm::Op::Ratio, {gain("2"), gain("1")}});
   cell.estimator = plan::Estimator::PairedRatio;
   cell.points = {"bf16-2", "fp64-2", "bf16-1", "fp64-1"};

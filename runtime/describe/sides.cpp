@@ -98,7 +98,7 @@ std::vector<Both> collect(const plan::Plan& plan, Source before, Source after, S
       add(metric.name, plan.label(point), metric.unit, judge::cellOf(metric, point.id), &metric);
   for (const plan::Comparison& comparison : plan.comparisons)
     for (const plan::Cell& cell : comparison.cells)
-      add(comparison.name, judge::cellLabel(comparison.factors, cell), comparison.unit, cell, nullptr);
+      add(comparison.name, judge::cellLabel(plan, comparison.factors, cell), comparison.unit, cell, nullptr);
   sides.before = before.scope();
   sides.after = after.scope();
   return all;

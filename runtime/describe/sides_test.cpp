@@ -181,7 +181,7 @@ TEST_CASE("a comparison that subtracts may lie as far apart as what it subtracts
   plan::Plan plan = small();
   for (const char* metric_name : {"step_time", "memory"}) {
     plan::Cell cell;
-    cell.labels = {"fp32", "1"};
+    cell.levels = levels("fp32", 1);
     cell.term = term(plan::OperationTerm{plan::OperationTerm::Op::Difference,
                                          {metric(metric_name, {"fp32-1"}), metric(metric_name, {"fp64-1"})}});
     cell.estimator = plan::Estimator::PairedDifference;

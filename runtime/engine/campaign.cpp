@@ -38,10 +38,10 @@ constexpr double kSessionGapSeconds = 30 * 60;
 constexpr double kCudaStarts = 120;
 
 /// The run's outcome for the store, with the number of repetitions if an interim analysis ended it.
-std::string completeText(const judge::Index& index) {
+store::Outcome complete(const judge::Index& index) {
   const plan::KindDesign* design = judge::endedAtLook(index);
-  return design ? fmt::format("{}{}", store::Run::kAtLook, judge::repetitionsAsked(index, *design))
-                : std::string(store::Run::kComplete);
+  if (!design) return {store::Outcome::Complete};
+  return {store::Outcome::AtLook, judge::repetitionsAsked(index, *design)};
 }
 
 }  // namespace
@@ -130,41 +130,42 @@ llvm::Error Campaign::end(int64_t run) {
                       outcome_.trials, crowded_most_ * 100,
                       untold ? fmt::format("; of {} that were too short, or failed, it cannot be told", untold) : "");
   }
-  const auto done = [&](Ending ending, std::string_view word) {
+  using Outcome = store::Outcome;
+  const auto done = [&](Ending ending, Outcome outcome) {
     outcome_.ending = ending;
-    return env_.store.endRun(run, env_.now(), word, store::judgedOf(plan_));
+    return env_.store.endRun(run, env_.now(), outcome, store::judgedOf(plan_));
   };
   if (launch::Interrupts::requested()) {
     env_.listener.say("interrupted; {} of this run {} kept, and {}", base::counted(outcome_.valid, "trial"),
                       base::are(outcome_.valid), wayOn(options_));
-    return done(Ending::Interrupted, "interrupted");
+    return done(Ending::Interrupted, {Outcome::Interrupted});
   }
   if (out_of_time_ && needsTrials(index_)) {
     // An error, because the same command would end in the same way in every allocation of this length.
     if (outcome_.trials == 0)
       return llvm::joinErrors(
-          env_.store.endRun(run, env_.now(), "out of time"),
+          env_.store.endRun(run, env_.now(), {Outcome::OutOfTime}),
           base::failure("no block would end two minutes before this allocation does, and none was measured in "
                         "it: ask for more time, or for a study with smaller blocks"));
     env_.listener.say("the allocation ends before another block would: stopped at the end of a block, and {}",
                       wayOn(options_));
-    return done(Ending::Interrupted, "out of time");
+    return done(Ending::Interrupted, {Outcome::OutOfTime});
   }
   if (const auto& failed = index_.firstFailedForGood(); options_.fail_fast && failed) {
     env_.listener.say("stopped at the first place that failed for good: {}", failureText(index_, *failed));
-    return done(Ending::Incomplete, "failed");
+    return done(Ending::Incomplete, {Outcome::Failed});
   }
   if (needsTrials(index_) && budgetSpent(index_)) {
     env_.listener.message(budgetText(index_, options_));
-    return done(Ending::BudgetSpent, "budget spent");
+    return done(Ending::BudgetSpent, {Outcome::BudgetSpent});
   }
   if (!judge::lacksTrials(index_)) {
     if (const std::string text = endedAtLookText(index_); !text.empty()) env_.listener.message(text);
-    return done(Ending::Complete, completeText(index_));
+    return done(Ending::Complete, complete(index_));
   }
   // If every trial failed, blockOver() has said so with the reason.
   if (const std::string text = shortfallText(index_); !all_failed_ && !text.empty()) env_.listener.message(text);
-  return done(Ending::Incomplete, store::Run::kIncomplete);
+  return done(Ending::Incomplete, {Outcome::Incomplete});
 }
 
 llvm::Error Campaign::openSession(unsigned lane) {

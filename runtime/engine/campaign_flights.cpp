@@ -136,6 +136,7 @@ llvm::Error Campaign::startTrial(unsigned lane, const Step& step) {
     }
   }
   trial.devices = base::canonicalJson(std::move(devices));
+  trial.nodes = static_cast<unsigned>(flight->parts.size());
   trial.started = env_.clock.wall();
   auto id = env_.store.beginTrial(trial);
   if (!id) return id.takeError();
@@ -240,8 +241,8 @@ llvm::Error Campaign::finish(Flight& flight, launch::TrialEnd end) {
   end.environment_json = base::canonicalJson(std::move(end.environment));
   static_cast<store::TrialResult&>(trial) = std::move(end);
   if (command && end.readings) trial.supply(plan::kEnergy, validity::energyOf(*end.readings));
-  if (const std::string note = placeNote(setup_.machine, flight.point->parameters); !note.empty() && !command)
-    trial.notes.push_back(note);
+  if (!command && meansLittle(placeOf(flight.point->parameters), setup_.machine))
+    trial.notes.emplace_back(plan::Note::AnyPlace);
   if (auto error = env_.store.endTrial(trial, env_.now())) return error;
   // Use the trial's end, not the moment at which it was noticed: if the engine was suspended, that gap must count.
   // Lanes that wait for this trial were not away either, so they count as active, too.
@@ -333,11 +334,9 @@ void Campaign::judgeReadings(const validity::Readings& readings, launch::TrialEn
   // A limit that could not be checked is noted, so that nobody takes the trial for one that passed it.
   for (const auto& [limit, most] : validity.limits)
     if (!validity::valueOf(readings, limit) && !(readings.gpus.empty() && validity::isOfCards(limit)))
-      end.notes.push_back(
-          fmt::format("{} is not known of it{}, so this limit was not applied", limit,
-                      limit == "other_cpu" ? ", as of trials that have a core for less than a second" : ""));
+      end.notes.emplace_back(plan::Note::LimitUnknown, limit);
   if (readings.other_cpu.value_or(0) <= kCrowded || validity.limit("other_cpu")) return;
-  end.notes.push_back(fmt::format("other processes took over {:.0f} % of its cores", 100 * kCrowded));
+  end.notes.emplace_back(plan::Note::Crowded, "", kCrowded);
   ++crowded_;
   crowded_most_ = std::max(crowded_most_, *readings.other_cpu);
 }

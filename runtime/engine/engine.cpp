@@ -167,7 +167,7 @@ llvm::Error digestAll(Setup& setup, const EngineOptions& options, const inputs::
 
 /// Records a run that starts no trial. It has no session of its own, so the newest session on its nodes stands in;
 /// without one nothing is recorded.
-llvm::Error recordRun(const Env& env, std::string_view outcome) {
+llvm::Error recordRun(const Env& env, store::Outcome outcome) {
   std::set<std::vector<std::string>> own;
   for (unsigned lane = 0; lane < env.setup.lanes.size(); ++lane)
     own.insert(sessionPlace(env.setup, lane, {"", 1}).nodes);
@@ -198,7 +198,7 @@ bool isStop(llvm::Error& error) {
 llvm::Error stopped(const Env& env, llvm::Error error) {
   if (!isStop(error)) return error;
   env.outcome.ending = Ending::Interrupted;
-  return recordRun(env, "interrupted");
+  return recordRun(env, {store::Outcome::Interrupted});
 }
 
 /// Fills `index` with the stored trials that match the setup, and says which are not counted and why.
@@ -285,12 +285,12 @@ llvm::Error execute(const Env& env) {
                                            : lacking.empty()
                                                ? fmt::format("all {} trials are there", env.outcome.reused)
                                                : lacking + "; --retry-failed tries them again");
-    return recordRun(env, store::Run::kNothingToDo);
+    return recordRun(env, {store::Outcome::NothingToDo});
   }
   if (budgetSpent(index)) {
     env.outcome.ending = Ending::BudgetSpent;
     env.listener.message(budgetText(index, env.options));
-    return recordRun(env, "budget spent");
+    return recordRun(env, {store::Outcome::BudgetSpent});
   }
   if (auto error = copyData(env)) return stopped(env, std::move(error));
   return campaign(env, index);

@@ -179,9 +179,8 @@ TEST_CASE("a worker gets variables of its own in the place of this process's") {
 TEST_CASE("a place that one memory node makes like another is noted") {
   machine::Machine machine;
   machine.nodes = {{0, {0, 1}}};
-  const auto noteOf = [&](const char* numa) { return placeNote(machine, llvm::json::Object{{"numa", numa}}); };
-  CHECK(has(noteOf("any"), "one memory node"));
-  CHECK(noteOf("near").empty());
+  CHECK(meansLittle(machine::Place::Any, machine));
+  CHECK(!meansLittle(machine::Place::Near, machine));
   machine.nodes.push_back({1, {2, 3}});
-  CHECK(noteOf("any").empty());
+  CHECK(!meansLittle(machine::Place::Any, machine));
 }

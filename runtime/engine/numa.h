@@ -5,8 +5,6 @@
 
 #include <llvm/Support/JSON.h>
 
-#include <string>
-
 #include "runtime/machine/machine.h"
 #include "runtime/machine/slots.h"
 
@@ -15,7 +13,8 @@ namespace expc::engine {
 /// The placement that the parameter `numa` asks for; near without the parameter.
 machine::Place placeOf(const llvm::json::Object& parameters);
 
-/// Describes the part of the parameter `numa` that makes no difference on this machine; "" if all of it does.
-std::string placeNote(const machine::Machine& machine, const llvm::json::Object& parameters);
+/// Whether a placement differs from near only in that ranks may move between cores, as on a machine with one memory
+/// node.
+bool meansLittle(machine::Place place, const machine::Machine& machine);
 
 }  // namespace expc::engine

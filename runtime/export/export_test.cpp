@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <llvm/Support/MemoryBuffer.h>
 
+#include "runtime/base/files/marks.h"
 #include "runtime/base/json.h"
 #include "runtime/export/formats.h"
 #include "tests/source_dir.h"
@@ -53,6 +54,13 @@ std::string json(const std::vector<Source>& sources) {
 }
 
 using expc::test::has;
+
+TEST_CASE("no export is an input of the commands that are measured") {
+  const auto sources = example();
+  for (const std::string& text : {csv(sources), json(sources), junit(sources), markdown(sources)})
+    CHECK_MESSAGE(files::isOurs(text), text.substr(0, 60));
+  CHECK(!files::isOurs("study,point\n1,2\n"));
+}
 
 TEST_CASE("a row for each trial and metric, and one for a trial without values") {
   const auto sources = example();

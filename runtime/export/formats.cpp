@@ -17,6 +17,7 @@
 
 #include "runtime/base/failure.h"
 #include "runtime/base/files/files.h"
+#include "runtime/base/files/marks.h"
 #include "runtime/base/json.h"
 #include "runtime/export/python.h"
 #include "runtime/report/records_json.h"
@@ -24,7 +25,6 @@
 namespace expc::exports {
 namespace {
 
-constexpr const char* kSchema = "expc.export/1";
 /// The Python package, what it is needed for, and the way out for a message.
 constexpr Package kWriter{"pyarrow", "parquet", "--format csv does without"};
 constexpr Package kReader{"pyarrow", "parquet", "JSON lines and CSV do without"};
@@ -114,7 +114,8 @@ void writeCsv(const Table& table, llvm::raw_ostream& out, bool formulas) {
 void writeJson(std::span<const Source> sources, llvm::raw_ostream& out) {
   const Table measured = measurements(sources), values = series(sources);
   llvm::json::Object columns{{measured.name, described(measured)}, {values.name, described(values)}};
-  out << "{\"schema\": \"" << kSchema << "\",\n\"columns\": " << base::canonicalJson(std::move(columns)) << ",\n";
+  out << "{\"schema\": \"" << files::kExportSchema << "\",\n\"columns\": " << base::canonicalJson(std::move(columns))
+      << ",\n";
   writeRows(measured, out);
   writeRows(values, out);
   out << "\"reports\": [";
@@ -129,7 +130,7 @@ llvm::Error writeParquet(const std::string& path, const Table& table) {
   // The input of assets/write_parquet.py: the description of the columns in one line of JSON, then CSV with all
   // formulas as they are.
   const auto feed = [&](llvm::raw_ostream& in) {
-    llvm::json::Object about{{"schema", kSchema}, {"table", table.name}, {"columns", described(table)}};
+    llvm::json::Object about{{"schema", files::kExportSchema}, {"table", table.name}, {"columns", described(table)}};
     in << base::canonicalJson(std::move(about)) << '\n';
     writeCsv(table, in);
   };

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 
+#include "runtime/base/files/marks.h"
 #include "runtime/export/formats.h"
 #include "runtime/judge/meaning.h"
 #include "runtime/report/html_text.h"
@@ -116,8 +117,8 @@ std::string junit(std::span<const Source> sources) {
     for (size_t i = 0; i < all.size(); ++i) all[i] += counts[i];
     suites += suite(source);
   }
-  return "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"expc\" " + numbers(all) + ">\n" + suites +
-         "</testsuites>\n";
+  return fmt::format("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n{} {}>\n{}</testsuites>\n", files::kJunitMark,
+                     numbers(all), suites);
 }
 
 }  // namespace expc::exports

@@ -7,7 +7,6 @@
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -19,6 +18,7 @@
 #include "runtime/base/find.h"
 #include "runtime/base/text.h"
 #include "runtime/judge/readings.h"
+#include "runtime/report/wording.h"
 
 namespace expc::exports {
 namespace {
@@ -272,7 +272,7 @@ Table tableOf(const char* name, std::span<const Source> sources,
                 counting.contains(trial.id),
                 session,
                 block,
-                fmt::format("{}", fmt::join(trial.notes, "\n")),
+                report::joined(report::textsOf(trial.notes, report::noteText), "\n"),
                 session ? session->where.machine() : "",
                 block ? fmt::format("{:#018x}", block->seed) : ""};
         // The row's cells are reused: `take` must be done with them before it returns.

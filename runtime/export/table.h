@@ -1,6 +1,6 @@
 #pragma once
 
-// The two tables of an export ("expc.export/1"; docs/export.md lists their columns): a row for each trial and metric,
+// The two tables of an export (docs/export.md lists their columns): a row for each trial and metric,
 // and a row for each value of a series. A table is a list of described columns and a function that produces rows on
 // demand; formats.h writes them. Tables hold every trial of a study's points, also those that do not count, so that
 // readers can select for themselves.

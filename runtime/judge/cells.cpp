@@ -565,11 +565,10 @@ std::string placeLabel(const Index& index, const plan::Place& place) {
   return placeLabel(index.plan(), index.point(place.point), place.control);
 }
 
-std::string cellLabel(const std::vector<std::string>& factors, const plan::Cell& cell) {
+std::string cellLabel(const plan::Plan& plan, const std::vector<std::string>& factors, const plan::Cell& cell) {
+  const std::vector<std::string> labels = plan.levelLabels(factors, cell);
   std::string text;
-  for (size_t i = 0; i < std::min(factors.size(), cell.labels.size()); ++i) {
-    plan::addLabel(text, factors[i], cell.labels[i]);
-  }
+  for (size_t i = 0; i < labels.size(); ++i) text += (text, factors[i], labels[i]);
   return text;
 }
 

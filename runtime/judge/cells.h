@@ -83,15 +83,15 @@ plan::Reason whyNotRun(const Index& index, const plan::Place& place, bool claime
 
 /// The first line of what a worker said, short enough for a verdict's line.
 std::string brief(const std::string& reason);
-/// A metric of a point, without labels.
+/// A metric of a point, without levels.
 plan::Cell cellOf(const plan::Metric& metric, const std::string& point);
 
 /// "precision=fp32 gpus=2", "the point" where it has no levels or is not the plan's, with " (control NAME)" for one.
 std::string placeLabel(const plan::Plan& plan, const plan::Point* point, const std::string& control = "");
 std::string placeLabel(const Index& index, const plan::Place& place);
 
-/// "precision=fp32 gpus=2" from names and labels.
-std::string cellLabel(const std::vector<std::string>& factors, const plan::Cell& cell);
+/// "precision=fp32 gpus=2" of a cell whose owner has these `factors`.
+std::string cellLabel(const plan::Plan& plan, const std::vector<std::string>& factors, const plan::Cell& cell);
 
 /// Whether it is a time, rate or size that the worker takes: none is below zero. What a program prints may be, as the
 /// offset of a clock is.

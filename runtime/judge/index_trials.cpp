@@ -82,7 +82,7 @@ bool Index::add(const Trial& trial) {
   null_cards_ = null_cards_ || trial.onNullCards();
   const bool lost = trial.status == TrialStatus::Failed || trial.status == TrialStatus::Invalid;
   ++(lost ? own.failed : own.ended_otherwise);
-  place.nodes = std::max(place.nodes, trial.nodes());
+  place.nodes = std::max(place.nodes, trial.nodes);
   noteDevice(place, trial);
   noteFailure(*known, place, trial, reason);
   merge(own, *known, trial, reason);

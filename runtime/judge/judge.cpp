@@ -109,7 +109,7 @@ void noteMissing(const Index& index, const plan::Comparison& comparison, Judgeme
     if ((!estimate.values.empty() && !estimate.unusable) || !std::ranges::all_of(cell.points, has_value) ||
         !std::ranges::all_of(terms, on_device))
       continue;
-    const std::string where = cellLabel(comparison.factors, cell);
+    const std::string where = cellLabel(index.plan(), comparison.factors, cell);
     judgement.missing.push_back({comparison.name + (where.empty() ? "" : " at " + where),
                                  estimate.unusable ? estimate.unusable : estimate.why, Verdict::Inconclusive});
   }
@@ -127,6 +127,7 @@ ComparisonResult compare(const Evidence& evidence, const plan::Comparison& compa
 }
 
 }  // namespace
+
 
 Judgement judge(const plan::Plan& plan, const store::Results& results) { return judge(Index(plan, results)); }
 

@@ -157,7 +157,7 @@ std::optional<double> halfWidth(const MeasuredCell& cell, bool relative) {
   return width / std::abs(*estimate.estimate);
 }
 
-/// The cells whose intervals an `until` speaks of, with the names of their labels.
+/// The cells whose intervals an `until` speaks of, with the factors of their levels.
 std::pair<std::vector<plan::Cell>, std::vector<std::string>> subjectCells(const plan::Plan& plan,
                                                                           const std::string& subject) {
   if (const plan::Comparison* comparison = base::named(plan.comparisons, subject))
@@ -169,7 +169,7 @@ std::pair<std::vector<plan::Cell>, std::vector<std::string>> subjectCells(const 
   for (const plan::Point& point : plan.points) {
     if (!metric) break;
     plan::Cell cell = cellOf(*metric, point.id);
-    for (size_t i = 0; i < plan.factors.size(); ++i) cell.labels.push_back(plan.levelLabel(point, i));
+    cell.levels = point.levels;
     cells.push_back(std::move(cell));
   }
   return {std::move(cells), std::move(factors)};
@@ -201,7 +201,7 @@ void measureUntil(const Evidence& evidence, UntilState& state) {
     const std::optional<double> width = halfWidth(measured, state.until.relative);
     if (!width && !canGoOn(evidence.index, cell, scope.complete + scope.lost, state.most)) continue;
     if (!all_known || (width && widest && *width < *widest)) continue;
-    state.where = cellLabel(factors, cell);
+    state.where = cellLabel(evidence.index.plan(), factors, cell);
     all_known = width.has_value();
     widest = width;
   }

@@ -1,6 +1,6 @@
 #include "runtime/judge/results.h"
 
-#include "runtime/plan/plan_words.h"
+#include "runtime/base/word.h"
 
 namespace expc::judge {
 namespace {
@@ -20,9 +20,14 @@ const Entry* lookUp(const std::vector<Entry>& entries, Map& at, const typename M
 }  // namespace
 
 std::string_view toString(Verdict verdict) {
-  static constexpr std::string_view kVerdicts[] = {"pass",    "fail",      "inconclusive", "infeasible",
-                                                   "not run", "not asked", "broken"};
-  return plan::words::name(kVerdicts, verdict);
+  static constexpr base::Word<Verdict> kVerdicts[] = {{"pass", Verdict::Pass},
+                                                      {"fail", Verdict::Fail},
+                                                      {"inconclusive", Verdict::Inconclusive},
+                                                      {"infeasible", Verdict::Infeasible},
+                                                      {"not run", Verdict::NotRun},
+                                                      {"not asked", Verdict::NotAsked},
+                                                      {"broken", Verdict::Broken}};
+  return base::wordOf(kVerdicts, verdict);
 }
 
 const Summary* Judgement::find(const std::string& point, const std::string& metric) const {

@@ -190,9 +190,7 @@ TEST_CASE("scope counts the nodes of a group on which the trials ran, and no oth
     Records records;
     records.pairs(7, 1.5);
     records.results.sessions[0].where = {{"n1", "n2", "n3"}, "node:0", {}};
-    for (store::Trial& trial : records.results.trials)
-      trial.devices = nodes == 1 ? R"([{"device":"cpu","index":0}])"
-                                 : R"([{"device":"cpu","index":0,"node":"n1"},{"device":"cpu","index":0,"node":"n2"}])";
+    for (store::Trial& trial : records.results.trials) trial.nodes = nodes;
     const CriterionResult result = judgedGain(records, 1.2, "1.2x");
     CHECK(result.scope.sessions == 1);
     CHECK(result.scope.nodes == nodes);

@@ -13,7 +13,6 @@
 
 #include "runtime/base/json.h"
 #include "runtime/base/json_record.h"
-#include "runtime/plan/plan_words.h"
 
 namespace expc::plan {
 namespace {

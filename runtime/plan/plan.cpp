@@ -5,7 +5,6 @@
 
 #include "runtime/base/find.h"
 #include "runtime/plan/labels.h"
-#include "runtime/plan/plan_words.h"
 
 namespace expc::plan {
 namespace {
@@ -65,14 +64,20 @@ std::string Plan::label(const Point& point) const {
   return text;
 }
 
-std::string Plan::levelLabel(const Point& point, size_t factor) const {
-  if (factor >= factors.size() || factor >= point.levels.size()) return kNoLevel;
-  const std::vector<Level>& levels = factors[factor].levels;
-  return point.levels[factor] < levels.size() ? levels[point.levels[factor]].label : kNoLevel;
+std::string Plan::levelLabel(size_t factor, unsigned level) const {
+  const bool active = factor < factors.size() && level < factors[factor].levels.size();
+  return active ? factors[factor].levels[level].label : "–";
+}
+
+std::vector<std::string> Plan::levelLabels(const std::vector<std::string>& of, const Cell& cell) const {
+  std::vector<std::string> labels;
+  for (size_t i = 0; i < std::min(of.size(), cell.levels.size()); ++i)
+    labels.push_back(levelLabel(static_cast<size_t>(base::findNamed(factors, of[i])), cell.levels[i]));
+  return labels;
 }
 
 std::string relationText(Relation relation, const std::string& end) {
-  return words::name(words::kRelation, relation).str() + " " + end;
+  return wordOf(words::kRelation, relation).str() + " " + end;
 }
 
 const KindDesign* designOf(const Plan& plan, TrialKind kind) {
@@ -80,7 +85,7 @@ const KindDesign* designOf(const Plan& plan, TrialKind kind) {
   return found == plan.design.kinds.end() ? nullptr : &*found;
 }
 
-std::string_view toString(TrialKind kind) { return words::name(words::kKind, kind); }
+std::string_view toString(TrialKind kind) { return wordOf(words::kKind, kind); }
 
 std::optional<std::string> whyNoName(std::string_view text) {
   if (text.empty()) return "is empty";

@@ -1,6 +1,6 @@
 #pragma once
 
-// The plan: what crosses from the compiler to the runtime, in a versioned schema ("expc.plan/2"). A plan can be run and
+// The plan: what crosses from the compiler to the runtime, in a versioned schema ("expc.plan/3"). A plan can be run and
 // judged by a program that knows nothing of the language: points are resolved parameters, criteria are closed terms
 // over point ids.
 
@@ -17,6 +17,7 @@
 #include <variant>
 #include <vector>
 
+#include "runtime/base/word.h"
 #include "runtime/plan/validity.h"
 
 namespace expc::base {
@@ -25,7 +26,7 @@ class JsonRecord;
 
 namespace expc::plan {
 
-inline constexpr int kPlanVersion = 2;
+inline constexpr int kPlanVersion = 3;
 
 /// Kinds of trial. Their blocks, values and metrics are never mixed.
 enum class TrialKind { Timed, Quality, Profile };
@@ -178,7 +179,7 @@ enum class Estimator {
 
 /// One cell of a comparison or criterion: a term at given levels.
 struct Cell {
-  std::vector<std::string> labels;  // one for each name in the owner's `factors`
+  std::vector<unsigned> levels;  // as Point::levels, one for each name in the owner's `factors`
   TermPtr term;
   Estimator estimator = Estimator::Median;
   TrialKind kind = TrialKind::Timed;
@@ -195,7 +196,7 @@ struct Comparison {
   std::string text;  // "speedup(step_time) over precision against fp64"
   std::string over;
   std::string unit;                  // "x" for ratios, else the metric's unit
-  std::vector<std::string> factors;  // names of Cell::labels: the plan's factors in order
+  std::vector<std::string> factors;  // that Cell::levels are of: the plan's factors in order
   std::vector<Cell> cells;
   uint64_t without_partner = 0;  // treated points whose partner was removed by a rule
   std::string without_partner_why;
@@ -213,7 +214,7 @@ struct Criterion {
   std::string name;
   std::string text;  // source text without the name
   std::string doc;
-  std::vector<std::string> factors;  // names of Cell::labels
+  std::vector<std::string> factors;  // that Cell::levels are of
   std::vector<Cell> cells;
   /// The criterion claims that the points of its cells run out of memory; each cell has one point and a constant
   /// term.
@@ -287,12 +288,13 @@ struct CommandMetric {
   std::string name;
   /// Lines: each line that is not blank is a number. Size: the bytes of a file, or of the files of a folder. Same: only
   /// of an expectation, that two files have the same bytes.
-  enum class From { Regex, Json, Csv, Lines, Size, Same } from = From::Regex;
+  /// Digests in journals hold the numbers (store::keyOf): a new one gets the next number, and no number ever changes.
+  enum class From { Regex = 0, Json = 1, Csv = 2, Lines = 3, Size = 4, Same = 5 } from = From::Regex;
   std::string file;     // relative to the trial's folder; "" is standard output (Regex and Lines only)
   std::string where;    // the pattern with one group, the JSON pointer, the column, or the other file of Same
   double scale = 1;     // what is read times this is in base units
   bool series = false;  // every match or row; else the last
-  enum class Take { Last, Median, Mean, Sum, Min, Max };
+  enum class Take { Last = 0, Median = 1, Mean = 2, Sum = 3, Min = 4, Max = 5 };  // numbers as of From
   std::optional<Take> take = {};  // which of several; absent: the last match or row, and no JSON array
 };
 
@@ -400,12 +402,49 @@ struct Plan {
   /// The levels of a point with their factors: "precision=fp32 gpus=2". Bare labels would be ambiguous. Factors
   /// that are not active at the point are left out.
   std::string label(const Point& point) const;
-  /// The point's level of a factor as tables show it: "–" where the factor is not active.
-  std::string levelLabel(const Point& point, size_t factor) const;
+  /// A level of a factor as tables show it: "–" where the factor is not active.
+  std::string levelLabel(size_t factor, unsigned level) const;
+  std::string levelLabel(const Point& point, size_t factor) const {
+    return levelLabel(factor, factor < point.levels.size() ? point.levels[factor] : kInactive);
+  }
+  /// Those of a cell, whose owner has these `factors`.
+  std::vector<std::string> levelLabels(const std::vector<std::string>& factors, const Cell& cell) const;
 
  private:
   std::vector<uint32_t> by_id_;  // indices into `points`, in the order of ids
 };
+
+/// The words of enumerators in the schema, some of which the language has, too.
+namespace words {
+
+using From = CommandMetric::From;
+using Take = CommandMetric::Take;
+using Op = OperationTerm::Op;
+using Shows = Table::Shows;
+
+inline constexpr base::Word<TrialKind> kKind[] = {
+    {"timed", TrialKind::Timed}, {"quality", TrialKind::Quality}, {"profile", TrialKind::Profile}};
+inline constexpr base::Word<Direction> kDirection[] = {{"lower", Direction::Lower}, {"higher", Direction::Higher}};
+inline constexpr base::Word<Shows> kShows[] = {
+    {"values", Shows::Values}, {"effects", Shows::Effects}, {"ranking", Shows::Ranking}, {"front", Shows::Front}};
+inline constexpr base::Word<Estimator> kEstimator[] = {{"median", Estimator::Median},
+                                                       {"paired_ratio", Estimator::PairedRatio},
+                                                       {"paired_difference", Estimator::PairedDifference}};
+inline constexpr base::Word<Relation> kRelation[] = {{">=", Relation::GreaterEqual}, {">", Relation::Greater},
+                                                     {"<=", Relation::LessEqual},    {"<", Relation::Less},
+                                                     {"==", Relation::Equal},        {"within", Relation::Within}};
+inline constexpr base::Word<Claim::Kind> kClaim[] = {
+    {"forall", Claim::Kind::ForAll}, {"exists", Claim::Kind::Exists}, {"cell", Claim::Kind::Cell}};
+inline constexpr base::Word<Op> kOperation[] = {{"sum", Op::Sum},         {"difference", Op::Difference},
+                                                {"product", Op::Product}, {"quotient", Op::Quotient},
+                                                {"ratio", Op::Ratio},     {"max", Op::Max},
+                                                {"min", Op::Min}};
+inline constexpr base::Word<From> kFrom[] = {{"regex", From::Regex}, {"json", From::Json}, {"csv", From::Csv},
+                                             {"lines", From::Lines}, {"size", From::Size}, {"same", From::Same}};
+inline constexpr base::Word<Take> kTake[] = {{"last", Take::Last}, {"median", Take::Median}, {"mean", Take::Mean},
+                                             {"sum", Take::Sum},   {"min", Take::Min},       {"max", Take::Max}};
+
+}  // namespace words
 
 std::string_view toString(TrialKind kind);
 /// A bound as it is written: ">= 1.2x".

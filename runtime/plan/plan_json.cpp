@@ -13,7 +13,6 @@
 #include "runtime/base/json_record.h"
 #include "runtime/plan/evaluate.h"
 #include "runtime/plan/plan.h"
-#include "runtime/plan/plan_words.h"
 
 namespace expc::plan {
 namespace {
@@ -53,14 +52,18 @@ struct PlanFields {
   // Names that were read so far, with their positions: a plan may have a million points, too many to search in a
   // list.
   using Known = llvm::StringMap<size_t>;
+  /// Version 2 wrote the labels of a cell's levels in place of their indices.
+  bool labelled = false;
+  std::vector<const Factor*> all_factors = {};
   Known known_points = {}, factors = {}, metrics = {}, comparisons = {}, criteria = {}, controls = {}, labels = {};
 
   void describe(JsonRecord& io) {
-    const std::string known = "expc.plan/" + std::to_string(kPlanVersion);
+    const std::string known = "expc.plan/" + std::to_string(kPlanVersion), before = "expc.plan/2";
     // The version comes first: everything else may look wrong only because it is another one.
     std::string schema = known;
     io.field("schema", schema);
-    if (!io.failed() && schema != known)
+    labelled = schema == before;
+    if (!io.failed() && schema != known && !labelled)
       io.fail("schema", "this expc reads " + inQuotes(known) + ", the plan is " + inQuotes(schema) +
                             "; make it again from its study with `expc plan --format json`");
     if (io.failed()) return;
@@ -79,6 +82,7 @@ struct PlanFields {
     requireName(io, "study", plan.study);
     if (plan.workloads.empty()) io.fail("workloads", "a plan needs a workload");
     list(io, "factors", plan.factors);
+    for (const Factor& factor : plan.factors) all_factors.push_back(&factor);
     list(io, "points", plan.points);
     list(io, "removed", plan.removed);
     io.field("product", plan.product);
@@ -161,35 +165,56 @@ struct PlanFields {
     declare(io, "name", "factor", factors, factor.name);
   }
 
-  void describeLevels(JsonRecord& io, Point& point) {
+  /// Indices of levels, one for each factor of `of`, null where it is not active; unknown ones were noted before.
+  void describeLevels(JsonRecord& io, std::vector<unsigned>& levels, const std::vector<const Factor*>& of) {
     if (!io.reads()) {
-      Array levels;
-      for (const unsigned level : point.levels) levels.push_back(level == kInactive ? Value(nullptr) : Value(level));
-      io.out()["levels"] = std::move(levels);
+      Array array;
+      for (const unsigned level : levels) array.push_back(level == kInactive ? Value(nullptr) : Value(level));
+      io.out()["levels"] = std::move(array);
       return;
     }
     // Each level is checked against its own factor, so that the error names the very place.
     io.each("levels", [&](const Value& item, const JsonPath& at) {
-      const size_t factor = point.levels.size();
       const auto level = item.getAsUINT64();
+      const Factor* factor = levels.size() < of.size() ? of[levels.size()] : nullptr;
       if (!level && !item.getAsNull())
         io.failAt(at, "expected the index of a level, or null where the factor is not active");
-      else if (factor >= plan.factors.size())
-        io.failAt(at, fmt::format("the plan has {} factors", plan.factors.size()));
-      else if (level && *level >= plan.factors[factor].levels.size())
-        io.failAt(at, fmt::format("level {} of '{}', which has {}", *level, plan.factors[factor].name,
-                                  plan.factors[factor].levels.size()));
+      else if (levels.size() >= of.size())
+        io.failAt(at, fmt::format("there are {} factors", of.size()));
+      else if (level && factor && *level >= factor->levels.size())
+        io.failAt(at, fmt::format("level {} of '{}', which has {}", *level, factor->name, factor->levels.size()));
       else
-        point.levels.push_back(level ? static_cast<unsigned>(*level) : kInactive);
+        levels.push_back(level ? static_cast<unsigned>(*level) : kInactive);
     });
-    if (point.levels.size() != plan.factors.size())
-      io.fail("levels", fmt::format("{} levels for {} factors", point.levels.size(), plan.factors.size()));
+    if (levels.size() != of.size())
+      io.fail("levels", fmt::format("{} levels for {} factors", levels.size(), of.size()));
+  }
+
+  /// The same of a cell of version 2.
+  void readLabels(JsonRecord& io, std::vector<unsigned>& levels, const std::vector<const Factor*>& of) {
+    std::vector<std::string> labels;
+    io.field("labels", labels);
+    if (labels.size() != of.size())
+      io.fail("labels", fmt::format("{} labels for {} factors", labels.size(), of.size()));
+    for (size_t i = 0; i < std::min(labels.size(), of.size()); ++i) {
+      if (!of[i]) continue;
+      const auto found = std::ranges::find(of[i]->levels, labels[i], &Level::label);
+      levels.push_back(found == of[i]->levels.end() ? kInactive : static_cast<unsigned>(found - of[i]->levels.begin()));
+      if (levels.back() == kInactive && labels[i] != "–")
+        io.fail("labels", fmt::format("'{}' is no level of '{}'", labels[i], of[i]->name));
+    }
+  }
+
+  std::vector<const Factor*> factorsCalled(const std::vector<std::string>& names) const {
+    std::vector<const Factor*> found;
+    for (const std::string& name : names) found.push_back(base::named(plan.factors, name));
+    return found;
   }
 
   // Estimates and reasons that come from the system are optional, since a plan may be made for none.
   void describe(JsonRecord& io, Point& point) {
     io.field("id", point.id);
-    describeLevels(io, point);
+    describeLevels(io, point.levels, all_factors);
     io.field("parameters", point.parameters);
     io.optional("workload", point.workload);
     describeNumbers(io, "estimates", point.estimates);
@@ -345,8 +370,8 @@ struct PlanFields {
       io.fail("subject", inQuotes(plot.subject) + " is no metric, and is plotted over no factor");
   }
 
-  void describe(JsonRecord& io, Cell& cell, size_t label_count) {
-    io.field("labels", cell.labels);
+  void describe(JsonRecord& io, Cell& cell, const std::vector<const Factor*>& of) {
+    labelled ? readLabels(io, cell.levels, of) : describeLevels(io, cell.levels, of);
     io.word("estimator", cell.estimator, words::kEstimator);
     io.word("kind", cell.kind, words::kKind);
     describeTerm(io, "term", cell.term, Scope{cell.kind, false}, 0);
@@ -357,8 +382,6 @@ struct PlanFields {
     io.optional("ideal", cell.ideal);
     io.optionalObject("bound", cell.bound, kDescribed);
     if (!io.reads()) return;
-    if (cell.labels.size() != label_count)
-      io.fail("labels", fmt::format("{} labels for {} factors", cell.labels.size(), label_count));
     if (cell.ideal && *cell.ideal <= 0) io.fail("ideal", "is not above 0");
     for (const std::string& point : points) require(io, "points", "point", known_points, point);
     cell.points.assign(points.begin(), points.end());
@@ -374,7 +397,7 @@ struct PlanFields {
 
   void describe(JsonRecord& io, OperationTerm& operation, Scope scope, unsigned depth) {
     using Op = OperationTerm::Op;
-    const JsonRecord::Key key = words::kOperation[static_cast<size_t>(operation.op)];
+    const JsonRecord::Key key = wordOf(words::kOperation, operation.op);
     io.list(key, operation.operands,
             [&](JsonRecord& inner, TermPtr& operand) { describe(inner, operand, scope, depth + 1); });
     const Op op = operation.op;
@@ -430,10 +453,9 @@ struct PlanFields {
     if (auto* parameter = cell ? nullptr : nodeOf<ParameterTerm>(io, "parameter", term))
       return io.field("parameter", parameter->parameter);
     if (auto* metric = nodeOf<MetricTerm>(io, "metric", term)) return describe(io, *metric, scope, false);
-    for (size_t i = 0; i < std::size(words::kOperation); ++i) {
-      const auto op = static_cast<OperationTerm::Op>(i);
+    for (const auto& [word, op] : words::kOperation) {
       if (!cell && op == OperationTerm::Op::Ratio) continue;
-      auto* operation = nodeOf<OperationTerm>(io, words::kOperation[i], term);
+      auto* operation = nodeOf<OperationTerm>(io, word, term);
       if (operation && io.reads()) operation->op = op;
       if (operation && operation->op == op) return describe(io, *operation, scope, depth);
     }
@@ -460,8 +482,8 @@ struct PlanFields {
     io.field("unit", comparison.unit);
     describeFactorNames(io, "factors", comparison.factors);
     require(io, "over", "factor", factors, comparison.over);
-    io.list("cells", comparison.cells,
-            [&](JsonRecord& inner, Cell& cell) { describe(inner, cell, comparison.factors.size()); });
+    const std::vector<const Factor*> of = factorsCalled(comparison.factors);
+    io.list("cells", comparison.cells, [&](JsonRecord& inner, Cell& cell) { describe(inner, cell, of); });
     io.optional("without_partner", comparison.without_partner);
     io.optional("without_partner_why", comparison.without_partner_why);
     requireName(io, "name", comparison.name);
@@ -489,8 +511,8 @@ struct PlanFields {
     io.field("doc", criterion.doc);
     io.optional("where", criterion.where);
     describeFactorNames(io, "factors", criterion.factors);
-    io.list("cells", criterion.cells,
-            [&](JsonRecord& inner, Cell& cell) { describe(inner, cell, criterion.factors.size()); });
+    const std::vector<const Factor*> of = factorsCalled(criterion.factors);
+    io.list("cells", criterion.cells, [&](JsonRecord& inner, Cell& cell) { describe(inner, cell, of); });
     io.object("bound", criterion.bound, kDescribed);
     io.optional("infeasible", criterion.infeasible);
     io.optional("confidence", criterion.confidence);

@@ -247,12 +247,40 @@ TEST_CASE("labels name every factor") {
 }
 
 TEST_CASE("another version is refused before anything else") {
-  CHECK(refusal(Object{{"schema", "expc.plan/3"}}) ==
-        "the plan cannot be read: $.schema: this expc reads 'expc.plan/2', the plan is 'expc.plan/3'; make it again "
+  CHECK(refusal(Object{{"schema", "expc.plan/4"}}) ==
+        "the plan cannot be read: $.schema: this expc reads 'expc.plan/3', the plan is 'expc.plan/4'; make it again "
         "from its "
         "study with `expc plan --format json`");
   CHECK(refusal(Object{}) == "the plan cannot be read: $.schema: missing, expected a string");
   CHECK(refusal(Value(3)) == "the plan cannot be read: $: expected an object, found a number");
+}
+
+TEST_CASE("a plan of version 2 is read: its cells have the labels of their levels") {
+  const auto older = [](const char* label) {
+    Object plan = exampleObject();
+    plan["schema"] = "expc.plan/2";
+    for (const char* owner : {"comparisons", "criteria"})
+      for (Value& one : *plan.getArray(owner)) {
+        const Array factors = *one.getAsObject()->getArray("factors");
+        for (Value& item : *one.getAsObject()->getArray("cells")) {
+          Object& cell = *item.getAsObject();
+          Array labels;
+          for (size_t i = 0; i < factors.size(); ++i) {
+            const bool gpus = factors[i].getAsString() == "gpus";
+            const size_t level = *(*cell.getArray("levels"))[i].getAsUINT64();
+            labels.push_back(at(at(plan, "factors", gpus), "levels", level)["label"]);
+          }
+          cell.erase("levels");
+          cell["labels"] = std::move(labels);
+        }
+      }
+    if (label) at(at(plan, "criteria", 0), "cells", 0)["labels"] = Array{label};
+    return plan;
+  };
+  const Plan read = llvm::cantFail(planFromJson(older(nullptr)));
+  CHECK(canonicalJson(toJson(read)) == canonicalJson(toJson(examplePlan())));
+  CHECK(llvm::cantFail(planFromJson(older("–"))).criteria[0].cells[0].levels == std::vector<unsigned>{kInactive});
+  CHECK(refusal(older("5")).find("$.criteria[0].cells[0].labels: '5' is no level of 'gpus'") != std::string::npos);
 }
 
 TEST_CASE("every missing member is named") {
@@ -293,7 +321,7 @@ TEST_CASE("indices and references are checked") {
   has(refusalAfter([](Object& p) { at(p, "points", 0)["levels"] = Array{0}; }),
       "$.points[0].levels: 1 levels for 2 factors");
   has(refusalAfter([](Object& p) { at(p, "points", 0)["levels"] = Array{0, 0, 0}; }),
-      "$.points[0].levels[2]: the plan has 2");
+      "$.points[0].levels[2]: there are 2");
   has(refusalAfter([](Object& p) { at(p, "points", 0)["id"] = at(p, "points", 1)["id"]; }), "$.points[1].id:");
   has(refusalAfter([](Object& p) { p["study"] = "../../x"; }), "$.study: begins with a dot");
   has(refusalAfter([](Object& p) { p["study"] = "/tmp/x"; }), "$.study: holds a '/'");
@@ -312,8 +340,10 @@ TEST_CASE("indices and references are checked") {
   has(refusalAfter([](Object& p) { at(at(p, "criteria", 2), "bound")["relation"] = "=>"; }),
       "'=>' is none of >=, >, <=");
   has(refusalAfter([](Object& p) { at(p, "criteria", 0)["factors"] = Array{"speed"}; }), "'speed' is no factor");
-  has(refusalAfter([](Object& p) { at(at(p, "criteria", 0), "cells", 0)["labels"] = Array{}; }),
-      "0 labels for 1 factors");
+  has(refusalAfter([](Object& p) { at(at(p, "criteria", 0), "cells", 0)["levels"] = Array{}; }),
+      "$.criteria[0].cells[0].levels: 0 levels for 1 factors");
+  has(refusalAfter([](Object& p) { at(at(p, "criteria", 0), "cells", 0)["levels"] = Array{7}; }),
+      "$.criteria[0].cells[0].levels[0]: level 7 of 'gpus', which has 2");
   has(refusalAfter([](Object& p) { at(p, "comparisons", 0)["over"] = "speed"; }), "$.comparisons[0].over:");
   for (const char* owner : {"comparisons", "criteria"}) {
     const auto refusalOfPoints = [&](const std::function<Array(const Array&)>& change) {

@@ -9,7 +9,6 @@
 
 #include "runtime/base/json_record.h"
 #include "runtime/plan/command.h"
-#include "runtime/plan/plan_words.h"
 
 namespace expc::protocol {
 namespace {
@@ -20,7 +19,9 @@ using llvm::json::Array;
 using llvm::json::Object;
 using llvm::json::Value;
 
-constexpr llvm::StringLiteral kReplies[] = {"ready", "started", "exited"};
+using Reply = LaunchReply::Type;
+constexpr base::Word<Reply> kReplies[] = {
+    {"ready", Reply::Ready}, {"started", Reply::Started}, {"exited", Reply::Exited}};
 /// More ranks than any machine starts; it bounds what a message can make the other side allocate.
 constexpr unsigned kMaxRanks = 65536;
 
@@ -60,7 +61,12 @@ void describeRank(JsonRecord& io, RehearsedRank& rank) {
   io.field("memory_bytes", rank.memory_bytes);
 }
 
-constexpr llvm::StringLiteral kTypes[] = {"started", "progress", "result", "infeasible", "failed"};
+using Type = Event::Type;
+constexpr base::Word<Type> kTypes[] = {{"started", Type::Started},
+                                       {"progress", Type::Progress},
+                                       {"result", Type::Result},
+                                       {"infeasible", Type::Infeasible},
+                                       {"failed", Type::Failed}};
 /// A line longer than this is nonsense; a long run's series of losses takes a few megabytes.
 constexpr size_t kMaxLine = 64u << 20;
 
@@ -111,7 +117,7 @@ void describeResult(JsonRecord& io, Event& event) {
     checkSeries(io, event.series);
   }
   if (io.has("environment", true)) io.field("environment", event.environment);
-  if (io.has("notes", true)) io.field("notes", event.notes);
+  if (io.has("notes", true)) plan::describeNotes(io, "notes", event.notes);
   io.optionalObject("rehearsed", event.rehearsed, kDescribed);
 }
 
@@ -135,6 +141,7 @@ void describeEvent(JsonRecord& io, Event& event) {
     case Event::Type::Failed:
       io.field("reason", event.reason);
       io.optional("lost", event.lost_others);
+      io.optional("names_rank", event.names_rank);
       break;
   }
 }

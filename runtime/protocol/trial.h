@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/plan/note.h"
 #include "runtime/plan/plan.h"
 
 namespace expc::protocol {
@@ -108,12 +109,13 @@ struct Event {
   std::string phase = {};
   std::string reason = {};
   bool lost_others = false;
+  bool names_rank = false;  // the reason says which rank it is of
   /// Values of all requested metrics: a number in base units, or null if this device cannot give it. A value that
   /// diverged is NaN or an infinity here, and is written in the line by jsonNumber.
   llvm::json::Object metrics = {};
   llvm::json::Object series = {};
   llvm::json::Object environment = {};  // threads, allocator, libraries: everything that influences the time
-  std::vector<std::string> notes = {};
+  std::vector<plan::Note> notes = {};
   std::optional<Rehearsed> rehearsed = {};  // set in the result of a rehearsal
 };
 

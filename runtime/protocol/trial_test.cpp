@@ -135,7 +135,7 @@ TEST_CASE("events come back from their lines") {
   result.metrics = Object{{"step_time", 0.0123}, {"device_memory_peak", nullptr}};
   result.series = Object{{"loss", Array{2.5, 1.25}}};
   result.environment = Object{{"threads", 1}};
-  result.notes = {"a note with a\nline break"};
+  result.notes = {"a note with a\nline break", Note(Note::LeftBehind, "", 2), Note(Note::ReadBefore, "rate", 0, "n/a")};
   const std::string line = toLine(result);
   CHECK(line.find('\n') == std::string::npos);
   const Event read = llvm::cantFail(eventFromLine(line));
@@ -143,6 +143,9 @@ TEST_CASE("events come back from their lines") {
   CHECK(read.series == result.series);
   CHECK(read.environment == result.environment);
   CHECK(read.notes == result.notes);
+  CHECK(line.find(R"("notes":["a note with a\nline break",{"code":"left_behind","number":2},)") != std::string::npos);
+  result.notes = {Note(Note::Diverged, "loss", std::nan(""))};
+  CHECK(std::isnan(llvm::cantFail(eventFromLine(toLine(result))).notes.at(0).number));
 
   Event failed;
   failed.type = Event::Type::Failed;

@@ -21,7 +21,11 @@ using base::JsonRecord;
 using llvm::json::Value;
 
 constexpr llvm::StringLiteral kSchema = "expc.rehearsal/1";
-constexpr llvm::StringLiteral kOutcomes[] = {"runs", "lacks data", "failed", "does not fit", "not rehearsed"};
+constexpr base::Word<Outcome> kOutcomes[] = {{"runs", Outcome::Runs},
+                                             {"lacks data", Outcome::LacksData},
+                                             {"failed", Outcome::Failed},
+                                             {"does not fit", Outcome::DoesNotFit},
+                                             {"not rehearsed", Outcome::NotRehearsed}};
 /// The most bytes that are read; a thousand points of 64 ranks take a few megabytes.
 constexpr uint64_t kMostBytes = 256u << 20;
 
@@ -40,7 +44,7 @@ void describePoint(JsonRecord& io, Point& point) {
   io.field("worker_build", point.worker_build);
   io.field("at", point.at);
   io.field("seconds", point.seconds);
-  io.field("notes", point.notes);
+  plan::describeNotes(io, "notes", point.notes);
   io.optionalObject("rehearsed", point.rehearsed, base::kDescribed);
   // Readers use `rehearsed` of such points without asking, so a file without it must not pass.
   const bool counted = point.outcome == Outcome::Runs || point.outcome == Outcome::LacksData;
@@ -100,7 +104,7 @@ std::optional<double> over(double amount, const std::optional<double>& rate) {
 
 }  // namespace
 
-std::string_view toString(Outcome outcome) { return kOutcomes[static_cast<size_t>(outcome)]; }
+std::string_view toString(Outcome outcome) { return base::wordOf(kOutcomes, outcome); }
 
 const Point* Study::find(std::string_view point) const {
   const auto found = std::ranges::find_if(points, [&](const Point& one) { return one.point == point; });

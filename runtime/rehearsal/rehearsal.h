@@ -44,7 +44,7 @@ struct Point {
   std::string worker_build;                      // "" if no worker was asked
   double at = 0;                                 // Unix time
   double seconds = 0;                            // from the launch to the end
-  std::vector<std::string> notes;                // messages of the worker
+  std::vector<plan::Note> notes;                 // messages of the worker
 };
 
 /// All rehearsals of a study.

@@ -61,10 +61,10 @@ double slotOf(const FactorAxis& x, size_t places, size_t columns) {
 }
 
 /// Returns the labels on x.
-std::set<std::string> labelsOf(const Grid& grid) {
-  std::set<std::string> labels;
-  for (const auto& row : grid.rows) labels.insert(row.empty() ? "" : row.back());
-  return labels;
+std::set<unsigned> levelsOn(const Grid& grid) {
+  std::set<unsigned> levels;
+  for (const auto& row : grid.row_levels) levels.insert(row.empty() ? 0 : row.back());
+  return levels;
 }
 
 /// Returns the range of everything that is drawn, and the number of dots; with `estimates` only these count.
@@ -225,19 +225,19 @@ struct Group {
 
 }  // namespace
 
-bool areHeatMaps(const Grid& grid) { return grid.columns.size() > kColours && labelsOf(grid).size() >= kWide; }
+bool areHeatMaps(const Grid& grid) { return grid.columns.size() > kColours && levelsOn(grid).size() >= kWide; }
 
 std::vector<Chart> charts(const plan::Plan& plan, const Grid& grid, size_t& left_out) {
   std::vector<Chart> charts;
   const std::string over = grid.row_factors.empty() ? "" : grid.row_factors.back();
   const bool heat = areHeatMaps(grid), ideal = !grid.ideal_over.empty() && grid.ideal_over == over;
   const auto [extent, dots] = extentOf(grid, ideal, heat);
-  const std::set<std::string> labels = labelsOf(grid);
-  left_out = !extent.empty() && labels.size() > kMaxPlaces;
+  const std::set<unsigned> levels = levelsOn(grid);
+  left_out = !extent.empty() && levels.size() > kMaxPlaces;
   if (extent.empty() || left_out) return charts;
   ValueAxis y = valueAxis(grid.subject, grid.unit, grid.dimension, extent, grid.neutral);
-  FactorAxis x = factorAxis(plan, over, labels);
-  const double slot = slotOf(x, labels.size(), grid.columns.size());
+  FactorAxis x = factorAxis(plan, over, levels);
+  const double slot = slotOf(x, levels.size(), grid.columns.size());
   // Dots stand aside of their estimate, but within the column's own room.
   const double aside = x.places.empty() ? kDotsAside : std::min(kDotsAside, 0.8 * slot);
   // Too many dots would hide the intervals, and a heat map has no room for any.
@@ -249,8 +249,8 @@ std::vector<Chart> charts(const plan::Plan& plan, const Grid& grid, size_t& left
              {"dots_aside", aside},
              {"height", std::min(kMaxHeight, kAround + kRowHeight * static_cast<int>(grid.columns.size()))}};
   if (!grid.column_factor.empty())
-    all["series"] = seriesOf(plan, grid.column_factor, {grid.columns.begin(), grid.columns.end()});
-  if (labels.size() <= kMaxWritten) all["written"] = labels.size();
+    all["series"] = seriesOf(plan, grid.column_factor, {grid.column_levels.begin(), grid.column_levels.end()});
+  if (levels.size() <= kMaxWritten) all["written"] = levels.size();
 
   // Rows are sorted by their factors, so those of one facet stand together.
   for (size_t r = 0; r < grid.rows.size();) {

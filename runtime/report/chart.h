@@ -109,14 +109,14 @@ struct FactorAxis {
   /// `linear_to`: as far as this from 0 it is not logarithmic.
   llvm::json::Object settings = {};
 };
-/// Returns the axis for those levels of a factor that occur.
-FactorAxis factorAxis(const plan::Plan& plan, const std::string& factor, const std::set<std::string>& labels);
+/// `shown` are indices of levels, or plan::kInactive; of no factor ("") there is one.
+FactorAxis factorAxis(const plan::Plan& plan, const std::string& factor, const std::set<unsigned>& shown);
 
 /// Colours that can be told apart in one chart.
 inline constexpr size_t kColours = 8;
 /// Returns the colour of a level by its index, the same in every chart of a page.
 const char* colourOf(size_t level);
 /// Returns the settings of colours and shapes: `factor`, its `levels` in order, and their `colours` and `shapes`.
-llvm::json::Object seriesOf(const plan::Plan& plan, const std::string& factor, const std::set<std::string>& labels);
+llvm::json::Object seriesOf(const plan::Plan& plan, const std::string& factor, const std::set<unsigned>& shown);
 
 }  // namespace expc::report

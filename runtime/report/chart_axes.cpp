@@ -44,15 +44,7 @@ struct Distances {
   double unevenness() const { return narrow > 0 ? wide / narrow : HUGE_VAL; }
 };
 
-/// Returns labels of a factor with the indices of their levels, in the order of these.
-std::set<std::pair<size_t, std::string>> inOrder(const plan::Plan& plan, const std::string& factor,
-                                                 const std::set<std::string>& labels) {
-  std::set<std::pair<size_t, std::string>> sorted;
-  for (const std::string& label : labels) sorted.emplace(levelIndex(plan, factor, label), label);
-  return sorted;
-}
-
-/// Returns about six round numbers (1, 2 or 5 times a power of ten apart) between `low` and `high`. Vega names hardly
+/// Round numbers (1, 2 or 5 times a power of ten apart) between `low` and `high`. Vega names hardly
 /// any ticks on a logarithmic axis of little more than a decade.
 std::vector<double> roundNumbers(double low, double high) {
   const double raw = (high - low) / 5, power = std::pow(10, std::floor(std::log10(raw)));
@@ -133,12 +125,14 @@ ValueAxis valueAxis(const std::string& subject, const std::string& unit, const s
   return {factor, std::move(settings)};
 }
 
-FactorAxis factorAxis(const plan::Plan& plan, const std::string& factor, const std::set<std::string>& labels) {
-  const plan::Factor* declared = base::named(plan.factors, factor);
+FactorAxis factorAxis(const plan::Plan& plan, const std::string& factor, const std::set<unsigned>& shown) {
+  const int index = base::findNamed(plan.factors, factor);
+  const plan::Factor* declared = index < 0 ? nullptr : &plan.factors[index];
   std::vector<double> sorted;
   std::map<std::string, double> place_of;
   Array levels, places;
-  for (const auto& [level, label] : inOrder(plan, factor, labels)) {
+  for (const unsigned level : shown) {
+    const std::string label = declared ? plan.levelLabel(static_cast<size_t>(index), level) : "";
     levels.push_back(base::jsonText(label));
     if (!declared || level >= declared->levels.size()) continue;
     // A truth value is no number, although readers of JSON would take it for one.
@@ -149,7 +143,7 @@ FactorAxis factorAxis(const plan::Plan& plan, const std::string& factor, const s
     place_of[label] = sorted.back();
   }
   // One level that is no number makes all of them words.
-  const bool numbers = sorted.size() == labels.size() && sorted.size() > 1;
+  const bool numbers = sorted.size() == shown.size() && sorted.size() > 1;
   FactorAxis axis;
   axis.settings = Object{{"factor", base::jsonText(factor)},
                          {"title", base::jsonText(factor)},
@@ -186,10 +180,12 @@ FactorAxis factorAxis(const plan::Plan& plan, const std::string& factor, const s
 
 const char* colourOf(size_t level) { return kPalette[level % std::size(kPalette)]; }
 
-Object seriesOf(const plan::Plan& plan, const std::string& factor, const std::set<std::string>& labels) {
+Object seriesOf(const plan::Plan& plan, const std::string& factor, const std::set<unsigned>& shown) {
+  const auto index = static_cast<size_t>(base::findNamed(plan.factors, factor));
   Array levels, colours, shapes;
-  for (const auto& [level, label] : inOrder(plan, factor, labels)) {
-    levels.push_back(base::jsonText(label));
+  for (const unsigned one : shown) {
+    levels.push_back(base::jsonText(plan.levelLabel(index, one)));
+    const size_t level = one == plan::kInactive ? plan.factors[index].levels.size() : one;
     // Colours go by the level's index, not by its place in this chart, so that they agree between charts.
     colours.push_back(colourOf(level));
     shapes.push_back(kShapes[level % std::size(kShapes)]);

@@ -77,10 +77,10 @@ Object filledIn(const char* file, const char* study) {
 
 FactorAxis axisOf(std::vector<plan::Level> levels) {
   plan::Plan plan;
-  std::set<std::string> labels;
-  for (const plan::Level& level : levels) labels.insert(level.label);
+  std::set<unsigned> shown;
+  for (unsigned level = 0; level < levels.size(); ++level) shown.insert(level);
   plan.factors = {{"f", std::move(levels), std::nullopt, {}}};
-  return factorAxis(plan, "f", labels);
+  return factorAxis(plan, "f", shown);
 }
 
 }  // namespace
@@ -162,8 +162,9 @@ TEST_CASE("many combinations make a bounded number of charts, and the rest is co
   grid.columns = {"step_time"};
   GridCell cell;
   cell.estimate = 1;
-  for (int size = 0; size < 20; ++size)
-    for (int gpus = 1; gpus < 4; ++gpus) {
+  for (unsigned size = 0; size < 20; ++size)
+    for (unsigned gpus = 1; gpus < 4; ++gpus) {
+      grid.row_levels.push_back({size, gpus});
       grid.rows.push_back({std::to_string(size), std::to_string(gpus)});
       grid.cells.push_back({cell});
     }
@@ -241,7 +242,7 @@ TEST_CASE("levels with zero among them lie where they are, about zero as far apa
 TEST_CASE("a level where the factor is not active has no place among numbers") {
   plan::Plan plan;
   plan.factors = {{"f", {{"1", 1}, {"2", 2}}, std::nullopt, {}}};
-  const FactorAxis axis = factorAxis(plan, "f", {"1", "2", "–"});
+  const FactorAxis axis = factorAxis(plan, "f", {0, 1, plan::kInactive});
   CHECK(axis.settings.getBoolean("numbers") == false);
   CHECK(*axis.settings.getArray("levels") == llvm::json::Array{"1", "2", "–"});
 }
@@ -327,8 +328,12 @@ TEST_CASE("more columns than colours make a map of the grid") {
   grid.column_factor = "batch";
   GridCell cell;
   cell.values = {1, 9};
-  for (int column = 0; column < 9; ++column) grid.columns.push_back(std::to_string(column));
-  for (int row = 0; row < 4; ++row) {
+  for (unsigned column = 0; column < 9; ++column) {
+    grid.columns.push_back(std::to_string(column));
+    grid.column_levels.push_back(column);
+  }
+  for (unsigned row = 0; row < 4; ++row) {
+    grid.row_levels.push_back({row});
     grid.rows.push_back({std::to_string(row)});
     cell.estimate = row + 1;
     grid.cells.push_back(std::vector<GridCell>(9, cell));
@@ -343,6 +348,7 @@ TEST_CASE("more columns than colours make a map of the grid") {
   const Object& scale = *layer.getObject("encoding")->getObject("color")->getObject("scale");
   CHECK(*(*scale.getArray("domain"))[1].getAsNumber() == 4);
   grid.rows.resize(2);
+  grid.row_levels.resize(2);
   grid.cells.resize(2);
   CHECK(layerOf(drawn(example, grid)[0], "v"));
 }

@@ -151,7 +151,8 @@ Part outlierText(const plan::Plan& plan, const std::vector<describe::Outlier>& o
     std::string text =
         fmt::format("trial {}, {} at {}: {}, its median is {}", one.trial, one.metric, pointText(plan, one.point),
                     valueText(plan, one.metric, one.value, larger), valueText(plan, one.metric, one.median, larger));
-    if (trial != results.trials.end() && !trial->notes.empty()) text += "; it notes: " + joined(trial->notes, "; ");
+    if (trial != results.trials.end() && !trial->notes.empty())
+      text += "; it notes: " + joined(textsOf(trial->notes, noteText), "; ");
     part.blocks.emplace_back(Paragraph{std::move(text)});
   }
   shorten(part.blocks, kListedOutliers);

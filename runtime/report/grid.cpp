@@ -5,7 +5,6 @@
 #include "runtime/report/grid.h"
 
 #include <fmt/format.h>
-#include <llvm/ADT/StringMap.h>
 
 #include <algorithm>
 #include <cmath>
@@ -26,9 +25,9 @@
 namespace expc::report {
 namespace {
 
-/// A value, with its label for each of the subject's factors.
+/// A value, with its level for each of the subject's factors, as plan::Cell has them.
 struct Entry {
-  std::vector<std::string> labels;
+  std::vector<unsigned> levels;
   GridCell cell;
 };
 
@@ -81,12 +80,8 @@ std::string whyMissing(const plan::Plan& plan, const judge::Judgement& judgement
 std::vector<Entry> metricEntries(const plan::Plan& plan, const judge::Judgement& judgement,
                                  const plan::Metric& metric) {
   std::vector<Entry> entries;
-  for (const plan::Point& point : plan.points) {
-    Entry entry;
-    for (size_t i = 0; i < plan.factors.size(); ++i) entry.labels.push_back(plan.levelLabel(point, i));
-    entry.cell = metricCell(plan, judgement, point, metric);
-    entries.push_back(std::move(entry));
-  }
+  for (const plan::Point& point : plan.points)
+    entries.push_back({point.levels, metricCell(plan, judgement, point, metric)});
   return entries;
 }
 
@@ -99,7 +94,7 @@ std::vector<Entry> comparisonEntries(const plan::Plan& plan, const judge::Judgem
   for (const judge::CellEstimate& estimate : result->cells)
     if (estimate.cell < comparison.cells.size())
       entries.push_back(
-          {comparison.cells[estimate.cell].labels, gridCell(plan, comparison.cells[estimate.cell], estimate)});
+          {comparison.cells[estimate.cell].levels, gridCell(plan, comparison.cells[estimate.cell], estimate)});
   return entries;
 }
 
@@ -109,8 +104,8 @@ std::vector<size_t> layoutFactors(const std::vector<std::string>& factors, const
                                   const std::vector<std::string>& by) {
   std::vector<size_t> order;
   for (size_t i = 0; i < factors.size(); ++i) {
-    std::set<std::string> seen;
-    for (const Entry& entry : entries) seen.insert(entry.labels[i]);
+    std::set<unsigned> seen;
+    for (const Entry& entry : entries) seen.insert(entry.levels[i]);
     if (seen.size() > 1 && !std::ranges::count(by, factors[i])) order.push_back(i);
   }
   for (const std::string& name : by) {
@@ -127,9 +122,8 @@ double magnitudeOf(const std::optional<double>& estimate) {
   return estimate && std::isfinite(*estimate) ? std::fabs(*estimate) : 0;
 }
 
-/// Rows or columns, sorted by the positions of their levels in the study: the labels of each, and its number in the
-/// grid.
-using Places = std::map<std::vector<size_t>, std::pair<std::vector<std::string>, size_t>>;
+/// The number of each row or column by its levels, in the order in which the study declares them.
+using Places = std::map<std::vector<unsigned>, size_t>;
 
 /// Lays entries out in the grid. Each entry has a place of its own, since all factors that vary are in the layout.
 void fillGrid(const plan::Plan& plan, Grid& grid, const std::vector<std::string>& factors, std::vector<Entry> entries,
@@ -141,36 +135,37 @@ void fillGrid(const plan::Plan& plan, Grid& grid, const std::vector<std::string>
     grid.column_factor = factors[across[0]];
   }
   for (const size_t factor : down) grid.row_factors.push_back(factors[factor]);
-  // Positions are looked up by label for every entry, and there may be thousands of levels: hence a map.
-  std::vector<llvm::StringMap<size_t>> levels(factors.size());  // where they stand, for thousands are looked up
-  for (size_t i = 0; i < factors.size(); ++i)
-    if (const plan::Factor* factor = base::named(plan.factors, factors[i]))
-      for (const plan::Level& level : factor->levels) levels[i].try_emplace(level.label, levels[i].size());
-  const auto keyOf = [&](const Entry& entry, const std::vector<size_t>& of) {
-    std::vector<size_t> key;
-    for (const size_t factor : of) {
-      const auto found = levels[factor].find(entry.labels[factor]);
-      key.push_back(found == levels[factor].end() ? levels[factor].size() : found->second);
-    }
+  const auto keyOf = [](const Entry& entry, const std::vector<size_t>& of) {
+    std::vector<unsigned> key;
+    for (const size_t factor : of) key.push_back(entry.levels[factor]);
     return key;
   };
   const auto placesOf = [&](const std::vector<size_t>& of) {
     Places places;
-    for (const Entry& entry : entries)
-      places[keyOf(entry, of)].first = textsOf(of, [&](size_t factor) { return entry.labels[factor]; });
+    for (const Entry& entry : entries) places.try_emplace(keyOf(entry, of));
     size_t number = 0;
-    for (auto& [key, place] : places) place.second = number++;
+    for (auto& [key, place] : places) place = number++;
     return places;
   };
+  const auto labelOf = [&](size_t factor, unsigned level) {
+    return plan.levelLabel(static_cast<size_t>(base::findNamed(plan.factors, factors[factor])), level);
+  };
   const Places rows = placesOf(down), columns = placesOf(across);
-  for (const auto& [key, row] : rows) grid.rows.push_back(row.first);
-  for (const auto& [key, column] : columns) grid.columns.push_back(across.empty() ? grid.subject : column.first[0]);
+  for (const auto& [key, number] : rows) {
+    std::vector<std::string>& labels = grid.rows.emplace_back();
+    for (size_t i = 0; i < down.size(); ++i) labels.push_back(labelOf(down[i], key[i]));
+    grid.row_levels.push_back(key);
+  }
+  for (const auto& [key, number] : columns) {
+    grid.columns.push_back(across.empty() ? grid.subject : labelOf(across[0], key[0]));
+    if (!across.empty()) grid.column_levels.push_back(key[0]);
+  }
   grid.cells.assign(rows.size(), std::vector<GridCell>(columns.size()));
   double largest = 0;
   for (const Entry& entry : entries) largest = std::max(largest, magnitudeOf(entry.cell.estimate));
   for (Entry& entry : entries) {
     entry.cell.beside = largest;
-    grid.cells[rows.at(keyOf(entry, down)).second][columns.at(keyOf(entry, across)).second] = std::move(entry.cell);
+    grid.cells[rows.at(keyOf(entry, down))][columns.at(keyOf(entry, across))] = std::move(entry.cell);
   }
 }
 
@@ -187,12 +182,6 @@ std::string asideText(const GridCell& cell) {
 }
 
 }  // namespace
-
-size_t levelIndex(const plan::Plan& plan, const std::string& factor, const std::string& label) {
-  const plan::Factor* found = base::named(plan.factors, factor);
-  if (!found) return 0;
-  return static_cast<size_t>(std::ranges::find(found->levels, label, &plan::Level::label) - found->levels.begin());
-}
 
 GridCell metricCell(const plan::Plan& plan, const judge::Judgement& judgement, const plan::Point& point,
                     const plan::Metric& metric) {

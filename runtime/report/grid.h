@@ -66,6 +66,9 @@ struct Grid {
   /// The levels of each row, one for each of `row_factors`; the level of each column.
   std::vector<std::vector<std::string>> rows;
   std::vector<std::string> columns;
+  /// Indices of the levels that `rows` and, where there is a column factor, `columns` name.
+  std::vector<std::vector<unsigned>> row_levels;
+  std::vector<unsigned> column_levels;
   std::vector<std::vector<GridCell>>
       cells;  // [row][column]; a cell that the grid does not have is empty, without a note
 };
@@ -101,8 +104,5 @@ GridCell gridCell(const plan::Plan& plan, const plan::Cell& planned, const judge
                   double beside = 0);
 /// Returns the largest magnitude among finite estimates, which decides the unit of their table; 0 if there is none.
 double largestOf(const std::vector<judge::CellEstimate>& estimates);
-
-/// Returns the position of a level in its factor, by which labels are sorted; a label that is no level sorts last.
-size_t levelIndex(const plan::Plan& plan, const std::string& factor, const std::string& label);
 
 }  // namespace expc::report

@@ -10,6 +10,7 @@
 #include <iterator>
 #include <sstream>
 
+#include "runtime/base/files/marks.h"
 #include "tests/support/folder.h"
 #include "tests/support/report/example_results.h"
 
@@ -39,6 +40,8 @@ size_t count(const std::string& text, const std::string& part) {
 }
 
 }  // namespace
+
+TEST_CASE("no page is an input of the commands that are measured") { CHECK(files::isOurs(page(exampleResults()))); }
 
 TEST_CASE("the page holds every part, verdicts first") {
   const std::string text = page(exampleResults());

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <set>
 
+#include "runtime/base/find.h"
 #include "runtime/base/json.h"
 #include "runtime/describe/description.h"
 #include "runtime/judge/format.h"
@@ -116,7 +117,16 @@ void add(const judge::Summary& summary, const plan::Metric& metric, ValueAxis& a
   if (addEnds(row, name + "l", name + "h", interval, axis.factor)) axis.settings["intervals"] = true;
 }
 
-/// Returns the points that none beats in both metrics, as the analysis found them; empty if they beat no other, since
+/// Returns the levels of a factor that something drawn has.
+template <typename Drawn>
+std::set<unsigned> levelsAmong(const plan::Plan& plan, const std::vector<Drawn>& all, const std::string& factor) {
+  const auto index = static_cast<size_t>(base::findNamed(plan.factors, factor));
+  std::set<unsigned> levels;
+  for (const Drawn& one : all) levels.insert(one.point->levels[index]);
+  return levels;
+}
+
+/// The points that none beats in both metrics, as the analysis found them; empty if they beat no other, since
 /// then they say nothing.
 std::set<std::string> frontOf(const plan::Plot& plot, const describe::Conclusions& judgement) {
   std::set<std::string> points;
@@ -139,9 +149,7 @@ std::vector<Chart> curveCharts(const plan::Plan& plan, const std::vector<describ
   bool intervals = true;
   unsigned least = ~0u, most = 0;  // trials
   unsigned first = ~0u, last = 1;  // places
-  std::set<std::string> levels;    // of the colours
   for (const DrawnCurve& one : all) {
-    levels.insert(one.colour);
     values += one.curve->places.size();
     for (const describe::CurvePlace& place : one.curve->places) {
       // One place without an interval, and the whole plot shows ranges: a band must mean the same everywhere.
@@ -165,7 +173,7 @@ std::vector<Chart> curveCharts(const plan::Plan& plan, const std::vector<describ
                {"places", Array{first, std::max(last, first + 1)}},
                {"few", last - first < kMaxMarked},
                {"trials", least == most ? counted(most, "trial") : fmt::format("{} to {} trials", least, most)}};
-  if (!plot.by.empty()) study["series"] = seriesOf(plan, plot.by[0], levels);
+  if (!plot.by.empty()) study["series"] = seriesOf(plan, plot.by[0], levelsAmong(plan, all, plot.by[0]));
   if (intervals)
     study["band"] =
         Object{{"low", "low"}, {"high", "high"}, {"what", base::jsonText("its 95 % interval at each " + plot.over)}};
@@ -216,7 +224,6 @@ std::vector<Chart> scatterCharts(const plan::Plan& plan, const describe::Conclus
   const std::set<std::string> front = frontOf(plot, judgement);
   Array rows;
   bool named = false;
-  std::set<std::string> colours, shapes;
   for (const DrawnPoint& one : points) {
     Object row{{"p", base::jsonText(plan.label(*one.point))}, {"n", std::min(one.x->n, one.y->n)}};
     add(*one.x, across, x, "x", row);
@@ -227,9 +234,9 @@ std::vector<Chart> scatterCharts(const plan::Plan& plan, const describe::Conclus
     for (size_t i = 0; i < plan.factors.size(); ++i) {
       const std::string &factor = plan.factors[i].name, label = plan.levelLabel(*one.point, i);
       if (!plot.by.empty() && factor == plot.by[0])
-        row["s"] = base::jsonText(*colours.insert(label).first);
+        row["s"] = base::jsonText(label);
       else if (plot.by.size() > 1 && factor == plot.by[1])
-        row["f"] = base::jsonText(*shapes.insert(label).first);
+        row["f"] = base::jsonText(label);
       else if (plan.factors[i].levels.size() > 1)
         plan::addLabel(rest, factor, label, ", ");
     }
@@ -243,8 +250,8 @@ std::vector<Chart> scatterCharts(const plan::Plan& plan, const describe::Conclus
                {"front", front.size() > 1},
                {"named", named && rows.size() <= kMaxNamed},
                {"rows", std::move(rows)}};
-  if (!plot.by.empty()) study["colour"] = seriesOf(plan, plot.by[0], colours);
-  if (plot.by.size() > 1) study["shape"] = seriesOf(plan, plot.by[1], shapes);
+  if (!plot.by.empty()) study["colour"] = seriesOf(plan, plot.by[0], levelsAmong(plan, points, plot.by[0]));
+  if (plot.by.size() > 1) study["shape"] = seriesOf(plan, plot.by[1], levelsAmong(plan, points, plot.by[1]));
   return {{"", filled(assets::scatter(), study)}};
 }
 

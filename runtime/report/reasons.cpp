@@ -154,7 +154,7 @@ Words inWords(const plan::Plan& plan, const plan::Why& why) {
   const std::string cause =
       reason.said +
       (reason.code == Reason::ExpectedOutOnly ? " (an estimate is no evidence; --try-infeasible starts it)" : "");
-  return {text + ": " + cause, cause};
+  return {text + ": " + cause, cause, text};
 }
 
 std::string stepsText(const plan::Plan& plan, const plan::Cell& cell, const judge::ClockSteps& steps) {

@@ -4,6 +4,7 @@
 // stands alone, with numbers and units. Results keep codes, so that their JSON and stored forms do not change with the
 // wording; only this room turns them into sentences. Sentences about whole verdicts are left to verdict_text.h.
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -15,11 +16,15 @@ namespace expc::report {
 
 /// A reason in words.
 struct Words {
-  /// The whole reason.
+  /// The whole reason: "CASE: CAUSE", or what has no cause.
   std::string text;
   /// The end of `text` behind ": ": what a program said. Other places may share it, so that it need not be repeated
   /// (saidOnce).
   std::string cause = "";
+  /// CASE
+  std::string head = "";
+  /// The steps of a clock that `text` explains.
+  std::optional<judge::ClockSteps> steps = std::nullopt;
 };
 /// Returns a reason in words; empty without a reason. The point in it is named as the plan names it.
 Words inWords(const plan::Plan& plan, const plan::Why& why);

@@ -38,7 +38,7 @@ std::string untilResultText(const plan::Plan& plan, const judge::UntilState& sta
 std::map<std::string, unsigned> notesOf(const store::Results& results) {
   std::map<std::string, unsigned> notes;
   for (const store::Trial& trial : results.trials)
-    for (const std::string& note : trial.notes) ++notes[note];
+    for (const plan::Note& note : trial.notes) ++notes[noteText(note)];
   return notes;
 }
 
@@ -179,9 +179,7 @@ std::string trialsText(const describe::Findings& findings) {
       bad ? fmt::format("{} of {} did not end well: {}", bad, counted(all, "trial"), first(lost[0].text, lost.size()))
           : fmt::format("{}{} ended well", all > 1 ? "all " : "", counted(all, "trial"));
   if (all == 0) text = results.kept_not_counted ? "none counts" : "none was run";
-  // Notes that differ only behind a semicolon (a number, a process) count as one.
-  std::map<std::string, unsigned> notes;
-  for (const auto& [note, count] : notesOf(results)) notes[note.substr(0, note.find(';'))] += count;
+  const std::map<std::string, unsigned> notes = notesOf(results);
   const auto most = std::ranges::max_element(notes, [](const auto& a, const auto& b) { return a.second < b.second; });
   if (most != notes.end())
     text += fmt::format("; {} of them {}: {}{}", most->second, most->second == 1 ? "notes" : "note", most->first,

@@ -42,7 +42,8 @@ void cells(Writer& out, const plan::Plan& plan, const std::vector<std::string>& 
     if (one.cell >= planned.size()) continue;
     const plan::Cell& cell = planned[one.cell];
     Object levels;
-    for (size_t i = 0; i < factors.size() && i < cell.labels.size(); ++i) levels[factors[i]] = json(cell.labels[i]);
+    const std::vector<std::string> labels = plan.levelLabels(factors, cell);
+    for (size_t i = 0; i < labels.size(); ++i) levels[factors[i]] = json(labels[i]);
     const std::string steps = one.steps ? stepsText(plan, cell, *one.steps) : "";
     const std::string why = criterion ? whyText(plan, *criterion, one).text : inWords(plan, one.why).text;
     Object object = EXPC_FIELDS(levels, one.estimate, one.interval, one.scope, one.constant, one.diverged,
@@ -68,14 +69,8 @@ void cells(Writer& out, const plan::Plan& plan, const std::vector<std::string>& 
 void criteria(Writer& out, const describe::Findings& findings) {
   for (const Judged& judged : judgedOf(findings.plan, findings.judgement)) {
     const auto& [plan, found, result] = judged;
-    std::string tested;
-    std::vector<std::string> notes;
-    // The document has the notes of the report as a list, and its domain as `tested`.
-    for (const Fact& fact : verdictFacts(findings, judged))
-      if (fact.label == "tested")
-        tested = fact.text;
-      else if (fact.label == "note")
-        notes.push_back(fact.text);
+    const std::string tested = result.scope.complete ? testedText(judged, findings.results) : "";
+    const std::vector<std::string> notes = textsOf(verdictNotes(findings, judged), &Fact::text);
     const std::string& claim = found.doc;
     const std::string how_sure = surenessText(judged), why = whyText(judged);
     const std::vector<std::string> marks = marksOf(result);

@@ -37,9 +37,8 @@ struct Subject {
   const std::string& unit;
   const plan::Criterion* criterion = nullptr;
   /// Whether an exists passed: cells that fail are then no cause for alarm.
-  bool one_was_enough = false;
-  /// The reason that stands above the table and need not be repeated in it.
-  std::string above = {};
+  bool one_was_enough = false;   /// The reason that stands above the table and need not be repeated in it.
+  std::vector<Words> told = {};  // what the line above all says of cells
   std::string interval = "interval";
 };
 
@@ -90,7 +89,7 @@ Table cellTable(const plan::Plan& plan, const Subject& of, const std::vector<jud
     whys.push_back(judged ? whyText(plan, *of.criterion, estimate) : inWords(plan, estimate.why));
   const bool explained =
       std::ranges::any_of(whys | std::views::take(shown.size()), [](const Words& why) { return !why.text.empty(); });
-  const std::vector<std::string> reasons = saidOnce(of.above, whys);
+  const std::vector<std::string> reasons = saidOnce(of.told, whys);
 
   // Columns appear in the order of the row below; both must be changed together.
   for (const std::string& factor : of.factors) table.columns.push_back({factor, Kind::Label});
@@ -117,7 +116,7 @@ Table cellTable(const plan::Plan& plan, const Subject& of, const std::vector<jud
     const judge::EstimateText text = partsOf(cell, of.unit, dimension, near);
     const std::string &why = reasons[i], interval = cell.estimate ? kNoInterval : "–";
     Row row{{}, !judged ? "" : harmless ? "none" : meaning.style};
-    for (const std::string& level : planned.labels) row.add(level);
+    for (const std::string& level : plan.levelLabels(of.factors, planned)) row.add(level);
     if (judged) row.add(std::string(meaning.word)).more = why;
     Cell& value = row.add(text.estimate.empty() ? "–" : text.estimate, Tone::Strong);
     if (cell.published) value.below.push_back(publishedText(cell, of.unit, dimension));
@@ -159,10 +158,10 @@ Table criterionCells(const Judged& of, bool open) {
   if (open) std::erase_if(cells, [](const auto& cell) { return cell.verdict == judge::Verdict::Pass; });
   const bool one_was_enough =
       criterion.claim.kind == plan::Claim::Kind::Exists && result.verdict == judge::Verdict::Pass;
-  Table table = cellTable(
-      plan,
-      {criterion.factors, criterion.cells, criterion.unit, &criterion, one_was_enough, whyText(of), intervalTitle(of)},
-      cells, result.name + " in each cell");
+  Table table = cellTable(plan,
+                          {criterion.factors, criterion.cells, criterion.unit, &criterion, one_was_enough,
+                           lineOf(of).told, intervalTitle(of)},
+                          cells, result.name + " in each cell");
   if (open) table.most = kMostBrief;
   return table;
 }

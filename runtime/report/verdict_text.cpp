@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <ranges>
 #include <set>
@@ -87,35 +88,40 @@ std::string nextStepText(const plan::Criterion& criterion, const judge::Criterio
 namespace {
 
 /// Returns " (at level=1)"; "" if there is one cell only.
-std::string whereText(const plan::Criterion& criterion, const judge::CellEstimate& cell) {
+std::string whereText(const plan::Plan& plan, const plan::Criterion& criterion, const judge::CellEstimate& cell) {
+  const bool known = cell.cell < criterion.cells.size();
   const std::string where =
-      cell.cell < criterion.cells.size() ? judge::cellLabel(criterion.factors, criterion.cells[cell.cell]) : "";
+      known ? judge::cellLabel(plan, criterion.factors, criterion.cells[cell.cell]) : std::string();
   return where.empty() ? "" : " (at " + where + ")";
 }
 
 /// Returns why intervals are wider than the scatter of values makes them: correlation, or the steps of a clock, each
 /// for the first cell that has it. A text that is in `line` already is left out.
-std::vector<std::string> widerNotes(const Judged& of, const std::string& line) {
+std::vector<std::string> widerNotes(const Judged& of) {
   const auto& [plan, criterion, result] = of;
   std::vector<std::string> notes;
   const auto first = [&](auto holds, auto text) {
     const auto cell = std::find_if(result.cells.begin(), result.cells.end(), holds);
-    if (cell != result.cells.end()) notes.push_back(text(*cell) + whereText(criterion, *cell));
+    if (cell != result.cells.end()) notes.push_back(text(*cell) + whereText(plan, criterion, *cell));
   };
   first([](const auto& cell) { return cell.correlation > 0; },
         [](const auto& cell) {
           return fmt::format("consecutive values may be correlated by up to {:.2f}: {} count as {:.1f}",
                              cell.correlation, cell.values.size(), cell.worth);
         });
-  const auto steps = [&](const auto& cell) {
-    return cell.steps && cell.cell < criterion.cells.size() ? stepsText(plan, criterion.cells[cell.cell], *cell.steps)
-                                                            : "";
+  const std::vector<Words> told = lineOf(of).told;
+  const auto isTold = [&](const judge::ClockSteps& steps) {
+    return std::ranges::any_of(told, [&](const Words& one) {
+      return one.steps && one.steps->metric == steps.metric && one.steps->readings == steps.readings &&
+             one.steps->size == steps.size;
+    });
   };
-  first([&](const auto& cell) { return !steps(cell).empty() && line.find(steps(cell)) == std::string::npos; }, steps);
+  first([&](const auto& cell) { return cell.steps && cell.cell < criterion.cells.size() && !isTold(*cell.steps); },
+        [&](const auto& cell) { return stepsText(plan, criterion.cells[cell.cell], *cell.steps); });
   return notes;
 }
 
-/// Describes how much sessions differ, by the cell where they differ most.
+/// Describes the cell where they differ most.
 std::string sessionsText(const Judged& of) {
   const auto& [plan, criterion, result] = of;
   const judge::CellEstimate* widest = nullptr;
@@ -128,7 +134,7 @@ std::string sessionsText(const Judged& of) {
   return "values scatter by " +
          (ratio ? spreadsText(*widest->spreads, "", "share")
                 : spreadsText(*widest->spreads, criterion.unit, std::string(judge::dimensionOf(plan, cell)))) +
-         whereText(criterion, *widest) +
+         whereText(plan, criterion, *widest) +
          (widest->spreads->apart ? "; the interval allows for it, and further sessions narrow it" : "");
 }
 
@@ -190,7 +196,7 @@ std::vector<std::string> trialNotes(const plan::Criterion& criterion, const stor
         !places.count(trial.place()))
       continue;
     ++all;
-    for (const std::string& note : trial.notes) ++counts[note];
+    for (const plan::Note& note : trial.notes) ++counts[noteText(note)];
   }
   std::vector<std::pair<std::string, unsigned>> found(counts.begin(), counts.end());
   std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
@@ -294,14 +300,13 @@ std::string countsText(const Judged& of) {
   return text;
 }
 
-/// Returns the domain that was tested: "gpus 1, 2 of 1..4; CPU cores in place of GPUs".
+}  // namespace
+
 std::string testedText(const Judged& of, const store::Results& results) {
   const std::string& domain = of.criterion.domain;
   if (of.result.scope.complete == 0 || !coresStandForGpus(of.plan, results)) return domain;
   return (domain.empty() ? "" : domain + "; ") + "CPU cores in place of GPUs";
 }
-
-}  // namespace
 
 std::vector<Judged> judgedOf(const plan::Plan& plan, const judge::Judgement& judgement) {
   std::vector<Judged> all;
@@ -331,20 +336,19 @@ bool comparesPoints(const plan::Criterion& criterion) {
                      [](const plan::Cell& cell) { return cell.points.size() > 1; });
 }
 
-std::vector<std::string> saidOnce(const std::string& above, const std::vector<Words>& reasons) {
+std::vector<std::string> saidOnce(const std::vector<Words>& told, const std::vector<Words>& reasons) {
   // A cause that stands above, or in an earlier row, is not repeated. If all rows have one reason, the first row says
   // so for all.
   std::set<std::string> said;
   const auto keyOf = [](const Words& one) { return one.cause.empty() ? one.text : one.cause; };
-  for (const Words& one : reasons)
-    if (!one.text.empty() && above.find(one.text) != std::string::npos) said.insert(keyOf(one));
+  for (const Words& one : told) said.insert(keyOf(one));
   const bool alike = reasons.size() > 1 && std::ranges::all_of(reasons, [&](const Words& one) {
                        return !one.text.empty() && one.text == reasons.front().text;
                      });
   return textsOf(reasons, [&](const Words& one) -> std::string {
     if (alike) return said.insert(keyOf(one)).second ? "all rows: " + one.text : "";
     if (one.cause.empty()) return said.contains(one.text) ? "" : one.text;
-    return said.insert(one.cause).second ? one.text : one.text.substr(0, one.text.size() - one.cause.size() - 2);
+    return said.insert(one.cause).second ? one.text : one.head;
   });
 }
 
@@ -429,17 +433,10 @@ std::string surenessText(const Judged& of) {
   return (worth.empty() ? "" : worth + "; ") + countsText(of);
 }
 
-std::vector<Fact> verdictFacts(const describe::Findings& findings, const Judged& of) {
+std::vector<Fact> verdictNotes(const describe::Findings& findings, const Judged& of) {
   const auto& [plan, criterion, result] = of;
   const describe::Description& seen = findings.judgement.description;
-  const std::string line = whyText(of);
-  // The order is that in which readers want the facts: the answer, its certainty, its condition, and what to do.
-  std::vector<Fact> facts{{"claim", criterion.doc},
-                          {"where", criterion.where, "", true},
-                          {"result", line, "result"},
-                          {"how sure", surenessText(of), marksOf(result).empty() ? "" : "warns"},
-                          {result.scope.complete ? "tested" : "about", testedText(of, findings.results)},
-                          {"note", lookText(of)},
+  std::vector<Fact> facts{{"note", lookText(of)},
                           {"note", otherLooksText(result)},
                           {"note", sessionsText(of)},
                           {"note", apartText(plan, criterion, seen)}};
@@ -447,12 +444,24 @@ std::vector<Fact> verdictFacts(const describe::Findings& findings, const Judged&
     for (std::string& text : texts) facts.push_back({"note", std::move(text)});
   };
   // Notes go from the statistical ones to those about single trials.
-  note(widerNotes(of, line));
+  note(widerNotes(of));
   if (result.unshown) facts.push_back({"note", whyText(plan, *result.unshown)});
   facts.push_back({"note", unevenLossText(findings.judgement, of), "warns"});
   facts.push_back({"note", timeoutsText(findings.judgement, of)});
   note(driftNotes(criterion, seen));
   note(trialNotes(criterion, findings.results));
+  std::erase_if(facts, [](const Fact& one) { return one.text.empty(); });
+  return facts;
+}
+
+std::vector<Fact> verdictFacts(const describe::Findings& findings, const Judged& of) {
+  const auto& [plan, criterion, result] = of;
+  std::vector<Fact> facts{{"claim", criterion.doc},
+                          {"where", criterion.where, "", true},
+                          {"result", whyText(of), "result"},
+                          {"how sure", surenessText(of), marksOf(result).empty() ? "" : "warns"},
+                          {result.scope.complete ? "tested" : "about", testedText(of, findings.results)}};
+  std::ranges::move(verdictNotes(findings, of), std::back_inserter(facts));
   facts.push_back({"next", nextStepText(criterion, result)});
   std::erase_if(facts, [](const Fact& one) { return one.text.empty(); });
   return facts;
@@ -463,7 +472,7 @@ std::string cellLine(const plan::Plan& plan, const plan::Criterion& criterion, c
   const plan::Cell& planned = criterion.cells[cell.cell];
   const auto bounds = plan::ends(plan::boundOf(criterion, planned));
   const std::string_view dimension = judge::dimensionOf(plan, planned);
-  std::string line = judge::cellLabel(criterion.factors, planned);
+  std::string line = judge::cellLabel(plan, criterion.factors, planned);
   if (!line.empty()) line += ": ";
   const judge::EstimateText text =
       partsOf(gridCell(plan, planned, cell), criterion.unit, std::string(dimension), bounds);

@@ -24,13 +24,20 @@ struct Judged {
 /// Returns the criteria in the order of the results; a result whose criterion the plan lacks is left out.
 std::vector<Judged> judgedOf(const plan::Plan& plan, const judge::Judgement& judgement);
 
+/// The line of a criterion, and the reasons of cells that stand in it.
+struct VerdictLine {
+  std::string text;
+  std::vector<Words> told = {};
+};
 /// Returns the line that explains a verdict: "all 4 cells are >= 1.2x: the smallest is 1.52x [1.48x, 1.57x]".
+VerdictLine lineOf(const Judged& of);
+/// Returns the text of that line.
 std::string whyText(const Judged& of);
 /// Explains one cell: "" if it passes, else for example "1.18x [1.10x, 1.25x] does not decide >= 1.2x".
 Words whyText(const plan::Plan& plan, const plan::Criterion& criterion, const judge::CellEstimate& cell);
 
 /// Returns that line for a criterion that claims that its points run out of memory.
-std::string memoryText(const Judged& of);
+VerdictLine memoryLine(const Judged& of);
 
 /// A result that was asked for and has no value (judge::Missing), with the reason in words.
 struct MissingThing {
@@ -52,6 +59,11 @@ std::vector<std::string> marksOf(const judge::CriterionResult& result);
 /// sentence), "where" (the comparison in it), "result", "how sure", "tested" (or "about" if nothing was), "note",
 /// "next". The style warns if the verdict does not stand as it is printed, or rests on few trials.
 std::vector<Fact> verdictFacts(const describe::Findings& findings, const Judged& of);
+
+/// Returns the notes among them.
+std::vector<Fact> verdictNotes(const describe::Findings& findings, const Judged& of);
+/// Returns what a verdict is about, tested or not: "gpus 1, 2 of 1..4; CPU cores in place of GPUs".
+std::string testedText(const Judged& of, const store::Results& results);
 
 /// Returns one cell as a line: "gpus=2: 1.24x [1.20x, 1.28x], n=7".
 std::string cellLine(const plan::Plan& plan, const plan::Criterion& criterion, const judge::CellEstimate& cell);
@@ -92,9 +104,9 @@ std::string ownConfidenceText(const plan::Criterion& criterion, const judge::Cel
 std::string intervalTitle(const Judged& of);
 
 /// Shortens the reasons of cells by what was said before. After "level=2 failed: no such file" a further "level=3
-/// failed: no such file" becomes "level=3 failed". A reason without a cause of its own that stands in `above` becomes
-/// "". A reason that all cells share is said once, for all.
-std::vector<std::string> saidOnce(const std::string& above, const std::vector<Words>& reasons);
+/// failed: no such file" becomes "level=3 failed". A reason without a cause of its own that was `told` becomes "". A
+/// reason that all cells share is said once, for all.
+std::vector<std::string> saidOnce(const std::vector<Words>& told, const std::vector<Words>& reasons);
 
 /// Returns the cost of a next step: "9 more blocks (4 min)".
 std::string moreBlocksText(const judge::NextStep& next);

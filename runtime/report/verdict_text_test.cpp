@@ -29,7 +29,7 @@ plan::Criterion claimOnPairs() {
   claim.factors = {"gpus"};
   claim.cells.resize(2);
   for (size_t i = 0; i < 2; ++i) {
-    claim.cells[i].labels = {std::to_string(i + 1)};
+    claim.cells[i].levels = {static_cast<unsigned>(i)};
     claim.cells[i].points = {"treated", "baseline"};
   }
   return claim;
@@ -52,17 +52,17 @@ judge::CriterionResult judged(Verdict verdict) {
 
 TEST_CASE("a reason is said once") {
   const auto words = [](const std::string& of, const std::string& cause) {
-    return Words{of + (cause.empty() ? "" : ": " + cause), cause};
+    return Words{of + (cause.empty() ? "" : ": " + cause), cause, of};
   };
   const std::vector<Words> reasons = {
       words("level=1 failed", "no such file"),         words("level=2 failed", "killed: by whom"),
       words("level=3 failed", "killed: by whom"),      words("level=\"4: slow; a\" is not available here", ""),
       words("tag=\"a: b\" failed", "killed: by whom"), words("needs 6 pairs", "")};
-  CHECK(saidOnce("2 of 3 cells undecided: level=1 failed: no such file; needs 6 pairs", reasons) ==
+  CHECK(saidOnce({reasons.front(), reasons.back()}, reasons) ==
         std::vector<std::string>{"level=1 failed", "level=2 failed: killed: by whom", "level=3 failed",
                                  "level=\"4: slow; a\" is not available here", "tag=\"a: b\" failed", ""});
   const Words few = words("needs 6 pairs, has 3", "");
-  CHECK(saidOnce("", {few, few}) == std::vector<std::string>{"all rows: needs 6 pairs, has 3", ""});
+  CHECK(saidOnce({}, {few, few}) == std::vector<std::string>{"all rows: needs 6 pairs, has 3", ""});
 }
 
 TEST_CASE("how sure a claim with a confidence is") {
@@ -219,7 +219,9 @@ TEST_CASE("what comes next, and what is to be noted") {
   result.next = judge::NextStep{judge::NextStep::Reach::Decides, 9, 16, 240, Verdict::Fail};
   CHECK(said(claim, result, "next") ==
         "about 9 more blocks (4 min) have an 80 % chance to decide it, probably as FAIL");
-  CHECK(said(claim, result, "note") ==
+  plan::Plan plan;
+  plan.factors = {{"gpus", {{"1", 1}, {"2", 2}}, std::nullopt, {}}};
+  CHECK(said(claim, result, "note", {}, plan) ==
         "t of one point was read as the same each time, so the interval reaches by a step of 1 to each side (at "
         "gpus=2)");
   result.next = judge::NextStep{judge::NextStep::Reach::Intervals, 1, 6, {}};

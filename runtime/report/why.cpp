@@ -16,7 +16,6 @@
 #include "runtime/judge/format.h"
 #include "runtime/plan/evaluate.h"
 #include "runtime/plan/labels.h"
-#include "runtime/plan/plan_words.h"
 #include "runtime/report/paint.h"
 #include "runtime/report/reasons.h"
 #include "runtime/report/verdict_text.h"
@@ -28,20 +27,29 @@ using judge::CellEstimate;
 using judge::CellState;
 using judge::Verdict;
 using plan::Reason;
+using plan::Relation;
+
+/// "1.2x" of ">= 1.2x".
+std::string endText(const plan::Bound& bound) {
+  llvm::StringRef text = bound.text;
+  text.consume_front(base::wordOf(plan::words::kRelation, bound.relation));
+  return text.ltrim().str();
+}
 
 /// Returns the opposite of a bound: "below 1.2x" for ">= 1.2x", "outside 0.96x..1.04x" for a band.
 std::string violation(const plan::Bound& bound) {
-  static constexpr std::string_view kViolated[] = {"below",     "not above",    "above",
-                                                   "not below", "not equal to", "outside"};
-  return fmt::format("{} {}", plan::words::name(kViolated, bound.relation),
-                     bound.text.substr(bound.text.find(' ') + 1));
+  static constexpr base::Word<Relation> kViolated[] = {
+      {"below", Relation::GreaterEqual}, {"not above", Relation::Greater},  {"above", Relation::LessEqual},
+      {"not below", Relation::Less},     {"not equal to", Relation::Equal}, {"outside", Relation::Within}};
+  return fmt::format("{} {}", std::string_view(base::wordOf(kViolated, bound.relation)), endText(bound));
 }
 
 /// Names the estimate, or value, with the least margin to a bound.
 std::string_view extreme(const plan::Bound& bound) {
-  static constexpr std::string_view kExtremes[] = {"smallest", "smallest", "largest",
-                                                   "largest",  "farthest", "closest to an end"};
-  return plan::words::name(kExtremes, bound.relation);
+  static constexpr base::Word<Relation> kExtremes[] = {
+      {"smallest", Relation::GreaterEqual}, {"smallest", Relation::Greater}, {"largest", Relation::LessEqual},
+      {"largest", Relation::Less},          {"farthest", Relation::Equal},   {"closest to an end", Relation::Within}};
+  return base::wordOf(kExtremes, bound.relation);
 }
 
 /// Names the estimate that is closest to breaking a bound: "smallest estimate".
@@ -86,13 +94,22 @@ class Explainer {
     if (cell.verdict == Verdict::Fail) return {shown(index) + " is " + violation(bound(index))};
     if (cell.uncorrected) return {notAfterCorrection(index)};
     if (!cell.interval) return inWords(plan_, cell.why);
-    return {shown(index) + " does not decide " + bound(index).text +
-            (cell.steps ? "; " + stepsText(plan_, planned(index), *cell.steps) : "")};
+    const std::string steps = cell.steps ? "; " + stepsText(plan_, planned(index), *cell.steps) : "";
+    return {.text = shown(index) + " does not decide " + bound(index).text + steps, .steps = cell.steps};
   }
 
   /// Explains a verdict of the criterion: "all 4 cells are >= 1.2x at 95 % confidence: the smallest estimate is 1.52x
   /// [1.48x, 1.57x]".
-  std::string criterion(Verdict verdict) const {
+  VerdictLine line(Verdict verdict) {
+    std::string text = criterion(verdict);
+    return {std::move(text), std::move(told_)};
+  }
+
+ private:
+  /// The reason of a cell in the line.
+  std::string tell(size_t index) { return told_.emplace_back(cell(index)).text; }
+
+  std::string criterion(Verdict verdict) {
     switch (verdict) {
       case Verdict::Pass:
         return passes() + soFar();
@@ -103,10 +120,10 @@ class Explainer {
         return undecided();
       case Verdict::Infeasible:
       case Verdict::NotRun: {
-        if (cells_.size() == 1) return cell(0).text;
+        if (cells_.size() == 1) return tell(0);
         const bool memory = verdict == Verdict::Infeasible;
         return fmt::format("{} {}: {}", memory ? "memory ran out in all" : "nothing was run of",
-                           cellCount(cells_.size()), cell(0).text);
+                           cellCount(cells_.size()), tell(0));
       }
       case Verdict::NotAsked:
         break;
@@ -114,7 +131,6 @@ class Explainer {
     return "";
   }
 
- private:
   /// Whether every part of the claim must hold; an exists needs one.
   bool forall() const { return criterion_.claim.kind != plan::Claim::Kind::Exists; }
 
@@ -206,18 +222,18 @@ class Explainer {
   }
 
   /// Explains a failure by the worst cell, and by points that ran out of memory.
-  std::string fails() const {
+  std::string fails() {
     const std::vector<size_t> memory = with(Verdict::Infeasible), failing = with(Verdict::Fail);
     if (!forall()) {
       const std::vector<size_t>& among = failing.empty() ? memory : failing;
       if (among.empty()) return "no part of the claim holds";
       const size_t chosen = best(among);
-      const std::string detail = failing.empty() ? cell(chosen).text : prefix(chosen) + shown(chosen);
+      const std::string detail = failing.empty() ? tell(chosen) : prefix(chosen) + shown(chosen);
       return fmt::format("none of {} is {}: the closest is {}", cellCount(cells_.size()), holds(), detail);
     }
     if (failing.empty() && memory.empty()) return "some part of the claim fails";
     if (failing.empty()) {
-      const std::string why = cell(memory.front()).text;
+      const std::string why = tell(memory.front());
       return cells_.size() == 1
                  ? why
                  : fmt::format("{} of {} ran out of memory: {}", memory.size(), cellCount(cells_.size()), why);
@@ -225,6 +241,7 @@ class Explainer {
     std::string text;
     if (criterion_.confidence) {
       const size_t chosen = worst(failing);
+      if (cells_.size() == 1) tell(chosen);  // in the same words
       text = cells_.size() == 1
                  ? prefix(chosen) + shown(chosen) + " is " + violation(bound(chosen))
                  : fmt::format("{} of {} {} {}, by Holm over them: the worst is {}{}", failing.size(),
@@ -232,11 +249,11 @@ class Explainer {
     } else {
       text = trialsFail();
     }
-    return memory.empty() ? text : text + "; also " + cell(memory.front()).text;
+    return memory.empty() ? text : text + "; also " + tell(memory.front());
   }
 
   /// Explains a failure by single trials: how many, and the worst value.
-  std::string trialsFail() const {
+  std::string trialsFail() {
     size_t broken = 0, trials = 0;
     std::vector<size_t> all;
     for (size_t i = 0; i < cells_.size(); ++i) {
@@ -246,12 +263,13 @@ class Explainer {
     }
     const auto [chosen, shown_value] = worstValue(all);
     const std::string place = label(chosen);
+    if (cells_.size() == 1 && !ownBounds()) tell(0);  // it begins so
     return fmt::format("{} of {} {} {}: {} got {}", broken, countNoun(planned(chosen), trials), are(broken), breaks(),
                        place.empty() ? "the worst" : place, value(chosen, shown_value));
   }
 
   /// Explains an open verdict by the first cell that is broken, else by the first that is open.
-  std::string undecided() const {
+  std::string undecided() {
     std::vector<size_t> open = with(Verdict::Broken);
     const char* word = open.empty() ? "undecided" : "broken";
     if (open.empty()) {
@@ -261,7 +279,7 @@ class Explainer {
         for (const size_t index : with(Verdict::Infeasible)) open.push_back(index);
     }
     if (open.empty()) return "undecided";
-    const std::string why = cell(open.front()).text;
+    const std::string why = tell(open.front());
     // Reasons about points name these already, so the cell's label would repeat them.
     const bool named = cells_[open.front()].state != CellState::Measured;
     const std::string reason = (named ? "" : prefix(open.front())) + why;
@@ -349,7 +367,7 @@ class Explainer {
   }
 
   /// Returns the label of a cell: "precision=fp32 gpus=2"; "" for a single cell without labels.
-  std::string label(size_t index) const { return judge::cellLabel(criterion_.factors, planned(index)); }
+  std::string label(size_t index) const { return judge::cellLabel(plan_, criterion_.factors, planned(index)); }
 
   /// Returns all cells of a claim.
   std::vector<size_t> cellsOf(const plan::Claim& claim) const {
@@ -374,16 +392,15 @@ class Explainer {
 
   /// Returns the part of the label that these cells share and others do not: "level=19" of all its threads.
   std::string commonLabel(const std::vector<size_t>& cells) const {
-    const auto same = [&](size_t factor, const auto& among, const auto& labels) {
-      return std::all_of(among.begin(), among.end(),
-                         [&](const auto& one) { return labels(one)[factor] == labels(among[0])[factor]; });
-    };
-    const auto of = [&](size_t index) -> const auto& { return planned(index).labels; };
-    const auto in = [](const plan::Cell& cell) -> const auto& { return cell.labels; };
+    const std::vector<unsigned>& first = planned(cells[0]).levels;
+    const std::vector<std::string> labels = plan_.levelLabels(criterion_.factors, planned(cells[0]));
     std::string text;
-    for (size_t factor = 0; factor < criterion_.factors.size(); ++factor)
-      if (same(factor, cells, of) && !same(factor, criterion_.cells, in))
-        plan::addLabel(text, criterion_.factors[factor], of(cells[0])[factor]);
+    for (size_t factor = 0; factor < labels.size(); ++factor) {
+      const auto same = [&](const plan::Cell& cell) { return cell.levels[factor] == first[factor]; };
+      if (std::ranges::all_of(cells, [&](size_t index) { return same(planned(index)); }) &&
+          !std::ranges::all_of(criterion_.cells, same))
+        plan::addLabel(text, criterion_.factors[factor], labels[factor]);
+    }
     return text.empty() ? label(cells[0]) : text;
   }
 
@@ -417,45 +434,56 @@ class Explainer {
   const plan::Plan& plan_;
   const plan::Criterion& criterion_;
   std::span<const CellEstimate> cells_;
+  /// The reasons of cells that the line has told so far.
+  std::vector<Words> told_;
 };
 
 }  // namespace
 
-std::string memoryText(const Judged& of) {
+VerdictLine memoryLine(const Judged& of) {
   const auto& [plan, criterion, result] = of;
   using judge::CellEstimate;
   using judge::Verdict;
   const std::vector<CellEstimate>& cells = result.cells;
-  const auto said = [&](const auto& cell) { return cell == cells.end() ? "" : inWords(plan, cell->why).text; };
+  const auto said = [&](const auto& cell) -> VerdictLine {
+    const Words words = cell == cells.end() ? Words() : inWords(plan, cell->why);
+    return {words.text, {words}};
+  };
   if (cells.size() == 1) return said(cells.begin());
   const auto has_verdict = [&](const CellEstimate& cell) { return cell.verdict == result.verdict; };
   const std::string all = counted(cells.size(), "point");
   if (result.verdict == Verdict::Pass && criterion.claim.kind != plan::Claim::Kind::Exists) {
     const bool one_block = std::ranges::any_of(
         cells, [](const CellEstimate& cell) { return cell.why && cell.why->code == Reason::RanOutInOnlyBlock; });
-    return one_block ? fmt::format("all {} ran out of memory, some in their only block{}", all, kOneBlock)
-                     : fmt::format("all {} ran out of memory in {} blocks or more", all, judge::kInfeasibleBlocks);
+    return {one_block ? fmt::format("all {} ran out of memory, some in their only block{}", all, kOneBlock)
+                      : fmt::format("all {} ran out of memory in {} blocks or more", all, judge::kInfeasibleBlocks)};
   }
   // The first cell with the verdict explains it; without one the first that does not pass.
   const auto explains = std::ranges::find_if(cells, has_verdict);
-  if (explains != cells.end())
-    return fmt::format("{} of {}: {}", std::ranges::count_if(cells, has_verdict), all, said(explains));
+  if (explains != cells.end()) {
+    VerdictLine line = said(explains);
+    line.text = fmt::format("{} of {}: {}", std::ranges::count_if(cells, has_verdict), all, line.text);
+    return line;
+  }
   return said(std::ranges::find_if(cells, [](const CellEstimate& cell) { return cell.verdict != Verdict::Pass; }));
 }
 
-std::string whyText(const Judged& of) {
+VerdictLine lineOf(const Judged& of) {
   const auto& [plan, criterion, result] = of;
-  if (result.why) return inWords(plan, result.why).text;
-  if (criterion.infeasible) return memoryText(of);
-  const std::string line = Explainer(plan, criterion, result.cells).criterion(result.verdict);
+  if (result.why) return {inWords(plan, result.why).text, {inWords(plan, result.why)}};
+  if (criterion.infeasible) return memoryLine(of);
+  VerdictLine line = Explainer(plan, criterion, result.cells).line(result.verdict);
   // Tables beside this line have 95 % intervals, so an interim analysis with wider ones says its confidence.
   const bool corrected =
       std::ranges::any_of(result.cells, [](const auto& cell) { return cell.uncorrected.has_value(); });
   if (!result.look || corrected || result.verdict > Verdict::Inconclusive ||
       result.look->confidence <= *criterion.confidence)
     return line;
-  return line + fmt::format(" (intervals of {})", judge::formatConfidence(result.look->confidence));
+  line.text += fmt::format(" (intervals of {})", judge::formatConfidence(result.look->confidence));
+  return line;
 }
+
+std::string whyText(const Judged& of) { return lineOf(of).text; }
 
 Words whyText(const plan::Plan& plan, const plan::Criterion& criterion, const CellEstimate& cell) {
   return cell.cell < criterion.cells.size() ? Explainer(plan, criterion, {&cell, 1}).cell(0) : Words();

@@ -143,6 +143,27 @@ std::string placeText(const plan::Plan& plan, const plan::Place& place) {
   return (point ? plan.label(*point) : place.point) + (place.control.empty() ? "" : " (control " + place.control + ")");
 }
 
+std::string noteText(const plan::Note& note) {
+  using plan::Note;
+  // 0: the name. 1: the number. 2: what was said. 3: the number in per cent. 4 to 6: what follows from these.
+  static constexpr base::Word<Note::Code> kTexts[] = {
+      {"{2}", Note::Said},
+      {"other processes took over {3:.0f} % of its cores", Note::Crowded},
+      {"{0} is not known of it{4}, so this limit was not applied", Note::LimitUnknown},
+      {"{0} diverged: it is {1:f}", Note::Diverged},
+      {"it went on, though {2}", Note::WentOn},
+      {"numa = any: this machine has one memory node, so all that differs from near is that ranks may move between "
+       "cores",
+       Note::AnyPlace},
+      {"{1:.0f} process{5} that the command left behind {6} ended", Note::LeftBehind},
+      {"host_memory_peak is at most what it says: what starts the program takes as much", Note::StarterPeak},
+      {"{0} is read from before '{2}', which has the same words and no number", Note::ReadBefore}};
+  const bool short_trial = note.name == "other_cpu";
+  return fmt::format(fmt::runtime(std::string_view(base::wordOf(kTexts, note.code))), note.name, note.number, note.said,
+                     100 * note.number, short_trial ? ", as of trials that have a core for less than a second" : "",
+                     note.number == 1 ? "" : "es", note.number == 1 ? "was" : "were");
+}
+
 std::vector<std::string> reasonLines(const Reasons& reasons, const std::string& one, const std::string& many) {
   std::vector<std::string> texts;
   for (const auto& [reason, labels] : reasons | std::views::take(kListedReasons)) {

@@ -56,6 +56,9 @@ std::vector<std::string> referencesTexts(const plan::Plan& plan);
 /// Returns standard deviations within and between sessions: "0.12 ms inside a session and 0.9 ms between 3 sessions".
 std::string spreadsText(const stats::Spreads& spreads, const std::string& unit, const std::string& dimension);
 
+/// "other processes took over 10 % of its cores"; of a note that a workload said its text.
+std::string noteText(const plan::Note& note);
+
 /// Labels of points, grouped by the reason that they share.
 using Reasons = InOrder<std::string, std::vector<std::string>>;
 /// Returns one line for each reason, however many points share it: "3 points MANY: REASON (labels of few)", "1 point

@@ -75,7 +75,7 @@ plan::Plan claimOf(const Design& design, bool level) {
     return std::make_shared<const plan::Term>(plan::Term{plan::MetricTerm{"time", point}});
   };
   plan::Cell cell;
-  cell.labels = {"fast"};
+  cell.levels = {1};
   cell.term = std::make_shared<const plan::Term>(
       plan::Term{plan::OperationTerm{plan::OperationTerm::Op::Ratio, {time("slow"), time("fast")}}});
   cell.estimator = plan::Estimator::PairedRatio;

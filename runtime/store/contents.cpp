@@ -9,7 +9,6 @@
 #include <utility>
 #include <variant>
 
-#include "runtime/base/json.h"
 #include "runtime/store/store.h"
 
 namespace expc::store {
@@ -63,7 +62,7 @@ bool add(Contents& in, RunEnded&& entry) {
   const auto run = in.runs.find(entry.run);
   if (run == in.runs.end()) return false;
   run->second.ended = entry.at;
-  run->second.outcome = std::move(entry.outcome);
+  run->second.outcome = entry.outcome;
   run->second.judged = std::move(entry.judged);
   return true;
 }
@@ -122,18 +121,6 @@ bool add(Contents& in, Reread&& entry) {
 bool add(Contents& in, Adopted&& entry) { return in.adopted.try_emplace(std::move(entry.from), entry.ours).second; }
 
 }  // namespace
-
-unsigned Trial::nodes() const {
-  if (devices.find("\"node\":") == std::string::npos) return 1;  // most do not name any, and there are many
-  // Devices come from a journal and may be any JSON; slots without a node are on one node.
-  const auto slots = llvm::expectedToOptional(base::parseJson(devices));
-  std::set<llvm::StringRef> names;
-  if (slots && slots->getAsArray())
-    for (const llvm::json::Value& slot : *slots->getAsArray())
-      if (const auto* device = slot.getAsObject())
-        if (const auto name = device->getString("node")) names.insert(*name);
-  return std::max<unsigned>(1, names.size());
-}
 
 bool Contents::take(Entry entry) {
   return std::visit([this](auto& one) { return add(*this, std::move(one)); }, entry);

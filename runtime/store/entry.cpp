@@ -18,7 +18,6 @@
 #include "runtime/base/hash.h"
 #include "runtime/base/json_record.h"
 #include "runtime/plan/plan.h"
-#include "runtime/plan/plan_words.h"
 
 namespace expc::store {
 namespace {
@@ -125,10 +124,29 @@ void describe(JsonRecord& io, RunBegan& entry) {
   describeMoment(io, "at", entry.run.started);
 }
 
+/// Journals before version 3 have a text: a word, or "complete after 8".
+void describeOutcome(JsonRecord& io, Outcome& outcome) {
+  const Value* value = io.reads() ? io.in("outcome") : nullptr;
+  auto text = value ? value->getAsString() : std::nullopt;
+  if (!text)
+    return io.object("outcome", outcome, [](JsonRecord& inner, Outcome& one) {
+      inner.word("kind", one.kind, kOutcomes);
+      inner.optional("repetitions", one.repetitions);
+    });
+  if (text->consume_front("complete after ")) {
+    outcome.kind = Outcome::AtLook;
+    if (text->getAsInteger(10, outcome.repetitions)) outcome.repetitions = 0;  // a bundle did not say how many
+  } else if (const auto kind = base::valueOf(kOutcomes, *text)) {
+    outcome.kind = *kind;
+  } else {
+    io.fail("outcome", "'" + *text + "' is nothing that this expc knows");
+  }
+}
+
 void describe(JsonRecord& io, RunEnded& entry) {
   io.field("run", entry.run);
   describeMoment(io, "at", entry.at);
-  io.field("outcome", entry.outcome);
+  describeOutcome(io, entry.outcome);
   if (!io.has("judged", entry.judged != nullptr)) return;
   Judged judged = entry.judged ? *entry.judged : Judged();
   io.object("judged", judged, base::kDescribed);
@@ -176,10 +194,24 @@ void describe(JsonRecord& io, KeyAdded& entry) {
   io.field("class", key.environment_class);
 }
 
+/// For journals before version 3, which do not say on how many nodes a trial ran: those that its devices name.
+unsigned nodesAmong(const Value* devices) {
+  std::set<llvm::StringRef> names;
+  if (const Array* slots = devices ? devices->getAsArray() : nullptr)
+    for (const Value& slot : *slots)
+      if (const Object* device = slot.getAsObject())
+        if (const auto name = device->getString("node")) names.insert(*name);
+  return std::max<unsigned>(1, names.size());
+}
+
 void describe(JsonRecord& io, TrialBegan& entry) {
   entry.trial.describe(io);
   io.field("key", entry.key);
   embedded(io, "devices", entry.trial.devices);
+  if (io.has("nodes", true))
+    io.field("nodes", entry.trial.nodes, 1);
+  else
+    entry.trial.nodes = nodesAmong(io.in("devices"));
 }
 
 void describe(JsonRecord& io, TrialEnded& entry) {

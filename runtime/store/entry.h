@@ -22,7 +22,7 @@ class JsonRecord;
 namespace expc::store {
 
 /// Raised when an older expc would misread a line; older versions are still read.
-inline constexpr int kJournalVersion = 2;
+inline constexpr int kJournalVersion = 3;
 
 /// The first line of each journal. It seals the earlier ones: bytes of a journal beyond what `sealed` says were
 /// written by a process that had lost the lease, and do not count.
@@ -50,7 +50,7 @@ struct RunBegan {
 struct RunEnded {
   int64_t run = 0;
   Moment at;
-  std::string outcome;
+  Outcome outcome;
   JudgedPtr judged;
 };
 /// A key with its number; trials name their keys by number.

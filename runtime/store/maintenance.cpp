@@ -94,7 +94,7 @@ class Merger {
   Merger(Store& into, const Contents& from, std::string other, bool live)
       : into_(into), from_(from), other_(std::move(other)) {
     for (const auto& [id, run] : from.runs)
-      if (live && run.outcome.empty()) at_work_.insert(id);
+      if (live && !run.outcome) at_work_.insert(id);
     for (const auto& [origin, ours] : from.adopted) origins_[{origin.what, ours}] = origin;
     for (const auto& [origin, ours] : into.contents().adopted)
       if (origin.what == "trial") adopted_.insert(ours);
@@ -167,7 +167,7 @@ class Merger {
     auto number = into_.addRun(run);
     if (!number) return number.takeError();
     // A run without an end, whose writer is not at work, was killed.
-    const std::string_view outcome = run.outcome.empty() ? Run::kKilled : run.outcome;
+    const Outcome outcome = run.outcome.value_or(Outcome{Outcome::Killed});
     if (auto error = into_.endRun(*number, run.ended, outcome, run.judged)) return error;
     return adopt("run", theirs, *number, done_.runs);
   }

@@ -1,6 +1,7 @@
 #include "runtime/store/maintenance.h"
 
 #include <doctest/doctest.h>
+#include <llvm/Support/MemoryBuffer.h>
 #include <sqlite3.h>
 
 #include <filesystem>
@@ -8,6 +9,7 @@
 #include <ios>
 #include <iterator>
 
+#include "runtime/base/files/marks.h"
 #include "tests/support/store/store.h"
 
 using namespace expc;
@@ -25,7 +27,7 @@ void measure(const std::string& folder, const plan::Plan& plan, uint64_t seed) {
   const int64_t id = llvm::cantFail(store.addBlock(block));
   finish(store, trialOf(plan, 0, id, filled.session, 0));
   finish(store, trialOf(plan, 1, id, filled.session, 1));
-  llvm::cantFail(store.endRun(run, {102, 12}, "complete"));
+  llvm::cantFail(store.endRun(run, {102, 12}, {Outcome::Complete}));
   llvm::cantFail(store.close());
 }
 
@@ -265,9 +267,9 @@ TEST_CASE("what a killed run measured comes with the run, and what one at work m
   CHECK(messages.empty());
   {
     Store store = openWriter(into.path);
-    CHECK(store.contents().runs.at(1).outcome == Run::kKilled);
+    CHECK(store.contents().runs.at(1).outcome == Outcome{Outcome::Killed});
     CHECK(store.contents().trials.at(1).run == 1);
-    llvm::cantFail(store.endRun(addRun(store, 1, usualMatch()), {}, "complete"));
+    llvm::cantFail(store.endRun(addRun(store, 1, usualMatch()), {}, {Outcome::Complete}));
     llvm::cantFail(store.close());
   }
 
@@ -280,7 +282,7 @@ TEST_CASE("what a killed run measured comes with the run, and what one at work m
   CHECK(merged.trials == 0);
   REQUIRE(messages.size() == 1);
   CHECK(has(messages[0], "a run is at work in '" + from.path + "'"));
-  llvm::cantFail(store.endRun(run, {102, 12}, "complete"));
+  llvm::cantFail(store.endRun(run, {102, 12}, {Outcome::Complete}));
   llvm::cantFail(store.close());
   merged = llvm::cantFail(merge(into.path, from.path, messages));
   CHECK(merged.runs == 1);
@@ -339,6 +341,7 @@ TEST_CASE("an export is one file with all of it, beside a writer too") {
   std::vector<std::string> messages;
   const std::string file = folder.path + "/out.sqlite";
   llvm::cantFail(exportSql(folder.path, file, messages));
+  CHECK(files::isOurs((*llvm::MemoryBuffer::getFile(file))->getBuffer()));
   sqlite3* db = nullptr;
   REQUIRE(sqlite3_open(file.c_str(), &db) == SQLITE_OK);
   sqlite3_stmt* query = nullptr;

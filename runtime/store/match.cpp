@@ -79,6 +79,7 @@ std::map<std::string, std::string> readingsOf(const plan::Plan& plan, const plan
   for (const plan::CommandMetric& metric : command.metrics) {
     const plan::Metric* asked = plan.findMetric(metric.name);
     if (!asked || asked->kind != kind) continue;
+    // From and Take have numbers of their own, which never change: stored trials would not count any more.
     std::string reading =
         fmt::format("{}\n{}\n{}\n{:a}\n{}", int(metric.from), metric.file, metric.where, metric.scale, metric.series);
     if (metric.take) reading += fmt::format("\n{}", int(*metric.take));

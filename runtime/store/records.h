@@ -16,6 +16,7 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/plan/note.h"
 #include "runtime/plan/plan.h"
 
 namespace expc::store {
@@ -30,10 +31,12 @@ enum class TrialStatus {
   Interrupted,  // the engine stopped it or died
   Invalid       // it ran, but something disturbed it: kept and shown, repeated, and never counted
 };
-/// The words for them, in their order.
-inline constexpr llvm::StringLiteral kStatuses[] = {"running",    "valid",       "failed", "timeout",
-                                                    "infeasible", "interrupted", "invalid"};
-inline std::string_view toString(TrialStatus status) { return kStatuses[static_cast<size_t>(status)]; }
+inline constexpr base::Word<TrialStatus> kStatuses[] = {
+    {"running", TrialStatus::Running},       {"valid", TrialStatus::Valid},
+    {"failed", TrialStatus::Failed},         {"timeout", TrialStatus::Timeout},
+    {"infeasible", TrialStatus::Infeasible}, {"interrupted", TrialStatus::Interrupted},
+    {"invalid", TrialStatus::Invalid}};
+inline std::string_view toString(TrialStatus status) { return base::wordOf(kStatuses, status); }
 
 /// Begins the environment class of null cards (nullgpu/), which compute nothing. It is their only mark: no class of
 /// a real card begins with it, so trials of the two are never paired.
@@ -123,6 +126,7 @@ struct TrialStart {
   double limit = 0;     // seconds that it was given at most; 0: not known (old stores)
   int64_t run = 0;      // the run that started it; 0: not known (old stores)
   std::string devices;  // JSON: the slots used; on several nodes each names its `node`
+  unsigned nodes = 1;   // on which it ran
 
   /// For base::JsonRecord: the members that a journal's entry holds as they are.
   void describe(auto& io) {
@@ -161,13 +165,13 @@ struct TrialResult : TrialValues {
   std::string reason, log_tail;
   double seconds = 0;                   // its duration, by a clock that nobody sets
   std::string environment_json = "{}";  // what the worker said of itself, as JSON
-  std::vector<std::string> notes;
+  std::vector<plan::Note> notes;
 
   void describe(auto& io) {
     io.field("seconds", seconds);
     io.optional("reason", reason);
     io.optional("log", log_tail);
-    io.optional("notes", notes);
+    if (io.has("notes", !notes.empty())) plan::describeNotes(io, "notes", notes);
     TrialValues::describe(io);
   }
 };
@@ -179,8 +183,6 @@ struct Trial : TrialStart, TrialResult {
   /// The point or control that the trial measured.
   const plan::Place& place() const { return key->place; }
   bool onNullCards() const { return key->onNullCards(); }
-  /// The number of nodes that it ran on, according to `devices`; at least 1.
-  unsigned nodes() const;
 };
 
 /// Everything in which the trials of a run must agree, besides point, kind and settings, so that stored ones count
@@ -220,28 +222,42 @@ struct Judged {
 /// Null: unknown.
 using JudgedPtr = std::shared_ptr<const Judged>;
 
+/// How a run ended.
+struct Outcome {
+  enum class Kind {
+    Complete,
+    AtLook,  // complete after `repetitions`, since a look had decided all
+    Incomplete,
+    NothingToDo,
+    Interrupted,
+    OutOfTime,
+    BudgetSpent,
+    Failed,  // stopped at the first failure
+    Killed   // its writer died
+  };
+  using enum Kind;
+
+  Kind kind = Killed;
+  unsigned repetitions = 0;  // of AtLook; 0: not known
+
+  /// Whether nothing was wanted any more, so that its verdicts were no provisional ones.
+  bool saidVerdicts() const { return kind == Complete || kind == AtLook || kind == Incomplete || kind == NothingToDo; }
+  bool operator==(const Outcome&) const = default;
+};
+inline constexpr base::Word<Outcome::Kind> kOutcomes[] = {
+    {"complete", Outcome::Complete},         {"at look", Outcome::AtLook},          {"incomplete", Outcome::Incomplete},
+    {"nothing to do", Outcome::NothingToDo}, {"interrupted", Outcome::Interrupted}, {"out of time", Outcome::OutOfTime},
+    {"budget spent", Outcome::BudgetSpent},  {"failed", Outcome::Failed},           {"killed", Outcome::Killed}};
+
 /// One execution of a plan.
 struct Run {
   int64_t id = 0;
   std::string study, plan_digest, plan_json;
   int64_t session = 0;
   Match match;
-  Moment started, ended;  // ended at 0: never seen to end
-  std::string outcome;    // "complete", "interrupted", …; "" while it runs
-  JudgedPtr judged;       // null while it runs, and of a run that was killed or is of an older expc
-
-  /// Outcomes of runs after which nothing was wanted any more, so that their verdicts were no provisional ones.
-  static constexpr std::string_view kComplete = "complete", kIncomplete = "incomplete", kNothingToDo = "nothing to do";
-  /// The outcome of a run whose writer died.
-  static constexpr std::string_view kKilled = "killed";
-  /// Begins the outcome of a run that ended at a look; the repetitions follow: "complete after 8".
-  static constexpr std::string_view kAtLook = "complete after ";
-
-  bool endedAtLook() const { return outcome.starts_with(kAtLook); }
-  /// Whether its verdicts were final.
-  bool saidVerdicts() const {
-    return outcome == kComplete || outcome == kIncomplete || outcome == kNothingToDo || endedAtLook();
-  }
+  Moment started, ended;           // ended at 0: never seen to end
+  std::optional<Outcome> outcome;  // absent while it runs
+  JudgedPtr judged;                // null while it runs, and of a run that was killed or is of an older expc
 };
 
 /// A block with its order, so that an interrupted one can be continued.

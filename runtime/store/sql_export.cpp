@@ -18,6 +18,7 @@
 
 #include "runtime/base/failure.h"
 #include "runtime/base/files/files.h"
+#include "runtime/base/files/marks.h"
 #include "runtime/base/json_record.h"
 #include "runtime/store/entry.h"
 #include "runtime/store/maintenance.h"
@@ -26,10 +27,8 @@
 namespace expc::store {
 namespace {
 
-// Statuses and kinds are words, so that a reader with nothing but sqlite3 understands the file. The application's
-// number is "expc".
+// Statuses and kinds are words, so that a reader with nothing but sqlite3 understands the file.
 constexpr const char* kTables = R"sql(
-PRAGMA application_id = 0x65787063;
 CREATE TABLE session(
   id INTEGER PRIMARY KEY, host TEXT, nodes TEXT, lane TEXT, boots TEXT, workers TEXT, environment TEXT,
   opened REAL, opened_boot REAL, last_seen REAL, last_seen_boot REAL);
@@ -75,6 +74,7 @@ class Tables {
     check(sqlite3_open_v2(path.c_str(), &db_, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, "unix-none"));
     // A journal and syncs would protect a file that is thrown away after an error anyway.
     execute("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; BEGIN");
+    execute(fmt::format("PRAGMA application_id = {}", files::kSqliteMark).c_str());
     execute(kTables);
   }
   ~Tables() {
@@ -167,7 +167,7 @@ void write(const Trial& trial, Tables& to) {
                    key.data,
                    trial.devices,
                    trial.environment_json,
-                   jsonOf(base::jsonTexts(trial.notes))});
+                   jsonOf(plan::toJson(trial.notes))});
   for (const auto& [name, value] : trial.metrics) to.add("metric_value", {trial.id, name, value});
   for (const std::string& name : trial.not_on_device) to.add("metric_value", {trial.id, name, nullptr});
   for (const auto& [name, numbers] : trial.series) to.add("series", {trial.id, name, &numbers});
@@ -183,7 +183,8 @@ void write(const Contents& contents, Tables& to) {
   for (const auto& [id, run] : contents.runs)
     to.add("run", {id, run.study, run.plan_digest, run.plan_json, run.session, int64_t(run.match.onNullCards()),
                    jsonOf(base::written(run.match)), run.started.wall, run.started.boot, run.ended.wall, run.ended.boot,
-                   run.outcome, run.judged ? jsonOf(base::written(*run.judged)) : std::string()});
+                   run.outcome ? base::wordOf(kOutcomes, run.outcome->kind).str() : std::string(),
+                   run.judged ? jsonOf(base::written(*run.judged)) : std::string()});
   for (const auto& [id, plan] : contents.blocks)
     to.add("block", {id, plan.block.study, toString(plan.block.kind), int64_t(plan.block.number),
                      int64_t(plan.block.seed), plan.block.session, plan.settings, jsonOf(toJson(plan.places))});

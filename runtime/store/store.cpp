@@ -244,7 +244,7 @@ llvm::Error Store::closeDead() {
     ends.emplace_back(std::move(end));
   }
   for (const auto& [id, run] : contents_.runs)
-    if (run.outcome.empty()) ends.emplace_back(RunEnded{id, {}, std::string(Run::kKilled), nullptr});
+    if (!run.outcome) ends.emplace_back(RunEnded{id, {}, {Outcome::Killed}, nullptr});
   for (const Entry& end : ends)
     if (auto error = append(end)) return error;
   return llvm::Error::success();
@@ -307,8 +307,8 @@ llvm::Expected<int64_t> Store::addRun(Run run) {
   return run.id;
 }
 
-llvm::Error Store::endRun(int64_t run, Moment at, std::string_view outcome, JudgedPtr judged) {
-  return append(RunEnded{run, at, std::string(outcome), std::move(judged)}, OnDisk::Now);
+llvm::Error Store::endRun(int64_t run, Moment at, Outcome outcome, JudgedPtr judged) {
+  return append(RunEnded{run, at, outcome, std::move(judged)}, OnDisk::Now);
 }
 
 llvm::Expected<int64_t> Store::addBlock(BlockPlan plan) {

@@ -116,7 +116,7 @@ class Store {
   /// Records that a session still goes on.
   llvm::Error touchSession(int64_t session, Moment at);
   llvm::Expected<int64_t> addRun(Run run);
-  llvm::Error endRun(int64_t run, Moment at, std::string_view outcome, JudgedPtr judged = nullptr);
+  llvm::Error endRun(int64_t run, Moment at, Outcome outcome, JudgedPtr judged = nullptr);
   llvm::Expected<int64_t> addBlock(BlockPlan block);
   llvm::Expected<int64_t> beginTrial(const Trial& trial);
   /// Records a trial's result, and that its session goes on. The result is being written to the disk when this

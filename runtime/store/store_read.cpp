@@ -63,7 +63,8 @@ std::vector<PastLook> looksIn(const Contents& contents) {
       if (plan) of_plan->second = judgedOf(*plan);
       judged = completed(judged, of_plan->second);
     }
-    looks.push_back({id, run.saidVerdicts(), run.endedAtLook(), std::move(judged)});
+    const Outcome outcome = run.outcome.value_or(Outcome{Outcome::Killed});
+    looks.push_back({id, outcome.saidVerdicts(), outcome.kind == Outcome::AtLook, std::move(judged)});
   }
   return looks;
 }

@@ -5,6 +5,8 @@
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <llvm/ADT/StringExtras.h>
+#include <llvm/Support/CRC.h>
 #include <llvm/Support/MemoryBuffer.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -115,6 +117,21 @@ TEST_CASE("only what agrees with the plan counts, and the rest says why not") {
   CHECK(store.load(plan, usualMatch()).trials.size() == 1);
 }
 
+TEST_CASE("digests of how metrics are read stay as stored trials have them") {
+  using plan::CommandMetric;
+  plan::Plan plan = twoPoints();
+  plan::Command command;
+  command.metrics = {
+      {"step_time", CommandMetric::From::Regex, "", "took ([0-9]+) ms", 1e-3, false},
+      {"middle", CommandMetric::From::Json, "out.json", "/times", 1e-3, false, CommandMetric::Take::Median}};
+  plan.metrics.resize(1);
+  plan.metrics.push_back(plan.metrics[0]);
+  plan.metrics[1].name = "middle";
+  plan.workloads = {{"", "tool", 1, command}};
+  CHECK(keyOf(plan, plan.points[0].id, plan::TrialKind::Timed, usualMatch()).readings ==
+        std::map<std::string, std::string>{{"step_time", "f95663c1f1cae4f3"}, {"middle", "03b0313457b365f4"}});
+}
+
 TEST_CASE("a command's trial counts for a plan that reads its metrics the same way") {
   using plan::CommandMetric;
   plan::Plan plan = twoPoints();
@@ -198,7 +215,7 @@ TEST_CASE("whether repetitions adapted is kept, and an older run that does not s
       for (const std::string& text : {base::canonicalJson(plan::toJson(plan)), std::string("{}")}) {
         run.plan_json = text;
         const int64_t id = llvm::cantFail(store.addRun(run));
-        llvm::cantFail(store.endRun(id, {102, 12}, "complete", judged));
+        llvm::cantFail(store.endRun(id, {102, 12}, {Outcome::Complete}, judged));
       }
     llvm::cantFail(store.close());
   }
@@ -306,6 +323,41 @@ TEST_CASE("readers see all that has ended beside a live writer, write nothing an
   chmod(folder.path.c_str(), 0555);
   CHECK(readBack(folder.path, plan).trials.size() == 2);
   chmod(folder.path.c_str(), 0755);
+}
+
+TEST_CASE("outcomes, notes and nodes of journals before version 3 are read") {
+  // A line as it was, with the checksum that it had.
+  const auto read = [](std::string text) {
+    text += fmt::format(",\"sum\":\"{:08x}\"}}", llvm::crc32(llvm::arrayRefFromStringRef(text)));
+    return entryFromLine(text);
+  };
+  const auto outcomeOf = [&](const std::string& outcome) {
+    return std::get<RunEnded>(
+               llvm::cantFail(read(R"({"at":[1,2],"entry":"run end","outcome":)" + outcome + R"(,"run":3)")))
+        .outcome;
+  };
+  CHECK(outcomeOf(R"("complete")") == Outcome{Outcome::Complete});
+  CHECK(outcomeOf(R"("out of time")") == Outcome{Outcome::OutOfTime});
+  CHECK(outcomeOf(R"("complete after 8")") == Outcome{Outcome::AtLook, 8});
+  CHECK(outcomeOf(R"("complete after ")") == Outcome{Outcome::AtLook});
+  CHECK(outcomeOf(R"({"kind":"at look","repetitions":8})") == Outcome{Outcome::AtLook, 8});
+  CHECK(has(errorOf(read(R"({"at":[1,2],"entry":"run end","outcome":"well","run":3)")), "'well'"));
+
+  const std::string rest = R"(,"run":1,"session":1,"started":1,"trial":1)";
+  const auto nodesOf = [&](const std::string& devices) {
+    return std::get<TrialBegan>(llvm::cantFail(read(R"({"attempt":1,"block":1,"devices":)" + devices +
+                                                    R"(,"entry":"begin","key":1,"limit":0,"position":0)" + rest)))
+        .trial.nodes;
+  };
+  CHECK(nodesOf("[]") == 1);
+  CHECK(nodesOf(R"([{"device":"cpu","node":"a"},{"device":"cpu","node":"b"},{"device":"cpu","node":"a"}])") == 2);
+  CHECK(nodesOf(R"([{"node":"a"}],"nodes":4)") == 4);
+
+  const Entry end = llvm::cantFail(
+      read(R"({"at":[1,2],"entry":"end","environment":{},"notes":["slow; wait",{"code":"crowded","number":0.1}],)"
+           R"("metrics":{},"seconds":1,"session":1,"status":"valid","trial":1)"));
+  CHECK(std::get<TrialEnded>(end).trial.notes ==
+        std::vector<plan::Note>{"slow; wait", plan::Note(plan::Note::Crowded, "", 0.1)});
 }
 
 TEST_CASE("a database without journals is refused, kept, and told what makes journals of it") {
@@ -532,7 +584,7 @@ TEST_CASE("what refers to nothing, or says twice what can be said once, is left 
       again,
       Seen{9, {}},
       RunBegan{run, "nowhere"},
-      RunEnded{9, {}, "complete", nullptr},
+      RunEnded{9, {}, {Outcome::Complete}, nullptr},
       BlockPlan{{9, "test", plan::TrialKind::Timed, 0, 0, 9}, "{}", {}},
       KeyAdded{1, {}},
       TrialBegan{nowhere, 1},
@@ -870,7 +922,7 @@ TEST_CASE("what the disk did not take is kept beside it too where the next thing
     disk_is_broken = true;
     finish(store, trialOf(plan, 0, filled.block, filled.session, 0));
     disk_is_broken = false;
-    llvm::Error error = store.endRun(1, {102, 12}, "complete");
+    llvm::Error error = store.endRun(1, {102, 12}, {Outcome::Complete});
     REQUIRE(bool(error));
     CHECK(has(llvm::toString(std::move(error)), spool.path));
     llvm::cantFail(store.close());

@@ -35,7 +35,7 @@ plan::Plan planOf(unsigned points, unsigned blocks) {
     plan.points.back().levels = {i};
     if (i == 0) continue;
     plan::Cell cell;
-    cell.labels = {std::to_string(i)};
+    cell.levels = {i};
     cell.term = std::make_shared<const plan::Term>(
         plan::Term{plan::OperationTerm{plan::OperationTerm::Op::Ratio, {metric(plan.points.front().id), metric(id)}}});
     cell.estimator = plan::Estimator::PairedRatio;

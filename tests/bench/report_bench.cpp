@@ -60,7 +60,7 @@ void fill(store::Store& store, const plan::Plan& plan, unsigned blocks) {
       llvm::cantFail(store.endTrial(trial, {100, 11}));
     }
   }
-  llvm::cantFail(store.endRun(by, {100, 11}, store::Run::kComplete));
+  llvm::cantFail(store.endRun(by, {100, 11}, {store::Outcome::Complete}));
 }
 
 }  // namespace

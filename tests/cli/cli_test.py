@@ -455,7 +455,7 @@ class Plan(Tiny):
 
     def test_json_plan_is_accepted_by_run(self):
         document = self.expc("plan", self.study, "--devices", "cpu:2", "--format", "json").stdout
-        self.assertEqual(json.loads(document)["schema"], "expc.plan/2")
+        self.assertEqual(json.loads(document)["schema"], "expc.plan/3")
         plan = self.write("plan.json", document)
         self.assertIn("PASS", self.run_study(plan).stdout)
         self.expc("run", plan, "-D", "gpus=1", code=2)
@@ -606,7 +606,7 @@ class LargerPlans(Tiny):
         def change(plan):
             point = plan["points"][3]
             point["expected_infeasible"] = "needs 120 GiB"
-            cell = {"kind": "timed", "estimator": "median", "labels": [], "points": [point["id"]], "term": {"constant": 1}}
+            cell = {"kind": "timed", "estimator": "median", "levels": [], "points": [point["id"]], "term": {"constant": 1}}
             plan["criteria"] = [{"name": "too_large", "text": "forall *: infeasible", "factors": [], "infeasible": True, "unit": "",
                                  "bound": {"low": 1, "relation": ">=", "text": "infeasible"}, "not_asked": False, "domain": "", "doc": "",
                                  "cells": [cell], "claim": {"is": "forall", "children": [{"is": "cell", "cell": 0}]}}]

@@ -13,7 +13,11 @@ import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 KEPT = ("levels.exp", "levels.exp.lock", "plan.json", "results/journal")
-PROGRAM = '#!/bin/sh\necho "took $(($1 + EXPC_TRIAL % 3)) ms"\n'
+PROGRAM = """#!/bin/sh
+[ "$2" != kept ] || sleep "$3" >/dev/null 2>&1 &
+echo "took $(($1 + EXPC_TRIAL % 3)) ms"
+printf '{"times": [%d, %d, %d]}' "$1" "$1" $(($1 + EXPC_TRIAL % 3)) >out.json
+"""
 
 
 def call(folder, *words, codes=(0,)):
@@ -26,6 +30,12 @@ def call(folder, *words, codes=(0,)):
 
 def verdicts(text):
     return re.findall(r"^(?:PASS|FAIL|INCONCLUSIVE|BROKEN|NOT RUN) .*$", text, re.M)
+
+
+def notes(text):
+    """The notes of trials in `report --all`, each on a line of its own."""
+    part = re.search(r"^Notes of trials\n((?:  .*\n)+)", text, re.M)
+    return re.sub(r"\n {3,}", " ", part[1] if part else "").replace("\n  ", "\n").strip().splitlines()
 
 
 def copied(version, folder):
@@ -43,6 +53,9 @@ def read(version, folder):
     for what, words in {"its study": ("levels.exp",), "its plan": ("plan.json",), "its results, merged and compacted": ("levels.exp", "--results", str(merged))}.items():
         if (now := verdicts(call(there, "report", *words, codes=(3,)))) != told:
             yield f"{version}: a report of {what} says {now} and not {told}"
+    noted = there / "notes.txt"  # a folder has them whose journals hold them as texts
+    if noted.exists() and (now := notes(call(there, "report", "levels.exp", "--all", codes=(3,)))) != noted.read_text(encoding="utf-8").splitlines():
+        yield f"{version}: its trials' notes are {now}"
     call(there, "store", "verify")
     if "nothing changed" not in (said := call(there, "plan", "levels.exp", "--diff", "levels.exp.lock")):
         yield f"{version}: its lock is another: {said}"

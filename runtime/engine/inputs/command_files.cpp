@@ -19,6 +19,7 @@
 
 #include "runtime/base/failure.h"
 #include "runtime/base/files/files.h"
+#include "runtime/base/files/marks.h"
 #include "runtime/base/json.h"
 #include "runtime/engine/inputs/glob.h"
 #include "runtime/plan/command.h"
@@ -39,8 +40,7 @@ bool begins(const std::string& path, llvm::StringRef mark) {
 }
 
 /// Whether expc itself reads or wrote this file, so that a pattern such as `**` cannot mean it: studies, locks and
-/// bundles, files in results folders (known by their journals), and exports and reports, which say so near their
-/// beginning or end.
+/// bundles, files in results folders (known by their journals), exports and reports.
 bool isOurs(const std::string& root, const fs::path& file) {
   const std::string name = file.filename().string();
   if (name.ends_with(".exp") || name.ends_with(".exp.lock") || name.ends_with(".bundle.tar.zst")) return true;
@@ -48,21 +48,9 @@ bool isOurs(const std::string& root, const fs::path& file) {
     if (const std::string journal = store::firstJournal(at.string());
         !journal.empty() && begins(journal, store::kJournalMark))
       return true;
-  // Bytes at either end in which the marks of exports are looked for.
-  constexpr uint64_t kLooked = 4096;
   auto content = files::map(file.string());
-  if (!content) {
-    llvm::consumeError(content.takeError());
-    return false;
-  }
-  const llvm::StringRef whole = (*content)->getBuffer();
-  if (whole.starts_with("SQLite format 3")) return whole.substr(68, 4) == "expc";  // SQLite's application id
-  // Parquet keeps its metadata, with our schema's name, in a footer at the end.
-  if (whole.starts_with("PAR1")) return whole.take_back(16 * kLooked).contains("expc.export/");
-  const std::string text = whole.take_front(kLooked).str() + whole.take_back(kLooked).str();
-  for (const char* mark : {"<testsuites name=\"expc\"", "\"schema\":\"expc.", "\"schema\": \"expc.", "<sub>expc run ",
-                           "expc report</title>", "study,point,label,control,kind,trial,counts,"})
-    if (text.find(mark) != std::string::npos) return true;
+  if (content) return files::isOurs((*content)->getBuffer());
+  llvm::consumeError(content.takeError());
   return false;
 }
 

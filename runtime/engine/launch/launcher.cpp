@@ -16,7 +16,10 @@ namespace {
 
 // Bytes of one event line: enough for the series of a long trial, and a bound on memory if a rank writes nonsense.
 constexpr size_t kMaxLine = 64 << 20;
-constexpr llvm::StringLiteral kWhats[] = {"started", "said", "nonsense", "exited", "readings", "lost"};
+using What = RankReport::What;
+constexpr base::Word<What> kWhats[] = {{"started", What::Started},   {"said", What::Said},
+                                       {"nonsense", What::Nonsense}, {"exited", What::Exited},
+                                       {"readings", What::Readings}, {"lost", What::Lost}};
 
 }  // namespace
 

@@ -44,13 +44,14 @@ TrialWatch::TrialWatch(const TrialRequest& request, double now)
       deadline_(now + request.timeout_seconds),
       last_look_(now) {}
 
-void TrialWatch::complain(Rank& rank, Weight weight, std::string reason, bool said) {
+void TrialWatch::complain(Rank& rank, Weight weight, std::string reason, bool said, bool named) {
   // Once the trial is being killed, exits and words of its ranks mean nothing.
   if (stopping_ || weight <= rank.weight) return;
   rank.weight = weight;
   rank.complained = ++complaints_;
   rank.reason = std::move(reason);
   rank.said = said;
+  rank.named = named;
 }
 
 void TrialWatch::take(RankReport report) {
@@ -84,9 +85,10 @@ void TrialWatch::takeEvent(Rank& rank, RankReport& report) {
   protocol::Event& event = report.event;
   switch (event.type) {
     case protocol::Event::Type::Failed:
-      return complain(rank, event.lost_others ? Weight::LostOthers : Weight::SaidFailed, event.reason, true);
+      return complain(rank, event.lost_others ? Weight::LostOthers : Weight::SaidFailed, event.reason, true,
+                      event.names_rank);
     case protocol::Event::Type::Infeasible:
-      return complain(rank, Weight::OutOfMemory, event.reason, true);
+      return complain(rank, Weight::OutOfMemory, event.reason, true, event.names_rank);
     case protocol::Event::Type::Result:
       if (rank.had_result) complain(rank, Weight::Nonsense, "sent a second result");
       rank.had_result = true;
@@ -107,7 +109,7 @@ void TrialWatch::takeExit(Rank& rank, const RankReport& report) {
   const bool ended_well = WIFEXITED(status) && WEXITSTATUS(status) == 0;
   // The kernel may kill a helper process, such as a loader, while the rank goes on and ends well. That is a note, no
   // failure.
-  if (ended_well && !report.out_of_memory.empty()) notes_.push_back("it went on, though " + report.out_of_memory);
+  if (ended_well && !report.out_of_memory.empty()) notes_.emplace_back(plan::Note::WentOn, "", 0, report.out_of_memory);
   if (!ended_well && !report.out_of_memory.empty()) {
     const std::string words = rank.said ? rank.reason : statusText(status);
     complain(rank, Weight::OutOfMemory, fmt::format("ran out of memory ({}): {}", report.out_of_memory, words));
@@ -221,9 +223,8 @@ void TrialWatch::settleFailure() {
   const unsigned number = worst();
   const Rank& rank = ranks_[number];
   const TrialStatus status = rank.weight == Weight::OutOfMemory ? TrialStatus::Infeasible : TrialStatus::Failed;
-  const bool named = rank.said && llvm::StringRef(rank.reason).starts_with("rank ");  // the worker named its rank
   silent_ = !rank.said && (rank.weight == Weight::BadExit || rank.weight == Weight::Signal) && !rank.killed;
-  stop(status, named ? rank.reason : fmt::format("{}{}{}", nameOf(number), rank.said ? ": " : " ", rank.reason),
+  stop(status, rank.named ? rank.reason : fmt::format("{}{}{}", nameOf(number), rank.said ? ": " : " ", rank.reason),
        number);
 }
 
@@ -242,7 +243,7 @@ void TrialWatch::takeResult() {
     // metric.
     if (auto number = base::measuredNumber(*value)) {
       end_.metrics[name] = *number;
-      if (!std::isfinite(*number)) notes_.push_back(fmt::format("{} diverged: it is {:f}", name, *number));
+      if (!std::isfinite(*number)) notes_.emplace_back(plan::Note::Diverged, name, *number);
     } else {
       end_.not_on_device.push_back(name);
     }

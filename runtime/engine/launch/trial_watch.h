@@ -78,14 +78,15 @@ class TrialWatch {
     Weight weight = Weight::None;
     unsigned complained = 0;  // sequence number of the complaint
     std::string reason;
-    bool said = false;  // the reason is in the rank's own words
+    bool said = false;   // the reason is in the rank's own words
+    bool named = false;  // its reason names it
     bool exited = false;
     bool killed = false;  // ended by SIGKILL
     bool had_result = false;
   };
 
   /// Notes a complaint if it is weightier than the rank's former one.
-  void complain(Rank& rank, Weight weight, std::string reason, bool said = false);
+  void complain(Rank& rank, Weight weight, std::string reason, bool said = false, bool named = false);
   void takeEvent(Rank& rank, RankReport& report);
   void takeExit(Rank& rank, const RankReport& report);
   bool allExited() const;
@@ -103,7 +104,7 @@ class TrialWatch {
   const double started_;
   std::vector<Rank> ranks_;
   std::optional<protocol::Event> result_;
-  std::vector<std::string> notes_;
+  std::vector<plan::Note> notes_;
   TrialEnd end_;
   bool stopping_ = false, kill_said_ = false;
   std::optional<std::string> lost_;  // why the launcher lost the trial

@@ -40,11 +40,12 @@ struct Watched {
     event.metrics["wall"] = 2.5;
     said(std::move(event), at);
   }
-  void failed(const char* reason, double at, unsigned rank = 0, bool lost = false) {
+  void failed(const char* reason, double at, unsigned rank = 0, bool lost = false, bool named = false) {
     protocol::Event event;
     event.type = protocol::Event::Type::Failed;
     event.reason = reason;
     event.lost_others = lost;
+    event.names_rank = named;
     said(std::move(event), at, rank);
   }
   void exited(int status, double at, unsigned rank = 0, const char* out_of_memory = "") {
@@ -169,6 +170,18 @@ TEST_CASE("how a rank ended weighs against what it said, and the weightiest of a
   }
 }
 
+TEST_CASE("a rank is named before its reason, unless the reason names it") {
+  for (const bool names : {false, true}) {
+    Watched trial(2);
+    trial.failed("rank 1 of 2: no such file", 101, 1, false, names);
+    trial.exited(1 << 8, 101, 1);
+    CHECK((trial.watch.judge(101.1) == Next::Wait));
+    CHECK((trial.watch.judge(101.5) == Next::Kill));
+    trial.exited(SIGKILL, 101.6, 0);
+    CHECK(trial.endAt(101.7).reason == std::string(names ? "" : "rank 1: ") + "rank 1 of 2: no such file");
+  }
+}
+
 TEST_CASE("of ranks with equal reasons the one that failed first is told") {
   Watched trial(3);
   trial.failed("loss is nan", 101, 2);
@@ -255,7 +268,7 @@ TEST_CASE("out of memory is what the kernel or the worker's own exception says, 
     trial.exited(0, 101, 0, "oom_kill 1 in memory.events");
     const TrialEnd end = trial.endAt(101);
     CHECK((end.status == TrialStatus::Valid));
-    CHECK(end.notes == std::vector<std::string>{"it went on, though oom_kill 1 in memory.events"});
+    CHECK(end.notes == std::vector<plan::Note>{{plan::Note::WentOn, "", 0, "oom_kill 1 in memory.events"}});
   }
 }
 

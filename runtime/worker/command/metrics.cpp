@@ -216,9 +216,7 @@ llvm::Error MetricReader::read(const std::string& folder, const ProgramEnd& end,
     std::string left;
     auto values = valuesOf(metric, folder, &left);
     if (!values) return about(metric, values.takeError());
-    if (!left.empty())
-      result.notes.push_back(
-          fmt::format("{} is read from before '{}', which has the same words and no number", metric.name, left));
+    if (!left.empty()) result.notes.emplace_back(plan::Note::ReadBefore, metric.name, 0, left);
     // A series is shown as one number in some places; its last value stands for it there.
     result.metrics[metric.name] = valueOf(metric, *values);
     if (!metric.series) continue;

@@ -244,12 +244,9 @@ int Trial::readMetrics(const ProgramEnd& end) {
                                           {"omp_num_threads", base::jsonText(threads ? threads : "")},
                                           {"cuda_visible_devices", base::jsonText(devices ? devices : "")},
                                           {"seed", std::to_string(spec_.seed)}};
-  if (end.left_behind > 0)
-    result.notes.push_back(fmt::format("{} that the command left behind {} ended",
-                                       base::counted(end.left_behind, "process"),
-                                       end.left_behind == 1 ? "was" : "were"));
+  if (end.left_behind > 0) result.notes.emplace_back(plan::Note::LeftBehind, ""), double(end.left_behind));
   if (result.metrics.get("host_memory_peak") && end.peak_bytes <= end.least_peak)
-    result.notes.emplace_back("host_memory_peak is at most what it says: what starts the program takes as much");
+    result.notes.emplace_back(plan::Note::StarterPeak);
   events_.write(result);
   return 0;
 }

@@ -46,15 +46,18 @@ bool EventWriter::progress(uint64_t done, uint64_t total, std::string_view phase
 }
 
 bool EventWriter::failed(std::string_view reason) {
-  return write({.type = protocol::Event::Type::Failed, .reason = std::string(reason)});
+  return write({.type = protocol::Event::Type::Failed, .reason = std::string(reason), .names_rank = names_rank_});
 }
 
 bool EventWriter::lostOthers(std::string_view reason) {
-  return write({.type = protocol::Event::Type::Failed, .reason = std::string(reason), .lost_others = true});
+  return write({.type = protocol::Event::Type::Failed,
+                .reason = std::string(reason),
+                .lost_others = true,
+                .names_rank = names_rank_});
 }
 
 bool EventWriter::infeasible(std::string_view reason) {
-  return write({.type = protocol::Event::Type::Infeasible, .reason = std::string(reason)});
+  return write({.type = protocol::Event::Type::Infeasible, .reason = std::string(reason), .names_rank = names_rank_});
 }
 
 }  // namespace expc::serve

@@ -30,13 +30,16 @@ class EventWriter {
   /// for the engine.
   bool lostOthers(std::string_view reason);
   bool infeasible(std::string_view reason);
-  /// Writes raw text; only for the faults that the null worker simulates.
+  /// All reasons from now on say which rank they are of.
+  void namesRank() { names_rank_ = true; }
+  /// Raw text; only for the faults that the null worker simulates.
   bool writeRaw(std::string_view text);
 
  private:
   bool send(std::string_view text);
 
   int fd_;
+  bool names_rank_ = false;
   std::mutex mutex_;  // protects the members below
   bool open_ = true;
   bool ended_ = false;

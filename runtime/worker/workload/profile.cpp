@@ -156,7 +156,7 @@ llvm::Expected<protocol::Event> profileTrial(TrialContext& context, Training& tr
   // The breakdown becomes the means over all ranks, and the notes become those of all.
   profile::gather(context.communicator, breakdown, notes);
   profile::addSeries(result.series, breakdown);
-  result.notes = std::move(notes);
+  result.notes.assign(notes.begin(), notes.end());
   auto losses = training.takeLosses();
   if (!losses) return losses.takeError();
   result.series["loss"] = llvm::json::Array(*losses);

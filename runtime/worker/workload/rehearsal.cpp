@@ -176,8 +176,9 @@ llvm::Expected<protocol::Event> rehearse(TrialContext& context, Training& traini
   if (auto error = observeStep(context, training, settings.steps, *rank)) return error;
   auto rehearsed = gather(context, std::move(*rank), settings.steps);
   if (!rehearsed) return rehearsed.takeError();
-  return protocol::Event{
-      .type = protocol::Event::Type::Result, .notes = training.notes(), .rehearsed = std::move(*rehearsed)};
+  return protocol::Event{.type = protocol::Event::Type::Result,
+                         .notes = {training.notes().begin(), training.notes().end()},
+                         .rehearsed = std::move(*rehearsed)};
 }
 
 }  // namespace expc::workload

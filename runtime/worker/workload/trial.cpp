@@ -201,6 +201,7 @@ struct Rank {
                                      llvm::Twine(rendezvous->world_size));
     }
     place = "rank " + std::to_string(rendezvous->rank) + " of " + std::to_string(spec.world_size);
+    writer.namesRank();
     if (spec.workload == protocol::kHeatUp) return heat(rendezvous->rank);
     std::string why;
     const Workload* workload = find(capabilities, spec, why);

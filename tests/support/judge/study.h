@@ -47,13 +47,18 @@ inline plan::Plan study(unsigned repeat = 7, unsigned quality = 1) {
   return plan;
 }
 
+/// Levels of the study above.
+inline std::vector<unsigned> levels(const std::string& precision, unsigned gpus) {
+  return {precision == "fp64" ? 0u : precision == "fp32" ? 1u : 2u, gpus - 1};
+}
+
 /// speedup(step_time) of `precision` against fp64 on each number of gpus.
 inline std::vector<plan::Cell> gainCells(const std::string& precision = "fp32") {
   std::vector<plan::Cell> cells;
   for (const int gpus : {1, 2}) {
     const std::string treated = id(precision, gpus), baseline = id("fp64", gpus);
     plan::Cell cell;
-    cell.labels = {precision, std::to_string(gpus)};
+    cell.levels = levels(precision, gpus);
     cell.term = term(plan::OperationTerm{plan::OperationTerm::Op::Ratio,
                                          {metric("step_time", baseline), metric("step_time", treated)}});
     cell.estimator = plan::Estimator::PairedRatio;
@@ -68,7 +73,7 @@ inline std::vector<plan::Cell> metricCells(const plan::Plan& plan, const std::st
   std::vector<plan::Cell> cells;
   for (const plan::Point& point : plan.points) {
     plan::Cell cell;
-    cell.labels = {plan.factors[0].levels[point.levels[0]].label, plan.factors[1].levels[point.levels[1]].label};
+    cell.levels = point.levels;
     cell.term = metric(name, point.id);
     cell.kind = plan.findMetric(name)->kind;
     cell.points = {point.id};
@@ -101,7 +106,7 @@ inline plan::Criterion outOfMemory(plan::Claim::Kind kind = plan::Claim::Kind::F
   std::vector<plan::Cell> cells;
   for (const int gpus : {1, 2}) {
     plan::Cell cell;
-    cell.labels = {"bf16", std::to_string(gpus)};
+    cell.levels = levels("bf16", gpus);
     cell.term = term(plan::ConstantTerm{0});
     cell.points = {id("bf16", gpus)};
     cells.push_back(std::move(cell));

@@ -77,14 +77,14 @@ inline Plan examplePlan() {
                  "gain = speedup(step_time) over precision against fp64"};
   for (unsigned precision = 1; precision < 3; ++precision)
     for (unsigned gpus = 0; gpus < 2; ++gpus) {
-      Cell cell{{plan.factors[0].levels[precision].label, plan.factors[1].levels[gpus].label},
+      Cell cell{{precision, gpus},
                 ratioTerm(metricTerm("step_time", id(0, gpus)), metricTerm("step_time", id(precision, gpus))),
                 Estimator::PairedRatio,
                 TrialKind::Timed,
                 {id(precision, gpus), id(0, gpus)}};
       gain.cells.push_back(cell);
       if (precision != 1) continue;
-      cell.labels = {plan.factors[1].levels[gpus].label};
+      cell.levels = {gpus};
       pays.claim.children.push_back({Claim::Kind::Cell, {}, static_cast<unsigned>(pays.cells.size())});
       pays.cells.push_back(std::move(cell));
     }
@@ -103,11 +103,7 @@ inline Plan examplePlan() {
   for (const Point& point : plan.points) {
     learns.claim.children.push_back({Claim::Kind::Cell, {}, static_cast<unsigned>(learns.cells.size())});
     learns.cells.push_back(
-        {{plan.factors[0].levels[point.levels[0]].label, plan.factors[1].levels[point.levels[1]].label},
-         metricTerm("accuracy", point.id),
-         Estimator::Median,
-         TrialKind::Quality,
-         {point.id}});
+        {point.levels, metricTerm("accuracy", point.id), Estimator::Median, TrialKind::Quality, {point.id}});
   }
   Criterion fp16{"fp16_pays",
                  "forall gpus: gain[precision = fp16] >= 2.0x with confidence 95%",

@@ -116,7 +116,7 @@ inline std::string contentText(const Store& store) {
   for (const auto& [hash, plan] : contents.plans) add(PlanText{hash, plan});
   for (const auto& [id, run] : contents.runs) {
     add(RunBegan{run, run.plan_json});
-    add(RunEnded{id, run.ended, run.outcome, run.judged});
+    add(RunEnded{id, run.ended, run.outcome.value_or(Outcome()), run.judged});
   }
   for (const auto& [id, block] : contents.blocks) add(block);
   for (const auto& [id, key] : contents.keys) add(KeyAdded{id, *key});

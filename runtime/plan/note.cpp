@@ -1,0 +1,53 @@
+#include "runtime/plan/note.h"
+
+#include "runtime/base/json_record.h"
+
+namespace expc::plan {
+namespace {
+
+using base::JsonPath;
+using base::JsonRecord;
+using llvm::json::Array;
+using llvm::json::Value;
+
+constexpr base::Word<Note::Code> kCodes[] = {{"crowded", Note::Crowded},          {"limit_unknown", Note::LimitUnknown},
+                                             {"diverged", Note::Diverged},        {"went_on", Note::WentOn},
+                                             {"any_place", Note::AnyPlace},       {"left_behind", Note::LeftBehind},
+                                             {"starter_peak", Note::StarterPeak}, {"read_before", Note::ReadBefore}};
+
+void describe(JsonRecord& io, Note& note) {
+  io.word("code", note.code, kCodes);
+  io.optional("name", note.name);
+  if (io.has("number", note.number != 0)) io.measured("number", note.number);
+  io.optional("said", note.said);
+}
+
+}  // namespace
+
+Array toJson(const std::vector<Note>& notes) {
+  Array array;
+  for (const Note& note : notes) {
+    if (note.code == Note::Said)
+      array.push_back(base::jsonText(note.said));
+    else
+      array.push_back(JsonRecord::written(note, [](JsonRecord& io, Note& one) { describe(io, one); }));
+  }
+  return array;
+}
+
+void describeNotes(JsonRecord& io, JsonRecord::Key key, std::vector<Note>& notes) {
+  if (!io.reads()) {
+    io.out()[key] = toJson(notes);
+    return;
+  }
+  io.each(key, [&](const Value& value, const JsonPath& at) {
+    Note note;
+    if (const auto said = value.getAsString())
+      note.said = said->str();
+    else
+      io.readOne(value, at, note, [](JsonRecord& inner, Note& one) { describe(inner, one); });
+    notes.push_back(std::move(note));
+  });
+}
+
+}  // namespace expc::plan

@@ -1,0 +1,51 @@
+#pragma once
+
+// A note of a trial: what a reader of its values must know. What an engine or the worker of commands finds is a code
+// with what it speaks of; a workload says a text of its own. The words for codes are in runtime/report (noteText).
+
+#include <llvm/ADT/StringRef.h>
+#include <llvm/Support/JSON.h>
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace expc::base {
+class JsonRecord;
+}
+
+namespace expc::plan {
+
+struct Note {
+  enum class Code : uint8_t {
+    Said,          // by a workload, or in a journal before version 3: `said`
+    Crowded,       // other processes took more than `number` of its cores
+    LimitUnknown,  // the limit `name` of the study was not applied
+    Diverged,      // the metric `name`; `number` is not finite
+    WentOn,        // though `said` happened, as of a process that ran out of memory
+    AnyPlace,      // `numa = any` means little on this machine
+    LeftBehind,    // `number` processes, which were ended
+    StarterPeak,   // host_memory_peak may be that of the process that starts programs
+    ReadBefore     // the metric `name` is read from before the line `said`, which has its words and no number
+  };
+  using enum Code;
+
+  Code code = Said;
+  std::string name = "";
+  double number = 0;
+  std::string said = "";
+
+  Note() = default;
+  Note(std::string said) : said(std::move(said)) {}
+  Note(const char* said) : said(said) {}
+  Note(Code code, std::string name = "", double number = 0, std::string said = "")
+      : code(code), name(std::move(name)), number(number), said(std::move(said)) {}
+  bool operator==(const Note&) const = default;
+};
+
+/// A text that was said stands as it is, every other note is an object.
+void describeNotes(base::JsonRecord& io, llvm::StringRef key, std::vector<Note>& notes);
+llvm::json::Array toJson(const std::vector<Note>& notes);
+
+}  // namespace expc::plan
