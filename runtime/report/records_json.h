@@ -52,7 +52,7 @@ inline llvm::json::Value json(const analysis::Scope& one) {
 }
 
 inline llvm::json::Value json(const analysis::Look& one) {
-  return EXPC_FIELDS(one.before, one.now, one.of, one.confidence, one.unread);
+  return EXPC_FIELDS(one.before, one.now, one.of, one.confidence, one.unread, one.decided_at);
 }
 
 inline llvm::json::Value json(const analysis::Condition& one) {
@@ -63,11 +63,13 @@ inline llvm::json::Value json(const analysis::Condition& one) {
 }
 
 inline llvm::json::Value json(const analysis::NextStep& one) {
-  static constexpr std::string_view kReach[] = {"decides", "intervals", "out of reach", "trend", "not simulated"};
+  static constexpr std::string_view kReach[] = {"decides", "intervals",     "out of reach",
+                                                "trend",   "not simulated", "sessions"};
   const std::string_view reach = kReach[static_cast<size_t>(one.reach)];
   std::optional towards = one.towards;
   if (one.towards == analysis::Verdict::Inconclusive) towards.reset();
-  return EXPC_FIELDS(reach, one.blocks, one.repetitions, one.seconds, towards);
+  const auto sessions = one.sessions ? std::optional(one.sessions) : std::nullopt;
+  return EXPC_FIELDS(reach, one.blocks, one.repetitions, one.seconds, towards, sessions);
 }
 
 inline llvm::json::Value json(const analysis::ControlResult& one) {

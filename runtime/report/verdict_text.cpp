@@ -66,6 +66,13 @@ std::string nextStepText(const plan::Criterion& criterion, const analysis::Crite
     case Reach::NotSimulated:
       return "The study is too large to simulate here how many blocks would decide it. `expc diagnose` with "
              "-D design.KIND.repeat=N says how often N repetitions would.";
+    case Reach::Sessions:
+      return (next.sessions == 0 ? "More than a thousand sessions like these would"
+                                 : fmt::format("About {} sessions like these have an 80 % chance to", next.sessions)) +
+             fmt::format(
+                 " decide it, if they go on to differ as these {} do. Each is a restart of the machine; what a "
+                 "restart changes can also be found and fixed.",
+                 result.scope.sessions);
     case Reach::Intervals:
       return blocks + " would give it intervals";
     case Reach::Decides:
@@ -120,7 +127,11 @@ std::string sessionsText(const Judged& of) {
          (ratio ? spreadsText(*widest->spreads, "", "share")
                 : spreadsText(*widest->spreads, criterion.unit, std::string(analysis::dimensionOf(plan, cell)))) +
          whereText(criterion, *widest) +
-         (widest->spreads->apart ? "; the interval allows for it, and further sessions narrow it" : "");
+         (!widest->interval        ? ""
+          : widest->spreads->apart ? "; the interval allows for it, and further sessions narrow it"
+          : widest->spreads->stretch > 1
+              ? fmt::format("; the interval is {:.1f} times as wide for it", widest->spreads->stretch)
+              : "");
 }
 
 /// The metrics and points that a criterion reads.
@@ -251,6 +262,9 @@ std::string certaintyText(const Judged& of) {
     return n == 0 ? "" : singleTrialsText(of, n);
   }
   const std::string confidence = analysis::formatConfidence(*criterion.confidence) + " confidence";
+  if (result.look && result.look->decided_at)
+    return fmt::format("the look after {} repetitions decided it and stands: all looks together keep {}{}",
+                       *result.look->decided_at, confidence, conditionsText(of));
   if (result.look)  // errors of single verdicts are known of planned looks only
     return fmt::format("this look's intervals, of {} so that all looks keep {}{}, {} it",
                        analysis::formatConfidence(result.look->confidence), confidence, conditionsText(of),
@@ -303,9 +317,15 @@ std::vector<Judged> judgedOf(const plan::Plan& plan, const analysis::Judgement& 
   return all;
 }
 
+double confidenceShown(const Judged& of) {
+  double least = of.result.look ? of.result.look->confidence : of.criterion.confidence.value_or(analysis::kConfidence);
+  for (const analysis::CellEstimate& cell : of.result.cells)  // an earlier look may have given a narrower interval
+    if (cell.interval && of.result.look) least = std::min(least, cell.confidence);
+  return least;
+}
+
 std::string intervalTitle(const Judged& of) {
-  const std::optional<analysis::Look>& look = of.result.look;
-  const double own = look ? look->confidence : of.criterion.confidence.value_or(analysis::kConfidence);
+  const double own = confidenceShown(of);
   return (own == analysis::kConfidence ? "" : analysis::formatConfidence(own) + " ") + "interval";
 }
 
@@ -408,6 +428,7 @@ std::string lookText(const Judged& of) {
       fmt::format("look {} ({}{} of {} repetitions now): its intervals have {}, so that all looks together keep {}",
                   look.before.size() + 1, before, look.now, look.of, analysis::formatConfidence(look.confidence),
                   analysis::formatConfidence(*of.criterion.confidence));
+  if (look.decided_at) text += fmt::format("; the verdict of the look after {} stands", *look.decided_at);
   if (look.unread > 0)
     text += fmt::format("; what {} judged cannot be read any more, so {} as {} at this claim",
                         counted(look.unread, "earlier run"), look.unread == 1 ? "it counts" : "they count",

@@ -104,6 +104,9 @@ std::string sessionsNotice(const plan::Plan& plan, const analysis::Judgement& ju
 /// " (97.5 % interval)" of a cell whose interval Holm's correction made wider than those of the criterion; else "".
 std::string ownConfidenceText(const plan::Criterion& criterion, const analysis::CellEstimate& cell);
 
+/// The confidence of the criterion's intervals as they are shown: that of its look, or less where an earlier look gave
+/// a narrower interval.
+double confidenceShown(const Judged& of);
 /// "interval", or "97.5 % interval" where the criterion's are not those of all tables.
 std::string intervalTitle(const Judged& of);
 

@@ -410,10 +410,11 @@ std::string whyText(const Judged& of) {
   // Beside them stand tables with 95 %.
   const bool corrected =
       std::ranges::any_of(result.cells, [](const auto& cell) { return cell.uncorrected.has_value(); });
-  if (!result.look || corrected || result.verdict > Verdict::Inconclusive ||
-      result.look->confidence <= *criterion.confidence)
-    return line;
-  return line + fmt::format(" (intervals of {})", analysis::formatConfidence(result.look->confidence));
+  if (!result.look || corrected || result.verdict > Verdict::Inconclusive) return line;
+  if (result.look->decided_at) return line + fmt::format(" (decided after {})", *result.look->decided_at);
+  const double shown = confidenceShown(of);
+  if (shown <= *criterion.confidence + 1e-9) return line;
+  return line + fmt::format(" (intervals of {})", analysis::formatConfidence(shown));
 }
 
 Words whyText(const plan::Plan& plan, const plan::Criterion& criterion, const CellEstimate& cell) {

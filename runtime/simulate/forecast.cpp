@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -16,6 +17,7 @@
 #include "runtime/stats/design.h"
 #include "runtime/stats/distributions.h"
 #include "runtime/stats/estimators.h"
+#include "runtime/stats/spreads.h"
 
 namespace expc::simulate {
 namespace {
@@ -52,20 +54,23 @@ bool drifts(const plan::Plan& plan, const plan::Criterion& criterion, const anal
   });
 }
 
-/// Intervals of a normal estimate, of all that are at most so many standard errors wide to each side.
-stats::NestedIntervals normalIntervals(double estimate, double error) {
-  constexpr size_t kLevels = 256;
+constexpr size_t kLevels = 256;
+
+/// The levels of a normal estimate's intervals that are at most so many standard errors wide to each side.
+const std::array<double, kLevels>& levels() {
   constexpr double kWidest = 8;
   static const std::array<double, kLevels> alphas = [] {
     std::array<double, kLevels> all{};
     for (size_t k = 0; k < kLevels; ++k) all[k] = 2 * stats::normalCdf(-kWidest * (1 - double(k) / kLevels));
     return all;
   }();
-  return {estimate, kLevels, [](size_t k) { return alphas[k]; },
-          [=](size_t k) {
-            const double reach = kWidest * (1 - double(k) / kLevels) * error;
-            return std::pair(estimate - reach, estimate + reach);
-          }};
+  return alphas;
+}
+
+/// Student's intervals of an estimate; `reaches` has their half-widths at `levels`, in standard errors.
+stats::NestedIntervals intervalsOf(double estimate, double error, const std::vector<double>& reaches) {
+  return {estimate, kLevels, [](size_t k) { return levels()[k]; },
+          [=, &reaches](size_t k) { return std::pair(estimate - error * reaches[k], estimate + error * reaches[k]); }};
 }
 
 /// A cell in all studies, on logarithms where it is a ratio.
@@ -81,8 +86,11 @@ class Forecast {
   Forecast(const plan::Plan& plan, const plan::Criterion& criterion, MeasuredCriterion measured)
       : plan_(plan), criterion_(criterion), measured_(std::move(measured)) {
     for (const MeasuredCell& cell : measured_.cells)
-      if (cell.estimate.state == CellState::Measured)
+      if (cell.estimate.state == CellState::Measured) {
         there_ = there_ ? std::min(there_, cell.estimate.scope.complete) : cell.estimate.scope.complete;
+        if (isOpen(cell.estimate) && sessionsDiffer(cell))
+          sessions_ = std::max(sessions_, cell.estimate.spreads->sessions);
+      }
   }
 
   /// About how many values resampling draws and puts in order.
@@ -99,6 +107,7 @@ class Forecast {
     if (const auto intervals = forIntervals()) return intervals;
     if (there_ == 0) return std::nullopt;
     for (const MeasuredCell& cell : measured_.cells) cells_.push_back(resampled(cell));
+    if (sessions_ > 0) return bySessions();
     if (unfinished() && most() > there_) {
       const Share end = shareAt(most());
       if (end.decided() >= kPower) return stepTo(most(), end, false);
@@ -170,6 +179,29 @@ class Forecast {
     return {std::max(cell.fewest, analysis::fewestFor(1 - level, cell)), true};
   }
 
+  static bool sessionsDiffer(const MeasuredCell& cell) { return cell.estimate.spreads && cell.estimate.spreads->apart; }
+
+  /// The sessions, of as many blocks each as those that there are, with which the criterion is decided.
+  NextStep bySessions() const {
+    std::vector<unsigned> ladder;
+    for (unsigned n = std::max(3u, sessions_ + 1); n <= stats::kMostSessions; n += std::max(1u, n / 10))
+      ladder.push_back(n);
+    const auto first = std::ranges::partition_point(
+        ladder, [&](unsigned n) { return shareAt(there_ * n / sessions_).decided() < kPower; });
+    NextStep next{.reach = Reach::Sessions};
+    if (first != ladder.end()) next.sessions = *first;
+    return next;
+  }
+
+  /// Half-widths of Student's intervals, in standard errors: normal ones for infinitely many degrees of freedom.
+  const std::vector<double>& reachesOf(double freedoms) const {
+    std::vector<double>& reaches = reaches_[freedoms];
+    for (size_t k = reaches.size(); k < kLevels; ++k)
+      reaches.push_back(std::isinf(freedoms) ? -stats::normalQuantile(levels()[k] / 2)
+                                             : stats::studentQuantile(levels()[k], freedoms));
+    return reaches;
+  }
+
   bool isRatio(const MeasuredCell& cell) const {
     return criterion_.cells[cell.estimate.cell].estimator == plan::Estimator::PairedRatio;
   }
@@ -189,6 +221,11 @@ class Forecast {
     const double moved = 1 / std::sqrt(2 * double(values.size() - 1));
     Resampled found{isRatio(cell) ? std::log(*cell.estimate.estimate) : *cell.estimate.estimate, 0, {}};
     stats::NormalStream stream(kSeed);  // the same for all cells, so that they stay beside each other
+    if (sessionsDiffer(cell)) {
+      found.error = cell.estimate.spreads->mean.error;
+      for (size_t study = 0; study < kStudies; ++study) found.deviations.push_back(found.error * stream.next());
+      return found;
+    }
     const auto any = [&] {
       return values[std::min(values.size() - 1, size_t(stream.uniform() * double(values.size())))];
     };
@@ -230,7 +267,8 @@ class Forecast {
     const double truth = estimate + deviations[study];
     const double seen = truth + deviations[(study + 1) % kStudies] * std::sqrt(there / more);
     const double all = (there * estimate + more * seen) / (there + more);
-    stats::NestedIntervals intervals = normalIntervals(all, error * std::sqrt(there / (there + more)));
+    const double freedoms = sessionsDiffer(cell) ? cell.estimate.spreads->sessions * values / there - 1 : INFINITY;
+    stats::NestedIntervals intervals = intervalsOf(all, error * std::sqrt(there / (there + more)), reachesOf(freedoms));
     if (cell.stopped_by_width) intervals = intervals.afterWidthStop();
     if (const double step = cell.step; step > 0)
       intervals = intervals.reaching([=](double) { return std::pair(all - step, all + step); });
@@ -295,7 +333,9 @@ class Forecast {
   const plan::Criterion& criterion_;
   MeasuredCriterion measured_;
   std::vector<std::optional<Resampled>> cells_;
-  unsigned there_ = 0;  // values of the cell that has the fewest
+  mutable std::map<double, std::vector<double>> reaches_;  // by degrees of freedom
+  unsigned sessions_ = 0;                                  // of the open cells whose sessions differ; 0: there is none
+  unsigned there_ = 0;                                     // values of the cell that has the fewest
 };
 
 /// The duration of a block, estimated from stored trials.
@@ -307,12 +347,10 @@ std::optional<double> secondsOf(const analysis::Index& index, plan::TrialKind ki
   return seconds ? std::optional(*seconds * places) : std::nullopt;
 }
 
-/// Whether a forecast is made. Further blocks of the same sessions do not tell how much sessions differ.
+/// Whether a forecast is made.
 bool isAsked(const plan::Criterion& criterion, const CriterionResult& result) {
   return criterion.confidence && !criterion.infeasible && result.verdict == Verdict::Inconclusive &&
-         std::ranges::none_of(result.cells, [](const CellEstimate& cell) {
-           return cell.unusable || (isOpen(cell) && cell.spreads && cell.spreads->apart);
-         });
+         std::ranges::none_of(result.cells, [](const CellEstimate& cell) { return cell.unusable != nullptr; });
 }
 
 }  // namespace
