@@ -407,13 +407,13 @@ std::string whyText(const Judged& of) {
   if (result.why) return inWords(plan, result.why).text;
   if (criterion.infeasible) return memoryText(of);
   const std::string line = Explainer(plan, criterion, result.cells).criterion(result.verdict);
+  if (!result.look || result.verdict > Verdict::Inconclusive) return line;
+  if (result.look->decided_at) return line + fmt::format(" (decided after {})", *result.look->decided_at);
   // Beside them stand tables with 95 %.
   const bool corrected =
       std::ranges::any_of(result.cells, [](const auto& cell) { return cell.uncorrected.has_value(); });
-  if (!result.look || corrected || result.verdict > Verdict::Inconclusive) return line;
-  if (result.look->decided_at) return line + fmt::format(" (decided after {})", *result.look->decided_at);
   const double shown = confidenceShown(of);
-  if (shown <= *criterion.confidence + 1e-9) return line;
+  if (corrected || shown <= *criterion.confidence + 1e-9) return line;
   return line + fmt::format(" (intervals of {})", analysis::formatConfidence(shown));
 }
 
