@@ -454,23 +454,24 @@ double Evidence::correlation(const plan::Cell& cell) const {
   const auto subjectOf = [&](const plan::Cell& one) {
     return std::to_string(int(one.estimator)) + plan::subjectOf(index.plan(), one);
   };
-  const std::string subject = subjectOf(cell);
-  if (const auto known = of_pairs.find(subject); known != of_pairs.end()) return known->second;
-  const auto reads = [&](const plan::Cell& one) { return one.term && subjectOf(one) == subject; };
-  const auto& comparisons = index.plan().comparisons;
-  const auto comparison = std::ranges::find_if(
-      comparisons, [&](const plan::Comparison& one) { return std::ranges::any_of(one.cells, reads); });
-  const std::span cells = comparison == comparisons.end() ? std::span(&cell, 1) : std::span(comparison->cells);
+  if (compared.empty())
+    for (const plan::Comparison& comparison : index.plan().comparisons)
+      for (const plan::Cell& one : comparison.cells)
+        if (one.term) compared.try_emplace(subjectOf(one), &comparison);
+  const auto found = compared.find(subjectOf(cell));
+  const plan::Comparison* comparison = found == compared.end() ? nullptr : found->second;
+  if (const auto known = of_pairs.find(comparison); comparison && known != of_pairs.end()) return known->second;
+  const std::span cells = comparison ? std::span(comparison->cells) : std::span(&cell, 1);
   auto values = std::make_shared<ComparisonValues>(ComparisonValues{cells.data(), {}});
   stats::SerialCorrelation all;
   for (const plan::Cell& one : cells) {
     const BlockValues& own = values->cells.emplace_back(one.term ? blockValues(index, one) : BlockValues{});
     if (!own.values.empty()) all.add(scaledValues(one, own), own.sessions);
   }
-  for (const plan::Cell& one : cells)
-    if (one.term) of_pairs[subjectOf(one)] = all.atMost(stats::Pairing::Paired);
-  if (comparison != comparisons.end()) read = std::move(values);
-  return of_pairs.at(subject);
+  const double correlation = all.atMost(stats::Pairing::Paired);
+  if (!comparison) return correlation;
+  read = std::move(values);
+  return of_pairs[comparison] = correlation;
 }
 
 bool Evidence::wantsAny() const {
@@ -498,7 +499,8 @@ ValuesBySession valuesOf(const Index& index, const plan::Cell& cell) { return bl
 
 MeasuredCell measure(const Evidence& evidence, const plan::Cell& cell, double confidence, Arms arms) {
   MeasuredCell result;
-  if (cell.points.size() > 1 && arms == Arms::AsNamed) evidence.correlation(cell);  // reads all of its comparison
+  const bool tried = !evidence.index.of(cell.kind, cell.points.front()).outcomes.empty();
+  if (tried && cell.points.size() > 1 && arms == Arms::AsNamed) evidence.correlation(cell);  // reads its comparison
   const BlockValues* stored = evidence.read && arms == Arms::AsNamed ? evidence.read->of(cell) : nullptr;
   const BlockValues own = stored ? BlockValues{} : blockValues(evidence.index, cell, arms);
   const BlockValues& values = stored ? *stored : own;

@@ -45,9 +45,10 @@ struct ComparisonValues;
 struct Evidence {
   const Index& index;
   std::vector<bool> wanted[3];  // by TrialKind and the place's number: whether nextBlock asks for it
-  mutable std::map<std::string, double> correlations = {};         // by metric, of those that were asked for
-  mutable std::map<std::string, double> of_pairs = {};             // the same of compared cells, by what they read
-  mutable std::shared_ptr<const ComparisonValues> read = nullptr;  // of the comparison that was asked for last
+  mutable std::map<std::string, double> correlations = {};               // by metric, of those that were asked for
+  mutable std::map<const plan::Comparison*, double> of_pairs = {};       // the same of comparisons
+  mutable std::map<std::string, const plan::Comparison*> compared = {};  // by what their cells read
+  mutable std::shared_ptr<const ComparisonValues> read = nullptr;        // of the comparison that was asked for last
   /// For a part of a store: all results that counted up to the part's last run. Their looks are looks at the part's
   /// claims too. Null for a whole store.
   const Evidence* with_earlier = nullptr;
