@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <iterator>
 #include <map>
+#include <numeric>
 #include <set>
+#include <span>
 
 #include "runtime/base/find.h"
 #include "runtime/judge/readings.h"
@@ -16,7 +19,6 @@
 #include "runtime/stats/serial.h"
 
 namespace expc::judge {
-namespace {
 
 using plan::Reason;
 using plan::Why;
@@ -39,7 +41,39 @@ struct BlockValues : ValuesBySession {
   plan::Worst worst;      // of all values
   unsigned diverged = 0;  // values
   std::vector<Readings> readings;
+
+  /// The values that the first runs measured, as many as are asked for.
+  BlockValues first(unsigned count) const;
 };
+
+BlockValues BlockValues::first(unsigned count) const {
+  std::vector<size_t> order(values.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::ranges::stable_sort(order, {}, [&](size_t i) { return runs[i]; });
+  order.resize(std::min<size_t>(count, order.size()));
+  std::ranges::sort(order);
+  BlockValues taken;
+  taken.readings = readings;
+  for (const size_t i : order) {
+    taken.values.push_back(values[i]);
+    taken.sessions.push_back(sessions[i]);
+    taken.runs.push_back(runs[i]);
+  }
+  return taken;
+}
+
+struct ComparisonValues {
+  const plan::Cell* first;
+  std::vector<BlockValues> cells;
+
+  const BlockValues* of(const plan::Cell& cell) const {
+    const std::less<> before;
+    const bool inside = !before(&cell, first) && before(&cell, first + cells.size());
+    return inside ? &cells[size_t(&cell - first)] : nullptr;
+  }
+};
+
+namespace {
 
 /// The points of a cell, and where their outcomes of one block are.
 class Members {
@@ -285,8 +319,7 @@ stats::NestedIntervals intervalsOf(const Evidence& evidence, const plan::Cell& c
       cell.estimator == plan::Estimator::Median ? stats::orderStatistics(scaled) : stats::signedRank(scaled);
   if (estimate.trend != 0) intervals = intervals.estimateAlone();
   intervals = stats::widened(intervals, estimate.correlation, values.sessions);
-  if (estimate.spreads && estimate.spreads->apart)
-    intervals = intervals.reaching([mean = estimate.spreads->mean](double alpha) { return mean.interval(alpha); });
+  if (estimate.spreads) intervals = estimate.spreads->allowFor(intervals);
   const ClockStep step = stepOf(evidence.index.plan(), cell, values.readings);
   if (step.reach > 0 && intervals.estimate()) {
     const double centre = *intervals.estimate();
@@ -305,12 +338,12 @@ double mostReach(const plan::Cell& cell, const CellEstimate& estimate) {
   return cell.estimator == plan::Estimator::PairedRatio ? std::log(2) : std::abs(*estimate.estimate);
 }
 
-/// Whether sessions differ so much that the interval tells nothing: it is very wide and, of a ratio, holds 1. A
-/// difference has no scale for this.
+/// Whether sessions differ so much that the interval tells nothing: two sessions of pairs have none, and others are
+/// very wide and, of a ratio, hold 1. A difference has no scale for this.
 bool sessionsTellNothing(const plan::Cell& cell, const CellEstimate& estimate) {
-  if (!estimate.spreads || !estimate.spreads->apart || !estimate.interval || !estimate.estimate ||
-      cell.estimator == plan::Estimator::PairedDifference)
-    return false;
+  if (!estimate.spreads || !estimate.spreads->apart || !estimate.estimate) return false;
+  if (std::isinf(estimate.spreads->stretch)) return true;
+  if (!estimate.interval || cell.estimator == plan::Estimator::PairedDifference) return false;
   const double centre = onScale(cell, *estimate.estimate);
   const double low = onScale(cell, estimate.interval->low), high = onScale(cell, estimate.interval->high);
   const bool has_direction = cell.estimator == plan::Estimator::PairedRatio && (low > 0 || high < 0);
@@ -419,27 +452,27 @@ double Evidence::correlation(const std::string& metric) const {
 }
 
 double Evidence::correlation(const plan::Cell& cell) const {
-  const auto isOf = [&](const plan::Comparison& comparison) {
-    return std::ranges::any_of(comparison.cells, [&](const plan::Cell& one) {
-      return one.term && one.kind == cell.kind && one.points == cell.points && one.estimator == cell.estimator;
-    });
+  const auto subjectOf = [&](const plan::Cell& one) {
+    return std::to_string(int(one.estimator)) + plan::subjectOf(index.plan(), one);
   };
+  if (compared.empty())
+    for (const plan::Comparison& comparison : index.plan().comparisons)
+      for (const plan::Cell& one : comparison.cells)
+        if (one.term) compared.try_emplace(subjectOf(one), &comparison);
+  const auto found = compared.find(subjectOf(cell));
+  const plan::Comparison* comparison = found == compared.end() ? nullptr : found->second;
+  if (const auto known = of_pairs.find(comparison); comparison && known != of_pairs.end()) return known->second;
+  const std::span cells = comparison ? std::span(comparison->cells) : std::span(&cell, 1);
+  auto values = std::make_shared<ComparisonValues>(ComparisonValues{cells.data(), {}});
   stats::SerialCorrelation all;
-  const auto add = [&](const plan::Cell& one) {
-    const BlockValues values = blockValues(index, one);
-    if (!values.values.empty()) all.add(scaledValues(one, values), values.sessions);
-  };
-  const auto& comparisons = index.plan().comparisons;
-  const auto comparison = std::ranges::find_if(comparisons, isOf);
-  if (comparison == comparisons.end()) {
-    add(cell);
-    return all.atMost(stats::Pairing::Paired);
+  for (const plan::Cell& one : cells) {
+    const BlockValues& own = values->cells.emplace_back(one.term ? blockValues(index, one) : BlockValues{});
+    if (!own.values.empty()) all.add(scaledValues(one, own), own.sessions);
   }
-  const auto [known, fresh] = of_pairs.try_emplace(&*comparison, 0);
-  if (!fresh) return known->second;
-  for (const plan::Cell& one : comparison->cells)
-    if (one.term) add(one);
-  return known->second = all.atMost(stats::Pairing::Paired);
+  const double correlation = all.atMost(stats::Pairing::Paired);
+  if (!comparison) return correlation;
+  read = std::move(values);
+  return of_pairs[comparison] = correlation;
 }
 
 bool Evidence::wantsAny() const {
@@ -467,7 +500,11 @@ ValuesBySession valuesOf(const Index& index, const plan::Cell& cell) { return bl
 
 MeasuredCell measure(const Evidence& evidence, const plan::Cell& cell, double confidence, Arms arms) {
   MeasuredCell result;
-  const BlockValues values = blockValues(evidence.index, cell, arms);
+  const bool tried = !evidence.index.of(cell.kind, cell.points.front()).outcomes.empty();
+  if (tried && cell.points.size() > 1 && arms == Arms::AsNamed) evidence.correlation(cell);  // reads its comparison
+  const BlockValues* stored = evidence.read && arms == Arms::AsNamed ? evidence.read->of(cell) : nullptr;
+  const BlockValues own = stored ? BlockValues{} : blockValues(evidence.index, cell, arms);
+  const BlockValues& values = stored ? *stored : own;
   const plan::Plan& plan = evidence.index.plan();
   Scope& scope = result.estimate.scope;
   scope.complete = static_cast<unsigned>(values.values.size());
@@ -509,14 +546,34 @@ MeasuredCell measure(const Evidence& evidence, const plan::Cell& cell, double co
       constant ? stats::NestedIntervals::exactly(values.values.front()) : intervalsOf(evidence, cell, values, result);
   if (result.stopped_by_width && !constant) result.intervals = result.intervals.afterWidthStop();
   result.estimate.estimate = result.intervals.estimate();
-  readAt(plan, cell, confidence, result);
+  readAt(plan, cell, 1 - confidence, {}, result);
   return result;
 }
 
-void readAt(const plan::Plan& plan, const plan::Cell& cell, double confidence, MeasuredCell& measured) {
+std::optional<stats::NestedIntervals> intervalsAfter(const Evidence& evidence, const plan::Cell& cell,
+                                                     const MeasuredCell& measured, unsigned values) {
+  const CellEstimate& now = measured.estimate;
+  if (now.state != CellState::Measured || now.constant || now.trend != 0 || (now.spreads && now.spreads->refute))
+    return std::nullopt;
+  MeasuredCell then;
+  const BlockValues seen = blockValues(evidence.index, cell).first(values);
+  then.intervals = intervalsOf(evidence, cell, seen, then);
+  return stoppedByWidth(evidence.index, cell.kind, seen.runs) ? then.intervals.afterWidthStop() : then.intervals;
+}
+
+void readAt(const plan::Plan& plan, const plan::Cell& cell, double alpha, const stats::LookLevels& levels,
+            MeasuredCell& measured) {
   CellEstimate& estimate = measured.estimate;
-  estimate.confidence = confidence;
+  double confidence = estimate.confidence = 1 - levels.nominal(alpha);
   estimate.interval = measured.intervals.interval(confidence);
+  for (const EarlierLook& look : measured.earlier) {
+    const auto seen = look.intervals.interval(1 - look.levels.nominal(alpha));
+    std::optional<stats::Interval>& all = estimate.interval;
+    if (!seen || (all && seen->low <= all->low && all->high <= seen->high)) continue;
+    estimate.confidence = 1 - alpha;
+    all = {all ? std::max(all->low, seen->low) : seen->low, all ? std::min(all->high, seen->high) : seen->high,
+           1 - alpha};
+  }
   if (sessionsTellNothing(cell, estimate)) {
     measured.intervals = measured.intervals.estimateAlone();
     estimate.interval.reset();

@@ -4,34 +4,51 @@
 // out. Verdicts over several cells are left to criteria.h.
 
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "runtime/judge/index.h"
 #include "runtime/judge/results.h"
+#include "runtime/stats/looks.h"
 #include "runtime/stats/nested_intervals.h"
 
 namespace expc::judge {
 
+/// Intervals at an earlier look, of the values that were there.
+struct EarlierLook {
+  unsigned values = 0;
+  stats::NestedIntervals intervals;
+  stats::LookLevels levels;
+};
+
 struct MeasuredCell {
   CellEstimate estimate;             // without a verdict
   stats::NestedIntervals intervals;  // of the estimate, at every confidence
-  unsigned fewest = 0;               // values that an interval takes, where there are fewer
-  double step = 0;                   // that the interval reaches at least, however many values; of ratios on logs
-  bool stopped_by_width = false;     // how many values there are may have been chosen by how wide their interval was
-  std::vector<int64_t> runs = {};    // of each value: the last run that a trial of it is of
-  plan::Why loss = nullptr;          // what became of blocks without a value
+  /// Earlier looks that still count. All looks together keep the confidence, so the estimate lies in each of their
+  /// intervals.
+  std::vector<EarlierLook> earlier = {};
+  unsigned fewest = 0;             // values that an interval takes, where there are fewer
+  double step = 0;                 // that the interval reaches at least, however many values; of ratios on logs
+  bool stopped_by_width = false;   // how many values there are may have been chosen by how wide their interval was
+  std::vector<int64_t> runs = {};  // of each value: the last run that a trial of it is of
+  plan::Why loss = nullptr;        // what became of blocks without a value
 };
 
 /// Whether the term reads exact metrics alone.
 bool isExact(const plan::Plan& plan, const plan::Term& term);
 
+/// Block values of the cells of one comparison (cells.cpp).
+struct ComparisonValues;
+
 /// The inputs that all cells of a judgement share.
 struct Evidence {
   const Index& index;
   std::vector<bool> wanted[3];  // by TrialKind and the place's number: whether nextBlock asks for it
-  mutable std::map<std::string, double> correlations = {};          // by metric, of those that were asked for
-  mutable std::map<const plan::Comparison*, double> of_pairs = {};  // the same of comparisons
+  mutable std::map<std::string, double> correlations = {};               // by metric, of those that were asked for
+  mutable std::map<const plan::Comparison*, double> of_pairs = {};       // the same of comparisons
+  mutable std::map<std::string, const plan::Comparison*> compared = {};  // by what their cells read
+  mutable std::shared_ptr<const ComparisonValues> read = nullptr;        // of the comparison that was asked for last
   /// For a part of a store: all results that counted up to the part's last run. Their looks are looks at the part's
   /// claims too. Null for a whole store.
   const Evidence* with_earlier = nullptr;
@@ -41,7 +58,7 @@ struct Evidence {
   /// An upper bound of the correlation of a metric's values with their predecessors, over all points, which were
   /// measured side by side (stats/serial.h); 0 where no allowance is made.
   double correlation(const std::string& metric) const;
-  /// The correlation of a cell's block values, estimated over all cells of its comparison.
+  /// The correlation of a cell's block values, estimated over all cells of the comparison that reads the same.
   double correlation(const plan::Cell& cell) const;
 };
 
@@ -70,8 +87,14 @@ enum class Arms { AsNamed, ByTime };
 /// timeout is worse than every value. A block in which every point of the cell was tried and that gives no value is
 /// lost, as it is for nextBlock.
 MeasuredCell measure(const Evidence& evidence, const plan::Cell& cell, double confidence, Arms arms = Arms::AsNamed);
-/// Sets what its intervals say at another confidence.
-void readAt(const plan::Plan& plan, const plan::Cell& cell, double confidence, MeasuredCell& measured);
+/// Sets what its intervals say at the level that this look, of `levels`, leaves of `alpha`, together with those of
+/// earlier looks.
+void readAt(const plan::Plan& plan, const plan::Cell& cell, double alpha, const stats::LookLevels& levels,
+            MeasuredCell& measured);
+/// The intervals of a measured cell as an earlier look saw them, which had its first `values` values. Nothing if that
+/// look tells nothing any more: sessions that came later differ, or values keep rising or falling.
+std::optional<stats::NestedIntervals> intervalsAfter(const Evidence& evidence, const plan::Cell& cell,
+                                                     const MeasuredCell& measured, unsigned values);
 /// The fewest values from which an interval of that confidence can be made.
 unsigned fewestFor(double confidence, const MeasuredCell& measured);
 

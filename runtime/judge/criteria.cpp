@@ -1,6 +1,7 @@
 #include "runtime/judge/criteria.h"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 #include <utility>
 
@@ -63,15 +64,23 @@ Evidences everyTrial(const plan::Bound& bound, const MeasuredCell& cell) {
   return {values.empty() || cell.estimate.unfinished ? 1.0 : 0.0, 1};
 }
 
-Evidences evidenceOf(const plan::Criterion& criterion, const plan::Bound& bound, const MeasuredCell& cell) {
+Evidences evidenceOf(const plan::Criterion& criterion, const plan::Bound& bound, const stats::LookLevels& levels,
+                     const MeasuredCell& cell) {
   if (outOfMemory(cell.estimate.state)) return {1, 0};
   if (cell.estimate.state != CellState::Measured) return {};
-  Evidences found =
-      criterion.confidence
-          ? Evidences{cell.intervals.smallestAlpha(
-                          [&](double low, double high) { return satisfies(bound, low, high); }),
-                      cell.intervals.smallestAlpha([&](double low, double high) { return violates(bound, low, high); })}
-          : everyTrial(bound, cell);
+  Evidences found;
+  const auto look = [&](const stats::NestedIntervals& intervals, const stats::LookLevels& at) {
+    const auto least = [&](auto holds) {
+      return at.overall(intervals.smallestAlpha([&](double low, double high) { return holds(bound, low, high); }));
+    };
+    found = {std::min(found.satisfied, least(plan::satisfies)), std::min(found.violated, least(plan::violates))};
+  };
+  if (criterion.confidence) {
+    look(cell.intervals, levels);
+    for (const EarlierLook& earlier : cell.earlier) look(earlier.intervals, earlier.levels);
+  } else {
+    found = everyTrial(bound, cell);
+  }
   // The other trials alone are no sample: their interval decides nothing, and only one trial by itself can break a
   // bound.
   if (cell.estimate.unusable) found = {1, criterion.confidence ? 1 : found.violated};
@@ -128,15 +137,45 @@ void showDeciding(const plan::Plan& plan, const plan::Criterion& criterion, cons
              : estimate.verdict != Verdict::Pass && estimate.verdict != Verdict::Fail)
       continue;
     const bool fails = violates(bound, estimate.interval->low, estimate.interval->high);
-    const double confidence = 1 - standing.levels.nominal(fails ? levels[i].fail : levels[i].pass);
-    if (confidence <= estimate.confidence + 1e-9) continue;
+    const double alpha = fails ? levels[i].fail : levels[i].pass;
+    if (alpha >= 1 - *criterion.confidence - 1e-9) continue;
     const CellEstimate alone = estimate;
-    readAt(plan, criterion.cells[i], confidence, cells[i]);
+    readAt(plan, criterion.cells[i], alpha, standing.levels, cells[i]);
     if (estimate.interval || open)
       estimate.uncorrected = alone.interval;
     else
       estimate = alone;  // decided by an interval too wide to be shown
   }
+}
+
+/// Adds the earlier looks to a cell. A look that excludes the estimate of all values does not count: it may have been
+/// wrong by chance, and nothing has to rest on it.
+void addEarlierLooks(const Evidence& evidence, const plan::Criterion& criterion, const Standing& standing,
+                     MeasuredCell& cell) {
+  if (!cell.estimate.estimate) return;
+  const double alpha = 1 - *criterion.confidence, estimate = *cell.estimate.estimate;
+  for (const unsigned values : standing.look.before) {
+    auto intervals = intervalsAfter(evidence, criterion.cells[cell.estimate.cell], cell, values);
+    if (!intervals) return;
+    EarlierLook look{values, std::move(*intervals), standing.history.levelsAt(values, standing.look.of)};
+    const auto seen = look.intervals.interval(1 - look.levels.nominal(alpha));
+    if (seen && seen->low <= estimate && estimate <= seen->high) cell.earlier.push_back(std::move(look));
+  }
+}
+
+/// Look::decided_at of a verdict.
+std::optional<unsigned> decidedAt(const plan::Criterion& criterion, MeasuredCriterion measured, Verdict verdict) {
+  if (verdict != Verdict::Pass && verdict != Verdict::Fail) return std::nullopt;
+  std::vector<std::vector<EarlierLook>> earlier;
+  for (MeasuredCell& cell : measured.cells) earlier.push_back(std::exchange(cell.earlier, {}));
+  if (decideCriterion(criterion, measured).verdict == verdict) return std::nullopt;
+  for (const unsigned values : measured.standing.look.before) {
+    for (size_t i = 0; i < earlier.size(); ++i)
+      std::ranges::copy_if(earlier[i], std::back_inserter(measured.cells[i].earlier),
+                           [&](const EarlierLook& look) { return look.values == values; });
+    if (decideCriterion(criterion, measured).verdict == verdict) return values;
+  }
+  return std::nullopt;
 }
 
 /// Judges one point that is claimed to run out of memory.
@@ -247,9 +286,12 @@ MeasuredCriterion measureCriterion(const Evidence& evidence, const plan::Criteri
   if (criterion.confidence)
     measured.standing = evidence.with_earlier ? measureCriterion(*evidence.with_earlier, criterion).standing
                                               : standingOf(evidence, criterion, measured.cells);
-  if (!measured.standing.only())
-    for (MeasuredCell& cell : measured.cells)
-      readAt(evidence.index.plan(), criterion.cells[cell.estimate.cell], measured.standing.look.confidence, cell);
+  if (measured.standing.only()) return measured;
+  for (MeasuredCell& cell : measured.cells) {
+    // A part has none of the values that earlier looks saw.
+    if (!evidence.with_earlier) addEarlierLooks(evidence, criterion, measured.standing, cell);
+    readAt(evidence.index.plan(), criterion.cells[cell.estimate.cell], 1 - confidence, measured.standing.levels, cell);
+  }
   return measured;
 }
 
@@ -257,9 +299,7 @@ Decision decideCriterion(const plan::Criterion& criterion, const MeasuredCriteri
   std::vector<Evidences> evidences;
   for (const MeasuredCell& cell : measured.cells) {
     const plan::Bound& bound = boundOf(criterion, criterion.cells[cell.estimate.cell]);
-    const Evidences one = evidenceOf(criterion, bound, cell);
-    const stats::LookLevels& levels = measured.standing.levels;
-    evidences.push_back({levels.overall(one.satisfied), levels.overall(one.violated)});
+    evidences.push_back(evidenceOf(criterion, bound, measured.standing.levels, cell));
   }
   Decision decision = decide(criterion.claim, evidences, 1 - criterion.confidence.value_or(kConfidence));
   for (size_t i = 0; i < measured.cells.size(); ++i)
@@ -284,7 +324,10 @@ CriterionResult judgeCriterion(const Evidence& evidence, const plan::Criterion& 
   MeasuredCriterion measured = measureCriterion(evidence, criterion);
   const Decision decision = decideCriterion(criterion, measured);
   std::vector<MeasuredCell>& cells = measured.cells;
-  if (!measured.standing.only()) result.look = measured.standing.look;
+  if (!measured.standing.only()) {
+    result.look = measured.standing.look;
+    result.look->decided_at = decidedAt(criterion, measured, decision.verdict);
+  }
   result.other_looks = measured.standing.look.other_versions;
   for (size_t i = 0; i < cells.size(); ++i) cells[i].estimate.verdict = decision.cells[i];
   result.verdict = decision.verdict;

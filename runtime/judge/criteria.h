@@ -45,6 +45,8 @@ struct LookHistory {
   /// The error that may be spent at each look up to the last one at `values`; `of` is the number of values planned in
   /// all.
   std::vector<stats::LookAt> spending(unsigned values, unsigned of, Place place) const;
+  /// The levels of an earlier look, if `of` values are planned in all.
+  stats::LookLevels levelsAt(unsigned values, unsigned of) const;
 };
 
 /// Where a criterion stands.

@@ -68,8 +68,7 @@ Summary summarise(const Evidence& evidence, const plan::Point& point, const plan
   summary.spreads = stats::spreads(ranked, sessions, stats::Pairing::Alone);
   stats::NestedIntervals intervals = stats::widened(stats::orderStatistics(ranked), correlation, sessions);
   if (summary.trend != 0) intervals = intervals.estimateAlone();
-  if (summary.spreads && summary.spreads->apart)
-    intervals = intervals.reaching([mean = summary.spreads->mean](double alpha) { return mean.interval(alpha); });
+  if (summary.spreads) intervals = summary.spreads->allowFor(intervals);
   if (stoppedByWidth(index, metric.kind, runs)) intervals = intervals.afterWidthStop();
   if (isNeverNegative(index.plan(), metric))
     intervals = intervals.mapped([](double value) { return std::max(0.0, value); });

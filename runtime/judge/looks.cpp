@@ -140,6 +140,13 @@ std::vector<stats::LookAt> LookHistory::spending(unsigned values, unsigned of, P
   return all;
 }
 
+stats::LookLevels LookHistory::levelsAt(unsigned values, unsigned of) const {
+  if (ended && values == *ended) return stats::LookLevels(spending(values, values, Place::Planned));
+  if (ended && values > *ended) return stats::LookLevels(spending(values, *ended, Place::Further));
+  return stats::LookLevels(
+      spending(values, ended.value_or(of), early.contains(values) ? Place::Early : Place::Planned));
+}
+
 Standing standingOf(const Evidence& evidence, const plan::Criterion& criterion,
                     const std::vector<MeasuredCell>& cells) {
   using Place = LookHistory::Place;

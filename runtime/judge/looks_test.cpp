@@ -11,6 +11,7 @@
 #include "runtime/judge/meaning.h"
 #include "runtime/judge/needs.h"
 #include "runtime/plan/evaluate.h"
+#include "runtime/stats/distributions.h"
 #include "tests/support/judge/study.h"
 
 namespace expc::judge {
@@ -215,6 +216,76 @@ TEST_CASE("a run of which it is not known what it judged counts as a look at eve
   REQUIRE(result.look);
   CHECK(result.look->before == Before{10});
   CHECK(result.look->unread == 1);
+}
+
+namespace {
+
+/// Shares of studies of 10 pairs, and of the same with ten more that another run measured in a session of its own.
+struct Shares {
+  double first = 0, both = 0, kept = 0;  // passes; kept: of the first, those that pass with both
+};
+
+Shares mergedPasses(double gain, double apart) {
+  const int studies = 500;
+  stats::NormalStream noise(3);
+  plan::Plan plan = study(10, 0);
+  plan.criteria.push_back(criterion({gainCells()[0]}, {Relation::Greater, 1, 0, "> 1x"}, "x", 0.95));
+  Shares shares;
+  for (int one = 0; one < studies; ++one) {
+    Records records;
+    bool passes[2] = {};
+    for (const int64_t run : {1, 2}) {
+      const double offset = apart * noise.next();
+      for (int64_t block = 10 * run - 9; block <= 10 * run; ++block)
+        for (const char* precision : {"fp64", "fp32"}) {
+          const bool treated = precision[2] == '3';
+          const double time = std::exp(0.02 * noise.next() - (treated ? std::log(gain) + offset : 0));
+          records.timed(id(precision, 1), block, time, run).run = run;
+        }
+      passes[run - 1] = judge(plan, records.results).criteria[0].verdict == Verdict::Pass;
+      records.results.looks.push_back(ran(plan, run, 10));
+    }
+    shares.first += double(passes[0]) / studies;
+    shares.both += double(passes[1]) / studies;
+    shares.kept += double(passes[0] && passes[1]) / studies;
+  }
+  return shares;
+}
+
+}  // namespace
+
+TEST_CASE("the verdict of a folder stands when another is merged into it, and is no more often wrong") {
+  const Shares at_bound = mergedPasses(1, 0), beyond = mergedPasses(1.025, 0), differ = mergedPasses(1, 0.1);
+  CHECK(at_bound.both <= 0.025 + 0.021);  // three standard errors
+  CHECK(beyond.first > 0.5);
+  CHECK(beyond.both > beyond.first - 0.05);
+  CHECK(beyond.kept > 0.9 * beyond.first);
+  CHECK(differ.both < differ.first / 2);  // sessions that show that they differ
+}
+
+TEST_CASE("a verdict that stands is told with the look that decided it and the interval that did") {
+  const plan::Plan plan = claiming(10);
+  Records records;
+  measureBy(records, 1, 10, 1.25);
+  const Judgement first = judge(plan, records.results);
+  REQUIRE(word(first.criteria[0].verdict) == "pass");
+  records.results.looks = {ran(plan, 1, 10)};
+  measureBy(records, 2, 1, 1.1, 11);  // at the level that is left the interval of eleven values holds this one
+  const CriterionResult result = judge(plan, records.results).criteria[0];
+  CHECK(word(result.verdict) == "pass");
+  REQUIRE(result.look);
+  CHECK(result.look->decided_at == 10);
+  for (const CellEstimate& cell : result.cells) {
+    REQUIRE(cell.interval);
+    CHECK(cell.interval->low >= 1.2);
+    CHECK(cell.confidence == doctest::Approx(0.95));
+  }
+  // If all values lie elsewhere, the earlier look does not count.
+  Records other;
+  measureBy(other, 1, 10, 1.25);
+  measureBy(other, 2, 30, 1.1, 11);
+  other.results.looks = {ran(plan, 1, 10)};
+  CHECK(word(judge(plan, other.results).criteria[0].verdict) != "pass");
 }
 
 TEST_CASE("claims at their bound pass no more often than asked, by growing, by shrinking, and by both") {

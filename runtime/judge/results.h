@@ -112,20 +112,25 @@ struct Look {
   double confidence = 0;         // of its intervals, so that all looks together keep the criterion's
   unsigned unread = 0;           // earlier runs that may have judged it: what they judged is not known, so they count
   unsigned other_versions = 0;   // earlier verdicts on it with other versions of the program: they do not count
+  /// Repetitions at the earlier look that decided the criterion. Its verdict stands, although this look by itself would
+  /// leave the criterion open.
+  std::optional<unsigned> decided_at = std::nullopt;
 };
 
 /// The effect of further blocks on an undecided criterion (simulate/forecast.h).
 struct NextStep {
   /// Decides: its verdict. Intervals: cells that have too few values
   /// get one. OutOfReach: it would take more than a hundred times as many blocks. Trend: values drift, so that blocks
-  /// decide nothing. NotSimulated: the study is too large to be simulated in passing.
-  enum class Reach { Decides, Intervals, OutOfReach, Trend, NotSimulated };
+  /// decide nothing. NotSimulated: the study is too large to be simulated in passing. Sessions: they differ, so that
+  /// further ones are needed.
+  enum class Reach { Decides, Intervals, OutOfReach, Trend, NotSimulated, Sessions };
   Reach reach = Reach::Decides;
   unsigned blocks = 0;                      // further ones, of Decides and OutOfReach in 80 % of studies; 0: not known
   unsigned repetitions = 0;                 // that the design then has in all
   std::optional<double> seconds = {};       // that the blocks take; absent: unknown
   Verdict towards = Verdict::Inconclusive;  // of Decides: what most of these studies end with, where they clearly do
   bool further_look = true;                 // whether verdicts were seen before them, so that intervals get wider
+  unsigned sessions = 0;                    // in all, of Sessions in 80 % of studies; 0: more than kMostSessions
 
   /// Whether running that many blocks helps.
   bool helps() const { return reach <= Reach::Intervals; }

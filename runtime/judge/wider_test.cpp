@@ -113,6 +113,28 @@ TEST_CASE("pairs whose arms are correlated with themselves have wide intervals, 
   }
 }
 
+TEST_CASE("the correlation of pairs is that of their own metric, also if another is compared at the same points") {
+  Records records;
+  stats::NormalStream noise(1);
+  for (int64_t block = 1; block <= 20; ++block)
+    for (const char* precision : {"fp64", "fp32"})
+      for (const int gpus : {1, 2})
+        records.timed(id(precision, gpus), block, 0.1 * std::exp(0.02 * noise.next())).metrics["images_per_s"] =
+            std::exp(precision[2] == '3' ? 0.01 * double(block) : 0);
+  plan::Plan plan = study(20, 0);
+  std::vector<plan::Cell> rates = gainCells();
+  for (plan::Cell& cell : rates)
+    cell.term =
+        term(plan::OperationTerm{plan::OperationTerm::Op::Ratio,
+                                 {metric("images_per_s", cell.points[0]), metric("images_per_s", cell.points[1])}});
+  plan.comparisons.resize(2);
+  plan.comparisons[0].cells = gainCells();
+  plan.comparisons[1].cells = rates;
+  const Judgement judgement = judge(plan, records.results);
+  CHECK(judgement.comparisons[0].cells[0].correlation < 0.5);
+  CHECK(judgement.comparisons[1].cells[0].correlation > 0.5);
+}
+
 TEST_CASE("a point whose values rise all the time has no interval, in its table as in its claims") {
   Records records;
   stats::NormalStream noise(1);
@@ -128,7 +150,7 @@ TEST_CASE("a point whose values rise all the time has no interval, in its table 
   CHECK(summary->trend > 0.9);
 }
 
-TEST_CASE("two sessions that lie far apart leave no interval, and say how many would give one") {
+TEST_CASE("two sessions of pairs give the interval of one unless they show that they differ") {
   const auto of = [](double apart) {
     Records records;
     stats::NormalStream noise(2);
@@ -140,13 +162,19 @@ TEST_CASE("two sessions that lie far apart leave no interval, and say how many w
                         block > 6 ? 2 : 1);
     return judgedGain(records, 1, "1x").cells[0];
   };
-  const CellEstimate apart = of(0.3);
+  const CellEstimate apart = of(0.05), alike = of(0.004);
   CHECK_FALSE(apart.interval);
   REQUIRE(is(apart.why, Reason::SessionsApart));
   CHECK(origin(*apart.why).numbers[0] == 2);
   CHECK(origin(*apart.why).numbers[1] >= 3);
   CHECK(apart.spreads->apart);
-  CHECK(of(0.05).interval);
+  REQUIRE(alike.interval);
+  CHECK_FALSE(alike.spreads->apart);
+  CHECK(alike.spreads->stretch >= 1);
+  CHECK(alike.spreads->stretch < 2.3);
+  // About as wide as what all values give in one session.
+  const auto within = stats::signedRank(alike.values).interval(0.95);
+  CHECK(alike.interval->high / alike.interval->low < std::pow(within->high / within->low, 2.3));
 }
 
 TEST_CASE("readings of few values are as wide as the step between them") {

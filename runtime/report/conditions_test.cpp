@@ -44,17 +44,17 @@ const std::vector<Conditions> kConditions = {
      ", if restarting the machine changes nothing",
      ", if restarting the machine changes nothing"},
     {{{Condition::TwoSessions}},
-     ", if sessions differ by no more than these two do",
-     ", if sessions differ by no more than these two do"},
+     ", if sessions do not differ in this effect (two cannot show it)",
+     ", if sessions do not differ in this value (two cannot show it)"},
     {{{Condition::SingleArm}}, ", if trials do not drift", ", if trials do not drift"},
     {{{Condition::Independent}, {Condition::OneSession}},
      ", if pairs are independent and restarting the machine changes nothing",
      ", if trials are independent and restarting the machine changes nothing"},
     {{{Condition::Independent}, {Condition::LostAlike, 2}, {Condition::TwoSessions}},
-     ", if pairs are independent, the 2 lost trials are like the others and sessions differ by no more than these two "
-     "do",
-     ", if trials are independent, the 2 lost trials are like the others and sessions differ by no more than these two "
-     "do"}};
+     ", if pairs are independent, the 2 lost trials are like the others and sessions do not differ in this effect (two "
+     "cannot show it)",
+     ", if trials are independent, the 2 lost trials are like the others and sessions do not differ in this value (two "
+     "cannot show it)"}};
 
 struct Printed {
   Verdict verdict;

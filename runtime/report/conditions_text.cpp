@@ -17,13 +17,14 @@ namespace {
 using judge::Condition;
 
 /// Text of each code, in the order of the codes. Placeholders: 0 is "pair" or "trial", 1 the number with two decimals,
-/// 2 "the 3 lost trials are".
+/// 2 "the 3 lost trials are". 3: "effect" or
+/// "value".
 constexpr std::pair<Condition::Code, std::string_view> kTexts[] = {
     {Condition::Independent, "{0}s are independent"},
     {Condition::Correlated, "consecutive {0}s are correlated by no more than the {1:.2f} that the intervals allow for"},
     {Condition::LostAlike, "{2} like the others"},
     {Condition::OneSession, "restarting the machine changes nothing"},
-    {Condition::TwoSessions, "sessions differ by no more than these two do"},
+    {Condition::TwoSessions, "sessions do not differ in this {3} (two cannot show it)"},
     {Condition::SingleArm, "trials do not drift"}};
 /// Whether each text stands at the index of its code, and none is missing; checked at compile time.
 constexpr bool standAtTheirCodes() {
@@ -43,7 +44,8 @@ std::string conditionsText(const Judged& of) {
     const auto lost = static_cast<unsigned>(all[i].number);
     const std::string those = lost == 1 ? "the lost trial is" : fmt::format("the {} lost trials are", lost);
     text += i == 0 ? ", if " : i + 1 == all.size() ? " and " : ", ";
-    text += fmt::format(fmt::runtime(kTexts[all[i].code].second), noun, all[i].number, those);
+    text += fmt::format(fmt::runtime(kTexts[all[i].code].second), noun, all[i].number, those,
+                        comparesPoints(of.criterion) ? "effect" : "value");
     if (all[i].code == Condition::Independent && all[i].number > 0)
       text += fmt::format(" (their correlation may be {:.2f})", all[i].number);
   }

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <optional>
 #include <string_view>
@@ -18,6 +19,7 @@
 #include "runtime/plan/evaluate.h"
 #include "runtime/report/paint.h"
 #include "runtime/stats/design.h"
+#include "runtime/stats/distributions.h"
 
 namespace expc::report {
 namespace {
@@ -86,6 +88,17 @@ constexpr bool standAtTheirCodes() {
 }
 static_assert(standAtTheirCodes());
 
+/// The blocks with which a control's interval excludes a difference of `half` in 80 % of studies, if the true
+/// difference is `apart`; 0 if none do.
+unsigned blocksToExclude(const judge::ControlResult& control, double apart, double half) {
+  constexpr double kChance = 0.8, kMost = 100'000;
+  const auto& [low, high, confidence] = *control.estimate.interval;
+  const double reach =
+      (high - low) / 2 * (1 + stats::normalQuantile(kChance) / stats::normalQuantile((1 + confidence) / 2));
+  const double blocks = apart < half ? control.estimate.scope.complete * std::pow(reach / (half - apart), 2) : 0;
+  return blocks < kMost ? unsigned(std::ceil(blocks)) : 0;
+}
+
 /// Describes a control with an interval: its estimate and what it is held to. `gap` is the smallest gap that is
 /// claimed, half of which is the limit; 0 if no claim sets one. `claimed` says who claims it.
 std::string agreementText(const plan::Plan& plan, const judge::ControlResult& control, double gap,
@@ -115,9 +128,13 @@ std::string agreementText(const plan::Plan& plan, const judge::ControlResult& co
   if (gap == 0) return text + "; no criterion claims a gap to hold it against";
   const std::string half = fmt::format("{}, half of the {} that {}", sizeText(gap / 2), sizeText(gap), claimed);
   if (!leaves) return text + ", by less than " + half;
-  if (!differs) return text + ", but so few blocks at this noise do not exclude a difference of " + half;
+  const unsigned blocks = blocksToExclude(control, differs && estimate ? std::abs(*estimate - neutral) : 0, gap / 2);
+  const std::string about = blocks ? "; about " + counted(blocks, "block") + " would in 80 % of studies" : "";
+  if (!differs) return text + ", but so few blocks at this noise do not exclude a difference of " + half + about;
   const bool outside = estimate && !satisfies(band, *estimate, *estimate);
-  return text + ", which may be more than " + half + (outside ? "; more blocks alone will hardly help" : "");
+  return text + ", which may be more than " + half +
+         (outside ? "; more blocks alone will hardly help: find what a run leaves behind, or claim a larger gap"
+                  : about + (about.empty() ? "" : " show that it is less"));
 }
 
 }  // namespace

@@ -60,7 +60,7 @@ inline llvm::json::Value json(const judge::Scope& one) {
 /// `before` and `now` are repetitions; `confidence` is that of each interval, so that all analyses together keep the
 /// criterion's.
 inline llvm::json::Value json(const judge::Look& one) {
-  return EXPC_FIELDS(one.before, one.now, one.of, one.confidence, one.unread);
+  return EXPC_FIELDS(one.before, one.now, one.of, one.confidence, one.unread, one.decided_at);
 }
 
 /// `number` depends on the code: a correlation, or a number of lost trials. The words of codes are part of the format.
@@ -72,13 +72,15 @@ inline llvm::json::Value json(const judge::Condition& one) {
 }
 
 inline llvm::json::Value json(const judge::NextStep& one) {
-  static constexpr std::string_view kReach[] = {"decides", "intervals", "out of reach", "trend", "not simulated"};
+  static constexpr std::string_view kReach[] = {"decides", "intervals",     "out of reach",
+                                                "trend",   "not simulated", "sessions"};
   const std::string_view reach = kReach[static_cast<size_t>(one.reach)];
   // Absent if most simulated studies stay open.
   std::optional towards = one.towards;
   // No direction is known.
   if (one.towards == judge::Verdict::Inconclusive) towards.reset();
-  return EXPC_FIELDS(reach, one.blocks, one.repetitions, one.seconds, towards);
+  const auto sessions = one.sessions ? std::optional(one.sessions) : std::nullopt;
+  return EXPC_FIELDS(reach, one.blocks, one.repetitions, one.seconds, towards, sessions);
 }
 
 /// The estimate compares the later run with the earlier one, or a run alone with its point; `margin` is half the

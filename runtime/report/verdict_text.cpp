@@ -74,6 +74,13 @@ std::string nextStepText(const plan::Criterion& criterion, const judge::Criterio
     case Reach::NotSimulated:
       return "The study is too large to simulate here how many blocks would decide it. `expc diagnose` with "
              "-D design.KIND.repeat=N says how often N repetitions would.";
+    case Reach::Sessions:
+      return (next.sessions == 0 ? "More than a thousand sessions like these would"
+                                 : fmt::format("About {} sessions like these have an 80 % chance to", next.sessions)) +
+             fmt::format(
+                 " decide it, if they go on to differ as these {} do. Each is a restart of the machine; what a "
+                 "restart changes can also be found and fixed.",
+                 result.scope.sessions);
     case Reach::Intervals:
       return blocks + " would give it intervals";
     case Reach::Decides:
@@ -135,7 +142,11 @@ std::string sessionsText(const Judged& of) {
          (ratio ? spreadsText(*widest->spreads, "", "share")
                 : spreadsText(*widest->spreads, criterion.unit, std::string(judge::dimensionOf(plan, cell)))) +
          whereText(plan, criterion, *widest) +
-         (widest->spreads->apart ? "; the interval allows for it, and further sessions narrow it" : "");
+         (!widest->interval        ? ""
+          : widest->spreads->apart ? "; the interval allows for it, and further sessions narrow it"
+          : widest->spreads->stretch > 1
+              ? fmt::format("; the interval is {:.1f} times as wide for it", widest->spreads->stretch)
+              : "");
 }
 
 /// Returns the metrics and points that a criterion reads, without controls.
@@ -262,6 +273,9 @@ std::string certaintyText(const Judged& of) {
     return n == 0 ? "" : singleTrialsText(of, n);
   }
   const std::string confidence = judge::formatConfidence(*criterion.confidence) + " confidence";
+  if (result.look && result.look->decided_at)
+    return fmt::format("the look after {} repetitions decided it and stands: all looks together keep {}{}",
+                       *result.look->decided_at, confidence, conditionsText(of));
   // The error rate of a single verdict is known for planned analyses only, so an interim one states what its intervals
   // keep.
   if (result.look)
@@ -316,9 +330,15 @@ std::vector<Judged> judgedOf(const plan::Plan& plan, const judge::Judgement& jud
   return all;
 }
 
+double confidenceShown(const Judged& of) {
+  double least = of.result.look ? of.result.look->confidence : of.criterion.confidence.value_or(judge::kConfidence);
+  for (const judge::CellEstimate& cell : of.result.cells)  // an earlier look may have given a narrower interval
+    if (cell.interval && of.result.look) least = std::min(least, cell.confidence);
+  return least;
+}
+
 std::string intervalTitle(const Judged& of) {
-  const std::optional<judge::Look>& look = of.result.look;
-  const double own = look ? look->confidence : of.criterion.confidence.value_or(judge::kConfidence);
+  const double own = confidenceShown(of);
   return (own == judge::kConfidence ? "" : judge::formatConfidence(own) + " ") + "interval";
 }
 
@@ -413,6 +433,7 @@ std::string lookText(const Judged& of) {
                   look.before.size() + 1, before, look.now, look.of, judge::formatConfidence(look.confidence),
                   judge::formatConfidence(*of.criterion.confidence));
   // Earlier runs whose judgement cannot be read may have looked, too, so they count against the confidence.
+  if (look.decided_at) text += fmt::format("; the verdict of the look after {} stands", *look.decided_at);
   if (look.unread > 0)
     text += fmt::format("; what {} judged cannot be read any more, so {} as {} at this claim",
                         counted(look.unread, "earlier run"), look.unread == 1 ? "it counts" : "they count",

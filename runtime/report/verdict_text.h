@@ -99,6 +99,9 @@ std::string sessionsNotice(const plan::Plan& plan, const judge::Judgement& judge
 /// else "".
 std::string ownConfidenceText(const plan::Criterion& criterion, const judge::CellEstimate& cell);
 
+/// The confidence of the criterion's intervals as they are shown: that of its look, or less where an earlier look gave
+/// a narrower interval.
+double confidenceShown(const Judged& of);
 /// Returns the heading of intervals: "interval", or "97.5 % interval" if the criterion's confidence is not that of
 /// other tables.
 std::string intervalTitle(const Judged& of);

@@ -1,9 +1,9 @@
-#include "runtime/report/verdict_text.h"
 
 #include <doctest/doctest.h>
 
 #include "runtime/describe/description.h"
 #include "runtime/judge/meaning.h"
+#include "runtime/report/verdict_text.h"
 #include "tests/support/report/example_results.h"
 
 namespace expc::report {
@@ -80,6 +80,10 @@ TEST_CASE("how sure a claim with a confidence is") {
   CHECK(said(claim, result, "how sure") ==
         "this look's intervals, of 97.9 % so that all looks keep 95 % confidence, decide it" + counts);
   CHECK(said(claim, result, "note").starts_with("look 2 (before: after 8; 14 of 20 repetitions now)"));
+  result.look->decided_at = 8;
+  CHECK(said(claim, result, "how sure") ==
+        "the look after 8 repetitions decided it and stands: all looks together keep 95 % confidence" + counts);
+  CHECK(said(claim, result, "note").ends_with("; the verdict of the look after 8 stands"));
   result = judged(Verdict::Pass);
   result.provisional = true;
   CHECK(said(claim, result, "how sure") ==
@@ -92,7 +96,9 @@ TEST_CASE("how sure a claim with a confidence is") {
         "the verdict is not to be trusted: step_time of " + plan.label(plan.points[0]) +
             " (control again), run twice in each block: the later run differs from the earlier (1.20x [1.18x, 1.22x]), "
             "which may "
-            "be more than 5.0 %, half of the 10.0 % that this claims; more blocks alone will hardly help" +
+            "be more than 5.0 %, half of the 10.0 % that this claims; more blocks alone will hardly help: find what a "
+            "run leaves "
+            "behind, or claim a larger gap" +
             counts);
   result = judged(Verdict::Pass);
   for (judge::CellEstimate& cell : result.cells) cell.constant = true;
@@ -226,6 +232,14 @@ TEST_CASE("what comes next, and what is to be noted") {
         "gpus=2)");
   result.next = judge::NextStep{judge::NextStep::Reach::Intervals, 1, 6, {}};
   CHECK(said(claim, result, "next") == "1 more block would give it intervals");
+  result.next = judge::NextStep{.reach = judge::NextStep::Reach::Sessions, .sessions = 7};
+  result.scope.sessions = 2;
+  CHECK(
+      said(claim, result, "next") ==
+      "About 7 sessions like these have an 80 % chance to decide it, if they go on to differ as these 2 do. Each is a "
+      "restart of the machine; what a restart changes can also be found and fixed.");
+  result.next->sessions = 0;
+  CHECK(said(claim, result, "next").starts_with("More than a thousand sessions like these would decide it, if "));
   result.next = judge::NextStep{judge::NextStep::Reach::OutOfReach, 23456, 0, {}};
   CHECK(said(claim, result, "next") ==
         "Out of reach with this noise: about 23000 blocks for an 80 % chance. Reduce the noise, claim a larger effect, "

@@ -473,13 +473,14 @@ VerdictLine lineOf(const Judged& of) {
   if (result.why) return {inWords(plan, result.why).text, {inWords(plan, result.why)}};
   if (criterion.infeasible) return memoryLine(of);
   VerdictLine line = Explainer(plan, criterion, result.cells).line(result.verdict);
+  if (!result.look || result.verdict > Verdict::Inconclusive) return line;
+  if (result.look->decided_at) return line + fmt::format(" (decided after {})", *result.look->decided_at);
   // Tables beside this line have 95 % intervals, so an interim analysis with wider ones says its confidence.
   const bool corrected =
       std::ranges::any_of(result.cells, [](const auto& cell) { return cell.uncorrected.has_value(); });
-  if (!result.look || corrected || result.verdict > Verdict::Inconclusive ||
-      result.look->confidence <= *criterion.confidence)
-    return line;
-  line.text += fmt::format(" (intervals of {})", judge::formatConfidence(result.look->confidence));
+  const double shown = confidenceShown(of);
+  if (corrected || shown <= *criterion.confidence + 1e-9) return line;
+  line.text += fmt::format(" (intervals of {})", judge::formatConfidence(shown));
   return line;
 }
 

@@ -336,7 +336,9 @@ TEST_CASE("a control says how far the same twice agrees, and what asks for how m
   REQUIRE(open.criteria[0].unshown);
   CHECK(has(
       whyText(plan, *open.criteria[0].unshown),
-      ", but so few blocks at this noise do not exclude a difference of 10.0 %, half of the 20.0 % that this claims"));
+      ", but so few blocks at this noise do not exclude a difference of 10.0 %, half of the 20.0 % that this claims; "
+      "about "));
+  CHECK(whyText(plan, *open.criteria[0].unshown).ends_with(" blocks would in 80 % of studies"));
   CHECK(
       controlNeedText(plan, plan.criteria[0], 0.1) ==
       "control twice shows a difference of 10.0 %, half of what this claims, in 25 % of studies with 7 blocks at 10 % "
@@ -352,7 +354,8 @@ TEST_CASE("a control says how far the same twice agrees, and what asks for how m
   CHECK(untrusted.starts_with(
       "step_time of precision=fp64 gpus=1 (control twice), run twice in each block: the later run differs from "));
   CHECK(untrusted.ends_with(
-      "which may be more than 10.0 %, half of the 20.0 % that this claims; more blocks alone will hardly help"));
+      "which may be more than 10.0 %, half of the 20.0 % that this claims; more blocks alone will hardly help: find "
+      "what a run leaves behind, or claim a larger gap"));
   CHECK(has(whyText(plan, judged(1.15, 5).controls[0]), "is not judged: needs 6 pairs"));
   describe::Conclusions null = judged(1, 7);
   CHECK(has(whyText(plan, null.controls[0]), "agrees with the earlier ("));

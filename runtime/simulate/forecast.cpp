@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -22,6 +23,7 @@
 #include "runtime/stats/design.h"
 #include "runtime/stats/distributions.h"
 #include "runtime/stats/estimators.h"
+#include "runtime/stats/spreads.h"
 
 namespace expc::simulate {
 namespace {
@@ -60,21 +62,24 @@ bool drifts(const plan::Plan& plan, const plan::Criterion& criterion, const desc
   });
 }
 
-/// The intervals of a normal estimate, from 8 standard errors to each side (error 1e-15) inwards in 256 steps. The
-/// table of errors is computed once, since intervals are made for each cell of each study.
-stats::NestedIntervals normalIntervals(double estimate, double error) {
-  constexpr size_t kLevels = 256;
+constexpr size_t kLevels = 256;
+
+/// The levels of a normal estimate's intervals, from 8 standard errors to each side (error 1e-15) inwards in 256 steps.
+/// The table is computed once, since intervals are made for each cell of each study.
+const std::array<double, kLevels>& levels() {
   constexpr double kWidest = 8;
   static const std::array<double, kLevels> alphas = [] {
     std::array<double, kLevels> all{};
     for (size_t k = 0; k < kLevels; ++k) all[k] = 2 * stats::normalCdf(-kWidest * (1 - double(k) / kLevels));
     return all;
   }();
-  return {estimate, kLevels, [](size_t k) { return alphas[k]; },
-          [=](size_t k) {
-            const double reach = kWidest * (1 - double(k) / kLevels) * error;
-            return std::pair(estimate - reach, estimate + reach);
-          }};
+  return alphas;
+}
+
+/// Student's intervals of an estimate; `reaches` has their half-widths at `levels`, in standard errors.
+stats::NestedIntervals intervalsOf(double estimate, double error, const std::vector<double>& reaches) {
+  return {estimate, kLevels, [](size_t k) { return levels()[k]; },
+          [=, &reaches](size_t k) { return std::pair(estimate - error * reaches[k], estimate + error * reaches[k]); }};
 }
 
 /// The sampling distribution of one cell's estimate, on logarithms if the cell is a ratio.
@@ -90,8 +95,11 @@ class Forecast {
   Forecast(const plan::Plan& plan, const plan::Criterion& criterion, MeasuredCriterion measured)
       : plan_(plan), criterion_(criterion), measured_(std::move(measured)) {
     for (const MeasuredCell& cell : measured_.cells)
-      if (cell.estimate.state == CellState::Measured)
+      if (cell.estimate.state == CellState::Measured) {
         there_ = there_ ? std::min(there_, cell.estimate.scope.complete) : cell.estimate.scope.complete;
+        if (isOpen(cell.estimate) && sessionsDiffer(cell))
+          sessions_ = std::max(sessions_, cell.estimate.spreads->sessions);
+      }
   }
 
   /// Cost of the forecast: about how many values resampling draws and sorts. An estimate of few values takes time
@@ -112,6 +120,7 @@ class Forecast {
     if (there_ == 0) return std::nullopt;
     for (const MeasuredCell& cell : measured_.cells) cells_.push_back(resampled(cell));
     // While the design still has blocks, these cost no look. They are the advice if they decide.
+    if (sessions_ > 0) return bySessions();
     if (unfinished() && most() > there_) {
       const Share end = shareAt(most());
       if (end.decided() >= kPower) return stepTo(most(), end, false);
@@ -191,6 +200,29 @@ class Forecast {
     return {std::max(cell.fewest, judge::fewestFor(1 - level, cell)), true};
   }
 
+  static bool sessionsDiffer(const MeasuredCell& cell) { return cell.estimate.spreads && cell.estimate.spreads->apart; }
+
+  /// The sessions, of as many blocks each as those that there are, with which the criterion is decided.
+  NextStep bySessions() const {
+    std::vector<unsigned> ladder;
+    for (unsigned n = std::max(3u, sessions_ + 1); n <= stats::kMostSessions; n += std::max(1u, n / 10))
+      ladder.push_back(n);
+    const auto first = std::ranges::partition_point(
+        ladder, [&](unsigned n) { return shareAt(there_ * n / sessions_).decided() < kPower; });
+    NextStep next{.reach = Reach::Sessions};
+    if (first != ladder.end()) next.sessions = *first;
+    return next;
+  }
+
+  /// Half-widths of Student's intervals, in standard errors: normal ones for infinitely many degrees of freedom.
+  const std::vector<double>& reachesOf(double freedoms) const {
+    std::vector<double>& reaches = reaches_[freedoms];
+    for (size_t k = reaches.size(); k < kLevels; ++k)
+      reaches.push_back(std::isinf(freedoms) ? -stats::normalQuantile(levels()[k] / 2)
+                                             : stats::studentQuantile(levels()[k], freedoms));
+    return reaches;
+  }
+
   bool isRatio(const MeasuredCell& cell) const {
     return criterion_.cells[cell.estimate.cell].estimator == plan::Estimator::PairedRatio;
   }
@@ -211,6 +243,11 @@ class Forecast {
     const double moved = 1 / std::sqrt(2 * double(values.size() - 1));
     Resampled found{isRatio(cell) ? std::log(*cell.estimate.estimate) : *cell.estimate.estimate, 0, {}};
     stats::NormalStream stream(kSeed);  // one seed for all cells, so that study i draws the same blocks in each
+    if (sessionsDiffer(cell)) {
+      found.error = cell.estimate.spreads->mean.error;
+      for (size_t study = 0; study < kStudies; ++study) found.deviations.push_back(found.error * stream.next());
+      return found;
+    }
     const auto any = [&] {
       return values[std::min(values.size() - 1, size_t(stream.uniform() * double(values.size())))];
     };
@@ -259,7 +296,8 @@ class Forecast {
     const double truth = estimate + deviations[study];
     const double seen = truth + deviations[(study + 1) % kStudies] * std::sqrt(there / more);
     const double all = (there * estimate + more * seen) / (there + more);
-    stats::NestedIntervals intervals = normalIntervals(all, error * std::sqrt(there / (there + more)));
+    const double freedoms = sessionsDiffer(cell) ? cell.estimate.spreads->sessions * values / there - 1 : INFINITY;
+    stats::NestedIntervals intervals = intervalsOf(all, error * std::sqrt(there / (there + more)), reachesOf(freedoms));
     if (cell.stopped_by_width) intervals = intervals.afterWidthStop();
     if (const double step = cell.step; step > 0)
       intervals = intervals.reaching([=](double) { return std::pair(all - step, all + step); });
@@ -329,7 +367,9 @@ class Forecast {
   const plan::Criterion& criterion_;
   MeasuredCriterion measured_;
   std::vector<std::optional<Resampled>> cells_;
-  unsigned there_ = 0;  // values of the measured cell that has the fewest
+  mutable std::map<double, std::vector<double>> reaches_;  // by degrees of freedom
+  unsigned sessions_ = 0;                                  // of the open cells whose sessions differ; 0: there is none
+  unsigned there_ = 0;                                     // values of the measured cell that has the fewest
 };
 
 /// The duration of a block in seconds: the typical trial times the places that are still run. Absent if nothing is
@@ -342,13 +382,10 @@ std::optional<double> secondsOf(const judge::Index& index, plan::TrialKind kind)
   return seconds ? std::optional(*seconds * places) : std::nullopt;
 }
 
-/// Whether a forecast makes sense. Further blocks of the same sessions do not show how much sessions differ, so a
-/// cell whose sessions differ is left out.
+/// Whether a forecast is made.
 bool isAsked(const plan::Criterion& criterion, const CriterionResult& result) {
   return criterion.confidence && !criterion.infeasible && result.verdict == Verdict::Inconclusive &&
-         std::ranges::none_of(result.cells, [](const CellEstimate& cell) {
-           return cell.unusable || (isOpen(cell) && cell.spreads && cell.spreads->apart);
-         });
+         std::ranges::none_of(result.cells, [](const CellEstimate& cell) { return cell.unusable != nullptr; });
 }
 
 }  // namespace

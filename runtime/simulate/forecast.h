@@ -23,8 +23,8 @@ namespace expc::simulate {
 /// and the stop by width of the stored results.
 ///
 /// A cell with too few values for an interval gets the number of blocks that gives one. No step is set where blocks
-/// cannot help: a cell has no values, a clock's step keeps it open, sessions differ, or a control leaves the verdict
-/// untrusted.
+/// cannot help: a cell has no values, a clock's step keeps it open, or a control leaves the verdict untrusted. If
+/// sessions differ, further sessions are simulated, each with a mean that scatters as theirs do.
 void advise(const plan::Plan& plan, const store::Results& results, describe::Conclusions& judgement);
 
 /// The conclusions of describe::conclude, with the next step of each undecided criterion (advise). Reports call this

@@ -1,4 +1,3 @@
-#include "runtime/simulate/forecast.h"
 
 #include <doctest/doctest.h>
 
@@ -7,6 +6,7 @@
 
 #include "runtime/judge/judge.h"
 #include "runtime/plan/evaluate.h"
+#include "runtime/simulate/forecast.h"
 #include "runtime/stats/distributions.h"
 #include "tests/support/judge/study.h"
 
@@ -46,25 +46,28 @@ struct Followed {
 using DrawBlock = std::function<void(Records&, stats::NormalStream&, int64_t block)>;
 
 /// Follows 100 recommendations, each of a study that `draw` draws the blocks of. The first run says its verdict.
-Followed follow(const plan::Plan& plan, unsigned first, unsigned most, const DrawBlock& draw) {
+Followed follow(const plan::Plan& plan, unsigned first, unsigned most, const DrawBlock& draw,
+                Reach reach = Reach::Decides) {
   Followed followed;
   for (uint64_t seed = 1; followed.advised < 100 && seed < 2000; ++seed) {
     stats::NormalStream stream(seed);
     Records records;
     for (unsigned block = 1; block <= first; ++block) draw(records, stream, block);
     const auto next = judged(plan, records).next;
-    if (!next || next->reach != Reach::Decides || next->blocks > most) continue;
+    if (!next || next->reach != reach || (reach == Reach::Sessions && next->sessions == 0)) continue;
+    const unsigned more = reach == Reach::Sessions ? first * next->sessions / 2 - first : next->blocks;
+    if (more > most) continue;
     ++followed.advised;
     for (store::Trial& trial : records.results.trials) trial.run = 1;
     const size_t there = records.results.trials.size();
-    for (unsigned block = 1; block <= next->blocks; ++block) draw(records, stream, first + block);
+    for (unsigned block = 1; block <= more; ++block) draw(records, stream, first + block);
     for (size_t i = there; i < records.results.trials.size(); ++i) records.results.trials[i].run = 2;
     store::Judged said;
     said.planned[TrialKind::Timed] = {first, {}, false};
     for (const plan::Cell& cell : plan.criteria[0].cells) said.subjects.insert(plan::subjectOf(plan, cell));
     records.results.looks = {{1, true, false, std::make_shared<const store::Judged>(std::move(said))}};
     plan::Plan larger = plan;
-    larger.design.kinds[0].repeat = larger.design.kinds[0].repeat_most = next->repetitions;
+    larger.design.kinds[0].repeat = larger.design.kinds[0].repeat_most = first + more;
     const Verdict verdict = judge::judge(larger, records.results).criteria[0].verdict;
     followed.decided += verdict == Verdict::Pass || verdict == Verdict::Fail;
     followed.foretold += verdict == next->towards;
@@ -210,6 +213,18 @@ TEST_CASE("who follows the advice gets a verdict in 70 of 100 studies at least")
   check("all of 1.02 and 0.99, 8 pairs", follow(gains(8, bound), 8, 700, two(1.02, 0.99)));
   check("all of 1.02 and 1.01, 8 pairs", follow(gains(8, bound), 8, 700, two(1.02, 1.01)));
   check("one of 0.99 and 1.01, 8 pairs", follow(gains(8, bound, Kind::Exists), 8, 700, two(0.99, 1.01)));
+  // Two sessions of six pairs each; an arm is faster in one and slower in the other.
+  double offset = 0;
+  check("2 sessions that differ by 3 %, a ratio of 1.05",
+        follow(
+            gains(12, bound, Kind::ForAll, 1), 12, 700,
+            [&](Records& records, auto& stream, int64_t block) {
+              if (block % 6 == 1) offset = 0.03 * stream.next();
+              const int64_t session = (block + 5) / 6;
+              records.timed(id("fp64", 1), block, std::exp(0.02 * stream.next()), session);
+              records.timed(id("fp32", 1), block, std::exp(0.02 * stream.next() + offset) / 1.05, session);
+            },
+            Reach::Sessions));
   plan::Plan level = study(12, 0);
   level.criteria = {criterion({metricCells(level, "step_time").front()}, atMost(1, "1s"), "s", 0.95)};
   check("a median of 0.99, 12 trials", follow(level, 12, 700, [](Records& records, auto& stream, int64_t block) {

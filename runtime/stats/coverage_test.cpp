@@ -142,7 +142,7 @@ TEST_CASE("sessions that lie apart are covered, also where most values are of on
       for (const double apart : {0.0, 0.5, 1.0, 2.0, 4.0}) {
         NormalStream stream(lengths.front());
         constexpr unsigned kStudies = 2000;
-        unsigned covered = 0;
+        unsigned covered = 0, judged = 0;
         for (unsigned r = 0; r < kStudies; ++r) {
           std::vector<double> values;
           std::vector<int64_t> sessions;
@@ -156,16 +156,28 @@ TEST_CASE("sessions that lie apart are covered, also where most values are of on
           NestedIntervals intervals = pairing == Pairing::Alone ? orderStatistics(values) : signedRank(values);
           const auto found = spreads(values, sessions, pairing);
           REQUIRE(found);
-          if (found->apart) intervals = intervals.reaching([&](double alpha) { return found->mean.interval(alpha); });
-          const auto interval = intervals.interval(0.95);
-          REQUIRE(interval);
+          const auto interval = found->allowFor(intervals).interval(0.95);
+          if (!interval) continue;
+          ++judged;
           covered += interval->low <= 0 && 0 <= interval->high;
         }
         CAPTURE(lengths.size());
         CAPTURE(lengths.front());
         CAPTURE(apart);
-        const double least = lengths.size() > 2 || pairing == Pairing::Alone ? 0.925 : 0.905;
-        CHECK(double(covered) / kStudies >= least - tolerance(1 - least, kStudies));
+        if (lengths.size() > 2 || pairing == Pairing::Alone) {
+          CHECK(judged == kStudies);
+          CHECK(double(covered) / kStudies >= 0.925 - tolerance(0.075, kStudies));
+          continue;
+        }
+        // Two sessions of pairs are judged unless they show a difference, which they seldom do if there is none. Those
+        // that are judged rest on the condition that sessions do not differ.
+        const double share = double(judged) / kStudies, missed = double(judged - covered) / kStudies;
+        if (apart == 0) {
+          CHECK(share >= 0.95 - tolerance(0.05, kStudies));
+          CHECK(missed <= 0.05 + tolerance(0.05, kStudies));
+        }
+        CHECK(missed <= 0.27);
+        if (apart == 4) CHECK(share <= 0.25);
       }
     }
 }

@@ -21,7 +21,7 @@ constexpr size_t kFewest = 3;  // least values of a session that show a correlat
 constexpr double kMost = 0.985;
 
 /// Blom's normal scores; equal values share the score of their middle rank.
-std::vector<double> scoresOf(std::span<const double> values) {
+std::vector<double> normalScores(std::span<const double> values) {
   std::vector<double> scores = ranksOf(values);
   for (double& score : scores) score = normalQuantile((score - 0.375) / (double(values.size()) + 0.25));
   return scores;
@@ -32,7 +32,7 @@ std::vector<double> scoresOf(std::span<const double> values) {
 void SerialCorrelation::add(std::span<const double> values, std::span<const int64_t> sessions) {
   // Scores are made over all sessions, so that levels keep their distance, and centred within each: a step between
   // sessions is not serial correlation.
-  for (auto& [session, scores] : bySession(scoresOf(values), sessions)) {
+  for (auto& [session, scores] : bySession(normalScores(values), sessions)) {
     if (scores.size() < kFewest) continue;
     takeMeans(scores, [](size_t) { return 0; });
     for (size_t i = 0; i < scores.size(); ++i) {

@@ -70,10 +70,20 @@ std::optional<Spreads> spreads(std::span<const double> values, std::span<const i
   found.mean = {mean(centres), std::sqrt(squares(centres) / freedoms / n), freedoms};
   // The limits come from simulation (docs/layers/statistics.md, "Sessions"): 0.45, and 0.7 for two sessions of one
   // point, if sessions are equally long.
-  const double kept = pairing == Pairing::Alone && n == 2 ? 0.3 : 0.55;
-  found.apart = between > 0 && (within <= 0 || fisherTail(between / (within * shares), freedoms, freedoms_within) <=
-                                                   1 - kept / (n * weights));
+  const bool two = n == 2, alone = pairing == Pairing::Alone;
+  const double ratio = between > 0 ? between / (within * shares) : 0;
+  const double p = std::isfinite(ratio) ? fisherTail(ratio, freedoms, freedoms_within) : 0;
+  constexpr double kTwoDiffer = 0.05, kRefutes = 0.2;
+  found.apart = p <= (two && !alone ? kTwoDiffer : 1 - (two ? 0.3 : 0.55) / (n * weights));
+  found.refute = two || alone ? found.apart : p <= kRefutes;
+  if (two && !alone) found.stretch = found.apart ? INFINITY : std::max(1.0, std::sqrt(ratio));
   return found;
+}
+
+NestedIntervals Spreads::allowFor(const NestedIntervals& intervals) const {
+  if (std::isinf(stretch)) return intervals.estimateAlone();
+  if (apart) return intervals.reaching([means = mean](double alpha) { return means.interval(alpha); });
+  return stretch > 1 ? intervals.stretched([factor = stretch](double) { return factor; }) : intervals;
 }
 
 unsigned sessionsFor(double between, double reach, double alpha) {

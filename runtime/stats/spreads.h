@@ -1,7 +1,7 @@
 #pragma once
 
-// Separates variation within sessions from variation between sessions, and gives intervals from session means. Values
-// with their sessions come in; widening a cell's intervals is left to analysis/cells.cpp.
+// Separates variation within sessions from variation between sessions, and makes intervals that allow for it. Values
+// with their sessions come in; whether a claim can be judged is left to analysis.
 
 #include <cstdint>
 #include <optional>
@@ -26,11 +26,25 @@ struct Spreads {
   double within = 0, between = 0;
   unsigned sessions = 0;
   CentreOfMeans mean = {};  // the estimate if each session counts as one value
-  /// Whether sessions count as different, by an F test of their distance against the scatter within them. The limit of
-  /// p is 0.45 if all sessions have equally many values. It rises up to 1 as few sessions hold more of the values. The
-  /// test is not strict, since few sessions show little. Two sessions of one point count as different up to 0.7: they
-  /// share no partner that moves with them. docs/layers/statistics.md has the coverage.
+  /// Whether sessions count as different, by an F test of their distance against the scatter within them. From three
+  /// sessions on the limit of p is 0.45 if all sessions have equally many values. It rises up to 1 as few sessions hold
+  /// more of the values. The test is not strict, since few sessions show little. Two sessions of one point count as
+  /// different up to 0.7: they share no partner that moves with them. docs/layers/statistics.md has the coverage.
+  ///
+  /// Two sessions of pairs count as different up to 0.05. Then two means are all that is known, and they give no
+  /// interval that says anything.
   bool apart = false;
+  /// Whether an earlier verdict, from some of the sessions, does not stand any more: they count as different, or, from
+  /// three sessions of pairs on, p is at most 0.2. Then verdicts that stand are wrong in at most 2.2 % of studies on
+  /// each side, however much sessions differ.
+  bool refute = false;
+  /// Factor by which two sessions of pairs lie farther apart than their scatter makes them (Birge 1932). At least 1,
+  /// and 1 for all others; infinite if the two count as different.
+  double stretch = 1;
+
+  /// The intervals of all values, with an allowance for sessions: stretched, or widened to Student's interval of the
+  /// sessions' means. None if two sessions of pairs count as different.
+  NestedIntervals allowFor(const NestedIntervals& intervals) const;
 };
 
 /// The variation of values by session; `sessions[i]` is the session of `values[i]`. Absent for fewer than two

@@ -53,12 +53,13 @@ ITEMS = """criterion faster: t > 1s with confidence 95%
 class Design:
     """What a study claims and how often it runs: `runs` gives the words of each run, the last of which is judged. Only what `diagnose` can be
     told, one run of noise that is the same on both sides, has `foretold`. How often trials time out, and in which steps values come, is told by stored ones: of `seen` pairs.
-    `sessions` is how many a study is told to be measured in."""
+    `sessions` is how many a study is told to be measured in. A design of several `folders` runs in each of them, in a session of its own and
+    with a verdict of its own; all are merged into the first, and judged."""
 
-    def __init__(self, repeat, shape="normal", claims=PAIRS, runs=((),), foretold=False, seen=0, goal="", effects=None, sessions=1):
+    def __init__(self, repeat, shape="normal", claims=PAIRS, runs=((),), foretold=False, seen=0, goal="", effects=None, sessions=1, folders=1):
         self.repeat, self.shape, self.claims, self.runs, self.foretold, self.seen = repeat, shape, claims, runs, foretold, seen
         self.goal, self.effects = goal, effects or ([1.0] if claims in (LEVEL, ITEMS) else None)
-        self.sessions = sessions
+        self.sessions, self.folders = sessions, folders
 
 
 def stops(*trials):
@@ -80,6 +81,10 @@ DESIGNS = {
     "6 sessions, offsets of 2 % by side": Design("24", "arms:0.02" + stops(8, 16, 24, 32, 40), sessions=6, goal=COVERED),
     **{f"sides correlated with themselves {rho}, {n} pairs": Design(str(n), f"own:{rho}", effects=[1.0], goal="covers 90 % of what is judged")
        for n in (10, 20, 40) for rho in (0.5, 0.8, 0.95)},
+    "2 sessions, offsets of 2 % by side": Design("20", "arms:0.02" + stops(20), sessions=2, effects=[1.0], goal="refuses, or says its condition"),
+    **{f"{folders} folders of 10 pairs, merged": Design("10", "arms:0", folders=folders, effects=[1.0, 1.025], goal="passes as the first folder")
+       for folders in (1, 2, 3)},
+    "3 folders of 10 pairs, offsets of 2 % by side": Design("10", "arms:0.02", folders=3, effects=[1.0], goal=COVERED),
     "2 sessions that are alike, 10 pairs each": Design("20", "arms:0" + stops(20), sessions=2, effects=[1.0, 1.025], goal="passes as one session"),
     "3 sessions that are alike, 7 pairs each": Design("21", "arms:0" + stops(14, 28), sessions=3, effects=[1.0, 1.025], goal="passes as one session"),
     **{f"a level, {n} trials": Design(str(n), claims=LEVEL, goal="at most 1.2 times as wide as Student's") for n in (10, 20, 40)},
@@ -151,17 +156,22 @@ class Bench:
         with tempfile.TemporaryDirectory(dir=self.folder) as folder:
             file = self.write(pathlib.Path(folder), design, effect, seed)
             session = 0
-            for words in design.runs:
-                boot = file.parent / "boot" if "@" in design.shape else None
+            runs = [(words, f"results-{number}", seed + 100_000 * number) for number in range(design.folders) for words in design.runs]
+            boot = file.parent / "boot" if "@" in design.shape or design.folders > 1 else None
+            for words, results, own_seed in runs:
                 interrupted = True
                 while interrupted:
                     (file.parent / "session").write_text(f"{seed} {session}", encoding="utf-8")
                     session += 1
                     if boot:
                         boot.write_text(f"{uuid.uuid4()}\n", encoding="utf-8")
-                    said = self.expc("run", file, *words, "--results", file.parent / "results", "--heat-up", 0, "--devices", "cpu:1",
-                                     "--format", "json", boot=boot)
+                    said = self.expc("run", file, *words, "-D", f"design.seed={own_seed}", "--results", file.parent / results, "--heat-up", 0,
+                                     "--devices", "cpu:1", "--format", "json", boot=boot)
                     interrupted = said.returncode == 130
+            if design.folders > 1:
+                for number in range(1, design.folders):
+                    self.expc("store", "merge", file.parent / f"results-{number}", "--results", file.parent / "results-0")
+                said = self.expc("report", file, "-D", f"design.seed={seed}", "--results", file.parent / "results-0", "--format", "json")
         found = {}
         for criterion in json.loads(said.stdout)["criteria"]:
             cell, = criterion["cells"]
@@ -193,7 +203,7 @@ class Bench:
                "passes": share("faster", "pass"), "fails": share("keeps", "fail"),
                "half_width": statistics.median([(end["high"] - end["low"]) / 2 for end in ends]) if ends else None,
                "blocks": sum(one["keeps"][2] for one in studies) / n, "goal": design.goal}
-        if design.foretold:
+        if design.foretold and not self.options.no_forecast:
             told = self.foretold(self.write(self.folder, design, effect, n + 1), effect, design)
             criteria = {one["name"]: one for one in told["criteria"]}
             row["foretold"] = {"passes": criteria["faster"]["chances"]["pass"], "fails": criteria["keeps"]["chances"]["fail"],
@@ -246,6 +256,7 @@ def main():
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--only", action="append", choices=[*DESIGNS, "controls", *histories.HISTORIES, *histories.RANKINGS, histories.PARTS])
     parser.add_argument("--histories", action="store_true", help="of histories, rankings and parts alone")
+    parser.add_argument("--no-forecast", action="store_true", help="of what `expc diagnose` says of the designs")
     parser.add_argument("--effects", type=float, nargs="+", default=EFFECTS)
     options = parser.parse_args()
     options.expc = options.expc.resolve()
