@@ -8,7 +8,7 @@ using expc::files::errorLine;
 using expc::files::excerpt;
 
 TEST_CASE("an excerpt is one printable line") {
-  CHECK(excerpt("a\x1b[31m\xff", 10) == "a?[31m\xef\xbf\xbd");
+  CHECK(excerpt("a\x1b[31m\xff", 10) == "a\\x1b[31m\xef\xbf\xbd");
   CHECK(excerpt("\xe2\x80\x98sortt\xe2\x80\x99", 40) == "\xe2\x80\x98sortt\xe2\x80\x99");
   CHECK(excerpt(std::string(200, 'x')).size() == 123);
 }

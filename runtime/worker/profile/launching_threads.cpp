@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <string_view>
 
 #include "runtime/base/clock.h"
 
@@ -18,6 +19,17 @@ namespace expc::profile {
 namespace {
 
 constexpr const char* kMarked = "expc_launches";  // a thread's name has at most 15 characters
+/// The beginning of the names that torch gives the threads of a device's backward passes.
+constexpr std::string_view kAutograd = "pt_autograd_";
+
+/// The id of the clock that counts a thread's processor time, in Linux's encoding (the kernel's
+/// MAKE_THREAD_CPUCLOCK). pthread_getcpuclockid would need the pthread_t, which we have only for
+/// our own threads.
+clockid_t clockOf(pid_t thread) {
+  constexpr int kScheduled = 2, kOfThread = 4;
+  return static_cast<clockid_t>((~static_cast<unsigned>(thread) << 3) | kScheduled | kOfThread);
+}
+
 }  // namespace
 
 void markLaunchingThread() { pthread_setname_np(pthread_self(), kMarked); }
