@@ -208,7 +208,7 @@ struct Comparison {
   bool previous = false;
   /// The baseline's level of `over`, unless `previous`.
   unsigned against = 0;
-  /// Points without a partner are accepted (`allow W0406`).
+  /// Points without a partner are accepted (`partial`).
   bool incomplete = false;
   /// The dimension of its values.
   Dimension dimension;

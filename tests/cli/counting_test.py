@@ -18,7 +18,7 @@ study {study} {{
   workload bench
   {factor}
   measure t
-  design full {{ repeat 3 }}
+  design {{ repeat 3 }}
 }}
 """
 
