@@ -92,7 +92,7 @@ Parameter checkParameter(Context& context, ModuleScope& scope, const ast::ParamD
   return parameter;
 }
 
-/// Declares a workload's own lets. They may be used in its conditions and estimates, and nowhere else.
+/// Declares a workload's own lets, which its conditions, estimates and arguments may use.
 void declareLets(Context& context, const ast::WorkloadDecl& declaration, ExpressionScope place) {
   for (const ast::LetDecl& let : declaration.lets)
     if (isFresh(context.emitter, "let", let.name, *place.parameters))
@@ -226,7 +226,7 @@ void declareWorkload(Checking& context, ModuleScope& scope, const ast::WorkloadD
   // Measured metrics are complete here.
   DerivedMetrics{context, declaration.metrics, workload->metrics, place}.declareAll();
   for (const ast::EstimateDecl& declared : declaration.estimates) checkEstimate(context, place, declared, *workload);
-  workload->command = checkCommand(context, declaration, *workload, scope);
+  workload->command = checkCommand(context, declaration, *workload, place);
   for (const ast::RuleDecl& declared : declaration.rules) {
     auto rule = checkRule(context, declared, place);
     if (!rule) continue;
