@@ -79,7 +79,7 @@ class Bench {
     // An interim analysis at 10 lets a clear difference end early.
     const std::string runs = options_.runs > 0 ? std::to_string(options_.runs) : several ? "20 looks at 10" : "10";
     const std::string warmup = options_.warmup > 0 ? fmt::format(" warmup {}", options_.warmup) : "";
-    return text + fmt::format("\ndesign full {{ timed {{ repeat {}{} }} }}\n\ntable wall {}\n}}\n", runs, warmup,
+    return text + fmt::format("\ndesign {{ timed {{ repeat {}{} }} }}\n\ntable wall {}\n}}\n", runs, warmup,
                               by.empty() ? "" : by.replace(0, 1, "by"));
   }
 

@@ -4,7 +4,7 @@ lexer grammar ExpLexer;
 
 // Identifiers that are words of the language by what stands beside them: the token reader finds them (settleWords in
 // compiler/parse/antlr_bridge.cpp).
-tokens { INFEASIBLE, ALWAYS, GIVE, KEEP, OF }
+tokens { INFEASIBLE, ALWAYS, GIVE, KEEP, OF }  // GIVE: an old spelling
 
 // Heads of statements: reserved.
 IMPORT    : 'import';
@@ -29,6 +29,12 @@ TABLE     : 'table';
 PLOT      : 'plot';
 ONLY      : 'only';
 REMOVE    : 'remove';
+
+// Heads of statements to come: reserved.
+SERVICE : 'service';
+FIND    : 'find';
+PART    : 'part';
+USE     : 'use';
 
 // Words that can follow an expression, and the expression's own: reserved.
 BASELINE : 'baseline';
@@ -69,7 +75,8 @@ EXPECT     : 'expect';
 ESTIMATE   : 'estimate';
 UNIT       : 'unit';
 LIKE       : 'like';
-ALLOW      : 'allow';
+PARTIAL    : 'partial';
+ALLOW      : 'allow';  // an old spelling
 LOOKS      : 'looks';
 AT         : 'at';
 

@@ -76,7 +76,7 @@ workload job {
   metric balance : float in -1.0..1.0 higher timed
 }
 )";
-inline const char* const kDesign = " design full { timed { repeat 10 steps 5 } quality { repeat 2 epochs 1 } seed 3 } ";
+inline const char* const kDesign = " design { timed { repeat 10 steps 5 } quality { repeat 2 epochs 1 } seed 3 } ";
 
 /// kJob and a study `s` with `body` and a design.
 inline std::string jobStudy(const std::string& body) {

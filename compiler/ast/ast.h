@@ -315,15 +315,15 @@ struct MeasureDecl {
   std::vector<Identifier> metrics;
 };
 
-/// `compare gain = speedup(step_time) over precision against fp32 allow W0406`.
+/// `compare gain = speedup(step_time) over precision against fp32 partial`.
 struct CompareDecl : Declaration {
   CallExpr call;
   Range call_range;
   Identifier over;
   /// The level to compare with; the bare name `previous` means the level before. Null: the factor's baseline.
   ExprPtr against;
-  /// The code of a warning that the author accepts.
-  std::optional<Identifier> allowed;
+  /// Points without a partner are accepted.
+  bool partial = false;
 };
 
 /// `control twice = [method = lora, rank = 8]`: a second label on one point, so the two differ by noise alone.
@@ -343,7 +343,7 @@ struct Quantifier {
   ExprPtr where;  // may be null
 };
 /// `criterion name: Q* subject >= bound with confidence 95%`. The subject is compared with one bound, with a
-/// band (`within 0.6x..0.7x give 10%`), or with a published value (`gain like tables.table2 within 5%`).
+/// band (`within 0.6x..0.7x`), or with a published value (`gain like tables.table2 within 5%`).
 /// `criterion oom: Q* infeasible` has no subject: it claims that the points run out of memory.
 struct CriterionDecl : Declaration {
   std::vector<Quantifier> quantifiers;
@@ -360,7 +360,7 @@ struct CriterionDecl : Declaration {
   ExprPtr bound;
   /// `within low..high`; null for other forms.
   ExprPtr band_low, band_high;
-  /// The widening of a band; may be null.
+  /// The widening of a band, an old spelling; may be null.
   ExprPtr give;
   ExprPtr confidence;  // may be null
   /// The word `always`, by which the criterion refuses the study's confidence; invalid without it.
@@ -372,8 +372,8 @@ struct ConfidenceDecl {
   ExprPtr value;
 };
 
-/// A setting of a design: `repeat 10`, `steps 300`, `order blocks`, `seed 7`, `budget 24h`, `repeat 10..20
-/// until half_width(gain) <= 1%`, `repeat 20 looks at 8, 14`.
+/// A setting of a design: `repeat 10`, `steps 300`, `seed 7`, `budget 24h`, `repeat 10..20 until
+/// half_width(gain) <= 1%`, `repeat 20 looks at 8, 14`.
 struct DesignSetting {
   Range range;
   Identifier name;
@@ -387,11 +387,9 @@ struct DesignKindBlock {
   Identifier kind;  // timed, quality, profile
   std::vector<DesignSetting> settings;
 };
-/// `design full { … }`: how often and how long points are measured.
+/// `design { … }`: how often and how long points are measured. A preset's settings are merged into the study's.
 struct DesignDecl {
   Range range;
-  /// `full`. Absent in a preset, whose settings are merged into the study's design.
-  std::optional<Identifier> shape;
   std::vector<DesignKindBlock> kinds;
   std::vector<DesignSetting> settings;
 };

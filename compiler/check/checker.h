@@ -118,6 +118,8 @@ struct StudyContext : StudyScope {
 /// what does not fit together. Owned by the program.
 const Workload* unite(StudyContext& context);
 
+/// `left OP right`, a condition, without type checks or folding: both sides were checked before.
+FormulaPtr combine(Formula::Op op, const FormulaPtr& left, const FormulaPtr& right);
 /// `left and right`; either may be null and then means true.
 FormulaPtr both(FormulaPtr left, FormulaPtr right);
 
@@ -135,10 +137,10 @@ bool checkOutputsClause(Context& context, ModuleScope& scope, const ast::Workloa
 /// Checks one `expect` of a command.
 std::optional<plan::Expectation> checkExpectation(Context& context, ModuleScope& scope,
                                                   const ast::WorkloadDecl& workload, const ast::Expr& expr);
-/// Checks the command of a workload; nothing if it has none. Every `${name}` must be one of its parameters, or
-/// a value that the runtime fills in.
+/// Checks the command of a workload; nothing if it has none. Every `${name}` must be one of its parameters or
+/// lets, or a value that the runtime fills in. `place`: the inside of the workload.
 std::optional<Command> checkCommand(Context& context, const ast::WorkloadDecl& declaration, const Workload& workload,
-                                    ModuleScope& scope);
+                                    const ExpressionScope& place);
 
 /// Checks one rule of a workload or a study.
 std::optional<Rule> checkRule(Context& context, const ast::RuleDecl& declaration, ExpressionScope place);

@@ -55,16 +55,17 @@ struct CommandChecker {
   Context& context;
   const ast::WorkloadDecl& declaration;
   const Workload& workload;
-  ModuleScope& scope;
+  const ExpressionScope& place;
+  ModuleScope& scope = *place.module;
   /// For each parameter whether some argument holds it.
   std::vector<bool> passed = std::vector<bool>(workload.parameters.size());
   /// Other names that may stand in arguments at the moment.
   std::vector<std::string> names = {};
   /// Whether `options` occurred, and whether a shell word was reported.
   bool told_all = false, said = false;
+  Command command = {};
 
   Command run() {
-    Command command;
     // `prepare` runs before any trial, so values of a trial are not known there; `prepared` is its folder.
     if (declaration.prepare) {
       names = {"prepared"};
@@ -84,7 +85,7 @@ struct CommandChecker {
     else if (context.emitter.errors() == before)
       unused();
     command.arguments = argumentTexts(command.written);
-    inputs(command);
+    inputs();
     for (const Metric& metric : workload.metrics)
       if (metric.source) command.metrics.push_back(*metric.source);
     for (const ast::ExprPtr& expr : declaration.expectations)
@@ -94,7 +95,7 @@ struct CommandChecker {
           command.inputs.push_back(expectation->read.where);
         command.expectations.push_back(std::move(*expectation));
       }
-    return command;
+    return std::move(command);
   }
 
   /// Checks the arguments of one program and takes them over.
@@ -141,8 +142,24 @@ struct CommandChecker {
   void placeholder(source::Range range, const std::string& name) {
     if (int index = workload.findParameter(name); index >= 0)
       passed[static_cast<size_t>(index)] = true;
-    else if (std::ranges::count(names, name) == 0)
+    else if (std::ranges::count(names, name) > 0)
+      return;
+    else if (place.lets->contains(name))
+      compute(range, name);
+    else
       diag::unknownName(context.emitter, range, "parameter", name, namesOf(workload.parameters, names));
+  }
+
+  /// Takes a let over as a value of each point.
+  void compute(source::Range range, const std::string& name) {
+    if (findNamed(command.computed, name) >= 0) return;
+    // They determine the resources of a trial, which the planner knows from parameters.
+    if (name == "gpus" || name == "nodes")
+      return context.emitter.emit(range, BadCommand, declaration.name.name,
+                                  fmt::format("computes '{}', which only a parameter can say", name));
+    const ast::Expr written{range, ast::NameExpr{{{{name, range}}, range}}};
+    const FormulaPtr value = context.expressions.build(written, place);
+    if (!value->type.isError()) command.computed.push_back({name, value, combine(Formula::Op::Equal, value, value)});
   }
 
   /// Checks the form of `options`: `"--{name}" "{value}"`, or both in one text. Only the command itself may
@@ -192,11 +209,14 @@ struct CommandChecker {
 
   /// Warns of parameters that change nothing, as no argument holds them.
   void unused() {
-    // A parameter that decides whether another exists changes what runs.
+    // A parameter that decides whether another exists, or that a let is computed from, changes what runs.
     std::vector<bool> read = passed;
-    for (const Parameter& parameter : workload.parameters)
-      if (parameter.when)
-        for (const unsigned index : parametersOf(*parameter.when)) read[index] = true;
+    const auto mark = [&](const FormulaPtr& formula) {
+      if (formula)
+        for (const unsigned index : parametersOf(*formula)) read[index] = true;
+    };
+    for (const Parameter& parameter : workload.parameters) mark(parameter.when);
+    for (const Computed& computed : command.computed) mark(computed.value);
     for (size_t i = 0; i < read.size(); ++i) {
       const std::string& name = workload.parameters[i].name;
       // `gpus` and `nodes` determine the resources of a trial, whether or not the program is told.
@@ -210,7 +230,7 @@ struct CommandChecker {
   }
 
   /// Takes over inputs and copies, with paths from the study's folder.
-  void inputs(Command& command) {
+  void inputs() {
     const auto add = [&](const std::vector<ast::Text>& from, std::vector<std::string>& to) {
       for (const ast::Text& input : from) {
         if (input.value.empty())
@@ -243,12 +263,12 @@ void refuseClauses(Context& context, const ast::WorkloadDecl& declaration) {
 }  // namespace
 
 std::optional<Command> checkCommand(Context& context, const ast::WorkloadDecl& declaration, const Workload& workload,
-                                    ModuleScope& scope) {
+                                    const ExpressionScope& place) {
   if (!declaration.command) {
     refuseClauses(context, declaration);
     return std::nullopt;
   }
-  return CommandChecker{context, declaration, workload, scope}.run();
+  return CommandChecker{context, declaration, workload, place}.run();
 }
 
 bool isTold(const Workload& workload, std::string_view setting) {

@@ -79,7 +79,7 @@ struct Comparisons {
     const auto subject = arguments(declaration, function) ? context.subject(*argument(declaration)) : std::nullopt;
     // Look up every name before giving up, so that one mistake does not hide another.
     const auto over = context.factor(declaration.over);
-    if (declaration.allowed) allow(*declaration.allowed, comparison);
+    comparison.incomplete = declaration.partial;
     if (!over) return;
     comparison.over = *over;
     const Factor& factor = study.factors[comparison.over];
@@ -125,13 +125,6 @@ struct Comparisons {
     return emitter.build(call.arguments[0].value->range, errors::WrongArguments, name, "one metric", "an expression")
         .note({}, "name it first: 'metric share = launch_time / wall'")
         .refuse();
-  }
-
-  /// Accepts `allow W0406`; reports any other code.
-  void allow(const ast::Identifier& code, Comparison& comparison) {
-    const std::string known(diag::code(diag::Kind::SomeWithoutPartner));
-    comparison.incomplete = code.name == known;
-    if (!comparison.incomplete) unknownName(emitter, "warning", code, {known}, " of a comparison");
   }
 
   /// Sets the level that treated points are compared with: an explicit one, `previous`, or the factor's

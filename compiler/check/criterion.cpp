@@ -2,6 +2,8 @@
 // (`*` the rest), then conditions `factor == level` do, then factors with one level to ask about. A factor that is
 // still unbound makes the criterion silent. The bound comes last, since its unit is the subject's.
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 
 #include "compiler/check/checker.h"
@@ -369,20 +371,36 @@ struct CriterionChecker {
     unreachable(declaration.bound->range, *low, *low);
   }
 
-  /// Widens a band: `within 0.6x..0.7x give 10%` moves each end outwards by this share of itself.
+  /// Widens a band, as the old spelling `within 0.6x..0.7x give 10%` did: each end moves outwards by this share of
+  /// itself.
   void give(Rational& low, Rational& high, std::string& text) {
     auto share = properShare(*declaration.give, "what a band gives");
     if (!share) return;
-    // `by` has the sign of the end, so outwards is to add it for one end and to subtract it for the other.
-    auto moved = [&](const Rational& end, int sign) {
-      auto by = end * *share;
-      return by ? (end.sign() == sign ? end + *by : end - *by) : std::nullopt;
+    std::vector<std::string> ends;
+    const auto move = [&](Rational& end, int outwards, const ast::Expr& expr) {
+      const auto factor = end.sign() == outwards ? Rational(1) + *share : Rational(1) - *share;
+      const auto moved = factor ? end * *factor : std::nullopt;
+      if (!moved) return false;
+      end = *moved;
+      ends.push_back(scaled(expr, *factor));
+      return true;
     };
-    auto lower = moved(low, -1), upper = moved(high, 1);
-    if (!lower || !upper) return emitter.emit(declaration.give->range, errors::NumberTooLarge, text);
-    low = *lower;
-    high = *upper;
+    if (!move(low, -1, *declaration.band_low) || !move(high, 1, *declaration.band_high))
+      return emitter.emit(declaration.give->range, errors::NumberTooLarge, text);
+    const std::string band = fmt::format("{}", fmt::join(ends, ".."));
+    emitter.build(declaration.give->range, diag::DeprecatedSpelling, "'give'", fmt::format("write 'within {}'", band))
+        .fix(source::join(declaration.band_low->range, declaration.give->range), band)
+        .emit();
     text += " give " + context.expressions().written(declaration.give->range);
+  }
+
+  /// A multiple of an end of a band as it is written: of a literal in its own unit, of anything else as a product.
+  std::string scaled(const ast::Expr& end, const Rational& factor) const {
+    const auto* literal = std::get_if<ast::NumberLiteral>(&end.node);
+    const auto number = literal ? Rational::parse(literal->digits) : std::nullopt;
+    const auto product = number ? *number * factor : std::nullopt;
+    if (product && product->toString().find('/') == std::string::npos) return product->toString() + literal->unit;
+    return fmt::format("({}) * {}", context.context.expressions.written(end.range), factor.toString());
   }
 
   /// Refuses bounds outside the values of the subject's dimension: shares lie in 0..100 %, quantities and

@@ -2,6 +2,8 @@
 // of validity. A study's design and the part of one in a preset are checked by the same code (DesignChecker);
 // whether the whole covers what is measured is checked at the end (checkDesignCovers).
 
+#include <llvm/ADT/StringRef.h>
+
 #include <algorithm>
 #include <limits>
 
@@ -77,14 +79,15 @@ struct DesignChecker {
 
   /// Checks a setting outside of blocks; one of timed trials may stand there too.
   void top(const ast::DesignSetting& setting) {
-    top(setting.name, *setting.value);
+    top(setting.name, *setting.value, setting.range);
     until(TrialKind::Timed, setting);
     looks(TrialKind::Timed, setting);
   }
 
-  /// Checks one setting by name; overrides, which have no `until` and no looks, enter here.
-  void top(const ast::Identifier& name, const ast::Expr& value) {
-    if (name.name == "order") return order(value);
+  /// Checks one setting by name; overrides, which have no `until` and no looks, enter here. `written` covers
+  /// the whole setting.
+  void top(const ast::Identifier& name, const ast::Expr& value, source::Range written) {
+    if (name.name == "order" && expressions().written(value.range) == "blocks") return order(written);
     if (name.name == "budget") return duration(name, value, design.settings);
     if (const SettingRule* rule = named(kOfAll, name.name)) return add(name, whole(*rule, value), design.settings);
     if (const plan::LimitRule* limit = named(plan::kLimits, name.name)) return most(name, value, *limit);
@@ -263,11 +266,21 @@ struct DesignChecker {
       add(name, *value->asNumber(), design.settings);
   }
 
-  /// The only order so far is `blocks`.
-  void order(const ast::Expr& expr) {
-    const ast::Identifier* word = wordOf(expr);
-    if (!word || word->name != "blocks")
-      diag::unknownName(emitter, expr.range, "order", expressions().written(expr.range), {"blocks"});
+  /// Warns of `order blocks`, which is what every design does. The fix takes the blanks around it as well.
+  void order(source::Range written) {
+    const llvm::StringRef text = context.context.sources.text(written.file);
+    const llvm::StringRef before = text.take_front(written.begin).rtrim(" \t");
+    const llvm::StringRef behind = text.drop_front(written.end).ltrim(" \t");
+    source::Range removed = written;
+    if (!before.ends_with("\n"))
+      removed.begin = static_cast<uint32_t>(before.size());
+    else if (behind.empty() || behind.front() == '\n' || behind.front() == '\r')
+      removed.begin = static_cast<uint32_t>(before.size() - 1);
+    else
+      removed.end = static_cast<uint32_t>(text.size() - behind.size());
+    emitter.build(written, diag::DeprecatedSpelling, "'order blocks'", "leave it out, every design runs in blocks")
+        .fix(removed, "")
+        .emit();
   }
 };
 
@@ -317,14 +330,12 @@ std::optional<Design> checkDesign(StudyScope& context, const std::vector<ast::De
   if (designs.empty()) {
     if (!partial)
       context.emitter.build(context.study.range, MissingDesign, context.study.name)
-          .note({}, "write 'design full {{ timed {{ repeat 10  steps 300  warmup 30 }}  order blocks  seed 7 }}'")
+          .note({}, "write 'design {{ timed {{ repeat 10  steps 300  warmup 30 }}  seed 7 }}'")
           .emit();
     return std::nullopt;
   }
   const ast::DesignDecl& declaration = designs[0];
   if (designs.size() > 1) diag::duplicateName(context.emitter, designs[1].range, "block", "design", declaration.range);
-  if (declaration.shape && declaration.shape->name != "full")
-    unknownName(context.emitter, "shape of a design", *declaration.shape, {"full"});
   const size_t before = context.context.problems();
   Design design;
   design.range = declaration.range;
@@ -341,7 +352,7 @@ bool checkDesignSetting(StudyScope& context, const ast::QualifiedName& path, con
   DesignChecker checker{context, design};
   design.range = path.range;
   if (path.parts.size() == 2) {
-    checker.top(path.parts[1], value);
+    checker.top(path.parts[1], value, source::join(path.range, value.range));
   } else if (path.parts.size() == 3) {
     const ast::Identifier& block = path.parts[1];
     const auto kind = checker.kindOf(block);

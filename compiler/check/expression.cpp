@@ -423,8 +423,7 @@ FormulaPtr Expressions::metric(const ast::Identifier& word, const ExpressionScop
       errors::seriesValue(emitter_, word.range, metric.name, metric.range);
     else
       emitter_.build(word.range, errors::NotASeries, metric.name)
-          .note(metric.range,
-                "it has one value in each trial; a series is declared 'metric {} : Series' or with the trait 'series'",
+          .note(metric.range, "it has one value in each trial; a series is declared 'metric {} : float series'",
                 metric.name)
           .emit();
     return error();

@@ -44,6 +44,7 @@ EXPC_DIAGNOSTIC(TypeMismatch, Error, "{0} must be {1}, not {2}");
 EXPC_DIAGNOSTIC(UnitMismatch, Error, "{0} is {1}, but {2} is {3}");
 EXPC_DIAGNOSTIC(NumberTooLarge, Error, "the number {0} cannot be held exactly");
 EXPC_DIAGNOSTIC(NotSupported, Error, "{0} is not supported");
+EXPC_DIAGNOSTIC(WhenCycle, Error, "whether '{0}' is active depends on itself");
 EXPC_DIAGNOSTIC(NotAValue, Error, "{0} is no value here");
 EXPC_DIAGNOSTIC(NotASeries, Error, "'{0}' is no series");
 EXPC_DIAGNOSTIC(SeriesValue, Error, "'{0}' is a series, not one value");

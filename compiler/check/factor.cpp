@@ -17,7 +17,6 @@ EXPC_DIAGNOSTIC(NoLevels, Error, "the factor '{0}' has no levels");
 EXPC_DIAGNOSTIC(DuplicateLevel, Error, "the level {0} of '{1}' is there twice");
 EXPC_DIAGNOSTIC(BaselineNotLevel, Error, "the baseline {0} is no level of '{1}'");
 EXPC_DIAGNOSTIC(LockstepShape, Error, "{0} must be a tuple of {1} values, as in {2}");
-EXPC_DIAGNOSTIC(WhenCycle, Error, "whether '{0}' is active depends on itself");
 
 // Limit on factors of one study.
 constexpr size_t kMaxFactors = 256;
@@ -186,7 +185,7 @@ struct FactorChecker {
 void refuseCycles(StudyContext& context) {
   const Study& study = context.study;
   const std::vector<Parameter>& parameters = study.workload->parameters;
-  bool refused = false;
+  bool refused = !study.workload->valid;
   const auto needs = [&](size_t parameter, auto visit) {
     const int factor = study.factor_of[parameter];
     for (const FormulaPtr& condition :
@@ -200,7 +199,7 @@ void refuseCycles(StudyContext& context) {
         // One report is enough: the other circles usually share its names.
         if (std::exchange(refused, true)) return;
         const int factor = study.factor_of[parameter];
-        context.emitter.emit(factor < 0 ? parameters[parameter].range : study.factors[factor].range, WhenCycle,
+        context.emitter.emit(factor < 0 ? parameters[parameter].range : study.factors[factor].range, errors::WhenCycle,
                              parameters[parameter].name);
       });
 }

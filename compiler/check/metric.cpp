@@ -190,18 +190,11 @@ std::optional<Metric> checkMetric(Context& context, ModuleScope& scope, const as
   if (!declaration.type) return incomplete("needs a type, as in ': Time'");
   // Measured metrics need a direction, since speed-ups and verdicts depend on it.
   if (!declaration.direction) return incomplete("must say which is better: 'lower' or 'higher'");
-  // `Series` alone is a plain number for each epoch or step; other types need the trait `series`.
-  bool bare_series = declaration.type->shape == ast::TypeExpr::Shape::Named && declaration.type->per.empty() &&
-                     joined(declaration.type->name) == "Series";
-  if (bare_series) {
-    metric.series = true;
-  } else {
-    auto [type, allowed] = resolveType(context, *declaration.type, scope);
-    if (type.isError()) return std::nullopt;
-    if (type.kind != Type::Kind::Number) return incomplete("must be a number or a quantity");
-    metric.dimension = type.dimension;
-    metric.refinement = std::move(allowed);
-  }
+  auto [type, allowed] = resolveType(context, *declaration.type, scope);
+  if (type.isError()) return std::nullopt;
+  if (type.kind != Type::Kind::Number) return incomplete("must be a number or a quantity");
+  metric.dimension = type.dimension;
+  metric.refinement = std::move(allowed);
   if (declaration.kind) {
     metric.kind = base::valueOf(plan::words::kKind, declaration.kind->name).value_or(metric.kind);
   }

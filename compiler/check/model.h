@@ -117,8 +117,16 @@ struct CommandArgument {
 };
 
 /// A program of the user's as a plan has it, together with its arguments as written, which identify it.
+/// A let of the workload that arguments hold, as in `${total}`. Points have its value among their parameters.
+struct Computed {
+  std::string name;
+  FormulaPtr value;
+  /// Has a value where `value` must have one: wherever the workload runs.
+  FormulaPtr defined;
+};
 struct Command : plan::Command {
   std::vector<CommandArgument> written;
+  std::vector<Computed> computed;
 };
 
 /// A workload, as a file declares it or (unite) as the union of several.
@@ -154,6 +162,8 @@ struct Use {
   std::vector<std::optional<Value>> arguments;
   /// The place of each argument; invalid for a default.
   std::vector<source::Range> argument_ranges;
+  /// The computed arguments of its command, over Study::workload's parameters.
+  std::vector<Computed> computed;
   source::Range range;
 };
 
@@ -207,7 +217,7 @@ struct Comparison {
   bool previous = false;
   /// The baseline's level of `over`, unless `previous`.
   unsigned against = 0;
-  /// Points without a partner are accepted (`allow W0406`).
+  /// Points without a partner are accepted (`partial`).
   bool incomplete = false;
   /// The dimension of its values.
   Dimension dimension;

@@ -21,7 +21,7 @@ workload job {
   param gpus   : int in 1..8 = 1
   param rank   : int = 8  when layout == nhwc
   metric wall  : Time lower
-  metric loss  : Series lower
+  metric loss  : float series lower
   metric memory : Bytes lower exact
   estimate memory = 2B * gpus
   require small: gpus <= 4 or layout in { nchw }
@@ -82,7 +82,7 @@ study s {
   criterion c: forall gpus where gpus > 1: gain[(loader, layout) = (counted(3), nhwc)] >= 1x
   criterion d: exists (loader, layout): wall like seen within 5%
   criterion e: forall *: both[workload = ours] >= 1x
-  design full { timed { repeat 5..9 until half_width(grow) <= 1% }  order blocks }
+  design { timed { repeat 5..9 until half_width(grow) <= 1% } }
   table gain by gpus
   plot share over gpus by (loader, layout)
   preset quick { rank = 2  only gpus in { 1 }  remove criterion c  design.seed = 3 }

@@ -122,6 +122,7 @@ bool joinUses(StudyContext& context) {
     study.workload = unite(context);
   } else {
     study.workload = study.uses[0].workload;
+    if (study.workload->command) study.uses[0].computed = study.workload->command->computed;
     study.uses[0].parameter_of.resize(study.workload->parameters.size());
     for (size_t i = 0; i < study.uses[0].parameter_of.size(); ++i) study.uses[0].parameter_of[i] = static_cast<int>(i);
   }

@@ -15,14 +15,6 @@ EXPC_DIAGNOSTIC(WorkloadsDiffer, Error, "'{0}' is not the same in '{1}' and '{2}
 
 using Op = Formula::Op;
 
-/// `left OP right` without type checks or folding: both are boolean and were checked before.
-FormulaPtr combine(Op op, const FormulaPtr& left, const FormulaPtr& right) {
-  Formula formula = formulaOf(op, Type::boolean(), right->range, {left, right});
-  formula.uses_system = left->uses_system || right->uses_system;
-  formula.size = 1 + left->size + right->size;
-  return std::make_shared<const Formula>(std::move(formula));
-}
-
 /// A formula with the indices of its parameters (or metrics) replaced by `to`; null if one of them is left out
 /// (-1).
 FormulaPtr remap(const FormulaPtr& formula, Op leaf, const std::vector<int>& to) {
@@ -166,6 +158,11 @@ struct Uniter {
       copy.parameters = parametersOf(*copy.condition);
       united->rules.push_back(std::move(copy));
     }
+    if (real.command)
+      for (const Computed& computed : real.command->computed)
+        use.computed.push_back(
+            {computed.name, remap(computed.value, Op::Parameter, to),
+             combine(Op::Or, chosen(index, Op::NotEqual), remap(computed.defined, Op::Parameter, to))});
     indices.push_back(std::move(to));
   }
 
@@ -244,6 +241,13 @@ struct Uniter {
 };
 
 }  // namespace
+
+FormulaPtr combine(Formula::Op op, const FormulaPtr& left, const FormulaPtr& right) {
+  Formula formula = formulaOf(op, Type::boolean(), right->range, {left, right});
+  formula.uses_system = left->uses_system || right->uses_system;
+  formula.size = 1 + left->size + right->size;
+  return std::make_shared<const Formula>(std::move(formula));
+}
 
 FormulaPtr both(FormulaPtr left, FormulaPtr right) {
   if (!left) return right;

@@ -8,7 +8,6 @@
 namespace expc::check {
 namespace {
 
-EXPC_DIAGNOSTIC(MisplacedWhen, Error, "'when' may only ask about parameters declared before '{0}'");
 EXPC_DIAGNOSTIC(BadEstimate, Error, "an estimate is of memory, of type Bytes, and '{0}' is of type {1}");
 EXPC_DIAGNOSTIC(BadVersion, Error, "a workload's version is a whole number from 1, not {0}");
 
@@ -93,7 +92,7 @@ Parameter checkParameter(Context& context, ModuleScope& scope, const ast::ParamD
   return parameter;
 }
 
-/// Declares a workload's own lets. They may be used in its conditions and estimates, and nowhere else.
+/// Declares a workload's own lets, which its conditions, estimates and arguments may use.
 void declareLets(Context& context, const ast::WorkloadDecl& declaration, ExpressionScope place) {
   for (const ast::LetDecl& let : declaration.lets)
     if (isFresh(context.emitter, "let", let.name, *place.parameters))
@@ -105,17 +104,36 @@ void declareLets(Context& context, const ast::WorkloadDecl& declaration, Express
       context.expressions.let(entry->second, place);
 }
 
-/// Checks a parameter's `when`. It may read only earlier parameters, so that activity is decided in one pass.
-void checkWhen(Context& context, const ExpressionScope& place, const ast::ParamDecl& declaration, Workload& workload) {
-  int index = workload.findParameter(declaration.name.name);
-  FormulaPtr when = context.expressions.condition(*declaration.when, place, "the condition of 'when'");
-  if (!when) return;
-  std::vector<unsigned> read = parametersOf(*when);
-  if (!read.empty() && static_cast<int>(read.back()) >= index)
-    return context.emitter.build(when->range, MisplacedWhen, declaration.name.name)
-        .note(workload.parameters[read.back()].range, "'{}' is declared here", workload.parameters[read.back()].name)
-        .emit();
-  workload.parameters[index].when = std::move(when);
+/// Declares the lets of a workload and the conditions under which its parameters exist.
+void declareActivity(Context& context, const ast::WorkloadDecl& declaration, const ExpressionScope& place,
+                     Workload& workload) {
+  declareLets(context, declaration, place);
+  for (const ast::ParamDecl& param : declaration.params)
+    if (param.when)
+      workload.parameters[workload.findParameter(param.name.name)].when =
+          context.expressions.condition(*param.when, place, "the condition of 'when'");
+}
+
+/// Moves parameters behind those that their `when`s read, so that later phases decide activity in one pass. Returns
+/// whether any was moved; formulas, which name parameters by index, are to be built again then.
+bool sortParameters(Context& context, Workload& workload) {
+  std::vector<Parameter> sorted;
+  bool moved = false;
+  inOrder(
+      workload.parameters.size(),
+      [&](size_t at, auto needs) {
+        if (const FormulaPtr& when = workload.parameters[at].when)
+          for (unsigned read : parametersOf(*when)) needs(read);
+      },
+      [&](size_t at) {
+        moved |= at != sorted.size();
+        sorted.push_back(workload.parameters[at]);
+      },
+      [&](size_t at) {
+        context.emitter.emit(workload.parameters[at].range, errors::WhenCycle, workload.parameters[at].name);
+      });
+  workload.parameters = std::move(sorted);
+  return moved;
 }
 
 /// Adds a metric unless its name is taken.
@@ -182,14 +200,15 @@ void declareWorkload(Checking& context, ModuleScope& scope, const ast::WorkloadD
     if (isFresh(context.emitter, "parameter", parameter, workload->parameters))
       workload->parameters.push_back(std::move(parameter));
   }
-  // Parameters are complete here, so conditions may name any of them; checkWhen restricts `when` to earlier
-  // ones.
+  // Parameters are complete here, so conditions may name any of them.
   NameMap<LetEntry> lets;
   ExpressionScope place{&scope, &workload->parameters, &lets};
   place.workload = workload->range;
-  declareLets(context, declaration, place);
-  for (const ast::ParamDecl& param : declaration.params)
-    if (param.when) checkWhen(context, place, param, *workload);
+  declareActivity(context, declaration, place, *workload);
+  if (sortParameters(context, *workload)) {
+    lets.clear();
+    declareActivity(context, declaration, place, *workload);
+  }
   for (const ast::ParamDecl& param : declaration.params)
     if (param.strong)
       workload->parameters[workload->findParameter(param.name.name)].strong =
@@ -207,7 +226,7 @@ void declareWorkload(Checking& context, ModuleScope& scope, const ast::WorkloadD
   // Measured metrics are complete here.
   DerivedMetrics{context, declaration.metrics, workload->metrics, place}.declareAll();
   for (const ast::EstimateDecl& declared : declaration.estimates) checkEstimate(context, place, declared, *workload);
-  workload->command = checkCommand(context, declaration, *workload, scope);
+  workload->command = checkCommand(context, declaration, *workload, place);
   for (const ast::RuleDecl& declared : declaration.rules) {
     auto rule = checkRule(context, declared, place);
     if (!rule) continue;

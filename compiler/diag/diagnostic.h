@@ -200,6 +200,9 @@ class Emitter {
   size_t errors_ = 0;
 };
 
+/// A spelling of an earlier version, which still means what it did: what is written, and what is written now.
+EXPC_DIAGNOSTIC(DeprecatedSpelling, Warning, "{0} is an old spelling: {1}");
+
 // ---- names: unknown, declared twice, misspelt, and lists of them; shared so that every phase words them alike
 
 EXPC_DIAGNOSTIC(UnknownName, Error, "unknown {0} '{1}'{2}");

@@ -107,8 +107,6 @@ class Completion : Places {
            c.levelsOf(c.nameBefore(Token::Against));
            c.words({"previous"});
          }},
-        {Rule::CompareDecl, Token::Allow,
-         [](C& c) { c.propose("W0406", kKeyword, "", "Some points of the comparison have no partner."); }},
         {Rule::Selectors, Token::LeftBracket, [](C& c) { c.selectors(); }, Reach::Operands},
         {Rule::CriterionDecl, Token::Colon, kSubjects},
         {Rule::Quantifier, Token::ForAll, kFactors},
@@ -135,11 +133,6 @@ class Completion : Places {
            c.words(Role::Axis, kKeyword);
          }},
         {Rule::PlotDecl, Token::By, kFactors},
-        {Rule::DesignDecl, Token::Design, [](C& c) { c.words({"full"}); }},
-        {Rule::DesignItem, Token::Identifier,
-         [](C& c) {
-           if (c.last() == "order") c.words({"blocks"});
-         }},
         {Rule::SettingValue, Token::Until,
          [](C& c) {
            if (c.direct_) c.words({"half_width"}, kFunction);

@@ -39,8 +39,8 @@ TEST_CASE("blocks are told from what opens them") {
   CHECK(Asked("study s { workload a.b() factor x in { 1, 2 } | }").context.block == Rule::StudyBody);
   CHECK(Asked("study s { } |").context.block == Rule::File);
   CHECK(Asked("workload w command [\"a\"] timeout 2h { | }").context.block == Rule::WorkloadBody);
-  CHECK(Asked("study s { design full { | } }").context.block == Rule::DesignBody);
-  CHECK(Asked("study s { design full { timed { | } } }").context.block == Rule::KindBody);
+  CHECK(Asked("study s { design { | } }").context.block == Rule::DesignBody);
+  CHECK(Asked("study s { design { timed { | } } }").context.block == Rule::KindBody);
   CHECK(Asked("study s { preset p { design { timed { } } | } }").context.block == Rule::PresetBody);
   CHECK(Asked("preset p { | }").context.block == Rule::PresetBody);
   CHECK(Asked("enum e { | }").context.in_enum);
@@ -61,8 +61,8 @@ TEST_CASE("a statement begins with its head") {
   CHECK(Asked("study s { preset p { size = 3px\n width = | } }").statement() == "width =");
   CHECK(Asked("preset p { only x in { 1 } size = 3px width = | }").statement() == "width =");
   CHECK(Asked("preset p { criterion c: forall *: x like | }").statement() == "criterion c : forall * : x like");
-  CHECK(Asked("study s { design full { seed 7  order | } }").statement() == "order");
-  CHECK(Asked("study s { design full { order blocks  repeat | } }").statement() == "repeat");
+  CHECK(Asked("study s { design { seed 7  order | } }").statement() == "order");
+  CHECK(Asked("study s { design {  repeat | } }").statement() == "repeat");
   CHECK(Asked("study s {\n factor x in {\nstudy t {\n measure | }").statement() == "measure");
 }
 

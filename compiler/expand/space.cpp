@@ -266,6 +266,8 @@ std::unique_ptr<Space> Space::compile(const select::Selected& selected, diag::Em
   if (!good) return nullptr;
   for (unsigned i = 0; i < space->when_.size(); ++i)
     space->when_[i] = compiled(study.workload->parameters[i].when, View::Workload);
+  for (const check::Use& use : study.uses)
+    for (const check::Computed& computed : use.computed) compiled(computed.defined, View::Workload);
   if (!good || !space->rulesAreFew(emitter)) return nullptr;
   for (unsigned i = 0; i < study.rules.size(); ++i) {
     const check::Rule& rule = study.rules[i];

@@ -208,6 +208,7 @@ bool beginsClause(const Piece& piece) {
     case Token::Because:
     case Token::Always:
       return piece.rule != Rule::AnyWord && piece.rule != Rule::ParamTrait;
+    case Token::Partial:
     case Token::Allow:
       return piece.rule == Rule::CompareDecl;
     case Token::From:

@@ -121,7 +121,7 @@ TEST_CASE("twins: two workloads are a factor") {
       "workload a { param size : int in 1..64 = 8  metric t : Time lower }\n"
       "workload b { param size : int in 1..64 = 16  param extra : bool = true  metric t : Time lower }\n"
       "study s { workload ours = a(size = 4)  workload theirs = b(size = 4)  compare faster = speedup(t) over workload "
-      "against theirs criterion c: faster[workload = ours] >= 1x with confidence 95% design full { repeat 10 steps 1 } "
+      "against theirs criterion c: faster[workload = ours] >= 1x with confidence 95% design { repeat 10 steps 1 } "
       "}";
   plan::Plan plan = planWith(text);
   CHECK(plan.workloads.size() == 2);
@@ -144,7 +144,7 @@ TEST_CASE("agreement with a reference is a band for each cell") {
            "reference published from \"t.csv\" { gpus = column(g)  step_time = column(ms) * " +
            "1ms }\nstudy s { workload job() factor gpus in " + levels +
            " baseline 1 compare gain = speedup(step_time) over gpus criterion c: forall gpus: gain like published" +
-           like + " design full { timed { repeat 10 steps 5 } } }";
+           like + " design { timed { repeat 10 steps 5 } } }";
   };
   plan::Plan plan = planWith(study("{ 1, 2 }", " within 5%"), files);
   REQUIRE(plan.criteria[0].cells.size() == 1);
@@ -185,7 +185,7 @@ TEST_CASE("a control is a second label on one point") {
 TEST_CASE("adaptive repetition: the most counts") {
   auto study = [](const std::string& repeat, const std::string& budget = "") {
     return std::string(check::kJob) + "study s { workload job() factor gpus in { 1, 2 } baseline 1 compare gain = " +
-           "speedup(step_time) over gpus criterion c: forall gpus: gain >= 1x with confidence 95% design full { timed "
+           "speedup(step_time) over gpus criterion c: forall gpus: gain >= 1x with confidence 95% design { timed "
            "{ " +
            "repeat " + repeat + " steps 5 } " + budget + " } }";
   };
@@ -209,7 +209,7 @@ TEST_CASE("derived metrics and series cross as terms") {
       "  metric rest = (wall - launch) * 2  metric epochs = epochs_to(curve >= 97%) lower\n"
       "  compare gap = max_gap(loss) over n  criterion few: forall n: epochs <= 3  criterion close: forall n: gap <= "
       "0.1\n"
-      "  measure share, rest design full { timed { repeat 6 steps 1 } quality { repeat 6 epochs 2 } } }");
+      "  measure share, rest design { timed { repeat 6 steps 1 } quality { repeat 6 epochs 2 } } }");
   const plan::Metric* share = plan.findMetric("share");
   REQUIRE(share);
   REQUIRE(share->derived);

@@ -301,7 +301,7 @@ TEST_CASE("repetitions decide what a criterion can show") {
   auto study = [](const std::string& levels, int repeat, const std::string& quantifier) {
     return std::string(check::kJob) + "study s { workload job() factor gpus in " + levels +
            " baseline 1 compare gain = speedup(step_time) over gpus criterion c: " + quantifier +
-           " gpus: gain >= 1x with confidence 95% design full { timed { repeat " + std::to_string(repeat) +
+           " gpus: gain >= 1x with confidence 95% design { timed { repeat " + std::to_string(repeat) +
            " steps 5 } } }";
   };
   using Slugs = std::vector<std::string>;
@@ -334,14 +334,14 @@ TEST_CASE("paths are collected as they are written, from where they are written"
        "enum source { real(path) }\nworkload job { param data : source = real(\"set\") metric t : Time lower }"}};
   check::Fixture fixture(
       "import \"shared/job.exp\"\nstudy s { workload job.job() factor data in { real(\"mine\"), real(\"./set\") } "
-      "measure t design full { repeat 6 steps 1 } }",
+      "measure t design { repeat 6 steps 1 } }",
       files);
   auto plan = lower::compile(fixture.program, {}, {}, fixture.emitter);
   REQUIRE_MESSAGE(plan.has_value(), fixture.text());
   CHECK(plan->workloads[0].name == "job.job");
   CHECK(plan->data_paths == std::vector<std::string>{"mine", "set"});
   check::Fixture fallback(
-      "import \"shared/job.exp\"\nstudy s { workload job.job() measure t design full { repeat 6 steps 1 } }", files);
+      "import \"shared/job.exp\"\nstudy s { workload job.job() measure t design { repeat 6 steps 1 } }", files);
   plan = lower::compile(fallback.program, {}, {}, fallback.emitter);
   REQUIRE_MESSAGE(plan.has_value(), fallback.text());
   CHECK(plan->data_paths == std::vector<std::string>{"shared/set"});

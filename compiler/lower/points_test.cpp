@@ -89,7 +89,7 @@ std::string twins(const std::string& body, const std::string& theirs = "b") {
          "native  metric t : Time lower }\n"
          "workload b { param size : int in 1..64 = 16  param extra : bool = false  metric t : Time lower }\n"
          "study s { workload ours = a()  workload theirs = " +
-         theirs + "() " + body + " measure t design full { repeat 10  steps 1 } }\n";
+         theirs + "() " + body + " measure t design { repeat 10  steps 1 } }\n";
 }
 
 }  // namespace
@@ -119,7 +119,7 @@ TEST_CASE("an id knows the workload that runs, with its own defaults") {
   auto ours = Lowered(
                   "enum loader { dali, native }\nworkload a { param size : int in 1..64 = 8  param loader : loader = "
                   "dali  param depth : int = 2 when loader == native  metric t : Time lower }\nstudy s { workload "
-                  "a() factor size in { 8, 16 } measure t design full { repeat 10  steps 1 } }")
+                  "a() factor size in { 8, 16 } measure t design { repeat 10  steps 1 } }")
                   .ids();
   CHECK(ours.size() == 2);
   CHECK(std::includes(both.begin(), both.end(), ours.begin(), ours.end()));
@@ -129,7 +129,7 @@ TEST_CASE("a command's id is its arguments, not its name or how its output is re
   auto study = [](const std::string& name, const std::string& program, const std::string& read) {
     return "workload " + name + " command [\"" + program +
            "\", \"${n}\"] { param n : int = 1  metric t : Time lower from " + read + " }\nstudy s { workload " + name +
-           "() factor n in 1..3 measure t design full { repeat 6 } }";
+           "() factor n in 1..3 measure t design { repeat 6 } }";
   };
   auto first = Lowered(study("one", "/bin/x", "regex(\"a ([0-9]+)\", unit = 1s)")).ids();
   CHECK(first == Lowered(study("two", "/bin/x", "regex(\"b ([0-9]+)\", unit = 1ms)")).ids());
@@ -139,7 +139,7 @@ TEST_CASE("a command's id is its arguments, not its name or how its output is re
 TEST_CASE("options stand for every parameter, and neither their order nor one more at its default changes an id") {
   const auto study = [](const std::string& command, const std::string& params) {
     return "workload w command [\"run\", " + command + "] { " + params +
-           " metric wall : Time lower } study s { workload w  factor n in { 1, 2 }  measure wall  design full { repeat "
+           " metric wall : Time lower } study s { workload w  factor n in { 1, 2 }  measure wall  design { repeat "
            "10 } }";
   };
   const std::string n = "param n : int = 1 ", lr = "param lr_max : float = 0.5 ";
@@ -163,7 +163,7 @@ TEST_CASE("warmup of commands is starts, unless a program is told it or the stud
     const std::string text = "import std.null workload w command [\"run\", \"" + argument + "\"] { " + own +
                              " metric wall : Time lower  metric step_time : Time lower from stdout }\n"
                              "study s { workload w = w " +
-                             more + " measure step_time design full { timed { repeat 10 steps 1 " + warmup + " } } }";
+                             more + " measure step_time design { timed { repeat 10 steps 1 " + warmup + " } } }";
     return llvm::json::Value(
         llvm::json::Object(lower::outlineOf(*Lowered(text).prepared).head.design.kinds.front().settings));
   };
@@ -230,7 +230,7 @@ TEST_CASE("a system marks points by its rules and the workload's estimates, and 
       "  require gpu_memory: system.gpu.memory > 1MB  compare gain = speedup(t) over gpus\n"
       "  criterion big: forall gpus: t[batch = 4] <= 1s  criterion all: forall *: gain >= 0.5x\n"
       "  criterion oom: forall gpus where gpus == 1: infeasible\n"
-      "  design full { repeat 10  steps 1 } }";
+      "  design { repeat 10  steps 1 } }";
   // Ask `oom` about batch too.
   text.replace(text.find("forall gpus where gpus == 1"), 27, "forall * where gpus * 3 < batch");
   Lowered here(text, {}, "small");

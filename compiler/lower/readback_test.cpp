@@ -33,7 +33,7 @@ workload job {
   metric peak : Bytes lower timed exact
   metric speed : Images / Time higher timed
   metric acc : Share higher quality
-  metric loss : Series lower quality
+  metric loss : float series lower quality
 )";
     if (maybe()) text += fmt::format("  estimate peak = {}GiB - {}GiB * rank\n", number(0, 90), number(0, 9));
     if (maybe()) text += fmt::format("  estimate peak = {}MiB when method == lora\n", number(0, 3));
@@ -80,7 +80,7 @@ workload job {
   }
   void design(std::string& text) {
     const int repeat = number(6, 40);
-    text += fmt::format("  design full {{ timed {{ steps 5 repeat {}", repeat);
+    text += fmt::format("  design {{ timed {{ steps 5 repeat {}", repeat);
     if (number(0, 2) == 0)
       text += fmt::format("..{} until half_width(t) <= 1%", repeat + number(1, 9));
     else if (maybe())
@@ -122,7 +122,7 @@ TEST_CASE("an estimate says nothing of points at which it is not above zero") {
   check::Fixture fixture(
       text.substr(0, end) +
       "estimate memory = 8GiB - 1GiB * rank }\nstudy s { workload job(method = lora) factor rank in { 4, 8, 16 } "
-      "measure step_time design full { timed { repeat 6 steps 5 } } }");
+      "measure step_time design { timed { repeat 6 steps 5 } } }");
   const auto plan = lower::compile(fixture.program, {}, nullptr, fixture.emitter);
   REQUIRE_MESSAGE(plan.has_value(), fixture.text());
   CHECK(plan->points[0].estimates.size() == 1);

@@ -164,8 +164,9 @@ class Strategy : public antlr4::DefaultErrorStrategy {
         return getMissingSymbol(parser);
       }
       // Entries of designs and kinds of trials begin with any name, so there a head does not show that only the brace
-      // is missing.
-      if (isHead(rule, next) && rule != Rule::KindBody && rule != Rule::DesignBody) {
+      // is missing. `command` and `timeout` stand in front of the brace as well.
+      const bool clause = next == Token::Command || next == Token::Timeout;
+      if (isHead(rule, next) && rule != Rule::KindBody && rule != Rule::DesignBody && !clause) {
         report(parser);
         return getMissingSymbol(parser);
       }

@@ -170,8 +170,8 @@ struct Transform : Declarations {
     }
   }
 
-  /// `compare NAME = CALL over FACTOR against LEVEL`. The grammar reads any condition before `over`, so that the
-  /// message can show a call.
+  /// `compare NAME = CALL over FACTOR against LEVEL partial`. The grammar reads any condition before `over`, so that
+  /// the message can show a call.
   void read(uint32_t index, ast::CompareDecl& out) {
     const ast::ExprPtr value = expressionIn(index, Rule::Condition);
     auto* call = std::get_if<ast::CallExpr>(&value->node);
@@ -180,7 +180,15 @@ struct Transform : Declarations {
     out.call = std::move(*call);
     out.over = factorName(child(index, Rule::FactorName));
     out.against = expressionIn(index, Rule::Value);
-    if (has(index, Token::Allow)) out.allowed = identifier(children(index, Rule::Word).back());
+    const uint32_t allow = child(index, Token::Allow);
+    out.partial = has(index, Token::Partial) || allow != kNone;
+    if (allow == kNone) return;
+    const uint32_t code = children(index, Rule::Word).back();
+    const source::Range written = source::join(range(allow), range(code));
+    if (text(code) == diag::code(diag::Kind::SomeWithoutPartner))
+      reporter.deprecated(written, "'allow W0406'", "write 'partial'").fix(written, "partial").emit();
+    else
+      reporter.syntaxError(written, "'partial', which accepts configurations without a partner");
   }
 
   /// `control NAME = [FACTOR = LEVEL, …]`: the point runs twice in every block, which shows the noise.
@@ -197,7 +205,12 @@ struct Transform : Declarations {
 
   /// A design's settings, and its blocks of settings for one kind of trial: `timed { repeat 10 }`.
   void read(uint32_t index, ast::DesignDecl& out) {
-    if (const uint32_t shape = child(index, Rule::Word); shape != kNone) out.shape = identifier(shape);
+    if (const uint32_t shape = child(index, Rule::Word); shape != kNone && text(shape) == "full")
+      reporter.deprecated(range(shape), "'design full'", "write 'design'")
+          .fix({tree.file, node(child(index, Token::Design)).end, node(shape).end}, "")
+          .emit();
+    else if (shape != kNone)
+      reporter.syntaxError(range(shape), "'{' after 'design'");
     for (uint32_t item : statements(child(index, Rule::DesignBody), Rule::DesignItem)) {
       const uint32_t body = child(item, Rule::KindBody);
       if (body == kNone) {

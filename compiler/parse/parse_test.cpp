@@ -182,7 +182,7 @@ study s {
   factor (loader, layout) in { (a, b) }
   control twice = [(loader, layout) = (a, b)]
   criterion c: exists (loader,layout), q: g like published within 5%
-  design full { repeat 1..2 until half_width(g) <= 1% }
+  design { repeat 1..2 until half_width(g) <= 1% }
   plot g over (loader, layout) by z
   preset quick { only (loader, layout) in { (a, b) } }
 }

@@ -149,6 +149,7 @@ std::string describeExpected(const Situation& situation) {
   if (inner == Rule::Claim) return describeClaim(situation);
   if (inner == Rule::WorkloadBody && previous == Token::RightBracket) return "'timeout' or '{'";
   if (inner == Rule::WorkloadBody) return isWord(previous) ? "'command' or '{'" : "'{'";
+  if (inner == Rule::DesignBody) return "'{'";
   if (inner == Rule::Refinement) return std::string(describeOperand(statement, previous));
   if (inner == Rule::Number) return statement == Rule::VersionDecl ? "a whole number" : "a number";
   if (isExpression(inner) && !one) return std::string(describeOperand(statement, previous));

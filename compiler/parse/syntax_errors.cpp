@@ -130,7 +130,7 @@ bool isOrder(Token token) {
 /// matters: the first rule that applies wins.
 std::string constructHint(const Situation& situation, std::string_view before) {
   const Token found = situation.found.token;
-  if (situation.within(Rule::CommandClause) && found == Token::String)
+  if (situation.within(Rule::CommandDecl) && found == Token::String)
     return "; the program and each argument are texts of their own, and no shell reads them";
   if (situation.within(Rule::SettingValue) && situation.within(Rule::List))
     return "; the settings of a kind of trial stand in braces: timed { repeat 10 }";
@@ -166,7 +166,6 @@ std::string constructHint(const Situation& situation, std::string_view before) {
   if (in_study && found == Token::Only) return "; 'only' belongs to a preset; a study leaves points out by 'require'";
   if (situation.rules.front() != Rule::WorkloadBody) return "";
   if (found == Token::Timeout) return "; 'timeout' stands behind the command: command [\"python\"] timeout 2h";
-  if (found == Token::Command) return "; 'command' stands behind the workload's name: workload w command [\"python\"]";
   if (found == Token::String && situation.previous.token != Token::String)
     return "; a program is given by 'command': workload w command [\"python\", \"train.py\"]";
   return "";
@@ -188,6 +187,8 @@ std::string hint(std::string_view file, const Situation& situation) {
   const auto textOf = [&](const Located& token) { return file.substr(token.begin, token.end - token.begin); };
   const Located &found = situation.found, &previous = situation.previous, &earlier = situation.earlier;
   const std::string_view text = textOf(found), before = textOf(previous);
+  if (found.token >= Token::Service && found.token <= Token::Use)
+    return "; statements of a coming version begin with it, so choose another name";
   if (previous.token == Token::Number)
     if (std::string unit = unitHint(before, text); !unit.empty()) return unit;
   // `-D threads=1,4` lacks braces. A condition of `--where` starts at the same rule, but has a comparison in it.

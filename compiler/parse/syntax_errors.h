@@ -48,6 +48,10 @@ class Reporter {
   std::optional<diag::Builder> unexpected(source::Range range, const std::string& expected, const std::string& found);
   /// Reports "expected …, found …" with the text at `range` as what was found.
   void syntaxError(source::Range range, const std::string& expected);
+  /// Begins a warning of an old spelling, which is no error.
+  diag::Builder deprecated(source::Range range, std::string_view written, std::string_view instead) {
+    return emitter_.build(range, diag::DeprecatedSpelling, written, instead);
+  }
   /// Whether more errors came than the limit allows, so that the parser should stop.
   bool exhausted() const { return count_ > limit_; }
   source::FileId file() const { return file_; }

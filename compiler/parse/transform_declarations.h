@@ -4,6 +4,8 @@
 // their parts. The struct of the chain (transform_tree.h) between Expressions and Transform. A clause that the grammar
 // lets come twice is reported here.
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 #include <climits>
@@ -106,7 +108,10 @@ struct Declarations : Expressions {
 
   /// A workload's program and items. Each list keeps the order of the text.
   void read(uint32_t index, ast::WorkloadDecl& out) {
-    if (const uint32_t clause = child(index, Rule::CommandClause); clause != kNone) out.command = commandClause(clause);
+    if (const uint32_t command = child(index, Rule::CommandDecl); command != kNone) out.command = program(command);
+    uint32_t limit = child(index, Rule::TimeoutDecl);
+    // Behind the workload's name the limit is a part of the command.
+    if (limit != kNone) out.command->range = source::join(out.command->range, range(limit));
     for (uint32_t item : statements(child(index, Rule::WorkloadBody), Rule::WorkloadItem)) {
       take(*this, item, Rule::ParamDecl, out.params);
       take(*this, item, Rule::LetDecl, out.lets);
@@ -122,21 +127,36 @@ struct Declarations : Expressions {
         if (isRule(item, rule) && clause) duplicate(item, what, clause->range);
         if (isRule(item, rule) && !clause) clause = read();
       };
-      const auto program = [&] { return commandClause(item); };
+      const auto command = [&] { return program(item); };
+      if (isRule(item, Rule::TimeoutDecl) && limit != kNone) duplicate(item, "the timeout", range(limit));
+      if (isRule(item, Rule::TimeoutDecl) && limit == kNone) limit = item;
+      once(Rule::CommandDecl, out.command, "the command", command);
       once(Rule::OutputsDecl, out.outputs, "what metrics are read from", [&] { return expressionIn(item, Rule::Sum); });
-      once(Rule::PrepareDecl, out.prepare, "the preparation", program);
-      once(Rule::BeforeDecl, out.before, "what runs before each start", program);
+      once(Rule::PrepareDecl, out.prepare, "the preparation", command);
+      once(Rule::BeforeDecl, out.before, "what runs before each start", command);
     }
+    if (limit != kNone && !out.command) reporter.syntaxError(range(limit), "'command' beside 'timeout'");
+    if (limit != kNone && out.command) out.command->timeout = expressionIn(limit, Rule::Sum);
   }
 
-  /// Reads a program with its arguments and its time limit: `command ["python", "train.py"] timeout 2h`.
-  ast::Command commandClause(uint32_t index) {
+  /// Reads a program with its arguments, and the time limit of a preparation: `prepare ["make"] timeout 2h`.
+  ast::Command program(uint32_t index) {
     ast::Command out;
     out.range = range(index);
     const uint32_t texts = child(index, Rule::TextList);
     checkCommas(texts, "a text in double quotes");
     for (uint32_t argument : children(texts, Rule::CommandArgument)) out.arguments.push_back(commandArgument(argument));
     out.timeout = expressionIn(index, Rule::Sum);
+    if (!out.timeout) return out;
+    // On a line of its own it looks like the command's.
+    const uint32_t limit = child(index, Token::Timeout);
+    const source::Range between{tree.file, node(texts).end, node(limit).begin};
+    const std::string_view blanks = sources.text(between);
+    if (blanks.find('\n') != std::string_view::npos && blanks.find_first_not_of(" \t\r\n") == std::string_view::npos)
+      reporter
+          .deprecated(range(limit), "'timeout' below 'prepare'", "write the preparation's on the line where it ends")
+          .fix(between, " ")
+          .emit();
     return out;
   }
 
@@ -207,6 +227,21 @@ struct Declarations : Expressions {
     out.derived = expressionIn(index, Rule::Value);
     for (uint32_t trait : children(index, Rule::MetricTrait)) metricTrait(trait, out);
     for (uint32_t source : children(index, Rule::MetricSource)) metricSource(source, out);
+    if (out.type && out.type->per.empty() && out.type->name.parts.size() == 1 &&
+        out.type->name.parts[0].name == "Series")
+      oldSeries(out);
+  }
+
+  /// `Series` was a series of plain numbers.
+  void oldSeries(ast::MetricDecl& metric) {
+    ast::Identifier& name = metric.type->name.parts[0];
+    const std::string rest(sources.text({tree.file, name.range.end, metric.type->range.end}));
+    const std::string written = "float" + rest + (metric.series ? "" : " series");
+    reporter.deprecated(name.range, "the type 'Series'", fmt::format("write '{}'", written))
+        .fix(metric.type->range, written)
+        .emit();
+    name.name = "float";
+    metric.series = true;
   }
 
   /// Reads `from regex("…")`: how the metric is read from what a command writes.

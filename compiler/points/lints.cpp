@@ -267,8 +267,7 @@ void lintSomePairs(const expand::Space& whole, const Survey& survey, const sourc
     auto builder =
         emitter.build(comparison.range, SomeWithoutPartner, of.without, of.without + of.pairs, comparison.name);
     noteReasons(builder, of, study, sources);
-    builder.note({}, "leave out both sides of a pair, or accept it by '{}'",
-                 fmt::format("allow {}", diag::code(diag::Kind::SomeWithoutPartner)));
+    builder.note({}, "leave out both sides of a pair, or accept it by 'partial'");
     builder.emit();
   }
 }

@@ -40,7 +40,7 @@ void lintGrid(const expand::Space& whole, const Seen& seen, diag::Emitter& emitt
 void lintPairs(const expand::Space& whole, const Survey& survey, const source::SourceManager& sources,
                diag::Emitter& emitter);
 
-/// For a study without errors: comparisons in which some points lack partners without an `allow` (W0406).
+/// For a study without errors: comparisons in which some points lack partners without `partial` (W0406).
 /// Points that a rule of the workload removes affect all comparisons alike, so they are reported at the first
 /// one only.
 void lintSomePairs(const expand::Space& whole, const Survey& survey, const source::SourceManager& sources,

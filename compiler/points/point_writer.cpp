@@ -4,6 +4,9 @@
 #include "compiler/points/point_writer.h"
 
 #include <algorithm>
+#include <map>
+#include <optional>
+#include <variant>
 
 #include "runtime/base/hash.h"
 #include "runtime/base/json.h"
@@ -36,6 +39,13 @@ bool isDefault(const check::Use& use, unsigned parameter, const check::Value& va
 /// `"name":value`
 std::string member(const std::string& name, const llvm::json::Value& value) {
   return base::canonicalJson(name) + ":" + base::canonicalJson(value);
+}
+
+/// The value of a computed argument; nothing where it has none, which Space::compile has reported.
+std::optional<llvm::json::Value> valueOf(const check::Computed& computed, const expand::Assignment& resolved) {
+  const check::Outcome outcome = resolved.evaluate(*computed.value, expand::View::Workload);
+  const auto* value = std::get_if<check::Value>(&outcome);
+  return value ? std::optional(toJson(*value)) : std::nullopt;
 }
 
 /// Adds a member to an object, with a comma behind earlier ones; an empty text adds nothing.
@@ -108,10 +118,12 @@ llvm::json::Object parametersOf(const select::Selected& selected, const expand::
   for (unsigned i = 0; i < use.parameter_of.size(); ++i)
     if (const check::Value* value = use.parameter_of[i] >= 0 ? resolved.value(i) : nullptr)
       parameters[selected.study->workload->parameters[i].name] = toJson(*value);
+  for (const check::Computed& computed : use.computed)
+    if (auto value = valueOf(computed, resolved)) parameters[computed.name] = std::move(*value);
   return parameters;
 }
 
-PointWriter::PointWriter(const expand::Space& space) : space_(space) {
+PointWriter::PointWriter(const expand::Space& space) : space_(space), at_(space.selected()) {
   const check::Study& study = space.study();
   for (unsigned use = 0; use < study.uses.size(); ++use) uses_.push_back(compile(space, use));
   for (unsigned factor = 0; factor < study.factors.size(); ++factor) {
@@ -142,14 +154,21 @@ PointWriter::Use PointWriter::compile(const expand::Space& space, unsigned index
   result.prefix = text.substr(0, at);
   result.suffix = text.substr(at);
 
-  // Parameters in the order of their names, without those that this workload lacks.
-  std::vector<unsigned> sorted;
-  for (unsigned i = 0; i < use.parameter_of.size(); ++i)
-    if (use.parameter_of[i] >= 0) sorted.push_back(i);
+  // Parameters and computed arguments in the order of their names, without those that this workload lacks.
   const auto& parameters = study.workload->parameters;
-  std::ranges::sort(sorted, [&](unsigned a, unsigned b) { return parameters[a].name < parameters[b].name; });
-  for (unsigned parameter : sorted) {
+  std::map<std::string_view, std::variant<unsigned, const check::Computed*>> sorted;
+  for (unsigned i = 0; i < use.parameter_of.size(); ++i)
+    if (use.parameter_of[i] >= 0) sorted.emplace(parameters[i].name, i);
+  for (const check::Computed& computed : use.computed) sorted.emplace(computed.name, &computed);
+  for (const auto& [name, what] : sorted) {
     Entry entry;
+    if (const auto* computed = std::get_if<const check::Computed*>(&what)) {
+      entry.computed = *computed;
+      entry.reads = space.readsOf(*entry.computed->value).parameters;
+      result.entries.push_back(std::move(entry));
+      continue;
+    }
+    const unsigned parameter = std::get<unsigned>(what);
     entry.factor = study.factor_of[parameter];
     entry.when = space.when(parameter);
     auto add = [&](const check::Value* value) {
@@ -165,7 +184,7 @@ PointWriter::Use PointWriter::compile(const expand::Space& space, unsigned index
     // Neighbours that never vary are joined into one text.
     bool plain = entry.factor < 0 && !entry.when;
     Entry* last = result.entries.empty() ? nullptr : &result.entries.back();
-    if (plain && last && last->factor < 0 && !last->when) {
+    if (plain && last && last->factor < 0 && !last->when && !last->computed) {
       append(last->id[0], entry.id[0]);
       append(last->parameters[0], entry.parameters[0]);
     } else {
@@ -177,8 +196,18 @@ PointWriter::Use PointWriter::compile(const expand::Space& space, unsigned index
 
 void PointWriter::appendMembers(expand::Levels point, std::vector<std::string> Entry::* texts, std::string& out) const {
   for (const Entry& entry : uses_[space_.use(point)].entries)
-    if (!entry.when || entry.when->holds(point))
+    if (entry.computed)
+      appendComputed(point, entry, texts, out);
+    else if (!entry.when || entry.when->holds(point))
       append(out, textAt(entry.*texts, entry.factor < 0 ? expand::kAbsent : point[entry.factor]));
+}
+
+void PointWriter::appendComputed(expand::Levels point, const Entry& entry, std::vector<std::string> Entry::* texts,
+                                 std::string& out) const {
+  if (texts == &Entry::id) return;
+  at_.set(point);
+  if (at_.resolve(entry.reads)) return;
+  if (const auto value = valueOf(*entry.computed, at_)) append(out, member(entry.computed->name, *value));
 }
 
 void PointWriter::appendParameters(expand::Levels point, std::string& out) const {

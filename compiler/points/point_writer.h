@@ -26,7 +26,8 @@ llvm::json::Array argumentsJson(const check::Command& command);
 /// Appends the paths in a value of `type` that are not in `paths` yet.
 void collectPaths(const check::Value& value, const check::Type& type, std::vector<std::string>& paths);
 
-/// Every active parameter of the workload that runs, with its value. `resolved` must be resolved for all
+/// Every active parameter of the workload that runs, with its value, and every let that its command's arguments
+/// hold. `resolved` must be resolved for all
 /// parameters.
 llvm::json::Object parametersOf(const select::Selected& selected, const expand::Assignment& resolved);
 
@@ -45,7 +46,7 @@ class PointWriter {
   std::string_view id(expand::Levels point);
   /// The id as a number: the first eight bytes of the hash.
   uint64_t hash(expand::Levels point);
-  /// Appends {"batch":64,…}: every active parameter, in the order of their names.
+  /// Appends {"batch":64,…}: every active parameter and computed argument, in the order of their names.
   void appendParameters(expand::Levels point, std::string& out) const;
   /// Appends {"gpus":"2","rank":null}: the labels, null for a factor that is not active.
   void appendLevels(expand::Levels point, std::string& out) const;
@@ -58,6 +59,9 @@ class PointWriter {
     int factor = -1;
     /// The condition under which the workload has it; null: everywhere.
     const expand::Condition* when = nullptr;
+    /// A let in place of a parameter, with the parameters that it reads; it is no part of an id.
+    const check::Computed* computed = nullptr;
+    std::vector<unsigned> reads = {};
     /// The text of each level, in the id and among the parameters; the last entry is for points without a
     /// level.
     std::vector<std::string> id, parameters;
@@ -70,8 +74,11 @@ class PointWriter {
   Use compile(const expand::Space& space, unsigned use);
   /// Appends one of the two texts of every entry that the point has, separated by commas.
   void appendMembers(expand::Levels point, std::vector<std::string> Entry::* texts, std::string& out) const;
+  void appendComputed(expand::Levels point, const Entry& entry, std::vector<std::string> Entry::* texts,
+                      std::string& out) const;
 
   const expand::Space& space_;
+  mutable expand::Assignment at_;
   std::vector<Use> uses_;
   /// The texts of a factor's labels; the last one is for points without a level.
   struct Labels {

@@ -590,7 +590,7 @@ TEST_CASE("of several numbers the one that is asked for is taken") {
   CHECK(metrics.at("size") == 38.5);
   Study array(python("open('out.json', 'w').write('[1, 2]')"));
   array.measure(CommandMetric{"value", From::Json, "out.json", "", 1, false});
-  CHECK(has(array.failure(), "is an array; a metric of type Series takes one, or say which"));
+  CHECK(has(array.failure(), "is an array; a metric with the trait `series` takes one, or say which"));
 }
 
 TEST_CASE("what prepares runs once for the parameters that it is told, before any trial") {

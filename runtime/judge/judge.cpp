@@ -127,7 +127,6 @@ ComparisonResult compare(const Evidence& evidence, const plan::Comparison& compa
 
 }  // namespace
 
-
 Judgement judge(const plan::Plan& plan, const store::Results& results) { return judge(Index(plan, results)); }
 
 Judgement judge(const Index& index, const Index* with_earlier) {

@@ -1,9 +1,10 @@
 
+#include "runtime/report/verdict_text.h"
+
 #include <doctest/doctest.h>
 
 #include "runtime/describe/description.h"
 #include "runtime/judge/meaning.h"
-#include "runtime/report/verdict_text.h"
 #include "tests/support/report/example_results.h"
 
 namespace expc::report {

@@ -1,4 +1,6 @@
 
+#include "runtime/simulate/forecast.h"
+
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -6,7 +8,6 @@
 
 #include "runtime/judge/judge.h"
 #include "runtime/plan/evaluate.h"
-#include "runtime/simulate/forecast.h"
 #include "runtime/stats/distributions.h"
 #include "tests/support/judge/study.h"
 

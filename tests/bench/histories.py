@@ -17,7 +17,7 @@ STUDY = """workload job command ["sh", "-c", "cat $$EXPC_STUDY_FOLDER/trial-$$EX
 study s {{
   workload job
   {body}
-  design full {{ repeat {repeat}  order blocks }}
+  design {{ repeat {repeat} }}
 }}
 """
 

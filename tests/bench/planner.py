@@ -54,7 +54,7 @@ study grid {{
   factor seed  in 0..{seeds}
   factor rate  in 1..{rates}
 {rules}  measure wall
-  design full {{ repeat 1 }}
+  design {{ repeat 1 }}
 }}
 """
 RULES = """  require few_seeds: model == mobilenet_v2 or seed < 100

@@ -25,7 +25,7 @@ study growth {{
   measure wall, rate
   compare gain = speedup(wall) over level
   criterion slow: forall *: gain <= 1.5x with confidence 95%
-  design full {{ repeat {blocks}  seed 1 }}
+  design {{ repeat {blocks}  seed 1 }}
 }}
 """
 

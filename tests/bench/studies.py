@@ -33,7 +33,7 @@ STUDY = """workload job command ["{draw}", "${{seed}}", "${{side}}", "{shape}", 
 study s {{
   workload job
   {claims}
-  design full {{ repeat {repeat}  seed {seed} }}
+  design {{ repeat {repeat}  seed {seed} }}
 }}
 """
 PAIRS = """factor side in 0..1 baseline 0

@@ -31,7 +31,7 @@ study nothing {{
   workload nothing
   factor level in 1..10
   measure wall
-  design full {{ repeat {repeat} }}
+  design {{ repeat {repeat} }}
 }}
 """
 

@@ -16,7 +16,7 @@ study slow {
   compare gain = speedup(step_time) over step
   compare same = speedup(step_time) over step against 10ms
   criterion pays: forall gpus: gain[step = 10ms] >= 1.5x with confidence 95%
-  design full { timed { repeat 7 steps 1 } profile { repeat 7 steps 1 } seed 4 }
+  design { timed { repeat 7 steps 1 } profile { repeat 7 steps 1 } seed 4 }
   preset few { design { profile { repeat 1 } } }
 }
 """

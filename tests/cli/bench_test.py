@@ -18,7 +18,7 @@ AROUND = """workload tool command ["sh", "-c", "test ! -e mine && touch mine && 
 study around {{
   workload tool
   measure wall
-  design full {{ timed {{ repeat 3  {settings} }} }}
+  design {{ timed {{ repeat 3  {settings} }} }}
 }}
 """
 READY = 'before ["sh", "-c", "touch ready; echo before >> $$EXPC_STUDY_FOLDER/log"]'

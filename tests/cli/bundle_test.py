@@ -24,7 +24,7 @@ study nothing {
   factor level in 1..3
   measure wall
   criterion quick: forall *: wall <= 1min
-  design full { repeat 7 }
+  design { repeat 7 }
 }
 """
 JOB = """workload nothing command ["echo", "${level}"] {
@@ -106,7 +106,7 @@ class Bundle(Command):
   param rows : path = "rows.txt"
   metric t : Time lower from regex("([0-9]+)", unit = 1ms)
 }
-study reads { workload w  measure t  criterion quick: forall *: t <= 1min  design full { repeat 2 } }
+study reads { workload w  measure t  criterion quick: forall *: t <= 1min  design { repeat 2 } }
 """)
         self.expc("run", "in.exp", "--devices", "cpu:1", "--heat-up", "0", "-D", "design.seed=7")
         said = self.expc("bundle", "in.exp", "--devices", "cpu:1", "-D", "design.seed=7").stdout

@@ -25,7 +25,7 @@ workload tool command ["bash", "-c", "echo t $$((100 * ${rows} / ${gpus})) ms; e
   param method : Method = plain
   metric job_time : Time lower from regex("t ([0-9]+) ms", unit = 1ms)
   metric rate : Images / Time higher from regex("r ([0-9]+)", unit = 1img / 1s)
-  metric loss : Series lower from regex("l ([0-9])")
+  metric loss : float series lower from regex("l ([0-9])")
 }
 reference table2 from "published.csv" { gpus  job_time = column(seconds) * 1s }
 study s {
@@ -41,7 +41,7 @@ study s {
   plot rate over gpus by method
   plot loss over epoch by method
   plot job_time over rate by method
-  design full { timed { repeat 2 } }
+  design { timed { repeat 2 } }
   preset large { rows = 2 }
 }
 """

@@ -21,7 +21,7 @@ study history {
   workload bench
   measure wall, steady, twice
   criterion quick: wall <= 110ms
-  design full { timed { repeat 2 } }
+  design { timed { repeat 2 } }
 }
 """
 PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs/ci.md"

@@ -23,7 +23,7 @@ study tiny {
   measure step_time, accuracy
   compare gain = speedup(step_time) over step
   criterion CRITERION
-  design full { timed { repeat 7  steps 1  warmup 0 } quality { repeat 1  epochs 1 } order blocks  seed 7 }
+  design { timed { repeat 7  steps 1  warmup 0 } quality { repeat 1  epochs 1 }  seed 7 }
   table step_time by gpus, step
 }
 """
@@ -53,7 +53,7 @@ study s {
   factor level in { "a: slow", "b; quick" }
   measure wall
   criterion quick: forall *: wall <= 1min
-  design full { repeat 2 }
+  design { repeat 2 }
 }
 """
 
@@ -155,7 +155,7 @@ class Surroundings(Tiny):
             self.write(name, "x")
             quoted = name.replace("\\", "\\\\")
             self.write("i.exp", f'''workload w command ["cat", "{quoted}"] {{ inputs "{quoted}"  metric wall : Time lower }}
-study s {{ workload w  measure wall  design full {{ repeat 1 }} }}
+study s {{ workload w  measure wall  design {{ repeat 1 }} }}
 ''')
             self.expc("run", "i.exp", "--devices", "cpu:1", "--heat-up", "0", "--results", f"r-{name[:3]}")
 
@@ -217,7 +217,7 @@ class Strangers(Tiny):
   inputs "stdout.txt"
   metric t : Time lower from regex("took ([0-9]+)", unit = 1ms)
 }
-study s { workload w  measure t  criterion right: forall *: t <= 6ms  design full { repeat 2 } }
+study s { workload w  measure t  criterion right: forall *: t <= 6ms  design { repeat 2 } }
 """
         self.run_command(text, "--keep-trials")
         self.assertEqual(golden.read_text(), "mine")
@@ -226,7 +226,7 @@ study s { workload w  measure t  criterion right: forall *: t <= 6ms  design ful
 
     def test_a_program_that_asks_at_the_terminal_ends(self):
         text = """workload w command ["sh", "-c", "read answer </dev/tty; test -n \\"$answer\\""] { metric wall : Time lower }
-study s { workload w  measure wall  criterion right: forall *: wall <= 6min  design full { repeat 1 } }
+study s { workload w  measure wall  criterion right: forall *: wall <= 6min  design { repeat 1 } }
 """
         self.write("c.exp", text)
         done = subprocess.run(["script", "-qec", f"{OPTIONS.expc} run c.exp --devices cpu:1 --heat-up 0 --timeout 60 --quiet", "/dev/null"],
@@ -295,7 +295,7 @@ study s { workload w  measure wall  criterion right: forall *: wall <= 6min  des
         (data / "file").write_text("x")
         for link in "abc":
             (data / link).symlink_to(".")
-        study = 'study s { workload w  measure wall  design full { repeat 7 } }\n'
+        study = 'study s { workload w  measure wall  design { repeat 7 } }\n'
         self.write("c.exp", 'workload w command ["echo", "${d}"] { param d : path = "data"\n metric wall : Time lower }\n' + study)
         self.expc("plan", "c.exp", "--lock", timeout=60)
         self.write("c.exp", 'workload w command ["echo", "x"] { inputs "' + "**/" * 8 + 'zzz"\n metric wall : Time lower }\n' + study)
@@ -309,7 +309,7 @@ study s { workload w  measure wall  criterion right: forall *: wall <= 6min  des
         self.assertIn("unknown name 'b7'", self.expc("check", unknown, code=1, timeout=60).stderr)
         levels = ", ".join(f"l{i}" for i in range(4000))
         text = f"enum e {{ {levels} }}\nworkload w {{ param p : e = l1  metric wall : Time lower }}\n" \
-               f"study s {{ workload w  factor p in {{ {levels.replace('l', 'k')} }}  measure wall  design full {{ repeat 7 }} }}\n"
+               f"study s {{ workload w  factor p in {{ {levels.replace('l', 'k')} }}  measure wall  design {{ repeat 7 }} }}\n"
         self.assertLess(len(self.expc("check", self.write("levels.exp", text), code=1, timeout=60).stderr), 10**6)
 
     def test_an_error_about_a_name_of_any_length_fits_on_a_screen(self):
@@ -356,7 +356,7 @@ study s { workload w  measure wall  criterion right: forall *: wall <= 6min  des
         evil = "\x1b[2Jx\x9by\nPASS forged"
         self.write("c.exp", f"""/// doc \x1b[31m\x9b
 workload w command ["sh", "-c", "printf '\\\\033[2J\\\\302\\\\233 it\\\\n' >&2; exit 1", "${{t}}"] {{ param t : string = "a"  metric wall : Time lower }}
-study s {{ workload w  factor t in {{ "\x9b\x07\u202e" }}  measure wall  criterion right: forall *: wall <= 6min  design full {{ repeat 1 }} }}
+study s {{ workload w  factor t in {{ "\x9b\x07\u202e" }}  measure wall  criterion right: forall *: wall <= 6min  design {{ repeat 1 }} }}
 """)
         folder = self.folder / "set/train" / "a\x1b[2J\x9bb"
         folder.mkdir(parents=True)

@@ -23,7 +23,7 @@ study s {
   compare growth = ratio(wall_time) over size
   criterion quick: forall size where size < 100: wall_time <= 150ms
   criterion grows: growth[size = 500] >= 2x with confidence 95%%
-  design full { timed { repeat 10 } }
+  design { timed { repeat 10 } }
 }
 """
 

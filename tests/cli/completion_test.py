@@ -26,7 +26,7 @@ study first {
   factor precision in { fp64, fp32 } baseline fp64
   factor gpus in { 1, 2 } baseline 1
   measure step_time
-  design full { timed { repeat 10  steps 30 }  seed 7 }
+  design { timed { repeat 10  steps 30 }  seed 7 }
   preset quick { only gpus in { 1 } }
   preset small { size = 32px }
 }
@@ -34,7 +34,7 @@ study second {
   workload image.mobilenet_v2(data = mnist("data/digits"))
   factor layout in { nchw, nhwc } baseline nchw
   measure step_time
-  design full { timed { repeat 10  steps 30 } }
+  design { timed { repeat 10  steps 30 } }
   preset other { size = 32px }
 }
 """
@@ -48,7 +48,7 @@ study s {
   workload w
   factor t in { "$(touch pwned) 'a' `b`" }
   measure wall
-  design full { repeat 7 }
+  design { repeat 7 }
 }
 """
 

@@ -18,7 +18,7 @@ study {study} {{
   workload bench
   {factor}
   measure t
-  design full {{ repeat 3 }}
+  design {{ repeat 3 }}
 }}
 """
 
@@ -80,6 +80,18 @@ class Counting(Command):
         self.assertIn("started otherwise: --b=2 is new", self.run_study())
         self.study(one + "\n  param a : int = 7\n  param b : int = 2", arguments=options)
         self.assertIn("started otherwise: --a=1 is gone, --a=7 is new", self.run_study())
+
+    def test_a_computed_argument_is_what_its_formula_says(self):
+        def computed(formula):
+            self.study(f"param level : int in 1..9 = 1\n  let twice = {formula}", arguments='"./bench.sh", "${twice}"')
+        computed("2 * level")
+        self.run_study()
+        self.assertEqual(self.values(), {"1": [0.02] * 3, "5": [0.1] * 3})
+        computed("level + level")
+        self.assertIn("nothing to run", self.run_study())
+        computed("3 * level")
+        self.assertIn("started otherwise: ", self.run_study())
+        self.assertEqual(self.values(), {"1": [0.03] * 3, "5": [0.15] * 3})
 
     def test_a_default_that_only_prepare_reads_counts_too(self):
         def prepared(value):

@@ -17,7 +17,7 @@ study s {
   factor fast in 0..1 baseline 0
   compare gain = speedup(t) over fast
   criterion pays: forall *: gain >= 1.2x with confidence 95%
-  design full { repeat 10  seed 5 }
+  design { repeat 10  seed 5 }
 }
 """
 
@@ -51,7 +51,7 @@ class Diagnose(Command):
 study s {
   workload job
   criterion good: accuracy >= 99% with confidence 95%
-  design full { repeat 10 }
+  design { repeat 10 }
 }
 """, encoding="utf-8")
         text = " ".join(self.expc("diagnose", "s.exp", "--studies", "200", "--noise", "accuracy=3%").stdout.split())

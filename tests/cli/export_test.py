@@ -26,7 +26,7 @@ workload tool command ["bash", "-c", "echo t $$((100 + ${size})) ms; echo l 3; e
   param size : int
   param mode : Mode
   metric wall_time : Time lower from regex("t ([0-9]+) ms", unit = 1ms)
-  metric loss : Series lower from regex("l ([0-9])")
+  metric loss : float series lower from regex("l ([0-9])")
 }
 study s {
   workload tool
@@ -37,7 +37,7 @@ study s {
   criterion quick: forall size, mode where size < 30: wall_time <= 1s
   criterion wrong: forall size, mode where size < 30: wall_time <= 115ms
   criterion open: forall mode: wall_time[size = 30] <= 1s
-  design full { timed { repeat 3 } }
+  design { timed { repeat 3 } }
 }
 """
 
@@ -142,7 +142,7 @@ class Clients(unittest.TestCase):
   param level : string = "None"
   metric t : Time lower from regex("t ([0-9]+)", unit = 1ms)
 }
-study missing { workload w  factor level in { "None", "null", "NA", "lru" }  measure t  design full { repeat 2 } }
+study missing { workload w  factor level in { "None", "null", "NA", "lru" }  measure t  design { repeat 2 } }
 """, encoding="utf-8")
         expc("run", "missing.exp", "--devices", "cpu:1", "--heat-up", "0", "--results", "levels", folder=FOLDER)
         export("--results", "levels", "--to", "precision.csv", file="missing.exp")

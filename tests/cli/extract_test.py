@@ -11,7 +11,7 @@ STUDY = """workload tool command ["bash", "-c", "echo step 5 ms; echo loss 3; ec
 study s {
   workload tool
   measure value
-  design full { timed { repeat 3 } }
+  design { timed { repeat 3 } }
 }
 """
 
@@ -63,7 +63,7 @@ class Commands(Command):
   inputs copy "*.json"
   metric value : float lower from json("out.json", "/t")
 }}
-study s {{ workload tool  measure value  design full {{ repeat 3 }} }}""", encoding="utf-8")
+study s {{ workload tool  measure value  design {{ repeat 3 }} }}""", encoding="utf-8")
             done = self.expc("run", code=code)
             self.assertEqual("read from 'out.json': the program did not write it" in " ".join(done.stderr.split()), code == 5)
             if code == 5:

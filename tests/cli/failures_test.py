@@ -19,7 +19,7 @@ study lic {{
   factor n in 1..3  baseline 1
   compare r = ratio(t) over n
   criterion c: forall *: r <= 3.5x
-  design full {{ {design} }}
+  design {{ {design} }}
 }}
 """
 # Level 2 hangs, unless a test makes the file.
@@ -32,7 +32,7 @@ study ask {
   factor n in 1..2  baseline 1
   compare r = ratio(wall) over n
   criterion c: forall *: wall <= 1h
-  design full { timed { repeat 3 } }
+  design { timed { repeat 3 } }
   table wall by n
 }
 """
@@ -89,7 +89,7 @@ class Folders(Run):
             with self.subTest(away):
                 self.study('workload gone command ["sh", "-c", "cd %s && %s && echo done; exit 0", "x"] {\n'
                            '  param n : int in 1..9 = 1\n  metric wall : Time lower\n}\n'
-                           'study s {\n  workload gone\n  factor n in 1..2\n  measure wall\n  design full { repeat 2 }\n}\n'
+                           'study s {\n  workload gone\n  factor n in 1..2\n  measure wall\n  design { repeat 2 }\n}\n'
                            % (self.folder, away))
                 said = self.run_study(code=1).stderr
                 self.assertEqual(said.count("was removed or moved while this run wrote to it"), 1, said)
@@ -103,7 +103,7 @@ class Reasons(Run):
     def failing(self, script, *, inputs="", **variables):
         self.write("b.py", script)
         self.study('workload b command ["python3", "b.py"] {\n  %s\n  metric wall : Time lower\n}\n'
-                   'study s {\n  workload b\n  measure wall\n  design full { repeat 1 }\n}\n' % inputs)
+                   'study s {\n  workload b\n  measure wall\n  design { repeat 1 }\n}\n' % inputs)
         return self.expc("run", "s.exp", "--devices", "cpu:1", "--heat-up", "0", code=None, **variables).stderr
 
     def test_the_reason_is_the_error_and_not_the_box_behind_it(self):
@@ -141,7 +141,7 @@ class Reasons(Run):
     def test_the_seed_fits_into_31_bits_and_a_block_shares_it(self):
         self.study('workload b command ["sh", "-c", "echo $$EXPC_SEED ${seed} $$0 >> %s/seeds", "${n}"] {\n'
                    '  param n : int in 1..2 = 1\n  metric wall : Time lower\n}\n'
-                   'study s {\n  workload b\n  factor n in 1..2\n  measure wall\n  design full { repeat 8 }\n}\n' % self.folder)
+                   'study s {\n  workload b\n  factor n in 1..2\n  measure wall\n  design { repeat 8 }\n}\n' % self.folder)
         self.run_study()
         seeds = [line.split() for line in (self.folder / "seeds").read_text().splitlines()]
         self.assertEqual(len(seeds), 16)

@@ -19,7 +19,7 @@ study s {
   factor fast in 0..1 baseline 0
   compare gain = speedup(t) over fast
   criterion pays: forall *: gain >= %s with confidence 95%%
-  design full { repeat %s  seed 236 }
+  design { repeat %s  seed 236 }
 }
 """
 

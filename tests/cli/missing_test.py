@@ -23,7 +23,7 @@ study s {
   factor case in { "small", "big" } baseline "small"
   measure rate
   %s
-  design full { repeat 7 }
+  design { repeat 7 }
 }
 """
 FORMS = {
@@ -139,7 +139,7 @@ class Missing(Command):
   inputs "train.py"
   param lr : string = "loss 1.5"
   metric loss : float lower from regex("loss (%s)")
-  metric course : Series lower from regex("loss (%s)")
+  metric course : float series lower from regex("loss (%s)")
   metric acc : float higher from regex("acc ([0-9.]+)")
 }
 study s {
@@ -149,7 +149,7 @@ study s {
   criterion low: forall lr: loss <= 2.5
   criterion gains: forall *: gain >= 0.5x with confidence 95%%
   criterion right: forall lr: acc >= 80 with confidence 95%%
-  design full { repeat 6 }
+  design { repeat 6 }
 }
 """
         for number, (pattern, last) in enumerate(((r"\\S+", "loss nan"), ("[0-9.]+", "loss NaN"), (r"[-+a-zA-Z0-9.]+", "loss -Infinity"))):

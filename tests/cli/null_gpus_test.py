@@ -23,7 +23,7 @@ study tiny {
   compare gain = speedup(step_time) over step
   criterion faster: forall gpus: gain[step = 10ms] >= 1.5x  with confidence 95%
   criterion learns: forall *: accuracy >= 10%
-  design full { timed { repeat 8  steps 1  warmup 0 } quality { repeat 1  epochs 1 } order blocks  seed 7 }
+  design { timed { repeat 8  steps 1  warmup 0 } quality { repeat 1  epochs 1 }  seed 7 }
   table step_time by gpus, step
 }
 """

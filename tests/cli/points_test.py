@@ -19,7 +19,7 @@ study tiny {
   require cards: gpus <= system.gpus  because "the node has fewer cards"
   compare gain = speedup(step_time) over step
   criterion faster: forall *: gain >= 1.5x  with confidence 95%
-  design full { timed { repeat 7  steps 1  warmup 0 } seed 7 }
+  design { timed { repeat 7  steps 1  warmup 0 } seed 7 }
   preset quick { noise = 0.02  only gpus in { 1, 2 } }
 }
 """
@@ -35,7 +35,7 @@ study grid {
   factor b in 0..999
   exclude a == 0 and b == 0
   measure t
-  design full { timed { repeat 6  steps 1 } }
+  design { timed { repeat 6  steps 1 } }
 }
 """
 
@@ -155,7 +155,7 @@ class Locks(Tiny):
         parts = ["  workload null.idle(noise = 0.01, step=10ms)\n", "  factor gpus in {1,2} baseline   1\n", "  require small: gpus<=2 and gpus>0\n",
                  "  compare gain=speedup( step_time )over gpus\n", "  criterion faster:forall gpus :gain>=1.5x with confidence  95%\n",
                  "  criterion again : forall * where gpus in {2, 1}: step_time<=1s\n",
-                 "  table step_time by gpus\n", "  table gain by gpus\n", "  design full { timed { repeat 7..9 until half_width(gain)<=10%  steps 1  warmup 0 } order blocks }\n"]
+                 "  table step_time by gpus\n", "  table gain by gpus\n", "  design { timed { repeat 7..9 until half_width(gain)<=10%  steps 1  warmup 0 } }\n"]
         text = "import std.null\nstudy tiny {\n" + "".join(parts) + "}\n"
         self.write("tiny.exp", text)
         self.plan("--lock")
@@ -185,7 +185,7 @@ class Locks(Tiny):
         job = ('workload show command ["sh", "-c", "echo ${rank} ${speed}"] {\n  param rank : int = 1\n  param speed : int = 5 when rank > 1\n'
                '  metric wall : Time lower\n}\n')
         self.write("jobs.exp", job)
-        self.write("tiny.exp", 'import "jobs.exp"\nstudy tiny { workload jobs.show()  factor rank in { 1, 2 } baseline 1  measure wall  design full { repeat 6 } }\n')
+        self.write("tiny.exp", 'import "jobs.exp"\nstudy tiny { workload jobs.show()  factor rank in { 1, 2 } baseline 1  measure wall  design { repeat 6 } }\n')
         self.plan("--lock")
         self.write("jobs.exp", job.replace("int = 5", "int = 6"))
         self.assertEqual(self.plan("--diff", "tiny.exp.lock").stdout, "tiny: default of speed changed: 5 -> 6\n")
@@ -248,7 +248,7 @@ class Locks(Tiny):
     def test_the_inputs_of_a_command_are_held_too(self):
         self.write("in.txt", "one")
         self.write("tiny.exp", 'workload show command ["cat", "in.txt"] {\n  inputs "in.txt"\n  metric wall : Time lower\n}\n'
-                               "study tiny { workload show  measure wall  design full { repeat 6 } }\n")
+                               "study tiny { workload show  measure wall  design { repeat 6 } }\n")
         self.plan("--lock")
         self.write("in.txt", "two")
         self.assertIn("tiny: inputs of show changed", self.plan("--diff", "tiny.exp.lock").stdout)
@@ -275,7 +275,7 @@ study memory {{
   workload llm.finetune(model = {model}, data = {data}, precision = bf16, method = {method}, max_length = 256tok)
   factor gpus in {{ 1, 2 }}
   measure device_memory_peak
-  design full {{ timed {{ repeat 1  steps 2 }} }}
+  design {{ timed {{ repeat 1  steps 2 }} }}
 }}
 """
     # Llama 3.2 1B's.

@@ -25,7 +25,7 @@ class Reading(Command):
         """What one trial reads from standard output, or why it reads nothing."""
         (self.folder / "out.bin").write_bytes(written)
         self.study('workload w command ["cat", "out.bin"] {\n  inputs "out.bin"\n  metric value : Time lower  %s\n}\n'
-                   "study s { workload w  measure value  design full { repeat 1 } }\n" % source)
+                   "study s { workload w  measure value  design { repeat 1 } }\n" % source)
         self.expc("run", "--fresh", "--results", "r%d" % len(written))
         point, = self.document("report", "--results", "r%d" % len(written))["points"]
         values = point["metrics"].get("value", {}).get("values")
@@ -45,7 +45,7 @@ class Reading(Command):
         script.write_bytes(b"#!/bin/sh\r\necho 1\r\n")
         script.chmod(0o755)
         self.study('workload w command ["./bench.sh"] { metric wall : Time lower }\n'
-                   "study s { workload w  measure wall  design full { repeat 1 } }\n")
+                   "study s { workload w  measure wall  design { repeat 1 } }\n")
         self.assertIn("ends with a carriage return", self.expc("run", code=1).stderr)
 
     def test_a_metric_of_ones_own_reads_parameters(self):
@@ -62,7 +62,7 @@ study s {
   measure rate, each
   compare gain = ratio(rate) over batch
   criterion grows: forall *: gain >= 7.9x
-  design full { repeat 2 }
+  design { repeat 2 }
 }
 """)
         shown = self.expc("run", code=0).stdout
@@ -75,7 +75,7 @@ study s {
     @unittest.skipUnless(len(os.sched_getaffinity(0)) > 1, "one core")
     def test_devices_are_the_cores_that_a_command_had(self):
         self.study('workload w command ["nproc"] { metric n : float higher  from stdout }\n'
-                   "study s { workload w  measure n  design full { repeat 1 } }\n")
+                   "study s { workload w  measure n  design { repeat 1 } }\n")
         self.expc("run", devices="cpu:2", code=0)
         header, row = csv.reader(self.expc("export", code=0).stdout.splitlines())
         trial = dict(zip(header, row))
@@ -93,7 +93,7 @@ study s {
   factor n in { 1, 2, 3 }  baseline 1
   compare gain = ratio(value) over n
   measure value, wall
-  design full { repeat 2 }
+  design { repeat 2 }
 }
 """)
         self.expc("run", code=0)
@@ -111,7 +111,7 @@ study s {
   param prog  : path = "./old"
   metric wall : Time lower
 }
-study s { workload w  factor build in { "old", "new" }  measure wall  design full { repeat 1 } }
+study s { workload w  factor build in { "old", "new" }  measure wall  design { repeat 1 } }
 """)
         for given, wanted in (("build=new", 'build="new"'), ("prog=./new", 'prog="./new"'), ("build='new'", 'build="new"')):
             self.assertIn(f"a string stands in quotes, inside the shell's: -D '{wanted}'", self.expc("plan", "-D", given, code=2).stderr)
@@ -123,7 +123,7 @@ study s { workload w  factor build in { "old", "new" }  measure wall  design ful
   param on : bool = true
   metric wall : Time lower
 }
-study s { workload w  measure wall  design full { repeat 1 } }
+study s { workload w  measure wall  design { repeat 1 } }
 """)
         for given, wanted in (("False", "did you mean 'false'?"), ("TRUE", "did you mean 'true'?"), ("0", "it is true or false"), ('"false"', "it is true or false")):
             self.assertIn(wanted, self.expc("plan", "-D", f"on={given}", code=2).stderr)

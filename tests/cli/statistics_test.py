@@ -16,7 +16,7 @@ study s {{
   factor level in {{ 0, 1 }} baseline 0
   compare gain = {compare}
   criterion c: {criterion} with confidence 95%
-  design full {{ repeat {repeat} }}
+  design {{ repeat {repeat} }}
 }}
 """
 # The counter is the same noise in every run of the test.

@@ -24,7 +24,7 @@ study sizes {
   measure step_time
   compare gain = speedup(step_time) over precision
   criterion c: forall *: gain >= limits.least
-  design full { timed { repeat 10  steps 30 } }
+  design { timed { repeat 10  steps 30 } }
   preset both { only precision in { fp64, fp32 } }
 }
 """
@@ -285,7 +285,7 @@ study jobs {
   workload train(data = "x")
   factor method in { none, lora }
   measure wall
-  design full { timed { repeat 10  steps 1 } }
+  design { timed { repeat 10  steps 1 } }
 }
 """
 

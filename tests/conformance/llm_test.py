@@ -43,7 +43,7 @@ study everything {{
   factor method in {{ {methods} }}
   factor gpus   in {{ 1, 2 }}
   measure {metrics}
-  design full {{
+  design {{
     timed   {{ repeat 1  steps 2  warmup 1 }}
     quality {{ repeat 1  epochs 3 }}
     profile {{ repeat 1  steps 2  warmup 1 }}
@@ -93,7 +93,7 @@ study resumed {{
     batch = 2, learning_rate = 0.003, warmup_steps = 1, checkpoints = folder("{kept}")
   )
   measure final_loss, evaluation_loss
-  design full {{ quality {{ repeat 1  epochs 12 }} }}
+  design {{ quality {{ repeat 1  epochs 12 }} }}
 }}
 """
 

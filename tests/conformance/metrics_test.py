@@ -28,7 +28,7 @@ study everything {{
   workload image.mobilenet_v2(data = mnist("{data}"), size = 32px, width = 0.25, batch = 64, workers = 1)
   factor gpus in {{ 1, 2 }}
   measure {metrics}
-  design full {{
+  design {{
     timed {{ repeat 1  epochs 2 }}
     quality {{ repeat 1  epochs 1 }}
     profile {{ repeat 1  steps 3  warmup 1 }}

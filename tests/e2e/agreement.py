@@ -51,7 +51,7 @@ study s {{
   criterion open:   forall where side == 1: gain >= 1.5x with confidence 95%
   criterion third:  forall where side == 2: gain >= 2x with confidence 95%
   criterion memory: forall where side == 2: infeasible
-  design full {{ repeat 7  seed 5 }}
+  design {{ repeat 7  seed 5 }}
   preset two {{ only side in {{ 0, 1 }}  keep criterion holds, third }}
 }}
 """
@@ -63,7 +63,7 @@ study s {
   compare gain = speedup(step_time) over step
   criterion holds: forall *: gain >= 1.2x with confidence 95%
   criterion lost:  forall *: gain >= 9x with confidence 95%
-  design full { repeat 7 steps 1 seed 3 }
+  design { repeat 7 steps 1 seed 3 }
 }
 """
 

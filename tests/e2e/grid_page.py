@@ -25,7 +25,7 @@ study grid {
   compare cost = ratio(wall) over rows
   plot wall over rows by columns
   plot cost over rows by columns
-  design full { timed { repeat 3 } }
+  design { timed { repeat 3 } }
 }
 """
 

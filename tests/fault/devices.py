@@ -72,7 +72,7 @@ study faults {{
   workload tool
   factor n in {{ 1, 2 }}
   measure wall
-  design full {{ timed {{ repeat {repeat} }}  share 2 }}
+  design {{ timed {{ repeat {repeat} }}  share 2 }}
 }}
 """
 

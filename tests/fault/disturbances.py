@@ -18,7 +18,7 @@ workload tool command ["python3", "-c", "{program}"] {{
 study faults {{
   workload tool
   measure wall, cpu_time
-  design full {{ timed {{ repeat 1 }}  {limits} }}
+  design {{ timed {{ repeat 1 }}  {limits} }}
 }}
 """
 SLEEP = "import time; time.sleep(1.2)"
@@ -137,7 +137,7 @@ workload tool command ["sleep", "0.5"] {
 study faults {
   workload tool
   measure energy
-  design full { timed { repeat 2 } }
+  design { timed { repeat 2 } }
 }
 """
 

@@ -25,7 +25,7 @@ study s {
   workload w
   measure v
   criterion small: forall *: v <= 5B
-  design full { repeat 8 }
+  design { repeat 8 }
 }
 """
 

@@ -38,10 +38,10 @@ study faults {{
   {criterion}
   criterion right: forall *: accuracy >= 50%
 
-  design full {{
+  design {{
     timed   {{ repeat {timed}  steps 5 }}
     quality {{ repeat {quality}  epochs 1 }}
-    order blocks  seed 11
+    seed 11
   }}
 }}
 """

@@ -20,7 +20,7 @@ workload tool command ["python3", "-c", "{program}"] {{
 study faults {{
   workload tool
   measure wall
-  design full {{ timed {{ repeat 1 }} }}
+  design {{ timed {{ repeat 1 }} }}
 }}
 """
 

@@ -27,7 +27,7 @@ study meets {
   factor nodes in 1..3
   measure one
   criterion right: forall *: one >= 1
-  design full { timed { repeat 2 } }
+  design { timed { repeat 2 } }
 }
 """
 
@@ -43,7 +43,7 @@ study reads {
   workload reader(data = "words of ours")
   measure one
   criterion right: forall *: one >= 1
-  design full { timed { repeat 4 } }
+  design { timed { repeat 4 } }
 }
 """
 
@@ -225,7 +225,7 @@ study spread {
   compare cost = ratio(step_time) over nodes
   criterion small: forall nodes: cost <= 2x with confidence 90%
   criterion alone: forall nodes: step_time <= 1s with confidence 90%
-  design full { timed { repeat 6  steps 2 } }
+  design { timed { repeat 6  steps 2 } }
 }
 """
 

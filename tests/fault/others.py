@@ -19,7 +19,7 @@ workload w command ["sh", "-c", "SCRIPT", "${level}"] {
   metric t : Time lower from regex("t ([0-9.]+)", unit = 1ms)
   METRICS
 }
-study s { workload w factor level in { "a", "b" } measure t MORE criterion quick: forall *: t <= 100h design full { repeat 10 seed 3 } }
+study s { workload w factor level in { "a", "b" } measure t MORE criterion quick: forall *: t <= 100h design { repeat 10 seed 3 } }
 """
 
 

@@ -26,7 +26,7 @@ study s {
   factor level in { "a", "b" }
   measure t
   criterion quick: forall *: t <= 1min
-  design full { repeat 2  seed SEED }
+  design { repeat 2  seed SEED }
 }
 """
 VALUES = "SELECT block.seed, session.nodes, trial.point, metric_value.value FROM trial JOIN block ON block.id = trial.block JOIN session ON " \

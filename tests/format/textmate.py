@@ -118,7 +118,7 @@ CLASSES |= {name: "storage.type" for name in (
     "Compare", "Control", "Criterion", "Design", "Table", "Plot")}
 CLASSES |= {name: "keyword.control" for name in (
     "Only", "Remove", "Baseline", "Because", "By", "Over", "Against", "When", "Where", "With", "Within", "Until", "From", "As",
-    "Confidence", "Command", "Timeout", "Like", "Allow", "Looks", "At", "Always", "Give", "Keep", "Of")}
+    "Confidence", "Command", "Timeout", "Like", "Partial", "Allow", "Service", "Find", "Part", "Use", "Looks", "At", "Always", "Give", "Keep", "Of")}
 NAME = CLASSES["Identifier"]
 NO_TEXT = {"EndOfFile", "Whitespace", "Unexpected", "UnterminatedString"}
 

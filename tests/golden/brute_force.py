@@ -171,7 +171,7 @@ class Study:
             comparison, (where, _) = self.criterion
             narrowed = "" if where == "true" else f" where {where}"
             lines.append(f"criterion z: forall *{narrowed}: {comparison[0]} >= 0.5x with confidence 95%")
-        lines += ["measure t", "design full { repeat 30 }"]
+        lines += ["measure t", "design { repeat 30 }"]
         if shuffled:
             shuffled.shuffle(lines)
         given = ", ".join(f"{name} = {value}" for name, value in self.arguments.items())

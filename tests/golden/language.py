@@ -32,7 +32,7 @@ def inside_study(body: str) -> str:
     if missing(r"^measure"):
         parts.append("  measure step_time, accuracy")
     if missing(r"^design"):
-        parts.append("  design full { timed { repeat 10 steps 30 } quality { repeat 10 epochs 2 } }")
+        parts.append("  design { timed { repeat 10 steps 30 } quality { repeat 10 epochs 2 } }")
     return "\n".join(parts) + "\n}\n"
 
 

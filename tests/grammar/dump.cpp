@@ -276,7 +276,7 @@ class ModuleDumper {
   }
 
   void design(const DesignDecl& design) {
-    line("design{}", design.shape ? " " + design.shape->name : "");
+    line("design");
     ++depth_;
     for (const DesignKindBlock& block : design.kinds) {
       line("{}", block.kind.name);
@@ -338,9 +338,9 @@ class ModuleDumper {
       line("compare {} = (call {}{}) over {}", compare.name.name, name(compare.call.callee),
            list(compare.call.arguments), compare.over.name);
       optional("against", compare.against);
-      if (compare.allowed) {
+      if (compare.partial) {
         ++depth_;
-        line("allow {}", compare.allowed->name);
+        line("partial");
         --depth_;
       }
     }

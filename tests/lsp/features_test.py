@@ -195,8 +195,8 @@ class Completion(Features):
         self.offers("study s {\n  |", "workload", "factor", "criterion", "preset", never=["param", "import"])
         self.offers("study s {\n  workload jobs.train()\n  fac|\n}\n", "factor")
         self.offers("workload w {\n  |\n}\n", "param", "metric", "require", "version", "estimate", never=["factor"])
-        self.offers("study s { design full {\n |", "timed", "quality", "seed", "budget", never=["factor"])
-        self.offers("study s { design full { timed { | } } }", "repeat", "steps", never=["seed", "quality"])
+        self.offers("study s { design {\n |", "timed", "quality", "seed", "budget", never=["factor"])
+        self.offers("study s { design { timed { | } } }", "repeat", "steps", never=["seed", "quality"])
 
     def test_modules(self):
         self.offers("import |", "std.image")

@@ -36,7 +36,7 @@ study twins {
   compare grows  = ratio(faster) over gpus
   control again  = [gpus = 2, workload = ours]
   criterion wins: forall gpus: faster[workload = ours] >= 1.0x  with confidence 95%
-  design full { timed { repeat 10  steps 5 }  seed 7 }
+  design { timed { repeat 10  steps 5 }  seed 7 }
 }
 
 study pairs {
@@ -45,7 +45,7 @@ study pairs {
   measure wall
   compare gain = speedup(wall) over (source, layout)
   criterion wins: forall *: gain >= 1.0x  with confidence 95%
-  design full { timed { repeat 10  steps 5 }  seed 7 }
+  design { timed { repeat 10  steps 5 }  seed 7 }
 }
 """
 
@@ -61,7 +61,7 @@ study cost {
   require few: gpus <= most and method != qlora or gpus == 1  because "it cannot"
   compare slower = ratio(wall) over method
   criterion cheap: forall gpus: slower[method = lora] <= 1.5x  with confidence 95%
-  design full { timed { repeat 10  steps 5 }  seed 7 }
+  design { timed { repeat 10  steps 5 }  seed 7 }
   table slower by gpus, method
   preset quick { only gpus in { 1, 2 }  remove criterion cheap }
 }

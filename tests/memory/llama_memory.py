@@ -47,7 +47,7 @@ def study(method, options):
             f"  workload llm.finetune({METHODS[method]}, model = {options.model}, data = file(\"{'pairs' if pairs else 'rows'}.jsonl\"),\n"
             f"    max_length = {options.length}tok, batch = {options.batch}, optimizer = {options.optimizer})\n{factors}"
             "  exclude gpus == 1 and sharding == ddp\n  measure device_memory_allocated_peak\n"
-            "  design full { timed { repeat 1  steps 2 } }\n}\n")
+            "  design { timed { repeat 1  steps 2 } }\n}\n")
 
 
 def points(options, folder):

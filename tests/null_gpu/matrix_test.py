@@ -61,7 +61,7 @@ class Matrix(unittest.TestCase):
         cls.names = (*cls.of.factors, "gpus")
         levels = matrix.levels(ARGUMENTS.workload, cls.of.factors)
         study = (f"study matrix {{\n  workload {cls.of.workload}\n{matrix.declared(levels, DEVICES, cls.of.only)}"
-                 f"  measure {TIMES[ARGUMENTS.workload]['timed']}  design full {{ timed {{ repeat 6  steps {STEPS}  warmup 0 }} }}\n}}\n")
+                 f"  measure {TIMES[ARGUMENTS.workload]['timed']}  design {{ timed {{ repeat 6  steps {STEPS}  warmup 0 }} }}\n}}\n")
         code, output = matrix.expc(ARGUMENTS.expc, "plan", ARGUMENTS.workload, study, "--null-gpus", str(max(DEVICES)))
         assert code == 0, output
         cls.points = matrix.points(json.loads(output), cls.names)

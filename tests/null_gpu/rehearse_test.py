@@ -17,7 +17,7 @@ study tried {{
   workload image.mobilenet_v2(data = synthetic(64), batch = 4, width = 0.25, strategy = ddp_ds, {arguments})
   {factors}
   measure step_time
-  design full {{ timed {{ repeat 2  steps 2  warmup 1 }} order blocks  seed 7 }}
+  design {{ timed {{ repeat 2  steps 2  warmup 1 }}  seed 7 }}
 }}
 """
 LLM = """import std.llm
@@ -26,7 +26,7 @@ study tried {{
   workload llm.finetune(model = tiny, template = grammar, max_length = 32tok, batch = 2, {arguments})
   {factors}
   measure iteration_time
-  design full {{ timed {{ repeat 2  steps 2  warmup 1 }} order blocks  seed 7 }}
+  design {{ timed {{ repeat 2  steps 2  warmup 1 }}  seed 7 }}
 }}
 """
 

@@ -36,7 +36,7 @@ study counts {
   measure size
   compare more = ratio(size) over n
   criterion twice: forall *: more[n = 2] within 1.9x..2.1x
-  design full { repeat 3  seed 1 }
+  design { repeat 3  seed 1 }
 }
 """
 IMAGES = """
@@ -46,7 +46,7 @@ study images {
   factor precision in { fp32, bf16 }  baseline fp32
   measure step_time
   criterion ends: forall *: step_time <= 1h  always
-  design full { timed { repeat 1  steps 2  warmup 1 }  seed 1 }
+  design { timed { repeat 1  steps 2  warmup 1 }  seed 1 }
 }
 """
 

@@ -122,7 +122,7 @@ study trained {
   measure step_time
   compare gain = speedup(step_time) over precision
   criterion runs: forall (gpus, nodes): gain[precision = bf16] >= 0.001x with confidence 90%
-  design full { timed { repeat 6  steps 2  warmup 1 } }
+  design { timed { repeat 6  steps 2  warmup 1 } }
 }
 """
 
@@ -139,7 +139,7 @@ study meets {
   factor nodes in { 1, 2, 4 }
   measure met
   criterion all_there: forall *: met >= 1
-  design full { timed { repeat 2 } }
+  design { timed { repeat 2 } }
 }
 """
 MEET_PY = """\
@@ -198,7 +198,7 @@ study reads {
   workload reader(data = "words")
   measure one
   criterion right: forall *: one >= 1
-  design full { timed { repeat 4 } }
+  design { timed { repeat 4 } }
 }
 """
 

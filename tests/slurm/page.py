@@ -26,7 +26,7 @@ study sorting {
   measure wall
   compare gain = speedup(wall) over parallel
   criterion close: forall parallel: gain >= 0.001x with confidence 90%
-  design full { timed { repeat 6 } }
+  design { timed { repeat 6 } }
 }
 """
 

@@ -168,7 +168,7 @@ llvm::Expected<Values> MetricReader::valuesOf(const CommandMetric& metric, const
   if (!numbers) return numbers.takeError();
   if (numbers->array && !metric.series && !metric.take)
     return failure(
-        "at {} is an array; a metric of type Series takes one, or say which of its numbers is meant, as in "
+        "at {} is an array; a metric with the trait `series` takes one, or say which of its numbers is meant, as in "
         "`from median(json(…))` or `last(…)`",
         metric.where);
   return std::move(numbers->values);
