@@ -474,13 +474,14 @@ VerdictLine lineOf(const Judged& of) {
   if (criterion.infeasible) return memoryLine(of);
   VerdictLine line = Explainer(plan, criterion, result.cells).line(result.verdict);
   if (!result.look || result.verdict > Verdict::Inconclusive) return line;
-  if (result.look->decided_at) return line + fmt::format(" (decided after {})", *result.look->decided_at);
   // Tables beside this line have 95 % intervals, so an interim analysis with wider ones says its confidence.
   const bool corrected =
       std::ranges::any_of(result.cells, [](const auto& cell) { return cell.uncorrected.has_value(); });
   const double shown = confidenceShown(of);
-  if (corrected || shown <= *criterion.confidence + 1e-9) return line;
-  line.text += fmt::format(" (intervals of {})", judge::formatConfidence(shown));
+  if (result.look->decided_at)
+    line.text += fmt::format(" (decided after {})", *result.look->decided_at);
+  else if (!corrected && shown > *criterion.confidence + 1e-9)
+    line.text += fmt::format(" (intervals of {})", judge::formatConfidence(shown));
   return line;
 }
 

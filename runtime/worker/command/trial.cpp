@@ -244,7 +244,7 @@ int Trial::readMetrics(const ProgramEnd& end) {
                                           {"omp_num_threads", base::jsonText(threads ? threads : "")},
                                           {"cuda_visible_devices", base::jsonText(devices ? devices : "")},
                                           {"seed", std::to_string(spec_.seed)}};
-  if (end.left_behind > 0) result.notes.emplace_back(plan::Note::LeftBehind, ""), double(end.left_behind));
+  if (end.left_behind > 0) result.notes.emplace_back(plan::Note::LeftBehind, "", double(end.left_behind));
   if (result.metrics.get("host_memory_peak") && end.peak_bytes <= end.least_peak)
     result.notes.emplace_back(plan::Note::StarterPeak);
   events_.write(result);
