@@ -177,7 +177,8 @@ class Bench:
             cell, = criterion["cells"]
             # What a control leaves untrusted counts as open.
             verdict = "open" if criterion.get("untrusted") or criterion["provisional"] else criterion["verdict"]
-            found[criterion["name"]] = (verdict, cell["interval"], cell["scope"]["complete"])
+            ends = {end: float(cell["interval"][end]) for end in ("low", "high")} if cell["interval"] else None  # "inf" of a timeout
+            found[criterion["name"]] = (verdict, ends, cell["scope"]["complete"])
         return found
 
     def foretold(self, file, effect, design):
