@@ -6,6 +6,8 @@
 #include <set>
 #include <type_traits>
 
+#include "runtime/base/printable.h"
+
 using namespace expc;
 using namespace expc::diag;
 
@@ -169,12 +171,12 @@ TEST_CASE("the closest name is suggested only when it is near") {
 }
 
 TEST_CASE("UTF-8 is judged strictly") {
-  CHECK(printable("aé日😀") == "aé日😀");
-  CHECK(printable("\x80") == "\uFFFD");
-  CHECK(printable("\xC0\x80") == "\uFFFD\uFFFD");
-  CHECK(printable("\xED\xA0\x80") == "\uFFFD\uFFFD\uFFFD");
-  CHECK(printable("\xF4\x90\x80\x80") == "\uFFFD\uFFFD\uFFFD\uFFFD");
-  CHECK(printable("\xE6\x97") == "\uFFFD\uFFFD");
+  CHECK(base::printable("aé日😀") == "aé日😀");
+  CHECK(base::printable("\x80") == "\uFFFD");
+  CHECK(base::printable("\xC0\x80") == "\uFFFD\uFFFD");
+  CHECK(base::printable("\xED\xA0\x80") == "\uFFFD\uFFFD\uFFFD");
+  CHECK(base::printable("\xF4\x90\x80\x80") == "\uFFFD\uFFFD\uFFFD\uFFFD");
+  CHECK(base::printable("\xE6\x97") == "\uFFFD\uFFFD");
 }
 
 TEST_CASE("a refusal is false, and nothing of any type") {

@@ -4,6 +4,7 @@
 
 #include <limits>
 
+#include "runtime/base/hash.h"
 #include "runtime/plan/plan.h"
 
 using namespace expc::base;

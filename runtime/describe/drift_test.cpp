@@ -11,7 +11,7 @@ namespace {
 using namespace judge::test;
 
 /// Both points of a block at a level, with a wobble of half a per cent.
-Records levels(const std::vector<double>& of_blocks) {
+Records recordsOf(const std::vector<double>& of_blocks) {
   Records records;
   for (size_t b = 0; b < of_blocks.size(); ++b) {
     const double wobble = 1 + 0.005 * (static_cast<double>((b * 7) % 5) - 2) / 2;
@@ -23,7 +23,7 @@ Records levels(const std::vector<double>& of_blocks) {
 
 Drift driftOfTimes(const std::vector<double>& of_blocks) {
   const plan::Plan plan = study();
-  const Records records = levels(of_blocks);
+  const Records records = recordsOf(of_blocks);
   const auto drift = driftOf(judge::Index(plan, records.results), *plan.findMetric("step_time"));
   REQUIRE(drift);
   return *drift;
@@ -70,7 +70,7 @@ TEST_CASE("the p-value of a trend is SciPy's kendalltau by the normal approximat
 
 TEST_CASE("outliers are told with their trial, and few blocks have no drift") {
   const plan::Plan plan = study();
-  Records records = levels(std::vector<double>(8, 1));
+  Records records = recordsOf(std::vector<double>(8, 1));
   records.results.trials[5].metrics["step_time"] = 7;
   const judge::Index index(plan, records.results);
   const std::vector<Outlier> outliers = outliersOf(index, *plan.findMetric("step_time"));
@@ -79,7 +79,7 @@ TEST_CASE("outliers are told with their trial, and few blocks have no drift") {
   CHECK(outliers[0].point == "fp32-1");
   CHECK(outliers[0].block == 3);
   CHECK(outliers[0].value == 7);
-  CHECK_FALSE(driftOf(judge::Index(plan, levels({1, 1, 1}).results), *plan.findMetric("step_time")));
+  CHECK_FALSE(driftOf(judge::Index(plan, recordsOf({1, 1, 1}).results), *plan.findMetric("step_time")));
 }
 
 }  // namespace expc::describe
