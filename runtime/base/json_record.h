@@ -207,6 +207,8 @@ class JsonRecord {
   llvm::json::Object out_;
 };
 
+// Hides the namespace expc::describe, so that the name below is a function of the value's own namespace.
+void describe() = delete;
 /// Calls the `describe` function of a value's own type.
 inline constexpr auto kDescribed = [](JsonRecord& io, auto& value) { describe(io, value); };
 

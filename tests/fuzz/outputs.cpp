@@ -4,6 +4,7 @@
 
 #include "runtime/base/json.h"
 #include "runtime/base/json_record.h"
+#include "runtime/protocol/trial.h"
 #include "runtime/worker/command/readers.h"
 #include "tests/fuzz/hold.h"
 #include "tests/fuzz/twice.h"

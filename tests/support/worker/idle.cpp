@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "runtime/base/hash.h"
+#include "runtime/base/json.h"
 #include "runtime/protocol/trial.h"
 #include "runtime/worker/serve/serve.h"
 #include "runtime/worker/workload/declared/parameter_table.h"
