@@ -2,7 +2,7 @@
 """Sessions of pairs in NumPy, without the binary: how often they are judged, covered and pass, and whether a first folder's verdict stands.
 
 Values are normal with a standard deviation of 1, and each session has an offset of its own (`apart`). Student's intervals stand for the
-signed rank. The rules are those of runtime/stats/spreads.h and runtime/analysis/looks.cpp. Needs numpy and scipy.
+signed rank. The rules are those of runtime/stats/spreads.h and runtime/judge/looks.cpp. Needs numpy and scipy.
 
 usage: sessions.py [--studies N] [--limit P]     (the p-value up to which two sessions count as different)"""
 import argparse
