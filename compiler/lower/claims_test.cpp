@@ -94,7 +94,7 @@ TEST_CASE("partners agree on what is active in both; several baselines are an er
   CHECK(plan.comparisons[1].cells.size() == 1);
   CHECK(plan.points[0].levels == std::vector<unsigned>{0, plan::kInactive});
   CHECK(slugsWith(check::jobStudy("factor method in { none, lora } baseline lora factor rank in { 8, 64 } "
-                                  "compare cost = ratio(step_time) over method criterion c: forall *: cost <= 2x" +
+                                  "compare cost = ratio(step_time) over method criterion c: forall *: cost <= 2x always" +
                                   kMeasureBoth)) == Slugs{"ambiguous-baseline"});
   // With a single level of `rank` the baseline is unique.
   CHECK(slugsWith(check::jobStudy("factor method in { none, lora } baseline lora factor rank in { 8, 64 } "

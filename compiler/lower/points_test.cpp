@@ -228,7 +228,7 @@ TEST_CASE("a system marks points by its rules and the workload's estimates, and 
       "study s { workload job() factor gpus in { 1, 2, 4 } baseline 1  factor batch in { 1, 2, 4 }\n"
       "  require cards: gpus <= system.gpus because \"too few cards\"\n"
       "  require gpu_memory: system.gpu.memory > 1MB  compare gain = speedup(t) over gpus\n"
-      "  criterion big: forall gpus: t[batch = 4] <= 1s  criterion all: forall *: gain >= 0.5x\n"
+      "  criterion big: forall gpus: t[batch = 4] <= 1s  criterion all: forall *: gain >= 0.5x always\n"
       "  criterion oom: forall gpus where gpus == 1: infeasible\n"
       "  design { repeat 10  steps 1 } }";
   // Ask `oom` about batch too.

@@ -302,7 +302,7 @@ def nodes_that_do_not_come_are_missed():
     with Study() as study:
         refused = "printf 'no such \\033]0;title\\007partition\\n' >&2; exit 1"
         run = study.run(*study.on(3, line=f"[ $EXPC_NODE = 2 ] || exec $EXPC_AGENT; {refused}"))
-        run.expect(1, "node 2: what started its agent has ended", "nodes/2.log:", "no such ?]0;title?partition")
+        run.expect(1, "node 2: what started its agent has ended", "nodes/2.log:", "no such \\x1b]0;title\\x07partition")
         expect("\033" not in run.err, f"and what was said there is safe to print: {run.err!r}")
         run = study.run(*study.on(1, line="$EXPC_AGENT </dev/null"))
         run.expect(1, "its standard input has ended")
