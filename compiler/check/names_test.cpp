@@ -125,7 +125,6 @@ workload other { param mode : mode = eager  metric wall : Time lower }
       {"both[", "comparison both"},
       {"ours] >=", "workload ours"},
       {"grow) <=", "comparison grow"},
-      {"blocks", "nothing"},
       {"gain by", "comparison gain"},
       {"(loader, layout)\n  preset", "factor (loader, layout)"},
       {"rank = 2", "parameter rank elsewhere"},

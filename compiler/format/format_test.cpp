@@ -85,9 +85,8 @@ TEST_CASE("lockstep factors, records, comparisons") {
   becomes("let a={rank=8,alpha=16}", "let a = { rank = 8, alpha = 16 }\n");
   becomes("workload w { param p:{rank:int,alpha:float} param q:(int,string) }",
           "workload w {\n  param p : { rank : int, alpha : float }\n  param q : (int, string)\n}\n");
-  becomes(
-      inStudy("compare cost=ratio(t)over m against lora partial control twice=[m=lora,n=1]"),
-      inStudy("  compare cost  = ratio(t) over m against lora  partial\n  control twice = [m = lora, n = 1]\n"));
+  becomes(inStudy("compare cost=ratio(t)over m against lora partial control twice=[m=lora,n=1]"),
+          inStudy("  compare cost  = ratio(t) over m against lora  partial\n  control twice = [m = lora, n = 1]\n"));
   becomes(inStudy("workload ours=image.x(a=1) workload theirs=y"),
           inStudy("  workload ours   = image.x(a = 1)\n  workload theirs = y\n"));
   becomes(inStudy("design{repeat 10..20 until half_width(g)<=1%}"),
@@ -127,9 +126,8 @@ TEST_CASE("lines that alignment would make too long stay out") {
 TEST_CASE("rows of designs and presets stay as they are") {
   stays(
       inStudy("  design {\n    timed   { repeat 10  steps 300  warmup 30 }\n    quality { repeat 3   epochs 20 }\n"
-              "  seed 7  budget 24h\n  }\n"));
-  becomes(inStudy("design {\nrepeat 10\nsteps 300 }"),
-          inStudy("  design {\n    repeat 10\n    steps  300\n  }\n"));
+              "    seed 7  budget 24h\n  }\n"));
+  becomes(inStudy("design {\nrepeat 10\nsteps 300 }"), inStudy("  design {\n    repeat 10\n    steps  300\n  }\n"));
   stays(inStudy("  design { timed { repeat 3 }  seed 7 }\n"));
   becomes(
       inStudy("preset p { a = 1 b.c=2\n only d in {1}\n only efg in {1} design { seed 3 } }"),

@@ -301,8 +301,7 @@ TEST_CASE("repetitions decide what a criterion can show") {
   auto study = [](const std::string& levels, int repeat, const std::string& quantifier) {
     return std::string(check::kJob) + "study s { workload job() factor gpus in " + levels +
            " baseline 1 compare gain = speedup(step_time) over gpus criterion c: " + quantifier +
-           " gpus: gain >= 1x with confidence 95% design { timed { repeat " + std::to_string(repeat) +
-           " steps 5 } } }";
+           " gpus: gain >= 1x with confidence 95% design { timed { repeat " + std::to_string(repeat) + " steps 5 } } }";
   };
   using Slugs = std::vector<std::string>;
   CHECK(slugsOf(study("{ 1, 2 }", 5, "forall")) == Slugs{"cannot-pass"});
