@@ -126,7 +126,7 @@ TEST_CASE("lines that alignment would make too long stay out") {
 TEST_CASE("rows of designs and presets stay as they are") {
   stays(
       inStudy("  design {\n    timed   { repeat 10  steps 300  warmup 30 }\n    quality { repeat 3   epochs 20 }\n"
-              "  seed 7  budget 24h\n  }\n"));
+              "    seed 7  budget 24h\n  }\n"));
   becomes(inStudy("design {\nrepeat 10\nsteps 300 }"), inStudy("  design {\n    repeat 10\n    steps  300\n  }\n"));
   stays(inStudy("  design { timed { repeat 3 }  seed 7 }\n"));
   becomes(
