@@ -625,7 +625,7 @@ std::string placeLabel(const Index& index, const plan::Place& place) {
 std::string cellLabel(const plan::Plan& plan, const std::vector<std::string>& factors, const plan::Cell& cell) {
   const std::vector<std::string> labels = plan.levelLabels(factors, cell);
   std::string text;
-  for (size_t i = 0; i < labels.size(); ++i) text += (text, factors[i], labels[i]);
+  for (size_t i = 0; i < labels.size(); ++i) plan::addLabel(text, factors[i], labels[i]);
   return text;
 }
 
