@@ -154,7 +154,8 @@ struct Comparisons {
       comparison.previous = true;
       return true;
     }
-    auto level = context.level(*declaration.against, comparison.over, "the level after 'against'");
+    auto level =
+        context.levelByPart(declaration.over, *declaration.against, comparison.over, "the level after 'against'");
     if (level) comparison.against = *level;
     return level.has_value();
   }

@@ -388,9 +388,12 @@ struct CriterionChecker {
     if (!move(low, -1, *declaration.band_low) || !move(high, 1, *declaration.band_high))
       return emitter.emit(declaration.give->range, errors::NumberTooLarge, text);
     const std::string band = fmt::format("{}", fmt::join(ends, ".."));
-    emitter.build(declaration.give->range, diag::DeprecatedSpelling, "'give'", fmt::format("write 'within {}'", band))
-        .fix(source::join(declaration.band_low->range, declaration.give->range), band)
-        .emit();
+    auto old = emitter.build(declaration.give->range, diag::DeprecatedSpelling, "'give'",
+                             fmt::format("write 'within {}'", band));
+    const source::Range whole = source::join(declaration.band_low->range, declaration.give->range);
+    // A comment between the ends would be lost.
+    if (context.expressions().written(whole).find("//") == std::string::npos) old.fix(whole, band);
+    old.emit();
     text += " give " + context.expressions().written(declaration.give->range);
   }
 

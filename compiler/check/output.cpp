@@ -34,10 +34,12 @@ bool addFactors(StudyContext& context, const std::vector<ast::Identifier>& names
                 Once& seen) {
   bool good = true;
   for (const ast::Identifier& name : names) {
-    const bool known = context.factor(name).has_value();
+    const auto factor = context.factor(name);
+    // A part of a lockstep factor stands for the factor.
+    const std::string& whole = factor ? context.study.factors[*factor].name : name.name;
     // Add the name even if it is unknown, so that a repetition is reported too.
-    good &= seen.add(context.emitter, "factor", name) && known;
-    if (known) by.push_back(name.name);
+    good &= seen.add(context.emitter, "factor", whole, name.range) && factor;
+    if (factor) by.push_back(whole);
   }
   return good;
 }
@@ -110,8 +112,9 @@ struct PlotChecker {
     if (const int metric = context.study.findMetric(word.name); metric >= 0 && subject >= 0)
       return overMetric(context.study.metrics[metric]);
     if (places && context.study.findFactor(word.name) < 0) return noSeries(subject);
-    const bool known = context.factor(word).has_value();
-    return seen.add(context.emitter, "factor", word) && known;
+    const auto factor = context.factor(word);
+    if (factor) shown.over = context.study.factors[*factor].name;
+    return seen.add(context.emitter, "factor", shown.over, word.range) && factor;
   }
 
   /// A plot of a series over `epoch` or `step`.

@@ -70,7 +70,10 @@ struct PresetChecker {
     if (index >= 0)
       context.note(name, factor >= 0 ? study.factors[factor].range : study.workload->parameters[index].range);
     if (factor < 0 && index >= 0 && study.factor_of[index] >= 0) {
-      context.factor(name);  // says that it is varied in lockstep
+      context.emitter.build(name.range, diag::UnknownName, "factor", name.name, "")
+          .note(study.factors[study.factor_of[index]].range, "it is varied in lockstep: write '{}'",
+                study.factors[study.factor_of[index]].name)
+          .emit();
       return;
     }
     if (factor < 0 && index < 0)

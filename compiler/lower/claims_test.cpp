@@ -93,9 +93,10 @@ TEST_CASE("partners agree on what is active in both; several baselines are an er
   CHECK(plan.comparisons[0].without_partner == 0);
   CHECK(plan.comparisons[1].cells.size() == 1);
   CHECK(plan.points[0].levels == std::vector<unsigned>{0, plan::kInactive});
-  CHECK(slugsWith(check::jobStudy("factor method in { none, lora } baseline lora factor rank in { 8, 64 } "
-                                  "compare cost = ratio(step_time) over method criterion c: forall *: cost <= 2x always" +
-                                  kMeasureBoth)) == Slugs{"ambiguous-baseline"});
+  CHECK(
+      slugsWith(check::jobStudy("factor method in { none, lora } baseline lora factor rank in { 8, 64 } "
+                                "compare cost = ratio(step_time) over method criterion c: forall *: cost <= 2x always" +
+                                kMeasureBoth)) == Slugs{"ambiguous-baseline"});
   // With a single level of `rank` the baseline is unique.
   CHECK(slugsWith(check::jobStudy("factor method in { none, lora } baseline lora factor rank in { 8, 64 } "
                                   "exclude (rank ?? 0) == 64 compare cost = ratio(step_time) over method" +

@@ -80,6 +80,8 @@ std::optional<Slip> ruleWithWhen(std::string_view file, const Situation& situati
   const llvm::StringRef before = line.take_front(situation.found.begin - begin);
   const llvm::StringRef asked = before.drop_front(before.contains(':') ? before.find(':') + 1 : 0).trim();
   const llvm::StringRef when = llvm::StringRef(restOfLine(file, situation.found.end)).split(" because ").first.trim();
+  // A reason in front of the condition, or no condition: there is no one reading.
+  if (asked.empty() || when.empty() || asked.contains(" because ")) return std::nullopt;
   const auto grouped = [](llvm::StringRef part) {
     return part.contains(" or ") ? fmt::format("({})", part.str()) : part.str();
   };

@@ -329,7 +329,7 @@ study memory {{
         self.write("one.jsonl", pairs(*[5] * 8, 90))
         self.assertNotIn("estimated for the longest", self.estimates(data='file("alike.jsonl")', method="dpo")[1])
         self.assertRegex(self.estimates(data='file("one.jsonl")', method="dpo")[1],
-                         r"pairs of one.jsonl is estimated for the longest of 9 \(2\d\d tokens; half of them have at most \d\d\): a trial that does not meet it takes less")
+                         r"pairs of one.jsonl is estimated for the longest of 9 \(2\d\d tokens; half of them have at most \d+\): a trial that does not meet it takes less")
 
 
 if __name__ == "__main__":

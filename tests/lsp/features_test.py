@@ -286,7 +286,6 @@ class Completion(Features):
         offers("ours   = other(layout = native)", "ours   = other(layout = |)", "dali", "native")
 
     def test_design_and_presets(self):
-        self.offers(in_study("seed 7", "order |"), "blocks")
         self.offers(in_study("only gpus in { 1, 2 }", "only |"), "gpus", "method")
         self.offers(in_study("only gpus in { 1, 2 }", "only method in { | }"), "none", "lora")
         self.offers(in_study("remove criterion cheap", "remove criterion |"), "cheap")
