@@ -255,21 +255,19 @@ void addMeasuring(CLI::App& command, RunOptions& options) {
 }
 
 /// Groups the options in the help of `run`. tests/cli checks that no option is left out, since CLI11 would then show it
-/// in a group of its own.
+/// in a group of its own. A name that is no option is thrown (CLI::OptionNotFound), so no group names one.
 void group(CLI::App& command) {
   const std::pair<const char*, std::vector<const char*>> groups[] = {
       {"The study", {"--study", "--preset", "-D", "--jobs", "--where"}},
       {"The machine", {"--devices", "--null-gpus", "--worker", "--torch", "--scratch", "--pass-env", "--heat-up"}},
       {"What is measured",
-       {"--fresh", "--retry-failed", "--try-infeasible", "--pilot", "--fail-fast", "--give-up-after", "--of",
-        "--no-run"}},
+       {"--fresh", "--retry-failed", "--try-infeasible", "--pilot", "--fail-fast", "--give-up-after"}},
       {"Limits of a trial", {"--timeout", "--memory-limit", "--log-limit"}},
       {"What is kept and shown",
        {"--results", "--html", "--keep-trials", "--trace", "--format", "--quiet", "--serve", "--verdicts-ok"}},
       {"Clusters and background", {"--on", "--site", "--dry-run", "--nodes", "--agents-by", "--detach"}}};
   for (const auto& [title, names] : groups)
-    for (const char* name : names)
-      if (CLI::Option* option = command.get_option_no_throw(name)) option->group(title);
+    for (const char* name : names) command.get_option(name)->group(title);
 }
 
 /// `expc run`. `words` are those of the whole command line, for a job that repeats them.
@@ -289,7 +287,7 @@ void addRun(CLI::App& app, Asked& asked, std::vector<std::string> words) {
   command.add_flag("--retry-failed", options.engine.retry_failed,
                    "Try again what failed, or ran out of memory, for good in earlier runs");
   command.add_flag("--fresh", options.engine.fresh,
-                   "Measure everything once more; what was measured before is kept and does not count in this run");
+                   "Measure everything once more in new blocks; earlier trials stay stored, and verdicts are over all");
   command.add_flag("--keep-trials", options.engine.keep_trial_folders,
                    "Keep the folder of every trial of a command, not only of those that went wrong");
   addOption(command, "--trace", "DIR", options.engine.traces,

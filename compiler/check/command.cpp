@@ -142,12 +142,10 @@ struct CommandChecker {
   void placeholder(source::Range range, const std::string& name) {
     if (int index = workload.findParameter(name); index >= 0)
       passed[static_cast<size_t>(index)] = true;
-    else if (std::ranges::count(names, name) > 0)
-      return;
-    else if (place.lets->contains(name))
+    else if (place.lets->contains(name))  // before the trial's own values, as a parameter of such a name is
       compute(range, name);
-    else
-      diag::unknownName(context.emitter, range, "parameter", name, namesOf(workload.parameters, names));
+    else if (std::ranges::count(names, name) == 0)
+      diag::unknownName(context.emitter, range, "parameter", name, namesOf(workload.parameters, names, *place.lets));
   }
 
   /// Takes a let over as a value of each point.
