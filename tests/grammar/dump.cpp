@@ -316,7 +316,7 @@ class ModuleDumper {
 
   void factor(const FactorDecl& factor) {
     line("factor {}{} in {}", factor.name.name, factor.parts.empty() ? "" : " of " + names(factor.parts),
-         dump(*factor.levels));
+         (factor.levels ? dump(*factor.levels) : "all"));
     optional("baseline", factor.baseline);
     optional("when", factor.when);
     ++depth_;
