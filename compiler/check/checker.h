@@ -87,7 +87,8 @@ struct StudyScope {
   bool allowed(const Value& value, unsigned parameter, source::Range range, std::string_view what);
   /// The index of the declared level that `expr` denotes.
   std::optional<unsigned> level(const ast::Expr& expr, unsigned factor, std::string_view what);
-  /// The same where `name` stands for the factor: for a lockstep factor it may be a part, and the value is that part's.
+  /// Finds that index where `name` stands for the factor: it may be a part of a lockstep factor, and `expr` is then
+  /// the part's value.
   std::optional<unsigned> levelByPart(const ast::Identifier& name, const ast::Expr& expr, unsigned factor,
                                       std::string_view what);
   /// Expressions::refused for names of this study.

@@ -22,7 +22,7 @@ bool isArithmetic(Formula::Op op) {
          operationOf(op);
 }
 
-/// What an operator means in a plan; nothing where it means nothing there.
+/// Looks an operator up in a table of what plans know; nothing for an operator that they do not know.
 template <typename Meaning, size_t N>
 std::optional<Meaning> meantBy(Formula::Op op, const std::pair<Formula::Op, Meaning> (&table)[N]) {
   const auto* found = std::ranges::find(table, op, &std::pair<Formula::Op, Meaning>::first);

@@ -171,7 +171,7 @@ std::string constructHint(const Situation& situation, std::string_view before) {
   return "";
 }
 
-/// What stands behind a criterion's bound although it has no place there.
+/// Explains why a word behind a criterion's bound has no place there; "" for other words.
 std::string claimHint(std::string_view file, const Situation& situation) {
   if (headOfLine(file, situation) != "criterion") return "";
   const Token found = situation.found.token;

@@ -186,7 +186,7 @@ class JsonRecord {
   }
 
  private:
-  /// What `get` finds in a field; nothing after noting that the field is missing, or no such thing.
+  /// The result of `get` for a field; an empty one, with an error noted, if the field is missing or of another type.
   template <typename Get>
   auto found(Key key, llvm::StringRef expected, Get get) {
     const llvm::json::Value* value = in(key);

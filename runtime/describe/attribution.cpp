@@ -178,8 +178,9 @@ void addOnce(std::vector<std::string>& names, const std::string& name) {
   if (std::ranges::find(names, name) == names.end()) names.push_back(name);
 }
 
-/// Of two points, with the comparisons and criteria that read them; `either_way`: also those the other way round, which
-/// speak of the same effect. A comparison of comparisons reads four points: it is no pair.
+/// Attributes the difference of two points, and lists the comparisons and criteria that read them. `either_way`: also
+/// those that read them the other way round, which speak of the same effect. A comparison of comparisons reads four
+/// points: it is no pair.
 std::optional<Attribution> attributionOf(const plan::Plan& plan, const judge::Judgement& judgement, Profiles& profiles,
                                          const std::array<plan::Place, 2>& points, bool either_way) {
   const auto& others = profiles[points[1]];

@@ -23,8 +23,8 @@ struct CategoryShare {
   std::string name;
   double treated = 0, baseline = 0;              // seconds
   double treated_count = 0, baseline_count = 0;  // how often; 0: not counted
-  /// Of the whole difference, 1 for all of it; absent where the two steps take the same time, and for what runs beside
-  /// the other categories.
+  /// The share of the whole difference, 1 for all of it. Absent if both steps take the same time, and for a category
+  /// that runs beside the others.
   std::optional<double> share;
   bool beside = false;
   bool rest = false;                     // what the other categories leave of the step, or count twice
@@ -54,8 +54,9 @@ struct Attribution {
   unsigned blocks = 0;
   double treated_seconds = 0, baseline_seconds = 0;  // of a step, under the profile
   std::vector<double> differences;                   // of these, by block
-  /// Of the difference, at kConfidence: signed rank (stats::signedRank) over the blocks that hold both levels. Absent:
-  /// too few blocks. Its centre is that of the blocks, not the mean, which is what categories add up to.
+  /// The interval of the difference at kConfidence: signed rank (stats::signedRank) over the blocks that hold both
+  /// levels. Absent if there are too few blocks. Its centre is that of the blocks, not the mean, which is what
+  /// categories add up to.
   std::optional<stats::Interval> interval;
   std::vector<AttributionView> views;
   std::vector<TimedEffect> timed;  // in the plan's order
@@ -66,12 +67,13 @@ struct Attribution {
   const TimedEffect* mayBeNone() const;
 };
 
-/// Of each pair of points that a comparison compares and that have profile trials in the same block: first what
-/// criteria judge, each in the plan's order. Worker's series that are no breakdown, or contradict themselves, are
-/// passed over.
+/// Attributes the difference of each pair of points that a comparison compares and that have profile trials in the same
+/// block. Pairs that criteria judge come first, each group in the plan's order. Worker's series that are no breakdown,
+/// or contradict themselves, are passed over.
 std::vector<Attribution> attribute(const Findings& findings);
 
-/// The same of one pair, whether or not a comparison compares it; nothing where no block has a profile of both.
+/// Attributes the difference of one pair, whether or not a comparison compares it. Nothing if no block has a profile of
+/// both.
 std::optional<Attribution> attributePair(const Findings& findings, const plan::Place& treated,
                                          const plan::Place& baseline);
 
@@ -80,9 +82,9 @@ struct PairOfPoints {
   plan::Place treated, baseline;
 };
 
-/// Of "precision: fp64 -> fp16 @ gpus = 2, layout = nhwc": every pair of points with these levels, the first the
-/// baseline, that agree in all other factors which are active at both. What stands behind @ may be left out. Errors
-/// name what the plan has instead: an unknown factor or level, a text of another form, no such pair.
+/// Reads "precision: fp64 -> fp16 @ gpus = 2, layout = nhwc" and returns every pair of points with these levels that
+/// agree in all other factors active at both; the first point of a pair is the baseline. What stands behind @ may be
+/// left out. Errors name what the plan has instead: an unknown factor or level, a text of another form, no such pair.
 llvm::Expected<std::vector<PairOfPoints>> pairsOf(const plan::Plan& plan, std::string_view change);
 
 /// At most `most` categories of a view: those after become one, "others", in front of the rest and what runs beside.

@@ -175,7 +175,7 @@ class Index {
   bool onNullCards() const { return null_cards_; }
   const Tally& tally() const { return tally_; }
 
-  // By number, for needs: points in the plan's order, then controls.
+  // Places by number, for needs: points in the plan's order, then controls.
   size_t places() const { return places_.size(); }
   const plan::Place& place(unsigned number) const { return places_[number].place; }
   std::optional<unsigned> number(const plan::Place& place) const;
@@ -271,7 +271,7 @@ class Index {
   std::unordered_set<int64_t> seen_;
   std::set<std::string> reasons_;
   std::optional<Failure> failed_for_good_;
-  /// What untilStates found since a trial was added last: it is asked several times at the end of a block.
+  /// The result of untilStates since the last trial was added; it is asked several times at the end of a block.
   mutable std::array<std::optional<std::vector<UntilState>>, 3> widths_;
   mutable std::array<std::optional<bool>, 3> decided_;  // in the same way
   std::vector<store::PastLook> looks_;

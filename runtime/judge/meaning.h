@@ -1,6 +1,7 @@
 #pragma once
 
-// What each verdict is to whoever waits for an answer: one table, which terminal, pages, exports and exit codes read.
+// The meaning of each verdict for whoever waits for an answer, in one table that the terminal, pages, exports and exit
+// codes read.
 
 #include <string_view>
 
@@ -24,7 +25,7 @@ struct Meaning {
 };
 
 const Meaning& meaningOf(const CriterionResult& result);
-/// Of a verdict that stands, as that of a cell or of what is missing.
+/// The meaning of a verdict that stands, as that of a cell or of a missing result does.
 const Meaning& meaningOf(Verdict verdict);
 
 /// How many values a pass rests on that says of single ones that all hold, in the cell that has the fewest; 0 where it

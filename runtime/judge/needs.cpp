@@ -19,7 +19,7 @@ bool adapts(const plan::KindDesign& design) { return design.most() > design.repe
 struct Count {
   unsigned ended = 0, tried = 0;
 };
-/// What has ended and was tried, of places and groups by their numbers, blocks under way included.
+/// Counts of ended and tried trials by the numbers of places and groups, blocks under way included.
 struct Progress {
   std::vector<Count> places, groups;
 };
@@ -30,7 +30,7 @@ Progress progressOf(const Index& index, plan::TrialKind kind, std::span<const Bl
   for (unsigned number = 0; number < index.places(); ++number)
     progress.places.push_back({index.of(kind, number).ended, index.of(kind, number).tried});
   for (const Group& group : groups) progress.groups.push_back({group.complete, group.tried});
-  // Of a block under way counts what it will have when its trials that are not over end well.
+  // A block under way counts with what it will have if its remaining trials end well.
   for (const BlockUnderWay& block : under_way) {
     std::set<unsigned> numbers;
     for (const plan::Place& place : block.places)
@@ -50,12 +50,12 @@ Progress progressOf(const Index& index, plan::TrialKind kind, std::span<const Bl
   return progress;
 }
 
-/// By place: how many more blocks it needs.
+/// The number of further blocks that each place needs.
 using Deficits = std::vector<unsigned>;
 
 unsigned largest(const Deficits& deficits) { return deficits.empty() ? 0 : *std::ranges::max_element(deficits); }
 
-/// What is read in pairs alone needs nothing more once each of them has a member that was given up.
+/// A place that is read in pairs alone needs nothing more once each of its pairs has a member that was given up.
 void leavePartners(const Index& index, plan::TrialKind kind, Deficits& need) {
   std::vector<bool> paired(index.places()), alive(index.places());
   for (const Group& group : index.groups(kind)) {

@@ -22,7 +22,7 @@ struct BlockUnderWay {
   std::vector<plan::Place> places;
 };
 
-/// What is left of one kind of trial if nothing more is lost: for the progress bar.
+/// The rest of one kind of trial if nothing more is lost, for the progress bar.
 struct Remaining {
   unsigned blocks = 0;
   uint64_t trials = 0;
@@ -75,7 +75,7 @@ unsigned fewestRepetitions(const Index& index, plan::TrialKind kind);
 /// not it will be tried again.
 bool lacksTrials(const Index& index);
 
-/// What can be judged now, with what of it is still wanted.
+/// Collects what can be judged now, and which parts of it still need trials.
 Evidence gather(const Index& index);
 
 }  // namespace expc::judge

@@ -1,6 +1,6 @@
 #pragma once
 
-// What can be said before a run of how a criterion will be decided, from its design and an assumed noise alone.
+// The smallest effect that a design can decide, computed before a run from the design and an assumed noise alone.
 // simulate/diagnosis.h says more where trials are stored.
 
 #include <optional>

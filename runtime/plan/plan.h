@@ -407,7 +407,7 @@ struct Plan {
   std::string levelLabel(const Point& point, size_t factor) const {
     return levelLabel(factor, factor < point.levels.size() ? point.levels[factor] : kInactive);
   }
-  /// Those of a cell, whose owner has these `factors`.
+  /// The labels of a cell's levels, in the order of `factors`, which are those of its comparison or criterion.
   std::vector<std::string> levelLabels(const std::vector<std::string>& factors, const Cell& cell) const;
 
  private:

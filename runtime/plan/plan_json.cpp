@@ -190,7 +190,7 @@ struct PlanFields {
       io.fail("levels", fmt::format("{} levels for {} factors", levels.size(), of.size()));
   }
 
-  /// The same of a cell of version 2.
+  /// Reads the levels of a cell of version 2, which names them by their labels.
   void readLabels(JsonRecord& io, std::vector<unsigned>& levels, const std::vector<const Factor*>& of) {
     std::vector<std::string> labels;
     io.field("labels", labels);

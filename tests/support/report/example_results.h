@@ -164,7 +164,7 @@ inline Example exampleResults() {
   return example;
 }
 
-/// The same from null cards, as judge::judge leaves it.
+/// Turns an example into one that null cards measured, with its verdicts withheld as judge::judge does.
 inline Example onNullCards(Example example) {
   for (store::Session& session : example.results.sessions) session.workers = {{"0.1.0+8be2", "null-4f1c"}};
   for (store::Trial& trial : example.results.trials)
