@@ -433,10 +433,9 @@ struct CriterionChecker {
   }
 
   /// Whether the subject varies from trial to trial and the claim is no equality.
-  bool noisy() const {
-    const bool equal = !criterion.like && criterion.bound.relation == Relation::Equal;
-    return !criterion.infeasible && !metric().exact && !equal;
-  }
+  bool noisy() const { return !criterion.infeasible && !metric().exact && !equality(); }
+  /// Whether the bound is one value, which no interval ever equals.
+  bool equality() const { return !criterion.like && criterion.bound.relation == Relation::Equal; }
 
   /// Warns that a claim about a noisy comparison does not ask for an interval: `always` says so on purpose.
   void everyTrial() {
@@ -451,7 +450,6 @@ struct CriterionChecker {
   /// Sets the confidence: the criterion's own, else that of the study if the subject is noisy and `always` is
   /// not written.
   void confidence() {
-    const bool equal = !criterion.like && criterion.bound.relation == Relation::Equal;
     if (!declaration.confidence) {
       if (!context.confidence || !noisy() || declaration.always.isValid()) return;
       criterion.confidence = context.confidence;
@@ -462,7 +460,7 @@ struct CriterionChecker {
     const ast::Expr& expr = *declaration.confidence;
     criterion.confidence = checkConfidence(context, expr);
     // An interval has a width, so it never equals one value.
-    if (criterion.confidence && !criterion.infeasible && equal && !metric().exact)
+    if (criterion.confidence && !criterion.infeasible && equality() && !metric().exact)
       emitter.build(declaration.bound ? declaration.bound->range : expr.range, EqualityWithConfidence, subjectName())
           .note({}, "{}",
                 dimension() == Dimension::ratio()

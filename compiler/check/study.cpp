@@ -8,6 +8,7 @@
 
 #include "compiler/check/checker.h"
 #include "compiler/check/named.h"
+#include "runtime/plan/evaluate.h"
 #include "stdlib/stdlib.h"
 
 namespace expc::check {
@@ -290,9 +291,8 @@ void contradictions(StudyContext& context) {
     for (size_t j = 0; j < i; ++j) {
       const Criterion &one = criteria[j], &other = criteria[i];
       if (!bounded(one) || !bounded(other) || !(covers(one, other) || covers(other, one))) continue;
-      const auto [low, high] = admitted(one.bound);
-      const auto [from, to] = admitted(other.bound);
-      if (high >= from && to >= low) continue;
+      const auto [low, high] = admitted(other.bound);
+      if (!plan::violates(one.bound, low, high)) continue;
       context.emitter.build(other.range, Contradicting, one.name, other.name)
           .note(one.range, "its values are others than those of '{}'", other.name)
           .emit();

@@ -440,15 +440,18 @@ class Explainer {
 
 }  // namespace
 
+/// A line that is one reason; empty without one.
+static VerdictLine lineOf(const plan::Plan& plan, const plan::Why& why) {
+  const Words words = inWords(plan, why);
+  return {words.text, {words}};
+}
+
 VerdictLine memoryLine(const Judged& of) {
   const auto& [plan, criterion, result] = of;
   using judge::CellEstimate;
   using judge::Verdict;
   const std::vector<CellEstimate>& cells = result.cells;
-  const auto said = [&](const auto& cell) -> VerdictLine {
-    const Words words = cell == cells.end() ? Words() : inWords(plan, cell->why);
-    return {words.text, {words}};
-  };
+  const auto said = [&](const auto& cell) { return lineOf(plan, cell == cells.end() ? plan::Why() : cell->why); };
   if (cells.size() == 1) return said(cells.begin());
   const auto has_verdict = [&](const CellEstimate& cell) { return cell.verdict == result.verdict; };
   const std::string all = counted(cells.size(), "point");
@@ -470,7 +473,7 @@ VerdictLine memoryLine(const Judged& of) {
 
 VerdictLine lineOf(const Judged& of) {
   const auto& [plan, criterion, result] = of;
-  if (result.why) return {inWords(plan, result.why).text, {inWords(plan, result.why)}};
+  if (result.why) return lineOf(plan, result.why);
   if (criterion.infeasible) return memoryLine(of);
   VerdictLine line = Explainer(plan, criterion, result.cells).line(result.verdict);
   if (!result.look || result.verdict > Verdict::Inconclusive) return line;
