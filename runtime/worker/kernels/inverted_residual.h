@@ -3,7 +3,7 @@
 // MobileNetV2's blocks in training on the CPU over NHWC, each block as one autograd node: convolutions, batch norms,
 // ReLU6 and the skip. Only the raw outputs of convolutions are kept. Each pass applies batch norm and ReLU6 again as
 // it reads them, so a block moves a third of the bytes that single operators do. Statistics are summed while outputs
-// are written. README.md shows the passes.
+// are written. docs/layers/workloads.md shows the passes.
 
 #include <ATen/core/Tensor.h>
 

@@ -1,6 +1,6 @@
 // One rank's fine-tuning, step by step. A step knows its weight before its first pass, so each pass divides its loss
 // by that weight and nothing is read from the device. All ranks go through the decoder equally often, since a sharded
-// decoder communicates in every pass (README.md).
+// decoder communicates in every pass (docs/layers/worker.md, "Fine-tuning").
 
 #include "runtime/worker/workload/llm/training.h"
 
