@@ -33,7 +33,7 @@ struct Resources {
   std::optional<nodes::NodesAsked> nodes;      // trials run on these; absent: on this machine
 };
 
-/// The options of one run. RunPolicy adds limits, attempts and what counts (analysis/index.h).
+/// The options of one run. RunPolicy adds limits, attempts and what counts (judge/index.h).
 struct EngineOptions : Resources, judge::RunPolicy {
   llvm::json::Object system;                       // the machine's values that the rules used; kept with each session
   std::string results;                             // folder; made if missing

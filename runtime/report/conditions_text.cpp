@@ -1,5 +1,5 @@
 // Turns conditions of verdicts into words: those of an error rate that are not met or were not checked. Finding them is
-// left to analysis/conditions.cpp.
+// left to judge/conditions.cpp.
 
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// Describes what results show beside the verdicts (analysis/description.h): effects, rankings, fronts, drifts,
+// Describes what results show beside the verdicts (describe/description.h): effects, rankings, fronts, drifts,
 // outliers. None of it decides anything, and each part says so.
 
 #include <optional>

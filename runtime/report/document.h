@@ -63,7 +63,7 @@ struct Cell {
 /// A row of a table.
 struct Row {
   std::vector<Cell> cells;
-  /// Style of the verdict that the row is about (analysis/meaning.h); "" for none.
+  /// Style of the verdict that the row is about (judge/meaning.h); "" for none.
   std::string_view style = {};
 
   /// Appends a cell and returns it. Cells stand in the order of the table's columns.
@@ -111,7 +111,7 @@ struct Paragraph {
   Tone tone = Tone::Quiet;
   /// The word in front: an outcome, or a warning.
   std::string word = {};
-  /// Style of the word: that of a verdict (analysis/meaning.h), "" for none.
+  /// Style of the word: that of a verdict (judge/meaning.h), "" for none.
   std::string_view style = {};
   /// The subject, in bold; the text is about it.
   std::string of = {};

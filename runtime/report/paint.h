@@ -24,7 +24,7 @@ class Paint {
   std::string red(std::string_view text) const { return paint("1;31", text); }
   std::string yellow(std::string_view text) const { return paint("1;33", text); }
   using Brush = std::string (Paint::*)(std::string_view) const;
-  /// Returns the brush for a verdict's style (analysis/meaning.h); "" is plain.
+  /// Returns the brush for a verdict's style (judge/meaning.h); "" is plain.
   static Brush of(std::string_view style);
 
  private:

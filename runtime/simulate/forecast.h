@@ -2,7 +2,7 @@
 
 // Forecasts what further blocks would do for open criteria: simulates studies that go on from the stored results, and
 // decides them as stored ones are. Plan and results come in, a judgement with its next steps goes out; verdicts on what
-// is stored are left to analysis.
+// is stored are left to judge.
 
 #include "runtime/describe/description.h"
 #include "runtime/judge/results.h"

@@ -1,7 +1,7 @@
 #pragma once
 
 // Spends alpha over several looks at growing data: gives the nominal level of each look, so that all looks together
-// make a false decision with probability alpha at most. Which looks there were is left to analysis/looks.cpp.
+// make a false decision with probability alpha at most. Which looks there were is left to judge/looks.cpp.
 
 #include <span>
 #include <utility>

@@ -1,7 +1,7 @@
 #pragma once
 
 // Procedures that several estimators and judgements share: Holm's levels, ranks, values by session, outliers, and the
-// bound after trials without a failure. Values come in without records; what they mean is left to analysis.
+// bound after trials without a failure. Values come in without records; what they mean is left to judge.
 
 #include <cstdint>
 #include <map>

@@ -2,7 +2,7 @@
 
 // Serial correlation of values with their predecessors: an upper bound of it, and wider intervals that allow for it.
 // Values in the order of their measurement come in, with their sessions and how they are paired. Whether a claim can be
-// judged is left to analysis.
+// judged is left to runtime/judge.
 
 #include <cstddef>
 #include <cstdint>

@@ -1,7 +1,7 @@
 #pragma once
 
 // Separates variation within sessions from variation between sessions, and makes intervals that allow for it. Values
-// with their sessions come in; whether a claim can be judged is left to analysis.
+// with their sessions come in; whether a claim can be judged is left to judge.
 
 #include <cstdint>
 #include <optional>

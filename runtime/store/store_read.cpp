@@ -1,6 +1,6 @@
 // The reading half of Store: finds the runs of a plan's study, loads the trials that count for the plan, and says
 // why others do not. match.cpp has the rule for one trial; this file adds what needs the whole store: the run that
-// started a trial, seeds that repeat, and looks. Judging the results is left to analysis.
+// started a trial, seeds that repeat, and looks. Judging the results is left to judge.
 
 #include <fmt/format.h>
 #include <llvm/ADT/StringRef.h>
