@@ -143,7 +143,7 @@ class Words(Command):
     def test_every_command_is_documented(self):
         page = (ROOT / "docs/command-line.md").read_text(encoding="utf-8")
         for command in self.ask(""):
-            self.assertIn(f"**`expc {command}", page)
+            self.assertRegex(page, rf"(?m)^### .*`expc {command}\b")
             text = self.expc(command, "--help").stdout
             self.assertNotIn("->", text)
             for option in re.findall(r"^  (--[a-z-]+)", text, re.M):
