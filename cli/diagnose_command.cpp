@@ -84,6 +84,9 @@ std::string readEffects(const plan::Plan& plan, const Quantities& stated, std::m
   for (const auto& [name, quantity] : stated) {
     const plan::Criterion* criterion = base::named(plan.criteria, name);
     if (!criterion) return fmt::format("--effect {}: the study {} has no criterion of that name", name, plan.study);
+    if (!criterion->assertions.empty())
+      return fmt::format("--effect {0}: {0} joins {1} claims, and an effect is that of one", name,
+                         criterion->assertions.size());
     const language::Unit* unit = language::findUnit(criterion->unit);
     // A bare number is taken in the criterion's own unit; a unit must be of the same kind.
     const std::string_view type = criterion->unit.empty() ? "Share" : unit ? unit->type : "";

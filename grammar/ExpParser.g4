@@ -65,9 +65,13 @@ factorClause    : BASELINE value | WHEN condition;
 measureDecl     : MEASURE words;
 compareDecl     : COMPARE word ASSIGN condition OVER factorName (AGAINST value)? (PARTIAL | ALLOW word)?;
 controlDecl     : CONTROL word ASSIGN selectors;
-criterionDecl   : CRITERION word COLON (quantifier COLON)* claim (WITH CONFIDENCE sum | ALWAYS)?;
-quantifier      : (FOR_ALL | EXISTS) (STAR | factorNames)? (WHERE condition)?;
-claim           : INFEASIBLE | sum (relation sum | WITHIN sum RANGE sum (GIVE sum)? | LIKE name (WITHIN sum)?);
+criterionDecl   : CRITERION word COLON claim (WITH CONFIDENCE sum | ALWAYS)?;
+claim           : clause ((AND | OR) clause)*;
+clause          : (quantifier COLON)* assertion;  // quantifiers behind a word are reported: they need parentheses
+quantifier      : (FOR_ALL | EXISTS | AT_LEAST LEAST sum OF) (STAR | factorNames)? (WHERE condition)?;
+assertion       : LEFT_PAREN claim RIGHT_PAREN | INFEASIBLE | subject bound;
+subject         : (number | name arguments?) selectors*;
+bound           : relation sum | WITHIN sum RANGE sum (GIVE sum)? | LIKE name (WITHIN sum)?;
 relation        : EQUAL | LESS | LESS_EQUAL | GREATER | GREATER_EQUAL;
 confidenceDecl  : CONFIDENCE sum;
 tableDecl       : TABLE word (OF words | BY factorNames)?;

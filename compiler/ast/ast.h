@@ -332,21 +332,23 @@ struct ControlDecl : Declaration {
   std::vector<CallArgument> selectors;
 };
 
-enum class QuantifierKind { ForAll, Exists };
+enum class QuantifierKind { ForAll, Exists, AtLeast };
 /// A quantifier of a criterion: `forall gpus, loader where gpus > 1:`. `forall *` and `forall where gpus > 1`
 /// range over all factors (`all`).
 struct Quantifier {
   Range range;
   QuantifierKind kind;
+  /// How many of `at least 3 of gpus` or `at least 90% of gpus`; null for other kinds.
+  ExprPtr least;
   bool all = false;
   std::vector<Identifier> factors;
   ExprPtr where;  // may be null
 };
-/// `criterion name: Q* subject >= bound with confidence 95%`. The subject is compared with one bound, with a
-/// band (`within 0.6x..0.7x`), or with a published value (`gain like tables.table2 within 5%`).
-/// `criterion oom: Q* infeasible` has no subject: it claims that the points run out of memory.
-struct CriterionDecl : Declaration {
-  std::vector<Quantifier> quantifiers;
+/// `subject >= bound`. The subject is compared with one bound, with a band (`within 0.6x..0.7x`), or with a published
+/// value (`gain like tables.table2 within 5%`). `infeasible` has no subject: it claims that the points run out of
+/// memory.
+struct Assertion {
+  Range range;
   bool infeasible = false;
   /// Null with `infeasible`.
   ExprPtr subject;
@@ -362,6 +364,18 @@ struct CriterionDecl : Declaration {
   ExprPtr band_low, band_high;
   /// The widening of a band, an old spelling; may be null.
   ExprPtr give;
+};
+/// The claim of a criterion: an assertion, or claims joined by `and` or `or`, behind quantifiers that reach to its end.
+struct Claim {
+  Range range;
+  enum class Kind { Assertion, And, Or } kind = Kind::Assertion;
+  std::vector<Quantifier> quantifiers;
+  Assertion assertion;
+  std::vector<Claim> parts;  // of And and Or, at least two
+};
+/// `criterion name: claim with confidence 95%`.
+struct CriterionDecl : Declaration {
+  Claim claim;
   ExprPtr confidence;  // may be null
   /// The word `always`, by which the criterion refuses the study's confidence; invalid without it.
   Range always;

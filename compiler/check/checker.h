@@ -143,6 +143,9 @@ std::optional<plan::Expectation> checkExpectation(Context& context, ModuleScope&
 std::optional<Command> checkCommand(Context& context, const ast::WorkloadDecl& declaration, const Workload& workload,
                                     const ExpressionScope& place);
 
+/// Warns of criteria that cannot both pass, and of claims that their own bounds settle.
+void lintClaims(const Study& study, diag::Emitter& emitter);
+
 /// Checks one rule of a workload or a study.
 std::optional<Rule> checkRule(Context& context, const ast::RuleDecl& declaration, ExpressionScope place);
 /// Adds the factors, the choice between several workloads first, and refuses activities that depend on

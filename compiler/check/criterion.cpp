@@ -1,42 +1,31 @@
-// Criteria. The order of steps matters: the subject's pins bind factors first, then quantifiers bind the others
-// (`*` the rest), then conditions `factor == level` do, then factors with one level to ask about. A factor that is
-// still unbound makes the criterion silent. The bound comes last, since its unit is the subject's.
-
-#include <fmt/ranges.h>
+// Criteria: the tree of a claim, its confidence, and what concerns all of its assertions. Each assertion is checked in
+// assertion.cpp.
 
 #include <algorithm>
+#include <cmath>
 
-#include "compiler/check/checker.h"
-#include "compiler/check/named.h"
+#include "compiler/check/assertion.h"
 
 namespace expc::check {
 namespace {
 
-EXPC_DIAGNOSTIC(CriterionSilent, Error, "the criterion '{0}' does not say what it means for {1}");
-EXPC_DIAGNOSTIC(QuantifiedTwice, Error, "the factor '{0}' is bound twice");
-EXPC_DIAGNOSTIC(SelectsBaseline, Error, "'{0}' compares with {1}, so it has no value there");
-EXPC_DIAGNOSTIC(EmptyBand, Error, "the band {0}..{1} holds nothing");
 EXPC_DIAGNOSTIC(ConfidenceRange, Error, "a confidence lies between 50% and 100%, both excluded, not at {0}");
-EXPC_DIAGNOSTIC(EqualityWithConfidence, Error,
-                "'{0}' varies from trial to trial, so no interval ever equals one value");
 EXPC_DIAGNOSTIC(EveryTrial, Warning, "without a confidence '{0}' must hold in every pair of trials");
-EXPC_DIAGNOSTIC(UnreachableBound, Error, "{0} can never be {1}");
-EXPC_DIAGNOSTIC(NotPublished, Error, "the reference '{0}' publishes no '{1}'");
-EXPC_DIAGNOSTIC(CriterionShape, Error, "the criterion '{0}' {1}");
 
-// Terms and claims of a plan nest no deeper (runtime/plan).
-
-/// Checks one criterion; each step reads what the earlier ones have set in `criterion`.
+/// Checks one criterion: its assertions one by one, then what concerns all of them.
 struct CriterionChecker {
   StudyScope& context;
   const ast::CriterionDecl& declaration;
   diag::Emitter& emitter = context.emitter;
-  const Study& study = context.study;
   Criterion criterion = {};
-  /// For each factor the place where it is pinned or quantified; invalid while it is not.
-  std::vector<source::Range> bound_at = {};
-  /// Some quantifier or selector was refused, so an unbound factor proves nothing.
-  bool unknown = false;
+  Claiming claiming{context, declaration.name.name};
+  /// The assertions in the order of the text, each with the quantifiers in front of it.
+  struct Part {
+    const ast::Assertion* declared;
+    std::vector<const ast::Quantifier*> chain;
+  };
+  std::vector<Part> parts = {};
+  std::vector<const ast::Quantifier*> chain = {};
 
   std::optional<Criterion> run() {
     const size_t before = context.context.problems();
@@ -44,28 +33,12 @@ struct CriterionChecker {
     criterion.doc = declaration.doc;
     criterion.range = declaration.name.range;
     criterion.text = text();
-    bound_at.assign(study.factors.size(), {});
-    criterion.infeasible = declaration.infeasible;
-    // Quantifiers are checked even if the subject was refused.
-    const bool judged = criterion.infeasible || subject();
-    quantifiers();
-    // Without a subject the bound cannot be judged, but its names have a meaning.
-    if (!judged) {
-      for (const ast::ExprPtr* part : {&declaration.bound, &declaration.band_low, &declaration.band_high})
-        if (*part) context.expressions().lookUp(**part, context.place());
-      return std::nullopt;
-    }
-    pinOnlyLevels();
-    silent();
-    if (criterion.infeasible)
-      infeasible();
-    else if (declaration.like)
-      like();
-    else
-      bound();
+    criterion.claim = claim(declaration.claim, 0);
+    if (parts.empty()) return std::nullopt;
+    assertions();
     confidence();
     if (context.context.problems() != before) return std::nullopt;
-    if (noisy() && !criterion.confidence && !declaration.always.isValid()) everyTrial();
+    everyTrial();
     return std::move(criterion);
   }
 
@@ -77,369 +50,69 @@ struct CriterionChecker {
     return start == std::string::npos ? result : result.substr(start);
   }
 
-  const Comparison* comparison() const {
-    return criterion.comparison ? &study.comparisons[*criterion.comparison] : nullptr;
-  }
-  const Metric& metric() const { return study.metrics[*criterion.metric]; }
-  const std::string& subjectName() const { return comparison() ? comparison()->name : metric().name; }
-
-  /// Resolves the subject and its selectors; false after a report.
-  bool subject() {
-    const ast::Expr* expr = declaration.subject.get();
-    auto* index = std::get_if<ast::IndexExpr>(&expr->node);
-    if (index) expr = index->base.get();
-    const ast::Identifier* word = wordOf(*expr);
-    if (!word)
-      return emitter.build(expr->range, CriterionShape, criterion.name, "must judge a metric or a comparison")
-          .note({}, "{}",
-                std::holds_alternative<ast::CallExpr>(expr->node)
-                    ? "write its name alone; with a confidence the claim is about the median over trials"
-                    : "write its name, and '[factor = level]' to look at one level")
-          .refuse();
-    const auto subject = context.subject(*word);
-    if (subject) {
-      criterion.comparison = subject->comparison;
-      criterion.metric = subject->metric;
+  /// Builds the tree and lists its assertions. A tree that a plan could not hold is reported, and loses its parts.
+  Claim claim(const ast::Claim& declared, size_t depth) {
+    Claim out;
+    using Kind = ast::Claim::Kind;
+    out.kind = declared.kind == Kind::Assertion ? Claim::Kind::Assertion
+               : declared.kind == Kind::And     ? Claim::Kind::All
+                                                : Claim::Kind::Any;
+    out.quantifiers = static_cast<unsigned>(declared.quantifiers.size());
+    out.first = static_cast<unsigned>(parts.size());
+    depth += declared.quantifiers.size() + !declared.parts.empty();
+    if (depth > plan::kMostDepth) {
+      const size_t over = std::min(declared.quantifiers.size(), depth - plan::kMostDepth);
+      emitter.emit(over ? declared.quantifiers[declared.quantifiers.size() - over].range : declared.range,
+                   CriterionShape, criterion.name, fmt::format("has more than {} quantifiers", plan::kMostDepth));
+      return out;
     }
-    if (index)
-      for (const ast::CallArgument& selector : index->selectors) pin(selector);
-    // A series is no single value; compared by max_gap it is one.
-    if (!subject || comparison() || !metric().series) return subject.has_value();
-    return errors::seriesValue(emitter, word->range, word->name, metric().range);
+    for (const ast::Quantifier& quantifier : declared.quantifiers) chain.push_back(&quantifier);
+    if (declared.kind == Kind::Assertion) parts.push_back({&declared.assertion, chain});
+    for (const ast::Claim& part : declared.parts) out.parts.push_back(claim(part, depth));
+    chain.resize(chain.size() - declared.quantifiers.size());
+    out.end = static_cast<unsigned>(parts.size());
+    return out;
   }
 
-  /// Checks one selector `[factor = level]`.
-  void pin(const ast::CallArgument& selector) {
-    if (!selector.name)
-      return emitter.emit(selector.value->range, CriterionShape, criterion.name,
-                          "has a selector that is not 'factor = level'");
-    if (const auto factor = context.factor(*selector.name)) return pinAt(*factor, *selector.name, *selector.value);
-    unknown = true;
-  }
-
-  /// Pins a factor to a level, and reports a comparison that would compare that level with itself.
-  void pinAt(unsigned factor, const ast::Identifier& name, const ast::Expr& value) {
-    if (!bind(factor, name.range)) return;
-    auto level = context.levelByPart(name, value, factor, "the level");
-    if (!level) return;
-    criterion.pins.push_back({factor, *level});
-    // `previous` has no partner at the first level.
-    for (const Comparison* at = comparison(); at; at = at->inner ? &study.comparisons[*at->inner] : nullptr) {
-      if (at->over != factor || *level != (at->previous ? 0 : at->against)) continue;
-      emitter.build(value.range, SelectsBaseline, at->name, study.factors[factor].levels[*level].label)
-          .note(at->range, "the comparison is declared here")
-          .emit();
-    }
-  }
-
-  /// Marks a factor as bound at `range`; false after reporting that it was bound before.
-  bool bind(unsigned factor, source::Range range) {
-    if (bound_at[factor].isValid())
-      return emitter.build(range, QuantifiedTwice, study.factors[factor].name)
-          .note(bound_at[factor], "it is bound here")
-          .refuse();
-    bound_at[factor] = range;
-    return true;
-  }
-
-  /// Binds factors by quantifiers, then checks their conditions.
-  void quantifiers() {
-    if (declaration.quantifiers.size() > plan::kMostDepth) {
-      emitter.emit(declaration.quantifiers[plan::kMostDepth].range, CriterionShape, criterion.name,
-                   fmt::format("has more than {} quantifiers", plan::kMostDepth));
-      unknown = true;
-      return;
-    }
-    // Named factors first, so that `*` stands for the rest, whatever the order.
-    for (const ast::Quantifier& declared : declaration.quantifiers) {
-      Quantifier& quantifier = criterion.quantifiers.emplace_back();
-      quantifier.kind = declared.kind;
-      for (const ast::Identifier& name : declared.factors) {
-        const auto factor = context.factor(name);
-        unknown |= !factor;
-        if (factor && bind(*factor, name.range)) quantifier.factors.push_back(*factor);
+  /// Checks the assertions; those with a subject first, since `infeasible` takes levels from them.
+  void assertions() {
+    claiming.several = parts.size() > 1;
+    std::vector<std::optional<Assertion>> checked(parts.size());
+    std::vector<Assertion> others;
+    for (const bool infeasible : {false, true})
+      for (size_t i = 0; i < parts.size(); ++i) {
+        if (parts[i].declared->infeasible != infeasible) continue;
+        checked[i] = checkAssertion(claiming, *parts[i].declared, parts[i].chain, others, criterion.range);
+        if (checked[i] && !infeasible) others.push_back(*checked[i]);
       }
-    }
-    // `*` takes the factors that nothing names.
-    for (size_t i = 0; i < declaration.quantifiers.size(); ++i) {
-      if (!declaration.quantifiers[i].all) continue;
-      for (unsigned factor = 0; factor < bound_at.size(); ++factor) {
-        if (bound_at[factor].isValid()) continue;
-        bound_at[factor] = declaration.quantifiers[i].range;
-        criterion.quantifiers[i].factors.push_back(factor);
-      }
-    }
-    for (const ast::Quantifier& declared : declaration.quantifiers)
-      // Not for `*`, which has bound every factor.
-      if (declared.where && !declared.all) narrow(*declared.where);
-    // A condition may ask only about factors that are pinned or bound by its own or an outer quantifier.
-    std::vector<bool> known(bound_at.size(), false);
-    for (const Pin& pin : criterion.pins) known[pin.factor] = true;
-    for (size_t i = 0; i < declaration.quantifiers.size(); ++i) {
-      for (unsigned factor : criterion.quantifiers[i].factors) known[factor] = true;
-      if (declaration.quantifiers[i].where) where(declaration.quantifiers[i], criterion.quantifiers[i], known);
-    }
+    for (const auto& [_, shared] : claiming.quantifiers)
+      for (const auto& [factor, at] : shared.selected)
+        if (!shared.bound.contains(factor))
+          emitter
+              .build(std::ranges::find(shared.factors, std::optional(factor), [](const auto& one) { return one.first; })
+                         ->second,
+                     QuantifiedTwice, context.study.factors[factor].name)
+              .note(at, "it is bound here")
+              .emit();
+    for (auto& one : checked)
+      if (one) criterion.assertions.push_back(std::move(*one));
   }
 
-  /// `where method == lora` tells what the criterion means for a factor that nothing else binds: it pins that
-  /// level.
-  void narrow(const ast::Expr& expr) {
-    auto* binary = std::get_if<ast::BinaryExpr>(&expr.node);
-    if (!binary) return;
-    if (binary->op == ast::BinaryOp::And) {
-      narrow(*binary->left);
-      narrow(*binary->right);
-    }
-    const ast::Identifier* word = binary->op == ast::BinaryOp::Equal ? wordOf(*binary->left) : nullptr;
-    const int factor = word ? study.findFactor(word->name) : -1;
-    if (factor < 0 || bound_at[factor].isValid()) return;
-    pinAt(static_cast<unsigned>(factor), *word, *binary->right);
-  }
-
-  /// The number of parts of `a and b and …` that are the word `feasible`.
-  static unsigned feasibleParts(const ast::Expr& expr) {
-    auto* binary = std::get_if<ast::BinaryExpr>(&expr.node);
-    if (binary && binary->op == ast::BinaryOp::And) return feasibleParts(*binary->left) + feasibleParts(*binary->right);
-    const ast::Identifier* word = wordOf(expr);
-    return word && word->name == "feasible" ? 1 : 0;
-  }
-
-  /// Checks the condition of a quantifier. `feasible` is taken out of it: it is a property of the criterion,
-  /// which only a part of a conjunction can be.
-  void where(const ast::Quantifier& declared, Quantifier& quantifier, const std::vector<bool>& known) {
-    ExpressionScope place = context.place();
-    unsigned feasible = 0;
-    place.feasible = &feasible;
-    quantifier.where = context.expressions().condition(*declared.where, place, "the condition of 'where'");
-    if (!quantifier.where) return;
-    // A use elsewhere, as in `feasible or gpus > 1`, cannot be separated from the condition.
-    if (feasible > feasibleParts(*declared.where))
-      emitter
-          .build(declared.where->range, CriterionShape, criterion.name,
-                 "must ask 'feasible' beside other conditions, joined by 'and'")
-          .note({}, "it leaves out the points that are expected to run out of memory, whatever else is asked")
-          .emit();
-    if (feasible > 0 && criterion.infeasible)
-      emitter.emit(declared.where->range, CriterionShape, criterion.name,
-                   "asks for points that are both feasible and infeasible");
-    criterion.feasible |= feasible > 0;
-    for (unsigned parameter : parametersOf(*quantifier.where)) {
-      int factor = study.factor_of[parameter];
-      if (factor < 0 || known[factor]) continue;
-      emitter.emit(
-          declared.where->range, CriterionShape, criterion.name,
-          fmt::format("asks in 'where' about '{}', which no quantifier has bound so far", study.factors[factor].name));
-    }
-  }
-
-  /// Pins each unbound factor that leaves one level to ask about. A comparison has no value at the level it compares
-  /// with, so a factor with a baseline and one other level has one reading.
-  void pinOnlyLevels() {
-    for (unsigned factor = 0; factor < bound_at.size(); ++factor) {
-      if (bound_at[factor].isValid()) continue;
-      const size_t levels = study.factors[factor].levels.size();
-      std::optional<unsigned> without;
-      for (const Comparison* at = comparison(); at; at = at->inner ? &study.comparisons[*at->inner] : nullptr)
-        if (at->over == factor) without = at->previous ? 0 : at->against;
-      if (levels != (without ? 2 : 1)) continue;
-      bound_at[factor] = declaration.name.range;
-      criterion.pins.push_back({factor, without == 0u ? 1u : 0u});
-    }
-  }
-
-  /// Reports factors for which the criterion says nothing: neither quantified nor pinned.
-  void silent() {
-    if (unknown) return;
-    std::vector<std::string> names;
-    const Factor* first = nullptr;
-    for (size_t i = 0; i < bound_at.size(); ++i) {
-      if (bound_at[i].isValid()) continue;
-      names.push_back(fmt::format("'{}'", study.factors[i].name));
-      if (!first) first = &study.factors[i];
-    }
-    if (names.empty()) return;
-    const std::string quantified = names.size() == 1 ? first->name : "*";
-    auto builder = emitter.build(declaration.name.range, CriterionSilent, criterion.name, diag::list(names));
-    if (declaration.subject && !first->levels.empty()) {
-      // Suggest a level at which the comparison has a value: not its baseline.
-      const size_t last = first->levels.size() - 1;
-      const bool before_it = first->baseline == last && last > 0;
-      builder.note(declaration.subject->range,
-                   "quantify it, as in 'forall {}:', or select a level, as in '{}[{} = {}]'", quantified, subjectName(),
-                   first->name, first->levels[before_it ? last - 1 : last].label);
-    } else {
-      builder.note({}, "quantify it, as in 'forall {}:'", quantified);
-    }
-    builder.emit();
-  }
-
-  Dimension dimension() const { return comparison() ? comparison()->dimension : metric().dimension; }
-
-  /// Checks a claim that points run out of memory: nothing is estimated, so there is nothing to be confident
-  /// about.
-  void infeasible() {
-    if (!declaration.confidence) return;
-    emitter
-        .build(declaration.confidence->range, CriterionShape, criterion.name,
-               "needs no confidence: running out of memory is seen, not estimated")
-        .note({}, "leave out 'with confidence'")
-        .emit();
-  }
-
-  /// Checks agreement with published values: `gain like table2 within 5%`.
-  void like() {
-    const std::string wanted = joined(*declaration.like);
-    const int index = findNamed(study.references, wanted);
-    if (index < 0) {
-      // A reference that was refused, or does not fit this study, was reported.
-      const auto refused = context.declared_references.find(wanted);
-      if (refused != context.declared_references.end())
-        return context.expressions().note(declaration.like->parts.back().range, refused->second);
-      return void(diag::unknownName(emitter, declaration.like->range, "reference", wanted, namesOf(study.references)));
-    }
-    criterion.like = static_cast<unsigned>(index);
-    const Published& published = study.references[*criterion.like];
-    context.expressions().note(declaration.like->parts.back().range, published.range);
-    // Some row must publish the metric, or a part from which it is derived.
-    const bool there = std::ranges::any_of(published.rows, [&](const Published::Row& row) {
-      return std::ranges::any_of(row.metrics, [&](const auto& cell) { return publishes(cell.first); });
-    });
-    if (!there)
-      emitter.build(declaration.like->range, NotPublished, published.name, metric().name)
-          .note(published.range, "the reference is declared here")
-          .emit();
-    // Without `within` agreement means 10 %.
-    criterion.agreement = *Rational::make(1, 10);
-    if (!declaration.like_within) return;
-    if (auto share = properShare(*declaration.like_within, "the agreement")) criterion.agreement = *share;
-  }
-
-  /// A share between 0% and 100%, both excluded; nothing after a report.
-  std::optional<Rational> properShare(const ast::Expr& expr, std::string_view what) {
-    auto value = context.expressions().constant(expr, context.place(), Type::number(Dimension::share()), what);
-    if (!value) return std::nullopt;
-    if (value->asNumber()->sign() > 0 && *value->asNumber() < Rational(1)) return *value->asNumber();
-    return emitter.refuse(expr.range, errors::OutOfRange, std::string(what), value->toString(),
-                          "above 0% and below 100%");
-  }
-
-  /// Whether the judged metric is `published` itself or derived from it.
-  bool publishes(unsigned published) const {
-    if (published == *criterion.metric) return true;
-    return metric().derived && std::ranges::count(metricsOf(*metric().derived), published) > 0;
-  }
-
-  /// A bound in the subject's unit; nothing after a report. A plain number may be bounded by a share.
-  std::optional<Rational> limit(const ast::Expr& expr, std::string_view what) {
-    auto value = context.expressions().number(expr, context.place(), what);
-    if (!value) return std::nullopt;
-    const Value::Number& number = std::get<Value::Number>(value->node);
-    if (number.dimension == dimension()) return number.value;
-    if (dimension().isPlain() && number.dimension == Dimension::share()) return number.value;
-    auto name = [](const Dimension& unit) { return unit.isPlain() ? "a plain number" : unit.typeName(); };
-    auto builder = emitter.build(expr.range, errors::UnitMismatch, fmt::format("'{}'", subjectName()),
-                                 name(dimension()), what, name(number.dimension));
-    if (dimension() == Dimension::ratio()) builder.note({}, "a Ratio is written with 'x', as in 1.2x");
-    if (dimension() == Dimension::share()) builder.note({}, "a Share is written with '%', as in 95%");
-    return builder.refuse();
-  }
-
-  /// Checks `>= bound` or `within low..high`, and that it can be reached.
-  void bound() {
-    auto written = [&](const ast::Expr& expr) { return context.expressions().written(expr.range); };
-    if (declaration.band_low && declaration.band_high) {
-      auto low = limit(*declaration.band_low, "the band's beginning");
-      auto high = limit(*declaration.band_high, "the band's end");
-      if (!low || !high) return;
-      source::Range range = source::join(declaration.band_low->range, declaration.band_high->range);
-      const std::string first = written(*declaration.band_low), last = written(*declaration.band_high);
-      if (*high <= *low) return emitter.emit(range, EmptyBand, first, last);
-      std::string text = fmt::format("within {}..{}", first, last);
-      if (declaration.give) give(*low, *high, text);
-      criterion.bound = {Relation::Within, low->toDouble(), high->toDouble(), std::move(text)};
-      return unreachable(range, *low, *high);
-    }
-    auto relation = declaration.relation ? relationOf(opOf(*declaration.relation)) : std::nullopt;
-    if (!relation || !declaration.bound)
-      return emitter
-          .build(declaration.subject->range, CriterionShape, criterion.name, "has no bound that can be judged")
-          .note({}, "write '>= 1.2x', '<= 80GiB' or 'within 0.9x..1.1x'")
-          .emit();
-    auto low = limit(*declaration.bound, "the bound");
-    if (!low) return;
-    criterion.bound = boundOf(*relation, *low, written(*declaration.bound));
-    unreachable(declaration.bound->range, *low, *low);
-  }
-
-  /// Widens a band, as the old spelling `within 0.6x..0.7x give 10%` did: each end moves outwards by this share of
-  /// itself.
-  void give(Rational& low, Rational& high, std::string& text) {
-    auto share = properShare(*declaration.give, "what a band gives");
-    if (!share) return;
-    std::vector<std::string> ends;
-    const auto move = [&](Rational& end, int outwards, const ast::Expr& expr) {
-      const auto factor = end.sign() == outwards ? Rational(1) + *share : Rational(1) - *share;
-      const auto moved = factor ? end * *factor : std::nullopt;
-      if (!moved) return false;
-      end = *moved;
-      ends.push_back(scaled(expr, *factor));
-      return true;
-    };
-    if (!move(low, -1, *declaration.band_low) || !move(high, 1, *declaration.band_high))
-      return emitter.emit(declaration.give->range, errors::NumberTooLarge, text);
-    const std::string band = fmt::format("{}", fmt::join(ends, ".."));
-    auto old = emitter.build(declaration.give->range, diag::DeprecatedSpelling, "'give'",
-                             fmt::format("write 'within {}'", band));
-    const source::Range whole = source::join(declaration.band_low->range, declaration.give->range);
-    // A comment between the ends would be lost.
-    if (context.expressions().written(whole).find("//") == std::string::npos) old.fix(whole, band);
-    old.emit();
-    text += " give " + context.expressions().written(declaration.give->range);
-  }
-
-  /// A multiple of an end of a band as it is written: of a literal in its own unit, of anything else as a product.
-  std::string scaled(const ast::Expr& end, const Rational& factor) const {
-    const auto* literal = std::get_if<ast::NumberLiteral>(&end.node);
-    const auto number = literal ? Rational::parse(literal->digits) : std::nullopt;
-    const auto product = number ? *number * factor : std::nullopt;
-    if (product && product->toString().find('/') == std::string::npos) return product->toString() + literal->unit;
-    return fmt::format("({}) * {}", context.context.expressions.written(end.range), factor.toString());
-  }
-
-  /// Refuses bounds outside the values of the subject's dimension: shares lie in 0..100 %, quantities and
-  /// ratios above 0. Differences and derived metrics may be anything.
-  void unreachable(source::Range range, const Rational& low, const Rational& high) {
-    using enum plan::Relation;
-    using Function = Comparison::Function;
-    if (comparison() && comparison()->function == Function::Difference) return;
-    if (!comparison() && metric().derived) return;
-    if (dimension().isPlain()) return;
-    const Relation relation = criterion.bound.relation;
-    // A ratio of measurements is never zero either.
-    const bool quotient = comparison() && comparison()->function != Function::MaxGap;
-    const bool share = dimension() == Dimension::share();
-    const int sign = high.sign();
-    const bool too_low =
-        relation != GreaterEqual && relation != Greater && (sign < 0 || (sign == 0 && (quotient || relation == Less)));
-    const bool too_high = share && relation != LessEqual && relation != Less &&
-                          (Rational(1) < low || (relation == Greater && low == Rational(1)));
-    if (!too_low && !too_high) return;
-    emitter.build(range, UnreachableBound, fmt::format("'{}'", subjectName()), criterion.bound.text)
-        .note({}, "{}",
-              share      ? "a Share lies between 0% and 100%"
-              : quotient ? "a ratio of two measurements is above zero"
-                         : "its values are never negative")
-        .emit();
-  }
-
+  const Metric& metricOf(const Assertion& assertion) const { return context.study.metrics[*assertion.metric]; }
   /// Whether the subject varies from trial to trial and the claim is no equality.
-  bool noisy() const { return !criterion.infeasible && !metric().exact && !equality(); }
-  /// Whether the bound is one value, which no interval ever equals.
-  bool equality() const { return !criterion.like && criterion.bound.relation == Relation::Equal; }
+  bool noisy(const Assertion& assertion) const {
+    return !assertion.infeasible && !metricOf(assertion).exact &&
+           (assertion.like || assertion.bound.relation != Relation::Equal);
+  }
+  bool noisy() const {
+    return std::ranges::any_of(criterion.assertions, [&](const Assertion& one) { return noisy(one); });
+  }
 
   /// Warns that a claim about a noisy comparison does not ask for an interval: `always` says so on purpose.
   void everyTrial() {
-    if (!comparison() || criterion.like) return;
+    if (criterion.confidence || declaration.always.isValid()) return;
+    const auto compares = [&](const Assertion& one) { return noisy(one) && one.comparison && !one.like; };
+    if (std::ranges::none_of(criterion.assertions, compares)) return;
     const source::Range end{declaration.range.file, declaration.range.end, declaration.range.end};
     emitter.build(declaration.name.range, EveryTrial, criterion.name)
         .note({}, "a claim about the effect ends with a confidence, as in 'with confidence 95%'")
@@ -447,27 +120,29 @@ struct CriterionChecker {
         .emit();
   }
 
-  /// Sets the confidence: the criterion's own, else that of the study if the subject is noisy and `always` is
-  /// not written.
+  /// Sets the confidence: the criterion's own, else that of the study if a subject is noisy and `always` is not
+  /// written.
   void confidence() {
     if (!declaration.confidence) {
       if (!context.confidence || !noisy() || declaration.always.isValid()) return;
       criterion.confidence = context.confidence;
       // Reports show the text, so it names the inherited confidence too.
       criterion.text += fmt::format(" with confidence {:g}%", *context.confidence * 100);
-      return;
+    } else {
+      const ast::Expr& expr = *declaration.confidence;
+      if (!criterion.assertions.empty() && criterion.infeasible())
+        emitter
+            .build(expr.range, CriterionShape, criterion.name,
+                   "needs no confidence: running out of memory is seen, not estimated")
+            .note({}, "leave out 'with confidence'")
+            .emit();
+      else
+        criterion.confidence = checkConfidence(context, expr);
     }
-    const ast::Expr& expr = *declaration.confidence;
-    criterion.confidence = checkConfidence(context, expr);
-    // An interval has a width, so it never equals one value.
-    if (criterion.confidence && !criterion.infeasible && equality() && !metric().exact)
-      emitter.build(declaration.bound ? declaration.bound->range : expr.range, EqualityWithConfidence, subjectName())
-          .note({}, "{}",
-                dimension() == Dimension::ratio()
-                    ? "write a band: 'within 0.98x..1.02x'"
-                    : fmt::format("write a band around {}: 'within LOW..HIGH'",
-                                  context.expressions().written(declaration.bound->range)))
-          .emit();
+    if (criterion.confidence && criterion.assertions.size() == parts.size())
+      for (size_t i = 0; i < parts.size(); ++i)
+        refuseEquality(claiming, *parts[i].declared, criterion.assertions[i],
+                       declaration.confidence ? declaration.confidence->range : declaration.range);
   }
 };
 
@@ -479,6 +154,17 @@ std::optional<double> checkConfidence(StudyScope& context, const ast::Expr& expr
   const Rational& share = *value->asNumber();
   if (*Rational::make(1, 2) < share && share < Rational(1)) return share.toDouble();
   return context.emitter.refuse(expr.range, ConfidenceRange, value->toString());
+}
+
+unsigned Quantifier::leastOf(size_t among) const {
+  const double wanted = least.toDouble() * (share ? double(among) : 1.0);
+  return static_cast<unsigned>(std::clamp(std::ceil(wanted - 1e-9), 1.0, std::max(1.0, double(among))));
+}
+
+bool Criterion::composed() const {
+  return assertions.size() > 1 || std::ranges::any_of(assertions.front().quantifiers, [](const Quantifier& one) {
+           return one.kind == ast::QuantifierKind::AtLeast;
+         });
 }
 
 std::optional<Criterion> checkCriterion(StudyScope& context, const ast::CriterionDecl& declaration) {

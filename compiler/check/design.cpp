@@ -316,7 +316,9 @@ bool needs(const Study& study, const SettingRule& rule, const Design::Kind& bloc
 void claimsHaveTrials(StudyContext& context, const Design& design, const Design* more,
                       const std::vector<Criterion>& criteria) {
   if (!design.kinds.empty() || (more && !more->kinds.empty())) return;
-  const auto claim = std::ranges::find_if(criteria, &Criterion::infeasible);
+  const auto claim = std::ranges::find_if(criteria, [](const Criterion& criterion) {
+    return std::ranges::any_of(criterion.assertions, &Assertion::infeasible);
+  });
   if (claim != criteria.end())
     context.emitter.build(claim->range, KindWithoutDesign, claim->name, toString(TrialKind::Timed))
         .note(design.range, "write 'timed {{ repeat 1 }}' here: what runs out of memory is found by trying it")
@@ -389,13 +391,14 @@ void checkDesignCovers(StudyContext& context, size_t before) {
   // A preset may bring criteria, and trials for them.
   for (const Change& preset : study.presets) {
     claimsHaveTrials(context, design, preset.design ? &*preset.design : nullptr, preset.criteria);
-    for (const Criterion& criterion : preset.criteria) {
-      if (!criterion.metric) continue;
-      const Metric& metric = study.metrics[*criterion.metric];
-      used[metric.kind] = true;
-      if (!design.kinds.contains(metric.kind) && !has(preset.design, metric.kind))
-        context.emitter.emit(criterion.range, KindWithoutDesign, metric.name, toString(metric.kind));
-    }
+    for (const Criterion& criterion : preset.criteria)
+      for (const Assertion& assertion : criterion.assertions) {
+        if (!assertion.metric) continue;
+        const Metric& metric = study.metrics[*assertion.metric];
+        used[metric.kind] = true;
+        if (!design.kinds.contains(metric.kind) && !has(preset.design, metric.kind))
+          context.emitter.emit(criterion.range, KindWithoutDesign, metric.name, toString(metric.kind));
+      }
   }
   // Settings without an effect are warnings, and left out if there are errors.
   const auto heed = [&](TrialKind kind, const Design::Kind& block) {

@@ -236,14 +236,21 @@ struct Quantifier {
   std::vector<unsigned> factors;
   /// May be null.
   FormulaPtr where;
+  /// For AtLeast: how many of the combinations of levels, or which share of them.
+  Rational least;
+  bool share = false;
+
+  /// How many of `among` combinations must hold, for AtLeast; never more than there are.
+  unsigned leastOf(size_t among) const;
 };
 
-/// A claim that a run decides. It judges a comparison, a metric, or that points run out of memory.
-struct Criterion {
-  std::string name;
-  /// The source text without the name.
+/// One bound of a claim. It judges a comparison, a metric, or that points run out of memory.
+struct Assertion {
+  /// As written.
   std::string text;
-  std::string doc;
+  source::Range range;
+  /// The quantifiers in front of it, from the outermost. Assertions that stand behind the same one differ in the
+  /// factors that it binds: a factor that an assertion selects is not bound for it.
   std::vector<Quantifier> quantifiers;
   std::vector<Pin> pins;
   /// `where feasible`: it asks only about points that are expected to fit into memory.
@@ -260,10 +267,36 @@ struct Criterion {
   std::optional<unsigned> like;
   /// With `like`: the tolerance as a share, by default 1/10.
   Rational agreement;
+};
+
+/// A node of a criterion's claim: an assertion, or parts of which all or any must hold.
+struct Claim {
+  enum class Kind { Assertion, All, Any } kind = Kind::Assertion;
+  /// The number of quantifiers in front of the node, each of which stands in every assertion of it.
+  unsigned quantifiers = 0;
+  /// Its assertions are Criterion::assertions from `first` to before `end`.
+  unsigned first = 0, end = 0;
+  std::vector<Claim> parts;
+};
+
+/// A claim that a run decides.
+struct Criterion {
+  std::string name;
+  /// The source text without the name.
+  std::string text;
+  std::string doc;
+  /// At least one, in the order of the text.
+  std::vector<Assertion> assertions;
+  Claim claim;
   /// Absent: the bound must hold in every valid trial. So it is for exact metrics, equalities and `always`, and
   /// if neither the criterion nor its study states a confidence.
   std::optional<double> confidence;
   source::Range range;
+
+  /// Whether nothing is claimed but that points run out of memory.
+  bool infeasible() const { return std::ranges::all_of(assertions, &Assertion::infeasible); }
+  /// Whether the claim is more than one assertion behind `forall` and `exists`.
+  bool composed() const;
 };
 
 /// A second label on the point that the pins name, to see noise and drift.

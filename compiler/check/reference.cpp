@@ -234,9 +234,12 @@ const ast::Identifier* missing(StudyContext& context, const ast::ReferenceDecl& 
 /// The references that criteria of the study or of its presets name, as written.
 NameMap<const ast::QualifiedName*> claimed(const StudyContext& context) {
   NameMap<const ast::QualifiedName*> names;
+  const auto collect = [&](const auto& self, const ast::Claim& claim) -> void {
+    if (claim.assertion.like) names.emplace(joined(*claim.assertion.like), &*claim.assertion.like);
+    for (const ast::Claim& part : claim.parts) self(self, part);
+  };
   auto add = [&](const std::vector<ast::CriterionDecl>& criteria) {
-    for (const ast::CriterionDecl& one : criteria)
-      if (one.like) names.emplace(joined(*one.like), &*one.like);
+    for (const ast::CriterionDecl& one : criteria) collect(collect, one.claim);
   };
   add(context.declaration->criteria);
   for (const auto* presets : {&context.declaration->presets, &context.scope.ast->presets})

@@ -14,7 +14,6 @@
 namespace expc::check {
 namespace {
 
-EXPC_DIAGNOSTIC(Contradicting, Warning, "the criteria '{0}' and '{1}' cannot both pass");
 EXPC_DIAGNOSTIC(NoWorkload, Error, "the study '{0}' has no workload");
 EXPC_DIAGNOSTIC(MissingArgument, Error, "'{0}' needs a value for {1}");
 EXPC_DIAGNOSTIC(MissingLabel, Error, "of several workloads each needs a name");
@@ -251,61 +250,13 @@ void declareConfidence(StudyContext& context) {
   context.confidence = checkConfidence(context, *declared[0].value);
 }
 
-/// The values that a bound admits; without infinities where it has one side only.
-std::pair<double, double> admitted(const Bound& bound) {
-  using enum plan::Relation;
-  constexpr double kEndless = std::numeric_limits<double>::infinity();
-  switch (bound.relation) {
-    case Less:
-    case LessEqual:
-      return {-kEndless, bound.low};
-    case Greater:
-    case GreaterEqual:
-      return {bound.low, kEndless};
-    case Equal:
-      return {bound.low, bound.low};
-    case Within:
-      return {bound.low, bound.high};
-  }
-  return {-kEndless, kEndless};
-}
-
-/// Whether `wide` is about every combination that `narrow` is about, whatever that asks of them.
-bool covers(const Criterion& wide, const Criterion& narrow) {
-  const auto everywhere = [](const Quantifier& quantifier) {
-    return quantifier.kind == ast::QuantifierKind::ForAll && !quantifier.where;
-  };
-  const auto shared = [&](const Pin& pin) {
-    return std::ranges::any_of(
-        narrow.pins, [&](const Pin& other) { return other.factor == pin.factor && other.level == pin.level; });
-  };
-  return wide.comparison == narrow.comparison && wide.metric == narrow.metric &&
-         std::ranges::all_of(wide.quantifiers, everywhere) && std::ranges::all_of(wide.pins, shared);
-}
-
-/// Warns of two criteria of which at most one can pass, since some value would have to meet both bounds.
-void contradictions(StudyContext& context) {
-  const std::vector<Criterion>& criteria = context.study.criteria;
-  const auto bounded = [](const Criterion& criterion) { return !criterion.infeasible && !criterion.like; };
-  for (size_t i = 0; i < criteria.size(); ++i)
-    for (size_t j = 0; j < i; ++j) {
-      const Criterion &one = criteria[j], &other = criteria[i];
-      if (!bounded(one) || !bounded(other) || !(covers(one, other) || covers(other, one))) continue;
-      const auto [low, high] = admitted(other.bound);
-      if (!plan::violates(one.bound, low, high)) continue;
-      context.emitter.build(other.range, Contradicting, one.name, other.name)
-          .note(one.range, "its values are others than those of '{}'", other.name)
-          .emit();
-    }
-}
-
 void checkCriteria(StudyContext& context) {
   Once names;
   for (const ast::CriterionDecl& declaration : context.declaration->criteria) {
     names.add(context.emitter, "criterion", declaration.name);
     if (auto criterion = checkCriterion(context, declaration)) context.study.criteria.push_back(std::move(*criterion));
   }
-  contradictions(context);
+  lintClaims(context.study, context.emitter);
 }
 
 /// Appends a metric behind those that it reads, each once.
@@ -409,7 +360,8 @@ std::vector<unsigned> Study::measuredWith(const std::vector<const Criterion*>& c
   std::vector<unsigned> result;
   for (unsigned metric : measured) want(*this, metric, result);
   for (const Criterion* criterion : chosen)
-    if (criterion->metric) want(*this, *criterion->metric, result);
+    for (const Assertion& assertion : criterion->assertions)
+      if (assertion.metric) want(*this, *assertion.metric, result);
   return result;
 }
 

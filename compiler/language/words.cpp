@@ -105,6 +105,8 @@ constexpr Word kWords[] = {
     {"in", Clause, "Is one of; before the levels of a factor."},
     {"forall", Clause, "Every point must satisfy the claim."},
     {"exists", Clause, "Some point must satisfy the claim."},
+    {"least", Clause, "After `at`: at least so many levels, or such a share of them, must satisfy the claim.",
+     "at least ${1:90%} of $0"},
     {"infeasible", Clause, "The claim that the points cannot run: they exceed the memory."},
     {"like", Clause, "Agrees with a reference, within 10 % or what `within` says."},
     {"as", Clause, "Renames an import."},

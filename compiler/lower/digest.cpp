@@ -164,21 +164,40 @@ struct Meaning {
         {"of", comparison.inner ? study.comparisons[*comparison.inner].name : study.metrics[comparison.metric].name}};
   }
 
-  /// The quantifiers and subject of a criterion, which the plan states only as a tree of cells.
+  /// The tree and the assertions of a criterion, which the plan states only as a tree of cells. One assertion stands
+  /// for itself.
   Object criterion(const check::Criterion& criterion) {
+    if (criterion.assertions.size() == 1) return assertion(criterion.assertions[0]);
+    Array assertions;
+    for (const check::Assertion& one : criterion.assertions) assertions.push_back(assertion(one));
+    return Object{{"assertions", std::move(assertions)}, {"claim", tree(criterion.claim)}};
+  }
+
+  static Array tree(const check::Claim& claim) {
+    if (claim.kind == check::Claim::Kind::Assertion) return Array{claim.quantifiers, claim.first};
+    Array parts{claim.quantifiers, claim.kind == check::Claim::Kind::All ? "and" : "or"};
+    for (const check::Claim& part : claim.parts) parts.push_back(tree(part));
+    return parts;
+  }
+
+  /// The quantifiers and the subject of an assertion.
+  Object assertion(const check::Assertion& assertion) {
     Array quantifiers;
-    for (const check::Quantifier& quantifier : criterion.quantifiers) {
+    for (const check::Quantifier& quantifier : assertion.quantifiers) {
       Array factors;
       for (unsigned factor : quantifier.factors) factors.push_back(study.factors[factor].name);
-      quantifiers.push_back(Array{quantifier.kind == ast::QuantifierKind::ForAll, sorted(std::move(factors)),
-                                  pointsWhere(quantifier.where)});
+      Array one{quantifier.kind == ast::QuantifierKind::ForAll, sorted(std::move(factors)),
+                pointsWhere(quantifier.where)};
+      if (quantifier.kind == ast::QuantifierKind::AtLeast)
+        one.push_back(Array{quantifier.least.toString(), quantifier.share});
+      quantifiers.push_back(std::move(one));
     }
     Object object{
-        {"quantifiers", std::move(quantifiers)}, {"pins", pins(criterion.pins)}, {"feasible", criterion.feasible}};
-    if (criterion.infeasible) return object;
+        {"quantifiers", std::move(quantifiers)}, {"pins", pins(assertion.pins)}, {"feasible", assertion.feasible}};
+    if (assertion.infeasible) return object;
     object["subject"] =
-        criterion.comparison ? study.comparisons[*criterion.comparison].name : study.metrics[*criterion.metric].name;
-    if (criterion.like) object["like"] = Array{study.references[*criterion.like].name, criterion.agreement.toString()};
+        assertion.comparison ? study.comparisons[*assertion.comparison].name : study.metrics[*assertion.metric].name;
+    if (assertion.like) object["like"] = Array{study.references[*assertion.like].name, assertion.agreement.toString()};
     return object;
   }
 

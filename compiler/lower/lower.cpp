@@ -11,33 +11,10 @@
 namespace expc::lower {
 namespace {
 
-/// The tree of a criterion's quantifiers over its cells: groups the cells by the levels of one quantifier's
-/// factors and descends. `points` are the cells' points.
-plan::Claim claimOf(const check::Criterion& criterion, const std::vector<expand::Levels>& points,
-                    const std::vector<unsigned>& cells, size_t depth) {
-  plan::Claim claim;
-  // Below the last quantifier each group is one cell, since all quantifiers together name every factor.
-  if (depth == criterion.quantifiers.size()) {
-    claim.kind = plan::Claim::Kind::Cell;
-    claim.cell = cells.front();
-    return claim;
-  }
-  const check::Quantifier& quantifier = criterion.quantifiers[depth];
-  claim.kind = quantifier.kind == ast::QuantifierKind::ForAll ? plan::Claim::Kind::ForAll : plan::Claim::Kind::Exists;
-  std::map<std::vector<unsigned>, std::vector<unsigned>> groups;
-  for (unsigned cell : cells) {
-    std::vector<unsigned> key;
-    for (unsigned factor : quantifier.factors) key.push_back(points[cell][factor]);
-    groups[std::move(key)].push_back(cell);
-  }
-  for (const auto& [key, members] : groups) claim.children.push_back(claimOf(criterion, points, members, depth + 1));
-  return claim;
-}
-
 /// The band around a published value, `like`'s share to each side. A negative value turns the band around.
-plan::Bound bandAround(double value, const check::Criterion& criterion, const std::string& reference,
+plan::Bound bandAround(double value, const check::Assertion& assertion, const std::string& reference,
                        const std::string& unit) {
-  double share = criterion.agreement.toDouble();
+  double share = assertion.agreement.toDouble();
   double low = value * (1 - share), high = value * (1 + share);
   if (high < low) std::swap(low, high);
   return {plan::Relation::Within, low, high,
@@ -183,33 +160,48 @@ struct PlanBuilder {
   void criterion(size_t index) {
     const check::Criterion& declared = *prepared.selected.criteria[index];
     plan::Criterion& criterion = plan.criteria[index];
-    points::Question question(space, declared, *prepared.machine);
-    const check::Comparison* comparison = question.comparison;
-    std::vector<expand::Levels> points;
+    std::vector<points::JoinedCell> cells;
+    // Claims that memory runs out come last, so that the first cell is one with an estimate where there is any.
+    for (const bool infeasible : {false, true})
+      for (unsigned a = 0; a < declared.assertions.size(); ++a)
+        if (declared.assertions[a].infeasible == infeasible) cellsOf(declared, a, cells);
+    const points::JoinedClaim joined(declared, std::move(cells));
+    for (const points::JoinedCell& cell : joined.cells()) {
+      const std::string unit =
+          criterion.assertions.empty() ? criterion.unit : criterion.assertions[cell.assertion].unit;
+      criterion.cells.push_back(judged(declared.assertions[cell.assertion], cell, unit));
+      if (!criterion.assertions.empty()) criterion.cells.back().assertion = cell.assertion;
+    }
+    // The outline asked whether there are cells at all; here the machine and the references have had their say.
+    criterion.not_asked = joined.cells().empty();
+    if (!criterion.not_asked) criterion.claim = joined.claim();
+  }
+
+  /// Adds the points at which an assertion judges something.
+  void cellsOf(const check::Criterion& declared, unsigned assertion, std::vector<points::JoinedCell>& cells) {
+    points::Question question(space, declared.assertions[assertion], *prepared.machine);
     for (size_t i = 0; i < plan.points.size(); ++i) {
       expand::Levels at = point(i);
-      if (question.at(at, comparison ? points::comparedAt(space, *comparison, at) : points::Partner()) !=
-          points::Question::Answer::Cell)
-        continue;
-      // The claim that a point runs out of memory has the constant term 1. Its trials are of the design's first
-      // kind.
-      if (declared.infeasible) {
-        criterion.cells.push_back(cell(nullptr, {}, at));
-        criterion.cells.back().term = termOf(plan::ConstantTerm{1});
-        criterion.cells.back().kind = plan.design.kinds[0].kind;
-      } else {
-        criterion.cells.push_back(cell(comparison, study.metrics[*declared.metric], at));
-      }
-      if (const auto value = question.published)
-        criterion.cells.back().bound =
-            bandAround(*value, declared, study.references[*declared.like].name, criterion.unit);
-      points.push_back(at);
+      const auto partner =
+          question.comparison ? points::comparedAt(space, *question.comparison, at) : points::Partner();
+      if (question.at(at, partner) == points::Question::Answer::Cell)
+        cells.push_back({.assertion = assertion, .levels = {at.begin(), at.end()}, .published = question.published});
     }
-    std::vector<unsigned> cells(points.size());
-    for (unsigned i = 0; i < cells.size(); ++i) cells[i] = i;
-    // The outline asked whether there are cells at all; here the machine and the references have had their say.
-    criterion.not_asked = cells.empty();
-    if (!cells.empty()) criterion.claim = claimOf(declared, points, cells, 0);
+  }
+
+  /// The cell of an assertion at a point. The claim that a point runs out of memory has the constant term 1, and its
+  /// trials are of the design's first kind.
+  plan::Cell judged(const check::Assertion& assertion, const points::JoinedCell& at, const std::string& unit) {
+    if (assertion.infeasible) {
+      plan::Cell memory = cell(nullptr, {}, at.levels);
+      memory.term = termOf(plan::ConstantTerm{1});
+      memory.kind = plan.design.kinds[0].kind;
+      return memory;
+    }
+    plan::Cell result = cell(assertion.comparison ? &study.comparisons[*assertion.comparison] : nullptr,
+                             study.metrics[*assertion.metric], at.levels);
+    if (at.published) result.bound = bandAround(*at.published, assertion, study.references[*assertion.like].name, unit);
+    return result;
   }
 };
 

@@ -235,10 +235,8 @@ struct Outliner {
     for (size_t i = 0; i < selected.criteria.size(); ++i) {
       plan.criteria.push_back(criterion(*selected.criteria[i], survey.criteria[i]));
       plan.criteria.back().factors = factors;
-      // For a claim that memory runs out, cells that are expected to do so are its ordinary cells.
-      const uint64_t unfit = selected.criteria[i]->infeasible ? 0 : survey.criteria[i].infeasible;
-      outline.criterion_cells.push_back(survey.criteria[i].cells - unfit);
-      outline.criterion_unfit.push_back(unfit);
+      outline.criterion_cells.push_back(survey.criteria[i].cells - survey.criteria[i].infeasible);
+      outline.criterion_unfit.push_back(survey.criteria[i].infeasible);
     }
   }
 
@@ -249,10 +247,23 @@ struct Outliner {
     result.text = declared.text;
     result.doc = declared.doc;
     result.where = where(declared);
-    result.infeasible = declared.infeasible;
+    result.infeasible = declared.infeasible();
     result.confidence = declared.confidence;
     result.not_asked = of.cells == 0;
     if (!result.not_asked) result.domain = domain(declared, of);
+    std::vector<plan::Assertion> assertions;
+    for (const check::Assertion& one : declared.assertions) assertions.push_back(assertion(one));
+    if (assertions.size() > 1) {
+      result.assertions = std::move(assertions);
+    } else {
+      result.bound = std::move(assertions[0].bound);
+      result.unit = std::move(assertions[0].unit);
+    }
+    return result;
+  }
+
+  plan::Assertion assertion(const check::Assertion& declared) const {
+    plan::Assertion result{declared.text, declared.infeasible, {}, ""};
     if (declared.infeasible) {
       result.bound = {plan::Relation::GreaterEqual, 1, 1, "infeasible"};
       return result;
@@ -273,12 +284,26 @@ struct Outliner {
   /// followed by the comparisons inside it; or a derived metric's formula.
   std::string where(const check::Criterion& criterion) const {
     std::vector<std::string> texts;
-    for (auto compared = criterion.comparison; compared; compared = study.comparisons[*compared].inner)
-      texts.push_back(study.comparisons[*compared].name + " = " + study.comparisons[*compared].text);
-    if (texts.empty() && criterion.metric)
-      if (const plan::Metric metric = points::toPlan(study, study.metrics[*criterion.metric]); metric.derived)
-        texts.push_back(metric.name + " = " + metric.text);
+    const auto add = [&](std::string text) {
+      if (std::ranges::count(texts, text) == 0) texts.push_back(std::move(text));
+    };
+    for (const check::Assertion& one : criterion.assertions) {
+      for (auto compared = one.comparison; compared; compared = study.comparisons[*compared].inner)
+        add(study.comparisons[*compared].name + " = " + study.comparisons[*compared].text);
+      if (one.comparison || !one.metric) continue;
+      if (const plan::Metric metric = points::toPlan(study, study.metrics[*one.metric]); metric.derived)
+        add(metric.name + " = " + metric.text);
+    }
     return fmt::format("{}", fmt::join(texts, "; "));
+  }
+
+  /// The number of levels of a factor at which an assertion has a value.
+  size_t askableOf(const check::Assertion& assertion, unsigned factor) const {
+    size_t askable = study.factors[factor].levels.size();
+    for (auto compared = assertion.comparison; compared; compared = study.comparisons[*compared].inner)
+      if (study.comparisons[*compared].over == factor) --askable;
+    const auto selects = [&](const check::Pin& pin) { return pin.factor == factor; };
+    return std::ranges::any_of(assertion.pins, selects) ? 1 : askable;
   }
 
   /// The levels that a criterion was asked for: "precision fp32; gpus 1, 2 of 1..4". "of" shows that a
@@ -289,7 +314,8 @@ struct Outliner {
       const check::Factor& factor = study.factors[index];
       std::vector<unsigned> levels;
       for (unsigned level = 0; level < factor.levels.size(); ++level)
-        if (of.seen.count(index, level) > 0) levels.push_back(level);
+        if (std::ranges::any_of(of.assertions, [&](const auto& one) { return one.seen.count(index, level) > 0; }))
+          levels.push_back(level);
       // The factor varies at none of the cells.
       if (levels.empty()) continue;
       std::vector<std::string> asked;
@@ -297,12 +323,9 @@ struct Outliner {
       std::string labels = shortened(asked), declared = shortened(factor.declared);
       // A comparison has no value at its own baseline, and a pinned factor has one level; neither is a
       // restriction.
-      size_t askable = factor.levels.size();
-      auto compared = criterion.infeasible ? std::optional<unsigned>() : criterion.comparison;
-      for (; compared; compared = study.comparisons[*compared].inner)
-        if (study.comparisons[*compared].over == index) --askable;
-      for (const check::Pin& pin : criterion.pins)
-        if (pin.factor == index) askable = 1;
+      size_t askable = 0;
+      for (const check::Assertion& one : criterion.assertions)
+        if (!one.infeasible || criterion.infeasible()) askable = std::max(askable, askableOf(one, index));
       text += text.empty() ? "" : "; ";
       text += factor.name + " ";
       if (levels.size() == factor.levels.size())

@@ -110,6 +110,11 @@ static bool endsOperand(Token token) {
   return token == Token::Number || token == Token::RightParen || token == Token::RightBracket || isWord(token);
 }
 
+/// Whether a claim or a part of one may begin behind this token of a criterion.
+static bool beginsClaim(Token token) {
+  return token == Token::Colon || token == Token::And || token == Token::Or || token == Token::LeftParen;
+}
+
 /// The meaning of one word, by the head of its statement and the tokens on both sides; see settleWords().
 static Token settled(Token head, Token previous, const Word& word, Token next) {
   const Token token = word.token;
@@ -123,15 +128,18 @@ static Token settled(Token head, Token previous, const Word& word, Token next) {
     return wantsOperand(previous) || previous == Token::Assign || previous == Token::In ? token : Token::Keep;
   if (head == Token::Table && word.text == "of" && isWord(previous) && isWord(next)) return Token::Of;
   if (head != Token::Criterion) return token;
-  if (word.text == "infeasible" && previous == Token::Colon && !llvm::is_contained(kGoOn, next))
-    return Token::Infeasible;
+  if (word.text == "least" && previous == Token::AtLeast) return Token::Least;
+  if (word.text == "infeasible" && beginsClaim(previous) && !llvm::is_contained(kGoOn, next)) return Token::Infeasible;
+  if (word.text == "of" && endsOperand(previous) && (isWord(next) || next == Token::Star || next == Token::Where))
+    return Token::Of;
   const bool clause = endsOperand(previous) && next != Token::Assign && next != Token::Dot;
   return clause && word.text == "always" ? Token::Always : clause && word.text == "give" ? Token::Give : token;
 }
 
 /// Settles the words that a token alone does not tell, for all tokens of a file. These words stay free as names
 /// everywhere else, which is why the lexer cannot reserve them:
-/// - `infeasible` behind a colon of a criterion is a claim of its own, unless an expression goes on behind it;
+/// - `infeasible` where a part of a claim begins is a claim of its own, unless an expression goes on behind it;
+/// - `at least` there begins a quantifier, up to `of`;
 /// - `always` and `give` behind the end of a criterion's bound or band are its clauses, unless they are assigned to;
 /// - `of` behind the first word of a table introduces the metrics that a description (correlation, effects) is about;
 /// - `keep` before `criterion` begins a statement of a preset, unless it is a value;
@@ -140,6 +148,9 @@ static void settleWords(std::vector<Word>& words) {
   Token head = Token::EndOfFile, previous = Token::EndOfFile;
   for (size_t at = 0; at < words.size(); ++at) {
     const Token next = at + 1 < words.size() ? words[at + 1].token : Token::EndOfFile;
+    if (words[at].token == Token::At && head == Token::Criterion && beginsClaim(previous) &&
+        next == Token::Identifier && words[at + 1].text == "least")
+      words[at].token = Token::AtLeast;
     previous = words[at].token = settled(head, previous, words[at], next);
     if (isHeadWord(previous)) head = previous;
   }

@@ -21,6 +21,7 @@ namespace expc::parse {
 EXPC_DIAGNOSTIC(FileTooLarge, Error, "this file is larger than {0} bytes, the most that is read");
 EXPC_DIAGNOSTIC(InvalidUtf8, Error, "byte {0} (0x{1:02X}) is not UTF-8; save the file as UTF-8");
 EXPC_DIAGNOSTIC(NulByte, Error, "byte {0} is zero: this is not a text file");
+EXPC_DIAGNOSTIC(QuantifierPlace, Error, "a quantifier behind '{0}' needs parentheses, since it reaches to their end");
 
 std::optional<source::FileId> load(source::SourceManager& sources, std::string name, std::string text,
                                    diag::Emitter& emitter) {
@@ -234,19 +235,20 @@ struct Transform : Declarations {
     for (uint32_t look : children(looks, Rule::Sum)) out.looks.push_back(expression(look));
   }
 
-  /// `criterion NAME: QUANTIFIERS CLAIM [with confidence P] [always]`.
+  /// `criterion NAME: CLAIM [with confidence P] [always]`.
   void read(uint32_t index, ast::CriterionDecl& out) {
-    for (uint32_t part : children(index, Rule::Quantifier)) add(*this, part, out.quantifiers);
-    claim(child(index, Rule::Claim), out);
+    out.claim = claim(child(index, Rule::Claim));
     out.confidence = expressionIn(index, Rule::Sum);
     if (const uint32_t always = child(index, Token::Always); always != kNone) out.always = range(always);
   }
 
   void read(uint32_t index, ast::ConfidenceDecl& out) { out.value = expressionIn(index, Rule::Sum); }
 
-  /// `forall FACTORS [where CONDITION]`, or `exists` likewise.
+  /// `forall FACTORS [where CONDITION]`, or `exists` or `at least N of` likewise.
   void read(uint32_t index, ast::Quantifier& out) {
-    out.kind = has(index, Token::ForAll) ? ast::QuantifierKind::ForAll : ast::QuantifierKind::Exists;
+    using enum ast::QuantifierKind;
+    out.kind = has(index, Token::ForAll) ? ForAll : has(index, Token::Exists) ? Exists : AtLeast;
+    out.least = expressionIn(index, Rule::Sum);
     out.factors = factorNames(index);
     out.where = expressionIn(index, Rule::Condition);
     // `forall *` and `forall where COND` range over all factors.
@@ -255,26 +257,76 @@ struct Transform : Declarations {
       reporter.syntaxError(out.range, fmt::format("the names of factors, '*' or 'where' after '{}'", text(index)));
   }
 
-  /// The claim of a criterion. Its form is told by the number of sums: none is `infeasible`, one with a name is `like
-  /// REFERENCE` (a second one gives the tolerance), two are a bound, three a band, four a band with `give`.
-  void claim(uint32_t index, ast::CriterionDecl& criterion) {
-    const std::vector<uint32_t> sums = children(index, Rule::Sum);
-    criterion.infeasible = sums.empty();
-    if (criterion.infeasible) return;
-    criterion.subject = expression(sums[0]);
-    if (const uint32_t reference = child(index, Rule::Name); reference != kNone) {
-      criterion.like = qualifiedName(reference);
-      if (sums.size() == 2) criterion.like_within = expression(sums[1]);
-      return;
+  /// Builds a claim. `and` binds more tightly than `or`; the quantifiers in front reach to the end.
+  ast::Claim claim(uint32_t index) {
+    using Kind = ast::Claim::Kind;
+    const std::vector<uint32_t> clauses = children(index, Rule::Clause), all = children(index);
+    std::vector<ast::Claim> branches, conjunct;
+    for (size_t at = 0; at < clauses.size(); ++at) {
+      if (at > 0 && child(clauses[at], Rule::Quantifier) != kNone) needsParentheses(index, clauses, at);
+      if (at > 0 && isToken(all[2 * at - 1], Token::Or))
+        branches.push_back(joined(Kind::And, std::exchange(conjunct, {})));
+      conjunct.push_back(assertion(child(clauses[at], Rule::Assertion)));
     }
-    if (sums.size() > 2) {
-      criterion.band_low = expression(sums[1]);
-      criterion.band_high = expression(sums[2]);
-      if (sums.size() == 4) criterion.give = expression(sums[3]);
-      return;
+    branches.push_back(joined(Kind::And, std::move(conjunct)));
+    ast::Claim out = joined(Kind::Or, std::move(branches));
+    std::vector<ast::Quantifier> quantifiers;
+    for (uint32_t part : children(clauses[0], Rule::Quantifier)) add(*this, part, quantifiers);
+    std::ranges::move(out.quantifiers, std::back_inserter(quantifiers));
+    out.quantifiers = std::move(quantifiers);
+    out.range = range(index);
+    return out;
+  }
+
+  static ast::Claim joined(ast::Claim::Kind kind, std::vector<ast::Claim> parts) {
+    if (parts.size() == 1) return std::move(parts[0]);
+    ast::Claim out;
+    out.kind = kind;
+    out.range = source::join(parts.front().range, parts.back().range);
+    out.parts = std::move(parts);
+    return out;
+  }
+
+  /// Reports a quantifier behind `and` or `or`. If the claim begins with one over the same factors, both parts are
+  /// meant to stand alone.
+  void needsParentheses(uint32_t index, const std::vector<uint32_t>& clauses, size_t at) {
+    const uint32_t quantifier = child(clauses[at], Rule::Quantifier), before = child(clauses[0], Rule::Quantifier);
+    const bool both = before != kNone && text(before) == text(quantifier);
+    const source::Range whole = range(index);
+    const uint32_t head_end = range(clauses[at - 1]).end, tail = range(clauses[at]).begin;
+    const std::string_view head = reporter.text(whole.begin, head_end);
+    if (auto builder = reporter.build(range(quantifier), QuantifierPlace, text(children(index)[2 * at - 1])))
+      builder
+          ->fix(whole, fmt::format("{}{}({})", both ? fmt::format("({})", head) : std::string(head),
+                                   reporter.text(head_end, tail), reporter.text(tail, whole.end)))
+          .emit();
+  }
+
+  /// Builds an assertion, or the claim in its parentheses. The form of a bound is told by the number of sums: one with
+  /// a name is `like REFERENCE` (or none, without a tolerance), one is a bound, two a band, three a band with `give`.
+  ast::Claim assertion(uint32_t index) {
+    if (const uint32_t group = child(index, Rule::Claim); group != kNone) return claim(group);
+    ast::Claim out;
+    out.range = range(index);
+    ast::Assertion& assertion = out.assertion;
+    assertion.range = out.range;
+    assertion.infeasible = has(index, Token::Infeasible);
+    if (assertion.infeasible) return out;
+    assertion.subject = expressionIn(index, Rule::Subject);
+    const uint32_t bound = child(index, Rule::Bound);
+    const std::vector<uint32_t> sums = children(bound, Rule::Sum);
+    if (const uint32_t reference = child(bound, Rule::Name); reference != kNone) {
+      assertion.like = qualifiedName(reference);
+      if (!sums.empty()) assertion.like_within = expression(sums[0]);
+    } else if (sums.size() > 1) {
+      assertion.band_low = expression(sums[0]);
+      assertion.band_high = expression(sums[1]);
+      if (sums.size() == 3) assertion.give = expression(sums[2]);
+    } else {
+      assertion.bound = expression(sums[0]);
+      assertion.relation = operatorOf(node(node(child(bound, Rule::Relation)).child).token);
     }
-    criterion.bound = expression(sums[1]);
-    criterion.relation = operatorOf(node(node(child(index, Rule::Relation)).child).token);
+    return out;
   }
 
   // ---- presets

@@ -217,10 +217,10 @@ study s {
   CHECK(study.controls.at(0).selectors.at(0).name->name == "(loader, layout)");
   CHECK(text(study.controls.at(0).name.range) == "twice");
   const ast::CriterionDecl& criterion = study.criteria.at(0);
-  CHECK(criterion.quantifiers.at(0).factors.at(0).name == "(loader, layout)");
-  CHECK(text(criterion.quantifiers.at(0).factors.at(0).range) == "(loader,layout)");
-  CHECK(text(criterion.like->range) == "published");
-  CHECK(text(criterion.like_within->range) == "5%");
+  CHECK(criterion.claim.quantifiers.at(0).factors.at(0).name == "(loader, layout)");
+  CHECK(text(criterion.claim.quantifiers.at(0).factors.at(0).range) == "(loader,layout)");
+  CHECK(text(criterion.claim.assertion.like->range) == "published");
+  CHECK(text(criterion.claim.assertion.like_within->range) == "5%");
   CHECK(text(study.designs.at(0).settings.at(0).until->range) == "half_width(g) <= 1%");
   CHECK(text(study.plots.at(0).over.range) == "(loader, layout)");
   CHECK(text(study.presets.at(0).only.at(0).factor.range) == "(loader, layout)");

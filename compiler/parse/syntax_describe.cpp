@@ -37,7 +37,7 @@ std::string nameIn(Rule rule, Token previous) {
   static constexpr std::pair<Rule, std::string_view> kOther[] = {
       {Rule::EnumLevel, "level"},         {Rule::ReferenceItem, "parameter or metric"},
       {Rule::EstimateDecl, "metric"},     {Rule::RecordField, "field"},
-      {Rule::Claim, "reference"},         {Rule::MeasureDecl, "metric"},
+      {Rule::Bound, "reference"},         {Rule::MeasureDecl, "metric"},
       {Rule::TableDecl, "metric"},        {Rule::PlotDecl, "metric or comparison"},
       {Rule::Quantifier, "factor"},       {Rule::OnlyClause, "factor"},
       {Rule::FactorNames, "factor"},      {Rule::PointFile, "factor"},
@@ -146,7 +146,8 @@ std::string describeExpected(const Situation& situation) {
       {Rule::DesignItem, "a value or '{'"}};
   for (const auto& [rule, what] : kOf)
     if (rule == inner) return std::string(what);
-  if (inner == Rule::Claim) return describeClaim(situation);
+  static constexpr Rule kClaim[] = {Rule::Claim, Rule::Clause, Rule::Assertion, Rule::Subject, Rule::Bound};
+  if (llvm::is_contained(kClaim, inner) && !situation.expects(Token::RightParen)) return describeClaim(situation);
   if (inner == Rule::WorkloadBody && previous == Token::RightBracket) return "'timeout' or '{'";
   if (inner == Rule::WorkloadBody) return isWord(previous) ? "'command' or '{'" : "'{'";
   if (inner == Rule::DesignBody) return "'{'";

@@ -151,7 +151,7 @@ std::string constructHint(const Situation& situation, std::string_view before) {
     return "; a type of lists is written list(int)";
   if (found == Token::LeftParen && language::find(language::Role::Source, before))
     return fmt::format("; what a metric is read from follows 'from': from {}(…)", before);
-  if (situation.rules.front() == Rule::Claim && diag::closest(before, {"infeasible"}))
+  if (situation.rules.front() == Rule::Bound && diag::closest(before, {"infeasible"}))
     return "; did you mean 'infeasible'?";
   if (isOrder(found) && isOrder(situation.earlier.token)) return "; comparisons do not chain: write 'x within a..b'";
   const bool in_study = situation.rules.front() == Rule::StudyBody;
@@ -175,8 +175,6 @@ std::string constructHint(const Situation& situation, std::string_view before) {
 std::string claimHint(std::string_view file, const Situation& situation) {
   if (headOfLine(file, situation) != "criterion") return "";
   const Token found = situation.found.token;
-  if (found == Token::And) return "; a criterion has one bound: write two criteria, or a band as in 'within 1x..2x'";
-  if (found == Token::Or) return "; a criterion has one bound: write two criteria";
   if (found == Token::Where) return "; the configurations that a claim is about stand before it: forall where a > 1: …";
   return "";
 }

@@ -87,21 +87,15 @@ struct Expressions : TreeReader {
   /// Builds whatever stands at `index`.
   Built build(uint32_t index) {
     using T = Expressions;
-    static constexpr std::pair<Rule, Built (T::*)(uint32_t)> kBuilders[] = {{Rule::Set, &T::set},
-                                                                            {Rule::Condition, &T::chain},
-                                                                            {Rule::Conjunction, &T::chain},
-                                                                            {Rule::Sum, &T::chain},
-                                                                            {Rule::Product, &T::chain},
-                                                                            {Rule::Coalescing, &T::chain},
-                                                                            {Rule::Negation, &T::negated},
-                                                                            {Rule::Comparison, &T::comparison},
-                                                                            {Rule::Members, &T::members},
-                                                                            {Rule::Unary, &T::negated},
-                                                                            {Rule::Postfix, &T::postfix},
-                                                                            {Rule::Primary, &T::primary},
-                                                                            {Rule::Group, &T::group},
-                                                                            {Rule::List, &T::list},
-                                                                            {Rule::Refinement, &T::refinement}};
+    static constexpr std::pair<Rule, Built (T::*)(uint32_t)> kBuilders[] = {
+        {Rule::Set, &T::set},           {Rule::Condition, &T::chain},
+        {Rule::Conjunction, &T::chain}, {Rule::Sum, &T::chain},
+        {Rule::Product, &T::chain},     {Rule::Coalescing, &T::chain},
+        {Rule::Negation, &T::negated},  {Rule::Comparison, &T::comparison},
+        {Rule::Members, &T::members},   {Rule::Unary, &T::negated},
+        {Rule::Postfix, &T::postfix},   {Rule::Subject, &T::subject},
+        {Rule::Primary, &T::primary},   {Rule::Group, &T::group},
+        {Rule::List, &T::list},         {Rule::Refinement, &T::refinement}};
     for (const auto& [rule, build] : kBuilders)
       if (rule == node(index).rule) return (this->*build)(index);
     return build(node(index).child);  // value, settingValue, operand: the first child
@@ -194,8 +188,17 @@ struct Expressions : TreeReader {
   }
 
   /// Builds a value with selectors in brackets: `gain[method = lora]`.
-  Built postfix(uint32_t index) {
-    Built out = build(node(index).child);
+  Built postfix(uint32_t index) { return selected(index, build(node(index).child)); }
+
+  /// Builds the subject of an assertion, which is a postfix without a rule for its primary.
+  Built subject(uint32_t index) {
+    const uint32_t first = node(index).child;
+    const uint32_t given = child(index, Rule::Arguments);
+    const source::Range whole = given == kNone ? range(first) : source::join(range(first), range(given));
+    return selected(index, primary(index, whole));
+  }
+
+  Built selected(uint32_t index, Built out) {
     for (uint32_t selectors : children(index, Rule::Selectors)) {
       int depth = out.depth;
       std::vector<ast::CallArgument> chosen = arguments(selectors, depth);
@@ -206,18 +209,21 @@ struct Expressions : TreeReader {
   }
 
   /// Builds a literal, a name, a call, or an expression in brackets.
-  Built primary(uint32_t index) {
+  Built primary(uint32_t index) { return primary(index, range(index)); }
+
+  /// The same where more than the value stands at `index`; it stands at `whole`.
+  Built primary(uint32_t index, source::Range whole) {
     const uint32_t first = node(index).child;
-    if (node(first).is_token) return make(range(index), ast::BoolLiteral{isToken(first, Token::True)}, 1);
-    if (isRule(first, Rule::Number)) return make(range(index), number(first), 1);
-    if (isRule(first, Rule::Text)) return make(range(index), ast::StringLiteral{string(first)}, 1);
+    if (node(first).is_token) return make(whole, ast::BoolLiteral{isToken(first, Token::True)}, 1);
+    if (isRule(first, Rule::Number)) return make(whole, number(first), 1);
+    if (isRule(first, Rule::Text)) return make(whole, ast::StringLiteral{string(first)}, 1);
     if (!isRule(first, Rule::Name)) return build(first);
     ast::QualifiedName name = qualifiedName(first);
     const uint32_t given = child(index, Rule::Arguments);
-    if (given == kNone) return make(range(index), ast::NameExpr{std::move(name)}, 1);
+    if (given == kNone) return make(whole, ast::NameExpr{std::move(name)}, 1);
     int depth = 0;
     std::vector<ast::CallArgument> list = arguments(given, depth);
-    return make(range(index), ast::CallExpr{std::move(name), std::move(list)}, depth + 1);
+    return make(whole, ast::CallExpr{std::move(name), std::move(list)}, depth + 1);
   }
 
   /// Builds braces: `{ 1, 2 }` is a set, `{ rank = 8, alpha = 16 }` a record. A mixture is reported.

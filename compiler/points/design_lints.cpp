@@ -46,12 +46,12 @@ double confidenceAt(const std::vector<check::Look>& looks, size_t last, unsigned
 
 /// Reports looks at which a criterion cannot be decided. A look ends the trials only if it decides every
 /// criterion, so one that cannot decide some criterion is useless.
-void lintLooks(const check::Design::Kind& kind, const check::Criterion& criterion, const Shape& shape, unsigned of,
-               Reported& reported, diag::Emitter& emitter) {
+void lintLooks(const check::Design::Kind& kind, const check::Criterion& criterion, const Survey::OfCriterion& counts,
+               unsigned of, Reported& reported, diag::Emitter& emitter) {
   for (size_t i = 0; i < kind.looks.size(); ++i) {
     const check::Look& look = kind.looks[i];
     const double confidence = confidenceAt(kind.looks, i, of, *criterion.confidence);
-    const unsigned needed = std::min(shape.repetitionsToPass(confidence), shape.repetitionsToFail(confidence));
+    const unsigned needed = std::min(counts.repetitionsToPass(confidence), counts.repetitionsToFail(confidence));
     if (needed <= look.repetitions || !reported.fresh(diag::Kind::LookDecidesNothing, nullptr, look.range)) continue;
     emitter.build(look.range, LookDecidesNothing, look.repetitions, criterion.name, needed)
         .note(criterion.range,
@@ -61,15 +61,28 @@ void lintLooks(const check::Design::Kind& kind, const check::Criterion& criterio
   }
 }
 
-/// Reports a criterion that can never pass or never fail with the design's repetitions. Exact metrics need no
-/// interval and are skipped.
-void lintRepetitions(const expand::Space& space, const check::Criterion& criterion, const Shape& shape,
+/// The kind of trials that all assertions of a criterion read; nothing if they read several, or exact metrics, which
+/// need no interval.
+std::optional<check::TrialKind> kindOf(const check::Study& study, const check::Criterion& criterion) {
+  std::optional<check::TrialKind> kind;
+  for (const check::Assertion& assertion : criterion.assertions) {
+    if (assertion.infeasible) continue;
+    const check::Metric& metric = study.metrics[*assertion.metric];
+    if (metric.exact || (kind && *kind != metric.kind)) return std::nullopt;
+    kind = metric.kind;
+  }
+  return kind;
+}
+
+/// Reports a criterion that can never pass or never fail with the design's repetitions.
+void lintRepetitions(const expand::Space& space, const check::Criterion& criterion, const Survey::OfCriterion& counts,
                      const std::string& selection, Reported& reported, diag::Emitter& emitter) {
-  if (criterion.infeasible || !criterion.confidence || shape.cells() == 0) return;
+  const uint64_t cells = counts.asked();
+  if (!criterion.confidence || cells == 0) return;
   const check::Design& design = space.selected().design;
-  const check::Metric& metric = space.study().metrics[*criterion.metric];
-  auto kind = design.kinds.find(metric.kind);
-  if (metric.exact || kind == design.kinds.end()) return;
+  const auto read = kindOf(space.study(), criterion);
+  auto kind = read ? design.kinds.find(*read) : design.kinds.end();
+  if (kind == design.kinds.end()) return;
   auto repeat = kind->second.settings.find("repeat");
   if (repeat == kind->second.settings.end()) return;
   unsigned have = mostRepetitions(repeat->second);
@@ -77,13 +90,13 @@ void lintRepetitions(const expand::Space& space, const check::Criterion& criteri
   // Looks and adaptive repetitions both raise the confidence that each interval needs.
   const double looked = confidenceAt(looks, looks.size(), have, *criterion.confidence);
   const double confidence = kind->second.until.empty() ? looked : stats::confidenceUnderWidthStop(looked);
-  unsigned pass = shape.repetitionsToPass(confidence);
-  unsigned fail = shape.repetitionsToFail(confidence);
-  lintLooks(kind->second, criterion, shape, have, reported, emitter);
+  unsigned pass = counts.repetitionsToPass(confidence);
+  unsigned fail = counts.repetitionsToFail(confidence);
+  lintLooks(kind->second, criterion, counts, have, reported, emitter);
   auto fresh = [&](diag::Kind what) { return reported.fresh(what, &criterion, repeat->second.range); };
   auto finish = [&](diag::Builder builder, unsigned needed) {
-    builder.note(repeat->second.range, "{} {} at {:.4g}% confidence{}{}: write 'repeat {}'", shape.cells(),
-                 shape.cells() == 1 ? "cell" : "cells", confidence * 100,
+    builder.note(repeat->second.range, "{} {} at {:.4g}% confidence{}{}: write 'repeat {}'", cells,
+                 cells == 1 ? "cell" : "cells", confidence * 100,
                  !looks.empty()               ? " after the looks before"
                  : kind->second.until.empty() ? ""
                                               : " where repetitions adapt",
@@ -147,7 +160,7 @@ bool canCoincide(const check::Study& study) {
 void lintDesign(const expand::Space& space, const Survey& survey, const std::string& selection, Reported& reported,
                 diag::Emitter& emitter) {
   for (size_t i = 0; i < survey.criteria.size(); ++i)
-    lintRepetitions(space, *space.selected().criteria[i], survey.criteria[i].shape, selection, reported, emitter);
+    lintRepetitions(space, *space.selected().criteria[i], survey.criteria[i], selection, reported, emitter);
   lintUntil(space.selected().design, reported, emitter);
   lintBudget(space.selected().design, survey.points, selection, reported, emitter);
 }

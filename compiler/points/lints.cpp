@@ -25,6 +25,8 @@ EXPC_DIAGNOSTIC(ControlPoint, Error, "the control '{0}' names {1}");
 EXPC_DIAGNOSTIC(NothingPublished, Error, "nothing is published in '{0}' for the points of the criterion '{1}'");
 EXPC_DIAGNOSTIC(PartlyPublished, Warning,
                 "for {0} of {1} cells of the criterion '{2}' nothing is published in '{3}'; they are left out");
+EXPC_DIAGNOSTIC(LevelWithoutPart, Error, "'{0}' has no value at {1}, where the claim asks for it");
+EXPC_DIAGNOSTIC(PlainQuantifier, Warning, "'at least' in '{0}' comes to {1}");
 EXPC_DIAGNOSTIC(ExpectedInfeasible, Error,
                 "on '{0}' every point of the criterion '{1}' is expected to run out of memory");
 
@@ -112,8 +114,8 @@ void reportSeveral(const expand::Space& whole, const check::Comparison& comparis
 
 /// Warns of claims that hold because combinations are missing: quantifiers range over the combinations that
 /// exist (docs/language.md), so an author may have meant more than is asked.
-void lintAbsent(const expand::Space& whole, const check::Criterion& criterion, const Survey::OfCriterion& of,
-                diag::Emitter& emitter) {
+void lintAbsent(const expand::Space& whole, const check::Criterion& criterion, const check::Assertion& assertion,
+                const Survey::OfAssertion& of, diag::Emitter& emitter) {
   const check::Study& study = whole.study();
   // First an `exists` over a factor that is inactive at some points: those form one more case.
   if (const int factor = of.shape.absentAmongOthers(); factor >= 0)
@@ -126,11 +128,11 @@ void lintAbsent(const expand::Space& whole, const check::Criterion& criterion, c
         .emit();
   // Then levels of a `forall` at which the condition of an `exists` leaves nothing: the claim is silent about
   // them.
-  for (const check::Quantifier& quantifier : criterion.quantifiers) {
+  for (const check::Quantifier& quantifier : assertion.quantifiers) {
     if (quantifier.kind == ast::QuantifierKind::Exists) continue;
     for (unsigned factor : quantifier.factors)
       for (size_t level = 0; level < of.asked[factor].size(); ++level)
-        if (of.asked[factor][level] == Survey::OfCriterion::OnlyDropped)
+        if (of.asked[factor][level] == Survey::OfAssertion::OnlyDropped)
           return emitter
               .build(criterion.range, HoldsWithout, criterion.name,
                      fmt::format("anything at {}={}", study.factors[factor].name,
@@ -272,24 +274,50 @@ void lintSomePairs(const expand::Space& whole, const Survey& survey, const sourc
   }
 }
 
+/// Reports what the parts of a composed claim do not fit to each other, or to its quantifiers.
+static void lintJoined(const expand::Space& whole, const check::Criterion& criterion, const JoinedClaim& joined,
+                       diag::Emitter& emitter) {
+  if (const auto& gap = joined.gap()) {
+    const check::Assertion &without = criterion.assertions[gap->without], &with = criterion.assertions[gap->with];
+    return emitter.build(without.range, LevelWithoutPart, without.text, expand::labelOf(whole.study(), gap->levels))
+        .note(with.range, "'{}' has a value there: select a level, or narrow with 'where'", with.text)
+        .emit();
+  }
+  const auto plain = joined.plain();
+  if (plain == JoinedClaim::Plain::No) return;
+  const bool all = plain == JoinedClaim::Plain::All;
+  emitter.build(criterion.range, PlainQuantifier, criterion.name, all ? "all of them" : "one of them")
+      .note({}, "write '{}'", all ? "forall" : "exists")
+      .emit();
+}
+
 void lintCriteria(const expand::Space& whole, const Survey& survey, diag::Emitter& emitter) {
   for (size_t i = 0; i < whole.selected().criteria.size(); ++i) {
     const check::Criterion& criterion = *whole.selected().criteria[i];
-    // Without pairs the comparison was reported, and the criterion would only repeat it.
-    bool paired =
-        criterion.infeasible || !criterion.comparison ||
-        (survey.comparisons[*criterion.comparison].pairs > 0 && survey.comparisons[*criterion.comparison].several == 0);
-    if (!paired) continue;
-    // Points that exceed the memory do not count as missing: the author excluded them by `where feasible`.
     const Survey::OfCriterion& of = survey.criteria[i];
-    // It asks about some point, so it is not empty; look for what it misses.
-    if (of.shape.cells() + of.unpublished + of.unfit > 0) {
-      lintAbsent(whole, criterion, of, emitter);
-      continue;
+    bool complete = true, asks = true;
+    for (size_t a = 0; a < criterion.assertions.size() && complete; ++a) {
+      const check::Assertion& assertion = criterion.assertions[a];
+      const Survey::OfAssertion& own = of.assertions[a];
+      // Without pairs the comparison was reported, and the criterion would only repeat it.
+      complete = assertion.infeasible || !assertion.comparison ||
+                 (survey.comparisons[*assertion.comparison].pairs > 0 &&
+                  survey.comparisons[*assertion.comparison].several == 0);
+      if (!complete) continue;
+      // Points that exceed the memory do not count as missing: the author excluded them by `where feasible`.
+      if (own.shape.cells() + own.unpublished + own.unfit > 0)
+        // It asks about some point, so it is not empty; look for what it misses.
+        lintAbsent(whole, criterion, assertion, own, emitter);
+      else
+        asks = false;
+      complete = complete && own.unpublished + own.unfit == 0;
     }
-    emitter.build(criterion.range, EmptyCriterion, criterion.name)
-        .note({}, "no point has the levels that it selects and satisfies its 'where'")
-        .emit();
+    if (!asks)
+      emitter.build(criterion.range, EmptyCriterion, criterion.name)
+          .note({}, "no point has the levels that it selects and satisfies its 'where'")
+          .emit();
+    else if (complete && of.joined)
+      lintJoined(whole, criterion, *of.joined, emitter);
   }
 }
 
@@ -312,34 +340,37 @@ void lintControls(const expand::Space& whole, diag::Emitter& emitter) {
 
 void lintPublished(const expand::Space& whole, const Survey& survey, diag::Emitter& emitter) {
   const check::Study& study = whole.study();
-  for (size_t i = 0; i < survey.criteria.size(); ++i) {
-    const check::Criterion& criterion = *whole.selected().criteria[i];
-    const Survey::OfCriterion& of = survey.criteria[i];
-    if (of.unpublished == 0) continue;
-    const check::Published& reference = study.references[*criterion.like];
-    std::string example = expand::labelOf(study, of.example);
-    if (of.shape.cells() == 0)
-      emitter.build(criterion.range, NothingPublished, reference.name, criterion.name)
-          .note(reference.range, "a row is looked up by the parameters that are its columns, as at {}", example)
-          .emit();
-    else
-      emitter
-          .build(criterion.range, PartlyPublished, of.unpublished, of.unpublished + of.shape.cells(), criterion.name,
-                 reference.name)
-          .note(reference.range, "such as the one at {}", example)
-          .emit();
-  }
+  for (size_t i = 0; i < survey.criteria.size(); ++i)
+    for (size_t a = 0; a < survey.criteria[i].assertions.size(); ++a) {
+      const check::Criterion& criterion = *whole.selected().criteria[i];
+      const Survey::OfAssertion& of = survey.criteria[i].assertions[a];
+      if (of.unpublished == 0) continue;
+      const check::Published& reference = study.references[*criterion.assertions[a].like];
+      std::string example = expand::labelOf(study, of.example);
+      if (of.shape.cells() == 0)
+        emitter.build(criterion.range, NothingPublished, reference.name, criterion.name)
+            .note(reference.range, "a row is looked up by the parameters that are its columns, as at {}", example)
+            .emit();
+      else
+        emitter
+            .build(criterion.range, PartlyPublished, of.unpublished, of.unpublished + of.shape.cells(), criterion.name,
+                   reference.name)
+            .note(reference.range, "such as the one at {}", example)
+            .emit();
+    }
 }
 
 void lintInfeasible(const expand::Space& space, const Survey& survey, const check::System& system, Reported& reported,
                     diag::Emitter& emitter) {
   for (size_t i = 0; i < survey.criteria.size(); ++i) {
-    const Survey::OfCriterion& of = survey.criteria[i];
     const check::Criterion& criterion = *space.selected().criteria[i];
-    if (criterion.infeasible || of.cells == 0 || of.infeasible < of.cells) continue;
-    if (!reported.fresh(diag::Kind::ExpectedInfeasible, &criterion, {})) continue;
+    const auto hopeless = [](const Survey::OfAssertion& of) { return of.cells > 0 && of.infeasible == of.cells; };
+    const std::vector<Survey::OfAssertion>& all = survey.criteria[i].assertions;
+    if (std::ranges::any_of(criterion.assertions, &check::Assertion::infeasible) ||
+        !std::ranges::all_of(all, hopeless) || !reported.fresh(diag::Kind::ExpectedInfeasible, &criterion, {}))
+      continue;
     emitter.build(criterion.range, ExpectedInfeasible, system.name, criterion.name)
-        .note(of.estimate_range, "{}", of.estimate)
+        .note(all[0].estimate_range, "{}", all[0].estimate)
         .emit();
   }
 }

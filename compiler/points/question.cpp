@@ -227,8 +227,8 @@ std::optional<double> PublishedValues::of(unsigned metric, expand::Levels point)
   return finite(plan::evaluate(*derived_[metric], part, &parameters));
 }
 
-std::optional<double> PublishedValues::of(const check::Criterion& criterion, expand::Levels point) {
-  if (!criterion.comparison) return of(*criterion.metric, point);
+std::optional<double> PublishedValues::of(const check::Assertion& assertion, expand::Levels point) {
+  if (!assertion.comparison) return of(*assertion.metric, point);
   const check::Study& study = space_.study();
   // The points that the term reads. Instead of an id the term gets an index into this list.
   std::vector<std::vector<unsigned>> points;
@@ -236,7 +236,7 @@ std::optional<double> PublishedValues::of(const check::Criterion& criterion, exp
     points.emplace_back(at.begin(), at.end());
     return std::to_string(points.size() - 1);
   };
-  const plan::TermPtr term = comparisonTerm(space_, study.comparisons[*criterion.comparison], point, name);
+  const plan::TermPtr term = comparisonTerm(space_, study.comparisons[*assertion.comparison], point, name);
   const auto published = [&](const plan::MetricTerm& part) {
     return plan::Reading{
         of(static_cast<unsigned>(study.findMetric(part.metric)), points[std::stoul(part.place.point)])};
@@ -256,18 +256,18 @@ void findPinned(const expand::Space& space, const std::vector<check::Pin>& pins,
   });
 }
 
-Question::Question(const expand::Space& space, const check::Criterion& criterion, Machine& machine)
-    : criterion_(criterion), machine_(machine) {
+Question::Question(const expand::Space& space, const check::Assertion& assertion, Machine& machine)
+    : assertion_(assertion), machine_(machine) {
   const check::Study& study = space.study();
-  if (criterion.comparison && !criterion.infeasible) comparison = &study.comparisons[*criterion.comparison];
-  if (criterion.like) reference_ = std::make_unique<PublishedValues>(space, study.references[*criterion.like]);
-  for (const check::Quantifier& quantifier : criterion.quantifiers)
+  if (assertion.comparison && !assertion.infeasible) comparison = &study.comparisons[*assertion.comparison];
+  if (assertion.like) reference_ = std::make_unique<PublishedValues>(space, study.references[*assertion.like]);
+  for (const check::Quantifier& quantifier : assertion.quantifiers)
     where_.push_back(
         quantifier.where ? std::make_unique<expand::Condition>(space, quantifier.where, expand::View::Study) : nullptr);
 }
 
 Question::Answer Question::selects(expand::Levels point) const {
-  for (const check::Pin& pin : criterion_.pins)
+  for (const check::Pin& pin : assertion_.pins)
     if (point[pin.factor] != pin.level) return Answer::No;
   Answer selected = Answer::Cell;
   for (size_t i = 0; i < where_.size(); ++i) {
@@ -275,7 +275,7 @@ Question::Answer Question::selects(expand::Levels point) const {
     if (answer == expand::Condition::Answer::None) return Answer::Failed;
     if (answer == expand::Condition::Answer::Yes) continue;
     // A point that fails a `forall`'s condition is not asked about, even if an `exists` drops it as well.
-    if (criterion_.quantifiers[i].kind == ast::QuantifierKind::ForAll) return Answer::No;
+    if (assertion_.quantifiers[i].kind != ast::QuantifierKind::Exists) return Answer::No;
     selected = Answer::Dropped;
   }
   return selected;
@@ -288,8 +288,8 @@ Question::Answer Question::at(expand::Levels point, const Partner& value) {
   if (selected == Answer::Failed) return selected;
   if (comparison && value.found != Partner::Found::One) return Answer::No;
   if (selected != Answer::Cell) return selected;
-  if (reference_ && !(published = reference_->of(criterion_, point))) return Answer::Unpublished;
-  if (criterion_.feasible && !machine_.infeasible(comparison, point).why.empty()) return Answer::Unfit;
+  if (reference_ && !(published = reference_->of(assertion_, point))) return Answer::Unpublished;
+  if (assertion_.feasible && !machine_.infeasible(comparison, point).why.empty()) return Answer::Unfit;
   return machine_.runs(comparison, point) ? Answer::Cell : Answer::Unavailable;
 }
 
@@ -302,17 +302,17 @@ void Shape::add(expand::Levels point) {
   Node* node = &root_;
   ++node->cells;
   // One level of groups for each quantifier but the last.
-  for (size_t depth = 0; depth + 1 < criterion_->quantifiers.size(); ++depth) {
+  for (size_t depth = 0; depth + 1 < assertion_->quantifiers.size(); ++depth) {
     std::vector<unsigned> key;
-    for (unsigned factor : criterion_->quantifiers[depth].factors) key.push_back(point[factor]);
+    for (unsigned factor : assertion_->quantifiers[depth].factors) key.push_back(point[factor]);
     node = &node->groups[std::move(key)];
     ++node->cells;
   }
 }
 
 int Shape::absentAmongOthers(const Node& node, size_t depth) const {
-  if (depth + 1 >= criterion_->quantifiers.size()) return -1;
-  const check::Quantifier& quantifier = criterion_->quantifiers[depth];
+  if (depth + 1 >= assertion_->quantifiers.size()) return -1;
+  const check::Quantifier& quantifier = assertion_->quantifiers[depth];
   for (size_t i = 0; i < quantifier.factors.size() && quantifier.kind == ast::QuantifierKind::Exists; ++i) {
     const auto absent = [&](const auto& group) { return group.first[i] == expand::kAbsent; };
     const auto count = std::ranges::count_if(node.groups, absent);
@@ -331,9 +331,9 @@ unsigned Shape::needed(const Node& node, size_t depth, double confidence, ast::Q
     auto bounded = static_cast<unsigned>(std::min<uint64_t>(count, std::numeric_limits<unsigned>::max()));
     return stats::minimumPairs(confidence, bounded);
   };
-  if (depth >= criterion_->quantifiers.size()) return least(cells);
-  bool all = criterion_->quantifiers[depth].kind == certain;
-  if (depth + 1 == criterion_->quantifiers.size()) return least(all ? cells : cells * node.cells);
+  if (depth >= assertion_->quantifiers.size()) return least(cells);
+  bool all = assertion_->quantifiers[depth].kind == certain;
+  if (depth + 1 == assertion_->quantifiers.size()) return least(all ? cells : cells * node.cells);
   uint64_t inside = all ? cells : cells * node.groups.size();
   // All groups must be decided, so the hardest counts; or one of them, so the easiest does.
   unsigned result = 0;

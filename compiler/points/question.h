@@ -84,8 +84,8 @@ class PublishedValues {
 
   /// A metric of the study at a point: the published value, else one derived from published values.
   std::optional<double> of(unsigned metric, expand::Levels point);
-  /// The published value of a criterion's subject, at a point where the subject has a value.
-  std::optional<double> of(const check::Criterion& criterion, expand::Levels point);
+  /// The published value of an assertion's subject, at a point where the subject has a value.
+  std::optional<double> of(const check::Assertion& assertion, expand::Levels point);
 
  private:
   /// Rows that give the same parameters, by the values of these.
@@ -111,13 +111,13 @@ class PublishedValues {
 void findPinned(const expand::Space& space, const std::vector<check::Pin>& pins,
                 llvm::function_ref<bool(expand::Levels)> visit);
 
-/// Decides for each point whether a criterion asks about it, and whether it is one of its cells.
+/// Decides for each point whether an assertion asks about it, and whether it is one of its cells.
 class Question {
  public:
-  Question(const expand::Space& space, const check::Criterion& criterion, Machine& machine);
+  Question(const expand::Space& space, const check::Assertion& assertion, Machine& machine);
 
   enum class Answer {
-    /// The criterion does not ask about the point.
+    /// The assertion does not ask about the point.
     No,
     /// A `where` has no value there.
     Failed,
@@ -129,7 +129,7 @@ class Question {
     Unfit,
     /// The system cannot run a point that its value reads.
     Unavailable,
-    /// The criterion judges it.
+    /// The assertion judges it.
     Cell
   };
   /// `value` is the partner of the judged comparison at `point` (comparedAt), ignored if there is none.
@@ -146,7 +146,7 @@ class Question {
   /// The answer from levels and `where`s alone: No, Failed, Dropped or Cell.
   Answer selects(expand::Levels point) const;
 
-  const check::Criterion& criterion_;
+  const check::Assertion& assertion_;
   Machine& machine_;
   // The condition of each quantifier; null without one.
   std::vector<std::unique_ptr<expand::Condition>> where_;
@@ -154,11 +154,11 @@ class Question {
   std::unique_ptr<PublishedValues> reference_;
 };
 
-/// The tree of a criterion's quantifiers over its points, without the leaves: enough to know what a design can
+/// The tree of an assertion's quantifiers over its points, without the leaves: enough to know what a design can
 /// decide, and small even for many points, since the last quantifier is only counted.
 class Shape {
  public:
-  explicit Shape(const check::Criterion& criterion) : criterion_(&criterion) {}
+  explicit Shape(const check::Assertion& assertion) : assertion_(&assertion) {}
 
   /// Counts one point.
   void add(expand::Levels point);
@@ -167,7 +167,7 @@ class Shape {
   /// A factor of an `exists`, before the last quantifier, that has a level at some points and none at others;
   /// -1 if there is none.
   int absentAmongOthers() const { return absentAmongOthers(root_, 0); }
-  /// The fewest repetitions with which the criterion can pass or fail at this confidence
+  /// The fewest repetitions with which a criterion of this one assertion can pass or fail at this confidence
   /// (docs/layers/statistics.md). Passing a `forall` and failing an `exists` needs every cell at alpha. Failing
   /// a `forall` and passing an `exists` needs one cell at Holm's first step, alpha divided by the number of
   /// cells.
@@ -188,7 +188,7 @@ class Shape {
   int absentAmongOthers(const Node& node, size_t depth) const;
   unsigned needed(const Node& node, size_t depth, double confidence, ast::QuantifierKind certain, uint64_t cells) const;
 
-  const check::Criterion* criterion_;
+  const check::Assertion* assertion_;
   Node root_;
 };
 

@@ -48,7 +48,8 @@ struct Surveyor {
   const check::Study& study = space.study();
   std::vector<PathParameter> paths = {};
   std::vector<Risk> risks = {};
-  std::vector<Question> questions = {};
+  /// For each criterion one for each of its assertions.
+  std::vector<std::vector<Question>> questions = {};
   /// For each comparison its partner at the current point; criteria read it.
   std::vector<Partner> values = {};
   Survey survey{space};
@@ -69,7 +70,27 @@ struct Surveyor {
     survey.product = walk.product;
     for (const PathParameter& parameter : paths) parameter.collect(study, survey.data_paths);
     survey.removed = std::move(walk.removed);
+    for (size_t i = 0; i < survey.criteria.size(); ++i) join(*space.selected().criteria[i], survey.criteria[i]);
     return std::move(survey);
+  }
+
+  /// Counts the cells of a criterion once all points are known.
+  static void join(const check::Criterion& criterion, Survey::OfCriterion& of) {
+    if (!criterion.composed()) {
+      of.cells = of.assertions[0].cells;
+      of.infeasible = criterion.infeasible() ? 0 : of.assertions[0].infeasible;
+      return;
+    }
+    std::vector<JoinedCell> all, runnable;
+    for (Survey::OfAssertion& assertion : of.assertions) {
+      std::ranges::copy_if(assertion.points, std::back_inserter(runnable), &JoinedCell::runs);
+      std::ranges::move(std::exchange(assertion.points, {}), std::back_inserter(all));
+    }
+    of.joined.emplace(criterion, std::move(all));
+    for (const JoinedCell& cell : JoinedClaim(criterion, std::move(runnable)).cells()) {
+      ++of.cells;
+      of.infeasible += !cell.fits;
+    }
   }
 
   /// Prepares everything that does not depend on the point.
@@ -77,10 +98,14 @@ struct Surveyor {
     survey.comparisons.resize(study.comparisons.size());
     values.resize(study.comparisons.size());
     for (const check::Criterion* criterion : space.selected().criteria) {
-      questions.emplace_back(space, *criterion, machine);
-      Survey::OfCriterion& of = survey.criteria.emplace_back(*criterion, space);
-      for (const check::Factor& factor : study.factors)
-        of.asked.emplace_back(factor.levels.size(), Survey::OfCriterion::Never);
+      std::vector<Question>& asked = questions.emplace_back();
+      Survey::OfCriterion& all = survey.criteria.emplace_back();
+      for (const check::Assertion& assertion : criterion->assertions) {
+        asked.emplace_back(space, assertion, machine);
+        Survey::OfAssertion& of = all.assertions.emplace_back(assertion, space);
+        for (const check::Factor& factor : study.factors)
+          of.asked.emplace_back(factor.levels.size(), Survey::OfAssertion::Never);
+      }
     }
     // Every value that was given to a conditional parameter is idle until a point uses it.
     for (unsigned use = 0; use < study.uses.size(); ++use)
@@ -171,15 +196,17 @@ struct Surveyor {
     if (writer) survey.ids.add(writer->hash(point));
     for (unsigned i = 0; i < values.size(); ++i) compare(i, point);
     static const Partner kNone;
-    for (size_t i = 0; i < questions.size(); ++i) {
-      const auto compared = questions[i].comparison;
-      const auto answer = questions[i].at(point, compared ? values[compared - study.comparisons.data()] : kNone);
-      if (answer == Question::Answer::Failed) {
-        failed = &questions[i];
-        return stop(point);
+    for (size_t i = 0; i < questions.size(); ++i)
+      for (size_t a = 0; a < questions[i].size(); ++a) {
+        Question& question = questions[i][a];
+        const auto compared = question.comparison;
+        const auto answer = question.at(point, compared ? values[compared - study.comparisons.data()] : kNone);
+        if (answer == Question::Answer::Failed) {
+          failed = &question;
+          return stop(point);
+        }
+        if (answer != Question::Answer::No) count(i, a, point, answer);
       }
-      if (answer != Question::Answer::No) count(i, point, answer);
-    }
     return true;
   }
 
@@ -198,26 +225,31 @@ struct Surveyor {
   }
 
   /// Records that points with these levels are asked about, or only dropped.
-  static void mark(Survey::OfCriterion& of, expand::Levels point, bool once) {
-    using enum Survey::OfCriterion::Asked;
+  static void mark(Survey::OfAssertion& of, expand::Levels point, bool once) {
+    using enum Survey::OfAssertion::Asked;
     for (size_t factor = 0; factor < point.size(); ++factor)
       if (point[factor] != expand::kAbsent)
         if (auto& asked = of.asked[factor][point[factor]]; asked != Once) asked = once ? Once : OnlyDropped;
   }
 
-  /// Counts one criterion at a point that it asks about.
-  void count(size_t index, expand::Levels point, Question::Answer answer) {
+  /// Counts one assertion at a point that it asks about.
+  void count(size_t index, size_t assertion, expand::Levels point, Question::Answer answer) {
     using enum Question::Answer;
-    Survey::OfCriterion& of = survey.criteria[index];
+    const check::Criterion& criterion = *space.selected().criteria[index];
+    Survey::OfAssertion& of = survey.criteria[index].assertions[assertion];
     mark(of, point, answer != Dropped);
     if (answer == Unpublished && ++of.unpublished == 1) of.example.assign(point.begin(), point.end());
     of.unfit += answer == Unfit;
     if (answer == Unavailable || answer == Cell) of.shape.add(point);
+    const bool joins = criterion.composed() && (answer == Unavailable || answer == Cell);
+    if (joins) of.points.push_back({unsigned(assertion), {point.begin(), point.end()}, answer == Cell});
     if (answer != Cell) return;
     ++of.cells;
     of.seen.add(point);
-    const Machine::Infeasible found = machine.infeasible(questions[index].comparison, point);
-    if (found.why.empty() || ++of.infeasible > 1) return;
+    const Machine::Infeasible found = machine.infeasible(questions[index][assertion].comparison, point);
+    if (found.why.empty()) return;
+    if (joins) of.points.back().fits = criterion.assertions[assertion].infeasible;
+    if (++of.infeasible > 1) return;
     of.estimate = fmt::format("at {} {}", expand::labelOf(study, found.point), found.why);
     of.estimate_range = found.range;
   }

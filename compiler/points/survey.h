@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "compiler/points/joined_claim.h"
 #include "compiler/points/point_writer.h"
 #include "compiler/points/question.h"
 
@@ -52,9 +53,9 @@ struct Survey {
     /// The cells that are expected to run out of memory.
     uint64_t infeasible = 0;
   };
-  /// Counts for one criterion over the points that it asks about.
-  struct OfCriterion {
-    OfCriterion(const check::Criterion& criterion, const expand::Space& space) : shape(criterion), seen(space) {}
+  /// Counts for one assertion over the points that it asks about.
+  struct OfAssertion {
+    OfAssertion(const check::Assertion& assertion, const expand::Space& space) : shape(assertion), seen(space) {}
     /// The tree of all points that it asks about, also those that the system cannot run.
     Shape shape;
     /// Points left out because the reference publishes nothing for them; `example` is the first.
@@ -76,6 +77,27 @@ struct Survey {
     enum Asked : char { Never, OnlyDropped, Once };
     /// asked[factor][level]
     std::vector<std::vector<Asked>> asked;
+    /// The points of `shape` for a claim that is composed (check::Criterion), whose tree joins assertions.
+    std::vector<JoinedCell> points;
+  };
+  /// Counts for one criterion.
+  struct OfCriterion {
+    std::vector<OfAssertion> assertions;
+    /// The cells of its claim that the system can run, and those of them that are expected to run out of memory
+    /// although nothing claims it.
+    uint64_t cells = 0, infeasible = 0;
+    /// The tree over all points that a composed claim asks about, also those that the system cannot run.
+    std::optional<JoinedClaim> joined = std::nullopt;
+
+    /// The number of points that its claim asks about.
+    uint64_t asked() const { return joined ? joined->cells().size() : assertions[0].shape.cells(); }
+    /// As Shape has them, for the whole claim.
+    unsigned repetitionsToPass(double confidence) const {
+      return joined ? joined->repetitionsToPass(confidence) : assertions[0].shape.repetitionsToPass(confidence);
+    }
+    unsigned repetitionsToFail(double confidence) const {
+      return joined ? joined->repetitionsToFail(confidence) : assertions[0].shape.repetitionsToFail(confidence);
+    }
   };
 
   explicit Survey(const expand::Space& space) : seen(space) {}

@@ -21,10 +21,9 @@ struct Subject {
 
 /// Whether intervals of pairs decide the criterion.
 bool compares(const plan::Criterion& criterion) {
-  return criterion.confidence && !criterion.not_asked && !criterion.infeasible &&
-         std::ranges::any_of(criterion.cells, [](const plan::Cell& cell) {
-           return cell.estimator != plan::Estimator::Median && cell.points.size() > 1;
-         });
+  return !criterion.not_asked && std::ranges::any_of(criterion.cells, [&](const plan::Cell& cell) {
+    return isEstimated(criterion, cell) && cell.estimator != plan::Estimator::Median && cell.points.size() > 1;
+  });
 }
 
 std::set<Subject> subjectsOf(const plan::Criterion& criterion) {
@@ -37,12 +36,13 @@ std::set<Subject> subjectsOf(const plan::Criterion& criterion) {
   return subjects;
 }
 
-/// The smallest distance from "no difference" that the criterion's bounds claim, or half the width of its narrowest
-/// band; nothing for bounds at "no difference".
-std::optional<double> gapOf(const plan::Criterion& criterion) {
+/// The smallest distance from "no difference" that the criterion's bounds of ratios, or of differences, claim, or half
+/// the width of its narrowest band; nothing for bounds at "no difference".
+std::optional<double> gapOf(const plan::Criterion& criterion, bool ratios) {
   std::optional<double> smallest;
   for (const plan::Cell& cell : criterion.cells) {
-    const double neutral = cell.estimator == plan::Estimator::PairedRatio ? 1 : 0;
+    if (isInfeasible(criterion, cell) || (cell.estimator == plan::Estimator::PairedRatio) != ratios) continue;
+    const double neutral = ratios ? 1 : 0;
     for (const double end : ends(boundOf(criterion, cell))) {
       const double gap = std::abs(end - neutral);
       if (gap > 1e-12 && (!smallest || gap < *smallest)) smallest = gap;
@@ -62,7 +62,8 @@ double controlConfidence(const plan::Plan& plan) {
 }
 
 std::optional<double> gapForControls(const plan::Criterion& criterion) {
-  return compares(criterion) ? gapOf(criterion) : std::nullopt;
+  if (!compares(criterion)) return std::nullopt;
+  return gapOf(criterion, criterion.cells.front().estimator == plan::Estimator::PairedRatio);
 }
 
 namespace {
@@ -71,8 +72,8 @@ std::map<Subject, std::optional<double>> gapsOf(const plan::Plan& plan) {
   std::map<Subject, std::optional<double>> gaps;
   for (const plan::Criterion& criterion : plan.criteria) {
     if (!compares(criterion)) continue;
-    const std::optional<double> gap = gapOf(criterion);
     for (const Subject& subject : subjectsOf(criterion)) {
+      const std::optional<double> gap = gapOf(criterion, subject.ratio);
       std::optional<double>& smallest = gaps[subject];
       if (gap && (!smallest || *gap < *smallest)) smallest = gap;
     }
@@ -134,9 +135,9 @@ ControlResult judgeControl(const Evidence& evidence, const plan::Control& contro
 /// excludes none is only noted.
 void distrust(const plan::Criterion& criterion, const std::vector<ControlResult>& controls, CriterionResult& result) {
   const std::set<Subject> subjects = subjectsOf(criterion);
-  const std::optional<double> gap = gapOf(criterion);
   for (const ControlResult& control : controls) {
     if (!control.estimate.interval || !subjects.count({control.metric, control.ratio})) continue;
+    const std::optional<double> gap = gapOf(criterion, control.ratio);
     if (!gap && !control.margin) continue;
     const double held_to = gap ? *gap : 2 * *control.margin;
     if (!leaves(control, held_to)) continue;

@@ -14,43 +14,76 @@ namespace {
 
 using Kind = plan::Claim::Kind;
 
-/// p-values of a subtree: of all children the largest, of one child the smallest times their number (Holm's first
-/// step).
+/// The p-values of a node's children, without those that are seen, and how many of the others must hold.
+struct Parts {
+  std::vector<double> p_values;
+  std::vector<size_t> of;  // the child of each
+  size_t needed;
+};
+
+/// `side` says which p-values: those of holding or of failing. Of the children that are seen, those that do so count as
+/// held at once, and the others never.
+Parts partsOf(const std::vector<Evidences>& children, size_t needed, double Evidences::* side) {
+  Parts parts{{}, {}, needed};
+  for (size_t i = 0; i < children.size(); ++i) {
+    if (!children[i].seen) {
+      parts.p_values.push_back(children[i].*side);
+      parts.of.push_back(i);
+    } else if (children[i].*side == 0 && parts.needed > 0) {
+      --parts.needed;
+    }
+  }
+  return parts;
+}
+
+/// p-values of a subtree.
+Evidences combine(const plan::Claim& claim, const std::vector<Evidences>& cells);
+
+std::vector<Evidences> childrenOf(const plan::Claim& claim, const std::vector<Evidences>& cells) {
+  std::vector<Evidences> children;
+  for (const plan::Claim& child : claim.children) children.push_back(combine(child, cells));
+  return children;
+}
+
 Evidences combine(const plan::Claim& claim, const std::vector<Evidences>& cells) {
   if (claim.kind == Kind::Cell) return claim.cell < cells.size() ? cells[claim.cell] : Evidences{};
   if (claim.children.empty()) return {};
-  Evidences largest{0, 0}, smallest{1, 1};
-  for (const plan::Claim& child : claim.children) {
-    const Evidences p = combine(child, cells);
-    largest = {std::max(largest.satisfied, p.satisfied), std::max(largest.violated, p.violated)};
-    smallest = {std::min(smallest.satisfied, p.satisfied), std::min(smallest.violated, p.violated)};
-  }
-  const auto m = static_cast<double>(claim.children.size());
-  if (claim.kind == Kind::ForAll) return {largest.satisfied, std::min(1.0, m * smallest.violated)};
-  return {std::min(1.0, m * smallest.satisfied), largest.violated};
+  const std::vector<Evidences> children = childrenOf(claim, cells);
+  const auto p = [&](size_t needed, double Evidences::* side) {
+    const Parts parts = partsOf(children, needed, side);
+    return stats::partialConjunction(parts.p_values, parts.needed);
+  };
+  const size_t needed = claim.needed();
+  return {p(needed, &Evidences::satisfied), p(children.size() - needed + 1, &Evidences::violated),
+          std::ranges::all_of(children, &Evidences::seen)};
 }
 
-/// Gives each cell the levels at which its own pass and fail are decided.
+/// Gives each cell the levels at which its own pass and fail are decided. A cell that stands in several places of the
+/// tree keeps the least strict of each.
 void assign(const plan::Claim& claim, const std::vector<Evidences>& cells, double pass_level, double fail_level,
             Decision& decision) {
   if (claim.kind == Kind::Cell) {
     if (claim.cell >= cells.size()) return;
     const Evidences& p = cells[claim.cell];
-    decision.levels[claim.cell] = {pass_level, fail_level};
+    Levels& levels = decision.levels[claim.cell];
+    levels = {std::max(levels.pass, pass_level), std::max(levels.fail, fail_level)};
     if (stats::significant(p.satisfied, pass_level)) decision.cells[claim.cell] = Verdict::Pass;
     if (stats::significant(p.violated, fail_level)) decision.cells[claim.cell] = Verdict::Fail;
     return;
   }
-  const bool forall = claim.kind == Kind::ForAll;
-  std::vector<double> p_values;
-  for (const plan::Claim& child : claim.children) {
-    const Evidences p = combine(child, cells);
-    p_values.push_back(forall ? p.violated : p.satisfied);
-  }
-  const std::vector<double> holm = stats::holmLevels(p_values, forall ? fail_level : pass_level);
-  for (size_t i = 0; i < claim.children.size(); ++i) {
-    assign(claim.children[i], cells, forall ? pass_level : holm[i], forall ? holm[i] : fail_level, decision);
-  }
+  const std::vector<Evidences> children = childrenOf(claim, cells);
+  const auto levelsOf = [&](size_t needed, double Evidences::* side, double alpha) {
+    const Parts parts = partsOf(children, needed, side);
+    const std::vector<double> holm = stats::holmLevels(parts.p_values, alpha, std::max<size_t>(1, parts.needed));
+    std::vector<double> levels(children.size(), alpha);
+    for (size_t i = 0; i < holm.size(); ++i) levels[parts.of[i]] = holm[i];
+    return levels;
+  };
+  if (children.empty()) return;
+  const size_t needed = claim.needed();
+  const std::vector<double> pass = levelsOf(needed, &Evidences::satisfied, pass_level);
+  const std::vector<double> fail = levelsOf(children.size() - needed + 1, &Evidences::violated, fail_level);
+  for (size_t i = 0; i < children.size(); ++i) assign(claim.children[i], cells, pass[i], fail[i], decision);
 }
 
 bool outOfMemory(CellState state) { return state == CellState::Infeasible || state == CellState::Unstable; }
@@ -66,6 +99,9 @@ Evidences everyTrial(const plan::Bound& bound, const MeasuredCell& cell) {
 
 Evidences evidenceOf(const plan::Criterion& criterion, const plan::Bound& bound, const stats::LookLevels& levels,
                      const MeasuredCell& cell) {
+  if (isInfeasible(criterion, criterion.cells[cell.estimate.cell]))
+    return {cell.estimate.verdict == Verdict::Pass ? 0.0 : 1.0, cell.estimate.verdict == Verdict::Fail ? 0.0 : 1.0,
+            true};
   if (outOfMemory(cell.estimate.state)) return {1, 0};
   if (cell.estimate.state != CellState::Measured) return {};
   Evidences found;
@@ -93,12 +129,14 @@ Verdict cellVerdict(const MeasuredCell& cell, Verdict decided) {
   return cell.estimate.state == CellState::NotRun ? Verdict::NotRun : decided;
 }
 
-/// The smallest number of values over the cells, the most sessions and nodes.
-Scope scopeOf(const std::vector<MeasuredCell>& cells) {
+/// The smallest number of values over the cells that have values, the most sessions and nodes.
+Scope scopeOf(const plan::Criterion& criterion, const std::vector<MeasuredCell>& cells) {
   Scope scope;
+  bool any = false;
   for (size_t i = 0; i < cells.size(); ++i) {
+    if (isInfeasible(criterion, criterion.cells[i])) continue;
     const Scope& other = cells[i].estimate.scope;
-    if (i == 0 || other.complete < scope.complete) {
+    if (!std::exchange(any, true) || other.complete < scope.complete) {
       scope.planned = other.planned;
       scope.complete = other.complete;
     }
@@ -109,22 +147,24 @@ Scope scopeOf(const std::vector<MeasuredCell>& cells) {
   return scope;
 }
 
-Verdict overall(const std::vector<MeasuredCell>& cells, Verdict decided) {
+/// The verdict of all from what was decided; `of` has the verdicts of the cells.
+Verdict overall(const std::vector<MeasuredCell>& cells, const std::vector<Verdict>& of, Verdict decided) {
   const auto all = [&](auto holds) { return std::ranges::all_of(cells, holds); };
-  if (all([](const MeasuredCell& cell) { return cell.estimate.state == CellState::NotRun; })) return Verdict::NotRun;
+  if (std::ranges::all_of(of, [](Verdict one) { return one == Verdict::NotRun; })) return Verdict::NotRun;
   if (all([](const MeasuredCell& cell) { return cell.estimate.state == CellState::Infeasible; }))
     return Verdict::Infeasible;
   if (decided == Verdict::Fail) return decided;
   // Also where one cell that passes would be enough: what was asked for is not there.
-  if (!all([](const MeasuredCell& cell) { return cell.estimate.state != CellState::Broken; })) return Verdict::Broken;
+  if (std::ranges::count(of, Verdict::Broken) > 0) return Verdict::Broken;
   return all([](const MeasuredCell& cell) { return !cell.estimate.unusable; }) ? decided : Verdict::Inconclusive;
 }
 
 /// Gives each cell the interval that decides it: where Holm's correction leaves a cell less than all of the error, the
 /// one at that level. It concerns cells that pass or fail at such a level, and open ones that their own interval would
 /// decide if they were the only ones.
-void showDeciding(const plan::Plan& plan, const plan::Criterion& criterion, const Standing& standing,
-                  const std::vector<Levels>& levels, std::vector<MeasuredCell>& cells) {
+void showDeciding(const plan::Plan& plan, const plan::Criterion& criterion, const std::vector<Levels>& levels,
+                  MeasuredCriterion& measured) {
+  std::vector<MeasuredCell>& cells = measured.cells;
   for (size_t i = 0; i < cells.size(); ++i) {
     CellEstimate& estimate = cells[i].estimate;
     if (!estimate.interval || estimate.constant) continue;
@@ -140,7 +180,7 @@ void showDeciding(const plan::Plan& plan, const plan::Criterion& criterion, cons
     const double alpha = fails ? levels[i].fail : levels[i].pass;
     if (alpha >= 1 - *criterion.confidence - 1e-9) continue;
     const CellEstimate alone = estimate;
-    readAt(plan, criterion.cells[i], alpha, standing.levels, cells[i]);
+    readAt(plan, criterion.cells[i], alpha, measured.of(criterion.cells[i].kind).levels, cells[i]);
     if (estimate.interval || open)
       estimate.uncorrected = alone.interval;
     else
@@ -165,7 +205,7 @@ void addEarlierLooks(const Evidence& evidence, const plan::Criterion& criterion,
 
 /// Look::decided_at of a verdict.
 std::optional<unsigned> decidedAt(const plan::Criterion& criterion, MeasuredCriterion measured, Verdict verdict) {
-  if (verdict != Verdict::Pass && verdict != Verdict::Fail) return std::nullopt;
+  if ((verdict != Verdict::Pass && verdict != Verdict::Fail) || !measured.others.empty()) return std::nullopt;
   std::vector<std::vector<EarlierLook>> earlier;
   for (MeasuredCell& cell : measured.cells) earlier.push_back(std::exchange(cell.earlier, {}));
   if (decideCriterion(criterion, measured).verdict == verdict) return std::nullopt;
@@ -215,28 +255,33 @@ CellEstimate judgeMemory(const Evidence& evidence, const plan::Cell& cell) {
   return estimate;
 }
 
-/// Judges a criterion that claims that its points run out of memory.
-void judgeInfeasible(const Evidence& evidence, const plan::Criterion& criterion, CriterionResult& result) {
-  std::vector<Evidences> evidences;
-  for (size_t i = 0; i < criterion.cells.size(); ++i) {
-    CellEstimate& cell = result.cells.emplace_back(judgeMemory(evidence, criterion.cells[i]));
-    cell.cell = static_cast<unsigned>(i);
-    evidences.push_back({cell.verdict == Verdict::Pass ? 0.0 : 1.0, cell.verdict == Verdict::Fail ? 0.0 : 1.0});
-  }
-  result.verdict = decide(criterion.claim, evidences, 1 - kConfidence).verdict;
-  const auto is = [](Verdict verdict) { return [=](const CellEstimate& cell) { return cell.verdict == verdict; }; };
-  if (std::ranges::all_of(result.cells, is(Verdict::NotRun)))
-    result.verdict = Verdict::NotRun;
-  else if (std::ranges::any_of(result.cells, is(Verdict::Broken)) && result.verdict != Verdict::Fail)
-    result.verdict = Verdict::Broken;
-  // One passing point decides an exists and one failing point a forall. The other points do not change how sure that
-  // is.
-  const bool decided = std::ranges::any_of(result.cells, is(result.verdict));
+/// The scope of a verdict about memory alone. One passing point decides an exists and one failing point a forall. The
+/// other points do not change how sure that is.
+Scope scopeOfMemory(const CriterionResult& result) {
+  const auto decides = [&](const CellEstimate& cell) { return cell.verdict == result.verdict; };
+  const bool decided = std::ranges::any_of(result.cells, decides);
   const CellEstimate* fewest = nullptr;
   for (const CellEstimate& cell : result.cells)
-    if ((!decided || cell.verdict == result.verdict) && (!fewest || cell.scope.complete < fewest->scope.complete))
-      fewest = &cell;
-  result.scope = fewest->scope;
+    if ((!decided || decides(cell)) && (!fewest || cell.scope.complete < fewest->scope.complete)) fewest = &cell;
+  return fewest->scope;
+}
+
+/// Sets where the estimated cells stand, for each kind of trials.
+void stand(const Evidence& evidence, const plan::Criterion& criterion, MeasuredCriterion& measured) {
+  const auto isFirst = [&](const plan::Cell& cell) {
+    return cell.kind == criterion.cells.front().kind && isEstimated(criterion, cell);
+  };
+  if (std::ranges::all_of(criterion.cells, isFirst)) {
+    measured.standing = standingOf(evidence, criterion, measured.cells);
+    return;
+  }
+  std::map<plan::TrialKind, std::vector<MeasuredCell>> by_kind;
+  for (const MeasuredCell& cell : measured.cells)
+    if (const plan::Cell& planned = criterion.cells[cell.estimate.cell]; isEstimated(criterion, planned))
+      by_kind[planned.kind].push_back(cell);
+  for (const auto& [kind, cells] : by_kind)
+    (kind == criterion.cells.front().kind ? measured.standing : measured.others[kind]) =
+        standingOf(evidence, criterion, cells);
 }
 
 }  // namespace
@@ -256,13 +301,14 @@ std::set<std::string> claimedInfeasible(const plan::Plan& plan) {
   std::set<std::string> claimed;
   for (const plan::Criterion& criterion : plan.criteria)
     for (const plan::Cell& cell : criterion.cells)
-      if (criterion.infeasible) claimed.insert(cell.points.front().point);
+      if (isInfeasible(criterion, cell)) claimed.insert(cell.points.front().point);
   return claimed;
 }
 
 bool isLookedAt(const plan::Criterion& criterion, plan::TrialKind kind) {
-  return criterion.confidence && !criterion.infeasible && !criterion.not_asked && !criterion.cells.empty() &&
-         criterion.cells.front().kind == kind;
+  return !criterion.not_asked && std::ranges::any_of(criterion.cells, [&](const plan::Cell& cell) {
+    return cell.kind == kind && isEstimated(criterion, cell);
+  });
 }
 
 bool lookDecides(const plan::Plan& plan, plan::TrialKind kind, const std::vector<CriterionResult>& results) {
@@ -280,17 +326,27 @@ MeasuredCriterion measureCriterion(const Evidence& evidence, const plan::Criteri
   MeasuredCriterion measured;
   const double confidence = criterion.confidence.value_or(kConfidence);
   for (size_t i = 0; i < criterion.cells.size(); ++i) {
-    measured.cells.push_back(measure(evidence, criterion.cells[i], confidence));
+    if (isInfeasible(criterion, criterion.cells[i]))
+      measured.cells.emplace_back().estimate = judgeMemory(evidence, criterion.cells[i]);
+    else
+      measured.cells.push_back(measure(evidence, criterion.cells[i], confidence));
     measured.cells.back().estimate.cell = static_cast<unsigned>(i);
   }
-  if (criterion.confidence)
-    measured.standing = evidence.with_earlier ? measureCriterion(*evidence.with_earlier, criterion).standing
-                                              : standingOf(evidence, criterion, measured.cells);
-  if (measured.standing.only()) return measured;
+  if (!criterion.confidence) return measured;
+  if (evidence.with_earlier) {
+    const MeasuredCriterion whole = measureCriterion(*evidence.with_earlier, criterion);
+    measured.standing = whole.standing;
+    measured.others = whole.others;
+  } else {
+    stand(evidence, criterion, measured);
+  }
   for (MeasuredCell& cell : measured.cells) {
+    const plan::Cell& planned = criterion.cells[cell.estimate.cell];
+    const Standing& standing = measured.of(planned.kind);
+    if (standing.only() || isInfeasible(criterion, planned)) continue;
     // A part has none of the values that earlier looks saw.
-    if (!evidence.with_earlier) addEarlierLooks(evidence, criterion, measured.standing, cell);
-    readAt(evidence.index.plan(), criterion.cells[cell.estimate.cell], 1 - confidence, measured.standing.levels, cell);
+    if (!evidence.with_earlier) addEarlierLooks(evidence, criterion, standing, cell);
+    readAt(evidence.index.plan(), planned, 1 - confidence, standing.levels, cell);
   }
   return measured;
 }
@@ -298,13 +354,15 @@ MeasuredCriterion measureCriterion(const Evidence& evidence, const plan::Criteri
 Decision decideCriterion(const plan::Criterion& criterion, const MeasuredCriterion& measured) {
   std::vector<Evidences> evidences;
   for (const MeasuredCell& cell : measured.cells) {
-    const plan::Bound& bound = boundOf(criterion, criterion.cells[cell.estimate.cell]);
-    evidences.push_back(evidenceOf(criterion, bound, measured.standing.levels, cell));
+    const plan::Cell& planned = criterion.cells[cell.estimate.cell];
+    evidences.push_back(evidenceOf(criterion, boundOf(criterion, planned), measured.of(planned.kind).levels, cell));
   }
   Decision decision = decide(criterion.claim, evidences, 1 - criterion.confidence.value_or(kConfidence));
   for (size_t i = 0; i < measured.cells.size(); ++i)
-    decision.cells[i] = cellVerdict(measured.cells[i], decision.cells[i]);
-  decision.verdict = overall(measured.cells, decision.verdict);
+    decision.cells[i] = isInfeasible(criterion, criterion.cells[measured.cells[i].estimate.cell])
+                            ? measured.cells[i].estimate.verdict
+                            : cellVerdict(measured.cells[i], decision.cells[i]);
+  decision.verdict = overall(measured.cells, decision.cells, decision.verdict);
   return decision;
 }
 
@@ -317,25 +375,23 @@ CriterionResult judgeCriterion(const Evidence& evidence, const plan::Criterion& 
     result.why = plan::because({plan::Reason::NotAsked});
     return result;
   }
-  if (criterion.infeasible) {
-    judgeInfeasible(evidence, criterion, result);
-    return result;
-  }
   MeasuredCriterion measured = measureCriterion(evidence, criterion);
   const Decision decision = decideCriterion(criterion, measured);
   std::vector<MeasuredCell>& cells = measured.cells;
-  if (!measured.standing.only()) {
-    result.look = measured.standing.look;
+  const auto looks = std::ranges::find_if(measured.others, [](const auto& one) { return !one.second.only(); });
+  if (!measured.standing.only() || looks != measured.others.end()) {
+    result.look = measured.standing.only() ? looks->second.look : measured.standing.look;
     result.look->decided_at = decidedAt(criterion, measured, decision.verdict);
   }
   result.other_looks = measured.standing.look.other_versions;
   for (size_t i = 0; i < cells.size(); ++i) cells[i].estimate.verdict = decision.cells[i];
   result.verdict = decision.verdict;
-  if (criterion.confidence) showDeciding(evidence.index.plan(), criterion, measured.standing, decision.levels, cells);
-  result.scope = scopeOf(cells);
+  if (criterion.confidence) showDeciding(evidence.index.plan(), criterion, decision.levels, measured);
+  result.scope = scopeOf(criterion, cells);
   result.provisional = criterion.confidence && (result.verdict == Verdict::Pass || result.verdict == Verdict::Fail) &&
                        std::ranges::any_of(cells, [](const MeasuredCell& cell) { return cell.estimate.unfinished; });
   for (MeasuredCell& cell : cells) result.cells.push_back(std::move(cell.estimate));
+  if (criterion.infeasible) result.scope = scopeOfMemory(result);
   result.conditions = conditionsOf(evidence.index, criterion, result);
   return result;
 }

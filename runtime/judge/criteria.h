@@ -4,6 +4,7 @@
 // (docs/layers/statistics.md), and controls may mark it as untrusted. Estimates are left to cells.h, words to the
 // report.
 
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -73,6 +74,8 @@ LookHistory afterwards(const plan::Criterion& criterion, const std::vector<Measu
 /// The smallest alpha at which a cell's interval wholly satisfies, and wholly violates, the bound; 1 if none does.
 struct Evidences {
   double satisfied = 1, violated = 1;
+  /// The truth is seen, not estimated, as whether memory ran out: it cannot be wrong by chance, and needs no alpha.
+  bool seen = false;
 };
 
 /// The levels at which the pass and the fail of one cell are decided.
@@ -87,17 +90,24 @@ struct Decision {
 };
 
 /// Pass of a forall and fail of an exists need every child at `alpha` (intersection-union, Berger 1982); fail of a
-/// forall and pass of an exists need one child by Holm over the children. Nested quantifiers pass on the level that
-/// their parent gives them.
+/// forall and pass of an exists need one child by Holm over the children. Both are ends of one rule: at least k of n
+/// children hold (stats::partialConjunction), and the claim fails if n - k + 1 of them fail. Nested quantifiers pass on
+/// the level that their parent gives them. Children that are seen count as they are, and leave alpha to the others.
 Decision decide(const plan::Claim& claim, const std::vector<Evidences>& cells, double alpha);
 
 /// The evidence that decides a criterion, whatever its bound is.
 struct MeasuredCriterion {
-  std::vector<MeasuredCell> cells;  // those of the criterion, in their order
-  Standing standing;                // of a criterion with a confidence
+  std::vector<MeasuredCell> cells;  // those of the criterion, in their order; of claims about memory with a verdict
+  Standing standing;                // of a criterion with a confidence: of the first kind of trials that it reads
+  std::map<plan::TrialKind, Standing> others = {};  // of further kinds, which have looks of their own
+
+  const Standing& of(plan::TrialKind kind) const {
+    const auto other = others.find(kind);
+    return other == others.end() ? standing : other->second;
+  }
 };
 
-/// For a criterion that has cells and claims no infeasibility.
+/// For a criterion that has cells.
 MeasuredCriterion measureCriterion(const Evidence& evidence, const plan::Criterion& criterion);
 
 /// The verdicts that the bounds of `criterion` get from what was measured for it: every one that there can be, of the

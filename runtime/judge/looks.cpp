@@ -18,8 +18,6 @@
 namespace expc::judge {
 namespace {
 
-plan::TrialKind kindOf(const plan::Criterion& criterion) { return criterion.cells.front().kind; }
-
 /// The number of values that one earlier run saw: those of the cell with the fewest among the cells it judged.
 struct Earlier {
   const store::PastLook* look = nullptr;
@@ -161,7 +159,8 @@ Standing standingOf(const Evidence& evidence, const plan::Criterion& criterion,
   }
   look.of = look.now;
   look.confidence = criterion.confidence.value_or(kConfidence);
-  const plan::KindDesign* design = plan::designOf(evidence.index.plan(), kindOf(criterion));
+  const plan::KindDesign* design =
+      plan::designOf(evidence.index.plan(), criterion.cells[cells.front().estimate.cell].kind);
   if (!design) return standing;
   LookHistory& history = standing.history = historyOf(evidence, criterion, cells, *design);
   Place place = Place::Planned;

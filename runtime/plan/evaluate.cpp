@@ -222,6 +222,14 @@ bool violates(const Bound& bound, double low, double high) {
          (range.high && (range.open ? atLeast(low, *range.high) : above(low, *range.high)));
 }
 
+bool isComposed(const Criterion& criterion) {
+  const auto counts = [](const auto& self, const Claim& claim) -> bool {
+    return claim.kind == Claim::Kind::AtLeast ||
+           std::ranges::any_of(claim.children, [&](const Claim& child) { return self(self, child); });
+  };
+  return !criterion.assertions.empty() || counts(counts, criterion.claim);
+}
+
 double margin(const Bound& bound, double low, double high) {
   const Range range = rangeOf(bound);
   return std::min(range.low ? low - *range.low : INFINITY, range.high ? *range.high - high : INFINITY);

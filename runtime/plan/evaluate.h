@@ -83,9 +83,36 @@ inline std::vector<double> ends(const Bound& bound) {
   return bound.relation == Relation::Within ? std::vector{bound.low, bound.high} : std::vector{bound.low};
 }
 
-/// The bound of one cell: its own if the criterion asks for agreement with a reference, else the criterion's.
-inline const Bound& boundOf(const Criterion& criterion, const Cell& cell) {
-  return cell.bound ? *cell.bound : criterion.bound;
+/// The assertion of a cell, if its criterion has several; else null.
+inline const Assertion* assertionOf(const Criterion& criterion, const Cell& cell) {
+  return criterion.assertions.empty() ? nullptr : &criterion.assertions[cell.assertion];
 }
+
+/// The bound of one cell: its own if the criterion asks for agreement with a reference, else that of its assertion.
+inline const Bound& boundOf(const Criterion& criterion, const Cell& cell) {
+  if (cell.bound) return *cell.bound;
+  const Assertion* of = assertionOf(criterion, cell);
+  return of ? of->bound : criterion.bound;
+}
+
+/// The unit of a cell's estimate.
+inline const std::string& unitOf(const Criterion& criterion, const Cell& cell) {
+  const Assertion* of = assertionOf(criterion, cell);
+  return of ? of->unit : criterion.unit;
+}
+
+/// Whether a cell claims that its point runs out of memory.
+inline bool isInfeasible(const Criterion& criterion, const Cell& cell) {
+  const Assertion* of = assertionOf(criterion, cell);
+  return of ? of->infeasible : criterion.infeasible;
+}
+
+/// Whether intervals decide a cell: its claim has a confidence and is not about memory.
+inline bool isEstimated(const Criterion& criterion, const Cell& cell) {
+  return criterion.confidence && !isInfeasible(criterion, cell);
+}
+
+/// Whether a claim is no plain `forall` or `exists` over cells of one bound, so that words tell of its parts.
+bool isComposed(const Criterion& criterion);
 
 }  // namespace expc::plan

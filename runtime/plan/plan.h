@@ -188,6 +188,8 @@ struct Cell {
   std::optional<Bound> bound = std::nullopt;
   /// For a comparison over a factor that counts devices: the value of perfect scaling. Absent: unknown.
   std::optional<double> ideal = std::nullopt;
+  /// The assertion that it is a cell of: an index into Criterion::assertions, if there are any.
+  unsigned assertion = 0;
 };
 
 /// A named comparison of the study, with one cell for each combination of levels.
@@ -202,11 +204,27 @@ struct Comparison {
   std::string without_partner_why;
 };
 
-/// The tree of quantifiers over a criterion's cells.
+/// The tree of quantifiers over a criterion's cells. `and` is a ForAll over its parts, and `or` an Exists.
 struct Claim {
-  enum class Kind { ForAll, Exists, Cell } kind = Kind::ForAll;
-  std::vector<Claim> children;  // ForAll, Exists
+  enum class Kind { ForAll, Exists, Cell, AtLeast } kind = Kind::ForAll;
+  std::vector<Claim> children;  // of all kinds but Cell
   unsigned cell = 0;            // of Kind::Cell: index into Criterion::cells
+  unsigned least = 0;           // of Kind::AtLeast: how many children must hold
+
+  /// How many children must hold.
+  size_t needed() const {
+    return kind == Kind::AtLeast  ? least
+           : kind == Kind::Exists ? std::min<size_t>(1, children.size())
+                                  : children.size();
+  }
+};
+
+/// One of several bounds that a criterion joins by `and` and `or`.
+struct Assertion {
+  std::string text;         // as written: "gain[cache = true] >= 1.1x"
+  bool infeasible = false;  // these three as in Criterion
+  Bound bound;
+  std::string unit;
 };
 
 /// A claim that the study makes, with the cells that decide it.
@@ -215,7 +233,7 @@ struct Criterion {
   std::string text;  // source text without the name
   std::string doc;
   std::vector<std::string> factors;  // that Cell::levels are of
-  std::vector<Cell> cells;
+  std::vector<Cell> cells;           // cells that claim infeasibility stand last, if there are others
   /// The criterion claims that the points of its cells run out of memory; each cell has one point and a constant
   /// term.
   bool infeasible = false;
@@ -228,6 +246,9 @@ struct Criterion {
   /// The definition of the comparison or derived metric that the text names: "gain = speedup(step_time) over
   /// precision against fp64". "" if it names a measured metric.
   std::string where = "";
+  /// The assertions, if there are several: they then replace `infeasible`, `bound` and `unit`, of which `infeasible`
+  /// says whether all of them are.
+  std::vector<Assertion> assertions = {};
 };
 
 /// `until half_width(gain) <= 1%`: a rule that ends repetitions. They go on until the interval of every cell of a
@@ -433,8 +454,10 @@ inline constexpr base::Word<Estimator> kEstimator[] = {{"median", Estimator::Med
 inline constexpr base::Word<Relation> kRelation[] = {{">=", Relation::GreaterEqual}, {">", Relation::Greater},
                                                      {"<=", Relation::LessEqual},    {"<", Relation::Less},
                                                      {"==", Relation::Equal},        {"within", Relation::Within}};
-inline constexpr base::Word<Claim::Kind> kClaim[] = {
-    {"forall", Claim::Kind::ForAll}, {"exists", Claim::Kind::Exists}, {"cell", Claim::Kind::Cell}};
+inline constexpr base::Word<Claim::Kind> kClaim[] = {{"forall", Claim::Kind::ForAll},
+                                                     {"exists", Claim::Kind::Exists},
+                                                     {"cell", Claim::Kind::Cell},
+                                                     {"at_least", Claim::Kind::AtLeast}};
 inline constexpr base::Word<Op> kOperation[] = {{"sum", Op::Sum},         {"difference", Op::Difference},
                                                 {"product", Op::Product}, {"quotient", Op::Quotient},
                                                 {"ratio", Op::Ratio},     {"max", Op::Max},

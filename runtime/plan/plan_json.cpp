@@ -381,6 +381,7 @@ struct PlanFields {
     io.field("points", points);
     io.optional("ideal", cell.ideal);
     io.optionalObject("bound", cell.bound, kDescribed);
+    io.optional("assertion", cell.assertion);
     if (!io.reads()) return;
     if (cell.ideal && *cell.ideal <= 0) io.fail("ideal", "is not above 0");
     for (const std::string& point : points) require(io, "points", "point", known_points, point);
@@ -496,9 +497,15 @@ struct PlanFields {
   void describe(JsonRecord& io, Claim& claim, size_t cells, unsigned depth, bool& reaches_cell) {
     if (depth > kMostDepth && io.reads()) return io.fail(fmt::format("quantifiers nested deeper than {}", kMostDepth));
     io.word("is", claim.kind, words::kClaim);
-    if (claim.kind != Claim::Kind::Cell)
-      return io.list("children", claim.children,
-                     [&](JsonRecord& inner, Claim& child) { describe(inner, child, cells, depth + 1, reaches_cell); });
+    if (claim.kind != Claim::Kind::Cell) {
+      io.list("children", claim.children,
+              [&](JsonRecord& inner, Claim& child) { describe(inner, child, cells, depth + 1, reaches_cell); });
+      if (claim.kind != Claim::Kind::AtLeast) return;
+      io.field("least", claim.least);
+      if (claim.least == 0 || claim.least > claim.children.size())
+        io.fail("least", fmt::format("{} of {} children", claim.least, claim.children.size()));
+      return;
+    }
     io.field("cell", claim.cell);
     if (claim.cell >= cells) io.fail("cell", fmt::format("cell {} of {}", claim.cell, cells));
     reaches_cell = true;
@@ -513,7 +520,17 @@ struct PlanFields {
     describeFactorNames(io, "factors", criterion.factors);
     const std::vector<const Factor*> of = factorsCalled(criterion.factors);
     io.list("cells", criterion.cells, [&](JsonRecord& inner, Cell& cell) { describe(inner, cell, of); });
-    io.object("bound", criterion.bound, kDescribed);
+    if (io.has("assertions", !criterion.assertions.empty()))
+      io.list("assertions", criterion.assertions, [](JsonRecord& inner, Assertion& assertion) {
+        inner.field("text", assertion.text);
+        inner.optional("infeasible", assertion.infeasible);
+        inner.object("bound", assertion.bound, kDescribed);
+        inner.field("unit", assertion.unit);
+      });
+    if (criterion.assertions.empty()) io.object("bound", criterion.bound, kDescribed);
+    for (const Cell& cell : criterion.cells)
+      if (cell.assertion > 0 && cell.assertion >= criterion.assertions.size())
+        io.fail("cells", fmt::format("assertion {} of {}", cell.assertion, criterion.assertions.size()));
     io.optional("infeasible", criterion.infeasible);
     io.optional("confidence", criterion.confidence);
     io.field("unit", criterion.unit);

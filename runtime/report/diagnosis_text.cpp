@@ -52,6 +52,7 @@ std::string valueText(const plan::Plan& plan, const plan::Criterion& criterion, 
 /// Says under which truth a criterion was simulated: "as measured (1.45x to 1.52x)".
 std::string truthText(const plan::Plan& plan, const plan::Criterion& criterion, const CriterionDiagnosis& one) {
   if (!one.valued) return "without a value";
+  if (!criterion.assertions.empty()) return "as " + one.known;
   const std::string least = valueText(plan, criterion, one, one.least),
                     most = valueText(plan, criterion, one, one.most);
   return fmt::format(
@@ -112,7 +113,7 @@ std::string costText(const DesignDiagnosis& design) {
 /// Says from which true value on a criterion is decided in most studies (simulate::kPower), for passing and for
 /// failing.
 std::string powerText(const plan::Plan& plan, const plan::Criterion& criterion, const CriterionDiagnosis& one) {
-  const bool own = criterion.cells.front().bound.has_value();
+  const bool own = !criterion.assertions.empty() || criterion.cells.front().bound.has_value();
   const auto end = [&](const char* word, const std::optional<double>& value, const std::optional<double>& distance,
                        bool passes) {
     // No distance in the sweep reached the power: the effect that it would take is beyond what was simulated.
@@ -147,7 +148,8 @@ void addCriterion(const plan::Plan& plan, const Diagnosis& diagnosis, size_t c, 
     say(truthText(plan, criterion, one) + ": " + chances(*one.chances) +
         (one.coverage ? fmt::format("; intervals cover what is true in {:.1f} %", *one.coverage * 100) : ""));
   else
-    say("what is true of it is not known: measure, or state it with --effect " + one.name + "=VALUE");
+    say("what is true of it is not known: measure" +
+        (criterion.assertions.empty() ? ", or state it with --effect " + one.name + "=VALUE" : ""));
   if (one.untrusted > 0)
     say(
         fmt::format("a control that differs by nothing keeps it open in {} of studies, by chance, whatever its values "
@@ -163,7 +165,9 @@ void addCriterion(const plan::Plan& plan, const Diagnosis& diagnosis, size_t c, 
     return say(one.timeouts > 0 ? "its values do not vary where no trial times out"
                                 : "its values do not vary, so the first two decide it");
   for (const simulate::Sweep& sweep : one.sweeps)
-    if (sweep.distance == 0) say("if it is at its bound: " + chances(sweep.chances));
+    if (sweep.distance == 0)
+      say((criterion.assertions.empty() ? "if it is at its bound: " : "if each part is at its bound: ") +
+          chances(sweep.chances));
   say(powerText(plan, criterion, one));
   // Half as many repetitions again, to show what more work would bring.
   if (diagnosis.larger && diagnosis.larger->most != diagnosis.design.most)

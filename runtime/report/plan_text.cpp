@@ -203,7 +203,11 @@ struct PlanReport {
               (criterion.domain.empty() ? "" : " (" + criterion.domain + ")"));
         continue;
       }
-      below(cellsText(counts.criterion_cells[i], counts.criterion_unfit[i]) +
+      const plan::Claim& claim = criterion.claim;
+      const std::string least = claim.kind == plan::Claim::Kind::AtLeast
+                                    ? fmt::format("; at least {} of {}", claim.least, claim.children.size())
+                                    : "";
+      below(cellsText(counts.criterion_cells[i], counts.criterion_unfit[i]) + least +
             (criterion.domain.empty() ? "" : "; " + criterion.domain));
       if (extras.counts) continue;
       if (const std::string metric = missingHere(criterion); !metric.empty()) {
@@ -215,7 +219,7 @@ struct PlanReport {
       // A criterion that had no value in any simulated study gets no resolution: the reason is told instead.
       const bool has_no_value = diagnosed && diagnosed->chances && !diagnosed->valued;
       if (!has_no_value && (!diagnosed || diagnosed->reach == 0)) below(resolutionText(plan, criterion, extras.noise));
-      if (diagnosed && diagnosed->reach > 0 && criterion.confidence)
+      if (diagnosed && diagnosed->reach > 0 && criterion.confidence && criterion.assertions.empty())
         below("expected resolution ±" + resolutionOf(criterion, diagnosed->reach) + " at the noise of stored trials" +
               (diagnosed->timeouts > 0 ? " where none times out" : ""));
       if (const auto noise =
@@ -261,22 +265,23 @@ PlanCounts PlanCounts::of(const plan::Plan& plan) {
     counts.available += point.unavailable.empty();
     counts.expected_infeasible += point.unavailable.empty() && !point.startable() && !claimed.contains(point.id);
   }
-  std::set<std::string_view> excluded, none;
+  std::set<std::string_view> excluded;
   for (const plan::Point& point : plan.points)
     if (!point.expected_infeasible.empty()) excluded.insert(point.id);
-  const auto count = [](const std::vector<plan::Cell>& cells, const std::set<std::string_view>& excluded,
-                        std::vector<uint64_t>& startable, std::vector<uint64_t>& unfit) {
+  // A cell that claims that memory runs out is about these very points, so it excludes none.
+  const auto count = [&](const std::vector<plan::Cell>& cells, std::vector<uint64_t>& startable,
+                         std::vector<uint64_t>& unfit, const plan::Criterion* of = nullptr) {
     unfit.push_back(static_cast<uint64_t>(std::ranges::count_if(cells, [&](const plan::Cell& cell) {
-      return std::ranges::any_of(cell.points,
-                                 [&](const plan::Place& place) { return excluded.count(place.point) > 0; });
+      return !(of && plan::isInfeasible(*of, cell)) && std::ranges::any_of(cell.points, [&](const plan::Place& place) {
+        return excluded.count(place.point) > 0;
+      });
     })));
     startable.push_back(cells.size() - unfit.back());
   };
   for (const plan::Comparison& comparison : plan.comparisons)
-    count(comparison.cells, excluded, counts.comparison_cells, counts.comparison_unfit);
-  // A criterion that claims that memory runs out is about these very points, so it excludes none.
+    count(comparison.cells, counts.comparison_cells, counts.comparison_unfit);
   for (const plan::Criterion& criterion : plan.criteria)
-    count(criterion.cells, criterion.infeasible ? none : excluded, counts.criterion_cells, counts.criterion_unfit);
+    count(criterion.cells, counts.criterion_cells, counts.criterion_unfit, &criterion);
   return counts;
 }
 

@@ -58,6 +58,8 @@ void cells(Writer& out, const plan::Plan& plan, const std::vector<std::string>& 
     }
     if (!plan.references.empty() && cell.term) object["published"] = json(judge::publishedValue(plan, *cell.term));
     if (cell.bound) object["bound"] = json(cell.bound->text);
+    if (const plan::Assertion* of = criterion ? plan::assertionOf(*criterion, cell) : nullptr)
+      object["assertion"] = json(of->text);
     if (criterion) object["verdict"] = json(one.verdict), object["confidence"] = json(one.confidence);
     if (one.uncorrected) object["uncorrected"] = json(*one.uncorrected);
     if (!why.empty()) object["why"] = json(why);
@@ -80,6 +82,7 @@ void criteria(Writer& out, const describe::Findings& findings) {
                               how_sure, untrusted, result.provisional, result.look, result.other_looks, result.next,
                               result.conditions, found.infeasible, found.domain, found.confidence, found.unit,
                               result.scope));
+      if (!found.assertions.empty()) out.members(Object{{"held_by", json(heldBy(judged))}});
       out.json.attributeArray("cells", [&] { cells(out, plan, found.factors, found.cells, result.cells, &found); });
     });
   }

@@ -45,8 +45,9 @@ struct Subject {
 /// Returns the bound that all cells share: none if cells have their own, or the claim is that memory runs out.
 std::optional<plan::Bound> sharedBound(const Subject& subject) {
   const bool own = std::ranges::any_of(subject.cells, [](const plan::Cell& cell) { return cell.bound.has_value(); });
-  return !subject.criterion || own || subject.criterion->infeasible ? std::nullopt
-                                                                    : std::optional(subject.criterion->bound);
+  const plan::Criterion* criterion = subject.criterion;
+  if (!criterion || own || criterion->infeasible || !criterion->assertions.empty()) return std::nullopt;
+  return criterion->bound;
 }
 
 /// Returns the value at which a comparison finds no difference; a criterion has its bound instead.
@@ -74,8 +75,11 @@ Table cellTable(const plan::Plan& plan, const Subject& of, const std::vector<jud
   const plan::Cell& first = of.cells[shown[0]->cell];
   const std::string dimension(judge::dimensionOf(plan, first));
   const std::optional<plan::Bound> bound = sharedBound(of);
-  const Forest drawn =
-      forest(cells, bound, neutralOf(of, first), first.estimator == plan::Estimator::PairedRatio, of.unit, dimension);
+  // Assertions have subjects of their own, which share no axis.
+  const bool several = of.criterion && !of.criterion->assertions.empty();
+  const Forest drawn = several ? Forest()
+                               : forest(cells, bound, neutralOf(of, first),
+                                        first.estimator == plan::Estimator::PairedRatio, of.unit, dimension);
   const auto boundText = [&](const plan::Cell& cell) {
     return cell.bound ? cell.bound->text : bound ? bound->text : "";
   };
@@ -93,6 +97,7 @@ Table cellTable(const plan::Plan& plan, const Subject& of, const std::vector<jud
 
   // Columns appear in the order of the row below; both must be changed together.
   for (const std::string& factor : of.factors) table.columns.push_back({factor, Kind::Label});
+  if (several) table.columns.push_back({"claim", Kind::Label});
   if (judged) table.columns.push_back({"verdict", Kind::Words});
   table.columns.insert(table.columns.end(), {{"estimate"}, {of.interval}});
   if (bounded) table.columns.push_back({"bound", Kind::Number, Shown::OnPage});
@@ -113,13 +118,16 @@ Table cellTable(const plan::Plan& plan, const Subject& of, const std::vector<jud
     const bool harmless = of.one_was_enough && estimate.verdict == judge::Verdict::Fail;
     // Numbers get digits enough to tell them from the bound.
     const std::vector<double> near = judged ? plan::ends(plan::boundOf(*of.criterion, planned)) : std::vector<double>();
-    const judge::EstimateText text = partsOf(cell, of.unit, dimension, near);
+    const std::string& unit = judged ? plan::unitOf(*of.criterion, planned) : of.unit;
+    const std::string measured = several ? std::string(judge::dimensionOf(plan, planned)) : dimension;
+    const judge::EstimateText text = partsOf(cell, unit, measured, near);
     const std::string &why = reasons[i], interval = cell.estimate ? kNoInterval : "–";
     Row row{{}, !judged ? "" : harmless ? "none" : meaning.style};
     for (const std::string& level : plan.levelLabels(of.factors, planned)) row.add(level);
+    if (several) row.add(of.criterion->assertions[planned.assertion].text);
     if (judged) row.add(std::string(meaning.word)).more = why;
     Cell& value = row.add(text.estimate.empty() ? "–" : text.estimate, Tone::Strong);
-    if (cell.published) value.below.push_back(publishedText(cell, of.unit, dimension));
+    if (cell.published) value.below.push_back(publishedText(cell, unit, measured));
     row.add(text.interval.empty() ? interval
             : judged              ? text.interval + ownConfidenceText(*of.criterion, estimate)
                                   : text.interval,
@@ -156,8 +164,8 @@ Table criterionCells(const Judged& of, bool open) {
   const auto& [plan, criterion, result] = of;
   std::vector<judge::CellEstimate> cells = result.cells;
   if (open) std::erase_if(cells, [](const auto& cell) { return cell.verdict == judge::Verdict::Pass; });
-  const bool one_was_enough =
-      criterion.claim.kind == plan::Claim::Kind::Exists && result.verdict == judge::Verdict::Pass;
+  const bool one_was_enough = (criterion.claim.kind == plan::Claim::Kind::Exists || plan::isComposed(criterion)) &&
+                              result.verdict == judge::Verdict::Pass;
   Table table = cellTable(plan,
                           {criterion.factors, criterion.cells, criterion.unit, &criterion, one_was_enough,
                            lineOf(of).told, intervalTitle(of)},

@@ -97,8 +97,7 @@ namespace {
 /// Returns " (at level=1)"; "" if there is one cell only.
 std::string whereText(const plan::Plan& plan, const plan::Criterion& criterion, const judge::CellEstimate& cell) {
   const bool known = cell.cell < criterion.cells.size();
-  const std::string where =
-      known ? judge::cellLabel(plan, criterion.factors, criterion.cells[cell.cell]) : std::string();
+  const std::string where = known ? cellLabel(plan, criterion, criterion.cells[cell.cell]) : std::string();
   return where.empty() ? "" : " (at " + where + ")";
 }
 
@@ -140,7 +139,7 @@ std::string sessionsText(const Judged& of) {
   const bool ratio = cell.estimator == plan::Estimator::PairedRatio;
   return "values scatter by " +
          (ratio ? spreadsText(*widest->spreads, "", "share")
-                : spreadsText(*widest->spreads, criterion.unit, std::string(judge::dimensionOf(plan, cell)))) +
+                : spreadsText(*widest->spreads, unitOf(criterion, cell), std::string(judge::dimensionOf(plan, cell)))) +
          whereText(plan, criterion, *widest) +
          (!widest->interval        ? ""
           : widest->spreads->apart ? "; the interval allows for it, and further sessions narrow it"
@@ -493,10 +492,10 @@ std::string cellLine(const plan::Plan& plan, const plan::Criterion& criterion, c
   const plan::Cell& planned = criterion.cells[cell.cell];
   const auto bounds = plan::ends(plan::boundOf(criterion, planned));
   const std::string_view dimension = judge::dimensionOf(plan, planned);
-  std::string line = judge::cellLabel(plan, criterion.factors, planned);
+  std::string line = cellLabel(plan, criterion, planned);
   if (!line.empty()) line += ": ";
   const judge::EstimateText text =
-      partsOf(gridCell(plan, planned, cell), criterion.unit, std::string(dimension), bounds);
+      partsOf(gridCell(plan, planned, cell), unitOf(criterion, planned), std::string(dimension), bounds);
   line += text.estimate.empty() ? "no estimate" : text.estimate;
   if (!text.interval.empty()) line += " " + text.interval + ownConfidenceText(criterion, cell);
   line += fmt::format(", n={}", cell.scope.complete);

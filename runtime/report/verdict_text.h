@@ -33,6 +33,10 @@ struct VerdictLine {
 VerdictLine lineOf(const Judged& of);
 /// Returns the text of that line.
 std::string whyText(const Judged& of);
+/// Returns the assertions by which a passing criterion of several holds, as written.
+std::vector<std::string> heldBy(const Judged& of);
+/// Returns the label of a cell: "gpus=2", with its assertion where its criterion has several.
+std::string cellLabel(const plan::Plan& plan, const plan::Criterion& criterion, const plan::Cell& cell);
 /// Explains one cell: "" if it passes, else for example "1.18x [1.10x, 1.25x] does not decide >= 1.2x".
 Words whyText(const plan::Plan& plan, const plan::Criterion& criterion, const judge::CellEstimate& cell);
 

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -86,7 +87,7 @@ class Explainer {
   Words cell(size_t index) const {
     const CellEstimate& cell = cells_[index];
     const bool told = cell.why && (cell.why->code == Reason::Said || cell.why->code == Reason::OnNullCards);
-    if (told || criterion_.infeasible) return inWords(plan_, cell.why);
+    if (told || isInfeasible(criterion_, planned(index))) return inWords(plan_, cell.why);
     if (cell.verdict == Verdict::Pass) return {};
     if (cell.state != CellState::Measured) return inWords(plan_, cell.why);
     if (cell.unusable && cell.verdict != Verdict::Fail) return {inWords(plan_, cell.unusable).text};
@@ -96,6 +97,15 @@ class Explainer {
     if (!cell.interval) return inWords(plan_, cell.why);
     const std::string steps = cell.steps ? "; " + stepsText(plan_, planned(index), *cell.steps) : "";
     return {.text = shown(index) + " does not decide " + bound(index).text + steps, .steps = cell.steps};
+  }
+
+  /// The assertions by which a claim of several holds, each once.
+  std::vector<std::string> heldBy() const {
+    std::vector<std::string> texts;
+    for (const size_t index : holding(criterion_.claim))
+      if (const plan::Assertion* of = assertionOf(criterion_, planned(index)))
+        if (!std::ranges::count(texts, of->text)) texts.push_back(of->text);
+    return texts;
   }
 
   /// Explains a verdict of the criterion: "all 4 cells are >= 1.2x at 95 % confidence: the smallest estimate is 1.52x
@@ -169,6 +179,7 @@ class Explainer {
   std::string passes() const {
     const std::vector<size_t> passing = with(Verdict::Pass);
     if (passing.empty()) return "every part of the claim holds";
+    if (isComposed(criterion_)) return composedPass();
     if (!forall()) return somePass();
     if (!criterion_.confidence) return everyTrialPasses(passing);
     const size_t shown_cell =
@@ -192,7 +203,7 @@ class Explainer {
     std::vector<size_t> surest;
     size_t count = 0;
     for (const plan::Claim& part : criterion_.claim.children) {
-      const std::vector<size_t> own = decisive(part);
+      const std::vector<size_t> own = holding(part);
       if (own.empty()) continue;
       if (++count <= kNamed) names.push_back(commonLabel(cellsOf(part)));
       if (surest.empty() || marginOf(worst(own)) > marginOf(worst(surest))) surest = own;
@@ -221,8 +232,53 @@ class Explainer {
     return place.empty() ? text : text + " at " + place;
   }
 
+  /// Explains the pass of a claim with parts: how many hold, by which assertions, and the cell that is closest to its
+  /// bound.
+  std::string composedPass() const {
+    const std::vector<size_t> held = holding(criterion_.claim);
+    if (held.empty()) return "every part of the claim holds";
+    const plan::Claim& root = criterion_.claim;
+    const auto parts = std::ranges::count_if(root.children, [&](const auto& part) { return !holding(part).empty(); });
+    std::string text = "it holds";
+    if (root.kind == plan::Claim::Kind::AtLeast)
+      text =
+          fmt::format("{} of {} parts hold ({} {} enough)", parts, root.children.size(), root.least, are(root.least));
+    std::vector<std::string> names;
+    for (const std::string& assertion : heldBy()) {
+      const auto of = std::ranges::count_if(
+          held, [&](size_t index) { return assertionOf(criterion_, planned(index))->text == assertion; });
+      names.push_back(fmt::format("'{}'{}", assertion, held.size() > 1 ? " in " + cellCount(size_t(of)) : ""));
+    }
+    if (!names.empty()) text += fmt::format(" by {}", fmt::join(names, " and "));
+    const size_t chosen = worst(held);
+    return fmt::format("{}{}: {}{}", text, held.size() > 1 ? "; the closest" : "", prefix(chosen), partOf(chosen));
+  }
+
+  /// Explains one cell of a claim with parts, which passes or fails.
+  std::string partOf(size_t index) const {
+    const CellEstimate& cell = cells_[index];
+    if (isInfeasible(criterion_, planned(index)) || cell.verdict == Verdict::Infeasible)
+      return inWords(plan_, cell.why).text;
+    const bool holds = cell.verdict == Verdict::Pass;
+    if (!criterion_.confidence) return holds ? everyTrialPasses({index}) : trialsOf(index);
+    return fmt::format("{} is {}", shown(index), holds ? bound(index).text : violation(bound(index)));
+  }
+
+  /// Explains the failure of a claim with parts by the cells that make it fail.
+  std::string composedFail() {
+    constexpr size_t kNamed = 3;
+    const std::vector<size_t> failed = failing(criterion_.claim);
+    std::vector<std::string> texts;
+    for (const size_t index : failed)
+      if (texts.size() < kNamed) texts.push_back(prefix(index) + partOf(index));
+    if (texts.empty()) return "some part of the claim fails";
+    if (failed.size() > kNamed) texts.push_back(fmt::format("and {} more", cellCount(failed.size() - kNamed)));
+    return fmt::format("{}", fmt::join(texts, "; "));
+  }
+
   /// Explains a failure by the worst cell, and by points that ran out of memory.
   std::string fails() {
+    if (isComposed(criterion_)) return composedFail();
     const std::vector<size_t> memory = with(Verdict::Infeasible), failing = with(Verdict::Fail);
     if (!forall()) {
       const std::vector<size_t>& among = failing.empty() ? memory : failing;
@@ -351,8 +407,9 @@ class Explainer {
   std::string withInterval(size_t index, const stats::Interval& interval) const {
     const std::optional<double>& estimate = cells_[index].estimate;
     const std::vector<double> bounds = ends(bound(index));
-    return estimate ? judge::formatEstimate(*estimate, interval, criterion_.unit, dimension(index), bounds)
-                    : judge::formatInterval(interval, criterion_.unit, dimension(index), bounds);
+    return estimate ? judge::formatEstimate(*estimate, interval, unitOf(criterion_, planned(index)), dimension(index),
+                                            bounds)
+                    : judge::formatInterval(interval, unitOf(criterion_, planned(index)), dimension(index), bounds);
   }
 
   /// Formats a value of a cell; an infinite one by what it stands for.
@@ -363,11 +420,11 @@ class Explainer {
       if (worst.timed_out) return "a timeout";
       return isFirst(plan_, *planned(index).term) ? "a series that never reached its bound" : "no finite value";
     }
-    return judge::formatAgainst(number, ends(bound(index)), criterion_.unit, dimension(index));
+    return judge::formatAgainst(number, ends(bound(index)), unitOf(criterion_, planned(index)), dimension(index));
   }
 
   /// Returns the label of a cell: "precision=fp32 gpus=2"; "" for a single cell without labels.
-  std::string label(size_t index) const { return judge::cellLabel(plan_, criterion_.factors, planned(index)); }
+  std::string label(size_t index) const { return cellLabel(plan_, criterion_, planned(index)); }
 
   /// Returns all cells of a claim.
   std::vector<size_t> cellsOf(const plan::Claim& claim) const {
@@ -380,14 +437,39 @@ class Explainer {
     return all;
   }
 
-  /// Returns the cells by which a part of an exists holds; none if it does not hold.
-  std::vector<size_t> decisive(const plan::Claim& part) const {
-    std::vector<size_t> passing;
-    const std::vector<size_t> own = cellsOf(part);
-    for (const size_t index : own)
-      if (cells_[index].verdict == Verdict::Pass) passing.push_back(index);
-    if (part.kind == plan::Claim::Kind::Exists && !passing.empty()) return {best(passing)};
-    return passing.size() == own.size() ? passing : std::vector<size_t>();
+  /// Returns the cells by which a part of the claim holds; none if it does not hold.
+  std::vector<size_t> holding(const plan::Claim& part) const {
+    if (part.kind == plan::Claim::Kind::Cell)
+      return cells_[part.cell].verdict == Verdict::Pass ? std::vector<size_t>{part.cell} : std::vector<size_t>();
+    std::vector<std::vector<size_t>> held;
+    for (const plan::Claim& child : part.children)
+      if (std::vector<size_t> own = holding(child); !own.empty()) held.push_back(std::move(own));
+    if (held.size() < std::max<size_t>(1, part.needed())) return {};
+    if (part.kind == plan::Claim::Kind::Exists)
+      return *std::ranges::max_element(held, {}, [&](const auto& own) { return marginOf(worst(own)); });
+    return unionOf(held);
+  }
+
+  /// Returns the cells by which a part of the claim fails; none if it does not fail.
+  std::vector<size_t> failing(const plan::Claim& part) const {
+    if (part.kind == plan::Claim::Kind::Cell) {
+      const Verdict verdict = cells_[part.cell].verdict;
+      const bool fails = verdict == Verdict::Fail || verdict == Verdict::Infeasible;
+      return fails ? std::vector<size_t>{part.cell} : std::vector<size_t>();
+    }
+    std::vector<std::vector<size_t>> failed;
+    for (const plan::Claim& child : part.children)
+      if (std::vector<size_t> own = failing(child); !own.empty()) failed.push_back(std::move(own));
+    if (failed.size() < part.children.size() - part.needed() + 1) return {};
+    if (part.needed() == part.children.size())
+      return *std::ranges::min_element(failed, {}, [&](const auto& own) { return marginOf(worst(own)); });
+    return unionOf(failed);
+  }
+
+  static std::vector<size_t> unionOf(const std::vector<std::vector<size_t>>& parts) {
+    std::set<size_t> all;
+    for (const auto& part : parts) all.insert(part.begin(), part.end());
+    return {all.begin(), all.end()};
   }
 
   /// Returns the part of the label that these cells share and others do not: "level=19" of all its threads.
@@ -417,9 +499,9 @@ class Explainer {
   }
 
   /// Returns the bound that all cells are held to, and its opposite: ">= 1.2x" and "below 1.2x".
-  std::string holds() const { return ownBounds() ? "within the published bands" : criterion_.bound.text; }
+  std::string holds() const { return ownBounds() ? "within the published bands" : bound(0).text; }
 
-  std::string breaks() const { return ownBounds() ? "outside the published bands" : violation(criterion_.bound); }
+  std::string breaks() const { return ownBounds() ? "outside the published bands" : violation(bound(0)); }
 
   /// Returns "; 4 of 10 pairs so far" while the design still wants trials.
   std::string soFar() const {
@@ -455,7 +537,8 @@ VerdictLine memoryLine(const Judged& of) {
   if (cells.size() == 1) return said(cells.begin());
   const auto has_verdict = [&](const CellEstimate& cell) { return cell.verdict == result.verdict; };
   const std::string all = counted(cells.size(), "point");
-  if (result.verdict == Verdict::Pass && criterion.claim.kind != plan::Claim::Kind::Exists) {
+  const bool all_hold = std::ranges::all_of(cells, has_verdict) && criterion.claim.kind != plan::Claim::Kind::Exists;
+  if (result.verdict == Verdict::Pass && all_hold) {
     const bool one_block = std::ranges::any_of(
         cells, [](const CellEstimate& cell) { return cell.why && cell.why->code == Reason::RanOutInOnlyBlock; });
     return {one_block ? fmt::format("all {} ran out of memory, some in their only block{}", all, kOneBlock)
@@ -489,6 +572,17 @@ VerdictLine lineOf(const Judged& of) {
 }
 
 std::string whyText(const Judged& of) { return lineOf(of).text; }
+
+std::vector<std::string> heldBy(const Judged& of) {
+  if (of.result.verdict != judge::Verdict::Pass) return {};
+  return Explainer(of.plan, of.criterion, of.result.cells).heldBy();
+}
+
+std::string cellLabel(const plan::Plan& plan, const plan::Criterion& criterion, const plan::Cell& cell) {
+  std::string text = judge::cellLabel(plan, criterion.factors, cell);
+  if (const plan::Assertion* of = assertionOf(criterion, cell)) text += (text.empty() ? "" : ", ") + of->text;
+  return text;
+}
 
 Words whyText(const plan::Plan& plan, const plan::Criterion& criterion, const CellEstimate& cell) {
   return cell.cell < criterion.cells.size() ? Explainer(plan, criterion, {&cell, 1}).cell(0) : Words();

@@ -12,6 +12,7 @@
 
 #include "runtime/base/find.h"
 #include "runtime/base/parallel.h"
+#include "runtime/judge/criteria.h"
 #include "runtime/judge/readings.h"
 #include "runtime/plan/evaluate.h"
 #include "runtime/simulate/study.h"
@@ -114,18 +115,21 @@ struct Known {
 
 /// Truths in order of preference: stated by the user, measured, published values in the study.
 Known knownOf(const plan::Plan& plan, const Model& model, size_t number, const std::vector<double>& truths,
-              bool by_factor, const DiagnosisOptions& options) {
+              const std::vector<bool>& by_factor, const DiagnosisOptions& options) {
   const plan::Criterion& criterion = plan.criteria[number];
   const size_t cells = criterion.cells.size();
   if (const auto stated = options.effects.find(criterion.name); stated != options.effects.end())
     return {"stated", std::vector<double>(cells, stated->second)};
   const auto all = [&](auto holds) { return std::ranges::all_of(criterion.cells, holds); };
-  if (all([&](const plan::Cell& cell) { return isMeasured(plan, model, *cell.term); })) {
+  if (all([&](const plan::Cell& cell) {
+        return isInfeasible(criterion, cell) || isMeasured(plan, model, *cell.term);
+      })) {
     // The truth is the report's estimate from the same trials, or the points' own centres where there is no estimate.
     Known measured{"measured", truths};
     for (size_t i = 0; number < model.estimates.size() && i < std::min(cells, model.estimates[number].size()); ++i) {
       const double estimate = model.estimates[number][i].value_or(kNone);
-      if (std::isfinite(estimate) && (!by_factor || estimate > 0)) measured.values[i] = estimate;
+      if (std::isfinite(estimate) && (!by_factor[criterion.cells[i].assertion] || estimate > 0))
+        measured.values[i] = estimate;
     }
     return measured;
   }
@@ -168,10 +172,11 @@ struct Designer {
       for (const double truth : truths[c])
         if (!one.skipped && !std::isfinite(truth)) one.skipped = plan::because({plan::Reason::NoTruth});
       for (const plan::Cell& cell : plan.criteria[c].cells)
-        if (!one.skipped && !isProduct(plan, *cell.term) && !isMeasured(plan, model, *cell.term))
+        if (!one.skipped && !isInfeasible(plan.criteria[c], cell) && !isProduct(plan, *cell.term) &&
+            !isMeasured(plan, model, *cell.term))
           one.skipped = plan::because({plan::Reason::NoSize});
       if (const auto stated = options.effects.find(one.name);
-          stated != options.effects.end() && study.by_factor[c] && !(stated->second > 0))
+          stated != options.effects.end() && study.by_factor[c][0] && !(stated->second > 0))
         one.skipped = plan::because({plan::Reason::StatedNotPositive});
       facts.push_back(one.skipped ? Known{} : knownOf(plan, model, c, truths[c], study.by_factor[c], options));
       diagnosis.criteria.push_back(std::move(one));
@@ -205,17 +210,20 @@ struct Designer {
     for (size_t c = 0; c < plan.criteria.size(); ++c) {
       scenario.emplace_back();
       for (size_t i = 0; i < plan.criteria[c].cells.size(); ++i) {
-        const plan::Bound& bound = plan::boundOf(plan.criteria[c], plan.criteria[c].cells[i]);
+        const plan::Cell& cell = plan.criteria[c].cells[i];
+        const plan::Bound& bound = plan::boundOf(plan.criteria[c], cell);
         scenario.back().push_back(bound);
-        if (diagnosis.criteria[c].skipped) continue;
-        const double wanted = distance ? valueAt(bound, study.by_factor[c], *distance, diagnosis.criteria[c].reach)
+        if (diagnosis.criteria[c].skipped || plan::isInfeasible(plan.criteria[c], cell)) continue;
+        const bool by_factor = study.by_factor[c][cell.assertion];
+        const double wanted = distance
+                                  ? valueAt(bound, by_factor, *distance, diagnosis.criteria[c].reaches[cell.assertion])
                               : facts[c].values.empty() ? truths[c][i]
                                                         : facts[c].values[i];
         // If values have a step, the truth moves by whole steps, so that values tie with the bound as often as
         // before.
         const double step = study.steps[c][i], off = wanted - truths[c][i];
         const double to = step > 0 ? truths[c][i] + step * std::nearbyint(off / step) : wanted;
-        scenario.back().back() = moved(bound, study.by_factor[c], truths[c][i], to);
+        scenario.back().back() = moved(bound, by_factor, truths[c][i], to);
       }
     }
     return scenario;
@@ -242,15 +250,21 @@ struct Designer {
       for (const auto& [kind, own] : one.endings[0].blocks) blocks[kind] += double(own) / double(drawn.size());
     for (const auto& [kind, mean] : blocks) blocks_in_one = std::max(blocks_in_one, mean);
     for (size_t c = 0; c < plan.criteria.size(); ++c) {
-      double sum = 0;
-      unsigned count = 0;
-      for (const Drawn& one : drawn) {
-        if (std::isnan(one.reach[c])) continue;
-        sum += one.reach[c];
-        ++count;
+      CriterionDiagnosis& result = diagnosis.criteria[c];
+      result.reaches.assign(study.by_factor[c].size(), 0);
+      for (size_t a = 0; a < result.reaches.size(); ++a) {
+        double sum = 0;
+        unsigned count = 0;
+        for (const Drawn& one : drawn) {
+          if (std::isnan(one.reach[c][a])) continue;
+          sum += one.reach[c][a];
+          ++count;
+        }
+        result.reaches[a] = count ? sum / count : 0;
+        result.valued |= count > 0;
       }
-      diagnosis.criteria[c].reach = count ? sum / count : 0;
-      diagnosis.criteria[c].valued = count > 0;
+      const auto varies = std::ranges::find_if(result.reaches, [](double reach) { return reach > 0; });
+      result.reach = varies == result.reaches.end() ? 0 : *varies;
     }
   }
 
@@ -293,11 +307,12 @@ struct Designer {
     if (coverage.cells > 0 && criterion.confidence && result.timeouts == 0)
       result.coverage = static_cast<double>(coverage.covered) / static_cast<double>(coverage.cells);
     if (result.reach <= 0) return;
-    const bool own =
-        std::ranges::any_of(criterion.cells, [](const plan::Cell& cell) { return cell.bound.has_value(); });
+    const bool own = !criterion.assertions.empty() || std::ranges::any_of(criterion.cells, [](const plan::Cell& cell) {
+      return cell.bound.has_value();
+    });
     for (size_t i = 0; i < std::size(kDistances); ++i) {
       Sweep sweep{kDistances[i], std::nullopt, chancesOf(c, i + 1, drawn)};
-      if (!own) sweep.value = valueAt(criterion.bound, study.by_factor[c], kDistances[i], result.reach);
+      if (!own) sweep.value = valueAt(criterion.bound, study.by_factor[c][0], kDistances[i], result.reach);
       result.sweeps.push_back(sweep);
     }
     findPower(c, own);
@@ -326,7 +341,7 @@ struct Designer {
     if (own) return;
     const auto value = [&](const std::optional<double>& distance) -> std::optional<double> {
       if (!distance) return std::nullopt;
-      const double found = valueAt(criterion.bound, study.by_factor[c], *distance, result.reach);
+      const double found = valueAt(criterion.bound, study.by_factor[c][0], *distance, result.reach);
       return isPossible(plan, criterion.cells.front(), found) ? std::optional(found) : std::nullopt;
     };
     result.passes_from = value(result.passes_at);
@@ -365,9 +380,8 @@ struct Designer {
 plan::Plan largerOf(plan::Plan plan) {
   const auto more = [](unsigned repetitions) { return repetitions + (repetitions + 1) / 2; };
   for (plan::KindDesign& design : plan.design.kinds) {
-    const bool judged = std::ranges::any_of(plan.criteria, [&](const plan::Criterion& criterion) {
-      return criterion.confidence && !criterion.cells.empty() && criterion.cells.front().kind == design.kind;
-    });
+    const bool judged = std::ranges::any_of(
+        plan.criteria, [&](const plan::Criterion& criterion) { return judge::isLookedAt(criterion, design.kind); });
     if (!judged) continue;
     unsigned& most = design.until.empty() ? design.repeat : design.repeat_most;
     most = more(most);

@@ -65,12 +65,13 @@ double stepOf(const Model& model, const plan::Cell& cell) {
   return metric ? metric->resolution.step() : 0;
 }
 
-/// Whether a factor moves the truth of the criterion (Study::by_factor). One cell that needs a distance makes all
-/// of them need one.
-bool isMovedByFactor(const plan::Plan& plan, const Model& model, const plan::Criterion& criterion,
+/// Whether a factor moves the truth of an assertion (Study::by_factor). One cell that needs a distance makes all of
+/// them need one.
+bool isMovedByFactor(const plan::Plan& plan, const Model& model, const plan::Criterion& criterion, size_t assertion,
                      const std::vector<double>& truths) {
   for (size_t i = 0; i < criterion.cells.size(); ++i) {
     const plan::Cell& cell = criterion.cells[i];
+    if (cell.assertion != assertion || isInfeasible(criterion, cell)) continue;
     const std::vector<double> ends = plan::ends(plan::boundOf(criterion, cell));
     if (cell.estimator == plan::Estimator::PairedDifference || !(truths[i] > 0) || stepOf(model, cell) > 0 ||
         std::ranges::any_of(ends, [](double end) { return end <= 0; }) || !multiplies(plan, model, *cell.term))
@@ -110,7 +111,8 @@ class Run {
     drawn_.endings.resize(scenarios.size());
     spent_.resize(scenarios.size());
     drawn_.coverage.resize(study.plan.criteria.size());
-    drawn_.reach.assign(study.plan.criteria.size(), std::numeric_limits<double>::quiet_NaN());
+    for (const std::vector<bool>& assertions : study.by_factor)
+      drawn_.reach.emplace_back(assertions.size(), std::numeric_limits<double>::quiet_NaN());
   }
 
   Drawn all() {
@@ -300,8 +302,7 @@ class Run {
     ending.untrusted.resize(results.size());
     ending.cut_off.resize(results.size());
     for (size_t c = 0; c < results.size(); ++c) {
-      const bool of_kind =
-          look && !study_.plan.criteria[c].cells.empty() && study_.plan.criteria[c].cells.front().kind == *look;
+      const bool of_kind = look && judge::isLookedAt(study_.plan.criteria[c], *look);
       if (kept[c] || (look && !of_kind)) continue;
       ending.verdicts[c] = results[c].untrusted ? Verdict::Inconclusive : results[c].verdict;
       ending.untrusted[c] = results[c].untrusted.has_value();
@@ -313,8 +314,8 @@ class Run {
 
   /// Counts coverage and reach of a criterion's cells. The slack forgives rounding, as verdicts do.
   void noteIntervals(size_t c, const std::vector<judge::MeasuredCell>& cells) {
-    double reach = 0;
-    unsigned reaches = 0;
+    const plan::Criterion& criterion = study_.plan.criteria[c];
+    std::vector<std::pair<double, unsigned>> reaches(drawn_.reach[c].size());  // sum and number, by assertion
     for (size_t i = 0; i < cells.size(); ++i) {
       const judge::CellEstimate& estimate = cells[i].estimate;
       const double truth = study_.truths[c][i], slack = 1e-12 * std::abs(truth);
@@ -323,13 +324,14 @@ class Run {
         drawn_.coverage[c].covered +=
             estimate.interval->low - slack <= truth && truth <= estimate.interval->high + slack;
       }
-      const plan::Criterion& criterion = study_.plan.criteria[c];
-      const double own = reachOf(estimate, truth, criterion.confidence.has_value(), study_.by_factor[c]);
+      const unsigned assertion = criterion.cells[i].assertion;
+      const double own = reachOf(estimate, truth, criterion.confidence.has_value(), study_.by_factor[c][assertion]);
       if (!std::isfinite(own)) continue;
-      reach += own;
-      ++reaches;
+      reaches[assertion].first += own;
+      ++reaches[assertion].second;
     }
-    if (reaches) drawn_.reach[c] = reach / reaches;
+    for (size_t a = 0; a < reaches.size(); ++a)
+      if (const auto& [sum, count] = reaches[a]; count > 0) drawn_.reach[c][a] = sum / count;
   }
 
   const Study& study_;
@@ -355,7 +357,9 @@ Study studyOf(const plan::Plan& plan, const Model& model, const std::vector<std:
     study.point_of.push_back(static_cast<size_t>(point - plan.points.data()));
   }
   for (size_t c = 0; c < plan.criteria.size(); ++c) {
-    study.by_factor.push_back(isMovedByFactor(plan, model, plan.criteria[c], truths[c]));
+    study.by_factor.emplace_back();
+    for (size_t a = 0; a < std::max<size_t>(1, plan.criteria[c].assertions.size()); ++a)
+      study.by_factor.back().push_back(isMovedByFactor(plan, model, plan.criteria[c], a, truths[c]));
     study.steps.emplace_back();
     for (const plan::Cell& cell : plan.criteria[c].cells)
       study.steps.back().push_back(cell.term ? stepOf(model, cell) : 0);

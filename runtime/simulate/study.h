@@ -37,7 +37,8 @@ struct Coverage {
 struct Drawn {
   std::vector<Ending> endings;     // by scenario
   std::vector<Coverage> coverage;  // by criterion, at the end of the first scenario
-  std::vector<double> reach;       // by criterion, there: mean half-width of its intervals; NaN if it has none
+  /// By criterion and assertion, there: mean half-width of the intervals; NaN if it has none.
+  std::vector<std::vector<double>> reach;
 };
 
 /// One plan with everything that its draws share. It refers to plan, model and truths, which must outlive it; draws
@@ -59,9 +60,8 @@ struct Study {
   /// none.
   const std::vector<std::vector<double>>& truths;
   std::vector<Kind> kinds = {};
-  /// The step in which values can be read, by criterion and cell; 0: none. The truth moves by multiples of it, so
-  /// that values tie with the bound as often as measured ones would.
-  std::vector<bool> by_factor = {};
+  /// Whether a factor moves the truth of an assertion, by criterion and assertion; else a distance does.
+  std::vector<std::vector<bool>> by_factor = {};
   /// The step in which values can be read, by criterion and cell; 0: none. The truth moves by multiples of it, so
   /// that values tie with the bound as often as measured ones would.
   std::vector<std::vector<double>> steps = {};

@@ -10,7 +10,7 @@ namespace expc::stats {
 
 /// Levels are assigned in the order of the p-values, but returned in that of the hypotheses. The sort is stable, so
 /// equal p-values have the same levels on every platform.
-std::vector<double> holmLevels(std::span<const double> p_values, double alpha) {
+std::vector<double> holmLevels(std::span<const double> p_values, double alpha, size_t least) {
   const size_t m = p_values.size();
   std::vector<size_t> order(m);
   std::iota(order.begin(), order.end(), size_t{0});
@@ -19,11 +19,21 @@ std::vector<double> holmLevels(std::span<const double> p_values, double alpha) {
   bool rejecting = true;
   double level = alpha;
   for (size_t i = 0; i < m; ++i) {
-    if (rejecting) level = alpha / static_cast<double>(m - i);
+    if (rejecting) level = alpha / static_cast<double>(m - std::max(i, least - 1));
     levels[order[i]] = level;
     rejecting = rejecting && significant(p_values[order[i]], level);
   }
   return levels;
+}
+
+double partialConjunction(std::span<const double> p_values, size_t least) {
+  const size_t m = p_values.size();
+  if (least == 0) return 0;
+  if (least > m) return 1;
+  std::vector<double> ordered(p_values.begin(), p_values.end());
+  const auto at = ordered.begin() + static_cast<ptrdiff_t>(least - 1);
+  std::ranges::nth_element(ordered, at);
+  return std::min(1.0, static_cast<double>(m - least + 1) * *at);
 }
 
 std::map<int64_t, std::vector<double>> bySession(std::span<const double> values, std::span<const int64_t> sessions) {

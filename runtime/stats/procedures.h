@@ -14,8 +14,14 @@ namespace expc::stats {
 /// Holm's step-down procedure (Holm 1979): the level that each of the hypotheses with these p-values is compared with
 /// so that the chance of any false rejection stays below `alpha`. The i-th smallest p (from 0) gets alpha / (m - i)
 /// while all before it are rejected; from the first that is not, all get that one's level. A hypothesis is rejected iff
-/// significant(p, level).
-std::vector<double> holmLevels(std::span<const double> p_values, double alpha);
+/// significant(p, level). For the claim that at least `least` of them are false no level is stricter than
+/// alpha / (m - least + 1), that of the partial conjunction (Benjamini and Heller 2008).
+std::vector<double> holmLevels(std::span<const double> p_values, double alpha, size_t least = 1);
+
+/// The p-value of the claim that at least `least` of the hypotheses with these p-values are false, whatever their
+/// dependence: (m - least + 1) times the `least`-th smallest p (Benjamini and Heller 2008). All of them take the
+/// largest p, one of them the first step of Holm.
+double partialConjunction(std::span<const double> p_values, size_t least);
 
 /// Subtracts from each value the mean of its group. `group_of(i)` names the group of value i by any key that a map
 /// can order. Returns each group's mean and number of values.

@@ -234,8 +234,8 @@ JudgedPtr judgedOf(const plan::Plan& plan) {
   for (const plan::Criterion& criterion : plan.criteria) {
     // A claim without a confidence is about the trials themselves, and an infeasible one about no data: neither
     // spends alpha.
-    if (!criterion.confidence || criterion.infeasible) continue;
-    for (const plan::Cell& cell : criterion.cells) judged.subjects.insert(plan::subjectOf(plan, cell));
+    for (const plan::Cell& cell : criterion.cells)
+      if (plan::isEstimated(criterion, cell)) judged.subjects.insert(plan::subjectOf(plan, cell));
   }
   return std::make_shared<const Judged>(std::move(judged));
 }

@@ -92,9 +92,9 @@ std::set<std::string> otherPrograms(const plan::Plan& now, const Match& match, c
   }
   std::set<std::string> subjects;
   for (const plan::Criterion& criterion : now.criteria) {
-    if (!criterion.confidence || criterion.infeasible) continue;
     for (const plan::Cell& cell : criterion.cells)
-      if (std::ranges::any_of(cell.points, [&](const plan::Place& place) { return other.contains(place.point); }) &&
+      if (plan::isEstimated(criterion, cell) &&
+          std::ranges::any_of(cell.points, [&](const plan::Place& place) { return other.contains(place.point); }) &&
           judged.subjects.contains(plan::subjectOf(now, cell, ids)))
         subjects.insert(plan::subjectOf(now, cell));
   }

@@ -258,21 +258,35 @@ class ModuleDumper {
     line("criterion {}", criterion.name.name);
     ++depth_;
     doc(criterion.doc);
-    for (const Quantifier& quantifier : criterion.quantifiers) {
-      line("{} {}", quantifier.kind == QuantifierKind::ForAll ? "forall" : "exists",
-           quantifier.all ? "*" : names(quantifier.factors));
-      optional("where", quantifier.where);
-    }
-    if (criterion.infeasible) line("infeasible");
-    if (criterion.subject) line("subject {}", dump(*criterion.subject));
-    if (criterion.like) line("like {}", name(*criterion.like));
-    optional("within", criterion.like_within);
-    if (criterion.relation) line("{} {}", symbol(*criterion.relation), dump(*criterion.bound));
-    if (criterion.band_low) line("within {} {}", dump(*criterion.band_low), dump(*criterion.band_high));
-    optional("give", criterion.give);
+    claim(criterion.claim);
     if (criterion.confidence) line("confidence {}", dump(*criterion.confidence));
     if (criterion.always.isValid()) line("always");
     --depth_;
+  }
+
+  void claim(const Claim& claim) {
+    for (const Quantifier& quantifier : claim.quantifiers) {
+      const std::string kind = quantifier.kind == QuantifierKind::ForAll   ? "forall"
+                               : quantifier.kind == QuantifierKind::Exists ? "exists"
+                                                                           : "at least " + dump(*quantifier.least);
+      line("{} {}", kind, quantifier.all ? "*" : names(quantifier.factors));
+      optional("where", quantifier.where);
+    }
+    if (claim.kind == Claim::Kind::Assertion) return assertion(claim.assertion);
+    line("{}", claim.kind == Claim::Kind::And ? "and" : "or");
+    ++depth_;
+    for (const Claim& part : claim.parts) this->claim(part);
+    --depth_;
+  }
+
+  void assertion(const Assertion& assertion) {
+    if (assertion.infeasible) line("infeasible");
+    if (assertion.subject) line("subject {}", dump(*assertion.subject));
+    if (assertion.like) line("like {}", name(*assertion.like));
+    optional("within", assertion.like_within);
+    if (assertion.relation) line("{} {}", symbol(*assertion.relation), dump(*assertion.bound));
+    if (assertion.band_low) line("within {} {}", dump(*assertion.band_low), dump(*assertion.band_high));
+    optional("give", assertion.give);
   }
 
   void design(const DesignDecl& design) {

@@ -1,0 +1,485 @@
+// Assertions of criteria. The order of steps matters: the subject's pins bind factors first, then quantifiers bind the
+// others (`*` the rest), then conditions `factor == level` do, then factors with one level to ask about. A factor that
+// is still unbound makes the criterion silent. The bound comes last, since its unit is the subject's.
+
+#include "compiler/check/assertion.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "compiler/check/named.h"
+
+namespace expc::check {
+namespace {
+
+EXPC_DIAGNOSTIC(CriterionSilent, Error, "the criterion '{0}' does not say what it means for {1}");
+EXPC_DIAGNOSTIC(SelectsBaseline, Error, "'{0}' compares with {1}, so it has no value there");
+EXPC_DIAGNOSTIC(EmptyBand, Error, "the band {0}..{1} holds nothing");
+EXPC_DIAGNOSTIC(EqualityWithConfidence, Error,
+                "'{0}' varies from trial to trial, so no interval ever equals one value");
+EXPC_DIAGNOSTIC(UnreachableBound, Error, "{0} can never be {1}");
+EXPC_DIAGNOSTIC(NotPublished, Error, "the reference '{0}' publishes no '{1}'");
+
+/// Checks one assertion; each step reads what the earlier ones have set in `assertion`.
+struct AssertionChecker {
+  Claiming& claiming;
+  const ast::Assertion& declaration;
+  const std::vector<const ast::Quantifier*>& chain;
+  StudyScope& context = claiming.context;
+  diag::Emitter& emitter = context.emitter;
+  const Study& study = context.study;
+  const std::string& name = claiming.name;
+  Assertion assertion = {};
+  /// For each factor the place where it is pinned or quantified; invalid while it is not.
+  std::vector<source::Range> bound_at = {};
+  /// Some quantifier or selector was refused, so an unbound factor proves nothing.
+  bool unknown = false;
+
+  /// `others` are the assertions with a subject that were checked before; `named` is the criterion's name.
+  std::optional<Assertion> run(const std::vector<Assertion>& others, source::Range named) {
+    assertion.text = context.expressions().written(declaration.range);
+    assertion.range = declaration.range;
+    bound_at.assign(study.factors.size(), {});
+    assertion.infeasible = declaration.infeasible;
+    // Quantifiers are checked even if the subject was refused.
+    const bool judged = assertion.infeasible || subject();
+    quantifiers();
+    // Without a subject the bound cannot be judged, but its names have a meaning.
+    if (!judged) {
+      for (const ast::ExprPtr* part : {&declaration.bound, &declaration.band_low, &declaration.band_high})
+        if (*part) context.expressions().lookUp(**part, context.place());
+      return std::nullopt;
+    }
+    pinAsOthers(others);
+    pinOnlyLevels(named);
+    silent(named);
+    if (declaration.like)
+      like();
+    else if (!assertion.infeasible)
+      bound();
+    return std::move(assertion);
+  }
+
+  const Comparison* comparison() const {
+    return assertion.comparison ? &study.comparisons[*assertion.comparison] : nullptr;
+  }
+  const Metric& metric() const { return study.metrics[*assertion.metric]; }
+  const std::string& subjectName() const { return comparison() ? comparison()->name : metric().name; }
+
+  /// Resolves the subject and its selectors; false after a report.
+  bool subject() {
+    const ast::Expr* expr = declaration.subject.get();
+    auto* index = std::get_if<ast::IndexExpr>(&expr->node);
+    if (index) expr = index->base.get();
+    const ast::Identifier* word = wordOf(*expr);
+    if (!word)
+      return emitter.build(expr->range, CriterionShape, name, "must judge a metric or a comparison")
+          .note({}, "{}",
+                std::holds_alternative<ast::CallExpr>(expr->node)
+                    ? "write its name alone; with a confidence the claim is about the median over trials"
+                    : "write its name, and '[factor = level]' to look at one level")
+          .refuse();
+    const auto subject = context.subject(*word);
+    if (subject) {
+      assertion.comparison = subject->comparison;
+      assertion.metric = subject->metric;
+    }
+    if (index)
+      for (const ast::CallArgument& selector : index->selectors) pin(selector);
+    // A series is no single value; compared by max_gap it is one.
+    if (!subject || comparison() || !metric().series) return subject.has_value();
+    return errors::seriesValue(emitter, word->range, word->name, metric().range);
+  }
+
+  /// Checks one selector `[factor = level]`.
+  void pin(const ast::CallArgument& selector) {
+    if (!selector.name)
+      return emitter.emit(selector.value->range, CriterionShape, name, "has a selector that is not 'factor = level'");
+    if (const auto factor = context.factor(*selector.name)) return pinAt(*factor, *selector.name, *selector.value);
+    unknown = true;
+  }
+
+  /// Pins a factor to a level, and reports a comparison that would compare that level with itself.
+  void pinAt(unsigned factor, const ast::Identifier& name, const ast::Expr& value) {
+    if (!bind(factor, name.range)) return;
+    auto level = context.levelByPart(name, value, factor, "the level");
+    if (!level) return;
+    assertion.pins.push_back({factor, *level});
+    // `previous` has no partner at the first level.
+    for (const Comparison* at = comparison(); at; at = at->inner ? &study.comparisons[*at->inner] : nullptr) {
+      if (at->over != factor || *level != (at->previous ? 0 : at->against)) continue;
+      emitter.build(value.range, SelectsBaseline, at->name, study.factors[factor].levels[*level].label)
+          .note(at->range, "the comparison is declared here")
+          .emit();
+    }
+  }
+
+  /// Marks a factor as bound at `range`; false after reporting that it was bound before.
+  bool bind(unsigned factor, source::Range range) {
+    if (bound_at[factor].isValid())
+      return emitter.build(range, QuantifiedTwice, study.factors[factor].name)
+          .note(bound_at[factor], "it is bound here")
+          .refuse();
+    bound_at[factor] = range;
+    return true;
+  }
+
+  /// The quantifier `declared`, with its names and its number.
+  Shared& shared(const ast::Quantifier& declared) {
+    const auto [at, fresh] = claiming.quantifiers.try_emplace(&declared);
+    if (!fresh) return at->second;
+    at->second.quantifier.kind = declared.kind;
+    for (const ast::Identifier& factor : declared.factors)
+      at->second.factors.emplace_back(context.factor(factor), factor.range);
+    if (declared.least) least(*declared.least, at->second.quantifier);
+    return at->second;
+  }
+
+  /// Checks the number of `at least 3 of`, or its share.
+  void least(const ast::Expr& expr, Quantifier& quantifier) {
+    const auto value = context.expressions().number(expr, context.place(), "the number behind 'at least'");
+    if (!value) return;
+    const Value::Number& number = std::get<Value::Number>(value->node);
+    quantifier.share = number.dimension == Dimension::share();
+    quantifier.least = number.value;
+    const Rational& least = number.value;
+    if (quantifier.share ? least.sign() > 0 && !(Rational(1) < least)
+                         : number.dimension.isPlain() && least.isInteger() && least.sign() > 0)
+      return;
+    emitter.emit(expr.range, errors::OutOfRange, "the number behind 'at least'", value->toString(),
+                 "a whole number from 1, or a share up to 100%");
+  }
+
+  /// Binds factors by quantifiers, then checks their conditions.
+  void quantifiers() {
+    // Named factors first, so that `*` stands for the rest, whatever the order.
+    for (const ast::Quantifier* declared : chain) {
+      Shared& of = shared(*declared);
+      Quantifier& quantifier = assertion.quantifiers.emplace_back(of.quantifier);
+      quantifier.factors.clear();
+      for (const auto& [factor, range] : of.factors) {
+        unknown |= !factor;
+        if (!factor) continue;
+        // Behind one quantifier an assertion may select a level of a factor that another one leaves to it.
+        const auto selects = [&](const Pin& pin) { return pin.factor == *factor; };
+        if (claiming.several && std::ranges::any_of(assertion.pins, selects)) {
+          of.selected.try_emplace(*factor, bound_at[*factor]);
+          continue;
+        }
+        // The first assertion behind it has reported that it is bound twice.
+        if (of.checked && bound_at[*factor].isValid()) continue;
+        if (!bind(*factor, range)) continue;
+        quantifier.factors.push_back(*factor);
+        of.bound.insert(*factor);
+      }
+    }
+    // `*` takes the factors that nothing names.
+    for (size_t i = 0; i < chain.size(); ++i) {
+      if (!chain[i]->all) continue;
+      for (unsigned factor = 0; factor < bound_at.size(); ++factor) {
+        if (bound_at[factor].isValid()) continue;
+        bound_at[factor] = chain[i]->range;
+        assertion.quantifiers[i].factors.push_back(factor);
+      }
+    }
+    for (const ast::Quantifier* declared : chain)
+      // Not for `*`, which has bound every factor.
+      if (declared->where && !declared->all) narrow(*declared->where);
+    // A condition may ask only about factors that are pinned or bound by its own or an outer quantifier.
+    std::vector<bool> known(bound_at.size(), false);
+    for (const Pin& pin : assertion.pins) known[pin.factor] = true;
+    for (size_t i = 0; i < chain.size(); ++i) {
+      for (unsigned factor : assertion.quantifiers[i].factors) known[factor] = true;
+      Shared& of = shared(*chain[i]);
+      if (chain[i]->where && !of.checked) where(*chain[i], of.quantifier, known);
+      of.checked = true;
+      assertion.quantifiers[i].where = of.quantifier.where;
+      assertion.feasible |= chain[i]->where && feasibleParts(*chain[i]->where) > 0;
+    }
+  }
+
+  /// `where method == lora` tells what the criterion means for a factor that nothing else binds: it pins that
+  /// level.
+  void narrow(const ast::Expr& expr) {
+    auto* binary = std::get_if<ast::BinaryExpr>(&expr.node);
+    if (!binary) return;
+    if (binary->op == ast::BinaryOp::And) {
+      narrow(*binary->left);
+      narrow(*binary->right);
+    }
+    const ast::Identifier* word = binary->op == ast::BinaryOp::Equal ? wordOf(*binary->left) : nullptr;
+    const int factor = word ? study.findFactor(word->name) : -1;
+    if (factor < 0 || bound_at[factor].isValid()) return;
+    pinAt(static_cast<unsigned>(factor), *word, *binary->right);
+  }
+
+  /// The number of parts of `a and b and …` that are the word `feasible`.
+  static unsigned feasibleParts(const ast::Expr& expr) {
+    auto* binary = std::get_if<ast::BinaryExpr>(&expr.node);
+    if (binary && binary->op == ast::BinaryOp::And) return feasibleParts(*binary->left) + feasibleParts(*binary->right);
+    const ast::Identifier* word = wordOf(expr);
+    return word && word->name == "feasible" ? 1 : 0;
+  }
+
+  /// Checks the condition of a quantifier. `feasible` is taken out of it: it is a property of the criterion,
+  /// which only a part of a conjunction can be.
+  void where(const ast::Quantifier& declared, Quantifier& quantifier, const std::vector<bool>& known) {
+    ExpressionScope place = context.place();
+    unsigned feasible = 0;
+    place.feasible = &feasible;
+    quantifier.where = context.expressions().condition(*declared.where, place, "the condition of 'where'");
+    if (!quantifier.where) return;
+    // A use elsewhere, as in `feasible or gpus > 1`, cannot be separated from the condition.
+    if (feasible > feasibleParts(*declared.where))
+      emitter
+          .build(declared.where->range, CriterionShape, name,
+                 "must ask 'feasible' beside other conditions, joined by 'and'")
+          .note({}, "it leaves out the points that are expected to run out of memory, whatever else is asked")
+          .emit();
+    if (feasible > 0 && assertion.infeasible)
+      emitter.emit(declared.where->range, CriterionShape, name,
+                   "asks for points that are both feasible and infeasible");
+    for (unsigned parameter : parametersOf(*quantifier.where)) {
+      int factor = study.factor_of[parameter];
+      if (factor < 0 || known[factor]) continue;
+      emitter.emit(
+          declared.where->range, CriterionShape, name,
+          fmt::format("asks in 'where' about '{}', which no quantifier has bound so far", study.factors[factor].name));
+    }
+  }
+
+  /// An `infeasible` beside other assertions is about the points that they select.
+  void pinAsOthers(const std::vector<Assertion>& others) {
+    for (unsigned factor = 0; factor < bound_at.size() && assertion.infeasible; ++factor) {
+      if (bound_at[factor].isValid()) continue;
+      std::set<unsigned> levels;
+      for (const Assertion& other : others)
+        for (const Pin& pin : other.pins)
+          if (pin.factor == factor) levels.insert(pin.level);
+      if (levels.size() != 1) continue;
+      bound_at[factor] = others.front().range;
+      assertion.pins.push_back({factor, *levels.begin()});
+    }
+  }
+
+  /// Pins each unbound factor that leaves one level to ask about. A comparison has no value at the level it compares
+  /// with, so a factor with a baseline and one other level has one reading.
+  void pinOnlyLevels(source::Range named) {
+    for (unsigned factor = 0; factor < bound_at.size(); ++factor) {
+      if (bound_at[factor].isValid()) continue;
+      const size_t levels = study.factors[factor].levels.size();
+      std::optional<unsigned> without;
+      for (const Comparison* at = comparison(); at; at = at->inner ? &study.comparisons[*at->inner] : nullptr)
+        if (at->over == factor) without = at->previous ? 0 : at->against;
+      if (levels != (without ? 2 : 1)) continue;
+      bound_at[factor] = named;
+      assertion.pins.push_back({factor, without == 0u ? 1u : 0u});
+    }
+  }
+
+  /// Reports factors for which the criterion says nothing: neither quantified nor pinned.
+  void silent(source::Range named) {
+    if (unknown) return;
+    std::vector<std::string> names;
+    const Factor* first = nullptr;
+    for (size_t i = 0; i < bound_at.size(); ++i) {
+      if (bound_at[i].isValid()) continue;
+      names.push_back(fmt::format("'{}'", study.factors[i].name));
+      if (!first) first = &study.factors[i];
+    }
+    if (names.empty()) return;
+    const std::string quantified = names.size() == 1 ? first->name : "*";
+    auto builder = emitter.build(named, CriterionSilent, name, diag::list(names));
+    if (declaration.subject && !first->levels.empty()) {
+      // Suggest a level at which the comparison has a value: not its baseline.
+      const size_t last = first->levels.size() - 1;
+      const bool before_it = first->baseline == last && last > 0;
+      builder.note(declaration.subject->range,
+                   "quantify it, as in 'forall {}:', or select a level, as in '{}[{} = {}]'", quantified, subjectName(),
+                   first->name, first->levels[before_it ? last - 1 : last].label);
+    } else {
+      builder.note({}, "quantify it, as in 'forall {}:'", quantified);
+    }
+    builder.emit();
+  }
+
+  Dimension dimension() const { return comparison() ? comparison()->dimension : metric().dimension; }
+
+  /// Checks agreement with published values: `gain like table2 within 5%`.
+  void like() {
+    const std::string wanted = joined(*declaration.like);
+    const int index = findNamed(study.references, wanted);
+    if (index < 0) {
+      // A reference that was refused, or does not fit this study, was reported.
+      const auto refused = context.declared_references.find(wanted);
+      if (refused != context.declared_references.end())
+        return context.expressions().note(declaration.like->parts.back().range, refused->second);
+      return void(diag::unknownName(emitter, declaration.like->range, "reference", wanted, namesOf(study.references)));
+    }
+    assertion.like = static_cast<unsigned>(index);
+    const Published& published = study.references[*assertion.like];
+    context.expressions().note(declaration.like->parts.back().range, published.range);
+    // Some row must publish the metric, or a part from which it is derived.
+    const bool there = std::ranges::any_of(published.rows, [&](const Published::Row& row) {
+      return std::ranges::any_of(row.metrics, [&](const auto& cell) { return publishes(cell.first); });
+    });
+    if (!there)
+      emitter.build(declaration.like->range, NotPublished, published.name, metric().name)
+          .note(published.range, "the reference is declared here")
+          .emit();
+    // Without `within` agreement means 10 %.
+    assertion.agreement = *Rational::make(1, 10);
+    if (!declaration.like_within) return;
+    if (auto share = properShare(*declaration.like_within, "the agreement")) assertion.agreement = *share;
+  }
+
+  /// A share between 0% and 100%, both excluded; nothing after a report.
+  std::optional<Rational> properShare(const ast::Expr& expr, std::string_view what) {
+    auto value = context.expressions().constant(expr, context.place(), Type::number(Dimension::share()), what);
+    if (!value) return std::nullopt;
+    if (value->asNumber()->sign() > 0 && *value->asNumber() < Rational(1)) return *value->asNumber();
+    return emitter.refuse(expr.range, errors::OutOfRange, std::string(what), value->toString(),
+                          "above 0% and below 100%");
+  }
+
+  /// Whether the judged metric is `published` itself or derived from it.
+  bool publishes(unsigned published) const {
+    if (published == *assertion.metric) return true;
+    return metric().derived && std::ranges::count(metricsOf(*metric().derived), published) > 0;
+  }
+
+  /// A bound in the subject's unit; nothing after a report. A plain number may be bounded by a share.
+  std::optional<Rational> limit(const ast::Expr& expr, std::string_view what) {
+    auto value = context.expressions().number(expr, context.place(), what);
+    if (!value) return std::nullopt;
+    const Value::Number& number = std::get<Value::Number>(value->node);
+    if (number.dimension == dimension()) return number.value;
+    if (dimension().isPlain() && number.dimension == Dimension::share()) return number.value;
+    auto name = [](const Dimension& unit) { return unit.isPlain() ? "a plain number" : unit.typeName(); };
+    auto builder = emitter.build(expr.range, errors::UnitMismatch, fmt::format("'{}'", subjectName()),
+                                 name(dimension()), what, name(number.dimension));
+    if (dimension() == Dimension::ratio()) builder.note({}, "a Ratio is written with 'x', as in 1.2x");
+    if (dimension() == Dimension::share()) builder.note({}, "a Share is written with '%', as in 95%");
+    return builder.refuse();
+  }
+
+  /// Checks `>= bound` or `within low..high`, and that it can be reached.
+  void bound() {
+    auto written = [&](const ast::Expr& expr) { return context.expressions().written(expr.range); };
+    if (declaration.band_low && declaration.band_high) {
+      auto low = limit(*declaration.band_low, "the band's beginning");
+      auto high = limit(*declaration.band_high, "the band's end");
+      if (!low || !high) return;
+      source::Range range = source::join(declaration.band_low->range, declaration.band_high->range);
+      const std::string first = written(*declaration.band_low), last = written(*declaration.band_high);
+      if (*high <= *low) return emitter.emit(range, EmptyBand, first, last);
+      std::string text = fmt::format("within {}..{}", first, last);
+      if (declaration.give) give(*low, *high, text);
+      assertion.bound = {Relation::Within, low->toDouble(), high->toDouble(), std::move(text)};
+      return unreachable(range, *low, *high);
+    }
+    auto relation = declaration.relation ? relationOf(opOf(*declaration.relation)) : std::nullopt;
+    if (!relation || !declaration.bound)
+      return emitter.build(declaration.subject->range, CriterionShape, name, "has no bound that can be judged")
+          .note({}, "write '>= 1.2x', '<= 80GiB' or 'within 0.9x..1.1x'")
+          .emit();
+    auto low = limit(*declaration.bound, "the bound");
+    if (!low) return;
+    assertion.bound = boundOf(*relation, *low, written(*declaration.bound));
+    unreachable(declaration.bound->range, *low, *low);
+  }
+
+  /// Widens a band, as the old spelling `within 0.6x..0.7x give 10%` did: each end moves outwards by this share of
+  /// itself.
+  void give(Rational& low, Rational& high, std::string& text) {
+    auto share = properShare(*declaration.give, "what a band gives");
+    if (!share) return;
+    std::vector<std::string> ends;
+    const auto move = [&](Rational& end, int outwards, const ast::Expr& expr) {
+      const auto factor = end.sign() == outwards ? Rational(1) + *share : Rational(1) - *share;
+      const auto moved = factor ? end * *factor : std::nullopt;
+      if (!moved) return false;
+      end = *moved;
+      ends.push_back(scaled(expr, *factor));
+      return true;
+    };
+    if (!move(low, -1, *declaration.band_low) || !move(high, 1, *declaration.band_high))
+      return emitter.emit(declaration.give->range, errors::NumberTooLarge, text);
+    const std::string band = fmt::format("{}", fmt::join(ends, ".."));
+    auto old = emitter.build(declaration.give->range, diag::DeprecatedSpelling, "'give'",
+                             fmt::format("write 'within {}'", band));
+    const source::Range whole = source::join(declaration.band_low->range, declaration.give->range);
+    // A comment between the ends would be lost.
+    if (context.expressions().written(whole).find("//") == std::string::npos) old.fix(whole, band);
+    old.emit();
+    text += " give " + context.expressions().written(declaration.give->range);
+  }
+
+  /// A multiple of an end of a band as it is written: of a literal in its own unit, of anything else as a product.
+  std::string scaled(const ast::Expr& end, const Rational& factor) const {
+    const auto* literal = std::get_if<ast::NumberLiteral>(&end.node);
+    const auto number = literal ? Rational::parse(literal->digits) : std::nullopt;
+    const auto product = number ? *number * factor : std::nullopt;
+    if (product && product->toString().find('/') == std::string::npos) return product->toString() + literal->unit;
+    return fmt::format("({}) * {}", context.context.expressions.written(end.range), factor.toString());
+  }
+
+  /// Refuses bounds outside the values of the subject's dimension: shares lie in 0..100 %, quantities and
+  /// ratios above 0. Differences and derived metrics may be anything.
+  void unreachable(source::Range range, const Rational& low, const Rational& high) {
+    using enum plan::Relation;
+    using Function = Comparison::Function;
+    if (comparison() && comparison()->function == Function::Difference) return;
+    if (!comparison() && metric().derived) return;
+    if (dimension().isPlain()) return;
+    const Relation relation = assertion.bound.relation;
+    // A ratio of measurements is never zero either.
+    const bool quotient = comparison() && comparison()->function != Function::MaxGap;
+    const bool share = dimension() == Dimension::share();
+    const int sign = high.sign();
+    const bool too_low =
+        relation != GreaterEqual && relation != Greater && (sign < 0 || (sign == 0 && (quotient || relation == Less)));
+    const bool too_high = share && relation != LessEqual && relation != Less &&
+                          (Rational(1) < low || (relation == Greater && low == Rational(1)));
+    if (!too_low && !too_high) return;
+    emitter.build(range, UnreachableBound, fmt::format("'{}'", subjectName()), assertion.bound.text)
+        .note({}, "{}",
+              share      ? "a Share lies between 0% and 100%"
+              : quotient ? "a ratio of two measurements is above zero"
+                         : "its values are never negative")
+        .emit();
+  }
+
+  /// Whether the bound is one value, which no interval ever equals.
+  bool equality() const { return !assertion.like && assertion.bound.relation == Relation::Equal; }
+};
+
+}  // namespace
+
+std::optional<Assertion> checkAssertion(Claiming& claiming, const ast::Assertion& declaration,
+                                        const std::vector<const ast::Quantifier*>& chain,
+                                        const std::vector<Assertion>& others, source::Range named) {
+  return AssertionChecker{claiming, declaration, chain}.run(others, named);
+}
+
+void refuseEquality(Claiming& claiming, const ast::Assertion& declaration, const Assertion& assertion,
+                    source::Range confidence) {
+  const Study& study = claiming.context.study;
+  if (assertion.infeasible || assertion.like || assertion.bound.relation != Relation::Equal ||
+      study.metrics[*assertion.metric].exact)
+    return;
+  const Comparison* comparison = assertion.comparison ? &study.comparisons[*assertion.comparison] : nullptr;
+  const Metric& metric = study.metrics[*assertion.metric];
+  claiming.context.emitter
+      .build(declaration.bound ? declaration.bound->range : confidence, EqualityWithConfidence,
+             comparison ? comparison->name : metric.name)
+      .note({}, "{}",
+            (comparison ? comparison->dimension : metric.dimension) == Dimension::ratio()
+                ? "write a band: 'within 0.98x..1.02x'"
+                : fmt::format("write a band around {}: 'within LOW..HIGH'",
+                              claiming.context.expressions().written(declaration.bound->range)))
+      .emit();
+}
+
+}  // namespace expc::check
