@@ -77,7 +77,7 @@ struct PlanBuilder {
       plan::Point point;
       point.id = id(levels);
       point.workload = space.use(levels);
-      point.levels = levelsInPlan(levels);
+      point.levels = levelsInPlan(levels, nullptr);
       point.parameters = points::parametersOf(selected, at);
       point.unavailable = prepared.machine->unavailable(levels);
       point.expected_infeasible = prepared.machine->expectedInfeasible(levels);
@@ -116,10 +116,11 @@ struct PlanBuilder {
     if (point != plan.points.end()) plan.controls.push_back({plan::kAlone, point->id});
   }
 
-  /// Indices among the levels that the selection keeps.
-  std::vector<unsigned> levelsInPlan(expand::Levels levels) const {
+  /// Indices among the levels that the selection keeps, of the factors that the comparison's values have.
+  std::vector<unsigned> levelsInPlan(expand::Levels levels, const check::Comparison* comparison) const {
     std::vector<unsigned> result;
-    for (size_t factor = 0; factor < levels.size(); ++factor) {
+    for (unsigned factor = 0; factor < levels.size(); ++factor) {
+      if (comparison && comparison->lacks(factor)) continue;
       const auto& kept = prepared.selected.levels[factor];
       const auto place = std::ranges::lower_bound(kept, levels[factor]) - kept.begin();
       result.push_back(levels[factor] == expand::kAbsent ? plan::kInactive : static_cast<unsigned>(place));
@@ -133,18 +134,21 @@ struct PlanBuilder {
   /// metric.
   plan::Cell cell(const check::Comparison* comparison, const check::Metric& metric, expand::Levels point) {
     plan::Cell cell;
-    cell.levels = levelsInPlan(point);
+    cell.levels = levelsInPlan(point, comparison);
     cell.kind = metric.kind;
     if (!comparison) {
       cell.points = {id(point)};
       cell.term = termOf(plan::MetricTerm{metric.name, cell.points[0].point});
       return cell;
     }
-    points::forEachRead(space, comparison, point, [&](expand::Levels read) {
+    // Comparisons of comparisons may read a point twice; a plan lists it once.
+    const auto add = [&](expand::Levels read) {
       std::string name = id(read);
-      // Comparisons of comparisons may read a point twice; a plan lists it once.
       if (std::ranges::find(cell.points, name) == cell.points.end()) cell.points.push_back(name);
-    });
+    };
+    points::forEachTreated(space, comparison, point, add);
+    cell.treated = static_cast<unsigned>(cell.points.size());
+    points::forEachRead(space, comparison, point, add);
     cell.estimator = points::estimatorOf(*comparison);
     cell.term = points::comparisonTerm(space, *comparison, point, [&](expand::Levels at) { return id(at); });
     return cell;
@@ -175,7 +179,7 @@ struct PlanBuilder {
       if (points::comparedAt(space, declared, point(i)).found == points::Partner::Found::One &&
           prepared.machine->runs(&declared, point(i))) {
         plan.comparisons[index].cells.push_back(cell(&declared, study.metrics[declared.metric], point(i)));
-        plan.comparisons[index].cells.back().ideal = ideal(declared, point(i));
+        if (!declared.aggregates()) plan.comparisons[index].cells.back().ideal = ideal(declared, point(i));
       }
   }
 

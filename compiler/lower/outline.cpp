@@ -216,16 +216,14 @@ struct Outliner {
 
   /// Comparisons and criteria, without cells, and their numbers of cells.
   void claims() {
-    std::vector<std::string> factors;
-    for (const check::Factor& factor : study.factors) factors.push_back(factor.name);
     for (size_t i = 0; i < study.comparisons.size(); ++i) {
       const check::Comparison& declared = study.comparisons[i];
       plan::Comparison result;
       result.name = declared.name;
       result.text = declared.text;
-      result.over = study.factors[declared.over].name;
+      if (!declared.aggregates()) result.over = study.factors[declared.over].name;
       result.unit = declared.dimension.baseUnit();
-      result.factors = factors;
+      result.factors = factorsOf(&declared);
       result.without_partner = survey.comparisons[i].without;
       result.without_partner_why = whyWithout(survey.comparisons[i], study, sources);
       plan.comparisons.push_back(std::move(result));
@@ -234,12 +232,21 @@ struct Outliner {
     }
     for (size_t i = 0; i < selected.criteria.size(); ++i) {
       plan.criteria.push_back(criterion(*selected.criteria[i], survey.criteria[i]));
-      plan.criteria.back().factors = factors;
+      const auto compared = selected.criteria[i]->infeasible ? std::nullopt : selected.criteria[i]->comparison;
+      plan.criteria.back().factors = factorsOf(compared ? &study.comparisons[*compared] : nullptr);
       // For a claim that memory runs out, cells that are expected to do so are its ordinary cells.
       const uint64_t unfit = selected.criteria[i]->infeasible ? 0 : survey.criteria[i].infeasible;
       outline.criterion_cells.push_back(survey.criteria[i].cells - unfit);
       outline.criterion_unfit.push_back(unfit);
     }
+  }
+
+  /// The names of the factors that values of a comparison (null: of a metric) have a level of.
+  std::vector<std::string> factorsOf(const check::Comparison* comparison) const {
+    std::vector<std::string> names;
+    for (unsigned factor = 0; factor < study.factors.size(); ++factor)
+      if (!comparison || !comparison->lacks(factor)) names.push_back(study.factors[factor].name);
+    return names;
   }
 
   /// A criterion's head. `like` gets a text here; each cell gets its own band.

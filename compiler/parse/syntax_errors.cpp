@@ -177,6 +177,8 @@ std::string claimHint(std::string_view file, const Situation& situation) {
   const Token found = situation.found.token;
   if (found == Token::And) return "; a criterion has one bound: write two criteria, or a band as in 'within 1x..2x'";
   if (found == Token::Or) return "; a criterion has one bound: write two criteria";
+  if (found == Token::Over)
+    return "; name the aggregate first, as in 'compare overall = geomean(gain) over program', and judge 'overall'";
   if (found == Token::Where) return "; the configurations that a claim is about stand before it: forall where a > 1: …";
   return "";
 }

@@ -51,6 +51,12 @@ struct Surveyor {
   std::vector<Question> questions = {};
   /// For each comparison its partner at the current point; criteria read it.
   std::vector<Partner> values = {};
+  /// For each aggregate its first group: the levels of its parts of the aggregated factors, and where it is.
+  struct FirstGroup {
+    std::vector<std::vector<unsigned>> parts;
+    std::vector<unsigned> at;
+  };
+  std::map<unsigned, FirstGroup> first_groups = {};
   Survey survey{space};
   /// The question whose `where` had no value, and where the walk stopped.
   const Question* failed = nullptr;
@@ -191,10 +197,30 @@ struct Surveyor {
     if (value.found == Partner::Found::None) ++of.without, ++of.reasons[value.missing];
     if (value.found == Partner::Found::Several && ++of.several == 1) of.example.assign(point.begin(), point.end());
     if (value.found != Partner::Found::One) return;
+    if (comparison.aggregates()) aggregate(index, point);
     ++of.pairs;
     if (!machine.runs(&comparison, point)) return;
     ++of.cells;
     of.infeasible += !machine.infeasible(&comparison, point).why.empty();
+  }
+
+  /// Counts what an aggregate's group lacks, and compares its parts with those of the first group.
+  void aggregate(unsigned index, expand::Levels point) {
+    const check::Comparison& comparison = study.comparisons[index];
+    Survey::OfComparison& of = survey.comparisons[index];
+    const Parts parts = partsAt(space, comparison, point);
+    for (const auto& [missing, count] : parts.missing) of.without += count, of.reasons[missing] += count;
+    FirstGroup group{{}, {point.begin(), point.end()}};
+    for (unsigned factor = 0; factor < point.size(); ++factor)
+      if (comparison.lacks(factor)) group.at[factor] = expand::kOpen;
+    for (const std::vector<unsigned>& part : parts.points) {
+      std::vector<unsigned>& levels = group.parts.emplace_back();
+      for (const unsigned factor : comparison.aggregated) levels.push_back(part[factor]);
+      if (comparison.weight && of.weightless.empty() && !(weightAt(space, comparison, part).value_or(0) > 0))
+        of.weightless = part;
+    }
+    const auto [first, fresh] = first_groups.try_emplace(index, group);
+    if (!fresh && of.uneven.empty() && first->second.parts != group.parts) of.uneven = {first->second.at, group.at};
   }
 
   /// Records that points with these levels are asked about, or only dropped.
@@ -209,14 +235,17 @@ struct Surveyor {
   void count(size_t index, expand::Levels point, Question::Answer answer) {
     using enum Question::Answer;
     Survey::OfCriterion& of = survey.criteria[index];
-    mark(of, point, answer != Dropped);
+    const check::Comparison* comparison = questions[index].comparison;
+    forEachTreated(space, comparison, point, [&](expand::Levels part) {
+      mark(of, part, answer != Dropped);
+      if (answer == Cell) of.seen.add(part);
+    });
     if (answer == Unpublished && ++of.unpublished == 1) of.example.assign(point.begin(), point.end());
     of.unfit += answer == Unfit;
     if (answer == Unavailable || answer == Cell) of.shape.add(point);
     if (answer != Cell) return;
     ++of.cells;
-    of.seen.add(point);
-    const Machine::Infeasible found = machine.infeasible(questions[index].comparison, point);
+    const Machine::Infeasible found = machine.infeasible(comparison, point);
     if (found.why.empty() || ++of.infeasible > 1) return;
     of.estimate = fmt::format("at {} {}", expand::labelOf(study, found.point), found.why);
     of.estimate_range = found.range;
