@@ -316,10 +316,15 @@ struct MeasureDecl {
 };
 
 /// `compare gain = speedup(step_time) over precision against fp32 partial`.
+/// An aggregate is a comparison without a baseline: `compare overall = geomean(gain) over program, size`, or with the
+/// word `metric`.
 struct CompareDecl : Declaration {
   CallExpr call;
   Range call_range;
-  Identifier over;
+  /// One factor, or those that an aggregate goes over; empty for `*`.
+  std::vector<Identifier> over;
+  Range over_range;
+  ExprPtr where;  // may be null
   /// The level to compare with; the bare name `previous` means the level before. Null: the factor's baseline.
   ExprPtr against;
   /// Points without a partner are accepted.

@@ -76,7 +76,9 @@ struct AssertionChecker {
     if (!word)
       return emitter.build(expr->range, CriterionShape, name, "must judge a metric or a comparison")
           .note({}, "{}",
-                std::holds_alternative<ast::CallExpr>(expr->node)
+                compares(*expr)
+                    ? "name it first, as in 'compare overall = geomean(gain) over program', and judge 'overall'"
+                : std::holds_alternative<ast::CallExpr>(expr->node)
                     ? "write its name alone; with a confidence the claim is about the median over trials"
                     : "write its name, and '[factor = level]' to look at one level")
           .refuse();
@@ -85,11 +87,20 @@ struct AssertionChecker {
       assertion.comparison = subject->comparison;
       assertion.metric = subject->metric;
     }
+    // Nothing is left to ask about factors that an aggregate reduces.
+    if (comparison())
+      for (const unsigned gone : comparison()->gone) bound_at[gone] = comparison()->range;
     if (index)
       for (const ast::CallArgument& selector : index->selectors) pin(selector);
     // A series is no single value; compared by max_gap it is one.
     if (!subject || comparison() || !metric().series) return subject.has_value();
     return errors::seriesValue(emitter, word->range, word->name, metric().range);
+  }
+
+  /// Whether the expression calls a function of `compare`.
+  static bool compares(const ast::Expr& expr) {
+    const auto* call = std::get_if<ast::CallExpr>(&expr.node);
+    return call && language::find(language::Role::Comparison, call->callee.parts.back().name);
   }
 
   /// Checks one selector `[factor = level]`.
@@ -117,6 +128,7 @@ struct AssertionChecker {
 
   /// Marks a factor as bound at `range`; false after reporting that it was bound before.
   bool bind(unsigned factor, source::Range range) {
+    if (comparison() && comparison()->lacks(factor)) return goneFactor(context, *comparison(), factor, range);
     if (bound_at[factor].isValid())
       return emitter.build(range, QuantifiedTwice, study.factors[factor].name)
           .note(bound_at[factor], "it is bound here")
@@ -243,6 +255,10 @@ struct AssertionChecker {
     for (unsigned parameter : parametersOf(*quantifier.where)) {
       int factor = study.factor_of[parameter];
       if (factor < 0 || known[factor]) continue;
+      if (comparison() && comparison()->lacks(static_cast<unsigned>(factor))) {
+        goneFactor(context, *comparison(), static_cast<unsigned>(factor), declared.where->range);
+        continue;
+      }
       emitter.emit(
           declared.where->range, CriterionShape, name,
           fmt::format("asks in 'where' about '{}', which no quantifier has bound so far", study.factors[factor].name));
@@ -296,8 +312,10 @@ struct AssertionChecker {
       const size_t last = first->levels.size() - 1;
       const bool before_it = first->baseline == last && last > 0;
       builder.note(declaration.subject->range,
-                   "quantify it, as in 'forall {}:', or select a level, as in '{}[{} = {}]'", quantified, subjectName(),
-                   first->name, first->levels[before_it ? last - 1 : last].label);
+                   "quantify it, as in 'forall {0}:', select a level, as in '{1}[{2} = {3}]', or aggregate it: "
+                   "'compare overall = {4}({1}) over {2}'",
+                   quantified, subjectName(), first->name, first->levels[before_it ? last - 1 : last].label,
+                   dimension() == Dimension::ratio() ? "geomean" : "mean");
     } else {
       builder.note({}, "quantify it, as in 'forall {}:'", quantified);
     }
@@ -430,12 +448,13 @@ struct AssertionChecker {
   void unreachable(source::Range range, const Rational& low, const Rational& high) {
     using enum plan::Relation;
     using Function = Comparison::Function;
-    if (comparison() && comparison()->function == Function::Difference) return;
-    if (!comparison() && metric().derived) return;
+    if (comparison() && comparison()->values == Function::Difference) return;
+    const bool of_metric = !comparison() || !comparison()->values;
+    if (of_metric && metric().derived) return;
     if (dimension().isPlain()) return;
     const Relation relation = assertion.bound.relation;
     // A ratio of measurements is never zero either.
-    const bool quotient = comparison() && comparison()->function != Function::MaxGap;
+    const bool quotient = !of_metric && comparison()->values != Function::MaxGap;
     const bool share = dimension() == Dimension::share();
     const int sign = high.sign();
     const bool too_low =

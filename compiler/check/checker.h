@@ -158,6 +158,8 @@ void checkReferences(StudyContext& context);
 void checkReferencesUsed(Checking& context, const ast::Module& module);
 /// Adds the machines that a file declares to Program::systems.
 void declareSystems(Checking& context, ModuleScope& scope);
+/// Reports that values of a comparison have no level of a factor, since it or one inside it aggregates over that.
+diag::Refusal goneFactor(StudyScope& context, const Comparison& comparison, unsigned factor, source::Range range);
 /// Appends to study.comparisons, each after the one that it compares again.
 void checkComparisons(StudyContext& context);
 /// Checks one criterion of the study or of a preset.

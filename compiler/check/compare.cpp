@@ -1,6 +1,7 @@
-// Comparisons. They are checked in the order in which they compare each other, so that the inner one of
+// Comparisons and aggregates. They are checked in the order in which they read each other, so that the inner one of
 // `difference(gain)` is complete. A comparison needs a baseline to compare with, and a function that makes
-// sense for its subject: ratios only of positive values, efficiency only over levels that count something.
+// sense for its subject: ratios only of positive values, efficiency only over levels that count something. An
+// aggregate needs no baseline; its values have no level of the factors that it goes over.
 
 #include <algorithm>
 
@@ -15,6 +16,8 @@ EXPC_DIAGNOSTIC(EfficiencyOfNonRate, Error, "efficiency takes a rate, but '{0}' 
 EXPC_DIAGNOSTIC(EfficiencyOverNonNumber, Error, "efficiency needs levels that count something, but {0}");
 EXPC_DIAGNOSTIC(ComparedTwice, Error, "'{0}' compares over '{1}' already");
 EXPC_DIAGNOSTIC(RatioOfNonPositive, Error, "'{0}' can be zero or negative, so a ratio of it means nothing");
+EXPC_DIAGNOSTIC(AggregatedAway, Error, "'{0}' has no '{1}' any more");
+EXPC_DIAGNOSTIC(NoAggregate, Error, "'{0}' of '{1}' means nothing: {2}");
 EXPC_DIAGNOSTIC(ScalingMismatch, Warning, "'{0}' is named {1} scaling, but {2}");
 
 using Function = Comparison::Function;
@@ -23,7 +26,13 @@ constexpr base::Word<Function> kFunctions[] = {{"speedup", Function::Speedup},
                                                {"ratio", Function::Ratio},
                                                {"difference", Function::Difference},
                                                {"efficiency", Function::Efficiency},
-                                               {"max_gap", Function::MaxGap}};
+                                               {"max_gap", Function::MaxGap},
+                                               {"geomean", Function::Geomean},
+                                               {"mean", Function::Mean},
+                                               {"sum", Function::Sum},
+                                               {"median", Function::Median},
+                                               {"min", Function::Min},
+                                               {"max", Function::Max}};
 
 std::optional<Function> findFunction(StudyContext& context, const ast::QualifiedName& callee) {
   const ast::Identifier& last = callee.parts.back();
@@ -78,23 +87,31 @@ struct Comparisons {
     auto function = findFunction(context, declaration.call.callee);
     const auto subject = arguments(declaration, function) ? context.subject(*argument(declaration)) : std::nullopt;
     // Look up every name before giving up, so that one mistake does not hide another.
-    const auto over = context.factor(declaration.over);
+    const auto over = factors(declaration);
+    const bool narrowed = where(declaration, comparison);
     comparison.incomplete = declaration.partial;
+    if (function) comparison.function = *function;
+    if (subject) {
+      comparison.inner = subject->comparison;
+      comparison.metric = subject->metric;
+      if (const Comparison* inner = innerOf(comparison)) comparison.gone = inner->gone;
+    }
     if (!over) return;
-    comparison.over = *over;
+    if (function && subject && comparison.aggregates()) return aggregate(declaration, *over, narrowed, comparison);
+    if (over->size() != 1)
+      return emitter.emit(declaration.over_range, errors::WrongArguments, declaration.call.callee.parts.back().name,
+                          "one factor after 'over'", over->empty() ? "'*'" : std::to_string(over->size()));
+    comparison.over = over->front();
     const Factor& factor = study.factors[comparison.over];
     // The factor's levels were refused and reported.
     if (factor.levels.empty()) return;
-    if (!against(declaration, factor, comparison) || !function || !subject) return;
-    comparison.function = *function;
-    comparison.inner = subject->comparison;
-    comparison.metric = subject->metric;
-    if (!suits(declaration, factor, comparison)) return;
+    if (!against(declaration, factor, comparison) || !function || !subject || !narrowed) return;
+    if (!isThere(comparison, comparison.over, declaration.over_range) || !suits(declaration, factor, comparison))
+      return;
     // Differences and gaps keep the subject's unit; quotients are ratios.
     bool keeps = *function == Function::Difference || *function == Function::MaxGap;
-    Dimension of =
-        comparison.inner ? study.comparisons[*comparison.inner].dimension : study.metrics[comparison.metric].dimension;
-    comparison.dimension = keeps ? of : Dimension::ratio();
+    comparison.values = function;
+    comparison.dimension = keeps ? dimensionOf(comparison) : Dimension::ratio();
     std::string level = comparison.previous ? "previous" : factor.levels[comparison.against].label;
     if (*function == Function::Efficiency) namesScaling(declaration, factor);
     comparison.weak = *function == Function::Efficiency && !study.metrics[comparison.metric].dimension.isRate() &&
@@ -102,7 +119,123 @@ struct Comparisons {
     // The text names the baseline even where the study leaves it to the factor.
     comparison.text =
         fmt::format("{} over {} against {}", context.expressions().written(declaration.call_range), factor.name, level);
+    if (comparison.where) comparison.text += " where " + context.expressions().written(declaration.where->range);
     study.comparisons.push_back(std::move(comparison));
+  }
+
+  /// The comparison or aggregate that another one reads; null if that reads a metric.
+  const Comparison* innerOf(const Comparison& comparison) const {
+    return comparison.inner ? &study.comparisons[*comparison.inner] : nullptr;
+  }
+  /// The dimension of what a comparison reads.
+  Dimension dimensionOf(const Comparison& comparison) const {
+    const Comparison* inner = innerOf(comparison);
+    return inner ? inner->dimension : study.metrics[comparison.metric].dimension;
+  }
+
+  /// Whether what a comparison reads has a level of the factor; reports otherwise.
+  bool isThere(const Comparison& comparison, unsigned factor, source::Range range) {
+    const Comparison* inner = innerOf(comparison);
+    return !inner || !inner->lacks(factor) || goneFactor(context, *inner, factor, range);
+  }
+
+  /// The factors after `over`, each once; empty for `*`. Nothing after a report.
+  std::optional<std::vector<unsigned>> factors(const ast::CompareDecl& declaration) {
+    std::vector<unsigned> found;
+    Once seen;
+    bool good = true;
+    for (const ast::Identifier& name : declaration.over) {
+      const auto factor = context.factor(name);
+      good &= factor && seen.add(emitter, "factor", study.factors[*factor].name, name.range);
+      if (factor) found.push_back(*factor);
+    }
+    return good ? std::optional(std::move(found)) : std::nullopt;
+  }
+
+  /// Checks the condition behind `where`; false after a report.
+  bool where(const ast::CompareDecl& declaration, Comparison& comparison) {
+    if (!declaration.where) return true;
+    comparison.where = context.expressions().condition(*declaration.where, context.place(), "the condition of 'where'");
+    return comparison.where != nullptr;
+  }
+
+  /// Checks an aggregate over these factors (none: all that are left) and appends it; leaves it out after a report.
+  void aggregate(const ast::CompareDecl& declaration, std::vector<unsigned> over, bool narrowed,
+                 Comparison& comparison) {
+    const std::string& name = declaration.call.callee.parts.back().name;
+    const Comparison* inner = innerOf(comparison);
+    if (declaration.against)
+      return emitter.emit(declaration.against->range, errors::WrongArguments, name, "no level to compare with",
+                          "'against'");
+    for (unsigned factor = 0; factor < study.factors.size() && declaration.over.empty(); ++factor)
+      if (!inner || !inner->lacks(factor)) over.push_back(factor);
+    for (size_t i = 0; i < over.size(); ++i)
+      if (!isThere(comparison, over[i], declaration.over_range)) return;
+    comparison.over = Comparison::kNoFactor;
+    comparison.values = inner ? inner->values : std::nullopt;
+    comparison.dimension = dimensionOf(comparison);
+    if (!suitsAggregate(declaration, comparison) || !weigh(declaration, comparison) || !narrowed) return;
+    if (comparison.where && !readsThere(*comparison.where, comparison)) return;
+    std::ranges::sort(over);
+    comparison.aggregated = std::move(over);
+    std::vector<unsigned> gone;
+    std::ranges::set_union(comparison.aggregated, comparison.gone, std::back_inserter(gone));
+    comparison.gone = std::move(gone);
+    comparison.text = fmt::format("{} over {}", context.expressions().written(declaration.call_range),
+                                  context.expressions().written(declaration.over_range));
+    study.comparisons.push_back(std::move(comparison));
+  }
+
+  /// Whether an aggregate of the subject means something; reports otherwise.
+  bool suitsAggregate(const ast::CompareDecl& declaration, const Comparison& comparison) {
+    const ast::Identifier& word = *argument(declaration);
+    const std::string& function = declaration.call.callee.parts.back().name;
+    const Comparison* inner = innerOf(comparison);
+    const Metric& metric = study.metrics[comparison.metric];
+    if (!inner && metric.series) return errors::seriesValue(emitter, word.range, metric.name, metric.range);
+    const bool signs = comparison.values
+                           ? *comparison.values == Function::Difference || *comparison.values == Function::MaxGap
+                           : comparison.dimension == Dimension::share() || canBeNonPositive(metric);
+    if (comparison.function == Function::Geomean && signs)
+      return emitter.build(word.range, NoAggregate, function, word.name, "its values can be zero or negative")
+          .note(inner ? inner->range : metric.range, "'mean' averages such values")
+          .refuse();
+    if (comparison.function == Function::Sum && comparison.dimension == Dimension::ratio())
+      return emitter.build(word.range, NoAggregate, function, word.name, "it would add ratios")
+          .note(inner ? inner->range : metric.range, "'geomean' averages ratios")
+          .refuse();
+    return true;
+  }
+
+  /// Checks the weight of an aggregate's parts: a number that each point tells, or an exact metric.
+  bool weigh(const ast::CompareDecl& declaration, Comparison& comparison) {
+    if (declaration.call.arguments.size() < 2) return true;
+    const ast::Expr& expr = *declaration.call.arguments[1].value;
+    const ast::Identifier* word = wordOf(expr);
+    if (const int index = word ? study.findMetric(word->name) : -1; index >= 0) {
+      const Metric& metric = study.metrics[index];
+      context.note(*word, metric.range);
+      comparison.weight_metric = static_cast<unsigned>(index);
+      if (metric.exact && metric.kind == study.metrics[comparison.metric].kind) return true;
+      return emitter
+          .build(expr.range, errors::TypeMismatch, "a weight", "an exact metric of the same trials, or a number",
+                 "'" + metric.name + "'")
+          .note(metric.range, "it is declared here")
+          .refuse();
+    }
+    comparison.weight = context.expressions().build(expr, context.place());
+    if (comparison.weight->type.isError()) return false;
+    if (comparison.weight->type.kind != Type::Kind::Number)
+      return emitter.refuse(expr.range, errors::TypeMismatch, "a weight", "a number", comparison.weight->type.name());
+    return readsThere(*comparison.weight, comparison);
+  }
+
+  /// Whether a formula reads only factors of which the parts of an aggregate have a level; reports otherwise.
+  bool readsThere(const Formula& formula, const Comparison& comparison) {
+    for (const unsigned parameter : parametersOf(formula))
+      if (const int factor = study.factor_of[parameter]; factor >= 0)
+        if (!isThere(comparison, static_cast<unsigned>(factor), formula.range)) return false;
+    return true;
   }
 
   /// The second argument as written: "strong", "weak", or something else.
@@ -115,13 +248,26 @@ struct Comparisons {
     const ast::CallExpr& call = declaration.call;
     std::string_view name = call.callee.parts.back().name;
     const bool scales = function == Function::Efficiency && call.arguments.size() == 2;
+    const bool weighs = (function == Function::Geomean || function == Function::Mean) && call.arguments.size() == 2 &&
+                        call.arguments[1].name && call.arguments[1].name->name == "weight";
     if (scales && (call.arguments[1].name || !language::find(language::Role::Scaling, scaling(declaration))))
       return diag::unknownName(emitter, call.arguments[1].value->range, "kind of scaling", scaling(declaration),
                                language::texts(language::Role::Scaling));
-    if ((call.arguments.size() != 1 && !scales) || call.arguments[0].name)
-      return emitter.refuse(declaration.call_range, errors::WrongArguments, name, "one metric",
-                            call.arguments.size() == 1 ? "a named argument" : errors::arguments(call.arguments.size()));
+    const bool aggregates = function && *function >= Function::Geomean;
+    if ((call.arguments.size() != 1 && !scales && !weighs) || call.arguments[0].name) {
+      auto builder = emitter.build(
+          declaration.call_range, errors::WrongArguments, name, aggregates ? "one metric or comparison" : "one metric",
+          call.arguments.size() == 1 ? "a named argument" : errors::arguments(call.arguments.size()));
+      if (aggregates) builder.note({}, "'geomean' and 'mean' take a weight too: 'mean(wall, weight = lines)'");
+      return builder.refuse();
+    }
     if (argument(declaration)) return true;
+    if (const auto* selected = std::get_if<ast::IndexExpr>(&call.arguments[0].value->node); selected && aggregates)
+      return emitter
+          .build(call.arguments[0].value->range, errors::WrongArguments, name, "one metric or comparison",
+                 "a selected level")
+          .note({}, "leave the level out, and select it where '{0}' is judged: '{0}[…] >= …'", declaration.name.name)
+          .refuse();
     return emitter.build(call.arguments[0].value->range, errors::WrongArguments, name, "one metric", "an expression")
         .note({}, "name it first: 'metric share = launch_time / wall'")
         .refuse();
@@ -139,7 +285,7 @@ struct Comparisons {
       const std::vector<ast::FactorDecl>& factors = context.declaration->factors;
       const ast::FactorDecl* declared = named(factors, factor.name);
       if (declared && declared->baseline) return context.expressions().refuse();
-      auto builder = emitter.build(declaration.over.range, CompareWithoutBaseline, comparison.name, factor.name);
+      auto builder = emitter.build(declaration.over_range, CompareWithoutBaseline, comparison.name, factor.name);
       if (study.hasWorkloadFactor() && comparison.over == 0)
         builder.note({}, "say which one it is compared with: 'against {}'", factor.levels.back().label);
       else
@@ -155,7 +301,7 @@ struct Comparisons {
       return true;
     }
     auto level =
-        context.levelByPart(declaration.over, *declaration.against, comparison.over, "the level after 'against'");
+        context.levelByPart(declaration.over[0], *declaration.against, comparison.over, "the level after 'against'");
     if (level) comparison.against = *level;
     return level.has_value();
   }
@@ -164,7 +310,8 @@ struct Comparisons {
   bool suits(const ast::CompareDecl& declaration, const Factor& factor, const Comparison& comparison) {
     source::Range range = declaration.call.arguments[0].value->range;
     const Metric& metric = study.metrics[comparison.metric];
-    if (comparison.inner) return suitsComparison(range, factor, comparison);
+    if (comparison.inner && study.comparisons[*comparison.inner].values)
+      return suitsComparison(range, factor, comparison);
     if (metric.series != (comparison.function == Function::MaxGap)) {
       if (metric.series)
         errors::seriesValue(emitter, range, metric.name, metric.range);
@@ -199,7 +346,7 @@ struct Comparisons {
             .refuse();
       if (!at->inner) break;
     }
-    bool positive = inner.function != Function::Difference && inner.function != Function::MaxGap;
+    bool positive = inner.values != Function::Difference && inner.values != Function::MaxGap;
     if (comparison.function == Function::Ratio && !positive)
       return emitter.build(range, RatioOfNonPositive, inner.name)
           .note(inner.range, "it is a difference; 'difference' compares such values")
@@ -235,7 +382,7 @@ struct Comparisons {
       const Rational* number = factor.lockstep() ? nullptr : level.values[0].asNumber();
       if (number && number->sign() > 0) continue;
       return emitter
-          .build(declaration.over.range, EfficiencyOverNonNumber,
+          .build(declaration.over_range, EfficiencyOverNonNumber,
                  fmt::format("{} of '{}' is {}", level.label, factor.name, number ? "not above zero" : "no number"))
           .note(factor.range, "the factor is declared here")
           .refuse();
@@ -281,6 +428,14 @@ struct Comparisons {
 };
 
 }  // namespace
+
+diag::Refusal goneFactor(StudyScope& context, const Comparison& comparison, unsigned factor, source::Range range) {
+  const Comparison* at = &comparison;
+  while (std::ranges::count(at->aggregated, factor) == 0) at = &context.study.comparisons[*at->inner];
+  return context.emitter.build(range, AggregatedAway, comparison.name, context.study.factors[factor].name)
+      .note(at->range, "'{}' aggregates over it", at->name)
+      .refuse();
+}
 
 void checkComparisons(StudyContext& context) { Comparisons{context}.run(); }
 

@@ -161,6 +161,12 @@ unsigned Quantifier::leastOf(size_t among) const {
   return static_cast<unsigned>(std::clamp(std::ceil(wanted - 1e-9), 1.0, std::max(1.0, double(among))));
 }
 
+bool Study::lacks(const Criterion& criterion, unsigned factor) const {
+  return std::ranges::all_of(criterion.assertions, [&](const Assertion& one) {
+    return !one.infeasible && one.comparison && comparisons[*one.comparison].lacks(factor);
+  });
+}
+
 bool Criterion::composed() const {
   return assertions.size() > 1 || std::ranges::any_of(assertions.front().quantifiers, [](const Quantifier& one) {
            return one.kind == ast::QuantifierKind::AtLeast;

@@ -7,6 +7,7 @@
 
 #include <llvm/Support/JSON.h>
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <string>
@@ -197,10 +198,24 @@ struct Factor {
   bool lockstep() const { return parameters.size() > 1; }
 };
 
-/// A comparison of a metric, or of another comparison, over a factor.
+/// A comparison of a metric, or of another comparison, over a factor; or an aggregate of one over levels of factors.
 struct Comparison {
   /// Digests of plans hold the numbers (lower::meaningOf): a new one gets the next number, and no number ever changes.
-  enum class Function { Speedup = 0, Ratio = 1, Difference = 2, Efficiency = 3, MaxGap = 4 };
+  /// Those from Geomean on aggregate.
+  enum class Function {
+    Speedup = 0,
+    Ratio = 1,
+    Difference = 2,
+    Efficiency = 3,
+    MaxGap = 4,
+    Geomean = 5,
+    Mean = 6,
+    Sum = 7,
+    Median = 8,
+    Min = 9,
+    Max = 10
+  };
+  static constexpr unsigned kNoFactor = ~0u;
   std::string name, doc;
   /// "speedup(step_time) over precision against fp32"
   std::string text;
@@ -209,8 +224,19 @@ struct Comparison {
   std::optional<unsigned> inner;
   /// The metric; if there is an inner comparison, that of the innermost.
   unsigned metric = 0;
-  /// The compared factor.
+  /// The compared factor; kNoFactor for an aggregate.
   unsigned over = 0;
+  /// The factors that an aggregate reduces, and those that its values have no level of: with those that what it
+  /// aggregates has none of. A comparison of an aggregate lacks the same. Ascending.
+  std::vector<unsigned> aggregated, gone;
+  /// The function that makes its values: its own, or for an aggregate that of what it aggregates. Nothing: they are
+  /// values of a metric.
+  std::optional<Function> values;
+  /// It has values only there; may be null.
+  FormulaPtr where;
+  /// The weight of each part of an aggregate: a number at each point, or an exact metric. Neither: all weigh the same.
+  FormulaPtr weight;
+  std::optional<unsigned> weight_metric;
   /// Efficiency of a time: the work of each device is held constant instead of the total.
   bool weak = false;
   /// Compare with the nearest level before.
@@ -222,6 +248,9 @@ struct Comparison {
   /// The dimension of its values.
   Dimension dimension;
   source::Range range;
+
+  bool aggregates() const { return function >= Function::Geomean; }
+  bool lacks(unsigned factor) const { return std::ranges::binary_search(gone, factor); }
 };
 
 /// A selector of a subject or a control: `[precision = fp32]`.
@@ -435,6 +464,8 @@ struct Study {
   int findMetric(std::string_view wanted) const { return base::findNamed(metrics, wanted); }
   int findComparison(std::string_view wanted) const { return base::findNamed(comparisons, wanted); }
   const Change* findPreset(std::string_view wanted) const { return base::named(presets, wanted); }
+  /// Whether no assertion of the criterion has values at single levels of the factor: all judge aggregates over it.
+  bool lacks(const Criterion& criterion, unsigned factor) const;
   /// Whether the first factor and parameter choose between workloads.
   bool hasWorkloadFactor() const { return uses.size() > 1; }
 };

@@ -29,16 +29,24 @@ bool checkSubject(StudyContext& context, const ast::Identifier& word) {
   return !metric.series;
 }
 
-/// Adds the names of `by` as factors; false after a report. `seen` finds repetitions.
-bool addFactors(StudyContext& context, const std::vector<ast::Identifier>& names, std::vector<std::string>& by,
-                Once& seen) {
+/// Whether the values of a subject have a level of the factor; reports otherwise.
+bool has(StudyContext& context, const ast::Identifier& subject, unsigned factor, source::Range range) {
+  const int index = context.study.findComparison(subject.name);
+  const Comparison* comparison = index < 0 ? nullptr : &context.study.comparisons[index];
+  return !comparison || !comparison->lacks(factor) || goneFactor(context, *comparison, factor, range);
+}
+
+/// Adds the names of `by` as factors of a subject; false after a report. `seen` finds repetitions.
+bool addFactors(StudyContext& context, const ast::Identifier& subject, const std::vector<ast::Identifier>& names,
+                std::vector<std::string>& by, Once& seen) {
   bool good = true;
   for (const ast::Identifier& name : names) {
     const auto factor = context.factor(name);
     // A part of a lockstep factor stands for the factor.
     const std::string& whole = factor ? context.study.factors[*factor].name : name.name;
     // Add the name even if it is unknown, so that a repetition is reported too.
-    good &= seen.add(context.emitter, "factor", whole, name.range) && factor;
+    good &=
+        seen.add(context.emitter, "factor", whole, name.range) && factor && has(context, subject, *factor, name.range);
     if (factor) by.push_back(whole);
   }
   return good;
@@ -79,7 +87,8 @@ void addTable(StudyContext& context, const ast::TableDecl& table) {
   plan::Table shown{table.subject.name, {}};
   Once seen;
   const bool good = checkSubject(context, table.subject);
-  if (addFactors(context, table.by, shown.by, seen) && good) context.study.tables.push_back(std::move(shown));
+  if (addFactors(context, table.subject, table.by, shown.by, seen) && good)
+    context.study.tables.push_back(std::move(shown));
 }
 
 /// Checks a plot over the axis of a series, over another metric, or over a factor.
@@ -91,7 +100,8 @@ struct PlotChecker {
 
   void run() {
     const bool good = over();
-    if (addFactors(context, plot.by, shown.by, seen) && good) context.study.plots.push_back(std::move(shown));
+    if (addFactors(context, plot.subject, plot.by, shown.by, seen) && good)
+      context.study.plots.push_back(std::move(shown));
   }
 
   /// Decides by the word after `over`, and by whether the subject is a series, which kind of plot it is.
@@ -114,7 +124,8 @@ struct PlotChecker {
     if (places && context.study.findFactor(word.name) < 0) return noSeries(subject);
     const auto factor = context.factor(word);
     if (factor) shown.over = context.study.factors[*factor].name;
-    return seen.add(context.emitter, "factor", shown.over, word.range) && factor;
+    return seen.add(context.emitter, "factor", shown.over, word.range) && factor &&
+           has(context, plot.subject, *factor, word.range);
   }
 
   /// A plot of a series over `epoch` or `step`.
@@ -167,7 +178,10 @@ void checkMeasures(StudyContext& context) {
       measure(study, static_cast<unsigned>(metric));
     }
   // Whatever comparisons, tables and plots read is measured without being listed.
-  for (const Comparison& comparison : study.comparisons) measure(study, comparison.metric);
+  for (const Comparison& comparison : study.comparisons) {
+    measure(study, comparison.metric);
+    if (comparison.weight_metric) measure(study, *comparison.weight_metric);
+  }
   const auto shown = [&](const std::string& subject, const std::string& other) {
     const int metric = study.findMetric(subject), second = study.findMetric(other);
     if (metric >= 0) measure(study, static_cast<unsigned>(metric));

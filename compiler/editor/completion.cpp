@@ -102,6 +102,8 @@ class Completion : Places {
         {Rule::MeasureDecl, Token::Measure, kMetrics},
         {Rule::CompareDecl, Token::Assign, [](C& c) { c.comparison(); }, Reach::Operands},
         {Rule::CompareDecl, Token::Over, kFactors},
+        {Rule::MetricDecl, Token::Over, kFactors},
+        {Rule::OverFactors, Token::Where, kCondition, Reach::Condition},
         {Rule::CompareDecl, Token::Against,
          [](C& c) {
            c.levelsOf(c.nameBefore(Token::Against));

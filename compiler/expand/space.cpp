@@ -275,6 +275,8 @@ std::unique_ptr<Space> Space::compile(const select::Selected& selected, diag::Em
     space->rules_.push_back({i, compiled(rule.condition, rule.of_workload ? View::Workload : View::Study),
                              rule.kind == ast::RuleKind::Require});
   }
+  for (const check::Comparison& comparison : study.comparisons)
+    space->where_.push_back(compiled(comparison.where, View::Study));
   return good ? std::move(space) : nullptr;
 }
 

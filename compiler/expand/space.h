@@ -203,6 +203,10 @@ class Space {
   const Condition* activity(unsigned factor) const { return activity_[factor].get(); }
   /// The condition under which the workload has a parameter; null: everywhere.
   const Condition* when(unsigned parameter) const { return when_[parameter].get(); }
+  /// The condition under which a comparison of the study has values; null: everywhere.
+  const Condition* where(const check::Comparison& comparison) const {
+    return where_[static_cast<size_t>(&comparison - study().comparisons.data())].get();
+  }
   /// The workload that runs there, as an index into Study::uses. A study with several workloads has them as
   /// factor 0.
   unsigned use(Levels levels) const { return study().hasWorkloadFactor() ? levels[0] : 0; }
@@ -264,6 +268,7 @@ class Space {
   // Indexed by factor and by parameter; null: active everywhere.
   std::vector<std::unique_ptr<Condition>> activity_;
   std::vector<std::unique_ptr<Condition>> when_;
+  std::vector<std::unique_ptr<Condition>> where_;  // by comparison
   std::vector<Rule> rules_;
   // The condition that had no value in the last walk, and the levels at which it was asked.
   mutable const Condition* failed_ = nullptr;

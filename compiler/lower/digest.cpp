@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cctype>
 #include <string_view>
 #include <utility>
@@ -156,12 +157,33 @@ struct Meaning {
 
   /// The parts of a comparison that the plan states only in its terms. The number of `function` is part of
   /// stored digests.
-  Object comparison(const check::Comparison& comparison) const {
-    return Object{
-        {"function", static_cast<int>(comparison.function)},
-        {"weak", comparison.weak},
-        {"against", comparison.previous ? Value("previous") : level(comparison.over, comparison.against)},
-        {"of", comparison.inner ? study.comparisons[*comparison.inner].name : study.metrics[comparison.metric].name}};
+  Object comparison(const check::Comparison& comparison) {
+    const auto nameOf = [&](unsigned metric) { return study.metrics[metric].name; };
+    Object object{{"function", static_cast<int>(comparison.function)},
+                  {"of", comparison.inner ? study.comparisons[*comparison.inner].name : nameOf(comparison.metric)}};
+    if (comparison.where) object["where"] = pointsWhere(comparison.where);
+    if (comparison.weight) object["weight"] = weights(comparison);
+    if (comparison.weight_metric) object["weight"] = nameOf(*comparison.weight_metric);
+    if (comparison.aggregates()) {
+      Array factors;
+      for (const unsigned factor : comparison.aggregated) factors.push_back(study.factors[factor].name);
+      object["aggregated"] = sorted(std::move(factors));
+    } else {
+      object["weak"] = comparison.weak;
+      object["against"] = comparison.previous ? Value("previous") : level(comparison.over, comparison.against);
+    }
+    return object;
+  }
+
+  /// The weights of all points.
+  Object weights(const check::Comparison& aggregate) {
+    points::IdSums sums;
+    space.forEach([&](expand::Levels point) {
+      const double weight = points::weightAt(space, aggregate, point).value_or(0);
+      sums.add(writer.hash(point) ^ std::bit_cast<uint64_t>(weight));
+      return true;
+    });
+    return idsJson(sums);
   }
 
   /// The tree and the assertions of a criterion, which the plan states only as a tree of cells. One assertion stands

@@ -54,7 +54,7 @@ struct PlanBuilder {
       plan::Point point;
       point.id = id(levels);
       point.workload = space.use(levels);
-      point.levels = levelsInPlan(levels);
+      point.levels = levelsInPlan(levels, nullptr);
       point.parameters = points::parametersOf(selected, at);
       point.unavailable = prepared.machine->unavailable(levels);
       point.expected_infeasible = prepared.machine->expectedInfeasible(levels);
@@ -93,13 +93,17 @@ struct PlanBuilder {
     if (point != plan.points.end()) plan.controls.push_back({plan::kAlone, point->id});
   }
 
-  /// Indices among the levels that the selection keeps.
-  std::vector<unsigned> levelsInPlan(expand::Levels levels) const {
+  /// Indices among the levels that the selection keeps, of the factors that the comparison's values have. A criterion
+  /// may list more: some of its other assertions have levels of them.
+  std::vector<unsigned> levelsInPlan(expand::Levels levels, const check::Comparison* comparison,
+                                     const check::Criterion* criterion = nullptr) const {
     std::vector<unsigned> result;
-    for (size_t factor = 0; factor < levels.size(); ++factor) {
+    for (unsigned factor = 0; factor < levels.size(); ++factor) {
+      const bool lacks = comparison && comparison->lacks(factor);
+      if (criterion ? study.lacks(*criterion, factor) : lacks) continue;
       const auto& kept = prepared.selected.levels[factor];
       const auto place = std::ranges::lower_bound(kept, levels[factor]) - kept.begin();
-      result.push_back(levels[factor] == expand::kAbsent ? plan::kInactive : static_cast<unsigned>(place));
+      result.push_back(lacks || levels[factor] == expand::kAbsent ? plan::kInactive : static_cast<unsigned>(place));
     }
     return result;
   }
@@ -110,18 +114,21 @@ struct PlanBuilder {
   /// metric.
   plan::Cell cell(const check::Comparison* comparison, const check::Metric& metric, expand::Levels point) {
     plan::Cell cell;
-    cell.levels = levelsInPlan(point);
+    cell.levels = levelsInPlan(point, comparison);
     cell.kind = metric.kind;
     if (!comparison) {
       cell.points = {id(point)};
       cell.term = termOf(plan::MetricTerm{metric.name, cell.points[0].point});
       return cell;
     }
-    points::forEachRead(space, comparison, point, [&](expand::Levels read) {
+    // Comparisons of comparisons may read a point twice; a plan lists it once.
+    const auto add = [&](expand::Levels read) {
       std::string name = id(read);
-      // Comparisons of comparisons may read a point twice; a plan lists it once.
       if (std::ranges::find(cell.points, name) == cell.points.end()) cell.points.push_back(name);
-    });
+    };
+    points::forEachTreated(space, comparison, point, add);
+    cell.treated = static_cast<unsigned>(cell.points.size());
+    points::forEachRead(space, comparison, point, add);
     cell.estimator = points::estimatorOf(*comparison);
     cell.term = points::comparisonTerm(space, *comparison, point, [&](expand::Levels at) { return id(at); });
     return cell;
@@ -152,7 +159,7 @@ struct PlanBuilder {
       if (points::comparedAt(space, declared, point(i)).found == points::Partner::Found::One &&
           prepared.machine->runs(&declared, point(i))) {
         plan.comparisons[index].cells.push_back(cell(&declared, study.metrics[declared.metric], point(i)));
-        plan.comparisons[index].cells.back().ideal = ideal(declared, point(i));
+        if (!declared.aggregates()) plan.comparisons[index].cells.back().ideal = ideal(declared, point(i));
       }
   }
 
@@ -169,7 +176,9 @@ struct PlanBuilder {
     for (const points::JoinedCell& cell : joined.cells()) {
       const std::string unit =
           criterion.assertions.empty() ? criterion.unit : criterion.assertions[cell.assertion].unit;
-      criterion.cells.push_back(judged(declared.assertions[cell.assertion], cell, unit));
+      const check::Assertion& assertion = declared.assertions[cell.assertion];
+      criterion.cells.push_back(judged(assertion, cell, unit));
+      criterion.cells.back().levels = levelsInPlan(cell.levels, comparisonOf(assertion), &declared);
       if (!criterion.assertions.empty()) criterion.cells.back().assertion = cell.assertion;
     }
     // The outline asked whether there are cells at all; here the machine and the references have had their say.
@@ -189,6 +198,10 @@ struct PlanBuilder {
     }
   }
 
+  const check::Comparison* comparisonOf(const check::Assertion& assertion) const {
+    return assertion.comparison ? &study.comparisons[*assertion.comparison] : nullptr;
+  }
+
   /// The cell of an assertion at a point. The claim that a point runs out of memory has the constant term 1, and its
   /// trials are of the design's first kind.
   plan::Cell judged(const check::Assertion& assertion, const points::JoinedCell& at, const std::string& unit) {
@@ -198,8 +211,7 @@ struct PlanBuilder {
       memory.kind = plan.design.kinds[0].kind;
       return memory;
     }
-    plan::Cell result = cell(assertion.comparison ? &study.comparisons[*assertion.comparison] : nullptr,
-                             study.metrics[*assertion.metric], at.levels);
+    plan::Cell result = cell(comparisonOf(assertion), study.metrics[*assertion.metric], at.levels);
     if (at.published) result.bound = bandAround(*at.published, assertion, study.references[*assertion.like].name, unit);
     return result;
   }

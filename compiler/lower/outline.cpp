@@ -216,16 +216,15 @@ struct Outliner {
 
   /// Comparisons and criteria, without cells, and their numbers of cells.
   void claims() {
-    std::vector<std::string> factors;
-    for (const check::Factor& factor : study.factors) factors.push_back(factor.name);
     for (size_t i = 0; i < study.comparisons.size(); ++i) {
       const check::Comparison& declared = study.comparisons[i];
       plan::Comparison result;
       result.name = declared.name;
       result.text = declared.text;
-      result.over = study.factors[declared.over].name;
+      if (!declared.aggregates()) result.over = study.factors[declared.over].name;
       result.unit = declared.dimension.baseUnit();
-      result.factors = factors;
+      for (unsigned factor = 0; factor < study.factors.size(); ++factor)
+        if (!declared.lacks(factor)) result.factors.push_back(study.factors[factor].name);
       result.without_partner = survey.comparisons[i].without;
       result.without_partner_why = whyWithout(survey.comparisons[i], study, sources);
       plan.comparisons.push_back(std::move(result));
@@ -234,7 +233,9 @@ struct Outliner {
     }
     for (size_t i = 0; i < selected.criteria.size(); ++i) {
       plan.criteria.push_back(criterion(*selected.criteria[i], survey.criteria[i]));
-      plan.criteria.back().factors = factors;
+      std::vector<std::string>& factors = plan.criteria.back().factors;
+      for (unsigned factor = 0; factor < study.factors.size(); ++factor)
+        if (!study.lacks(*selected.criteria[i], factor)) factors.push_back(study.factors[factor].name);
       outline.criterion_cells.push_back(survey.criteria[i].cells - survey.criteria[i].infeasible);
       outline.criterion_unfit.push_back(survey.criteria[i].infeasible);
     }

@@ -94,7 +94,11 @@ struct Transform : Declarations {
       take(*this, item, Rule::FactorDecl, out.factors);
       take(*this, item, Rule::LetDecl, out.lets);
       take(*this, item, Rule::RuleDecl, out.rules);
-      take(*this, item, Rule::MetricDecl, out.metrics);
+      // `metric total = sum(wall) over program` is read as a comparison without a baseline.
+      if (isRule(item, Rule::MetricDecl) && child(item, Rule::OverFactors) != kNone)
+        add(*this, item, out.compares);
+      else
+        take(*this, item, Rule::MetricDecl, out.metrics);
       take(*this, item, Rule::MeasureDecl, out.measures);
       take(*this, item, Rule::CompareDecl, out.compares);
       take(*this, item, Rule::ControlDecl, out.controls);
@@ -171,16 +175,22 @@ struct Transform : Declarations {
     }
   }
 
-  /// `compare NAME = CALL over FACTOR against LEVEL partial`. The grammar reads any condition before `over`, so that
-  /// the message can show a call.
+  /// `compare NAME = CALL over FACTORS where CONDITION against LEVEL partial`. The grammar reads any condition before
+  /// `over`, so that the message can show a call. An aggregate may be called a `metric`.
   void read(uint32_t index, ast::CompareDecl& out) {
-    const ast::ExprPtr value = expressionIn(index, Rule::Condition);
+    const ast::ExprPtr value = expressionIn(index, isRule(index, Rule::MetricDecl) ? Rule::Value : Rule::Condition);
     auto* call = std::get_if<ast::CallExpr>(&value->node);
     if (!call) return reporter.syntaxError(value->range, "a call such as speedup(step_time) after '='");
+    for (const Rule kept : {Rule::RefinedType, Rule::MetricTrait, Rule::MetricSource})
+      if (const uint32_t part = child(index, kept); part != kNone)
+        reporter.syntaxError(range(part), "nothing of it: an aggregate keeps type and direction of its metric");
     out.call_range = value->range;
     out.call = std::move(*call);
-    out.over = factorName(child(index, Rule::FactorName));
-    out.against = expressionIn(index, Rule::Value);
+    const uint32_t over = child(index, Rule::OverFactors);
+    out.over = factorNames(over);
+    out.over_range = range(over);
+    out.where = expressionIn(over, Rule::Condition);
+    out.against = isRule(index, Rule::MetricDecl) ? nullptr : expressionIn(index, Rule::Value);
     const uint32_t allow = child(index, Token::Allow);
     out.partial = has(index, Token::Partial) || allow != kNone;
     if (allow == kNone) return;

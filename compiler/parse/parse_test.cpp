@@ -255,7 +255,7 @@ TEST_CASE("'workload' names the factor that several workloads make") {
   REQUIRE_MESSAGE(parsed.said.diagnostics.empty(), rendered(parsed));
   const ast::StudyDecl& study = parsed.module.studies.at(0);
   CHECK(study.workloads.size() == 3);
-  CHECK(study.compares.at(0).over.name == "workload");
+  CHECK(study.compares.at(0).over.at(0).name == "workload");
   CHECK(study.criteria.at(0).quantifiers.at(0).factors.at(0).name == "workload");
   CHECK(ast::dump(*study.rules.at(1).condition) == "(and (in workload (set ours)) (== gpus 2))");
   CHECK(study.tables.at(0).by.at(1).name == "workload");

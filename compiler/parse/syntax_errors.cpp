@@ -175,6 +175,8 @@ std::string constructHint(const Situation& situation, std::string_view before) {
 std::string claimHint(std::string_view file, const Situation& situation) {
   if (headOfLine(file, situation) != "criterion") return "";
   const Token found = situation.found.token;
+  if (found == Token::Over)
+    return "; name the aggregate first, as in 'compare overall = geomean(gain) over program', and judge 'overall'";
   if (found == Token::Where) return "; the configurations that a claim is about stand before it: forall where a > 1: …";
   return "";
 }

@@ -225,6 +225,8 @@ struct Declarations : Expressions {
     out.all = has(index, Token::Star);
     if (const uint32_t of = child(index, Rule::RefinedType); of != kNone) out.type = type(of);
     out.derived = expressionIn(index, Rule::Value);
+    if (const uint32_t over = child(index, Rule::OverFactors); over != kNone)
+      reporter.syntaxError(range(over), "the end of the metric: only a study aggregates over factors");
     for (uint32_t trait : children(index, Rule::MetricTrait)) metricTrait(trait, out);
     for (uint32_t source : children(index, Rule::MetricSource)) metricSource(source, out);
     if (out.type && out.type->per.empty() && out.type->name.parts.size() == 1 &&

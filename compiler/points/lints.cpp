@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <set>
 
+#include "compiler/check/expression.h"
+
 namespace expc::points {
 namespace {
 
@@ -18,6 +20,7 @@ EXPC_DIAGNOSTIC(IdleValue, Warning, "'{0}' is active at no point, so what is giv
 EXPC_DIAGNOSTIC(NothingLearned, Warning, "with {0} = 0 nothing is learned");
 EXPC_DIAGNOSTIC(HoldsWithout, Warning, "'{0}' can hold without {1}");
 EXPC_DIAGNOSTIC(NoPartner, Error, "the comparison '{0}' has no pair of points");
+EXPC_DIAGNOSTIC(UnevenParts, Warning, "'{0}' aggregates other levels at {1} than at {2}");
 EXPC_DIAGNOSTIC(SomeWithoutPartner, Warning, "{0} of {1} points of the comparison '{2}' have no partner");
 EXPC_DIAGNOSTIC(AmbiguousBaseline, Error, "the comparison '{0}' has several baseline points for one point");
 EXPC_DIAGNOSTIC(EmptyCriterion, Error, "the criterion '{0}' has no point to judge");
@@ -243,9 +246,15 @@ void lintPairs(const expand::Space& whole, const Survey& survey, const source::S
       if (comparison.inner && survey.comparisons[*comparison.inner].pairs == 0) continue;
       auto builder = emitter.build(comparison.range, NoPartner, comparison.name);
       noteReasons(builder, of, study, sources);
-      if (of.without == 0)
+      if (comparison.aggregates())
+        builder.note({}, "there is nothing to aggregate: no point satisfies its 'where'");
+      else if (of.without == 0)
         builder.note(study.factors[comparison.over].range, "every point is at the level that it compares with");
       builder.emit();
+    } else if (!of.weightless.empty()) {
+      emitter.emit(comparison.weight->range, check::errors::OutOfRange,
+                   fmt::format("the weight of '{}'", comparison.name),
+                   fmt::format("zero, negative or missing at {}", expand::labelOf(study, of.weightless)), "above zero");
     }
   }
 }
@@ -258,6 +267,15 @@ void lintSomePairs(const expand::Space& whole, const Survey& survey, const sourc
     const check::Comparison& comparison = study.comparisons[i];
     const Survey::OfComparison& of = survey.comparisons[i];
     if (of.without == 0 || comparison.incomplete) continue;
+    if (comparison.aggregates()) {
+      // Levels that all groups lack alike leave nothing to compare that differs.
+      if (of.uneven.empty()) continue;
+      auto builder = emitter.build(comparison.range, UnevenParts, comparison.name, expand::labelOf(study, of.uneven[1]),
+                                   expand::labelOf(study, of.uneven[0]));
+      noteReasons(builder, of, study, sources);
+      builder.note({}, "narrow it by 'where' to levels that are everywhere, or accept it by 'partial'").emit();
+      continue;
+    }
     // Report a comparison if some reason is its own, or one of the workload's that was not reported yet.
     bool fresh = false;
     for (const auto& [missing, count] : of.reasons) {

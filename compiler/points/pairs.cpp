@@ -28,11 +28,13 @@ struct Search {
   unsigned found = 0;
   /// Whether `answer.missing` is filled.
   bool known = false;
+  /// The aggregate that is compared, if it is one: its value stands at one point of each of its groups.
+  const check::Comparison* inner = nullptr;
 
   Partner run() {
     descend(0);
     using enum Partner::Found;
-    answer.found = found == 0 ? None : found == 1 ? One : Several;
+    answer.found = found > 1 ? Several : found == 1 ? One : known ? None : NotTreated;
     return std::move(answer);
   }
 
@@ -46,7 +48,7 @@ struct Search {
       if (!active) return obstruct({Obstacle::Kind::Inactive, factor, 0});
       levels[factor] = level;
       descend(depth + 1);
-    } else if (!active || treated[factor] != kAbsent) {
+    } else if (!active || (treated[factor] != kAbsent && !(inner && inner->lacks(factor)))) {
       levels[factor] = active ? treated[factor] : kAbsent;
       descend(depth + 1);
     } else {
@@ -62,6 +64,7 @@ struct Search {
   void finish() {
     auto obstacle = space.whyNot(levels);
     if (obstacle) return obstruct(*obstacle);
+    if (inner && comparedAt(space, *inner, levels).found != Partner::Found::One) return;
     if (++found == 1) answer.point = levels;
   }
 
@@ -133,13 +136,24 @@ std::string text(const Missing& missing, const check::Study& study, const source
   return fmt::format("the rule of {} removes it{}", ruleName(rule, sources), because);
 }
 
+const check::Comparison* innerOf(const expand::Space& space, const check::Comparison& comparison) {
+  return comparison.inner ? &space.study().comparisons[*comparison.inner] : nullptr;
+}
+
 /// The partner at one level of the compared factor.
 static Partner partnerAt(const expand::Space& space, const check::Comparison& comparison, expand::Levels point,
                          unsigned level) {
   // Nearly always nothing else changes with the level, so try that point before searching.
   Partner answer{Partner::Found::One, {point.begin(), point.end()}};
   answer.point[comparison.over] = level;
-  if (!space.contains(answer.point)) answer = Search{space, point, comparison.over, level}.run();
+  const check::Comparison* inner = comparison.gone.empty() ? nullptr : innerOf(space, comparison);
+  const bool there =
+      space.contains(answer.point) && (!inner || comparedAt(space, *inner, answer.point).found == Partner::Found::One);
+  if (!there) {
+    Search search{space, point, comparison.over, level};
+    search.inner = inner;
+    answer = search.run();
+  }
   return answer;
 }
 
@@ -160,6 +174,12 @@ Partner partnerOf(const expand::Space& space, const check::Comparison& compariso
 }
 
 Partner comparedAt(const expand::Space& space, const check::Comparison& comparison, expand::Levels point) {
+  if (comparison.aggregates()) return aggregatedAt(space, comparison, point);
+  if (const expand::Condition* where = space.where(comparison); where && !where->holds(point)) return {};
+  // Most points of an aggregate's group have no value of it, so no partner is searched for them.
+  if (!comparison.gone.empty())
+    if (Partner own = comparedAt(space, *innerOf(space, comparison), point); own.found != Partner::Found::One)
+      return own;
   Partner outer = partnerOf(space, comparison, point);
   if (outer.found != Partner::Found::One || !comparison.inner) return outer;
   const check::Comparison& inner = space.study().comparisons[*comparison.inner];
@@ -172,7 +192,12 @@ Partner comparedAt(const expand::Space& space, const check::Comparison& comparis
 void forEachRead(const expand::Space& space, const check::Comparison* comparison, expand::Levels point,
                  llvm::function_ref<void(expand::Levels)> visit) {
   if (!comparison) return visit(point);
-  const check::Comparison* inner = comparison->inner ? &space.study().comparisons[*comparison->inner] : nullptr;
+  const check::Comparison* inner = innerOf(space, *comparison);
+  if (comparison->aggregates()) {
+    for (const std::vector<unsigned>& part : partsAt(space, *comparison, point).points)
+      forEachRead(space, inner, part, visit);
+    return;
+  }
   forEachRead(space, inner, point, visit);
   forEachRead(space, inner, partnerOf(space, *comparison, point).point, visit);
 }
@@ -198,11 +223,12 @@ plan::TermPtr comparisonTerm(const expand::Space& space, const check::Comparison
   using Function = check::Comparison::Function;
   const check::Study& study = space.study();
   const check::Metric& metric = study.metrics[comparison.metric];
-  const std::vector<unsigned> partner = partnerOf(space, comparison, point).point;
   const auto value = [&](expand::Levels at) {
     return comparison.inner ? comparisonTerm(space, study.comparisons[*comparison.inner], at, name)
                             : termOf(plan::MetricTerm{metric.name, name(at)});
   };
+  if (comparison.aggregates()) return aggregateTerm(space, comparison, point, value, name);
+  const std::vector<unsigned> partner = partnerOf(space, comparison, point).point;
   plan::TermPtr treated = value(point), baseline = value(partner);
   const bool efficiency = comparison.function == Function::Efficiency;
   // Whether a lower value of the metric makes the comparison larger, so that the baseline becomes the
@@ -243,9 +269,9 @@ std::optional<double> idealOf(const check::Study& study, const check::Comparison
 
 plan::Estimator estimatorOf(const check::Comparison& comparison) {
   using Function = check::Comparison::Function;
-  return comparison.function == Function::Difference ? plan::Estimator::PairedDifference
-         : comparison.function == Function::MaxGap   ? plan::Estimator::Median
-                                                     : plan::Estimator::PairedRatio;
+  return comparison.values == Function::Difference                     ? plan::Estimator::PairedDifference
+         : !comparison.values || comparison.values == Function::MaxGap ? plan::Estimator::Median
+                                                                       : plan::Estimator::PairedRatio;
 }
 
 }  // namespace expc::points

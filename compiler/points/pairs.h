@@ -7,6 +7,7 @@
 // the treated point on every other factor that is active in both (docs/layers/compiler.md, "Comparisons and
 // criteria").
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -54,10 +55,34 @@ Partner partnerOf(const expand::Space& space, const check::Comparison& compariso
 /// Whether a comparison has a value at `point`, inner comparisons included: One if all partners exist.
 /// Otherwise the answer of the first search that failed; the point is that of the outermost comparison.
 Partner comparedAt(const expand::Space& space, const check::Comparison& comparison, expand::Levels point);
-/// Calls `visit` for every point that the comparison's value at `point` reads, treated ones first; a point may
-/// come twice. The value must exist (comparedAt). Without a comparison visits `point` alone.
+/// What a comparison compares or aggregates; null: a metric.
+const check::Comparison* innerOf(const expand::Space& space, const check::Comparison& comparison);
+/// Calls `visit` for every point that the comparison's value at `point` reads; a point may come twice. The value must
+/// exist (comparedAt). Without a comparison visits `point` alone.
 void forEachRead(const expand::Space& space, const check::Comparison* comparison, expand::Levels point,
                  llvm::function_ref<void(expand::Levels)> visit);
+
+/// Calls `visit` for the treated ones of these points: one for each part of an aggregate, else `point` alone.
+void forEachTreated(const expand::Space& space, const check::Comparison* comparison, expand::Levels point,
+                    llvm::function_ref<void(expand::Levels)> visit);
+
+// Aggregates (aggregates.cpp). The points that differ only in factors that an aggregate lacks are a group. The group
+// has one value, which stands at its first part; at its other points the aggregate has none.
+
+/// The parts of an aggregate's group, in walking order, and why combinations of the aggregated levels are none.
+struct Parts {
+  std::vector<std::vector<unsigned>> points;
+  std::map<Missing, uint64_t> missing;
+};
+Parts partsAt(const expand::Space& space, const check::Comparison& aggregate, expand::Levels point);
+/// comparedAt() of an aggregate: One with `point` itself, or NotTreated.
+Partner aggregatedAt(const expand::Space& space, const check::Comparison& aggregate, expand::Levels point);
+/// The term of an aggregate's value; `value` gives those of its parts.
+plan::TermPtr aggregateTerm(const expand::Space& space, const check::Comparison& aggregate, expand::Levels point,
+                            llvm::function_ref<plan::TermPtr(expand::Levels)> value,
+                            llvm::function_ref<std::string(expand::Levels)> name);
+/// The weight of a part that is a number; nothing if the formula has no value there.
+std::optional<double> weightAt(const expand::Space& space, const check::Comparison& aggregate, expand::Levels part);
 
 /// A metric as a plan describes it; a derived one with its formula as a term.
 plan::Metric toPlan(const check::Study& study, const check::Metric& metric);

@@ -52,6 +52,12 @@ struct Surveyor {
   std::vector<std::vector<Question>> questions = {};
   /// For each comparison its partner at the current point; criteria read it.
   std::vector<Partner> values = {};
+  /// For each aggregate its first group: the levels of its parts of the aggregated factors, and where it is.
+  struct FirstGroup {
+    std::vector<std::vector<unsigned>> parts;
+    std::vector<unsigned> at;
+  };
+  std::map<unsigned, FirstGroup> first_groups = {};
   Survey survey{space};
   /// The question whose `where` had no value, and where the walk stopped.
   const Question* failed = nullptr;
@@ -218,10 +224,30 @@ struct Surveyor {
     if (value.found == Partner::Found::None) ++of.without, ++of.reasons[value.missing];
     if (value.found == Partner::Found::Several && ++of.several == 1) of.example.assign(point.begin(), point.end());
     if (value.found != Partner::Found::One) return;
+    if (comparison.aggregates()) aggregate(index, point);
     ++of.pairs;
     if (!machine.runs(&comparison, point)) return;
     ++of.cells;
     of.infeasible += !machine.infeasible(&comparison, point).why.empty();
+  }
+
+  /// Counts what an aggregate's group lacks, and compares its parts with those of the first group.
+  void aggregate(unsigned index, expand::Levels point) {
+    const check::Comparison& comparison = study.comparisons[index];
+    Survey::OfComparison& of = survey.comparisons[index];
+    const Parts parts = partsAt(space, comparison, point);
+    for (const auto& [missing, count] : parts.missing) of.without += count, of.reasons[missing] += count;
+    FirstGroup group{{}, {point.begin(), point.end()}};
+    for (unsigned factor = 0; factor < point.size(); ++factor)
+      if (comparison.lacks(factor)) group.at[factor] = expand::kOpen;
+    for (const std::vector<unsigned>& part : parts.points) {
+      std::vector<unsigned>& levels = group.parts.emplace_back();
+      for (const unsigned factor : comparison.aggregated) levels.push_back(part[factor]);
+      if (comparison.weight && of.weightless.empty() && !(weightAt(space, comparison, part).value_or(0) > 0))
+        of.weightless = part;
+    }
+    const auto [first, fresh] = first_groups.try_emplace(index, group);
+    if (!fresh && of.uneven.empty() && first->second.parts != group.parts) of.uneven = {first->second.at, group.at};
   }
 
   /// Records that points with these levels are asked about, or only dropped.
@@ -237,7 +263,11 @@ struct Surveyor {
     using enum Question::Answer;
     const check::Criterion& criterion = *space.selected().criteria[index];
     Survey::OfAssertion& of = survey.criteria[index].assertions[assertion];
-    mark(of, point, answer != Dropped);
+    const check::Comparison* comparison = questions[index][assertion].comparison;
+    forEachTreated(space, comparison, point, [&](expand::Levels part) {
+      mark(of, part, answer != Dropped);
+      if (answer == Cell) of.seen.add(part);
+    });
     if (answer == Unpublished && ++of.unpublished == 1) of.example.assign(point.begin(), point.end());
     of.unfit += answer == Unfit;
     if (answer == Unavailable || answer == Cell) of.shape.add(point);
@@ -245,8 +275,7 @@ struct Surveyor {
     if (joins) of.points.push_back({unsigned(assertion), {point.begin(), point.end()}, answer == Cell});
     if (answer != Cell) return;
     ++of.cells;
-    of.seen.add(point);
-    const Machine::Infeasible found = machine.infeasible(questions[index][assertion].comparison, point);
+    const Machine::Infeasible found = machine.infeasible(comparison, point);
     if (found.why.empty()) return;
     if (joins) of.points.back().fits = criterion.assertions[assertion].infeasible;
     if (++of.infeasible > 1) return;

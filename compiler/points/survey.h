@@ -42,12 +42,16 @@ struct IdSums {
 struct Survey {
   /// Counts for one comparison over the treated points.
   struct OfComparison {
-    /// Points with one partner, with none, with several.
+    /// Points with one partner, with none, with several. Of an aggregate: values, and parts that do not exist.
     uint64_t pairs = 0, without = 0, several = 0;
     /// The reasons of the points counted in `without`.
     std::map<Missing, uint64_t> reasons;
     /// A treated point with several baselines.
     std::vector<unsigned> example;
+    /// Of an aggregate: two groups with different parts, by the levels that they share, and a part whose weight is not
+    /// above zero. Empty if there is none.
+    std::vector<std::vector<unsigned>> uneven;
+    std::vector<unsigned> weightless;
     /// The pairs that the system can run.
     uint64_t cells = 0;
     /// The cells that are expected to run out of memory.

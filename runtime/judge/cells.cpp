@@ -218,7 +218,7 @@ BlockValues blockValues(const Index& index, const plan::Cell& cell, Arms arms = 
 }
 
 stats::Pairing pairingOf(const plan::Cell& cell) {
-  return cell.points.size() == 1 ? stats::Pairing::Alone : stats::Pairing::Paired;
+  return plan::isPaired(cell) ? stats::Pairing::Paired : stats::Pairing::Alone;
 }
 
 double onScale(const plan::Cell& cell, double value) {
@@ -240,6 +240,17 @@ struct ClockStep {
   double reach = 0;  // what one makes of the cell's value, on its scale
   ClockSteps seen = {};
 };
+
+/// How many readings the cell's value adds up, each with an error of its own.
+size_t addedIn(const plan::Cell& cell) {
+  size_t most = 1;
+  forEachTerm(*cell.term, [&](const plan::Term& term) {
+    const auto* aggregate = std::get_if<plan::AggregateTerm>(&term.node);
+    if (aggregate && aggregate->function == plan::AggregateTerm::Function::Sum)
+      most = std::max(most, aggregate->parts.size());
+  });
+  return most;
+}
 
 /// The coarsest decimal clock that can have shown the readings: the largest power of ten that all are multiples of.
 double decimalStep(const std::set<double>& readings) {
@@ -280,7 +291,8 @@ ClockStep stepOf(const plan::Plan& plan, const plan::Cell& cell, const std::vect
     double step = INFINITY;
     for (auto at = seen.begin(); std::next(at) != seen.end(); ++at) step = std::min(step, *std::next(at) - *at);
     if (own.size() == 1) step = std::min(step, decimalStep(seen));
-    const double reach = cell.estimator == plan::Estimator::PairedRatio ? std::log1p(step / *own.begin()) : step;
+    const double reach =
+        cell.estimator == plan::Estimator::PairedRatio ? std::log1p(step / *own.begin()) : double(addedIn(cell)) * step;
     if (!std::isfinite(reach) || reach <= largest.reach) continue;
     largest = {reach, {metric->name, own.size(), step}};
   }
@@ -366,7 +378,7 @@ void judgePoints(const Evidence& evidence, const plan::Cell& cell, MeasuredCell&
   result.estimate.state = CellState::Measured;
   for (size_t i = 0; i < cell.points.size(); ++i) {
     const PlaceOutcomes& outcomes = evidence.index.of(cell.kind, cell.points[i]);
-    const bool treated = i == 0;
+    const bool treated = i < cell.treated;
     const unsigned blocks = outcomes.infeasible;
     const auto of = [&](Reason::Code code, std::vector<double> numbers, const std::string& said) {
       return about(evidence.index, cell.points[i], code, std::move(numbers), brief(said));
@@ -453,7 +465,12 @@ double Evidence::correlation(const std::string& metric) const {
 
 double Evidence::correlation(const plan::Cell& cell) const {
   const auto subjectOf = [&](const plan::Cell& one) {
-    return std::to_string(int(one.estimator)) + plan::subjectOf(index.plan(), one);
+    std::string subject = std::to_string(int(one.estimator)) + plan::subjectOf(index.plan(), one);
+    forEachTerm(*one.term, [&](const plan::Term& part) {
+      if (const auto* aggregate = std::get_if<plan::AggregateTerm>(&part.node))
+        subject += ":" + std::to_string(int(aggregate->function));
+    });
+    return subject;
   };
   if (compared.empty())
     for (const plan::Comparison& comparison : index.plan().comparisons)
@@ -469,7 +486,7 @@ double Evidence::correlation(const plan::Cell& cell) const {
     const BlockValues& own = values->cells.emplace_back(one.term ? blockValues(index, one) : BlockValues{});
     if (!own.values.empty()) all.add(scaledValues(one, own), own.sessions);
   }
-  const double correlation = all.atMost(stats::Pairing::Paired);
+  const double correlation = all.atMost(pairingOf(cell));
   if (!comparison) return correlation;
   read = std::move(values);
   return of_pairs[comparison] = correlation;
@@ -525,7 +542,7 @@ MeasuredCell measure(const Evidence& evidence, const plan::Cell& cell, double co
   if (values.unused > 0)
     result.estimate.unusable = plan::because({.code = Reason::Unusable,
                                               .numbers = {double(values.unused)},
-                                              .pairs = cell.points.size() > 1,
+                                              .pairs = plan::isPaired(cell),
                                               .because = values.why_unused});
   result.runs = values.runs;
   result.loss = values.lost > 0 ? values.why_lost : values.apart;
@@ -596,7 +613,7 @@ void readAt(const plan::Plan& plan, const plan::Cell& cell, double alpha, const 
   else
     estimate.why = plan::because({.code = Reason::TooFew,
                                   .numbers = {double(least), 100 * confidence, n},
-                                  .pairs = cell.points.size() > 1,
+                                  .pairs = plan::isPaired(cell),
                                   .because = measured.loss});
 }
 

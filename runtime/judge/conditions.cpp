@@ -37,7 +37,7 @@ std::vector<Condition> conditionsOf(const Index& index, const plan::Criterion& c
   for (const CellEstimate& cell : result.cells) {
     if (cell.values.empty() || cell.constant) continue;
     varies = true;
-    const bool paired = criterion.cells[cell.cell].points.size() > 1;
+    const bool paired = plan::isPaired(criterion.cells[cell.cell]);
     const bool few = paired && cell.correlation == 0 && cell.values.size() < stats::kPairsThatShow;
     unchecked |= !criterion.confidence || cell.worth == 0 || few;
     correlation = std::max(correlation, cell.correlation);

@@ -99,7 +99,7 @@ double leftOver(const plan::Criterion& criterion, const std::vector<MeasuredCell
                 unsigned of) {
   const bool exact =
       history.looks.empty() && of <= stats::kExactPairs && std::ranges::all_of(cells, [&](const MeasuredCell& cell) {
-        return !cell.stopped_by_width && criterion.cells[cell.estimate.cell].points.size() > 1 &&
+        return !cell.stopped_by_width && plan::isPaired(criterion.cells[cell.estimate.cell]) &&
                cell.estimate.scope.sessions <= 1;
       });
   return exact ? stats::unspentShare(1 - *criterion.confidence, of, unsigned(cells.size())) : stats::kLeastLeft;

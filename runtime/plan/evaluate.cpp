@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <set>
 #include <string>
 
@@ -122,6 +123,25 @@ Reading ratio(const Reading& numerator, const Reading& denominator) {
   return divide(numerator, denominator);
 }
 
+/// The parts of an aggregate as one number. The worst rate counts as 0, as in ratios.
+double aggregated(AggregateTerm::Function function, std::vector<double> values, const std::vector<double>& weights) {
+  using enum AggregateTerm::Function;
+  if (function == Min) return *std::ranges::min_element(values);
+  if (function == Max) return *std::ranges::max_element(values);
+  if (function == Median) {
+    std::ranges::sort(values);
+    const size_t middle = values.size() / 2;
+    return values.size() % 2 == 1 ? values[middle] : std::midpoint(values[middle - 1], values[middle]);
+  }
+  double sum = 0, weight = 0;
+  for (size_t i = 0; i < values.size(); ++i) {
+    const double own = weights.empty() ? 1 : weights[i];
+    sum += own * (function == Geomean ? std::log(values[i]) : values[i]);
+    weight += own;
+  }
+  return function == Sum ? sum : function == Mean ? sum / weight : std::exp(sum / weight);
+}
+
 /// Visits the kinds of term; the first part without a value decides the result.
 struct Evaluator {
   const Lookup& lookup;
@@ -152,6 +172,25 @@ struct Evaluator {
     const Reading inner = std::visit(*this, term.term->node);
     return inner.value ? make(term.factor * *inner.value, inner.worst) : inner;
   }
+  Reading operator()(const AggregateTerm& term) const {
+    const bool geometric = term.function == AggregateTerm::Function::Geomean;
+    std::vector<double> values, weights;
+    Worst worst;
+    for (const TermPtr& part : term.parts) {
+      const Reading reading = std::visit(*this, part->node);
+      if (!reading.value) return reading;
+      if (geometric && !isAboveZero(reading)) return {std::nullopt, {}, because({Reason::NotPositive})};
+      values.push_back(geometric ? operand(reading) : *reading.value);
+      worst |= reading.worst;
+    }
+    for (const TermPtr& part : term.weights) {
+      const Reading weight = std::visit(*this, part->node);
+      if (!weight.value) return weight;
+      if (!(*weight.value > 0) || std::isinf(*weight.value)) return {std::nullopt, {}, because({Reason::NotPositive})};
+      weights.push_back(*weight.value);
+    }
+    return make(aggregated(term.function, std::move(values), weights), worst);
+  }
   Reading operator()(const ParameterTerm& term) const {
     const auto value = parameters ? parameters->getNumber(term.parameter) : std::nullopt;
     return value ? make(*value, {})
@@ -167,6 +206,19 @@ void forEachTerm(const Term& term, llvm::function_ref<void(const Term&)> visit) 
     for (const TermPtr& operand : operation->operands) forEachTerm(*operand, visit);
   else if (const auto* scale = std::get_if<ScaleTerm>(&term.node))
     forEachTerm(*scale->term, visit);
+  else if (const auto* aggregate = std::get_if<AggregateTerm>(&term.node))
+    for (const std::vector<TermPtr>* inner : {&aggregate->parts, &aggregate->weights})
+      for (const TermPtr& one : *inner) forEachTerm(*one, visit);
+}
+
+bool isPaired(const Cell& cell) {
+  if (cell.points.size() < 2) return false;
+  bool compares = false;
+  forEachTerm(*cell.term, [&](const Term& one) {
+    compares |= !std::holds_alternative<AggregateTerm>(one.node) && !std::holds_alternative<MetricTerm>(one.node) &&
+                !std::holds_alternative<ConstantTerm>(one.node);
+  });
+  return compares;
 }
 
 std::vector<MetricTerm> metricTerms(const Term& term) {

@@ -59,6 +59,10 @@ void forEachTerm(const Term& term, llvm::function_ref<void(const Term&)> visit);
 /// Every metric term in `term`, including the operands of FirstTerm and GapTerm.
 std::vector<MetricTerm> metricTerms(const Term& term);
 
+/// Whether the cell's values are pairs: they compare points. An aggregated metric reads several points and compares
+/// none.
+bool isPaired(const Cell& cell);
+
 /// The measured metrics that `term` needs: derived ones are replaced by what they are computed from.
 std::vector<MetricTerm> measuredTerms(const Plan& plan, const Term& term);
 

@@ -157,13 +157,20 @@ struct ScaleTerm {
   double factor;
   TermPtr term;
 };
+/// Several values of one block as one: `geomean(gain) over program`. It has a value only if each part has one.
+struct AggregateTerm {
+  enum class Function { Geomean, Mean, Sum, Median, Min, Max } function = Function::Mean;
+  std::vector<TermPtr> parts;    // at least one
+  std::vector<TermPtr> weights;  // of the parts, above zero; empty: all alike. Of Geomean and Mean only.
+};
 /// Inside Metric::derived: a numeric parameter of the point.
 struct ParameterTerm {
   std::string parameter;
 };
 /// A node of a term: one of the kinds above. Terms are immutable and may be shared.
 struct Term {
-  std::variant<ConstantTerm, MetricTerm, OperationTerm, FirstTerm, GapTerm, ScaleTerm, ParameterTerm> node;
+  std::variant<ConstantTerm, MetricTerm, OperationTerm, FirstTerm, GapTerm, ScaleTerm, AggregateTerm, ParameterTerm>
+      node;
 };
 template <typename Node>
 TermPtr termOf(Node node) {
@@ -183,7 +190,8 @@ struct Cell {
   TermPtr term;
   Estimator estimator = Estimator::Median;
   TrialKind kind = TrialKind::Timed;
-  std::vector<Place> points;  // every point that the term reads, the treated one first
+  std::vector<Place> points;  // every point that the term reads, the treated ones first
+  unsigned treated = 1;       // how many of them are treated: of an aggregate one for each part
   /// The published value of this cell with its band, if the criterion asks for agreement with a reference.
   std::optional<Bound> bound = std::nullopt;
   /// For a comparison over a factor that counts devices: the value of perfect scaling. Absent: unknown.
@@ -195,12 +203,12 @@ struct Cell {
 /// A named comparison of the study, with one cell for each combination of levels.
 struct Comparison {
   std::string name;
-  std::string text;  // "speedup(step_time) over precision against fp64"
-  std::string over;
+  std::string text;                  // "speedup(step_time) over precision against fp64"
+  std::string over;                  // the compared factor; "" for an aggregate
   std::string unit;                  // "x" for ratios, else the metric's unit
-  std::vector<std::string> factors;  // that Cell::levels are of: the plan's factors in order
+  std::vector<std::string> factors;  // that Cell::levels are of: those of the plan that are not aggregated, in order
   std::vector<Cell> cells;
-  uint64_t without_partner = 0;  // treated points whose partner was removed by a rule
+  uint64_t without_partner = 0;  // treated points whose partner was removed by a rule; parts that an aggregate lacks
   std::string without_partner_why;
 };
 
@@ -462,6 +470,10 @@ inline constexpr base::Word<Op> kOperation[] = {{"sum", Op::Sum},         {"diff
                                                 {"product", Op::Product}, {"quotient", Op::Quotient},
                                                 {"ratio", Op::Ratio},     {"max", Op::Max},
                                                 {"min", Op::Min}};
+inline constexpr base::Word<AggregateTerm::Function> kAggregate[] = {
+    {"geomean", AggregateTerm::Function::Geomean}, {"mean", AggregateTerm::Function::Mean},
+    {"sum", AggregateTerm::Function::Sum},         {"median", AggregateTerm::Function::Median},
+    {"min", AggregateTerm::Function::Min},         {"max", AggregateTerm::Function::Max}};
 inline constexpr base::Word<From> kFrom[] = {{"regex", From::Regex}, {"json", From::Json}, {"csv", From::Csv},
                                              {"lines", From::Lines}, {"size", From::Size}, {"same", From::Same}};
 inline constexpr base::Word<Take> kTake[] = {{"last", Take::Last}, {"median", Take::Median}, {"mean", Take::Mean},

@@ -379,6 +379,7 @@ struct PlanFields {
     std::vector<std::string> points;
     for (const Place& place : cell.points) points.push_back(place.point);
     io.field("points", points);
+    if (io.has("treated", cell.treated != 1)) io.field("treated", cell.treated, 1, unsigned(points.size()));
     io.optional("ideal", cell.ideal);
     io.optionalObject("bound", cell.bound, kDescribed);
     io.optional("assertion", cell.assertion);
@@ -468,11 +469,20 @@ struct PlanFields {
     } else if (auto* scale = nodeOf<ScaleTerm>(io, "scale", term)) {
       io.field("scale", scale->factor);
       describeTerm(io, "of", scale->term, scope, depth + 1);
+    } else if (auto* aggregate = cell ? nodeOf<AggregateTerm>(io, "aggregate", term) : nullptr) {
+      const auto terms = [&](JsonRecord& inner, TermPtr& one) { describe(inner, one, scope, depth + 1); };
+      io.word("aggregate", aggregate->function, words::kAggregate);
+      io.list("parts", aggregate->parts, terms);
+      if (io.has("weights", !aggregate->weights.empty())) io.list("weights", aggregate->weights, terms);
+      if (aggregate->parts.empty()) io.fail("parts", "an aggregate needs a part");
+      if (!aggregate->weights.empty() && aggregate->weights.size() != aggregate->parts.size())
+        io.fail("weights", fmt::format("{} weights for {} parts", aggregate->weights.size(), aggregate->parts.size()));
     } else {
-      io.fail(fmt::format(
-          "expected a term{}: constant, {}metric, first, {}scale, sum, difference, product, quotient, "
-          "{}max or min",
-          cell ? "" : " of a derived metric", cell ? "" : "parameter, ", cell ? "gap, " : "", cell ? "ratio, " : ""));
+      io.fail(
+          fmt::format("expected a term{}: constant, {}metric, first, {}scale, {}sum, difference, product, quotient, "
+                      "{}max or min",
+                      cell ? "" : " of a derived metric", cell ? "" : "parameter, ", cell ? "gap, " : "",
+                      cell ? "aggregate, " : "", cell ? "ratio, " : ""));
     }
   }
 
@@ -482,7 +492,7 @@ struct PlanFields {
     io.field("over", comparison.over);
     io.field("unit", comparison.unit);
     describeFactorNames(io, "factors", comparison.factors);
-    require(io, "over", "factor", factors, comparison.over);
+    if (!comparison.over.empty()) require(io, "over", "factor", factors, comparison.over);
     const std::vector<const Factor*> of = factorsCalled(comparison.factors);
     io.list("cells", comparison.cells, [&](JsonRecord& inner, Cell& cell) { describe(inner, cell, of); });
     io.optional("without_partner", comparison.without_partner);

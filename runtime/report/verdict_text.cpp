@@ -348,12 +348,17 @@ std::string ownConfidenceText(const plan::Criterion& criterion, const judge::Cel
 
 std::string twoDigits(double share) { return fmt::format("{:.2g} %", 100 * share); }
 
-const char* nounOf(const plan::Criterion& criterion) { return comparesPoints(criterion) ? "pair" : "trial"; }
-
-bool comparesPoints(const plan::Criterion& criterion) {
-  return std::any_of(criterion.cells.begin(), criterion.cells.end(),
-                     [](const plan::Cell& cell) { return cell.points.size() > 1; });
+const char* nounOf(const plan::Cell& cell) {
+  return cell.treated > 1 ? "block" : plan::isPaired(cell) ? "pair" : "trial";
 }
+
+const char* nounOf(const plan::Criterion& criterion) {
+  const auto found =
+      std::ranges::find_if(criterion.cells, [](const plan::Cell& cell) { return cell.points.size() > 1; });
+  return found == criterion.cells.end() ? "trial" : nounOf(*found);
+}
+
+bool comparesPoints(const plan::Criterion& criterion) { return std::ranges::any_of(criterion.cells, plan::isPaired); }
 
 std::vector<std::string> saidOnce(const std::vector<Words>& told, const std::vector<Words>& reasons) {
   // A cause that stands above, or in an earlier row, is not repeated. If all rows have one reason, the first row says

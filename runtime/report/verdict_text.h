@@ -124,6 +124,7 @@ std::string nextStepText(const plan::Criterion& criterion, const judge::Criterio
 
 /// Whether a criterion's cells compare points (pairs) or look at single ones (trials), and the noun for these.
 bool comparesPoints(const plan::Criterion& criterion);
+const char* nounOf(const plan::Cell& cell);
 const char* nounOf(const plan::Criterion& criterion);
 
 /// Formats a share in per cent with two digits: "5.2 %", "0.18 %".

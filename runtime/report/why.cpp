@@ -71,7 +71,7 @@ std::string cellCount(size_t count) { return counted(count, "cell"); }
 
 /// Returns the number of what a cell counts: "1 pair", "7 trials".
 std::string countNoun(const plan::Cell& cell, size_t count) {
-  return counted(count, cell.points.size() > 1 ? "pair" : "trial");
+  return counted(count, nounOf(cell));
 }
 
 const char* are(size_t count) { return count == 1 ? "is" : "are"; }

@@ -232,6 +232,11 @@ std::string withoutFailureText(unsigned n, const std::string& noun, const std::s
 
 std::string withoutPartnerText(const plan::Comparison& comparison) {
   if (!comparison.without_partner) return "";
+  if (comparison.over.empty())
+    return fmt::format(
+        "{} left out of the aggregate: {}",
+        comparison.without_partner == 1 ? "1 part is" : fmt::format("{} parts are", comparison.without_partner),
+        comparison.without_partner_why);
   return fmt::format(
       "{} no partner: {}",
       comparison.without_partner == 1 ? "1 point has" : fmt::format("{} points have", comparison.without_partner),

@@ -53,7 +53,7 @@ bool isOpen(const CellEstimate& cell) {
 /// the same run do not help.
 bool drifts(const plan::Plan& plan, const plan::Criterion& criterion, const describe::Description& seen) {
   return std::ranges::any_of(criterion.cells, [&](const plan::Cell& cell) {
-    if (cell.points.size() != 1) return false;
+    if (plan::isPaired(cell)) return false;
     const std::vector<plan::MetricTerm> read = plan::measuredTerms(plan, *cell.term);
     return std::ranges::any_of(seen.drifts, [&](const describe::Drift& drift) {
       const auto reads = [&](const plan::MetricTerm& term) { return term.metric == drift.metric; };
