@@ -1,6 +1,6 @@
 // Runs the Python scripts of assets/. The script's text is passed with -c, its input through a pipe. It prints to
-// standard error into a file in memory, which takes any amount while its input is still being written. Both are named to
-// the child as /proc/self/fd/N, which it opens as its own.
+// standard error into a file in memory, which takes any amount while its input is still being written. Both are named
+// to the child as /proc/self/fd/N, which it opens as its own.
 
 #include "runtime/export/python.h"
 
