@@ -176,7 +176,8 @@ inline void describe(base::JsonRecord& io, Ranking& one) { io.fields("metric", o
 
 /// `beaten` is the number of points that another one beats in both metrics.
 inline void describe(base::JsonRecord& io, Front& one) {
-  std::vector<std::string> metrics = {one.first, one.second}, points = base::textsOf(one.points, &FrontPoint::point);
+  std::vector<std::string> metrics, points = base::textsOf(one.points, &FrontPoint::point);
+  if (!io.reads()) metrics = {one.first, one.second};
   io.fields("metrics", metrics, "points", points, "beaten", one.beaten);
   if (!io.reads()) return;
   metrics.resize(2);
