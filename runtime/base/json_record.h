@@ -217,7 +217,7 @@ class JsonRecord {
     if (value && !result) fail(key, "expected " + expected + ", found " + kindName(*value));
     return result;
   }
-  /// One of `fields`. A list or a map is written and read item by item, each as the one field, without a name, of a
+  /// Writes or reads one of `fields`. A list or a map goes item by item, each as the one field, without a name, of a
   /// record.
   template <typename T>
   void any(Key key, T& value) {
