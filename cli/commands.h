@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "cli/console.h"
-#include "compiler/select/select.h"
+#include "compiler/expand/select.h"
 #include "runtime/engine/engine.h"
 #include "runtime/engine/rehearse.h"
 
@@ -24,7 +24,7 @@ namespace expc::cli {
 
 /// Options that select a study and change it; shared by check, plan, run and report. The base class holds --study,
 /// --preset and -D.
-struct StudyOptions : select::Selection {
+struct StudyOptions : expand::Selection {
   /// A study (.exp), or a plan written by `expc plan --format json` where the command accepts one.
   std::string file;
   /// The machine that rules with `system` and estimates ask about: "local", "proxima", or one that the study declares.

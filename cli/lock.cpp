@@ -285,7 +285,7 @@ llvm::Expected<llvm::json::Value> makeLock(const check::Program& program, bool d
   llvm::json::Object studies;
   for (const auto& study : program.studies) {
     // Without presets and -D: a lock holds the study as it is written.
-    const select::Selection whole{study->name, {}, {}};
+    const expand::Selection whole{study->name, {}, {}};
     auto prepared = points::Prepared::of(program, *study, whole, nullptr, emitter);
     if (!prepared) return llvm::createStringError("the study has errors");
     auto lock = lockOf(*prepared, data);

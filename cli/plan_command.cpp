@@ -137,7 +137,7 @@ class Explainer {
 
   /// Returns where a parameter's value comes from, in the order of precedence: factor, preset or -D, argument, default.
   std::string origin(unsigned parameter, expand::Levels point, const check::Use& use) const {
-    const select::Selected& selected = prepared_.selected;
+    const expand::Selected& selected = prepared_.selected;
     const int factor = study_.factor_of[parameter];
     if (factor >= 0 && point[static_cast<size_t>(factor)] != expand::kAbsent)
       return fmt::format("factor, {}", place(study_.factors[static_cast<size_t>(factor)].range));
@@ -181,7 +181,7 @@ bool explainPoint(points::Prepared& prepared, const std::string& point, const Co
     }
     levels = std::move(found[0]);
   } else {
-    auto named = select::resolvePoint(prepared.program, prepared.study(), point, emitter);
+    auto named = expand::resolvePoint(prepared.program, prepared.study(), point, emitter);
     auto complete = named ? explainer.complete(*named, point, emitter) : std::nullopt;
     if (!complete) return false;
     levels = std::move(*complete);

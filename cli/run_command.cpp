@@ -10,12 +10,13 @@
 #include "cli/commands.h"
 #include "cli/compilation.h"
 #include "cli/lock.h"
+#include "runtime/base/files/files.h"
 #include "runtime/cluster/slurm.h"
 #include "runtime/engine/engine.h"
 #include "runtime/engine/rehearse.h"
-#include "runtime/live/server.h"
 #include "runtime/machine/leases.h"
 #include "runtime/report/document.h"
+#include "runtime/report/live_server.h"
 #include "runtime/report/sections.h"
 
 namespace expc::cli {
@@ -122,17 +123,17 @@ int runOne(const ChosenPlan& chosen, const RunOptions& options, const std::optio
 }
 
 /// Starts the server that shows the run to a browser, if the options ask for one.
-llvm::Expected<std::optional<live::Server>> serve(const std::vector<ChosenPlan>& chosen, const RunOptions& options,
-                                                  const Console& console) {
+llvm::Expected<std::optional<report::LiveServer>> serve(const std::vector<ChosenPlan>& chosen,
+                                                        const RunOptions& options, const Console& console) {
   if (options.serve.empty()) return std::nullopt;
   // The server is another process, so it gets copies of the plans.
   std::vector<plan::Plan> plans;
   for (const ChosenPlan& one : chosen) plans.push_back(one.plan);
   const auto port = options.serve == "free" ? 0u : static_cast<unsigned>(std::stoul(options.serve));
-  auto server = live::Server::start(port, std::move(plans), options.results);
+  auto server = report::LiveServer::start(port, std::move(plans), options.results);
   if (!server) return server.takeError();
   console.message("the run is shown at " + server->url());
-  return std::optional<live::Server>(std::move(*server));
+  return std::optional<report::LiveServer>(std::move(*server));
 }
 
 /// Runs all selected studies in this process. Everything that can fail early does so before the first trial starts.

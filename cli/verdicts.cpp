@@ -14,6 +14,7 @@
 #include "cli/compilation.h"
 #include "cli/version.h"
 #include "runtime/base/json.h"
+#include "runtime/base/printable.h"
 #include "runtime/base/text.h"
 #include "runtime/describe/attribution.h"
 #include "runtime/export/python.h"
@@ -42,7 +43,7 @@ int showExplanation(const describe::Findings& findings, const ReportOptions& opt
     const auto found = describe::attributePair(findings, treated, baseline);
     if (!found) continue;
     parts.emplace_back(report::attributionPart(plan, *found, report::Detail::Everything));
-    explained.push_back(report::json(*found));
+    explained.push_back(base::written(report::AttributionRecord(*found)));
   }
   // Pairs without profiles are counted rather than listed: a change may concern hundreds of pairs.
   const size_t lacking = pairs->size() - explained.size();

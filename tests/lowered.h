@@ -12,7 +12,7 @@ namespace expc::lower {
 
 /// The plans of all studies of the file, or of the selected one; empty after an error. Reports what `verify` reports
 /// for them, with the effective design and the system. `program` must come from a check without errors.
-inline std::vector<plan::Plan> compileAll(const check::Program& program, const select::Selection& selection,
+inline std::vector<plan::Plan> compileAll(const check::Program& program, const expand::Selection& selection,
                                           const check::System* system, diag::Emitter& emitter) {
   std::vector<plan::Plan> plans;
   const size_t before = emitter.errors();
@@ -23,7 +23,7 @@ inline std::vector<plan::Plan> compileAll(const check::Program& program, const s
 }
 
 /// The plan of one study, which must be named where the file has several; nothing after an error.
-inline std::optional<plan::Plan> compile(const check::Program& program, const select::Selection& selection,
+inline std::optional<plan::Plan> compile(const check::Program& program, const expand::Selection& selection,
                                          const check::System* system, diag::Emitter& emitter) {
   std::vector<plan::Plan> plans = compileAll(program, selection, system, emitter);
   assert(plans.size() <= 1 && "name one of the studies");

@@ -387,7 +387,7 @@ struct Assigned {
   source::Range range;
 };
 
-/// The changes of a preset or an override (select::Selected::apply).
+/// The changes of a preset or an override (expand::Selected::apply).
 struct Change {
   std::string name;
   std::vector<Assigned> assigned;

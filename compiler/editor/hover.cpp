@@ -51,7 +51,7 @@ std::optional<PointCounts> countPoints(const check::Study& study, uint64_t most)
   if (!study.valid || productOf(study) > most) return std::nullopt;
   diag::Collector ignored;
   diag::Emitter emitter(ignored);
-  const select::Selected whole = select::Selected::whole(study);
+  const expand::Selected whole = expand::Selected::whole(study);
   const std::unique_ptr<expand::Space> space = expand::Space::compile(whole, emitter);
   if (!space) return std::nullopt;
   PointCounts counts{points::Seen(*space)};

@@ -18,7 +18,7 @@ using Slugs = std::vector<std::string>;
 struct Expanded {
   explicit Expanded(const std::string& body) : fixture(check::jobStudy(body + " measure step_time, accuracy")) {
     REQUIRE_MESSAGE(fixture.emitter.errors() == 0, fixture.text());
-    selected = select::Selected::whole(*fixture.program.studies[0]);
+    selected = expand::Selected::whole(*fixture.program.studies[0]);
     compile();
   }
   void compile() { space = expand::Space::compile(selected, fixture.emitter); }
@@ -65,7 +65,7 @@ struct Expanded {
   }
 
   check::Fixture fixture;
-  select::Selected selected;
+  expand::Selected selected;
   std::unique_ptr<expand::Space> space;
   uint64_t product = 0;
   std::vector<expand::Removed> removed;

@@ -14,14 +14,14 @@ namespace expc::expand {
 namespace {
 
 /// Whether all workloads of the study give a parameter the same argument.
-bool equalArguments(const select::Selected& selected, unsigned parameter) {
+bool equalArguments(const Selected& selected, unsigned parameter) {
   const auto& first = selected.arguments[0][parameter];
   return std::ranges::all_of(selected.arguments, [&](const auto& use) { return use[parameter] == first; });
 }
 
 }  // namespace
 
-Assignment::Assignment(const select::Selected& selected, const check::System* system, const check::Lookup* lookup)
+Assignment::Assignment(const Selected& selected, const check::System* system, const check::Lookup* lookup)
     : selected_(selected), system_(system), lookup_(lookup), levels_(selected.study->factors.size(), kOpen) {
   size_t count = selected.study->workload->parameters.size();
   study_.resize(count);
@@ -96,7 +96,7 @@ std::string labelOf(const check::Study& study, Levels levels) {
 }
 
 /// Reports why a formula has no value at a point.
-static void reportAt(const check::Failure& failure, const select::Selected& selected, const Assignment& at,
+static void reportAt(const check::Failure& failure, const Selected& selected, const Assignment& at,
                      diag::Emitter& emitter) {
   // At no point in particular the label is empty, as for a condition over arguments.
   std::string label = at.label();
@@ -188,7 +188,7 @@ void Condition::report(Levels levels, diag::Emitter& emitter) const {
   if (auto* failure = std::get_if<check::Failure>(&outcome)) reportAt(*failure, space_.selected(), at_, emitter);
 }
 
-Space::Space(const select::Selected& selected) : selected_(selected) {
+Space::Space(const Selected& selected) : selected_(selected) {
   for (unsigned factor = 0; factor < width(); ++factor) {
     kept_.emplace_back(study().factors[factor].levels.size(), false);
     for (unsigned level : selected.levels[factor]) kept_[factor][level] = true;
@@ -250,7 +250,7 @@ Space::Reads Space::readsOf(const check::Formula& formula) const {
   return reads;
 }
 
-std::unique_ptr<Space> Space::compile(const select::Selected& selected, diag::Emitter& emitter) {
+std::unique_ptr<Space> Space::compile(const Selected& selected, diag::Emitter& emitter) {
   std::unique_ptr<Space> space(new Space(selected));
   const check::Study& study = *selected.study;
   bool good = true;

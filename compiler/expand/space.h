@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler/select/select.h"
+#include "compiler/expand/select.h"
 
 namespace expc::expand {
 
@@ -47,7 +47,7 @@ std::string labelOf(const check::Study& study, Levels levels);
 /// formulas that need them then have no value.
 class Assignment {
  public:
-  explicit Assignment(const select::Selected& selected, const check::System* system = nullptr,
+  explicit Assignment(const Selected& selected, const check::System* system = nullptr,
                       const check::Lookup* lookup = nullptr);
 
   /// Chooses a level, kAbsent or kOpen. Parameters that depend on it are stale until they are resolved again.
@@ -71,7 +71,7 @@ class Assignment {
  private:
   std::optional<check::Failure> resolveOne(unsigned parameter);
 
-  const select::Selected& selected_;
+  const Selected& selected_;
   const check::System* system_;
   const check::Lookup* lookup_;
   std::vector<unsigned> levels_;  // by factor
@@ -187,9 +187,9 @@ class Space {
   /// Compiles activities, `when`s and rules. Null after reporting one that has no value at a combination that
   /// the selection keeps (E0210, E0211, E0223), even if another rule excludes that combination; or rules that
   /// are too large.
-  static std::unique_ptr<Space> compile(const select::Selected& selected, diag::Emitter& emitter);
+  static std::unique_ptr<Space> compile(const Selected& selected, diag::Emitter& emitter);
 
-  const select::Selected& selected() const { return selected_; }
+  const Selected& selected() const { return selected_; }
   const check::Study& study() const { return *selected_.study; }
   /// The number of factors, which is the length of Levels.
   size_t width() const { return study().factors.size(); }
@@ -254,12 +254,12 @@ class Space {
 
  private:
   friend struct Walker;
-  explicit Space(const select::Selected& selected);
+  explicit Space(const Selected& selected);
   /// Whether the rules' tables hold at most kMaxRuleWork combinations together; false after reporting the rule
   /// that exceeds it. Asked before any is compiled.
   bool rulesAreFew(diag::Emitter& emitter) const;
 
-  const select::Selected& selected_;
+  const Selected& selected_;
   // order_: the factors in walking order. position_: by factor its index in order_.
   std::vector<unsigned> order_, position_;
   std::vector<std::vector<bool>> kept_;  // by factor and level

@@ -15,7 +15,7 @@ namespace {
 using Slugs = std::vector<std::string>;
 
 plan::Plan planWith(const std::string& text, std::map<std::string, std::string> files = {},
-                    const select::Selection& selection = {}) {
+                    const expand::Selection& selection = {}) {
   check::Fixture fixture(text, std::move(files));
   auto plan = lower::compile(fixture.program, selection, nullptr, fixture.emitter);
   REQUIRE_MESSAGE(plan.has_value(), fixture.text());

@@ -42,7 +42,7 @@ struct PlanBuilder {
 
   /// Writes every point.
   void points() {
-    const select::Selected& selected = prepared.selected;
+    const expand::Selected& selected = prepared.selected;
     expand::Assignment at(selected);
     space.forEach([&](expand::Levels levels) {
       levels_of_all.insert(levels_of_all.end(), levels.begin(), levels.end());

@@ -13,7 +13,7 @@ using namespace expc;
 namespace {
 
 /// A plan of the only study, with no error allowed.
-plan::Plan planOf(const std::string& text, const select::Selection& selection = {}, std::optional<int> gpus = {}) {
+plan::Plan planOf(const std::string& text, const expand::Selection& selection = {}, std::optional<int> gpus = {}) {
   check::Fixture fixture(text);
   check::System system = check::System::unknown("here");
   if (gpus) system.set("gpus", check::Value::number(*gpus));
@@ -22,7 +22,7 @@ plan::Plan planOf(const std::string& text, const select::Selection& selection = 
   return *plan;
 }
 
-std::vector<std::string> slugsOf(const std::string& text, const select::Selection& selection = {}) {
+std::vector<std::string> slugsOf(const std::string& text, const expand::Selection& selection = {}) {
   check::Fixture fixture(text);
   CHECK_MESSAGE(fixture.emitter.errors() == 0, fixture.text());
   points::verify(fixture.program, selection, fixture.emitter);
@@ -53,7 +53,7 @@ TEST_CASE("each limit of what may disturb a trial reaches the plan, changes its 
       {"other_cpu", "5%"}, {"other_gpu", "1"},   {"throttled", "2%"},     {"clock_drop", "10%"},
       {"ecc_errors", "3"}, {"swapped", "16MiB"}, {"page_faults", "1000"}, {"pressure", "1%"}};
   CHECK(written.size() == plan::kLimits.size());
-  select::Selection all;
+  expand::Selection all;
   for (const auto& [name, value] : written) {
     CAPTURE(name);
     const plan::Plan one = planOf(check::jobStudy(body), {{}, {}, {"design." + name + "=" + value}});

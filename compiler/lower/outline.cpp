@@ -52,7 +52,7 @@ std::string whyWithout(const points::Survey::OfComparison& comparison, const che
 struct Outliner {
   const points::Prepared& prepared;
   const source::SourceManager& sources = *prepared.program.sources;
-  const select::Selected& selected = prepared.selected;
+  const expand::Selected& selected = prepared.selected;
   const check::Study& study = prepared.study();
   const points::Survey& survey = *prepared.survey;
   Outline outline = {};

@@ -19,7 +19,7 @@ namespace {
 
 /// The id by its definition: the hash of the canonical JSON of a point's meaning. PointWriter must agree with
 /// it.
-std::string idOf(const select::Selected& selected, const expand::Assignment& resolved) {
+std::string idOf(const expand::Selected& selected, const expand::Assignment& resolved) {
   const check::Use& use = selected.study->uses[resolved.use()];
   const check::Workload& workload = *use.workload;
   llvm::json::Object parameters, document{{"version", workload.version}};
@@ -37,7 +37,7 @@ std::string idOf(const select::Selected& selected, const expand::Assignment& res
 }
 
 struct Lowered {
-  explicit Lowered(const std::string& text, const select::Selection& selection = {}, const std::string& machine = "",
+  explicit Lowered(const std::string& text, const expand::Selection& selection = {}, const std::string& machine = "",
                    std::map<std::string, std::string> files = {})
       : fixture(text, std::move(files)) {
     REQUIRE_MESSAGE(fixture.emitter.errors() == 0, fixture.text());

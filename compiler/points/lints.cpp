@@ -156,7 +156,7 @@ void lintEmpty(const expand::Space& space, const std::string& selection, source:
 
 void lintIdle(const expand::Space& space, const Survey& survey, bool whole, diag::Emitter& emitter) {
   const check::Study& study = space.study();
-  const select::Selected& selected = space.selected();
+  const expand::Selected& selected = space.selected();
   const auto report = [&](source::Range at, std::string_view name, source::Range condition) {
     if (at.isValid()) emitter.build(at, IdleValue, name).note(condition, "it is active only where this holds").emit();
   };
@@ -190,7 +190,7 @@ void lintNothingLearned(const expand::Space& space, bool whole, diag::Emitter& e
   // These parameters scale every weight update in the workloads of this build: with 0 nothing is learned.
   static const std::set<std::string_view> kScales{"learning_rate", "beta", "alpha"};
   const check::Study& study = space.study();
-  const select::Selected& selected = space.selected();
+  const expand::Selected& selected = space.selected();
   const auto report = [&](source::Range at, const std::string& name, const check::Value& value) {
     const check::Rational* number = value.asNumber();
     if (number && number->sign() == 0 && at.isValid()) emitter.emit(at, NothingLearned, name);

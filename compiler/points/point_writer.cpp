@@ -112,7 +112,7 @@ void collectPaths(const check::Value& value, const check::Type& type, std::vecto
   }
 }
 
-llvm::json::Object parametersOf(const select::Selected& selected, const expand::Assignment& resolved) {
+llvm::json::Object parametersOf(const expand::Selected& selected, const expand::Assignment& resolved) {
   const check::Use& use = selected.study->uses[resolved.use()];
   llvm::json::Object parameters;
   for (unsigned i = 0; i < use.parameter_of.size(); ++i)

@@ -29,7 +29,7 @@ void collectPaths(const check::Value& value, const check::Type& type, std::vecto
 /// Every active parameter of the workload that runs, with its value, and every let that its command's arguments
 /// hold. `resolved` must be resolved for all
 /// parameters.
-llvm::json::Object parametersOf(const select::Selected& selected, const expand::Assignment& resolved);
+llvm::json::Object parametersOf(const expand::Selected& selected, const expand::Assignment& resolved);
 
 /// Writes points as text without building a document for each: the text of every level is made once, and a
 /// point's text is joined from these. A test compares it with the document. Not thread-safe.

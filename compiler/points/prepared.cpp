@@ -28,7 +28,7 @@ struct Preparer {
   /// error that leaves nothing to look at.
   std::unique_ptr<Prepared> whole(bool ids) {
     const size_t errors = emitter.errors();
-    auto prepared = look({study.name, {}, {}}, select::Selected::whole(study), ids);
+    auto prepared = look({study.name, {}, {}}, expand::Selected::whole(study), ids);
     if (!prepared) return nullptr;
     const expand::Space& space = *prepared->space;
     const Survey& survey = *prepared->survey;
@@ -51,7 +51,7 @@ struct Preparer {
   /// criterion has no point there; it is a mistake only if it has none on the whole grid.
   void added(const check::Change& preset) {
     if (preset.criteria.empty()) return;
-    auto selected = select::Selected::whole(study);
+    auto selected = expand::Selected::whole(study);
     selected.criteria.clear();
     check::Change change;
     change.assigned = preset.assigned;
@@ -64,7 +64,7 @@ struct Preparer {
   }
 
   /// A restricted study; `range` is the preset that restricts it, invalid for the command line.
-  std::unique_ptr<Prepared> selected(const select::Selection& selection, select::Selected selected, source::Range range,
+  std::unique_ptr<Prepared> selected(const expand::Selection& selection, expand::Selected selected, source::Range range,
                                      bool ids) {
     auto prepared = look(selection, std::move(selected), ids);
     if (!prepared) return nullptr;
@@ -77,10 +77,10 @@ struct Preparer {
   }
 
   /// Verifies the whole study, every preset alone, then the selection if there is one.
-  void verify(const select::Selection& selection) {
+  void verify(const expand::Selection& selection) {
     if (!whole(false)) return;
-    const auto alone = [&](const select::Selection& one, source::Range range) {
-      if (auto changed = select::select(program, study, one, emitter)) selected(one, std::move(*changed), range, false);
+    const auto alone = [&](const expand::Selection& one, source::Range range) {
+      if (auto changed = expand::select(program, study, one, emitter)) selected(one, std::move(*changed), range, false);
     };
     for (const check::Change& preset : study.presets) added(preset);
     for (const check::Change& preset : study.presets) alone({study.name, {preset.name}, {}}, preset.range);
@@ -88,7 +88,7 @@ struct Preparer {
   }
 
   /// Compiles the space and walks it; null after a report.
-  std::unique_ptr<Prepared> look(select::Selection selection, select::Selected selected, bool ids) {
+  std::unique_ptr<Prepared> look(expand::Selection selection, expand::Selected selected, bool ids) {
     auto prepared = std::make_unique<Prepared>(Prepared{program, system, std::move(selection), std::move(selected)});
     prepared->space = expand::Space::compile(prepared->selected, emitter);
     if (!prepared->space) return nullptr;
@@ -110,14 +110,14 @@ struct Preparer {
 }  // namespace
 
 std::unique_ptr<Prepared> Prepared::of(const check::Program& program, const check::Study& study,
-                                       const select::Selection& selection, const check::System* system,
+                                       const expand::Selection& selection, const check::System* system,
                                        diag::Emitter& emitter, uint64_t most_points) {
   if (!study.valid) return nullptr;
   const size_t before = emitter.errors();
   // Limits of the machine matter for what is asked: with a selection, the whole study is checked without them.
   Preparer unrestricted{program, study, selection.plain() ? system : nullptr, emitter, most_points};
   auto prepared = unrestricted.whole(selection.plain());
-  auto selected = select::select(program, study, selection, emitter);
+  auto selected = expand::select(program, study, selection, emitter);
   if (!prepared || !selected) return nullptr;
   for (const std::string& name : selection.presets) unrestricted.added(*study.findPreset(name));
   if (!selection.plain())
@@ -126,17 +126,17 @@ std::unique_ptr<Prepared> Prepared::of(const check::Program& program, const chec
   return emitter.errors() == before ? std::move(prepared) : nullptr;
 }
 
-std::vector<std::unique_ptr<Prepared>> Prepared::all(const check::Program& program, const select::Selection& selection,
+std::vector<std::unique_ptr<Prepared>> Prepared::all(const check::Program& program, const expand::Selection& selection,
                                                      const check::System* system, diag::Emitter& emitter,
                                                      uint64_t most_points) {
   std::vector<std::unique_ptr<Prepared>> all;
-  for (const check::Study* study : select::chosenStudies(program, selection, emitter))
+  for (const check::Study* study : expand::chosenStudies(program, selection, emitter))
     if (auto one = of(program, *study, selection, system, emitter, most_points)) all.push_back(std::move(one));
   return all;
 }
 
 std::unique_ptr<expand::Condition> Prepared::condition(const std::string& where, diag::Emitter& emitter) const {
-  check::FormulaPtr formula = select::resolveCondition(program, study(), "--where", where, emitter);
+  check::FormulaPtr formula = expand::resolveCondition(program, study(), "--where", where, emitter);
   return formula ? std::make_unique<expand::Condition>(*space, std::move(formula), expand::View::Study) : nullptr;
 }
 
@@ -159,7 +159,7 @@ void Prepared::line(expand::Levels point, std::string& out) {
   out += '}';
 }
 
-bool verify(const check::Program& program, const select::Selection& selection, diag::Emitter& emitter,
+bool verify(const check::Program& program, const expand::Selection& selection, diag::Emitter& emitter,
             const check::System* system) {
   const size_t before = emitter.errors();
   // After a syntax error there is nothing to look at, and the error was reported. A file without studies is a
@@ -167,7 +167,7 @@ bool verify(const check::Program& program, const select::Selection& selection, d
   if (program.scopes.empty() || (before > 0 && program.studies.empty())) return false;
   const bool library = program.studies.empty() && !selection.study && check::declaresAnything(program);
   if (library) return true;
-  for (const check::Study* study : select::chosenStudies(program, selection, emitter))
+  for (const check::Study* study : expand::chosenStudies(program, selection, emitter))
     if (study->valid) Preparer{program, *study, system, emitter}.verify(selection);
   return emitter.errors() == before;
 }

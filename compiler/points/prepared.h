@@ -22,10 +22,10 @@ struct Prepared {
   /// Null after an error of the whole study, of the selection, or of a preset in it. `most_points` limits the
   /// selection. `system` may be null: then no point is unavailable.
   static std::unique_ptr<Prepared> of(const check::Program& program, const check::Study& study,
-                                      const select::Selection& selection, const check::System* system,
+                                      const expand::Selection& selection, const check::System* system,
                                       diag::Emitter& emitter, uint64_t most_points = expand::kMaxPoints);
   /// Prepares every study that a selection names; studies with errors are left out.
-  static std::vector<std::unique_ptr<Prepared>> all(const check::Program& program, const select::Selection& selection,
+  static std::vector<std::unique_ptr<Prepared>> all(const check::Program& program, const expand::Selection& selection,
                                                     const check::System* system, diag::Emitter& emitter,
                                                     uint64_t most_points = expand::kMaxPoints);
 
@@ -41,8 +41,8 @@ struct Prepared {
   const check::Program& program;
   /// The machine that the study is prepared for; may be null.
   const check::System* system;
-  select::Selection selection;
-  select::Selected selected;
+  expand::Selection selection;
+  expand::Selected selected;
   // Null only while they are built, in this order: each one uses those before it.
   std::unique_ptr<expand::Space> space = nullptr;
   std::unique_ptr<Machine> machine = nullptr;
@@ -53,7 +53,7 @@ struct Prepared {
 /// Reports everything that `expc check` reports beyond check::check: points and rules of every study (E04xx),
 /// and the statistics of its design and of each preset's (E05xx). The selection's presets and overrides are
 /// checked too (E06xx). Uses a machine only if one is given. Returns whether no error was reported.
-bool verify(const check::Program& program, const select::Selection& selection, diag::Emitter& emitter,
+bool verify(const check::Program& program, const expand::Selection& selection, diag::Emitter& emitter,
             const check::System* system = nullptr);
 
 }  // namespace expc::points

@@ -41,7 +41,7 @@ std::string keyOf(const std::vector<const check::Value*>& values) {
 
 /// Whether a preset or `-D` gives this workload another value than the study does, for a parameter that the
 /// reference does not name.
-bool runsElsewhere(const select::Selected& selected, const check::Published& published, size_t use) {
+bool runsElsewhere(const expand::Selected& selected, const check::Published& published, size_t use) {
   const check::Study& study = *selected.study;
   for (unsigned parameter = 0; parameter < study.workload->parameters.size(); ++parameter) {
     const bool runs = study.uses[use].parameter_of[parameter] >= 0;

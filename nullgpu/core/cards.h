@@ -42,6 +42,9 @@ struct CardProcess {
   uint64_t bytes = 0;  // of the card's memory
 };
 
+/// Clocks of a card that works, in MHz, whichever library is asked: an H200's.
+inline constexpr unsigned kWorkClock = 1980, kMemoryClock = 3201;
+
 /// A snapshot of a card, over all processes of the machine.
 struct CardState {
   /// Memory in use, in bytes.

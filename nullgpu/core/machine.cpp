@@ -77,7 +77,7 @@ bool sane(const SharedMachine& machine) {
 
 // Power, clocks and temperature of a null card: an H200's, in round figures.
 constexpr uint64_t kIdleWatts = 60, kWorkWatts = 440;
-constexpr unsigned kIdleClock = 345, kWorkClock = 1980, kThrottledClock = 1200, kMemoryClock = 3201;  // MHz
+constexpr unsigned kIdleClock = 345, kThrottledClock = 1200;  // MHz
 constexpr unsigned kIdleCelsius = 32, kWorkCelsius = 33;
 constexpr uint64_t kGpuIdle = 1;  // NVML's bit: reduced clocks because nothing runs
 

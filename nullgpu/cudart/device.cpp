@@ -92,8 +92,8 @@ int attributeOf(const cudaDeviceProp& p, cudaDeviceAttr attribute) {
       {cudaDevAttrWarpSize, p.warpSize},
       {cudaDevAttrMaxPitch, int(p.memPitch)},
       {cudaDevAttrMaxRegistersPerBlock, p.regsPerBlock},
-      {cudaDevAttrClockRate, 1'980'000},        // kHz
-      {cudaDevAttrMemoryClockRate, 2'619'000},  // kHz
+      {cudaDevAttrClockRate, int(kWorkClock * 1000)},          // kHz
+      {cudaDevAttrMemoryClockRate, int(kMemoryClock * 1000)},  // kHz
       {cudaDevAttrTextureAlignment, int(p.textureAlignment)},
       {cudaDevAttrTexturePitchAlignment, int(p.texturePitchAlignment)},
       {cudaDevAttrSurfaceAlignment, int(p.surfaceAlignment)},

@@ -44,6 +44,15 @@ TEST_CASE("a card says that it is none") {
         })) == "Null GPU (computes nothing) null 02 7.5 17179869184 1 65536");
 }
 
+TEST_CASE("a card has the clocks that NVML says of it") {
+  CHECK(said(inChild({}, [](std::FILE* out) {
+          int clock = 0, memory = 0;
+          OK(cudaDeviceGetAttribute(&clock, cudaDevAttrClockRate, 0));
+          OK(cudaDeviceGetAttribute(&memory, cudaDevAttrMemoryClockRate, 0));
+          std::fprintf(out, "%d %d", clock, memory);
+        })) == std::to_string(nullgpu::kWorkClock) + "000 " + std::to_string(nullgpu::kMemoryClock) + "000");
+}
+
 TEST_CASE("a card has the caches of those that it stands for") {
   for (const auto& [capability, mebibytes] : {std::pair("9.0", "50"), {"8.0", "40"}})
     CHECK(said(inChild({{"NULLGPU_CAPABILITY", capability}}, [](std::FILE* out) {

@@ -28,6 +28,12 @@ namespace expc::base {
 /// The largest number that every JSON reader keeps exactly (2^53).
 inline constexpr int64_t kMostJsonId = int64_t(1) << 53;
 
+class JsonRecord;
+// Hides the namespace expc::describe, so that the name below is a function of the value's own namespace.
+void describe() = delete;
+/// Calls the `describe` function of a value's own type.
+inline constexpr auto kDescribed = [](auto& io, auto& value) { describe(io, value); };
+
 /// One object of a document, being read or written. Reading is strict: a field that is missing, of another type or
 /// not described is an error with its path. It leaves a neutral value, so that a description reads on, and its
 /// caller asks the JsonErrors at the end.
@@ -102,6 +108,22 @@ class JsonRecord {
     if (!has(key, value.has_value())) return;
     if (reads()) value.emplace();
     field(key, *value);
+  }
+
+  /// Fields of a result for programs, as names and values in turn, each by its type: a number need not be finite
+  /// (jsonNumber), an enumerator has the word of its table (`wordsOf`), a record its own `describe`, and lists and maps
+  /// hold any of these. An optional value that is absent is null.
+  template <typename T, typename... Rest>
+  void fields(Key key, T&& value, Rest&&... rest) {
+    any(key, const_cast<std::remove_cvref_t<T>&>(value));  // writing changes nothing
+    if constexpr (sizeof...(rest) > 0) fields(rest...);
+  }
+  /// One such field, which is left out if it is absent; it may be present and null.
+  template <typename T>
+  void present(Key key, T& value) {
+    if (reads() ? in(key) == nullptr : !value) return;
+    if (reads()) const_cast<std::remove_const_t<T>&>(value).emplace();
+    fields(key, *value);
   }
 
   /// A field that is an object of its own, described by `describe`.
@@ -195,6 +217,60 @@ class JsonRecord {
     if (value && !result) fail(key, "expected " + expected + ", found " + kindName(*value));
     return result;
   }
+  /// Writes or reads one of `fields`. A list or a map goes item by item, each as the one field, without a name, of a
+  /// record.
+  template <typename T>
+  void any(Key key, T& value) {
+    // The order matters: a text is a list of characters, and a map has a `field` for items of simple types alone.
+    if constexpr (std::same_as<T, double>) {
+      measured(key, value);
+    } else if constexpr (std::is_enum_v<T>) {
+      word(key, value, wordsOf(value));
+    } else if constexpr (requires { describe(*this, value); }) {
+      object(key, value, kDescribed);
+    } else if constexpr (requires { value.has_value(); }) {
+      if (reads() && has(key, false))
+        any(key, value.emplace());
+      else if (!reads() && value)
+        any(key, *value);
+      else if (!reads())
+        out_[key] = nullptr;
+    } else if constexpr (requires { anyByName(key, value); }) {
+      anyByName(key, value);
+    } else if constexpr (requires { field(key, value); }) {
+      field(key, value);
+    } else {
+      anyList(key, value);
+    }
+  }
+  template <typename T>
+  void anyList(Key key, std::vector<T>& items) {
+    if (reads())
+      return each(key, [&](const llvm::json::Value& item, const JsonPath& at) {
+        const llvm::json::Value alone = llvm::json::Object{{"", item}};
+        JsonRecord(*errors_, alone, at).any("", items.emplace_back());
+      });
+    llvm::json::Array array;
+    for (T& item : items) {
+      JsonRecord one;
+      one.any("", item);
+      array.push_back(std::move(one.out_[""]));
+    }
+    out_[key] = std::move(array);
+  }
+  template <typename K, typename T>
+  void anyByName(Key key, std::map<K, T>& items) {
+    const auto item = [](JsonRecord& io, Key name, T& one) { io.any(name, one); };
+    if constexpr (std::is_enum_v<K>) {
+      std::map<std::string, T> named;
+      for (auto& [kind, one] : items) named.emplace(wordOf(wordsOf(kind), kind), one);
+      byName(key, named, item);
+      if (reads())
+        for (auto& [name, one] : named) items[valueOf(wordsOf(K{}), name).value_or(K{})] = one;
+    } else {
+      byName(key, items, item);
+    }
+  }
   uint64_t whole(Key key, uint64_t low, uint64_t high);
   std::vector<llvm::StringRef> names() const;
   unsigned wordIndex(Key key, llvm::ArrayRef<llvm::StringRef> words);
@@ -207,14 +283,16 @@ class JsonRecord {
   llvm::json::Object out_;
 };
 
-// Hides the namespace expc::describe, so that the name below is a function of the value's own namespace.
-void describe() = delete;
-/// Calls the `describe` function of a value's own type.
-inline constexpr auto kDescribed = [](JsonRecord& io, auto& value) { describe(io, value); };
-
 template <typename T>
 llvm::json::Object written(const T& value) {
   return JsonRecord::written(value, kDescribed);
+}
+
+/// An object for programs, from names and values in turn, as JsonRecord::fields writes them.
+llvm::json::Object record(const auto&... fields) {
+  JsonRecord io;
+  io.fields(fields...);
+  return std::move(io.out());
 }
 
 /// Reads a whole document. `what` stands before an error: "the plan".

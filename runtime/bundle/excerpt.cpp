@@ -39,7 +39,7 @@ llvm::Error addRuns(store::Store& into, const plan::Plan& plan, store::Run run, 
     if (auto error = add(look.run, before)) return error;
   }
   run.plan_json = plan_json;
-  if (!run.judged && run.outcome) run.judged = store::judgedOf(plan);
+  if (!run.judged && run.outcome) run.judged = store::claimsOf(plan);
   return add(run.id, run);
 }
 

@@ -133,7 +133,7 @@ llvm::Error Campaign::end(int64_t run) {
   using Outcome = store::Outcome;
   const auto done = [&](Ending ending, Outcome outcome) {
     outcome_.ending = ending;
-    return env_.store.endRun(run, env_.now(), outcome, store::judgedOf(plan_));
+    return env_.store.endRun(run, env_.now(), outcome, store::claimsOf(plan_));
   };
   if (launch::Interrupts::requested()) {
     env_.listener.say("interrupted; {} of this run {} kept, and {}", base::counted(outcome_.valid, "trial"),

@@ -173,7 +173,7 @@ llvm::Error Campaign::launch(const std::shared_ptr<Flight>& flight) {
       if (!flight->before) spec.command->exit_codes = command->exit_codes, --flight->uncounted;
     }
   }
-  if (auto error = env_.store.settle()) return error;  // the result of the trial before is durable first
+  if (auto error = env_.store.sync()) return error;  // the result of the trial before is durable first
   if (flight->begin == 0) flight->begin = env_.clock.boot();
   lanes_[flight->lane].busy = true;
   const auto ended = [this, flight](launch::TrialEnd end) { return landed(flight, std::move(end)); };
@@ -241,7 +241,7 @@ llvm::Error Campaign::finish(Flight& flight, launch::TrialEnd end) {
   end.environment_json = base::canonicalJson(std::move(end.environment));
   static_cast<store::TrialResult&>(trial) = std::move(end);
   if (command && end.readings) trial.supply(plan::kEnergy, validity::energyOf(*end.readings));
-  if (!command && meansLittle(placeOf(flight.point->parameters), setup_.machine))
+  if (!command && meansLittle(placementOf(flight.point->parameters), setup_.machine))
     trial.notes.emplace_back(plan::Note::AnyPlace);
   if (auto error = env_.store.endTrial(trial, env_.now())) return error;
   // Use the trial's end, not the moment at which it was noticed: if the engine was suspended, that gap must count.

@@ -41,7 +41,7 @@ void sayChoices(const Setup& setup, ProgressListener& listener) {
 }
 
 /// Marks the points that cannot run on this machine and tells the user. Error: no point is left.
-llvm::Error settleUnavailable(Setup& setup, ProgressListener& listener) {
+llvm::Error markUnavailable(Setup& setup, ProgressListener& listener) {
   const auto count = [&] {
     return std::ranges::count_if(setup.plan.points,
                                  [](const plan::Point& point) { return !point.unavailable.empty(); });
@@ -89,7 +89,7 @@ llvm::Error findWorkers(Setup& setup, const Resources& resources) {
 /// Leaves out points whose estimated memory does not fit, or lets them be tried (`try_them`), and says which. A point
 /// of which a criterion claims that it is infeasible is always started, because an estimate cannot decide that. Error:
 /// nothing is left to start.
-llvm::Error settleInfeasible(Setup& setup, bool try_them, ProgressListener& listener) {
+llvm::Error markInfeasible(Setup& setup, bool try_them, ProgressListener& listener) {
   size_t expected = 0, startable = 0;
   std::string why;
   const std::set<std::string> claimed = judge::claimedInfeasible(setup.plan);
@@ -122,8 +122,8 @@ llvm::Expected<Setup> prepare(const plan::Plan& plan, const EngineOptions& optio
   if (auto error = findSlots(setup, options, listener)) return error;
   if (setup.null_machine)
     listener.message("the GPUs are null cards, which compute nothing: no verdict comes from this run");
-  if (auto error = settleUnavailable(setup, listener)) return error;
-  if (auto error = settleInfeasible(setup, options.try_infeasible, listener)) return error;
+  if (auto error = markUnavailable(setup, listener)) return error;
+  if (auto error = markInfeasible(setup, options.try_infeasible, listener)) return error;
   shareDevices(setup, listener);
   sayChoices(setup, listener);
   auto environment = commandEnvironment(ownVariables(), options.pass_env);
@@ -177,7 +177,7 @@ llvm::Error recordRun(const Env& env, store::Outcome outcome) {
   if (newest == sessions.rend()) return llvm::Error::success();
   auto id = env.store.addRun(env.record(newest->first));
   if (!id) return id.takeError();
-  return env.store.endRun(*id, env.now(), outcome, store::judgedOf(env.setup.plan));
+  return env.store.endRun(*id, env.now(), outcome, store::claimsOf(env.setup.plan));
 }
 
 /// The tick of long work before the first trial: keeps the lease alive, and ends the work on an interrupt.

@@ -60,7 +60,7 @@ class Extraction {
     // Places with a valid trial come first: their failed attempts need not be read.
     std::vector<Trial> trials = store_.endedTrials(plan_);
     for (const Trial& trial : trials)
-      if (trial.status == TrialStatus::Valid) settled_.insert({trial.block, trial.position});
+      if (trial.status == TrialStatus::Valid) valid_.insert({trial.block, trial.position});
     for (Trial& trial : trials) sort(std::move(trial));
     for (auto& [lacking, batch] : batches_)
       if (auto error = read(batch)) return error;
@@ -107,7 +107,7 @@ class Extraction {
       return;
     }
     // At most one failed attempt of a place becomes valid, as at most one valid trial can stand there.
-    if (!valid && !settled_.insert({trial.block, trial.position}).second) return;
+    if (!valid && !valid_.insert({trial.block, trial.position}).second) return;
     Batch& batch = batches_[{point.workload, lacking}];
     batch.workload = point.workload;
     batch.metrics = lacking;
@@ -171,7 +171,7 @@ class Extraction {
   store::Store& store_;
   const std::string& worker_;
   ExtractOutcome& outcome_;
-  std::set<std::pair<int64_t, unsigned>> settled_;  // (block, position) with a valid trial, or one that becomes valid
+  std::set<std::pair<int64_t, unsigned>> valid_;  // (block, position) with a valid trial, or one that becomes valid
   std::map<std::pair<unsigned, std::vector<std::string>>, Batch> batches_;
 };
 

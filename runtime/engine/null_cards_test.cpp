@@ -179,8 +179,8 @@ TEST_CASE("a worker gets variables of its own in the place of this process's") {
 TEST_CASE("a place that one memory node makes like another is noted") {
   machine::Machine machine;
   machine.nodes = {{0, {0, 1}}};
-  CHECK(meansLittle(machine::Place::Any, machine));
-  CHECK(!meansLittle(machine::Place::Near, machine));
+  CHECK(meansLittle(machine::Placement::Any, machine));
+  CHECK(!meansLittle(machine::Placement::Near, machine));
   machine.nodes.push_back({1, {2, 3}});
-  CHECK(!meansLittle(machine::Place::Any, machine));
+  CHECK(!meansLittle(machine::Placement::Any, machine));
 }

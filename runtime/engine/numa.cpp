@@ -4,13 +4,13 @@
 
 namespace expc::engine {
 
-machine::Place placeOf(const llvm::json::Object& parameters) {
+machine::Placement placementOf(const llvm::json::Object& parameters) {
   const auto name = parameters.getString("numa").value_or("near");
-  return name == "far" ? machine::Place::Far : name == "any" ? machine::Place::Any : machine::Place::Near;
+  return name == "far" ? machine::Placement::Far : name == "any" ? machine::Placement::Any : machine::Placement::Near;
 }
 
-bool meansLittle(machine::Place place, const machine::Machine& machine) {
-  return place == machine::Place::Any && machine.nodes.size() <= 1;
+bool meansLittle(machine::Placement place, const machine::Machine& machine) {
+  return place == machine::Placement::Any && machine.nodes.size() <= 1;
 }
 
 }  // namespace expc::engine

@@ -11,10 +11,10 @@
 namespace expc::engine {
 
 /// The placement that the parameter `numa` asks for; near without the parameter.
-machine::Place placeOf(const llvm::json::Object& parameters);
+machine::Placement placementOf(const llvm::json::Object& parameters);
 
 /// Whether a placement differs from near only in that ranks may move between cores, as on a machine with one memory
 /// node.
-bool meansLittle(machine::Place place, const machine::Machine& machine);
+bool meansLittle(machine::Placement place, const machine::Machine& machine);
 
 }  // namespace expc::engine

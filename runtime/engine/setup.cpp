@@ -63,9 +63,9 @@ llvm::Error checkDriver(const machine::Machine& machine, const WorkerProgram& wo
 
 /// Whether the point asks for cores of another socket (numa = far) and some slot has none.
 bool isTooFar(const Setup& setup, const plan::Point& point) {
-  return placeOf(point.parameters) == machine::Place::Far &&
+  return placementOf(point.parameters) == machine::Placement::Far &&
          std::ranges::any_of(setup.slots, [&](const machine::Slot& slot) {
-           return !machine::placed(setup.machine, slot, machine::Place::Far);
+           return !machine::placed(setup.machine, slot, machine::Placement::Far);
          });
 }
 

@@ -112,7 +112,7 @@ void placeRanks(launch::TrialRequest& request, const std::vector<NodePart>& part
     for (unsigned local = 0; local < each; ++local) {
       const machine::Slot& given = part.all[part.own[local]];
       // Points whose place this machine lacks were marked unavailable before (markUnavailable).
-      const machine::Slot slot = machine::placed(part.machine, given, placeOf(spec.parameters)).value_or(given);
+      const machine::Slot slot = machine::placed(part.machine, given, placementOf(spec.parameters)).value_or(given);
       spec.slots.push_back(slot.toJson());
       if (slot.gpu) devices += (devices.empty() ? "" : ",") + slot.uuid;
       if (one_process) continue;

@@ -9,12 +9,12 @@
 #include <optional>
 #include <utility>
 
+#include "runtime/base/json_record.h"
 #include "runtime/base/numbers.h"
 #include "runtime/base/text.h"
 #include "runtime/export/sides.h"
 #include "runtime/export/table.h"
 #include "runtime/judge/results.h"
-#include "runtime/report/records_json.h"
 #include "runtime/stats/estimators.h"
 
 namespace expc::exports {
@@ -60,17 +60,15 @@ std::string stayText(const Stay& stay) {
 
 /// Returns a stay for programs: its median if it has values, else why it has none.
 Object stayJson(const std::vector<std::string>& sides, const Stay& one) {
-  const std::string started = timeText({one.started});
-  const std::string& side = sides[one.side];
-  const std::string &worker_build = one.build, &data_digest = one.data;
-  Object object = EXPC_FIELDS(started, side, one.session, one.host, worker_build, data_digest);
+  Object object = base::record("started", timeText({one.started}), "side", sides[one.side], "session", one.session,
+                               "host", one.host, "worker_build", one.build, "data_digest", one.data);
   if (one.n > 0) {
     object["n"] = one.n;
-    object["median"] = report::json(one.median);
+    object["median"] = base::jsonNumber(one.median);
     object["timeouts"] = one.timeouts;
     object["diverged"] = one.diverged;
   } else {
-    object["reason"] = report::json(one.reason);
+    object["reason"] = base::jsonText(one.reason);
     object["disturbed"] = one.disturbed;
   }
   return object;
@@ -171,7 +169,7 @@ void add(Section& section, const std::vector<std::string>& sides, const Course& 
     if (std::ranges::any_of(course.stays, [&](const Stay& stay) { return stay.*sort > 0; }))
       lines.push_back(worstLine(course, sort, word));
   lines.push_back({.text = sparkline(course), .depth = 1});
-  llvm::json::Array stays, changes, lost;
+  std::vector<Object> stays, changes, lost;
   for (size_t i = 0; i < course.changes.size(); ++i) {
     const auto [at, p] = course.changes[i];
     const double before = level(course, i), after = level(course, i + 1);
@@ -179,10 +177,10 @@ void add(Section& section, const std::vector<std::string>& sides, const Course& 
     lines.push_back(movedLine(course, before, after, fmt::format("p = {:.2g}", p), "changed"));
     lines.push_back({.text = "between " + stayText(course.stays[at - 1]), .depth = 2});
     lines.push_back({.text = "and " + stayText(course.stays[at]), .depth = 2});
-    changes.push_back(EXPC_FIELDS(at, before, after, worse, p));
+    changes.push_back(base::record("at", at, "before", before, "after", after, "worse", worse, "p", p));
   }
   // Members of the document are always there, null if not found.
-  llvm::json::Value drift = nullptr, outlying = nullptr;
+  std::optional<Object> drift, outlying;
   if (course.drift) {
     const auto& [p, before, after, or_step] = *course.drift;
     const std::optional<bool> worse = isWorse(course, before, after);
@@ -191,18 +189,20 @@ void add(Section& section, const std::vector<std::string>& sides, const Course& 
                               or_step ? "drift or step" : "drift"));
     if (or_step)
       lines.push_back({.text = "these sessions do not tell a drift from a step between two of them", .depth = 2});
-    drift = EXPC_FIELDS(before, after, worse, p, or_step);
+    drift = base::record("before", before, "after", after, "worse", worse, "p", p, "or_step", or_step);
   }
   if (course.outlying) {
     const auto& [sessions, usual, worse] = *course.outlying;
     lines.push_back(outlyingLine(course));
-    outlying = EXPC_FIELDS(sessions, usual, worse);
+    outlying = base::record("sessions", sessions, "usual", usual, "worse", worse);
   }
   if (shown) append(section.part.blocks, std::move(lines));
   for (const Stay& stay : course.stays) stays.push_back(stayJson(sides, stay));
   for (const Stay& stay : course.lost) lost.push_back(stayJson(sides, stay));
-  section.json.push_back(EXPC_FIELDS(course.metric, course.label, course.unit, course.environment_class, course.p,
-                                     stays, changes, drift, outlying, lost, course.gaps));
+  section.json.push_back(base::record("metric", course.metric, "label", course.label, "unit", course.unit,
+                                      "environment_class", course.environment_class, "p", course.p, "stays", stays,
+                                      "changes", changes, "drift", drift, "outlying", outlying, "lost", lost, "gaps",
+                                      course.gaps));
 }
 
 }  // namespace

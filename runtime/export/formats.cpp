@@ -18,7 +18,7 @@
 #include "runtime/base/failure.h"
 #include "runtime/base/files/files.h"
 #include "runtime/base/files/marks.h"
-#include "runtime/base/json.h"
+#include "runtime/base/json_record.h"
 #include "runtime/export/python.h"
 #include "runtime/report/records_json.h"
 
@@ -73,13 +73,16 @@ struct JsonValue {
   llvm::StringRef name;
   void operator()(std::monostate) const {}
   void operator()(UnixTime value) const { out.attribute(name, timeText(value)); }
-  void operator()(auto value) const { out.attribute(name, report::json(value)); }
+  void operator()(double value) const { out.attribute(name, base::jsonNumber(value)); }
+  void operator()(std::string_view value) const { out.attribute(name, base::jsonText(value)); }
+  void operator()(auto value) const { out.attribute(name, value); }
 };
 
 /// Returns name, type and description of each column.
 llvm::json::Array described(const Table& table) {
   llvm::json::Array array;
-  for (const Column& column : table.columns) array.push_back(EXPC_FIELDS(column.name, column.type, column.what));
+  for (const Column& column : table.columns)
+    array.push_back(base::record("name", column.name, "type", std::string(toString(column.type)), "what", column.what));
   return array;
 }
 

@@ -1,11 +1,13 @@
-// Runs the Python scripts of assets/. The script's text is passed with -c, its input through a pipe, and what it prints
-// to standard error through another; each pipe is named to the child as /proc/self/fd/N, which it opens as its own.
+// Runs the Python scripts of assets/. The script's text is passed with -c, its input through a pipe. It prints to
+// standard error into a file in memory, which takes any amount while its input is still being written. Both are named
+// to the child as /proc/self/fd/N, which it opens as its own.
 
 #include "runtime/export/python.h"
 
 #include <fmt/format.h>
 #include <llvm/ADT/StringRef.h>
 #include <llvm/Support/Program.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -69,11 +71,12 @@ llvm::Error runPython(std::string_view script, const std::vector<std::string>& a
   const std::string pips = (base::programFolder() / "../../../../../bin").string();  // from site-packages/expc/bin
   const auto python = llvm::sys::findProgramByName("python", {set_up, pips});
   if (!python) return lacking();
-  base::Pipe in, said;
-  if (in.read < 0 || said.read < 0) return failure(std::strerror(errno));
+  base::Pipe in;
+  const base::Descriptor said(memfd_create("said", MFD_CLOEXEC));
+  if (in.read < 0 || said < 0) return failure(std::strerror(errno));
   std::vector<llvm::StringRef> words{*python, "-c", script};
   words.insert(words.end(), arguments.begin(), arguments.end());
-  const std::string from = ofChild(in.read), to = ofChild(said.write);
+  const std::string from = ofChild(in.read), to = ofChild(said);
   std::string problem;
   bool failed = false;
   const llvm::sys::ProcessInfo child =
@@ -81,10 +84,7 @@ llvm::Error runPython(std::string_view script, const std::vector<std::string>& a
                                {llvm::StringRef(from), llvm::StringRef(), llvm::StringRef(to)}, 0, &problem, &failed);
   if (failed) return failure(problem);
   in.read.close();
-  said.write.close();
   {
-    // All input is written before anything is read, so a script must print less than a pipe holds (64 KiB) until
-    // then.
     llvm::raw_fd_ostream out(in.write, /*shouldClose=*/false);
     feed(out);
     out.flush();
@@ -95,7 +95,7 @@ llvm::Error runPython(std::string_view script, const std::vector<std::string>& a
   const int code = llvm::sys::Wait(child, seconds, &problem).ReturnCode;
   std::string text;
   char part[4096];
-  for (ssize_t got; (got = ::read(said.read, part, sizeof part)) > 0;) text.append(part, static_cast<size_t>(got));
+  for (ssize_t got; (got = ::read(said, part, sizeof part)) > 0;) text.append(part, static_cast<size_t>(got));
   if (code == 0) return llvm::Error::success();
   if (code == kLacking) return lacking();
   std::string last = llvm::StringRef(text).rtrim().str();

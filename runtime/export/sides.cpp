@@ -16,7 +16,7 @@
 #include <utility>
 
 #include "runtime/base/find.h"
-#include "runtime/base/json.h"
+#include "runtime/base/json_record.h"
 #include "runtime/base/numbers.h"
 #include "runtime/base/text.h"
 #include "runtime/describe/sides.h"
@@ -99,16 +99,16 @@ Section verdictsOf(const plan::Plan& plan, std::span<const Side> sides, const st
   Section section{{"verdicts"}};
   for (const Claim& claim : claims) {
     // Without `every`, the wording of both sides shows the change itself.
-    const std::string_view became = fateText(claim.fate());
+    const std::string became(fateText(claim.fate()));
     const std::string words = (claim.changed() ? claim.verdict(0) + " → " : "") + claim.verdict(sides.size() - 1);
     section.say({.text = claim.criterion.text,
-                 .word = every ? std::string(became) : words,
+                 .word = every ? became : words,
                  .style = every             ? judge::meaningOf(claim.fate()).style
                           : claim.lost()    ? "fail"
                           : claim.changed() ? "open"
                                             : "",
                  .of = claim.criterion.name});
-    llvm::json::Array all;
+    std::vector<Object> all;
     for (size_t i = 0; i < sides.size(); ++i) {
       const std::string why = claim.results[i] ? report::whyText({plan, claim.criterion, *claim.results[i]}) : "";
       const auto line = [&](const auto& cell) { return report::cellLine(plan, claim.criterion, cell); };
@@ -121,13 +121,11 @@ Section verdictsOf(const plan::Plan& plan, std::span<const Side> sides, const st
       for (const std::string& cell : cells) lines.emplace_back(report::Paragraph{.text = cell, .depth = 2});
       report::shorten(lines, kListed, {.depth = 2});
       if (every) append(section.part.blocks, std::move(lines));
-      const std::string &side = sides[i].name, verdict = claim.verdict(i);
-      all.push_back(EXPC_FIELDS(side, verdict, why, look, cells));
+      all.push_back(
+          base::record("side", sides[i].name, "verdict", claim.verdict(i), "why", why, "look", look, "cells", cells));
     }
-    const bool changed = claim.changed(), lost = claim.lost();
-    Object object = EXPC_FIELDS(claim.criterion.name, claim.criterion.text, became, changed, lost);
-    object["sides"] = std::move(all);
-    section.json.push_back(std::move(object));
+    section.json.push_back(base::record("name", claim.criterion.name, "text", claim.criterion.text, "became", became,
+                                        "changed", claim.changed(), "lost", claim.lost(), "sides", all));
   }
   return section;
 }
@@ -169,7 +167,7 @@ Section differences(const Side& one, const Side& other) {
     const std::string before = text(one), after = text(other);
     if (before == after) return;
     section.say({.text = before + " → " + after, .of = what});
-    section.json.push_back(EXPC_FIELDS(what, before, after));
+    section.json.push_back(base::record("what", std::string(what), "before", before, "after", after));
   };
   const auto of = [&](const char* what, const std::function<std::string(const store::TrialKey&)>& text) {
     add(what, [&](const Side& side) {
@@ -241,7 +239,7 @@ std::vector<MissingThing> missingOf(const plan::Plan& plan, const judge::Judgeme
 Section missingSection(const std::vector<MissingThing>& missing, const char* rest) {
   Section section{{.title = "missing", .rest = missing.empty() ? "" : rest}};
   append(section.part.blocks, report::missingLines(missing));
-  for (const MissingThing& one : missing) section.json.push_back(report::json(one));
+  for (const MissingThing& one : missing) section.json.push_back(base::written(one));
   return section;
 }
 
@@ -305,7 +303,7 @@ Section values(const describe::Sides& sides, double margin) {
   Section section{{.title = "values", .rest = summary(sides)}};
   std::vector<const Shift*> moved;
   for (const Shift& shift : sides.shifts) {
-    section.json.push_back(report::json(shift));
+    section.json.push_back(base::written(shift));
     if (shift.moved || shift.apart) moved.push_back(&shift);
   }
   // Regressions first, then what moved before what only lies apart, then by p.
@@ -336,8 +334,7 @@ Verdict outcomeOf(const describe::Sides& sides, const std::vector<Claim>& claims
 
 Document::Document(const plan::Plan& plan, const std::vector<std::string>& sides, judge::Verdict outcome)
     : title("study " + plan.study + ": "), outcome(outcome), exit_code(judge::meaningOf(outcome).exit_code) {
-  const char* schema = "expc.compare/2";
-  json = EXPC_FIELDS(schema, plan.study, sides, outcome);
+  json = base::record("schema", std::string("expc.compare/2"), "study", plan.study, "sides", sides, "outcome", outcome);
 }
 
 std::vector<report::Part> partsOf(const Document& document) {

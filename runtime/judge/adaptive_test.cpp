@@ -101,9 +101,9 @@ TEST_CASE("a plan that says otherwise afterwards takes back nothing of what a st
   fixed.design.kinds[0].until.clear();
   // Of the run it is known that it adapted, that it did not, nothing, or not even what it judged.
   const auto judgedAfter = [&](std::optional<bool> adapted, bool said = true) {
-    store::Judged of_run = *store::judgedOf(plan);
+    store::RunClaims of_run = *store::claimsOf(plan);
     of_run.planned.at(TrialKind::Timed).adaptive = adapted;
-    records.results.looks = {{1, true, false, said ? std::make_shared<const store::Judged>(of_run) : nullptr}};
+    records.results.looks = {{1, true, false, said ? std::make_shared<const store::RunClaims>(of_run) : nullptr}};
     return judge(fixed, records.results);
   };
   // A point's interval is one of few, but what it attains is counted otherwise.

@@ -67,7 +67,7 @@ LookHistory historyOf(const Evidence& evidence, const plan::Criterion& criterion
     for (const unsigned look : looks)
       if (begun < fewest || look > begun) history.looks.insert(look);
   };
-  const auto say = [&](const Earlier& run, const store::Judged::Planned* planned) {
+  const auto say = [&](const Earlier& run, const store::RunClaims::Planned* planned) {
     if (run.ended < fewest) return;
     if (history.ended) {
       if (run.ended > *history.ended) history.further.insert(run.ended);
@@ -82,7 +82,7 @@ LookHistory historyOf(const Evidence& evidence, const plan::Criterion& criterion
   };
   unsigned there = 0;
   for (const Earlier& run : earlierRuns(evidence.index, criterion, cells, history.other_versions)) {
-    const store::Judged::Planned* planned = nullptr;
+    const store::RunClaims::Planned* planned = nullptr;
     if (run.look->judged)
       if (const auto kind = run.look->judged->planned.find(design.kind); kind != run.look->judged->planned.end())
         planned = &kind->second;

@@ -44,11 +44,11 @@ void measureBy(Records& records, int64_t run, unsigned blocks, double gain, int 
 
 /// A run of `repeat` repetitions that judged what `plan` judges, or was cut before.
 store::PastLook ran(const plan::Plan& plan, int64_t run, unsigned repeat, bool said = true) {
-  store::Judged judged;
+  store::RunClaims judged;
   judged.planned[TrialKind::Timed] = {repeat, {}, false};
   for (const plan::Criterion& criterion : plan.criteria)
     for (const plan::Cell& cell : criterion.cells) judged.subjects.insert(plan::subjectOf(plan, cell));
-  return {run, said, false, std::make_shared<const store::Judged>(std::move(judged))};
+  return {run, said, false, std::make_shared<const store::RunClaims>(std::move(judged))};
 }
 
 using Before = std::vector<unsigned>;

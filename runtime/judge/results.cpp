@@ -1,7 +1,5 @@
 #include "runtime/judge/results.h"
 
-#include "runtime/base/word.h"
-
 namespace expc::judge {
 namespace {
 
@@ -18,17 +16,6 @@ const Entry* lookUp(const std::vector<Entry>& entries, Map& at, const typename M
 }
 
 }  // namespace
-
-std::string_view toString(Verdict verdict) {
-  static constexpr base::Word<Verdict> kVerdicts[] = {{"pass", Verdict::Pass},
-                                                      {"fail", Verdict::Fail},
-                                                      {"inconclusive", Verdict::Inconclusive},
-                                                      {"infeasible", Verdict::Infeasible},
-                                                      {"not run", Verdict::NotRun},
-                                                      {"not asked", Verdict::NotAsked},
-                                                      {"broken", Verdict::Broken}};
-  return base::wordOf(kVerdicts, verdict);
-}
 
 const Summary* Judgement::find(const std::string& point, const std::string& metric) const {
   return lookUp(summaries, summaries_at_, {point, metric},

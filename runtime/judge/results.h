@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/base/word.h"
 #include "runtime/plan/evaluate.h"
 #include "runtime/plan/plan.h"
 #include "runtime/plan/reason.h"
@@ -23,7 +24,15 @@ inline constexpr double kConfidence = 0.95;
 
 /// Broken: a point that it reads failed in every trial, so that there is no value to judge.
 enum class Verdict { Pass, Fail, Inconclusive, Infeasible, NotRun, NotAsked, Broken };
-std::string_view toString(Verdict verdict);
+inline constexpr base::Word<Verdict> kVerdicts[] = {{"pass", Verdict::Pass},
+                                                    {"fail", Verdict::Fail},
+                                                    {"inconclusive", Verdict::Inconclusive},
+                                                    {"infeasible", Verdict::Infeasible},
+                                                    {"not run", Verdict::NotRun},
+                                                    {"not asked", Verdict::NotAsked},
+                                                    {"broken", Verdict::Broken}};
+inline std::string_view toString(Verdict verdict) { return base::wordOf(kVerdicts, verdict); }
+constexpr auto& wordsOf(Verdict) { return kVerdicts; }
 
 /// A metric at a point. A trial that timed out, or whose value diverged, counts in n, median and interval as worse than
 /// every value, so these may be infinite; of a metric that does not say what is better it does not count.

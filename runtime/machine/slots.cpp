@@ -154,15 +154,15 @@ llvm::Expected<std::vector<Slot>> slots(const Machine& machine, std::string_view
   return result;
 }
 
-std::optional<Slot> placed(const Machine& machine, const Slot& slot, Place place) {
+std::optional<Slot> placed(const Machine& machine, const Slot& slot, Placement place) {
   Slot result = slot;
   result.threads = static_cast<unsigned>(slot.cores.size());
   // Unbound, but with as many threads as cores of the slot, so that only the binding differs.
-  if (place == Place::Any) {
+  if (place == Placement::Any) {
     result.cores.clear();
     return result;
   }
-  if (place == Place::Far) {
+  if (place == Placement::Far) {
     const std::vector<size_t> home = placesOf(machine.packages, slot.cores);
     if (machine.packages.size() < 2 || home.size() != 1) return std::nullopt;
     // The next socket, cyclically, so that the ranks of different sockets do not all move to the first.

@@ -29,7 +29,7 @@ llvm::Expected<std::vector<Slot>> slots(const Machine& machine, std::string_view
 std::vector<int> share(const std::vector<int>& cores, unsigned index, unsigned parts);
 
 /// The position of a rank's cores and memory relative to its device; the parameter `numa`.
-enum class Place {
+enum class Placement {
   Near,  // the slot's own cores, and the memory next to them
   Any,   // wherever the kernel puts it
   Far    // as many cores of the next socket, and the memory there
@@ -37,7 +37,7 @@ enum class Place {
 
 /// The slot with cores, threads and memory nodes set for `place`. Nothing if Far is asked for and there is no other
 /// socket, or if the slot's cores are on several sockets.
-std::optional<Slot> placed(const Machine& machine, const Slot& slot, Place place);
+std::optional<Slot> placed(const Machine& machine, const Slot& slot, Placement place);
 
 /// The environment class: a stable hash (BLAKE3, 16 hex digits) of everything that must be equal for two trials to be
 /// comparable. It covers the slots and how GPUs among them are joined, driver, CPU model and the worker's libraries

@@ -12,7 +12,7 @@
 #include <string_view>
 
 #include "runtime/base/find.h"
-#include "runtime/base/json.h"
+#include "runtime/base/json_record.h"
 #include "runtime/describe/times.h"
 #include "runtime/judge/criteria.h"
 #include "runtime/judge/format.h"
@@ -23,7 +23,6 @@
 #include "runtime/report/document.h"
 #include "runtime/report/paint.h"
 #include "runtime/report/reasons.h"
-#include "runtime/report/records_json.h"
 #include "runtime/report/sections.h"
 #include "runtime/report/texts.h"
 #include "runtime/report/verdict_text.h"
@@ -293,7 +292,8 @@ std::string planLinesHeader(const plan::Plan& head, const PlanCounts& counts) {
     std::optional<std::string> baseline;
     if (factor.baseline) baseline = factor.levels[*factor.baseline].label;
     const size_t levels = factor.levels.size();
-    factors.push_back(EXPC_FIELDS(factor.name, levels, factor.declared, baseline));
+    factors.push_back(
+        base::record("name", factor.name, "levels", levels, "declared", factor.declared, "baseline", baseline));
     factor.levels.clear();
     factor.baseline.reset();
   }
@@ -307,7 +307,8 @@ std::string planLinesHeader(const plan::Plan& head, const PlanCounts& counts) {
   for (size_t i = 0; i < head.criteria.size(); ++i) {
     const plan::Criterion& criterion = head.criteria[i];
     const uint64_t cells = counts.criterion_cells[i] + counts.criterion_unfit[i];
-    criteria.push_back(EXPC_FIELDS(criterion.name, criterion.text, criterion.domain, cells, criterion.not_asked));
+    criteria.push_back(base::record("name", criterion.name, "text", criterion.text, "domain", criterion.domain, "cells",
+                                    cells, "not_asked", criterion.not_asked));
   }
   header["criteria"] = std::move(criteria);
   return base::canonicalJson(std::move(header));

@@ -1,22 +1,22 @@
 #pragma once
 
-// JSON of results for programs ("expc.report/1", "expc.diagnosis/1"): each record is an object of its members under
-// their own names, so that a name is written once. If the JSON name differs, a local variable of that name is made
-// first. A list comes after the record of its elements, since json() of a container needs the overload for these.
+// JSON of results for programs ("expc.report/1", "expc.diagnosis/1"): each record describes its members once
+// (base::JsonRecord), so that programs of ours can read what is written here. A description of a record lies in the
+// namespace of the record. Numbers are in base units (seconds, bytes, fractions) unless a comment says otherwise;
+// ratios have no unit.
 
-#include <llvm/ADT/StringRef.h>
 #include <llvm/Support/JSON.h>
 
-#include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
-#include <string_view>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
-#include "runtime/base/json.h"
+#include "runtime/base/json_record.h"
+#include "runtime/base/text.h"
+#include "runtime/base/word.h"
 #include "runtime/describe/attribution.h"
 #include "runtime/describe/description.h"
 #include "runtime/describe/sides.h"
@@ -29,288 +29,389 @@
 #include "runtime/stats/spreads.h"
 #include "runtime/store/records.h"
 
-namespace expc::report {
+namespace expc::base {
 
-/// Converts any value that this header describes: truths, whole numbers, enumerations by toString(), text (of any
-/// bytes), and optional values, lists and maps of these.
-template <typename T>
-llvm::json::Value json(const T& value);
-/// Returns an object of `values`, under `names` as EXPC_FIELDS writes them.
-template <typename... T>
-llvm::json::Object fieldsOf(llvm::StringRef names, const T&... values);
-/// Makes an object of members and variables, each under its own name: `EXPC_FIELDS(one.low, one.high)` is {"low": …,
-/// "high": …}.
-#define EXPC_FIELDS(...) ::expc::report::fieldsOf(#__VA_ARGS__, __VA_ARGS__)
-
-inline llvm::json::Value json(double value) { return base::jsonNumber(value); }
-
-// Numbers are in base units (seconds, bytes, fractions) unless a comment says otherwise; ratios have no unit.
-inline llvm::json::Value json(const stats::Interval& one) { return EXPC_FIELDS(one.low, one.high, one.confidence); }
-
-/// `within` and `between` are standard deviations, of logarithms for ratios.
-inline llvm::json::Value json(const stats::Spreads& one) {
-  return EXPC_FIELDS(one.within, one.between, one.sessions, one.apart);
+inline void describe(JsonRecord& io, Interval& one) {
+  io.fields("low", one.low, "high", one.high, "confidence", one.confidence);
 }
 
+}  // namespace expc::base
+
+namespace expc::stats {
+
+/// `within` and `between` are standard deviations, of logarithms for ratios.
+inline void describe(base::JsonRecord& io, Spreads& one) {
+  io.fields("within", one.within, "between", one.between, "sessions", one.sessions, "apart", one.apart);
+}
+
+}  // namespace expc::stats
+
+namespace expc::plan {
+
+constexpr auto& wordsOf(TrialKind) { return words::kKind; }
+
+/// `derived` is the formula, for a metric that the study computes.
+inline void describe(base::JsonRecord& io, Metric& one) {
+  io.fields("name", one.name, "unit", one.unit, "dimension", one.dimension, "kind", one.kind);
+  io.optional("derived", one.text);
+  io.optional("series", one.series);
+}
+
+}  // namespace expc::plan
+
+namespace expc::store {
+
+inline void describe(base::JsonRecord& io, Worker& one) {
+  io.fields("build", one.build, "environment_class", one.environment_class);
+}
+
+/// `opened` and `last_seen` are Unix times.
+inline void describe(base::JsonRecord& io, Session& one) {
+  io.fields("id", one.id, "host", one.where.machine(), "nodes", one.where.nodes, "lane", one.where.lane, "workers",
+            one.workers, "null_cards", one.onNullCards(), "opened", one.opened.wall, "last_seen", one.last_seen.wall);
+}
+
+}  // namespace expc::store
+
+namespace expc::judge {
+
 /// Counts of pairs or trials, by the cell that has the fewest.
-inline llvm::json::Value json(const judge::Scope& one) {
-  return EXPC_FIELDS(one.planned, one.complete, one.lost, one.sessions, one.nodes);
+inline void describe(base::JsonRecord& io, Scope& one) {
+  io.fields("planned", one.planned, "complete", one.complete, "lost", one.lost, "sessions", one.sessions, "nodes",
+            one.nodes);
 }
 
 /// `before` and `now` are repetitions; `confidence` is that of each interval, so that all analyses together keep the
 /// criterion's.
-inline llvm::json::Value json(const judge::Look& one) {
-  return EXPC_FIELDS(one.before, one.now, one.of, one.confidence, one.unread, one.decided_at);
+inline void describe(base::JsonRecord& io, Look& one) {
+  io.fields("before", one.before, "now", one.now, "of", one.of, "confidence", one.confidence, "unread", one.unread,
+            "decided_at", one.decided_at);
 }
 
-/// `number` depends on the code: a correlation, or a number of lost trials. The words of codes are part of the format.
-inline llvm::json::Value json(const judge::Condition& one) {
-  static constexpr std::string_view kCodes[] = {"independent", "correlated",   "lost alike",
-                                                "one session", "two sessions", "single arm"};
-  const std::string_view code = kCodes[static_cast<size_t>(one.code)];
-  return EXPC_FIELDS(code, one.number);
+inline constexpr base::Word<Condition::Code> kConditions[] = {
+    {"independent", Condition::Independent},  {"correlated", Condition::Correlated},
+    {"lost alike", Condition::LostAlike},     {"one session", Condition::OneSession},
+    {"two sessions", Condition::TwoSessions}, {"single arm", Condition::SingleArm}};
+constexpr auto& wordsOf(Condition::Code) { return kConditions; }
+/// `number` depends on the code: a correlation, or a number of lost trials.
+inline void describe(base::JsonRecord& io, Condition& one) { io.fields("code", one.code, "number", one.number); }
+
+inline constexpr base::Word<NextStep::Reach> kReaches[] = {{"decides", NextStep::Reach::Decides},
+                                                           {"intervals", NextStep::Reach::Intervals},
+                                                           {"out of reach", NextStep::Reach::OutOfReach},
+                                                           {"trend", NextStep::Reach::Trend},
+                                                           {"not simulated", NextStep::Reach::NotSimulated},
+                                                           {"sessions", NextStep::Reach::Sessions}};
+constexpr auto& wordsOf(NextStep::Reach) { return kReaches; }
+/// `towards` is absent if most simulated studies stay open, `sessions` if their number is not known.
+inline void describe(base::JsonRecord& io, NextStep& one) {
+  auto towards = one.towards == Verdict::Inconclusive ? std::nullopt : std::optional(one.towards);
+  auto sessions = one.sessions ? std::optional(one.sessions) : std::nullopt;
+  io.fields("reach", one.reach, "blocks", one.blocks, "repetitions", one.repetitions, "seconds", one.seconds, "towards",
+            towards, "sessions", sessions);
+  if (!io.reads()) return;
+  one.towards = towards.value_or(Verdict::Inconclusive);
+  one.sessions = sessions.value_or(0);
 }
 
-inline llvm::json::Value json(const judge::NextStep& one) {
-  static constexpr std::string_view kReach[] = {"decides", "intervals",     "out of reach",
-                                                "trend",   "not simulated", "sessions"};
-  const std::string_view reach = kReach[static_cast<size_t>(one.reach)];
-  // Absent if most simulated studies stay open.
-  std::optional towards = one.towards;
-  // No direction is known.
-  if (one.towards == judge::Verdict::Inconclusive) towards.reset();
-  const auto sessions = one.sessions ? std::optional(one.sessions) : std::nullopt;
-  return EXPC_FIELDS(reach, one.blocks, one.repetitions, one.seconds, towards, sessions);
-}
+inline constexpr base::Word<bool> kBy[] = {{"ratio", true}, {"difference", false}};
 
 /// The estimate compares the later run with the earlier one, or a run alone with its point; `margin` is half the
 /// smallest claimed gap.
-inline llvm::json::Value json(const judge::ControlResult& one) {
-  const char* by = one.ratio ? "ratio" : "difference";
-  return EXPC_FIELDS(one.name, one.point, one.metric, by, one.estimate.estimate, one.estimate.interval,
-                     one.estimate.scope, one.margin, one.untrusted);
+inline void describe(base::JsonRecord& io, ControlResult& one) {
+  io.fields("name", one.name, "point", one.point, "metric", one.metric);
+  io.word("by", one.ratio, kBy);
+  io.fields("estimate", one.estimate.estimate, "interval", one.estimate.interval, "scope", one.estimate.scope, "margin",
+            one.margin, "untrusted", one.untrusted);
 }
 
 /// `widest` and `half_width` are shares of the estimate if `relative`.
-inline llvm::json::Value json(const judge::UntilState& one) {
-  const unsigned repetitions = one.blocks;
-  return EXPC_FIELDS(one.kind, one.until.subject, one.until.half_width, one.until.relative, one.widest, one.where,
-                     repetitions, one.most, one.met);
+inline void describe(base::JsonRecord& io, UntilState& one) {
+  io.fields("kind", one.kind, "subject", one.until.subject, "half_width", one.until.half_width, "relative",
+            one.until.relative, "widest", one.widest, "where", one.where, "repetitions", one.blocks, "most", one.most,
+            "met", one.met);
 }
 
 /// Failed, timed out and disturbed trials count with every attempt, the others in blocks; `timeout_limit` is in
 /// seconds.
-inline llvm::json::Value json(const judge::PointStatus& one) {
-  const auto timeout_limit = one.timeouts ? std::optional(one.limit) : std::nullopt;
-  const unsigned timeouts_superseded = one.superseded;
-  const bool unstable = one.unstable();
-  return EXPC_FIELDS(one.kind, one.planned, one.valid, one.failed, one.timeouts, timeout_limit, timeouts_superseded,
-                     one.infeasible, one.invalid, unstable, one.memory_reason, one.lacking, one.last_reason);
+inline void describe(base::JsonRecord& io, PointStatus& one) {
+  auto limit = one.timeouts ? std::optional(one.limit) : std::nullopt;
+  io.fields("kind", one.kind, "planned", one.planned, "valid", one.valid, "failed", one.failed, "timeouts",
+            one.timeouts, "timeout_limit", limit, "timeouts_superseded", one.superseded, "infeasible", one.infeasible,
+            "invalid", one.invalid, "unstable", one.unstable(), "memory_reason", one.memory_reason, "lacking",
+            one.lacking, "last_reason", one.last_reason);
+  if (io.reads()) one.limit = limit.value_or(0);
 }
 
-inline llvm::json::Value json(const MissingThing& one) { return EXPC_FIELDS(one.what, one.why, one.verdict); }
+}  // namespace expc::judge
+
+namespace expc::describe {
 
 /// `ratio` is the geometric mean at these levels over what the grid and lesser effects give.
-inline llvm::json::Value json(const describe::LevelEffect& one) {
-  const std::vector<std::string>& levels = one.labels;
-  return EXPC_FIELDS(levels, one.ratio, one.interval);
+inline void describe(base::JsonRecord& io, LevelEffect& one) {
+  io.fields("levels", one.labels, "ratio", one.ratio, "interval", one.interval);
 }
 
 /// `share` is that of the sum of squares of logarithms.
-inline llvm::json::Value json(const describe::FactorEffect& one) {
-  return EXPC_FIELDS(one.factors, one.share, one.levels);
+inline void describe(base::JsonRecord& io, FactorEffect& one) {
+  io.fields("factors", one.factors, "share", one.share, "levels", one.levels);
 }
 
 /// `mean` is geometric, in the metric's unit; the shares of effects, `higher`, `between_blocks` and `error` add up to
 /// 1.
-inline llvm::json::Value json(const describe::Effects& one) {
-  llvm::json::Array grid;
-  for (const auto& [factor, levels] : one.grid) grid.push_back(EXPC_FIELDS(factor, levels));
-  return EXPC_FIELDS(one.metric, grid, one.points, one.left_out, one.blocks, one.mean, one.effects, one.higher,
-                     one.between_blocks, one.error);
+inline void describe(base::JsonRecord& io, Effects& one) {
+  io.fields("metric", one.metric);
+  io.list("grid", one.grid,
+          [](base::JsonRecord& inner, auto& factor) { inner.fields("factor", factor.first, "levels", factor.second); });
+  io.fields("points", one.points, "left_out", one.left_out, "blocks", one.blocks, "mean", one.mean, "effects",
+            one.effects, "higher", one.higher, "between_blocks", one.between_blocks, "error", one.error);
 }
 
 /// `rank` counts from 1; points that tie share it, and it is absent with too few blocks.
-inline llvm::json::Value json(const describe::Ranked& one) {
-  return EXPC_FIELDS(one.point, one.rank, one.median, one.n);
+inline void describe(base::JsonRecord& io, Ranked& one) {
+  io.fields("point", one.point, "rank", one.rank, "median", one.median, "n", one.n);
 }
 
-inline llvm::json::Value json(const describe::Ranking& one) { return EXPC_FIELDS(one.metric, one.points); }
+inline void describe(base::JsonRecord& io, Ranking& one) { io.fields("metric", one.metric, "points", one.points); }
 
 /// `beaten` is the number of points that another one beats in both metrics.
-inline llvm::json::Value json(const describe::Front& one) {
-  const std::vector<std::string> metrics = {one.first, one.second};
-  std::vector<std::string> points;
-  for (const describe::FrontPoint& point : one.points) points.push_back(point.point);
-  return EXPC_FIELDS(metrics, points, one.beaten);
+inline void describe(base::JsonRecord& io, Front& one) {
+  std::vector<std::string> metrics, points = base::textsOf(one.points, &FrontPoint::point);
+  if (!io.reads()) metrics = {one.first, one.second};
+  io.fields("metrics", metrics, "points", points, "beaten", one.beaten);
+  if (!io.reads()) return;
+  metrics.resize(2);
+  one.first = metrics[0], one.second = metrics[1];
+  for (const std::string& point : points) one.points.push_back({point});
 }
 
 /// Ratios: `first_block` over the median of the others (absent without a warm-up), `drift` of the last block over the
 /// first by the trend.
-inline llvm::json::Value json(const describe::Drift& one) {
-  const std::optional<double> first_block = one.first;
-  const double drift = one.last;
-  return EXPC_FIELDS(one.metric, one.blocks, first_block, drift, one.p);
+inline void describe(base::JsonRecord& io, Drift& one) {
+  io.fields("metric", one.metric, "blocks", one.blocks, "first_block", one.first, "drift", one.last, "p", one.p);
 }
 
-inline llvm::json::Value json(const describe::Outlier& one) {
-  return EXPC_FIELDS(one.metric, one.point, one.trial, one.block, one.value, one.median);
+inline void describe(base::JsonRecord& io, Outlier& one) {
+  io.fields("metric", one.metric, "point", one.point, "trial", one.trial, "block", one.block, "value", one.value,
+            "median", one.median);
 }
 
-/// Members as in describe::Description; fronts of plots alone are left out.
-inline llvm::json::Value json(const describe::Description& one) {
-  const std::vector<describe::Drift>& over_the_run = one.drifts;
-  return EXPC_FIELDS(one.effects, one.rankings, one.fronts, over_the_run, one.outliers);
+/// Fronts of plots and curves are left out.
+inline void describe(base::JsonRecord& io, Description& one) {
+  io.fields("effects", one.effects, "rankings", one.rankings, "fronts", one.fronts, "over_the_run", one.drifts,
+            "outliers", one.outliers);
 }
 
-/// Seconds of a step at both levels; `share` is that of the whole difference.
-inline llvm::json::Value json(const describe::CategoryShare& one) {
-  llvm::json::Object object = EXPC_FIELDS(one.name, one.treated, one.baseline, one.interval, one.share);
-  if (one.treated_count + one.baseline_count > 0) {
-    object["treated_count"] = one.treated_count;
-    object["baseline_count"] = one.baseline_count;
-  }
-  // Absent rather than false: few categories lie beside the step.
-  if (one.beside) object["beside"] = true;
-  return object;
+/// Seconds of a step at both levels; `share` is that of the whole difference. Counts are left out if there are none,
+/// and so is `beside`: few categories lie beside the step.
+inline void describe(base::JsonRecord& io, CategoryShare& one) {
+  io.fields("name", one.name, "treated", one.treated, "baseline", one.baseline, "interval", one.interval, "share",
+            one.share);
+  if (io.has("treated_count", one.treated_count + one.baseline_count > 0))
+    io.fields("treated_count", one.treated_count, "baseline_count", one.baseline_count);
+  io.optional("beside", one.beside);
 }
 
-inline llvm::json::Value json(const describe::TimedEffect& one) {
-  return EXPC_FIELDS(one.comparison, one.interval, one.may_be_none);
-}
-
-/// All categories of every view. Times are in seconds, and intervals are of the difference.
-inline llvm::json::Value json(const describe::Attribution& one) {
-  llvm::json::Object views, notes;
-  for (const describe::AttributionView& view : one.views) {
-    views[view.name] = json(view.categories);
-    if (const std::string note = noteOf(view); !note.empty()) notes[view.name] = note;
-  }
-  const double treated_step = one.treated_seconds, baseline_step = one.baseline_seconds;
-  const bool may_be_none = one.mayBeNone() != nullptr;
-  return EXPC_FIELDS(one.treated, one.baseline, one.comparisons, one.criteria, one.blocks, treated_step, baseline_step,
-                     one.interval, one.timed, may_be_none, views, notes);
+inline void describe(base::JsonRecord& io, TimedEffect& one) {
+  io.fields("comparison", one.comparison, "interval", one.interval, "may_be_none", one.may_be_none);
 }
 
 /// `estimate` is after / before for a ratio, else after - before.
-inline llvm::json::Value json(const describe::Shift& one) {
-  const char* by = one.ratio ? "ratio" : "difference";
-  const bool undecided = one.open;
-  return EXPC_FIELDS(one.subject, one.label, one.comparison, one.unit, one.before, one.after, one.before_n, one.after_n,
-                     by, one.estimate, one.interval, one.p, one.moved, one.tellable, one.by_session, undecided,
-                     one.worse, one.regression);
+inline void describe(base::JsonRecord& io, Shift& one) {
+  io.fields("subject", one.subject, "label", one.label, "comparison", one.comparison, "unit", one.unit, "before",
+            one.before, "after", one.after, "before_n", one.before_n, "after_n", one.after_n);
+  io.word("by", one.ratio, judge::kBy);
+  io.fields("estimate", one.estimate, "interval", one.interval, "p", one.p, "moved", one.moved, "tellable",
+            one.tellable, "by_session", one.by_session, "undecided", one.open, "worse", one.worse, "regression",
+            one.regression);
 }
 
+}  // namespace expc::describe
+
+namespace expc::simulate {
+
+inline constexpr base::Word<Origin> kOrigins[] = {
+    {"assumed", Origin::Assumed}, {"stated", Origin::Stated}, {"measured", Origin::Measured}};
+constexpr auto& wordsOf(Origin) { return kOrigins; }
 /// `noise` and `drift` are standard deviations within and between blocks, of logarithms if `relative`, else in the
 /// metric's unit.
-inline llvm::json::Value json(const simulate::MetricModel& one) {
-  static constexpr std::string_view kFrom[] = {"assumed", "stated", "measured"};
-  const std::string_view from = kFrom[static_cast<size_t>(one.origin)];
-  const std::string& metric = one.name;
-  const bool relative = one.multiplies;
-  return EXPC_FIELDS(metric, one.kind, one.noise, one.drift, relative, from, one.trials);
+inline void describe(base::JsonRecord& io, MetricModel& one) {
+  io.fields("metric", one.name, "kind", one.kind, "noise", one.noise, "drift", one.drift, "relative", one.multiplies,
+            "from", one.origin, "trials", one.trials);
 }
 
 /// Shares of simulated studies.
-inline llvm::json::Value json(const simulate::Chances& one) { return EXPC_FIELDS(one.pass, one.fail, one.open); }
+inline void describe(base::JsonRecord& io, Chances& one) {
+  io.fields("pass", one.pass, "fail", one.fail, "open", one.open);
+}
 
 /// `half_widths` is the distance of the truth from the bound in half-widths of the interval, above 0 where the bound
 /// holds.
-inline llvm::json::Value json(const simulate::Sweep& one) {
-  const double half_widths = one.distance;
-  return EXPC_FIELDS(half_widths, one.value, one.chances);
+inline void describe(base::JsonRecord& io, Sweep& one) {
+  io.fields("half_widths", one.distance, "value", one.value, "chances", one.chances);
 }
 
 /// Either the reason why it was `skipped`, or all members. `kept_open` has shares of studies that a control or the
 /// budget keeps open.
-inline llvm::json::Value json(const simulate::CriterionDiagnosis& one) {
-  if (const std::string skipped = inWords({}, one.skipped).text; !skipped.empty())
-    return EXPC_FIELDS(one.name, skipped);
-  std::optional<llvm::json::Value> known;
-  if (const std::string& from = one.known; !from.empty()) known = EXPC_FIELDS(from, one.least, one.most);
-  const double by_control = one.untrusted, by_budget = one.cut_off, half_width = one.reach;
-  const llvm::json::Object kept_open = EXPC_FIELDS(by_control, by_budget);
-  return EXPC_FIELDS(one.name, known, one.timeouts, one.chances, one.coverage, kept_open, half_width, one.sweeps,
-                     one.passes_from, one.fails_from);
+inline void describe(base::JsonRecord& io, CriterionDiagnosis& one) {
+  std::string skipped = report::inWords({}, one.skipped).text;
+  io.fields("name", one.name);
+  io.optional("skipped", skipped);
+  if (io.reads() && !skipped.empty()) one.skipped = plan::because({.code = plan::Reason::Said, .said = skipped});
+  if (one.skipped) return;
+  if (io.has("known", !one.known.empty()))
+    io.object("known", one, [](base::JsonRecord& inner, CriterionDiagnosis& truth) {
+      inner.fields("from", truth.known, "least", truth.least, "most", truth.most);
+    });
+  else if (!io.reads())
+    io.out()["known"] = nullptr;
+  io.fields("timeouts", one.timeouts, "chances", one.chances, "coverage", one.coverage, "half_width", one.reach,
+            "sweeps", one.sweeps, "passes_from", one.passes_from, "fails_from", one.fails_from);
+  io.object("kept_open", one, [](base::JsonRecord& inner, CriterionDiagnosis& kept) {
+    inner.fields("by_control", kept.untrusted, "by_budget", kept.cut_off);
+  });
 }
 
-inline llvm::json::Value json(const simulate::DesignDiagnosis& one) {
-  const auto& repetitions = one.most;
-  return EXPC_FIELDS(repetitions, one.blocks, one.trials, one.seconds, one.criteria);
+inline void describe(base::JsonRecord& io, DesignDiagnosis& one) {
+  io.fields("repetitions", one.most, "blocks", one.blocks, "trials", one.trials, "seconds", one.seconds, "criteria",
+            one.criteria);
 }
 
-/// `derived` is the formula, for a metric that the study computes.
-inline llvm::json::Value json(const plan::Metric& one) {
-  llvm::json::Object object = EXPC_FIELDS(one.name, one.unit, one.dimension, one.kind);
-  if (one.derived) object["derived"] = json(one.text);
-  if (one.series) object["series"] = true;
-  return object;
+}  // namespace expc::simulate
+
+namespace expc::report {
+
+/// A control's result, with its reason as a sentence.
+struct ControlRecord {
+  judge::ControlResult result;
+  std::string why;
+};
+inline void describe(base::JsonRecord& io, ControlRecord& one) {
+  base::kDescribed(io, one.result);
+  io.fields("why", one.why);
 }
 
-inline llvm::json::Value json(const store::Worker& one) { return EXPC_FIELDS(one.build, one.environment_class); }
-
-/// `opened` and `last_seen` are Unix times.
-inline llvm::json::Value json(const store::Session& one) {
-  const std::string host = one.where.machine();
-  const bool null_cards = one.onNullCards();
-  const double opened = one.opened.wall, last_seen = one.last_seen.wall;
-  return EXPC_FIELDS(one.id, host, one.where.nodes, one.where.lane, one.workers, null_cards, opened, last_seen);
+inline void describe(base::JsonRecord& io, MissingThing& one) {
+  io.fields("what", one.what, "why", one.why, "verdict", one.verdict);
 }
 
-/// Returns what a design can be expected to find ("expc.diagnosis/1").
-inline llvm::json::Value diagnosisJson(const plan::Plan& plan, const simulate::Diagnosis& diagnosis) {
-  const char* schema = "expc.diagnosis/1";
-  const simulate::Model& model = diagnosis.model;
-  const std::vector<simulate::MetricModel>& noise = model.metrics;
-  std::vector<llvm::json::Value> without_value;  // the points of which trials end so
-  for (const auto& [kind, ends] : model.ends)
-    for (size_t i = 0; i < ends.size(); ++i) {
-      const std::string& point = plan.points[i].id;
-      const double infeasible = ends[i].infeasible, timeouts = ends[i].timeouts;
-      if (infeasible + timeouts > 0) without_value.emplace_back(EXPC_FIELDS(kind, point, infeasible, timeouts));
-    }
-  return EXPC_FIELDS(schema, plan.study, diagnosis.studies, diagnosis.seed, noise, model.lost, model.disturbed,
-                     without_value, diagnosis.design, diagnosis.larger);
-}
+/// An attribution with notes on its views in words. Times are in seconds, and intervals are of the difference.
+struct AttributionRecord {
+  describe::Attribution of;
+  std::map<std::string, std::string> notes = {};  // by view
+  bool may_be_none = false;
 
-template <typename T>
-llvm::json::Value json(const T& value) {
-  // The order matters: bool is integral, a string is a list of characters, and JSON values are lists, too.
-  if constexpr (std::is_same_v<T, bool>) {
-    return value;
-  } else if constexpr (std::is_integral_v<T>) {
-    return static_cast<int64_t>(value);
-  } else if constexpr (std::is_enum_v<T>) {
-    return std::string(toString(value));
-  } else if constexpr (std::is_convertible_v<const T&, std::string_view>) {
-    return base::jsonText(llvm::StringRef(std::string_view(value)));
-  } else if constexpr (std::is_same_v<T, llvm::json::Value> || std::is_same_v<T, llvm::json::Object> ||
-                       std::is_same_v<T, llvm::json::Array>) {
-    return T(value);
-  } else if constexpr (requires { value.has_value(); }) {
-    return value ? json(*value) : llvm::json::Value(nullptr);
-  } else if constexpr (requires { typename T::mapped_type; }) {
-    llvm::json::Object object;
-    for (const auto& [key, one] : value) object[std::string(toString(key))] = json(one);
-    return object;
-  } else {
-    llvm::json::Array array;
-    for (const auto& one : value) array.push_back(json(one));
-    return array;
+  AttributionRecord() = default;
+  explicit AttributionRecord(describe::Attribution found)
+      : of(std::move(found)), may_be_none(of.mayBeNone() != nullptr) {
+    for (const describe::AttributionView& view : of.views)
+      if (std::string note = noteOf(view); !note.empty()) notes.emplace(view.name, std::move(note));
   }
+};
+inline void describe(base::JsonRecord& io, AttributionRecord& one) {
+  std::map<std::string, std::vector<describe::CategoryShare>> views;
+  for (const describe::AttributionView& view : one.of.views) views[view.name] = view.categories;
+  io.fields("treated", one.of.treated, "baseline", one.of.baseline, "comparisons", one.of.comparisons, "criteria",
+            one.of.criteria, "blocks", one.of.blocks, "treated_step", one.of.treated_seconds, "baseline_step",
+            one.of.baseline_seconds, "interval", one.of.interval, "timed", one.of.timed, "may_be_none", one.may_be_none,
+            "views", views, "notes", one.notes);
+  if (!io.reads()) return;
+  for (const auto& [name, categories] : views) one.of.views.push_back({name, categories});
 }
 
-template <typename... T>
-llvm::json::Object fieldsOf(llvm::StringRef names, const T&... values) {
-  llvm::json::Object object;
-  // `names` is the macro's argument list as text: take the next name and drop the object in front of it.
-  const auto next = [&] {
-    const auto [first, rest] = names.split(", ");
-    names = rest;
-    return first.substr(first.find_last_of(".>") + 1);
-  };
-  ((object[next()] = json(values)), ...);
-  return object;
+// ---- the document of results, "expc.report/1", piece by piece as it is written. A function here takes the records
+// that a piece shows, and what is made of them: it writes constant ones.
+
+/// Facts of the whole document that are made for it.
+struct HeadFacts {
+  std::string schema = "expc.report/1";
+  int exit_code = 0;
+  std::vector<MissingThing> missing = {};
+  std::vector<ControlRecord> controls = {};
+  std::vector<AttributionRecord> attributions = {};
+  std::vector<llvm::json::Object> rehearsed = {};  // left out if there is none
+};
+void describeHead(base::JsonRecord& io, auto& plan, auto& judgement, auto& results, HeadFacts& facts) {
+  io.fields("schema", facts.schema, "study", plan.study, "source", plan.source, "presets", plan.presets, "overrides",
+            plan.overrides, "digest", plan.digest, "exit_code", facts.exit_code, "unfinished", judgement.unfinished,
+            "missing", facts.missing, "null_cards", judgement.null_cards, "controls", facts.controls, "repetitions",
+            judgement.untils, "description", judgement.description, "attributions", facts.attributions, "metrics",
+            plan.metrics, "sessions", results.sessions, "kept_not_counted", results.kept_not_counted,
+            "not_counted_reasons", results.not_counted_reasons);
+  if (io.has("rehearsed", !facts.rehearsed.empty())) io.fields("rehearsed", facts.rehearsed);
+}
+
+/// Facts of a criterion in words (verdict_text.h).
+struct CriterionFacts {
+  std::string tested, why, how_sure;
+  std::vector<std::string> notes = {}, marks = {};
+  std::optional<std::string> untrusted = {};
+  std::optional<std::vector<std::string>> held_by = {};  // the assertions by which a claim that joins several holds
+};
+void describeCriterion(base::JsonRecord& io, auto& found, auto& result, CriterionFacts& facts) {
+  io.fields("name", result.name, "text", found.text, "claim", found.doc, "tested", facts.tested, "notes", facts.notes,
+            "where", found.where, "marks", facts.marks, "verdict", result.verdict, "why", facts.why, "how_sure",
+            facts.how_sure, "untrusted", facts.untrusted, "provisional", result.provisional, "look", result.look,
+            "other_looks", result.other_looks, "next", result.next, "conditions", result.conditions, "infeasible",
+            found.infeasible, "domain", found.domain, "confidence", found.confidence, "unit", found.unit, "scope",
+            result.scope);
+  io.present("held_by", facts.held_by);
+}
+
+/// A cell by the labels of its factors. A published value may be null: unknown for a cell of a study with references.
+struct CellFacts {
+  std::map<std::string, std::string> levels = {};
+  std::string steps, why;
+  std::optional<std::vector<std::string>> points = {};  // "POINT", or "POINT#NAME" for a control
+  std::optional<std::vector<double>> values = {};       // by block; present as `points` are
+  std::optional<std::optional<double>> published = {};
+  std::optional<std::string> bound = {};
+  std::optional<std::string> assertion = {};   // of a criterion that joins several
+  std::optional<judge::Verdict> verdict = {};  // of a criterion's cell, as `confidence`
+  std::optional<double> confidence = {};
+};
+void describeCell(base::JsonRecord& io, auto& one, CellFacts& facts) {
+  io.fields("levels", facts.levels, "estimate", one.estimate, "interval", one.interval, "scope", one.scope, "constant",
+            one.constant, "diverged", one.diverged, "correlation", one.correlation, "steps", facts.steps, "spreads",
+            one.spreads);
+  io.present("points", facts.points);
+  io.present("values", facts.values);
+  io.present("published", facts.published);
+  io.present("bound", facts.bound);
+  io.present("assertion", facts.assertion);
+  io.present("verdict", facts.verdict);
+  io.present("confidence", facts.confidence);
+  io.present("uncorrected", one.uncorrected);
+  io.optional("why", facts.why);
+}
+
+/// A metric's summary at a point.
+struct MeasuredRecord {
+  judge::Summary summary;
+  std::optional<double> published;
+  bool with_values = true;
+};
+inline void describe(base::JsonRecord& io, MeasuredRecord& one) {
+  judge::Summary& summary = one.summary;
+  io.fields("n", summary.n, "timeouts", summary.timeouts, "never", summary.never, "diverged", summary.diverged,
+            "published", one.published, "median", summary.median, "minimum", summary.minimum, "maximum",
+            summary.maximum, "interval", summary.interval, "constant", summary.constant, "spreads", summary.spreads);
+  one.with_values = io.has("values", one.with_values);
+  if (one.with_values) io.fields("values", summary.values);
+}
+
+/// A point with its levels (null: the factor is not active), trials and metrics.
+struct PointRecord {
+  std::string point, workload, unavailable, expected_infeasible;
+  std::map<std::string, std::optional<std::string>> levels = {};
+  std::vector<judge::PointStatus> trials = {};
+  std::map<std::string, MeasuredRecord> metrics = {};
+  std::set<std::string> not_on_device = {};
+};
+inline void describe(base::JsonRecord& io, PointRecord& one) {
+  io.fields("point", one.point, "levels", one.levels, "workload", one.workload, "unavailable", one.unavailable,
+            "expected_infeasible", one.expected_infeasible, "trials", one.trials, "metrics", one.metrics,
+            "not_on_device", one.not_on_device);
 }
 
 /// Returns the judgement as JSON ("expc.report/1"), which needs no other file to be read: cells by the labels of their
@@ -322,5 +423,33 @@ llvm::json::Value resultJson(const describe::Findings& findings, const rehearsal
 /// the ids of cells' points are left out, which are most of it in a large study.
 void writeResultJson(llvm::raw_ostream& out, const describe::Findings& findings, const rehearsal::Study* rehearsed,
                      bool whole);
+
+/// A point whose trials may end without a value, in shares of them.
+struct EndsRecord {
+  plan::TrialKind kind = plan::TrialKind::Timed;
+  std::string point;
+  double infeasible = 0, timeouts = 0;
+};
+inline void describe(base::JsonRecord& io, EndsRecord& one) {
+  io.fields("kind", one.kind, "point", one.point, "infeasible", one.infeasible, "timeouts", one.timeouts);
+}
+
+/// A document of what a design can be expected to find, "expc.diagnosis/1".
+void describeDiagnosis(base::JsonRecord& io, auto& study, auto& diagnosis, std::vector<EndsRecord>& without_value) {
+  std::string schema = "expc.diagnosis/1";
+  io.fields("schema", schema, "study", study, "studies", diagnosis.studies, "seed", diagnosis.seed, "noise",
+            diagnosis.model.metrics, "lost", diagnosis.model.lost, "disturbed", diagnosis.model.disturbed,
+            "without_value", without_value, "design", diagnosis.design, "larger", diagnosis.larger);
+}
+inline llvm::json::Value diagnosisJson(const plan::Plan& plan, const simulate::Diagnosis& diagnosis) {
+  std::vector<EndsRecord> without_value;
+  for (const auto& [kind, ends] : diagnosis.model.ends)
+    for (size_t i = 0; i < ends.size(); ++i)
+      if (ends[i].infeasible + ends[i].timeouts > 0)
+        without_value.push_back({kind, plan.points[i].id, ends[i].infeasible, ends[i].timeouts});
+  base::JsonRecord io;
+  describeDiagnosis(io, plan.study, diagnosis, without_value);
+  return std::move(io.out());
+}
 
 }  // namespace expc::report

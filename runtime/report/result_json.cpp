@@ -1,13 +1,12 @@
-// Writes the judgement as JSON. Small records become trees by records_json.h; cells, criteria and points are streamed
-// one by one, since a large study has hundreds of thousands of values. Names and meaning of members are documented in
+// Writes the judgement as JSON. Records become trees by records_json.h; cells, criteria and points are streamed one by
+// one, since a large study has hundreds of thousands of values. Names and meaning of members are documented in
 // docs/report.md and must stay; members may be added.
 
 #include <llvm/Support/raw_ostream.h>
 
-#include <set>
-
 #include "runtime/base/find.h"
-#include "runtime/base/json.h"
+#include "runtime/base/json_record.h"
+#include "runtime/base/text.h"
 #include "runtime/judge/judge.h"
 #include "runtime/judge/readings.h"
 #include "runtime/report/reasons.h"
@@ -18,7 +17,6 @@
 namespace expc::report {
 namespace {
 
-using llvm::json::Array;
 using llvm::json::Object;
 using llvm::json::Value;
 
@@ -41,29 +39,23 @@ void cells(Writer& out, const plan::Plan& plan, const std::vector<std::string>& 
   for (const judge::CellEstimate& one : estimates) {
     if (one.cell >= planned.size()) continue;
     const plan::Cell& cell = planned[one.cell];
-    Object levels;
+    CellFacts facts{.steps = one.steps ? stepsText(plan, cell, *one.steps) : "",
+                    .why = criterion ? whyText(plan, *criterion, one).text : inWords(plan, one.why).text};
     const std::vector<std::string> labels = plan.levelLabels(factors, cell);
-    for (size_t i = 0; i < labels.size(); ++i) levels[factors[i]] = json(labels[i]);
-    const std::string steps = one.steps ? stepsText(plan, cell, *one.steps) : "";
-    const std::string why = criterion ? whyText(plan, *criterion, one).text : inWords(plan, one.why).text;
-    Object object = EXPC_FIELDS(levels, one.estimate, one.interval, one.scope, one.constant, one.diverged,
-                                one.correlation, steps, one.spreads);
+    for (size_t i = 0; i < labels.size(); ++i) facts.levels[factors[i]] = labels[i];
     if (out.whole) {
-      // A point is "POINT", or "POINT#NAME" for a control.
-      Array points;
-      for (const plan::Place& place : cell.points)
-        points.push_back(json(place.control.empty() ? place.point : place.point + "#" + place.control));
-      object["points"] = std::move(points);
-      object["values"] = json(one.values);
+      facts.values = one.values;
+      facts.points = base::textsOf(cell.points, [](const plan::Place& place) {
+        return place.control.empty() ? place.point : place.point + "#" + place.control;
+      });
     }
-    if (!plan.references.empty() && cell.term) object["published"] = json(judge::publishedValue(plan, *cell.term));
-    if (cell.bound) object["bound"] = json(cell.bound->text);
-    if (const plan::Assertion* of = criterion ? plan::assertionOf(*criterion, cell) : nullptr)
-      object["assertion"] = json(of->text);
-    if (criterion) object["verdict"] = json(one.verdict), object["confidence"] = json(one.confidence);
-    if (one.uncorrected) object["uncorrected"] = json(*one.uncorrected);
-    if (!why.empty()) object["why"] = json(why);
-    out.add(std::move(object));
+    if (!plan.references.empty() && cell.term) facts.published = judge::publishedValue(plan, *cell.term);
+    if (cell.bound) facts.bound = cell.bound->text;
+    if (const plan::Assertion* of = criterion ? plan::assertionOf(*criterion, cell) : nullptr) facts.assertion = of->text;
+    if (criterion) facts.verdict = one.verdict, facts.confidence = one.confidence;
+    base::JsonRecord io;
+    describeCell(io, one, facts);
+    out.add(std::move(io.out()));
   }
 }
 
@@ -71,18 +63,17 @@ void cells(Writer& out, const plan::Plan& plan, const std::vector<std::string>& 
 void criteria(Writer& out, const describe::Findings& findings) {
   for (const Judged& judged : judgedOf(findings.plan, findings.judgement)) {
     const auto& [plan, found, result] = judged;
-    const std::string tested = result.scope.complete ? testedText(judged, findings.results) : "";
-    const std::vector<std::string> notes = textsOf(verdictNotes(findings, judged), &Fact::text);
-    const std::string& claim = found.doc;
-    const std::string how_sure = surenessText(judged), why = whyText(judged);
-    const std::vector<std::string> marks = marksOf(result);
-    const auto untrusted = result.untrusted ? std::optional(whyText(plan, *result.untrusted)) : std::nullopt;
+    CriterionFacts facts{.tested = result.scope.complete ? testedText(judged, findings.results) : "",
+                         .why = whyText(judged),
+                         .how_sure = surenessText(judged),
+                         .notes = base::textsOf(verdictNotes(findings, judged), &Fact::text),
+                         .marks = marksOf(result)};
+    if (result.untrusted) facts.untrusted = whyText(plan, *result.untrusted);
+    if (!found.assertions.empty()) facts.held_by = heldBy(judged);
+    base::JsonRecord io;
+    describeCriterion(io, found, result, facts);
     out.json.object([&] {
-      out.members(EXPC_FIELDS(result.name, found.text, claim, tested, notes, found.where, marks, result.verdict, why,
-                              how_sure, untrusted, result.provisional, result.look, result.other_looks, result.next,
-                              result.conditions, found.infeasible, found.domain, found.confidence, found.unit,
-                              result.scope));
-      if (!found.assertions.empty()) out.members(Object{{"held_by", json(heldBy(judged))}});
+      out.members(io.out());
       out.json.attributeArray("cells", [&] { cells(out, plan, found.factors, found.cells, result.cells, &found); });
     });
   }
@@ -94,61 +85,51 @@ void comparisons(Writer& out, const plan::Plan& plan, const judge::Judgement& ju
     const plan::Comparison* found = base::named(plan.comparisons, result.name);
     if (!found) continue;
     out.json.object([&] {
-      out.members(EXPC_FIELDS(found->name, found->text, found->unit));
+      out.members(base::record("name", found->name, "text", found->text, "unit", found->unit));
       out.json.attributeArray("cells", [&] { cells(out, plan, found->factors, found->cells, result.cells); });
     });
   }
 }
 
-/// Returns a metric's summary at a point.
-Object measuredJson(const Writer& out, const plan::Plan& plan, const plan::Point& point, const plan::Metric& metric,
-                    const judge::Summary& one) {
-  const auto published = judge::publishedValue(plan, point, metric);
-  Object object = EXPC_FIELDS(one.n, one.timeouts, one.never, one.diverged, published, one.median, one.minimum,
-                              one.maximum, one.interval, one.constant, one.spreads);
-  if (out.whole) object["values"] = json(one.values);
-  return object;
-}
-
 /// Returns how trials of a point ended; a point that was not tried gives the reason of its plan.
-Value statusJson(const plan::Point& point, judge::PointStatus status) {
+judge::PointStatus statusOf(const plan::Point& point, judge::PointStatus status) {
   // A point that was never tried has no reason of its own; the plan's is more useful than none.
   const bool tried = status.valid + status.failed + status.timeouts + status.infeasible + status.invalid > 0;
   if (!tried && !point.unavailable.empty())
     status.last_reason = point.unavailable;
   else if (!tried && !point.expected_infeasible.empty())
     status.last_reason = "expected infeasible, not started: " + point.expected_infeasible;
-  return json(status);
+  return status;
 }
 
-/// Writes each point with its levels, trials and metrics. A factor that is not active has the level null.
+/// Writes each point with its levels, trials and metrics.
 void points(Writer& out, const plan::Plan& plan, const judge::Judgement& judgement) {
   for (const plan::Point& one : plan.points) {
-    Object levels, metrics;
-    for (size_t i = 0; i < plan.factors.size(); ++i)
-      levels[plan.factors[i].name] = one.levels[i] == plan::kInactive ? Value(nullptr) : json(plan.levelLabel(one, i));
+    PointRecord record{.point = one.id,
+                       .workload = one.workload < plan.workloads.size() ? plan.workloads[one.workload].name : "",
+                       .unavailable = one.unavailable,
+                       .expected_infeasible = one.expected_infeasible};
+    for (size_t i = 0; i < plan.factors.size(); ++i) {
+      auto& level = record.levels[plan.factors[i].name];
+      if (one.levels[i] != plan::kInactive) level = plan.levelLabel(one, i);
+    }
     for (const plan::Metric& metric : plan.metrics)
       if (const judge::Summary* summary = judgement.find(one.id, metric.name); summary && summary->n > 0)
-        metrics[metric.name] = measuredJson(out, plan, one, metric, *summary);
-    Array trials;
-    std::set<std::string> not_on_device;
+        record.metrics[metric.name] = {*summary, judge::publishedValue(plan, one, metric), out.whole};
     for (const plan::TrialKind kind : {plan::TrialKind::Timed, plan::TrialKind::Quality, plan::TrialKind::Profile}) {
       const judge::PointStatus* status = judgement.status(one.id, kind);
       if (!status) continue;
-      trials.push_back(statusJson(one, *status));
-      not_on_device.insert(status->not_on_device.begin(), status->not_on_device.end());
+      record.trials.push_back(statusOf(one, *status));
+      record.not_on_device.insert(status->not_on_device.begin(), status->not_on_device.end());
     }
-    const std::string& point = one.id;
-    const std::string workload = one.workload < plan.workloads.size() ? plan.workloads[one.workload].name : "";
-    out.add(
-        EXPC_FIELDS(point, levels, workload, one.unavailable, one.expected_infeasible, trials, metrics, not_on_device));
+    out.add(base::written(record));
   }
 }
 
 /// Returns rehearsals without everything that depends on the machine that rehearsed: counts, bytes and operations are
 /// exact, times and host memory are not. One element for each point.
-Array rehearsalJson(const plan::Plan& plan, const rehearsal::Study& study) {
-  Array points;
+std::vector<Object> rehearsalJson(const plan::Plan& plan, const rehearsal::Study& study) {
+  std::vector<Object> points;
   // Starts from the stored form of rehearsals, so that members added there appear here, too.
   const Value all = rehearsal::toJson(rehearsalOf(plan, study));
   for (const Value& value : *all.getAsObject()->getArray("points")) {
@@ -167,29 +148,17 @@ Array rehearsalJson(const plan::Plan& plan, const rehearsal::Study& study) {
 void writeResultJson(llvm::raw_ostream& to, const describe::Findings& findings, const rehearsal::Study* rehearsed,
                      bool whole) {
   const auto& [plan, judgement, results] = findings;
-  const char* schema = "expc.report/1";
-  const int exit_code = judge::exitCode(judgement);
-  const std::vector<judge::UntilState>& repetitions = judgement.untils;
-  const describe::Description& description = judgement.description;
-  const std::vector<describe::Attribution> attributions = describe::attribute(findings);
-  const std::vector<MissingThing> missing = missingThings(plan, judgement);
-  // A control's reason is a sentence, so it is added here and not in records_json.h, which makes no sentences of
-  // judgements.
-  Array controls;
-  for (const judge::ControlResult& control : judgement.controls) {
-    controls.push_back(json(control));
-    (*controls.back().getAsObject())["why"] = json(whyText(plan, control));
-  }
-  Object object =
-      EXPC_FIELDS(schema, plan.study, plan.source, plan.presets, plan.overrides, plan.digest, exit_code,
-                  judgement.unfinished, missing, judgement.null_cards, controls, repetitions, description, attributions,
-                  plan.metrics, results.sessions, results.kept_not_counted, results.not_counted_reasons);
-  Array seen = rehearsed ? rehearsalJson(plan, *rehearsed) : Array();
-  if (!seen.empty()) object["rehearsed"] = std::move(seen);
+  HeadFacts facts{.exit_code = judge::exitCode(judgement), .missing = missingThings(plan, judgement)};
+  for (const judge::ControlResult& control : judgement.controls)
+    facts.controls.push_back({control, whyText(plan, control)});
+  for (describe::Attribution& one : describe::attribute(findings)) facts.attributions.emplace_back(std::move(one));
+  if (rehearsed) facts.rehearsed = rehearsalJson(plan, *rehearsed);
+  base::JsonRecord head;
+  describeHead(head, plan, judgement, results, facts);
 
   Writer out{llvm::json::OStream(to), whole};
   out.json.object([&] {
-    out.members(object);
+    out.members(head.out());
     out.json.attributeArray("criteria", [&] { criteria(out, findings); });
     out.json.attributeArray("comparisons", [&] { comparisons(out, plan, judgement); });
     out.json.attributeArray("points", [&] { points(out, plan, judgement); });

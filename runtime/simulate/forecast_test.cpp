@@ -63,10 +63,10 @@ Followed follow(const plan::Plan& plan, unsigned first, unsigned most, const Dra
     const size_t there = records.results.trials.size();
     for (unsigned block = 1; block <= more; ++block) draw(records, stream, first + block);
     for (size_t i = there; i < records.results.trials.size(); ++i) records.results.trials[i].run = 2;
-    store::Judged said;
+    store::RunClaims said;
     said.planned[TrialKind::Timed] = {first, {}, false};
     for (const plan::Cell& cell : plan.criteria[0].cells) said.subjects.insert(plan::subjectOf(plan, cell));
-    records.results.looks = {{1, true, false, std::make_shared<const store::Judged>(std::move(said))}};
+    records.results.looks = {{1, true, false, std::make_shared<const store::RunClaims>(std::move(said))}};
     plan::Plan larger = plan;
     larger.design.kinds[0].repeat = larger.design.kinds[0].repeat_most = first + more;
     const Verdict verdict = judge::judge(larger, records.results).criteria[0].verdict;

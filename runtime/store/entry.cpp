@@ -148,9 +148,9 @@ void describe(JsonRecord& io, RunEnded& entry) {
   describeMoment(io, "at", entry.at);
   describeOutcome(io, entry.outcome);
   if (!io.has("judged", entry.judged != nullptr)) return;
-  Judged judged = entry.judged ? *entry.judged : Judged();
+  RunClaims judged = entry.judged ? *entry.judged : RunClaims();
   io.object("judged", judged, base::kDescribed);
-  entry.judged = std::make_shared<const Judged>(std::move(judged));
+  entry.judged = std::make_shared<const RunClaims>(std::move(judged));
 }
 
 /// A place is a point's id, or a pair of point and control. Blocks have many places, so the short form matters.
@@ -336,8 +336,8 @@ Array toJson(const std::vector<plan::Place>& places) {
   return array;
 }
 
-void describe(JsonRecord& io, Judged& judged) {
-  using Planned = std::pair<plan::TrialKind, Judged::Planned>;
+void describe(JsonRecord& io, RunClaims& judged) {
+  using Planned = std::pair<plan::TrialKind, RunClaims::Planned>;
   std::vector<Planned> kinds(judged.planned.begin(), judged.planned.end());
   io.list("planned", kinds, [](JsonRecord& inner, Planned& kind) {
     inner.word("kind", kind.first, plan::words::kKind);

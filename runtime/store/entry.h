@@ -51,7 +51,7 @@ struct RunEnded {
   int64_t run = 0;
   Moment at;
   Outcome outcome;
-  JudgedPtr judged;
+  RunClaimsPtr judged;
 };
 /// A key with its number; trials name their keys by number.
 struct KeyAdded {
@@ -102,7 +102,7 @@ llvm::Expected<Entry> entryFromLine(std::string_view line);
 
 void describe(base::JsonRecord& io, Worker& worker);
 void describe(base::JsonRecord& io, Match& match);
-void describe(base::JsonRecord& io, Judged& judged);
+void describe(base::JsonRecord& io, RunClaims& judged);
 llvm::json::Array toJson(const std::vector<plan::Place>& places);
 
 }  // namespace expc::store

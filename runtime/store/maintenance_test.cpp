@@ -226,7 +226,7 @@ TEST_CASE("two trials of one place, time and status are two, although ours stand
   const Filled filled = fill(theirs);
   attempt(theirs, filled, 1, 100);
   std::vector<std::string> messages;
-  llvm::cantFail(theirs.settle());
+  llvm::cantFail(theirs.sync());
   CHECK(llvm::cantFail(merge(into.path, from.path, messages)).trials == 1);
   {
     Store ours = openWriter(into.path);
@@ -249,7 +249,7 @@ TEST_CASE("what a killed run measured comes with the run, and what one at work m
     Trial trial = trialOf(plan, point, filled.block, filled.session, 0);
     trial.run = addRun(store, filled.session, usualMatch());
     finish(store, trial);
-    llvm::cantFail(store.settle());
+    llvm::cantFail(store.sync());
     return trial.run;
   };
   const auto held = [&] {

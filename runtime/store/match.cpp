@@ -24,17 +24,6 @@
 namespace expc::store {
 namespace {
 
-/// Adds the strings inside a JSON value that are among `paths`.
-void collectPaths(const llvm::json::Value& value, const std::vector<std::string>& paths, std::set<std::string>& found) {
-  if (auto text = value.getAsString()) {
-    if (std::find(paths.begin(), paths.end(), text->str()) != paths.end()) found.insert(text->str());
-  } else if (const llvm::json::Array* array = value.getAsArray()) {
-    for (const llvm::json::Value& element : *array) collectPaths(element, paths, found);
-  } else if (const llvm::json::Object* object = value.getAsObject()) {
-    for (const auto& [key, element] : *object) collectPaths(element, paths, found);
-  }
-}
-
 /// The differences between two runs in the parts of aggregate `of`, behind a colon; "" if one of the runs did not
 /// record its parts.
 std::string partChanges(const std::string& of, const Match& then, const Match& now, bool values) {
@@ -106,10 +95,25 @@ std::vector<std::string> argumentsAt(const plan::Point& point, const std::vector
 
 }  // namespace
 
+void replaceTexts(llvm::json::Value& value, const std::function<std::string(const std::string&)>& replacement) {
+  if (const auto text = value.getAsString()) {
+    if (std::string other = replacement(text->str()); !other.empty()) value = std::move(other);
+  } else if (llvm::json::Array* array = value.getAsArray()) {
+    for (llvm::json::Value& element : *array) replaceTexts(element, replacement);
+  } else if (llvm::json::Object* object = value.getAsObject()) {
+    for (auto& member : *object) replaceTexts(member.second, replacement);
+  }
+}
+
 /// Paths can stand anywhere in a parameter, also in lists and objects.
 std::set<std::string> dataPathsOf(const plan::Point& point, const std::vector<std::string>& paths) {
   std::set<std::string> found;
-  for (const auto& [name, value] : point.parameters) collectPaths(value, paths, found);
+  if (paths.empty()) return found;
+  llvm::json::Value parameters = llvm::json::Object(point.parameters);
+  replaceTexts(parameters, [&](const std::string& text) {
+    if (std::ranges::find(paths, text) != paths.end()) found.insert(text);
+    return std::string();
+  });
   return found;
 }
 
@@ -227,8 +231,8 @@ TrialKey keyOf(const plan::Plan& plan, const plan::Place& place, plan::TrialKind
   return key;
 }
 
-JudgedPtr judgedOf(const plan::Plan& plan) {
-  Judged judged;
+RunClaimsPtr claimsOf(const plan::Plan& plan) {
+  RunClaims judged;
   for (const plan::KindDesign& design : plan.design.kinds)
     judged.planned[design.kind] = {design.repeat, design.looks, !design.until.empty()};
   for (const plan::Criterion& criterion : plan.criteria) {
@@ -237,7 +241,7 @@ JudgedPtr judgedOf(const plan::Plan& plan) {
     for (const plan::Cell& cell : criterion.cells)
       if (plan::isEstimated(criterion, cell)) judged.subjects.insert(plan::subjectOf(plan, cell));
   }
-  return std::make_shared<const Judged>(std::move(judged));
+  return std::make_shared<const RunClaims>(std::move(judged));
 }
 
 /// Keys are made once per kind and point: a store has many trials of each.

@@ -2,6 +2,9 @@
 
 // Decides which stored trials count for a plan (docs/layers/store.md). No other place does.
 
+#include <llvm/Support/JSON.h>
+
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -49,6 +52,9 @@ std::vector<std::string> startedWith(const plan::Plan& plan, const plan::Point& 
 std::string changes(const std::map<std::string, std::string>& then, const std::map<std::string, std::string>& now,
                     bool values);
 
+/// Replaces strings in a JSON value, at any depth, for which `replacement` returns something other than "".
+void replaceTexts(llvm::json::Value& value, const std::function<std::string(const std::string&)>& replacement);
+
 /// The settings of a kind, as trials store them (canonical JSON).
 std::string settingsText(const plan::Plan& plan, plan::TrialKind kind);
 
@@ -57,7 +63,7 @@ std::string settingsText(const plan::Plan& plan, plan::TrialKind kind);
 TrialKey keyOf(const plan::Plan& plan, const plan::Place& place, plan::TrialKind kind, const Match& match);
 
 /// The claims that verdicts on this plan are about.
-JudgedPtr judgedOf(const plan::Plan& plan);
+RunClaimsPtr claimsOf(const plan::Plan& plan);
 
 /// Says why trials do not count for one plan. Wanted keys are computed once for each kind and point.
 class Counting {

@@ -209,7 +209,7 @@ struct Match {
 
 /// The claims that a run's verdicts are about, and how much was planned for them. Later verdicts need this to count
 /// looks. The entry of the run's end holds it.
-struct Judged {
+struct RunClaims {
   /// The plan for one kind of trial.
   struct Planned {
     unsigned repeat = 0;
@@ -220,7 +220,7 @@ struct Judged {
   std::set<std::string> subjects;  // plan::subjectOf each cell of a criterion with a confidence
 };
 /// Null: unknown.
-using JudgedPtr = std::shared_ptr<const Judged>;
+using RunClaimsPtr = std::shared_ptr<const RunClaims>;
 
 /// How a run ended.
 struct Outcome {
@@ -257,7 +257,7 @@ struct Run {
   Match match;
   Moment started, ended;           // ended at 0: never seen to end
   std::optional<Outcome> outcome;  // absent while it runs
-  JudgedPtr judged;                // null while it runs, and of a run that was killed or is of an older expc
+  RunClaimsPtr judged;             // null while it runs, and of a run that was killed or is of an older expc
 };
 
 /// A block with its order, so that an interrupted one can be continued.
@@ -273,7 +273,7 @@ struct PastLook {
   int64_t run = 0;
   bool said = false;     // its verdicts were final
   bool at_look = false;  // it ended at a planned look
-  JudgedPtr judged;  // null: its end does not say so, and its plan is not read any more; it may have judged anything
+  RunClaimsPtr judged;  // null: its end does not say so, and its plan is not read any more; it may have judged anything
   /// Subjects of the reader's claims that it judged with another version of the program, other inputs or other
   /// data.
   std::set<std::string> other_programs = {};

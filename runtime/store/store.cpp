@@ -253,7 +253,7 @@ llvm::Error Store::closeDead() {
 llvm::Error Store::append(const Entry& entry, OnDisk when) {
   if (auto error = heartbeat()) return error;
   if (when != OnDisk::Sometime)  // the journal tells only once what the disk did not take
-    if (auto error = settle()) return error;
+    if (auto error = sync()) return error;
   // The journal is made with the first entry, so that a run that measures nothing leaves no file.
   if (!journal_) {
     const auto appears = whole_ ? JournalWriter::Appears::Whole : JournalWriter::Appears::AtOnce;
@@ -307,7 +307,7 @@ llvm::Expected<int64_t> Store::addRun(Run run) {
   return run.id;
 }
 
-llvm::Error Store::endRun(int64_t run, Moment at, Outcome outcome, JudgedPtr judged) {
+llvm::Error Store::endRun(int64_t run, Moment at, Outcome outcome, RunClaimsPtr judged) {
   return append(RunEnded{run, at, outcome, std::move(judged)}, OnDisk::Now);
 }
 
@@ -339,7 +339,7 @@ llvm::Error Store::endTrial(const Trial& trial, Moment at) {
   return llvm::Error::success();
 }
 
-llvm::Error Store::settle() {
+llvm::Error Store::sync() {
   if (!unsettled_) return llvm::Error::success();
   const TrialEnded end = *std::exchange(unsettled_, std::nullopt);
   llvm::Error error = journal_->awaitSync();
@@ -417,7 +417,7 @@ llvm::Error Store::keepRemoved(llvm::Error error, bool lost) {
 
 llvm::Error Store::close() {
   // In this order: results durable, journal visible, lease free. So the next writer sees everything.
-  llvm::Error error = settle();
+  llvm::Error error = sync();
   if (!error) error = heartbeat();  // also checks that the journal is still there
   if (!error && whole_ && journal_) error = journal_->publish();
   journal_.reset();

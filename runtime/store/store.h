@@ -111,20 +111,20 @@ class Store {
   /// All that has been read and written.
   const Contents& contents() const { return contents_; }
 
-  // Writing. Each call appends to the journal; a trial's result is durable once settle() returns.
+  // Writing. Each call appends to the journal; a trial's result is durable once sync() returns.
   llvm::Expected<int64_t> addSession(Session session);
   /// Records that a session still goes on.
   llvm::Error touchSession(int64_t session, Moment at);
   llvm::Expected<int64_t> addRun(Run run);
-  llvm::Error endRun(int64_t run, Moment at, Outcome outcome, JudgedPtr judged = nullptr);
+  llvm::Error endRun(int64_t run, Moment at, Outcome outcome, RunClaimsPtr judged = nullptr);
   llvm::Expected<int64_t> addBlock(BlockPlan block);
   llvm::Expected<int64_t> beginTrial(const Trial& trial);
   /// Records a trial's result, and that its session goes on. The result is being written to the disk when this
-  /// returns; it is durable once settle() returns.
+  /// returns; it is durable once sync() returns.
   llvm::Error endTrial(const Trial& trial, Moment at);
   /// Waits until the last trial that ended is durable. If the disk refuses it, it is kept in the spool, and the
   /// error says where.
-  llvm::Error settle();
+  llvm::Error sync();
   /// Records values of a trial that were read anew under another key; the trial is valid then.
   llvm::Error reread(const Trial& trial);
   /// Notes that a record of another store is here now, under our number.

@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "runtime/base/json.h"
+#include "runtime/base/text.h"
 #include "runtime/store/store.h"
 
 namespace expc::store {
@@ -34,33 +35,33 @@ std::optional<plan::Plan> planOf(const Run& run, const Contents& contents) {
 }
 
 /// Whether a run recorded everything about what it judged; runs of older versions did not.
-bool saysAll(const JudgedPtr& judged) {
+bool saysAll(const RunClaimsPtr& judged) {
   return judged &&
          std::ranges::all_of(judged->planned, [](const auto& kind) { return kind.second.adaptive.has_value(); });
 }
 
 /// A run's judgement, completed by its plan in what older versions did not record.
-JudgedPtr completed(const JudgedPtr& judged, const JudgedPtr& of_plan) {
+RunClaimsPtr completed(const RunClaimsPtr& judged, const RunClaimsPtr& of_plan) {
   if (!judged || !of_plan) return judged ? judged : of_plan;
-  Judged all = *judged;
+  RunClaims all = *judged;
   for (auto& [kind, planned] : all.planned)
     if (const auto found = of_plan->planned.find(kind); found != of_plan->planned.end() && !planned.adaptive)
       planned.adaptive = found->second.adaptive;
-  return std::make_shared<const Judged>(std::move(all));
+  return std::make_shared<const RunClaims>(std::move(all));
 }
 
 /// All runs as looks, whatever their study: the reader decides which of their trials count. The plan of a run
 /// completes what its end does not say (an older expc, or a killed run); plans are parsed once each, since they are
 /// large.
 std::vector<PastLook> looksIn(const Contents& contents) {
-  std::map<std::string, JudgedPtr> by_plan;
+  std::map<std::string, RunClaimsPtr> by_plan;
   std::vector<PastLook> looks;
   for (const auto& [id, run] : contents.runs) {
-    JudgedPtr judged = run.judged;
+    RunClaimsPtr judged = run.judged;
     if (!saysAll(judged)) {
       const auto [of_plan, fresh] = by_plan.try_emplace(run.plan_json);
       const auto plan = fresh ? planOf(run, contents) : std::nullopt;
-      if (plan) of_plan->second = judgedOf(*plan);
+      if (plan) of_plan->second = claimsOf(*plan);
       judged = completed(judged, of_plan->second);
     }
     const Outcome outcome = run.outcome.value_or(Outcome{Outcome::Killed});
@@ -72,7 +73,7 @@ std::vector<PastLook> looksIn(const Contents& contents) {
 /// Subjects of the current plan's claims that `run` judged with another version of the program: a raised version of
 /// a workload (whose points have other ids), or other files. `then` is the plan of that run.
 std::set<std::string> otherPrograms(const plan::Plan& now, const Match& match, const plan::Plan& then, const Run& run,
-                                    const Judged& judged) {
+                                    const RunClaims& judged) {
   // Ids differ between versions, so points are matched by workload and label.
   std::map<std::pair<std::string, std::string>, const plan::Point*> known;  // by workload and label
   for (const plan::Point& point : then.points) known[{then.workloads[point.workload].name, then.label(point)}] = &point;
@@ -155,9 +156,7 @@ class Runs {
 };
 
 /// One line of Results::not_counted_reasons.
-std::string notCounted(uint64_t count, const std::string& why) {
-  return fmt::format("{} trial{}: {}", count, count == 1 ? "" : "s", why);
-}
+std::string notCounted(uint64_t count, const std::string& why) { return base::counted(count, "trial") + ": " + why; }
 
 /// Selects the trials that count for one plan, and counts the others by reason; without a match all that ended are
 /// taken.

@@ -204,14 +204,14 @@ TEST_CASE("whether repetitions adapted is kept, and an older run that does not s
   plan.design.kinds[0].repeat_most = plan.design.kinds[0].repeat + 2;
   plan.design.kinds[0].until = {{"step_time", 0.01, true}};
   const plan::TrialKind kind = plan.design.kinds[0].kind;
-  Judged older = *judgedOf(plan);
+  RunClaims older = *claimsOf(plan);
   older.planned.at(kind).adaptive.reset();
-  const auto before = std::make_shared<const Judged>(older);
+  const auto before = std::make_shared<const RunClaims>(older);
   {
     Store store = openWriter(folder.path);
     Run run;
     run.session = fill(store).session;
-    for (const JudgedPtr& judged : {judgedOf(plan), before, JudgedPtr()})
+    for (const RunClaimsPtr& judged : {claimsOf(plan), before, RunClaimsPtr()})
       for (const std::string& text : {base::canonicalJson(plan::toJson(plan)), std::string("{}")}) {
         run.plan_json = text;
         const int64_t id = llvm::cantFail(store.addRun(run));
@@ -785,7 +785,7 @@ TEST_CASE("what was spooled comes too late once another user has gone on, and th
     Filled filled = fill(store);
     disk_is_broken = true;
     finish(store, trialOf(plan, 0, filled.block, filled.session, 0));
-    llvm::consumeError(store.settle());
+    llvm::consumeError(store.sync());
     disk_is_broken = false;
     llvm::cantFail(store.close());
   }
@@ -892,13 +892,13 @@ TEST_CASE("what the disk did not take although it was written is kept beside it,
     // Only the next call asks whether the disk has it.
     finish(store, trialOf(plan, is_followed, filled.block, filled.session, 0));
     if (is_followed) llvm::cantFail(store.beginTrial(trialOf(plan, 0, filled.block, filled.session, 1)));
-    llvm::Error error = store.settle();
+    llvm::Error error = store.sync();
     disk_is_broken = false;
     REQUIRE(bool(error));
     const std::string text = llvm::toString(std::move(error));
     CHECK(has(text, "Input/output error"));
     CHECK(has(text, spool.path));
-    llvm::cantFail(store.settle());  // it was told
+    llvm::cantFail(store.sync());  // it was told
     llvm::cantFail(store.close());
   }
   const Results before = readBack(folder.path, plan);

@@ -52,7 +52,7 @@ void compileText(const std::string& text) {
   if (!file) return;
   const check::Program program = check::check(sources, load::load(sources, *file, noFiles(), emitter), emitter);
   if (small(program)) {
-    select::Selection selection;
+    expand::Selection selection;
     selection.overrides = overrides(text);
     points::verify(program, selection, emitter);
     check::System system = check::System::unknown("fuzz");

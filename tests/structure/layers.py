@@ -22,8 +22,7 @@ ARROWS = {
     "compiler/check/formula": {"compiler/diag", "compiler/check/value"},
     "compiler/check": {"compiler/source", "compiler/diag", "compiler/language", "compiler/ast", "compiler/parse", "compiler/load",
                        "compiler/check/value", "compiler/check/formula", "runtime/base", "runtime/base/files", "runtime/plan", "stdlib"},
-    "compiler/select": {"compiler/parse", "compiler/check"},
-    "compiler/expand": {"compiler/check", "compiler/select"},
+    "compiler/expand": {"compiler/parse", "compiler/check"},
     "compiler/points": {"compiler/expand", "runtime/base", "runtime/plan", "runtime/stats"},
     "compiler/lower": {"compiler/points", "runtime/base", "runtime/plan"},
     "compiler/editor": {"compiler/source", "compiler/diag", "compiler/language", "compiler/ast", "compiler/parse", "compiler/format",
@@ -52,7 +51,6 @@ ARROWS = {
                        "runtime/engine/nodes"},
     "runtime/report": {"runtime/base", "runtime/base/files", "runtime/plan", "runtime/stats", "runtime/rehearsal", "runtime/store",
                        "runtime/judge", "runtime/describe", "runtime/simulate"},
-    "runtime/live": {"runtime/base", "runtime/plan", "runtime/store", "runtime/judge", "runtime/describe", "runtime/simulate", "runtime/report"},
     "runtime/export": {"runtime/base", "runtime/base/files", "runtime/plan", "runtime/stats", "runtime/store", "runtime/judge", "runtime/describe",
                        "runtime/report"},
     "runtime/data": {"runtime/base", "runtime/base/files"},  # no torch: `expc data` and `expc plan` use it too

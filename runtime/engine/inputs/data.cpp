@@ -18,6 +18,7 @@
 
 #include "runtime/base/failure.h"
 #include "runtime/base/files/files.h"
+#include "runtime/store/match.h"
 
 namespace expc::engine::inputs {
 namespace {
@@ -76,17 +77,6 @@ llvm::Error copyAll(const ScratchCopy& copy, const fs::path& to, const Tick& tic
     fs::create_directories(target.parent_path(), failed);
     return failed ? cannotCopy(copy, failed.message()) : copyFile(copy, path, target, tick);
   });
-}
-
-/// Replaces strings in a JSON value, at any depth, for which `replacement` returns something other than "".
-void replacePaths(Value& value, const std::function<std::string(const std::string&)>& replacement) {
-  if (const auto text = value.getAsString()) {
-    if (std::string other = replacement(text->str()); !other.empty()) value = std::move(other);
-  } else if (Array* array = value.getAsArray()) {
-    for (Value& element : *array) replacePaths(element, replacement);
-  } else if (Object* object = value.getAsObject()) {
-    for (auto& member : *object) replacePaths(member.second, replacement);
-  }
 }
 
 }  // namespace
@@ -171,7 +161,7 @@ std::map<std::string, ScratchCopy> scratchCopies(const plan::Plan& plan,
 
 Object absoluteParameters(const plan::Plan& plan, Object parameters) {
   for (auto& parameter : parameters)
-    replacePaths(parameter.second, [&](const std::string& path) {
+    store::replaceTexts(parameter.second, [&](const std::string& path) {
       const bool data = std::ranges::find(plan.data_paths, path) != plan.data_paths.end();
       return data ? (std::filesystem::path(plan.root) / path).lexically_normal().string() : "";
     });
@@ -180,7 +170,7 @@ Object absoluteParameters(const plan::Plan& plan, Object parameters) {
 
 Object withCopies(Object parameters, const std::map<std::string, ScratchCopy>& copies) {
   for (auto& parameter : parameters)
-    replacePaths(parameter.second, [&](const std::string& path) {
+    store::replaceTexts(parameter.second, [&](const std::string& path) {
       const auto found = copies.find(path);
       return found == copies.end() ? "" : found->second.to;
     });

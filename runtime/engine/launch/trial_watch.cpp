@@ -170,7 +170,7 @@ void TrialWatch::judgeTime(double now) {
   if (ranks_[rank].weight != Weight::None) {
     if (!trouble_since_) trouble_since_ = now;
     // Nothing outweighs OutOfMemory, so it needs no wait.
-    if (ranks_[rank].weight == Weight::OutOfMemory || now >= settleUntil()) settleFailure();
+    if (ranks_[rank].weight == Weight::OutOfMemory || now >= weighedAt()) weighComplaints();
   } else if (!result_ && now >= deadline_) {
     stop(TrialStatus::Timeout,
          fmt::format("not finished after {:.3g} s (--timeout sets another limit)", request_.timeout_seconds));
@@ -186,12 +186,12 @@ double TrialWatch::wakeAt() const {
   if (lost_ || allExited()) return last_exit_ + kToldAsWell;
   if (stopping_) return last_look_ + kAway;
   double moment = result_ ? *teardown_until_ : deadline_;
-  if (trouble_since_) moment = std::min(moment, settleUntil());
+  if (trouble_since_) moment = std::min(moment, weighedAt());
   // Half of kAway, so that a short delay of the caller is not taken for a suspension.
   return std::min(moment, last_look_ + kAway / 2);
 }
 
-double TrialWatch::settleUntil() const {
+double TrialWatch::weighedAt() const {
   return *trouble_since_ + (ranks_[worst()].weight == Weight::LostOthers ? kSettleLost : kSettle);
 }
 
@@ -219,7 +219,7 @@ unsigned TrialWatch::worst() const {
   return std::ranges::max_element(ranks_, less) - ranks_.begin();
 }
 
-void TrialWatch::settleFailure() {
+void TrialWatch::weighComplaints() {
   const unsigned number = worst();
   const Rank& rank = ranks_[number];
   const TrialStatus status = rank.weight == Weight::OutOfMemory ? TrialStatus::Infeasible : TrialStatus::Failed;
@@ -262,7 +262,7 @@ void TrialWatch::takeResult() {
 
 TrialEnd TrialWatch::end() {
   // All ranks have exited: what was not decided by time is decided now.
-  if (!stopping_ && ranks_[worst()].weight != Weight::None) settleFailure();
+  if (!stopping_ && ranks_[worst()].weight != Weight::None) weighComplaints();
   if (!stopping_) takeResult();
   end_.seconds = std::max(0.0, last_exit_ - started_);
   return std::move(end_);

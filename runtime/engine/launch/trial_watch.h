@@ -93,11 +93,11 @@ class TrialWatch {
   unsigned worst() const;
   /// Decides how the trial ends; the first call counts. `rank` is blamed.
   void stop(store::TrialStatus status, std::string reason, unsigned rank = 0);
-  void settleFailure();
+  void weighComplaints();
   void takeResult();
   void judgeTime(double now);
   std::string nameOf(unsigned rank) const;
-  double settleUntil() const;  // boot time at which complaints are weighed
+  double weighedAt() const;  // boot time at which complaints are weighed
   double teardownSeconds() const;
 
   const TrialRequest& request_;

@@ -95,7 +95,7 @@ class NodeLauncher final : public launch::Launcher {
     const double left = std::clamp(until - clock_.boot(), 0.0, launch::kLongestWait);
     poll(fds.data(), fds.size(), static_cast<int>(left * 1000) + 1);
     for (unsigned node = 0; node < nodes_.all().size(); ++node) read(node);
-    settleLost();
+    reportLost();
     return std::exchange(reports_, {});
   }
 
@@ -175,7 +175,7 @@ class NodeLauncher final : public launch::Launcher {
   }
 
   /// Reports lost trials of which nothing runs any more on the nodes that are there.
-  void settleLost() {
+  void reportLost() {
     for (auto next = trials_.begin(); next != trials_.end();) {
       const auto at = next++;
       auto& [id, trial] = *at;

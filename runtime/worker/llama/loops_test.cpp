@@ -7,6 +7,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -67,6 +68,19 @@ void compareAll(const Function& function, const Tensors& inputs) {
   }
   kernels::chooseLoops<kernels::DecoderLoops<float>>(nullptr);
   kernels::chooseLoops<kernels::DecoderLoops<kernels::Bf16>>(nullptr);
+}
+
+TEST_CASE("a value that is no number stays none in bf16, whatever its bits are") {
+  for (const auto* const* loops = kernels::allLoops<kernels::DecoderLoops<kernels::Bf16>>(); *loops != nullptr;
+       ++loops) {
+    const std::string name = (*loops)->name;
+    CAPTURE(name);
+    const std::vector<float> rotations(64, std::bit_cast<float>(0x7fffffffu));
+    const std::vector<kernels::Bf16> x(64, kernels::Bf16{0x3f80});  // ones
+    std::vector<kernels::Bf16> y(64);
+    (*loops)->turn(x.data(), rotations.data(), 0, 1, 1, 1, 64, 1, y.data());
+    CHECK(std::ranges::all_of(y, [](kernels::Bf16 one) { return (one.bits & 0x7fff) > 0x7f80; }));
+  }
 }
 
 TEST_CASE("loops give what torch's operators give in double precision") {

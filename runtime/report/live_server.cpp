@@ -3,7 +3,7 @@
 // what would simulate on all cores. A browser is not trusted: its header is limited in size and time, and it can choose
 // nothing but a page's number.
 
-#include "runtime/live/server.h"
+#include "runtime/report/live_server.h"
 
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -40,7 +40,7 @@
 #include "runtime/simulate/forecast.h"
 #include "runtime/store/store.h"
 
-namespace expc::live {
+namespace expc::report {
 namespace {
 
 namespace http = boost::beast::http;
@@ -54,7 +54,7 @@ constexpr size_t kMostHeader = 16 * 1024;
 constexpr std::chrono::seconds kOpen{9};
 
 /// Returns an answer of plain text.
-Answer plain(unsigned status, const char* why) { return {status, "text/plain; charset=utf-8", why}; }
+PageAnswer plain(unsigned status, const char* why) { return {status, "text/plain; charset=utf-8", why}; }
 
 /// Waits until `fd` can be read or written; false if `until` passes first.
 bool isReady(int fd, short event, Clock::time_point until) {
@@ -64,7 +64,7 @@ bool isReady(int fd, short event, Clock::time_point until) {
 }
 
 /// Reads the head of a request; nothing if it does not arrive whole, in time and as HTTP. A body is not read.
-std::optional<Request> readRequest(int fd) {
+std::optional<PageRequest> readRequest(int fd) {
   const auto until = Clock::now() + kPatience;
   std::string head;
   while (head.find("\r\n\r\n") == std::string::npos) {
@@ -80,8 +80,8 @@ std::optional<Request> readRequest(int fd) {
   parser.put(boost::asio::buffer(head), failed);
   if (!parser.is_header_done()) return std::nullopt;
   const auto& message = parser.get();
-  return Request{std::string(message.method_string()), std::string(message.target()),
-                 std::string(message[http::field::host])};
+  return PageRequest{std::string(message.method_string()), std::string(message.target()),
+                     std::string(message[http::field::host])};
 }
 
 /// Sends the text as far as the browser takes it in time; a failure concerns nobody but that browser.
@@ -111,7 +111,7 @@ std::string progressText(const plan::Plan& plan, const store::Results& results, 
     const uint64_t left = judge::remaining(index, design.kind).trials;
     kinds.push_back(fmt::format("{} of {} {} trials", done, done + left, toString(design.kind)));
     if (const auto seconds = index.typicalSeconds(design.kind); seconds && left > 0)
-      kinds.back() += fmt::format(", about {} left", report::durationText(*seconds * static_cast<double>(left)));
+      kinds.back() += fmt::format(", about {} left", base::durationText(*seconds * static_cast<double>(left)));
   }
   return fmt::format("{}", fmt::join(kinds, "; "));
 }
@@ -121,9 +121,9 @@ std::string runningText(const plan::Plan& plan, const std::vector<store::Trial>&
   std::vector<std::string> running;
   for (const store::Trial& trial : unended)
     if (plan.findPoint(trial.place().point))
-      running.push_back(fmt::format("{} {}", toString(trial.key->kind), report::placeText(plan, trial.place())));
+      running.push_back(fmt::format("{} {}", toString(trial.key->kind), placeText(plan, trial.place())));
   if (running.empty()) return "";
-  return ". Running now: " + report::fewOf(std::move(running), kShownRunning);
+  return ". Running now: " + fewOf(std::move(running), kShownRunning);
 }
 
 /// The report pages of the studies that one run measures one after the other, made from its results folder.
@@ -143,8 +143,7 @@ class Pages {
       return fmt::format(
           "<!doctype html>\n<html lang=\"en\"><head><title>{0}</title>{1}</head><body><p>{2}</p></body>"
           "</html>\n",
-          report::html(page.plan.study), report::kLoadAgain,
-          report::html(base::printable(llvm::toString(std::move(error)))));
+          html(page.plan.study), kLoadAgain, html(base::printable(llvm::toString(std::move(error)))));
     return page.text;
   }
 
@@ -164,7 +163,7 @@ class Pages {
   std::string links(const Page& shown) const {
     std::string text;
     for (size_t i = 0; i < pages_.size(); ++i)
-      if (&pages_[i] != &shown) text += fmt::format(" <a href=\"/{}\">{}</a>", i, report::html(pages_[i].plan.study));
+      if (&pages_[i] != &shown) text += fmt::format(" <a href=\"/{}\">{}</a>", i, html(pages_[i].plan.study));
     return text.empty() ? "" : " Other studies of this run:" + text;
   }
 
@@ -182,15 +181,14 @@ class Pages {
     if (!store) return store.takeError();
     const store::Results results = store->load(page.plan);
     const judge::Index index(page.plan, results);
-    report::HtmlOptions options;
+    HtmlOptions options;
     options.folder = folder_;
-    options.live =
-        report::html(progressText(page.plan, results, index) + runningText(page.plan, store->unendedTrials())) + "." +
-        (ended ? fmt::format(" The run has ended with exit code {}.", *ended) : "") + links(page);
+    options.live = html(progressText(page.plan, results, index) + runningText(page.plan, store->unendedTrials())) +
+                   "." + (ended ? fmt::format(" The run has ended with exit code {}.", *ended) : "") + links(page);
     options.again = !ended;
     // The forecast of further blocks simulates on all cores, so it must not run beside a measurement.
-    page.text = report::htmlPage(
-        {page.plan, ended ? simulate::judge(page.plan, results) : describe::conclude(index), results}, options);
+    page.text = htmlPage({page.plan, ended ? simulate::judge(page.plan, results) : describe::conclude(index), results},
+                         options);
     page.ended = ended;
     page.recorded = bytes;
     page.not_before = now + kShare * (Clock::now() - now);
@@ -206,14 +204,14 @@ class Pages {
 void exchange(int fd, unsigned port, size_t count, const std::function<std::string(size_t)>& page) {
   const auto request = readRequest(fd);
   if (!request) return;
-  const Answer given = answer(*request, port, count, page);
+  const PageAnswer given = answer(*request, port, count, page);
   std::string text = fmt::format(
       "HTTP/1.1 {} {}\r\nContent-Type: {}\r\nContent-Length: {}\r\nCache-Control: no-store\r\n"
       "Content-Security-Policy: {}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'\r\n"
       "X-Content-Type-Options: nosniff\r\nReferrer-Policy: no-referrer\r\n"
       "Cross-Origin-Resource-Policy: same-origin\r\nConnection: close\r\n\r\n",
       given.status, std::string(http::obsolete_reason(static_cast<http::status>(given.status))), given.type,
-      given.body.size(), report::kPagePolicy);
+      given.body.size(), kPagePolicy);
   if (request->method != "HEAD") text += given.body;
   send(fd, text);
 }
@@ -276,7 +274,8 @@ llvm::Expected<std::pair<base::Descriptor, unsigned>> listenAt(unsigned port) {
 
 }  // namespace
 
-Answer answer(const Request& request, unsigned port, size_t count, const std::function<std::string(size_t)>& page) {
+PageAnswer answer(const PageRequest& request, unsigned port, size_t count,
+                  const std::function<std::string(size_t)>& page) {
   const std::string at = fmt::format(":{}", port);
   if (request.host != "127.0.0.1" + at && request.host != "localhost" + at)
     return plain(403, "this page is for a browser on its own host, at 127.0.0.1\n");
@@ -287,7 +286,7 @@ Answer answer(const Request& request, unsigned port, size_t count, const std::fu
   return plain(404, "there is no such page\n");
 }
 
-llvm::Expected<Server> Server::start(unsigned port, std::vector<plan::Plan> plans, std::string folder) {
+llvm::Expected<LiveServer> LiveServer::start(unsigned port, std::vector<plan::Plan> plans, std::string folder) {
   auto listener = listenAt(port);
   if (!listener) return listener.takeError();
   base::Pipe line;
@@ -304,20 +303,20 @@ llvm::Expected<Server> Server::start(unsigned port, std::vector<plan::Plan> plan
     // The copy of the engine's objects must not be destroyed here.
     ::_exit(0);
   }
-  return Server(process, std::move(line.write), fmt::format("http://127.0.0.1:{}/", listener->second));
+  return LiveServer(process, std::move(line.write), fmt::format("http://127.0.0.1:{}/", listener->second));
 }
 
-Server::~Server() {
+LiveServer::~LiveServer() {
   if (line_ < 0) return;
   ::kill(process_, SIGKILL);
   ::waitpid(process_, nullptr, 0);
 }
 
-void Server::end(int code) {
+void LiveServer::end(int code) {
   // The process ends by itself, after a page has shown the end or after kOpen.
   if (line_ < 0 || ::write(line_, &code, sizeof code) != ssize_t(sizeof code)) return;
   ::waitpid(process_, nullptr, 0);
   line_.close();
 }
 
-}  // namespace expc::live
+}  // namespace expc::report

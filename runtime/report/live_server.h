@@ -15,21 +15,21 @@
 #include "runtime/base/descriptor.h"
 #include "runtime/plan/plan.h"
 
-namespace expc::live {
+namespace expc::report {
 
 /// The process that serves the report pages of a run's studies, as they stand. It writes nothing, and ends with the
 /// run, however that ends: it notices that the pipe to the run was closed. Movable, not copyable.
-class Server {
+class LiveServer {
  public:
   /// Listens on 127.0.0.1 at `port`, or at a free port if it is 0, and forks the serving process. Must be called before
   /// this process has threads, since a fork copies only the calling one. Error: the port is taken, or no process can be
   /// made.
-  static llvm::Expected<Server> start(unsigned port, std::vector<plan::Plan> plans, std::string folder);
+  static llvm::Expected<LiveServer> start(unsigned port, std::vector<plan::Plan> plans, std::string folder);
 
-  Server(Server&& other) noexcept = default;
-  Server& operator=(Server&&) = delete;
+  LiveServer(LiveServer&& other) noexcept = default;
+  LiveServer& operator=(LiveServer&&) = delete;
   /// Kills the process, unless end() was called.
-  ~Server();
+  ~LiveServer();
 
   /// The address for the browser: "http://127.0.0.1:8080/".
   const std::string& url() const { return url_; }
@@ -39,7 +39,7 @@ class Server {
   void end(int code);
 
  private:
-  Server(int process, base::Descriptor line, std::string url)
+  LiveServer(int process, base::Descriptor line, std::string url)
       : process_(process), line_(std::move(line)), url_(std::move(url)) {}
 
   int process_;
@@ -49,16 +49,17 @@ class Server {
 };
 
 /// A request of a browser, as far as it is read, and the answer.
-struct Request {
+struct PageRequest {
   std::string method, target, host;
 };
-struct Answer {
+struct PageAnswer {
   unsigned status = 200;
   std::string type, body;
 };
 /// Answers GET and HEAD of the run's `count` pages ("/" and "/0" are the first), made by `page`; anything else is an
 /// error. A request must name this host: a page of another site whose name was made to lead to 127.0.0.1 (DNS
 /// rebinding) is refused. No path names a file.
-Answer answer(const Request& request, unsigned port, size_t count, const std::function<std::string(size_t)>& page);
+PageAnswer answer(const PageRequest& request, unsigned port, size_t count,
+                  const std::function<std::string(size_t)>& page);
 
-}  // namespace expc::live
+}  // namespace expc::report

@@ -2,7 +2,7 @@
 // that is rebuilt from the checked study (Names). Their mistakes are reported in the text itself, which becomes
 // a file of the SourceManager called "-D" or by its option.
 
-#include "compiler/select/select.h"
+#include "compiler/expand/select.h"
 
 #include <llvm/ADT/StringRef.h>
 
@@ -13,7 +13,7 @@
 #include "compiler/check/named.h"
 #include "compiler/parse/parse.h"
 
-namespace expc::select {
+namespace expc::expand {
 namespace {
 
 EXPC_DIAGNOSTIC(NoStudy, Error, "there is no study in {0}");
@@ -223,4 +223,4 @@ std::string Selection::describe() const {
   return text;
 }
 
-}  // namespace expc::select
+}  // namespace expc::expand

@@ -1,13 +1,13 @@
-#include "runtime/live/server.h"
+#include "runtime/report/live_server.h"
 
 #include <doctest/doctest.h>
 
 #include <string>
 
-namespace expc::live {
+namespace expc::report {
 namespace {
 
-Answer asked(const std::string& method, const std::string& target, const std::string& host = "127.0.0.1:8080") {
+PageAnswer asked(const std::string& method, const std::string& target, const std::string& host = "127.0.0.1:8080") {
   return answer({method, target, host}, 8080, 2, [](size_t study) { return "page " + std::to_string(study); });
 }
 
@@ -35,4 +35,4 @@ TEST_CASE("nothing else is answered") {
   CHECK(!made);
 }
 
-}  // namespace expc::live
+}  // namespace expc::report

@@ -14,7 +14,7 @@
 
 #include "compiler/check/check.h"
 
-namespace expc::select {
+namespace expc::expand {
 
 /// The choices of a command line, as texts.
 struct Selection {
@@ -83,4 +83,4 @@ std::optional<std::vector<std::optional<unsigned>>> resolvePoint(const check::Pr
                                                                  const check::Study& study, const std::string& text,
                                                                  diag::Emitter& emitter);
 
-}  // namespace expc::select
+}  // namespace expc::expand
