@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cassert>
-#include <limits>
 
 #include "compiler/check/checker.h"
 #include "compiler/check/named.h"

@@ -8,6 +8,7 @@
 #include <llvm/Support/ConvertUTF.h>
 
 #include <algorithm>
+#include <iterator>
 #include <string_view>
 #include <utility>
 #include <variant>

@@ -230,7 +230,7 @@ TEST_CASE("'infeasible' is a claim only where it stands alone as one") {
   const auto claim = [](const std::string& text) {
     Parsed parsed = parseText("study s { criterion c: " + text + " }");
     REQUIRE_MESSAGE(parsed.said.diagnostics.empty(), rendered(parsed));
-    return parsed.module.studies.at(0).criteria.at(0).infeasible;
+    return parsed.module.studies.at(0).criteria.at(0).claim.assertion.infeasible;
   };
   CHECK(claim("infeasible"));
   CHECK(claim("forall where a > 1: infeasible"));
@@ -238,6 +238,23 @@ TEST_CASE("'infeasible' is a claim only where it stands alone as one") {
   CHECK_FALSE(claim("infeasible >= 1"));
   CHECK_FALSE(claim("forall *: infeasible like infeasible"));
   CHECK_FALSE(claim("forall infeasible where infeasible == 2: a.infeasible > 1"));
+}
+
+TEST_CASE("claims are expressions: 'and' binds more tightly than 'or', and a quantifier reaches to the end") {
+  Parsed parsed = parseText(
+      "study s { criterion c: forall *: a > 1 or b > 1 and infeasible or (exists x: c > 1 or d > 1)  always }");
+  REQUIRE_MESSAGE(parsed.said.diagnostics.empty(), rendered(parsed));
+  using Kind = ast::Claim::Kind;
+  const ast::Claim& claim = parsed.module.studies.at(0).criteria.at(0).claim;
+  CHECK((claim.kind == Kind::Or));
+  CHECK(claim.quantifiers.size() == 1);
+  REQUIRE(claim.parts.size() == 3);
+  CHECK((claim.parts[0].kind == Kind::Assertion));
+  CHECK((claim.parts[1].kind == Kind::And));
+  CHECK(claim.parts[1].parts.at(1).assertion.infeasible);
+  CHECK((claim.parts[2].kind == Kind::Or));
+  CHECK(claim.parts[2].quantifiers.at(0).factors.at(0).name == "x");
+  CHECK(parseText("study s { criterion c: forall where a and infeasible: b > 1 }").said.diagnostics.empty());
 }
 
 TEST_CASE("'workload' names the factor that several workloads make") {
@@ -256,7 +273,7 @@ TEST_CASE("'workload' names the factor that several workloads make") {
   const ast::StudyDecl& study = parsed.module.studies.at(0);
   CHECK(study.workloads.size() == 3);
   CHECK(study.compares.at(0).over.at(0).name == "workload");
-  CHECK(study.criteria.at(0).quantifiers.at(0).factors.at(0).name == "workload");
+  CHECK(study.criteria.at(0).claim.quantifiers.at(0).factors.at(0).name == "workload");
   CHECK(ast::dump(*study.rules.at(1).condition) == "(and (in workload (set ours)) (== gpus 2))");
   CHECK(study.tables.at(0).by.at(1).name == "workload");
   CHECK(expr("workload == ours") == "(== workload ours)");

@@ -147,7 +147,8 @@ std::string describeExpected(const Situation& situation) {
   for (const auto& [rule, what] : kOf)
     if (rule == inner) return std::string(what);
   static constexpr Rule kClaim[] = {Rule::Claim, Rule::Clause, Rule::Assertion, Rule::Subject, Rule::Bound};
-  if (llvm::is_contained(kClaim, inner) && !situation.expects(Token::RightParen)) return describeClaim(situation);
+  if (llvm::is_contained(kClaim, inner) && !situation.expects(Token::RightParen) && !situation.expects(Token::Colon))
+    return describeClaim(situation);
   if (inner == Rule::WorkloadBody && previous == Token::RightBracket) return "'timeout' or '{'";
   if (inner == Rule::WorkloadBody) return isWord(previous) ? "'command' or '{'" : "'{'";
   if (inner == Rule::DesignBody) return "'{'";

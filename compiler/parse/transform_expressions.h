@@ -190,12 +190,18 @@ struct Expressions : TreeReader {
   /// Builds a value with selectors in brackets: `gain[method = lora]`.
   Built postfix(uint32_t index) { return selected(index, build(node(index).child)); }
 
-  /// Builds the subject of an assertion, which is a postfix without a rule for its primary.
+  /// Builds the subject of an assertion: a postfix without a rule for its primary. What is computed from it is built,
+  /// so that the check can refuse it.
   Built subject(uint32_t index) {
     const uint32_t first = node(index).child;
     const uint32_t given = child(index, Rule::Arguments);
     const source::Range whole = given == kNone ? range(first) : source::join(range(first), range(given));
-    return selected(index, primary(index, whole));
+    Built out = selected(index, primary(index, whole));
+    const std::vector<uint32_t> parts = children(index);
+    for (size_t at = 0; at < parts.size(); ++at)
+      if (isRule(parts[at], Rule::Unary))
+        out = binary(*operatorOf(node(parts[at - 1]).token), std::move(out), build(parts[at]));
+    return out;
   }
 
   Built selected(uint32_t index, Built out) {

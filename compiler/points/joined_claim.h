@@ -7,7 +7,6 @@
 #include <optional>
 #include <vector>
 
-#include "compiler/check/model.h"
 #include "compiler/expand/space.h"
 
 namespace expc::points {

@@ -8,7 +8,7 @@ from command import Command, main
 # Twice as fast, with 3 % more memory; of `way` b every size from 3 on runs out of memory.
 STUDY = """enum way { a, b }
 workload job command ["python3", "-c",
-    "import sys; w, n, s = sys.argv[1:]; wobble = 1 + int(s) % 7 / 1000; w == 'b' and int(n) > 2 and sys.exit('CUDA error: out of memory'); print(f'time {(2 if w == \\"a\\" else 1) * wobble}'); print(f'memory {(100 if w == \\"a\\" else 103) * wobble}')",
+    "import os, sys; w, n, s = sys.argv[1:]; wobble = 1 + int(s) % 7 / 1000; w == 'b' and int(n) > 2 and (open(os.environ['EXPC_OUT_OF_MEMORY'], 'w').write('too large'), sys.exit(1)); print('time', (2 if w == 'a' else 1) * wobble); print('memory', (100 if w == 'a' else 103) * wobble)",
     "${way}", "${n}", "${seed}"] {
   param way : way = a
   param n : int in 1..4 = 1
@@ -48,7 +48,7 @@ class Claims(Command):
             self.assertEqual(said["verdict"], "fail", said)
             self.assertIn("less <= 0.9x: 1.03", said["why"])
         page = self.folder / "page.html"
-        self.expc("report", "s.exp", "--format", "html", "--output", str(page), code=3)
+        self.expc("report", "s.exp", "--html", str(page), code=3)
         self.assertIn("less &lt;= 0.9x", page.read_text())
 
     def test_what_runs_out_of_memory_is_seen(self):
@@ -68,7 +68,7 @@ class Claims(Command):
     def test_diagnose_simulates_the_tree(self):
         self.run_study("forall *: gain >= 1.5x or less <= 0.9x  with confidence 95%")
         said = self.document("diagnose", "s.exp", "--studies", "200", "--noise", "3%")["design"]["criteria"][0]
-        at_bound = next(sweep for sweep in said["sweeps"] if sweep["distance"] == 0)
+        at_bound = next(sweep for sweep in said["sweeps"] if sweep["half_widths"] == 0)
         self.assertLessEqual(at_bound["chances"]["pass"], 0.06)
         self.assertIn("joins 2 claims", self.expc("diagnose", "s.exp", "--effect", "c=2x", code=2).stderr)
 
