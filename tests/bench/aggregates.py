@@ -5,11 +5,12 @@ and how often a criterion passes beside what `expc diagnose` says.
 A study has 40 metrics, which are 40 independent draws: its program prints the numbers that lie beside it for its level and trial. Both sides
 have one distribution but for the effect, so that the true geometric mean is the effect.
 
-usage: aggregates.py --expc PATH [--runs N]     (40 studies a run and noise)"""
+usage: aggregates.py --expc PATH [--runs N] [--noise NAME]     (40 studies a run and noise)"""
 import argparse
 import concurrent.futures
 import json
 import math
+import os
 import pathlib
 import random
 import subprocess
@@ -72,7 +73,8 @@ class Bench:
         self.expc = expc
 
     def command(self, folder, *arguments):
-        return subprocess.run([self.expc, *arguments], cwd=folder, capture_output=True, text=True, check=False)
+        return subprocess.run([self.expc, *arguments], cwd=folder, capture_output=True, text=True, check=False,
+                              env={**os.environ, "EXPC_DEVICE_LOCKS": "none"})
 
     def study(self, folder, metrics=NAMES):
         text = STUDY.format(programs=PROGRAMS, blocks=BLOCKS, metrics="\n  ".join(METRIC.format(name) for name in metrics),
@@ -106,11 +108,12 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--expc", required=True)
     parser.add_argument("--runs", type=int, default=25)
+    parser.add_argument("--noise", choices=list(NOISES), action="append", help="only these")
     options = parser.parse_args()
     bench = Bench(str(pathlib.Path(options.expc).resolve()))
     print(f"{options.runs * METRICS} studies each: missed below, missed above, without an interval, passed")
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        for noise in NOISES:
+        for noise in options.noise or NOISES:
             seen = [sum(column) / options.runs / METRICS for column in zip(*pool.map(lambda seed, of=noise: bench.run(of, seed), range(options.runs)))]
             print(f"{noise:56}", *(f"{100 * share:6.2f} %" for share in seen), flush=True)
     print(f"\nexpc diagnose --noise {NOISE:.0%} of the first:\n{bench.predicted()}")

@@ -3,6 +3,7 @@
 
 usage: aggregate_test.py --expc PATH
 """
+import json
 import math
 
 from command import Command, main
@@ -52,14 +53,14 @@ class Aggregate(Command):
         self.assertAlmostEqual(cell["estimate"], math.sqrt(2 / 1.1), delta=0.05)
         total, = criteria["in_total"]["cells"]
         self.assertAlmostEqual(total["estimate"], 5 / 4.3, delta=0.05)
-        # Terminal, page, tables of values and summaries know it.
+        # Terminal, page, exports and the simulation know it.
         text = self.expc("report", "s.exp", code=1).stdout
-        for said in ("overall", "total", "on_average"):
-            self.assertIn(said, text)
-        self.expc("export", "s.exp", "--format", "csv", "-o", "out")
-        self.expc("compare", "results", "results", code=None)
-        diagnosis = self.expc("diagnose", "s.exp", "--studies", "50", code=None).stdout
-        self.assertIn("on_average", diagnosis)
+        self.assertIn("geomean(gain) over program; each block gives one value", " ".join(text.split()))
+        self.assertIn("geomean(gain) over program", (self.folder / "results" / "s.html").read_text(encoding="utf-8"))
+        for form in ("json", "markdown", "junit"):
+            self.assertIn("overall", self.expc("export", "s.exp", "--format", form).stdout)
+        diagnosis = self.document("diagnose", "s.exp", "--studies", "50", code=None)
+        self.assertIn("on_average", json.dumps(diagnosis))
 
 
 if __name__ == "__main__":
