@@ -45,8 +45,8 @@ class Aggregate(Command):
     def test_a_geometric_mean_is_judged_as_one_cell(self):
         self.write("job.py", PROGRAM)
         self.write("s.exp", STUDY)
-        self.expc("run", "s.exp", "--heat-up", "0", "--devices", "cpu:1", code=1)
-        report = self.document("report", "s.exp", code=1)
+        self.expc("run", "s.exp", "--heat-up", "0", "--devices", "cpu:1", code=3)
+        report = self.document("report", "s.exp", code=3)
         criteria = {criterion["name"]: criterion for criterion in report["criteria"]}
         self.assertEqual({name: one["verdict"] for name, one in criteria.items()}, {"on_average": "pass", "each": "fail", "in_total": "pass", "at_most": "pass"})
         cell, = criteria["on_average"]["cells"]
@@ -54,7 +54,7 @@ class Aggregate(Command):
         total, = criteria["in_total"]["cells"]
         self.assertAlmostEqual(total["estimate"], 5 / 4.3, delta=0.05)
         # Terminal, page, exports and the simulation know it.
-        text = self.expc("report", "s.exp", code=1).stdout
+        text = self.expc("report", "s.exp", code=3).stdout
         self.assertIn("geomean(gain) over program; each block gives one value", " ".join(text.split()))
         self.assertIn("geomean(gain) over program", (self.folder / "results" / "s.html").read_text(encoding="utf-8"))
         for form in ("json", "markdown", "junit"):
