@@ -97,7 +97,12 @@ struct Comparisons {
       if (const Comparison* inner = innerOf(comparison)) comparison.gone = inner->gone;
     }
     if (!over) return;
-    if (function && subject && comparison.aggregates()) return aggregate(declaration, *over, narrowed, comparison);
+    if (function && comparison.aggregates()) {
+      if (subject) aggregate(declaration, *over, narrowed, comparison);
+      return;
+    }
+    // What an unknown function needs is not known either.
+    if (!function && !declaration.against) return;
     if (over->size() != 1)
       return emitter.emit(declaration.over_range, errors::WrongArguments, declaration.call.callee.parts.back().name,
                           "one factor after 'over'", over->empty() ? "'*'" : std::to_string(over->size()));

@@ -39,6 +39,56 @@ const std::string kMeasureBoth = " measure step_time, accuracy ";
 
 }  // namespace
 
+TEST_CASE("an aggregate has one cell for each combination of the other levels, and its parts as terms") {
+  plan::Plan plan = planWith(check::jobStudy(
+      "factor gpus in { 1, 2, 4 } baseline 1 factor batch in { 16, 32, 64 } baseline 16 "
+      "compare gain = speedup(step_time) over gpus compare overall = geomean(gain) over batch where batch > 16 "
+      "metric total = sum(step_time) over batch compare faster = speedup(total) over gpus "
+      "compare all = max(gain) over * compare growth = ratio(total) over gpus against 2 "
+      "criterion pays: forall gpus: overall >= 1x with confidence 90% criterion most: all >= 1x with confidence 90%" +
+      kMeasureBoth));
+  const auto named = [&](const char* name) {
+    return std::ranges::find(plan.comparisons, name, &plan::Comparison::name);
+  };
+  const plan::Comparison& overall = *named("overall");
+  CHECK(overall.factors == std::vector<std::string>{"gpus"});
+  REQUIRE(overall.cells.size() == 2);
+  const plan::Cell& cell = overall.cells[0];
+  CHECK(plan.levelLabels(overall.factors, cell) == std::vector<std::string>{"2"});
+  std::vector<std::string> read;
+  for (const plan::Place& place : cell.points) read.push_back(labelOf(plan, place.point));
+  CHECK(read == std::vector<std::string>{"gpus=2 batch=32", "gpus=2 batch=64", "gpus=1 batch=32", "gpus=1 batch=64"});
+  CHECK(cell.treated == 2);
+  CHECK((cell.estimator == plan::Estimator::PairedRatio));
+  CHECK(std::get<plan::AggregateTerm>(cell.term->node).parts.size() == 2);
+  CHECK((named("total")->cells[0].estimator == plan::Estimator::Median));
+  CHECK(named("total")->cells.size() == 3);
+  // Two sums of three are compared.
+  const plan::Comparison& faster = *named("faster");
+  REQUIRE(faster.cells.size() == 2);
+  CHECK(faster.cells[0].points.size() == 6);
+  CHECK((faster.cells[0].estimator == plan::Estimator::PairedRatio));
+  CHECK(named("all")->factors.empty());
+  CHECK(named("all")->cells.size() == 1);
+  REQUIRE(named("growth")->cells.size() == 2);
+  CHECK(plan.levelLabels(named("growth")->factors, named("growth")->cells[1]) == std::vector<std::string>{"4"});
+  CHECK(plan.criteria[0].cells.size() == 2);
+  CHECK(plan.criteria[1].cells.size() == 1);
+}
+
+TEST_CASE("an aggregate goes over the parts that exist, and weighs them by what their points tell") {
+  plan::Plan plan =
+      planWith(check::jobStudy("factor gpus in { 1, 2 } baseline 1 factor batch in { 16, 32, 64 } "
+                               "exclude batch == 64 metric total = mean(step_time, weight = batch) over batch" +
+                               kMeasureBoth));
+  const plan::Comparison& total = plan.comparisons[0];
+  CHECK(total.without_partner == 2);
+  REQUIRE(total.cells.size() == 2);
+  const auto& mean = std::get<plan::AggregateTerm>(total.cells[0].term->node);
+  REQUIRE(mean.weights.size() == 2);
+  CHECK(std::get<plan::ConstantTerm>(mean.weights[1]->node).value == 32);
+}
+
 TEST_CASE("a comparison of a comparison has cells where both inner values exist") {
   plan::Plan plan =
       planWith(check::jobStudy("factor gpus in { 1, 2, 4 } baseline 1 factor batch in { 16, 32 } baseline 16 "

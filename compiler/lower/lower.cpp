@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cassert>
 #include <map>
+#include <set>
 
 namespace expc::lower {
 namespace {
@@ -122,9 +123,9 @@ struct PlanBuilder {
       return cell;
     }
     // Comparisons of comparisons may read a point twice; a plan lists it once.
+    std::set<std::string> known;
     const auto add = [&](expand::Levels read) {
-      std::string name = id(read);
-      if (std::ranges::find(cell.points, name) == cell.points.end()) cell.points.push_back(name);
+      if (const auto [name, fresh] = known.insert(id(read)); fresh) cell.points.push_back(*name);
     };
     points::forEachTreated(space, comparison, point, add);
     cell.treated = static_cast<unsigned>(cell.points.size());

@@ -184,7 +184,7 @@ struct Transform : Declarations {
     if (!call) return reporter.syntaxError(value->range, "a call such as speedup(step_time) after '='");
     for (const Rule kept : {Rule::RefinedType, Rule::MetricTrait, Rule::MetricSource})
       if (const uint32_t part = child(index, kept); part != kNone)
-        reporter.syntaxError(range(part), "nothing of it: an aggregate keeps type and direction of its metric");
+        reporter.syntaxError(range(part), "no type, direction or source, which an aggregate keeps");
     out.call_range = value->range;
     out.call = std::move(*call);
     const uint32_t over = child(index, Rule::OverFactors);

@@ -2,6 +2,7 @@
 // group is walked when its first part is met, and every other point of it is told by the first part alone.
 
 #include <algorithm>
+#include <tuple>
 
 #include "compiler/points/pairs.h"
 
@@ -23,14 +24,14 @@ struct Group {
   bool descend(size_t depth = 0) {
     if (depth == levels.size()) return visit(levels);
     const unsigned factor = space.order()[depth];
-    const bool active = space.active(factor, levels), free = aggregate.lacks(factor);
-    if (!free && active != (at[factor] != kAbsent)) return true;
+    const bool active = space.active(factor, levels), varies = aggregate.lacks(factor);
+    if (!varies && active != (at[factor] != kAbsent)) return true;
     bool more = true;
     const auto take = [&](unsigned level) {
       levels[factor] = level;
       return more = descend(depth + 1);
     };
-    if (free && active)
+    if (varies && active)
       std::ignore = std::ranges::all_of(space.selected().levels[factor], take);
     else
       take(active ? at[factor] : kAbsent);

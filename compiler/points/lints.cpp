@@ -7,8 +7,6 @@
 #include <algorithm>
 #include <set>
 
-#include "compiler/check/expression.h"
-
 namespace expc::points {
 namespace {
 
@@ -20,6 +18,7 @@ EXPC_DIAGNOSTIC(IdleValue, Warning, "'{0}' is active at no point, so what is giv
 EXPC_DIAGNOSTIC(NothingLearned, Warning, "with {0} = 0 nothing is learned");
 EXPC_DIAGNOSTIC(HoldsWithout, Warning, "'{0}' can hold without {1}");
 EXPC_DIAGNOSTIC(NoPartner, Error, "the comparison '{0}' has no pair of points");
+EXPC_DIAGNOSTIC(OutOfRange, Error, "{0} is {1}, but must be {2}");
 EXPC_DIAGNOSTIC(UnevenParts, Warning, "'{0}' aggregates other levels at {1} than at {2}");
 EXPC_DIAGNOSTIC(SomeWithoutPartner, Warning, "{0} of {1} points of the comparison '{2}' have no partner");
 EXPC_DIAGNOSTIC(AmbiguousBaseline, Error, "the comparison '{0}' has several baseline points for one point");
@@ -252,8 +251,7 @@ void lintPairs(const expand::Space& whole, const Survey& survey, const source::S
         builder.note(study.factors[comparison.over].range, "every point is at the level that it compares with");
       builder.emit();
     } else if (!of.weightless.empty()) {
-      emitter.emit(comparison.weight->range, check::errors::OutOfRange,
-                   fmt::format("the weight of '{}'", comparison.name),
+      emitter.emit(comparison.weight->range, OutOfRange, fmt::format("the weight of '{}'", comparison.name),
                    fmt::format("zero, negative or missing at {}", expand::labelOf(study, of.weightless)), "above zero");
     }
   }

@@ -296,6 +296,42 @@ TEST_CASE("a block is lost for a cell only if all of its points were tried in it
   CHECK(lost.cells[1].scope.lost == 0);
 }
 
+TEST_CASE("a geometric mean has one value a block, of all parts or of none, and needs no correction") {
+  const std::vector<plan::Cell> parts = gainCells();
+  plan::Cell cell;
+  cell.levels = {1};
+  cell.term = term(plan::AggregateTerm{plan::AggregateTerm::Function::Geomean, {parts[0].term, parts[1].term}, {}});
+  cell.estimator = plan::Estimator::PairedRatio;
+  cell.points = {id("fp32", 1), id("fp32", 2), id("fp64", 1), id("fp64", 2)};
+  cell.treated = 2;
+  plan::Criterion claim = criterion({cell}, atLeast(1.2, "1.2x"), "x", 0.95);
+  claim.factors = {"precision"};
+  // Each part halves or doubles with the block, and both together never change.
+  Records records;
+  for (int64_t block = 1; block <= 7; ++block) {
+    const double shift = block % 2 == 0 ? 2 : 0.5, time = 0.1 + 0.00137 * double(block);
+    for (const int gpus : {1, 2}) records.timed(id("fp64", gpus), block, time);
+    records.timed(id("fp32", 1), block, time * shift / 1.5);
+    records.timed(id("fp32", 2), block, time / shift / 1.5);
+  }
+  const plan::Plan plan = study();
+  const CriterionResult all = judged(plan, claim, records);
+  CHECK(word(all.verdict) == "pass");
+  CHECK(all.scope.complete == 7);
+  for (const double value : all.cells[0].values) CHECK(value == doctest::Approx(1.5));
+  // A block in which one part failed has no value, though the other part has one.
+  records.add(id("fp32", 2), TrialKind::Timed, 8, TrialStatus::Failed).reason = "no licence server";
+  records.timed(id("fp32", 1), 8, 1 / 1.5);
+  for (const int gpus : {1, 2}) records.timed(id("fp64", gpus), 8, 1);
+  const CriterionResult lost = judged(plan, claim, records);
+  CHECK(lost.cells[0].values.size() == 7);
+  CHECK(lost.cells[0].scope.lost == 1);
+  // A part that cannot run leaves no mean of the others, whichever part it is.
+  for (int64_t block = 9; block <= 11; ++block)
+    records.add(id("fp32", 2), TrialKind::Timed, block, TrialStatus::Infeasible);
+  CHECK_FALSE(is(judged(plan, claim, records).cells[0].why, Reason::NoBaseline));
+}
+
 TEST_CASE("a rate that was infinite diverged: it is as bad as a timeout, and no median lies between opposite ends") {
   plan::Plan plan = study(2);
   Records records;

@@ -44,6 +44,54 @@ TEST_CASE("terms compute what they say") {
   CHECK(value(term(ScaleTerm{0.5, term(OperationTerm{OperationTerm::Op::Ratio, {a, b}})}), values).value == 0.75);
 }
 
+TEST_CASE("aggregates compute what they say, and have no value where a part has none") {
+  using enum AggregateTerm::Function;
+  const auto a = metric("m", "a"), b = metric("m", "b"), c = metric("m", "c");
+  const std::map<std::string, double> values = {{"a", 2}, {"b", 8}, {"c", 4}};
+  const auto of = [&](AggregateTerm::Function function, std::vector<TermPtr> parts, std::vector<TermPtr> weights = {}) {
+    return value(term(AggregateTerm{function, std::move(parts), std::move(weights)}), values);
+  };
+  CHECK(*of(Geomean, {a, b}).value == doctest::Approx(4));
+  CHECK(of(Mean, {a, b, c}).value == doctest::Approx(14.0 / 3));
+  CHECK(of(Sum, {a, b, c}).value == 14);
+  CHECK(of(Median, {a, b, c}).value == 4);
+  CHECK(of(Median, {a, b}).value == 5);
+  CHECK(of(Min, {b, a}).value == 2);
+  CHECK(of(Max, {a, b}).value == 8);
+  CHECK(of(Min, {b}).value == 8);
+  // 2 and 8, of which 8 counts three times: 2^(1/4) * 8^(3/4).
+  const auto one = term(ConstantTerm{1}), three = term(ConstantTerm{3});
+  CHECK(*of(Geomean, {a, b}, {one, three}).value == doctest::Approx(std::exp2(2.5)));
+  CHECK(*of(Mean, {a, b}, {one, three}).value == doctest::Approx(6.5));
+  CHECK(absent(of(Mean, {a, b}, {one, term(ConstantTerm{0})})) == Absent{Reason::NotPositive});
+  CHECK(absent(of(Geomean, {a, term(ConstantTerm{-1})})) == Absent{Reason::NotPositive});
+  CHECK(absent(of(Sum, {a, metric("m", "none")})) == Absent{Reason::NotInTrials, "m"});
+}
+
+TEST_CASE("the worst value of a part is that of an aggregate") {
+  const auto parts = std::vector<TermPtr>{metric("m", "a"), metric("m", "b")};
+  for (const double worst : {INFINITY, -INFINITY}) {
+    const std::map<std::string, double> values = {{"a", 2}, {"b", worst}};
+    const Reading sum = value(term(AggregateTerm{AggregateTerm::Function::Sum, parts, {}}), values);
+    CHECK(sum.value == worst);
+    CHECK(sum.worst.timed_out);
+    // A rate is never below zero.
+    const Reading geomean = value(term(AggregateTerm{AggregateTerm::Function::Geomean, parts, {}}), values);
+    CHECK(geomean.value == std::max(0.0, worst));
+  }
+}
+
+TEST_CASE("an aggregated metric pairs nothing, an aggregated comparison does") {
+  const auto a = metric("m", "a"), b = metric("m", "b");
+  Cell cell;
+  cell.points = {"a", "b"};
+  cell.term = term(AggregateTerm{AggregateTerm::Function::Sum, {a, b}, {}});
+  CHECK_FALSE(isPaired(cell));
+  cell.term = term(
+      AggregateTerm{AggregateTerm::Function::Geomean, {term(OperationTerm{OperationTerm::Op::Ratio, {a, b}})}, {}});
+  CHECK(isPaired(cell));
+}
+
 TEST_CASE("sums, products and series compute what they say") {
   const auto a = metric("m", "a"), b = metric("m", "b");
   const std::map<std::string, double> values = {{"a", 6}, {"b", 4}};

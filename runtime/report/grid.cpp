@@ -249,7 +249,8 @@ Grid buildGrid(const plan::Plan& plan, const judge::Judgement& judgement, const 
     if (std::ranges::any_of(comparison.cells, known)) grid.ideal_over = comparison.over;
     if (!comparison.cells.empty()) {
       grid.dimension = std::string(judge::dimensionOf(plan, comparison.cells[0]));
-      grid.neutral = comparison.cells[0].estimator == plan::Estimator::PairedDifference ? 0.0 : 1.0;
+      if (plan::isPaired(comparison.cells[0]))
+        grid.neutral = comparison.cells[0].estimator == plan::Estimator::PairedDifference ? 0.0 : 1.0;
     }
     fillGrid(plan, grid, comparison.factors, comparisonEntries(plan, judgement, comparison), by);
   }

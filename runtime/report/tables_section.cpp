@@ -53,7 +53,15 @@ std::optional<plan::Bound> sharedBound(const Subject& subject) {
 /// Returns the value at which a comparison finds no difference; a criterion has its bound instead.
 std::optional<double> neutralOf(const Subject& subject, const plan::Cell& cell) {
   if (subject.criterion) return std::nullopt;
+  if (!plan::isPaired(cell)) return std::nullopt;  // an aggregated metric
   return cell.estimator == plan::Estimator::PairedDifference ? 0.0 : 1.0;
+}
+
+/// What the numbers of a comparison or an aggregate are made of.
+std::string madeOf(const plan::Cell& cell) {
+  if (cell.treated > 1)
+    return "each block gives one value of all parts, with 95 % intervals; differs from the same of medians";
+  return "from pairs of one block, with 95 % intervals; differs from the quotient or difference of medians";
 }
 
 /// Returns the table of cells with their estimates: levels, verdict, estimate, interval, n and reason, and on the page
@@ -183,7 +191,7 @@ std::vector<Block> comparisonParts(const plan::Plan& plan, const judge::Judgemen
     if (comparison.cells.empty()) {
       part.blocks.emplace_back(Paragraph{"this restricted study has no two points to compare"});
     } else {
-      part.rest = "from pairs of one block, with 95 % intervals; differs from the quotient or difference of medians";
+      part.rest = madeOf(comparison.cells[0]);
       part.blocks.emplace_back(
           cellTable(plan, {comparison.factors, comparison.cells, comparison.unit}, result->cells, comparison.name));
     }
@@ -220,7 +228,8 @@ Part gridPart(const plan::Plan& plan, const Grid& grid, const std::string& title
                                                                 : "higher is better");
   } else if (grid.comparison) {
     part.law = grid.text;
-    part.rest = "from pairs of one block, with 95 % intervals; differs from the quotient or difference of medians";
+    const auto* comparison = base::named(plan.comparisons, grid.subject);
+    part.rest = madeOf(comparison && !comparison->cells.empty() ? comparison->cells[0] : plan::Cell());
   }
   if (!grid.rows.empty()) part.blocks.emplace_back(gridTable(grid, title));
   return part;

@@ -70,9 +70,7 @@ bool isFirst(const plan::Plan& plan, const plan::Term& term) {
 std::string cellCount(size_t count) { return counted(count, "cell"); }
 
 /// Returns the number of what a cell counts: "1 pair", "7 trials".
-std::string countNoun(const plan::Cell& cell, size_t count) {
-  return counted(count, nounOf(cell));
-}
+std::string countNoun(const plan::Cell& cell, size_t count) { return counted(count, nounOf(cell)); }
 
 const char* are(size_t count) { return count == 1 ? "is" : "are"; }
 

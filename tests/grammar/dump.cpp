@@ -350,7 +350,8 @@ class ModuleDumper {
     for (const MeasureDecl& measure : study.measures) line("measure {}", names(measure.metrics));
     for (const CompareDecl& compare : study.compares) {
       line("compare {} = (call {}{}) over {}", compare.name.name, name(compare.call.callee),
-           list(compare.call.arguments), compare.over.name);
+           list(compare.call.arguments), compare.over.empty() ? "*" : names(compare.over));
+      optional("where", compare.where);
       optional("against", compare.against);
       if (compare.partial) {
         ++depth_;
