@@ -84,19 +84,20 @@ int Compilation::code() const {
   return any ? kUsage : failed ? kError : kSuccess;
 }
 
-void compile(const std::string& name, std::string text, const load::FileSystem& files, Compilation& compilation) {
+void compile(const std::string& name, std::string text, const load::FileSystem& files, Compilation& compilation,
+             const std::vector<std::string>& overrides) {
   // Lookups belong to the file's folder, so that paths in it mean the same from wherever expc is called.
   const auto root = parse::load(compilation.sources, name, std::move(text), compilation.emitter);
   if (!root) return;
   compilation.program =
       check::check(compilation.sources, load::load(compilation.sources, *root, files, compilation.emitter),
-                   compilation.emitter, fileLookups(name, compilation.notes));
+                   compilation.emitter, fileLookups(name, compilation.notes), overrides);
 }
 
 void open(const StudyOptions& options, const load::FileSystem& files, const Console& console,
           Compilation& compilation) {
   llvm::Expected<std::string> text = files.read(options.file);
-  if (text) return compile(options.file, std::move(*text), files, compilation);
+  if (text) return compile(options.file, std::move(*text), files, compilation, options.overrides);
   console.error(fmt::format("cannot read {}: {}", options.file, llvm::toString(text.takeError())));
   compilation.failed = true;
 }

@@ -33,7 +33,9 @@ llvm::Expected<std::optional<llvm::json::Value>> openLock(const RunOptions& opti
   if (!found) return found.takeError();
   // The lock covers the whole file, so the file is compiled again without presets and -D.
   Compilation compilation;
-  open(options.study, load::FileSystem::real(), console, compilation);
+  StudyOptions whole = options.study;
+  whole.overrides.clear();
+  open(whole, load::FileSystem::real(), console, compilation);
   llvm::Expected<llvm::json::Value> now = makeLock(*compilation.program, false, compilation.emitter);
   if (!now) return now.takeError();
   std::string changes;

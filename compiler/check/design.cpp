@@ -57,14 +57,16 @@ struct DesignChecker {
   Design& design;
   diag::Emitter& emitter = context.emitter;
   const Study& study = context.study;
+  /// The kinds of trial that the block has named so far.
+  Once blocks = {};
 
   /// Checks the block of one kind of trial.
   void block(const ast::DesignKindBlock& block) {
     auto kind = kindOf(block.kind);
     if (!kind) return;
-    auto [at, fresh] = design.kinds.try_emplace(*kind);
-    if (!fresh) return void(duplicateName(emitter, "block", block.kind, at->second.range));
-    at->second.range = block.kind.range;
+    if (!blocks.add(emitter, "block", block.kind)) return;
+    const auto [at, fresh] = design.kinds.try_emplace(*kind);
+    if (fresh) at->second.range = block.kind.range;
     for (const ast::DesignSetting& setting : block.settings) {
       inKind(*kind, setting.name, *setting.value);
       until(*kind, setting);
@@ -334,14 +336,15 @@ std::optional<Design> checkDesign(StudyScope& context, const std::vector<ast::De
           .emit();
     return std::nullopt;
   }
-  const ast::DesignDecl& declaration = designs[0];
-  if (designs.size() > 1) diag::duplicateName(context.emitter, designs[1].range, "block", "design", declaration.range);
   const size_t before = context.context.problems();
   Design design;
-  design.range = declaration.range;
-  DesignChecker checker{context, design};
-  for (const ast::DesignKindBlock& block : declaration.kinds) checker.block(block);
-  for (const ast::DesignSetting& setting : declaration.settings) checker.top(setting);
+  design.range = designs[0].range;
+  // Several blocks, such as a part's and the study's, are one design; a setting may be in one of them.
+  for (const ast::DesignDecl& declaration : designs) {
+    DesignChecker checker{context, design};
+    for (const ast::DesignKindBlock& block : declaration.kinds) checker.block(block);
+    for (const ast::DesignSetting& setting : declaration.settings) checker.top(setting);
+  }
   if (context.context.problems() != before) return std::nullopt;
   return design;
 }

@@ -83,6 +83,13 @@ FormulaPtr Expressions::make(Formula formula) {
 }
 
 FormulaPtr Expressions::build(const ast::Expr& expr, const ExpressionScope& place, const Type* expected) {
+  // A text of a part finds names of a file where it is written, not where it is used.
+  if (ModuleScope* written = place.study ? &scopeAt(*place.study, expr.range, *place.module) : place.module;
+      written != place.module) {
+    ExpressionScope there = place;
+    there.module = written;
+    return build(expr, there, expected);
+  }
   if (auto* node = std::get_if<ast::NumberLiteral>(&expr.node)) return literal(*node, expr.range, place);
   if (auto* node = std::get_if<ast::StringLiteral>(&expr.node)) return text(*node, expr.range, place, expected);
   if (auto* node = std::get_if<ast::BoolLiteral>(&expr.node))
@@ -311,6 +318,8 @@ bool Expressions::refused(const ast::Identifier& word, const ExpressionScope& pl
   // The declarations in which the name may have been refused: the study and its workloads.
   std::vector<source::Range> owners = {place.workload};
   if (place.study) owners = {place.study->range};
+  if (place.study)
+    for (const diag::Inclusion& part : place.study->parts) owners.push_back(part.declared);
   if (place.study)
     for (const Use& use : place.study->uses) {
       // This metric exists in one of several workloads: it was not refused, but the others lack it.

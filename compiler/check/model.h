@@ -361,9 +361,27 @@ struct Published {
   source::Range range;
 };
 
+struct ModuleScope;
+
+/// A constant of the study's own: `param wanted : Ratio = 1.2x`.
+struct Constant {
+  std::string name;
+  /// The text of `-D` that gave its value; "" for the study's.
+  std::string given_by;
+  Type type;
+  /// Nothing if it was refused.
+  std::optional<Value> value;
+  source::Range range;
+};
+
 /// A checked study.
 struct Study {
   std::string name, doc;
+  /// The parts that it uses, and those that they use.
+  std::vector<diag::Inclusion> parts;
+  /// The scopes of the files of parts, in which their texts find names of a file.
+  std::vector<std::pair<source::FileId, ModuleScope*>> scopes_of_parts;
+  std::vector<Constant> constants;
   /// Its workload. For several it is their union: a parameter `workload` first, then the parameters of each,
   /// active where it is chosen.
   const Workload* workload = nullptr;
@@ -390,6 +408,7 @@ struct Study {
   std::vector<Change> presets;
   /// The range of its name.
   source::Range range;
+  /// With the statements of its parts, in the order of their uses.
   const ast::StudyDecl* declaration = nullptr;
   /// False: errors were reported inside, so it must not be expanded.
   bool valid = true;

@@ -76,6 +76,10 @@ struct PresetChecker {
           .emit();
       return;
     }
+    if (const Constant* constant = factor < 0 && index < 0 ? named(study.constants, name.name) : nullptr)
+      return context.emitter.build(target.range, errors::NotSupported, "a study's constant in a preset")
+          .note(constant->range, "-D {}=… replaces it for one invocation", name.name)
+          .emit();
     if (factor < 0 && index < 0)
       return void(diag::unknownName(context.emitter, target.range, "parameter",
                                     context.expressions().written(target.range), namesOf(study.workload->parameters),

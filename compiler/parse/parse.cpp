@@ -68,6 +68,7 @@ struct Transform : Declarations {
       take(*this, declaration, Rule::ConfidenceDecl, out.confidences);
       take(*this, declaration, Rule::DesignDecl, out.designs);
       take(*this, declaration, Rule::PresetDecl, out.presets);
+      take(*this, declaration, Rule::PartDecl, out.parts);
       take(*this, declaration, Rule::StudyDecl, out.studies);
     }
     return out;
@@ -89,7 +90,9 @@ struct Transform : Declarations {
 
   void read(uint32_t index, ast::StudyDecl& out) {
     for (uint32_t item : statements(child(index, Rule::StudyBody), Rule::StudyItem)) {
+      take(*this, item, Rule::UseDecl, out.uses);
       take(*this, item, Rule::WorkloadUse, out.workloads);
+      take(*this, item, Rule::ParamDecl, out.params);
       take(*this, item, Rule::FactorDecl, out.factors);
       take(*this, item, Rule::LetDecl, out.lets);
       take(*this, item, Rule::RuleDecl, out.rules);
@@ -99,6 +102,7 @@ struct Transform : Declarations {
       take(*this, item, Rule::ControlDecl, out.controls);
       take(*this, item, Rule::CriterionDecl, out.criteria);
       take(*this, item, Rule::ConfidenceDecl, out.confidences);
+      take(*this, item, Rule::ExpectedDecl, out.expected);
       take(*this, item, Rule::DesignDecl, out.designs);
       take(*this, item, Rule::TableDecl, out.tables);
       take(*this, item, Rule::PlotDecl, out.plots);
@@ -115,6 +119,8 @@ struct Transform : Declarations {
     // A comparison whose right side is no call was reported by its read(), and later phases rely on the call.
     std::erase_if(out.compares, [](const ast::CompareDecl& compare) { return compare.call.callee.parts.empty(); });
   }
+
+  void read(uint32_t index, ast::PartUse& out) { out.name = qualifiedName(child(index, Rule::Name)); }
 
   void read(uint32_t index, ast::MeasureDecl& out) { out.metrics = identifiers(child(index, Rule::Words)); }
 
@@ -243,6 +249,13 @@ struct Transform : Declarations {
   }
 
   void read(uint32_t index, ast::ConfidenceDecl& out) { out.value = expressionIn(index, Rule::Sum); }
+
+  /// `expected NAME = VALUE [noise SHARE]`.
+  void read(uint32_t index, ast::ExpectedDecl& out) {
+    const std::vector<uint32_t> sums = children(index, Rule::Sum);
+    out.value = expression(sums[0]);
+    if (sums.size() > 1) out.noise = expression(sums[1]);
+  }
 
   /// `forall FACTORS [where CONDITION]`, or `exists` likewise.
   void read(uint32_t index, ast::Quantifier& out) {

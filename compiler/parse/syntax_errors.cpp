@@ -187,7 +187,7 @@ std::string hint(std::string_view file, const Situation& situation) {
   const auto textOf = [&](const Located& token) { return file.substr(token.begin, token.end - token.begin); };
   const Located &found = situation.found, &previous = situation.previous, &earlier = situation.earlier;
   const std::string_view text = textOf(found), before = textOf(previous);
-  if (found.token >= Token::Service && found.token <= Token::Use)
+  if (found.token >= Token::Service && found.token <= Token::Find)
     return "; statements of a coming version begin with it, so choose another name";
   if (previous.token == Token::Number)
     if (std::string unit = unitHint(before, text); !unit.empty()) return unit;
