@@ -173,7 +173,7 @@ LoadedPlans plansFor(const check::System& system, const StudyOptions& options, c
        points::Prepared::all(*compilation.program, options, &system, compilation.emitter, lower::kMaxPlanPoints)) {
     auto plan = lower::planOf(*prepared, compilation.emitter);
     if (!plan) continue;
-    plans.push_back({std::move(*plan), std::nullopt});
+    plans.push_back({std::move(*plan), std::nullopt, prepared->study().expected});
     // The condition is checked per study, since studies have different factors.
     if (where) plans.back().chosen = pointsWhere(*prepared, *where, compilation.emitter);
   }
@@ -233,7 +233,7 @@ LoadedPlans loadPlans(const StudyOptions& options, const MachineOptions& machine
   const auto buffer = llvm::expectedToOptional(files::read(options.file));
   if (!buffer || !looksLikePlan((*buffer)->getBuffer())) {
     Compilation compilation;
-    if (!openWithoutErrors(options, console, compilation)) return {std::nullopt, kError};
+    if (!openWithoutErrors(options, console, compilation)) return {std::nullopt, compilation.code()};
     auto system = findSystem(*compilation.program, options.system.value_or("local"), machine);
     if (!system) return {std::nullopt, console.error(system.takeError())};
     return plansFor(*system, options, where, compilation, console);

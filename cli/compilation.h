@@ -90,6 +90,8 @@ llvm::Error replaceFiles(const std::map<std::string, std::string>& texts);
 struct ChosenPlan {
   plan::Plan plan;
   std::optional<std::set<std::string>> chosen;
+  /// The values that the study expects; empty for a plan from a file.
+  std::vector<check::Expected> expected = {};
 };
 
 /// Plans, or the exit code of a command that ends because there are none; the reason was shown.

@@ -230,7 +230,7 @@ int rehearse(const RehearseOptions& options, const Console& console) {
     return console.usage(
         "a rehearsal needs to know the cards: name a machine with --system proxima, or cards with --null-gpus 4x94GB");
   Compilation compilation;
-  if (!openWithoutErrors(options.study, console, compilation)) return kError;
+  if (!openWithoutErrors(options.study, console, compilation)) return compilation.code();
   auto system = findSystem(*compilation.program, options.study.system.value_or("local"), options.machine);
   if (!system) return console.error(system.takeError());
   // A named system is rehearsed on as many null cards as it has GPUs.

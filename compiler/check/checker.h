@@ -100,6 +100,10 @@ struct StudyScope {
   /// the part's value.
   std::optional<unsigned> levelByPart(const ast::Identifier& name, const ast::Expr& expr, unsigned factor,
                                       std::string_view what);
+  /// The indices of the declared levels that a set, a range or a single value stands for, ascending. `name` stands for
+  /// the factor: it may be a part of a lockstep factor, and `expr` then has values of the part.
+  std::optional<std::vector<unsigned>> levelsByPart(const ast::Identifier& name, const ast::Expr& expr, unsigned factor,
+                                                    std::string_view what);
   /// Expressions::refused for names of this study.
   bool refused(const ast::Identifier& word, std::initializer_list<SymbolKind> kinds) {
     return expressions().refused(word, place(), kinds);
@@ -185,6 +189,8 @@ bool checkDesignSetting(StudyScope& context, const ast::QualifiedName& path, con
 void checkDesignCovers(StudyContext& context, size_t before);
 /// Collects the metrics of the study: those of `measure`, then those that comparisons, tables and plots read.
 void checkMeasures(StudyContext& context);
+/// Checks what is expected of criteria and their subjects.
+void checkExpected(StudyContext& context);
 /// Checks tables and plots.
 void checkOutputs(StudyContext& context);
 /// Checks a preset, or an override in the form of one.

@@ -23,6 +23,7 @@ EXPC_DIAGNOSTIC(EveryTrial, Warning, "without a confidence '{0}' must hold in ev
 EXPC_DIAGNOSTIC(UnreachableBound, Error, "{0} can never be {1}");
 EXPC_DIAGNOSTIC(NotPublished, Error, "the reference '{0}' publishes no '{1}'");
 EXPC_DIAGNOSTIC(CriterionShape, Error, "the criterion '{0}' {1}");
+EXPC_DIAGNOSTIC(FeasibleWithoutEstimate, Warning, "'feasible' leaves out nothing: no memory of '{0}' is estimated");
 
 // Terms and claims of a plan nest no deeper (runtime/plan).
 
@@ -223,6 +224,12 @@ struct CriterionChecker {
       emitter.emit(declared.where->range, CriterionShape, criterion.name,
                    "asks for points that are both feasible and infeasible");
     criterion.feasible |= feasible > 0;
+    if (feasible > 0 && study.workload->estimates.empty())
+      emitter.build(declared.where->range, FeasibleWithoutEstimate, study.workload->name)
+          .note(
+              {},
+              "it asks for estimates before the run; write 'infeasible or …' as the claim for what runs out of memory")
+          .emit();
     for (unsigned parameter : parametersOf(*quantifier.where)) {
       int factor = study.factor_of[parameter];
       if (factor < 0 || known[factor]) continue;
@@ -247,6 +254,15 @@ struct CriterionChecker {
     }
   }
 
+  /// The selectors that the claim has, as written, with a comma behind them; "" if it has none.
+  std::string selected() const {
+    const auto* index = std::get_if<ast::IndexExpr>(&declaration.subject->node);
+    if (!index) return "";
+    const ast::CallArgument &begin = index->selectors.front(), &end = index->selectors.back();
+    const source::Range first = begin.name ? begin.name->range : begin.value->range;
+    return context.expressions().written(source::join(first, end.value->range)) + ", ";
+  }
+
   /// Reports factors for which the criterion says nothing: neither quantified nor pinned.
   void silent() {
     if (unknown) return;
@@ -265,8 +281,8 @@ struct CriterionChecker {
       const size_t last = first->levels.size() - 1;
       const bool before_it = first->baseline == last && last > 0;
       builder.note(declaration.subject->range,
-                   "quantify it, as in 'forall {}:', or select a level, as in '{}[{} = {}]'", quantified, subjectName(),
-                   first->name, first->levels[before_it ? last - 1 : last].label);
+                   "quantify it, as in 'forall {}:', or select a level, as in '{}[{}{} = {}]'", quantified,
+                   subjectName(), selected(), first->name, first->levels[before_it ? last - 1 : last].label);
     } else {
       builder.note({}, "quantify it, as in 'forall {}:'", quantified);
     }

@@ -314,6 +314,17 @@ bool needs(const Study& study, const SettingRule& rule, const Design::Kind& bloc
   return rule.needed && !(rule.name == "steps" && block.settings.contains("epochs")) && reads(study, rule.name);
 }
 
+/// Reports a setting that is missing. A workload of the study's own files may only lack its program.
+void missing(StudyContext& context, TrialKind kind, const Design::Kind& block, const SettingRule& rule) {
+  auto builder = context.emitter.build(block.range, MissingSetting, toString(kind), rule.name);
+  for (const Use& use : context.study.uses)
+    if (use.workload->range.isValid() && !use.workload->command &&
+        !context.context.sources.name(use.workload->range.file).starts_with("<stdlib>"))
+      builder.note(use.workload->range,
+                   "it names no program; one that does needs no '{}': command [\"./run\", options]", rule.name);
+  builder.emit();
+}
+
 /// Reports a claim that points run out of memory in a design without any trials: it is decided by trying them.
 void claimsHaveTrials(StudyContext& context, const Design& design, const Design* more,
                       const std::vector<Criterion>& criteria) {
@@ -413,7 +424,7 @@ void checkDesignCovers(StudyContext& context, size_t before) {
     heed(kind, block);
     for (const SettingRule& rule : rulesOf(kind))
       if (needs(study, rule, block) && !block.settings.contains(std::string(rule.name)))
-        context.emitter.emit(block.range, MissingSetting, toString(kind), rule.name);
+        missing(context, kind, block, rule);
     if (!used[kind] && context.context.problems() == before)
       context.emitter.emit(block.range, UnusedDesign, toString(kind));
   };

@@ -372,8 +372,14 @@ FormulaPtr Expressions::variant(const ast::CallExpr& call, source::Range range, 
                    diag::unknownName(emitter_, call.callee.range, "function of metrics", joined(call.callee),
                                      {"epochs_to", "max", "min"}));
   if (!wants_level || !bare) {
+    const std::string& function = call.callee.parts.back().name;
     if (!expected || !expected->isError())
-      emitter_.emit(range, errors::NotAValue, fmt::format("the call '{}(…)'", call.callee.parts.back().name));
+      emitter_.build(range, errors::NotAValue, fmt::format("the call '{}(…)'", function))
+          .note({}, "{}",
+                function == "count" || function == "sum"
+                    ? "conditions are counted so: choose(a, 1, 0) + choose(b, 1, 0) <= 1"
+                    : "the functions of expressions are " + diag::list(language::texts(language::Role::Choice)))
+          .emit();
     return refused(call, place);
   }
   // Here it must be a level; refusals below look up the names in its arguments.

@@ -213,6 +213,9 @@ struct Comparison {
   unsigned over = 0;
   /// Efficiency of a time: the work of each device is held constant instead of the total.
   bool weak = false;
+  /// Efficiency of a time that names no kind of scaling: the workload's condition under which the total is constant,
+  /// which each point decides. Null for all others.
+  FormulaPtr shared;
   /// Compare with the nearest level before.
   bool previous = false;
   /// The baseline's level of `over`, unless `previous`.
@@ -363,6 +366,22 @@ struct Published {
 
 struct ModuleScope;
 
+/// A value that the author expects: `expected gain = 1.5x  noise 8%`.
+struct Expected {
+  std::string name;
+  /// The statement as written.
+  std::string text;
+  /// The criteria that are about it, by name.
+  std::vector<std::string> criteria;
+  /// The measured metrics that it reads, by name.
+  std::vector<std::string> metrics;
+  /// In base units.
+  double value = 0;
+  /// The noise of one trial, as a share of its value.
+  std::optional<double> noise;
+  source::Range range;
+};
+
 /// A constant of the study's own: `param wanted : Ratio = 1.2x`.
 struct Constant {
   std::string name;
@@ -400,6 +419,7 @@ struct Study {
   std::vector<Comparison> comparisons;
   std::vector<Criterion> criteria;
   std::vector<Control> controls;
+  std::vector<Expected> expected;
   std::vector<Published> references;
   std::optional<Design> design;
   /// In declared order.

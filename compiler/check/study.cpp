@@ -377,6 +377,7 @@ static void checkParts(StudyContext& context, size_t before) {
   checkReferences(context);
   declareConfidence(context);
   checkCriteria(context);
+  checkExpected(context);
   checkControls(context);
   // A study's own design replaces the file's.
   const auto& designs = context.declaration->designs;

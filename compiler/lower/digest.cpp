@@ -159,7 +159,7 @@ struct Meaning {
   Object comparison(const check::Comparison& comparison) const {
     return Object{
         {"function", static_cast<int>(comparison.function)},
-        {"weak", comparison.weak},
+        {"weak", comparison.shared ? Value("as the workload says") : Value(comparison.weak)},
         {"against", comparison.previous ? Value("previous") : level(comparison.over, comparison.against)},
         {"of", comparison.inner ? study.comparisons[*comparison.inner].name : study.metrics[comparison.metric].name}};
   }

@@ -37,8 +37,7 @@ TEST_CASE("a study with parts has the plan of the one that is written out") {
       "criterion late: forall *: step_time <= 1s always table step_time by gpus "
       "design { timed { repeat 10 steps 5 } seed 3 } preset quick { only gpus in { 1, 2 } } }\n";
   const std::string node =
-      "let most = 4 "
-      "part outer { factor gpus in 1..most baseline 1 use inner table step_time by gpus } "
+      "part outer { factor gpus in 1..4 baseline 1 use inner table step_time by gpus } "
       "part inner { factor batch in { 8, 16 } baseline 8 require small: gpus * batch <= 32 because \"memory\" "
       "design { timed { repeat 10 } } preset quick { only gpus in { 1, 2 } } }";
   const std::string parts = check::kJob +

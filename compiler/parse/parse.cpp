@@ -156,8 +156,12 @@ struct Transform : Declarations {
   /// The levels of a factor or of `only`. Lists and records are values, not sets of levels, and are reported.
   ast::ExprPtr levels(uint32_t value) {
     ast::ExprPtr out = expression(value);
-    if (std::holds_alternative<ast::ListExpr>(out->node) || std::holds_alternative<ast::RecordExpr>(out->node))
-      reporter.syntaxError(out->range, "a level set, such as { a, b } or 1..4, after 'in'");
+    const bool list = std::holds_alternative<ast::ListExpr>(out->node);
+    if (!list && !std::holds_alternative<ast::RecordExpr>(out->node)) return out;
+    const std::string_view written = text(value), inner = written.substr(1, written.size() - 2);
+    reporter.syntaxError(
+        out->range, "a level set, such as { a, b } or 1..4, after 'in'",
+        list ? std::optional(fmt::format("{{ {} }}", llvm::StringRef(inner).trim().str())) : std::nullopt);
     return out;
   }
 

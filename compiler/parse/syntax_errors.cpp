@@ -219,8 +219,10 @@ std::optional<diag::Builder> Reporter::unexpected(source::Range range, const std
   return build(range, SyntaxError, expected, found);
 }
 
-void Reporter::syntaxError(source::Range range, const std::string& expected) {
-  emit(range, SyntaxError, expected, quote(sources_.text(range)));
+void Reporter::syntaxError(source::Range range, const std::string& expected, std::optional<std::string> instead) {
+  auto error = build(range, SyntaxError, expected, quote(sources_.text(range)));
+  if (error && instead) error->fix(range, *std::move(instead));
+  if (error) error->emit();
 }
 
 void reportUnexpected(Reporter& reporter, const Situation& situation) {
