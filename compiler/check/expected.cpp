@@ -1,4 +1,4 @@
-// What the author expects before the run: `expected gain = 1.5x  noise 8%`. The statement names a criterion, or a
+// Expectations that the author states before the run: `expected gain = 1.5x  noise 8%`. The statement names a criterion, or a
 // comparison or metric and with it all criteria about that; `diagnose` assumes the values, and the lock holds them.
 
 #include "compiler/check/checker.h"
@@ -21,7 +21,8 @@ std::optional<Expected> expectedOf(StudyContext& context, const ast::ExpectedDec
   const Study& study = context.study;
   Expected expected;
   expected.name = declaration.name.name;
-  expected.text = context.expressions().written(declaration.range);
+  expected.text =
+      context.expressions().written({declaration.range.file, declaration.value->range.begin, declaration.range.end});
   expected.range = declaration.name.range;
   std::optional<Subject> subject;
   if (const Criterion* criterion = named(study.criteria, expected.name)) {

@@ -369,7 +369,7 @@ struct ModuleScope;
 /// A value that the author expects: `expected gain = 1.5x  noise 8%`.
 struct Expected {
   std::string name;
-  /// The statement as written.
+  /// The expectation as written: "1.5x noise 8%".
   std::string text;
   /// The criteria that are about it, by name.
   std::vector<std::string> criteria;

@@ -107,7 +107,7 @@ class Names {
   unsigned add(SymbolKind kind, const Declared& declared, unsigned parent);
   unsigned add(Symbol symbol);
   void declareWorkload(const ast::WorkloadDecl& workload, unsigned file);
-  /// The contents of a study or a part.
+  /// Adds the contents of a study or a part.
   void declareStudy(const ast::StudyDecl& study, unsigned parent);
   void declarePreset(const ast::PresetDecl& preset, unsigned parent);
 

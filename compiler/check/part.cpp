@@ -80,7 +80,7 @@ struct ConstantChecker {
           .note({}, "write 'param {} : … = …'; -D may replace it", name.name)
           .emit();
     Constant constant{name.name, "", type, {}, name.range};
-    // What the file says is checked even where -D replaces it.
+    // The value in the file is checked even where -D replaces it.
     valueOf(*declaration.value, type, allowed, constant);
     const std::vector<std::string>& overrides = context.context.program.overrides;
     const auto given = std::find_if(overrides.rbegin(), overrides.rend(),

@@ -207,7 +207,7 @@ class Emitter {
   }
   size_t errors() const { return errors_; }
 
-  /// While it lives, what is reported inside one of `inclusions` also names the place of its use.
+  /// Adds the place of use to everything that is reported inside one of `inclusions`, while it lives.
   class Including {
    public:
     Including(Emitter& emitter, const std::vector<Inclusion>& inclusions)

@@ -38,7 +38,7 @@ const std::vector<std::pair<const char*, std::vector<const char*>>> kSections = 
     {"workloads", {}},
     {"metrics", {}},
     {"comparisons", {"factors", "cells", "without_partner", "without_partner_why"}},
-    {"criteria", {"doc", "where", "factors", "cells", "claim", "domain", "not_asked"}},
+    {"criteria", {"doc", "where", "expected", "factors", "cells", "claim", "domain", "not_asked"}},
     {"references", {"source", "values"}},
     {"design", {}},
     {"tables", {}},

@@ -78,3 +78,16 @@ TEST_CASE("-D replaces a constant of the study, and the plan records it") {
   check::Fixture without(study("1.2x"));
   CHECK(!lower::compile(without.program, {{}, {}, {"wanted=1.3x"}}, nullptr, without.emitter).has_value());
 }
+
+TEST_CASE("what a study expects reaches the plan and leaves its digest as it is") {
+  const auto planned = [](const std::string& stated) {
+    check::Fixture fixture(check::jobStudy(
+        "factor gpus in { 1, 2 } baseline 1 compare gain = speedup(step_time) over gpus " + kGood + stated));
+    auto plan = lower::compile(fixture.program, {}, nullptr, fixture.emitter);
+    REQUIRE_MESSAGE(plan.has_value(), fixture.text());
+    return *plan;
+  };
+  const plan::Plan with = planned("expected gain = 1.5x  noise 8%"), without = planned("");
+  CHECK(with.criteria[0].expected == "1.5x noise 8%");
+  CHECK(with.digest == without.digest);
+}

@@ -212,7 +212,7 @@ int exitCode(const Judgement& judgement) {
     if (meaning.exit_code != 0) codes.insert(meaning.exit_code);
   }
   if (!tried || (!asked && !valid)) return 5;
-  // Whoever selects points without any claim about them has decided nothing.
+  // A selection of points without any claim about them has decided nothing.
   if (!asked && !judgement.criteria.empty()) codes.insert(meaningOf(Verdict::NotRun).exit_code);
   for (const Missing& missing : judgement.missing) codes.insert(meaningOf(missing.verdict).exit_code);
   const int broken = meaningOf(Verdict::Broken).exit_code;

@@ -228,6 +228,8 @@ struct Criterion {
   /// The definition of the comparison or derived metric that the text names: "gain = speedup(step_time) over
   /// precision against fp64". "" if it names a measured metric.
   std::string where = "";
+  /// The value that the study expects, as written: "1.5x noise 8%". "" if it expects none.
+  std::string expected = "";
 };
 
 /// `until half_width(gain) <= 1%`: a rule that ends repetitions. They go on until the interval of every cell of a

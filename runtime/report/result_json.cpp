@@ -80,6 +80,7 @@ void criteria(Writer& out, const describe::Findings& findings) {
                               how_sure, untrusted, result.provisional, result.look, result.other_looks, result.next,
                               result.conditions, found.infeasible, found.domain, found.confidence, found.unit,
                               result.scope));
+      if (!found.expected.empty()) out.json.attribute("expected", base::jsonText(found.expected));
       out.json.attributeArray("cells", [&] { cells(out, plan, found.factors, found.cells, result.cells, &found); });
     });
   }

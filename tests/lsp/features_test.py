@@ -192,7 +192,7 @@ class Completion(Features):
     def test_heads_by_block(self):
         self.offers("|", "import", "study", "workload", "enum", never=["factor", "param"])
         self.offers("import std.image\nst|", "study")
-        self.offers("study s {\n  |", "workload", "factor", "criterion", "preset", never=["param", "import"])
+        self.offers("study s {\n  |", "workload", "factor", "criterion", "preset", never=["version", "import"])
         self.offers("study s {\n  workload jobs.train()\n  fac|\n}\n", "factor")
         self.offers("workload w {\n  |\n}\n", "param", "metric", "require", "version", "estimate", never=["factor"])
         self.offers("study s { design {\n |", "timed", "quality", "seed", "budget", never=["factor"])
