@@ -270,8 +270,8 @@ struct Comparisons {
     }
   }
 
-  /// The place where a condition of a workload is not `wanted`: "" if the arguments of a use decide it, " at mode = weak" if
-  /// levels do. Nothing if it is `wanted` everywhere, or cannot be told.
+  /// The place where a condition of a workload is not `wanted`: "" if the arguments of a use decide it, " at mode =
+  /// weak" if levels do. Nothing if it is `wanted` everywhere, or cannot be told.
   std::optional<std::string> whereOther(const Formula& condition, const Use& use, bool wanted) const {
     std::vector<const Value*> values(use.workload->parameters.size());
     for (size_t i = 0; i < use.parameter_of.size(); ++i)

@@ -1,5 +1,6 @@
-// Expectations that the author states before the run: `expected gain = 1.5x  noise 8%`. The statement names a criterion, or a
-// comparison or metric and with it all criteria about that; `diagnose` assumes the values, and the lock holds them.
+// Expectations that the author states before the run: `expected gain = 1.5x  noise 8%`. The statement names a
+// criterion, or a comparison or metric and with it all criteria about that; `diagnose` assumes the values, and the lock
+// holds them.
 
 #include "compiler/check/checker.h"
 #include "compiler/check/named.h"
