@@ -285,6 +285,11 @@ struct Comparisons {
       if (std::ranges::count(factors, static_cast<unsigned>(factor)) == 0)
         factors.push_back(static_cast<unsigned>(factor));
     }
+    // Many combinations would take long, for a warning.
+    constexpr size_t kMost = 10'000;
+    size_t combinations = 1;
+    for (const unsigned factor : factors)
+      if ((combinations *= std::max<size_t>(1, study.factors[factor].levels.size())) > kMost) return std::nullopt;
     return whereOther(condition, use, wanted, factors, values, "");
   }
 

@@ -12,6 +12,9 @@
 namespace expc::check {
 namespace {
 
+// Limit on parts of one study, and so on their nesting: each level recurses.
+constexpr size_t kMaxParts = 256;
+
 /// Fills `out` with the statements of a study and its parts.
 struct Flattener {
   Checking& context;
@@ -58,6 +61,9 @@ struct Flattener {
       return context.emitter.emit(name.range, errors::LetCycle, "part", name.name);
     const auto known = std::ranges::find(study.parts, part.name.range, &diag::Inclusion::declared);
     if (known != study.parts.end()) return void(duplicateName(context.emitter, "use of", name, known->use));
+    if (study.parts.size() == kMaxParts)
+      return context.emitter.emit(name.range, errors::NotSupported,
+                                  fmt::format("a study with more than {} parts", kMaxParts));
     study.parts.push_back({part.name.name, part.name.range, part.range, use.range});
     study.scopes_of_parts.emplace_back(part.range.file, where);
     active.push_back(&part);

@@ -61,6 +61,12 @@ TEST_CASE("a path and a name in a part are those of the part's file") {
   CHECK(fixture.text().find("the part 'all' is used here") != std::string::npos);
 }
 
+TEST_CASE("parts that use each other without end are refused") {
+  std::string text = check::jobStudy("use p0 measure step_time");
+  for (int i = 0; i < 1000; ++i) text += fmt::format("part p{} {{ use p{} }}\n", i, i + 1);
+  CHECK(check::Fixture(text + "part p1000 { }").slugs() == std::vector<std::string>{"not-supported"});
+}
+
 TEST_CASE("-D replaces a constant of the study, and the plan records it") {
   const auto study = [](const std::string& bound) {
     return check::jobStudy("param wanted : Ratio in 1x..2x = " + bound +
