@@ -439,8 +439,9 @@ void addDiagnose(CLI::App& app, Asked& asked) {
   addFormat(command, options.format);
   addOption(command, "--noise", "[METRIC=]SHARE", options.noise,
             "How much one trial varies, of all metrics or of one; default: as stored trials did, else 1%");
-  addOption(command, "--effect", "CRITERION=VALUE", options.effects,
-            "What is true of each cell of a criterion; default: as measured, else as published");
+  addOption(
+      command, "--effect", "CRITERION=VALUE", options.effects,
+      "What is true of each cell of a criterion; default: as measured, else what the study expects, else as published");
   addOption(command, "--lost", "SHARE", options.lost,
             "Share of starts that fail, each tried again as the design says; default: as stored trials did");
   addOption(command, "--sessions", "N", options.sessions,

@@ -84,19 +84,20 @@ int Compilation::code() const {
   return any ? kUsage : failed ? kError : kSuccess;
 }
 
-void compile(const std::string& name, std::string text, const load::FileSystem& files, Compilation& compilation) {
+void compile(const std::string& name, std::string text, const load::FileSystem& files, Compilation& compilation,
+             const std::vector<std::string>& overrides) {
   // Lookups belong to the file's folder, so that paths in it mean the same from wherever expc is called.
   const auto root = parse::load(compilation.sources, name, std::move(text), compilation.emitter);
   if (!root) return;
   compilation.program =
       check::check(compilation.sources, load::load(compilation.sources, *root, files, compilation.emitter),
-                   compilation.emitter, fileLookups(name, compilation.notes));
+                   compilation.emitter, fileLookups(name, compilation.notes), overrides);
 }
 
 void open(const StudyOptions& options, const load::FileSystem& files, const Console& console,
           Compilation& compilation) {
   llvm::Expected<std::string> text = files.read(options.file);
-  if (text) return compile(options.file, std::move(*text), files, compilation);
+  if (text) return compile(options.file, std::move(*text), files, compilation, options.overrides);
   console.error(fmt::format("cannot read {}: {}", options.file, llvm::toString(text.takeError())));
   compilation.failed = true;
 }
@@ -172,7 +173,7 @@ LoadedPlans plansFor(const check::System& system, const StudyOptions& options, c
        points::Prepared::all(*compilation.program, options, &system, compilation.emitter, lower::kMaxPlanPoints)) {
     auto plan = lower::planOf(*prepared, compilation.emitter);
     if (!plan) continue;
-    plans.push_back({std::move(*plan), std::nullopt});
+    plans.push_back({std::move(*plan), std::nullopt, prepared->study().expected});
     // The condition is checked per study, since studies have different factors.
     if (where) plans.back().chosen = pointsWhere(*prepared, *where, compilation.emitter);
   }
@@ -232,7 +233,7 @@ LoadedPlans loadPlans(const StudyOptions& options, const MachineOptions& machine
   const auto buffer = llvm::expectedToOptional(files::read(options.file));
   if (!buffer || !looksLikePlan((*buffer)->getBuffer())) {
     Compilation compilation;
-    if (!openWithoutErrors(options, console, compilation)) return {std::nullopt, kError};
+    if (!openWithoutErrors(options, console, compilation)) return {std::nullopt, compilation.code()};
     auto system = findSystem(*compilation.program, options.system.value_or("local"), machine);
     if (!system) return {std::nullopt, console.error(system.takeError())};
     return plansFor(*system, options, where, compilation, console);

@@ -59,8 +59,10 @@ inline constexpr int64_t kLlama3Vocabulary = 128'256;
 /// what that means for the plan. Relative paths start at the folder of `study`.
 check::Lookup fileLookups(const std::string& study, std::vector<std::string>& notes);
 
-/// Parses and checks `text` as if it were the file `name`; imports are read through `files`.
-void compile(const std::string& name, std::string text, const load::FileSystem& files, Compilation& compilation);
+/// Parses and checks `text` as if it were the file `name`; imports are read through `files`. `overrides`: texts of
+/// `-D`.
+void compile(const std::string& name, std::string text, const load::FileSystem& files, Compilation& compilation,
+             const std::vector<std::string>& overrides = {});
 
 /// Reads and checks the file that `options` names. If that file cannot be read, says so on `console` and leaves
 /// `program` absent.
@@ -88,6 +90,8 @@ llvm::Error replaceFiles(const std::map<std::string, std::string>& texts);
 struct ChosenPlan {
   plan::Plan plan;
   std::optional<std::set<std::string>> chosen;
+  /// The values that the study expects; empty for a plan from a file.
+  std::vector<check::Expected> expected = {};
 };
 
 /// Plans, or the exit code of a command that ends because there are none; the reason was shown.

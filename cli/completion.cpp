@@ -58,6 +58,7 @@ void addStudy(StudyWords& words, const check::Study& study) {
     StudyWords::Setting& entry = setting(words, factor.name, "levels of a factor");
     for (const check::Level& level : factor.levels) addOnce(entry.values, level.label);
   }
+  for (const check::Constant& constant : study.constants) setting(words, constant.name, "a constant of the study");
   if (study.workload)
     for (const check::Parameter& parameter : study.workload->parameters) setting(words, parameter.name, "an argument");
   if (study.design) {

@@ -98,6 +98,17 @@ std::string readEffects(const plan::Plan& plan, const Quantities& stated, std::m
   return "";
 }
 
+/// Adds what the study expects, where the command line states nothing.
+void assume(const ChosenPlan& one, simulate::Assumptions& assumptions, std::map<std::string, double>& effects) {
+  const bool noise = assumptions.noise.empty();
+  for (const check::Expected& expected : one.expected) {
+    for (const std::string& criterion : expected.criteria)
+      if (base::named(one.plan.criteria, criterion)) effects.try_emplace(criterion, expected.value);
+    for (const std::string& metric : expected.metrics)
+      if (noise && expected.noise) assumptions.noise.try_emplace(metric, *expected.noise);
+  }
+}
+
 /// Counts simulated studies on a terminal, and clears its line before results are printed; silent otherwise.
 class Progress {
  public:
@@ -197,6 +208,7 @@ int diagnose(const DiagnoseOptions& options, const Console& console) {
     for (const std::string& wrong :
          {readNoise(one.plan, noise, assumptions), readEffects(one.plan, effects, how.effects)})
       if (!wrong.empty()) return console.usage(wrong);
+    assume(one, assumptions, how.effects);
     // A free line between studies; JSON was refused for several.
     if (&one != &plans->front() && !console.print("\n")) return kError;
     // Results of null cards are kept apart from those of real ones.

@@ -95,7 +95,7 @@ int canStart(const RunOptions& options, const cluster::Site& site, const check::
   // A plan was compiled elsewhere, and perhaps for another machine.
   if (fs::path(options.study.file).extension() != ".exp") return kSuccess;
   Compilation compilation;
-  if (!openWithoutErrors(options.study, console, compilation)) return kError;
+  if (!openWithoutErrors(options.study, console, compilation)) return compilation.code();
   std::vector<std::string> idle;
   bool any = false;
   for (const auto& prepared : points::Prepared::all(*compilation.program, options.study, &system, compilation.emitter,

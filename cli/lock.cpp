@@ -72,6 +72,14 @@ llvm::json::Object rulesOf(const check::Study& study) {
   return rules;
 }
 
+/// Returns what the study expects, by the name of what it is expected of.
+llvm::json::Object expectedOf(const check::Study& study) {
+  llvm::json::Object expected;
+  for (const check::Expected& one : study.expected)
+    expected[one.name] = entry(fmt::format("{} {}", one.value, one.noise.value_or(0)), one.text);
+  return expected;
+}
+
 /// Returns the arguments of each use that are no factor: those given by the study, or with `defaults` those that come
 /// from the workload's declaration.
 llvm::json::Object argumentsOf(const check::Study& study, bool defaults) {
@@ -168,6 +176,7 @@ llvm::Expected<llvm::json::Object> lockOf(const points::Prepared& prepared, bool
   add("comparisons", head.comparisons);
   add("criteria", head.criteria);
   add("references", head.references);
+  if (!study.expected.empty()) lock["expected"] = expectedOf(study);
   return lock;
 }
 
@@ -204,6 +213,7 @@ class Comparer {
     };
     for (const auto& [name, what] : kDeclared) section(what, name);
     section("argument", "arguments");
+    section("what is expected of", "expected");
     // Defaults are compared only where both locks have them: a parameter that another version of a module adds or drops
     // leaves the points as they are.
     section("default of", "defaults", false);

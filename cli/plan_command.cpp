@@ -385,7 +385,7 @@ bool showStudy(points::Prepared& prepared, const PlanOptions& options, Compilati
 
 int plan(const PlanOptions& options, const Console& console) {
   Compilation compilation;
-  if (!openWithoutErrors(options.study, console, compilation)) return kError;
+  if (!openWithoutErrors(options.study, console, compilation)) return compilation.code();
   // A lock of a part of the file would not hold the rest to anything.
   const bool restricted = options.study.study || !options.study.plain();
   if (restricted && (options.lock || !options.diff.empty()))

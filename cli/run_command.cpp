@@ -34,7 +34,9 @@ llvm::Expected<std::optional<llvm::json::Value>> openLock(const RunOptions& opti
   if (!found) return found.takeError();
   // The lock covers the whole file, so the file is compiled again without presets and -D.
   Compilation compilation;
-  open(options.study, load::FileSystem::real(), console, compilation);
+  StudyOptions whole = options.study;
+  whole.overrides.clear();
+  open(whole, load::FileSystem::real(), console, compilation);
   llvm::Expected<llvm::json::Value> now = makeLock(*compilation.program, false, compilation.emitter);
   if (!now) return now.takeError();
   std::string changes;
@@ -229,7 +231,7 @@ int rehearse(const RehearseOptions& options, const Console& console) {
     return console.usage(
         "a rehearsal needs to know the cards: name a machine with --system proxima, or cards with --null-gpus 4x94GB");
   Compilation compilation;
-  if (!openWithoutErrors(options.study, console, compilation)) return kError;
+  if (!openWithoutErrors(options.study, console, compilation)) return compilation.code();
   auto system = findSystem(*compilation.program, options.study.system.value_or("local"), options.machine);
   if (!system) return console.error(system.takeError());
   // A named system is rehearsed on as many null cards as it has GPUs.

@@ -28,13 +28,13 @@ DESIGN    : 'design';
 TABLE     : 'table';
 PLOT      : 'plot';
 ONLY      : 'only';
+PART      : 'part';
+USE       : 'use';
 REMOVE    : 'remove';
 
 // Heads of statements to come: reserved.
 SERVICE : 'service';
 FIND    : 'find';
-PART    : 'part';
-USE     : 'use';
 
 // Words that can follow an expression, and the expression's own: reserved.
 BASELINE : 'baseline';
@@ -79,6 +79,8 @@ PARTIAL    : 'partial';
 ALLOW      : 'allow';  // an old spelling
 LOOKS      : 'looks';
 AT         : 'at';
+EXPECTED   : 'expected';
+NOISE      : 'noise';
 
 LEFT_BRACE    : '{';
 RIGHT_BRACE   : '}';

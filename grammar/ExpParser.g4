@@ -13,7 +13,7 @@ settingFile     : assigned (COMMA value)* EOF;
 pointFile       : assigned (COMMA assigned | assignment)* EOF;
 
 declaration     : importDecl | unitDecl | enumDecl | letDecl | metricDecl | workloadDecl | systemDecl | referenceDecl
-                | confidenceDecl | designDecl | presetDecl | studyDecl;
+                | confidenceDecl | designDecl | presetDecl | partDecl | studyDecl;
 
 importDecl      : IMPORT (name | text) (AS word)?;
 unitDecl        : UNIT word (ASSIGN value)?;
@@ -56,9 +56,11 @@ referenceItem   : word (ASSIGN sum)?;
 
 // ---- studies
 studyDecl       : STUDY word studyBody;
+partDecl        : PART word studyBody;
 studyBody       : LEFT_BRACE studyItem* RIGHT_BRACE;
-studyItem       : workloadUse | factorDecl | letDecl | ruleDecl | measureDecl | metricDecl | compareDecl | controlDecl
-                | criterionDecl | confidenceDecl | designDecl | tableDecl | plotDecl | presetDecl;
+studyItem       : workloadUse | useDecl | paramDecl | factorDecl | letDecl | ruleDecl | measureDecl | metricDecl | compareDecl | controlDecl
+                | criterionDecl | confidenceDecl | expectedDecl | designDecl | tableDecl | plotDecl | presetDecl;
+useDecl         : USE name;
 workloadUse     : WORKLOAD name (ASSIGN name)? arguments?;
 factorDecl      : FACTOR factorName (IN value)? factorClause*;
 factorClause    : BASELINE value | WHEN condition;
@@ -75,6 +77,7 @@ subject         : (number | name arguments?) selectors* ((PLUS | MINUS | STAR | 
 bound           : relation sum | WITHIN sum RANGE sum (GIVE sum)? | LIKE name (WITHIN sum)?;
 relation        : EQUAL | LESS | LESS_EQUAL | GREATER | GREATER_EQUAL;
 confidenceDecl  : CONFIDENCE sum;
+expectedDecl    : EXPECTED word ASSIGN sum (NOISE sum)?;
 tableDecl       : TABLE word (OF words | BY factorNames)?;
 plotDecl        : PLOT word OVER factorName (BY factorNames)?;
 
@@ -136,7 +139,7 @@ factorName      : word | LEFT_PAREN words RIGHT_PAREN;
 factorNames     : factorName (COMMA factorName)*;
 words           : word (COMMA word)*;
 word            : IDENTIFIER | AS | ORDERED | VERSION | CONFIDENCE | COMMAND | TIMEOUT | OPTIONS | INPUTS | COPY | OUTPUTS | PREPARE | BEFORE
-                | EXIT | EXPECT | ESTIMATE | UNIT | LIKE | PARTIAL | ALLOW | LOOKS | AT;
+                | EXIT | EXPECT | ESTIMATE | UNIT | LIKE | PARTIAL | ALLOW | LOOKS | AT | EXPECTED | NOISE;
 anyWord         : word | IMPORT | ENUM | LET | WORKLOAD | SYSTEM | REFERENCE | PRESET | STUDY | PARAM | METRIC | REQUIRE
                 | EXCLUDE | FACTOR | MEASURE | COMPARE | CONTROL | CRITERION | DESIGN | TABLE | PLOT | ONLY | REMOVE
                 | SERVICE | FIND | PART | USE | BASELINE | BECAUSE | BY | OVER | AGAINST | WHEN | WHERE | WITH | WITHIN | UNTIL | FROM | IN | AND | OR | NOT

@@ -12,9 +12,11 @@
 
 namespace expc::check {
 
-/// Checks `text` as "study.exp"; `files` are what it may import. Collects what is reported.
+/// Checks `text` as "study.exp"; `files` are what it may import, `overrides` texts of `-D`. Collects what is reported.
 struct Fixture {
-  explicit Fixture(const std::string& text, std::map<std::string, std::string> files = {}) : emitter(collector) {
+  explicit Fixture(const std::string& text, std::map<std::string, std::string> files = {},
+                   std::vector<std::string> overrides = {})
+      : emitter(collector) {
     load::FileSystem system{[files](const std::string& path) -> llvm::Expected<std::string> {
       auto found = files.find(path);
       if (found == files.end())
@@ -24,7 +26,7 @@ struct Fixture {
       return found->second;
     }};
     source::FileId root = sources.add("dir/study.exp", text);
-    program = check(sources, load::load(sources, root, system, emitter), emitter);
+    program = check(sources, load::load(sources, root, system, emitter), emitter, {}, std::move(overrides));
   }
 
   /// "unknown-name", … in order.

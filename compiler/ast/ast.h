@@ -5,8 +5,8 @@
 // a factor is decided when the checker knows the type of the place.
 //
 // Every node carries its range. Lists keep the order of the file, each kind of statement in a list of its own,
-// since the order of declarations of different kinds has no meaning. The tree owns its nodes (unique_ptr); it
-// is not copied.
+// since the order of declarations of different kinds has no meaning. Declarations can be copied: copies share
+// their expressions.
 
 #include <memory>
 #include <optional>
@@ -36,7 +36,7 @@ struct QualifiedName {
 
 struct Expr;
 /// Null where the grammar lets an expression be absent; each field that may be null says so.
-using ExprPtr = std::unique_ptr<Expr>;
+using ExprPtr = std::shared_ptr<Expr>;
 
 /// A number and its unit, as one token: `300`, `0.5`, `2.0x`, `95%`, `80GiB`, `1e6`. Kept as text (`digits`
 /// without the unit): the checker converts it exactly and reports what does not fit.
@@ -190,11 +190,10 @@ struct LetDecl : Declaration {
   ExprPtr value;
 };
 
-/// A parameter of a workload: `param batch : Images in 1.. = 64 when loader == dali`.
-struct ParamDecl : Declaration {
+/// A parameter of a workload: `param batch : Images in 1.. = 64 when loader == dali`. In a study, a constant that
+/// `-D` may replace: `param wanted : Ratio = 1.2x`. The value is the default; null: the study must give one.
+struct ParamDecl : LetDecl {
   TypeExpr type;
-  /// Null: the study must give a value.
-  ExprPtr default_value;
   /// The condition under which the parameter exists; may be null.
   ExprPtr when;
   /// The condition under which more of it (devices) share the same work, for `efficiency`; may be null.
@@ -391,6 +390,14 @@ struct ConfidenceDecl {
   ExprPtr value;
 };
 
+/// `expected gain = 1.5x  noise 8%`: a value that the author expects before the run, and the noise of one trial.
+struct ExpectedDecl {
+  Range range;
+  Identifier name;
+  ExprPtr value;
+  ExprPtr noise;  // may be null
+};
+
 /// A setting of a design: `repeat 10`, `steps 300`, `seed 7`, `budget 24h`, `repeat 10..20 until
 /// half_width(gain) <= 1%`, `repeat 20 looks at 8, 14`.
 struct DesignSetting {
@@ -461,9 +468,17 @@ struct PresetDecl : Declaration {
   std::vector<CriterionDecl> criteria;
 };
 
+/// `use node.four_cards` in a study or a part: the statements of the part, as if they stood here.
+struct PartUse {
+  Range range;
+  QualifiedName name;
+};
+
 /// A grid of points, how they are measured, and what is claimed of them.
 struct StudyDecl : Declaration {
+  std::vector<PartUse> uses;
   std::vector<WorkloadUse> workloads;
+  std::vector<ParamDecl> params;
   std::vector<FactorDecl> factors;
   std::vector<LetDecl> lets;
   std::vector<RuleDecl> rules;
@@ -473,11 +488,15 @@ struct StudyDecl : Declaration {
   std::vector<ControlDecl> controls;
   std::vector<CriterionDecl> criteria;
   std::vector<ConfidenceDecl> confidences;
+  std::vector<ExpectedDecl> expected;
   std::vector<DesignDecl> designs;
   std::vector<TableDecl> tables;
   std::vector<PlotDecl> plots;
   std::vector<PresetDecl> presets;
 };
+
+/// Statements that studies share: `part four_cards { factor gpus in 1..4 }`. They are checked where they are used.
+struct PartDecl : StudyDecl {};
 
 /// A described machine, for planning without it: `system box { gpus = 4  gpu.memory = 94GB }`.
 struct SystemDecl : Declaration {
@@ -511,6 +530,7 @@ struct Module {
   std::vector<ConfidenceDecl> confidences;
   std::vector<DesignDecl> designs;
   std::vector<PresetDecl> presets;
+  std::vector<PartDecl> parts;
   std::vector<StudyDecl> studies;
 };
 

@@ -20,6 +20,7 @@ EXPC_DIAGNOSTIC(EqualityWithConfidence, Error,
                 "'{0}' varies from trial to trial, so no interval ever equals one value");
 EXPC_DIAGNOSTIC(UnreachableBound, Error, "{0} can never be {1}");
 EXPC_DIAGNOSTIC(NotPublished, Error, "the reference '{0}' publishes no '{1}'");
+EXPC_DIAGNOSTIC(FeasibleWithoutEstimate, Warning, "'feasible' leaves out nothing: no memory of '{0}' is estimated");
 
 /// Checks one assertion; each step reads what the earlier ones have set in `assertion`.
 struct AssertionChecker {
@@ -252,6 +253,12 @@ struct AssertionChecker {
     if (feasible > 0 && assertion.infeasible)
       emitter.emit(declared.where->range, CriterionShape, name,
                    "asks for points that are both feasible and infeasible");
+    if (feasible > 0 && study.workload->estimates.empty())
+      emitter.build(declared.where->range, FeasibleWithoutEstimate, study.workload->name)
+          .note(
+              {},
+              "it asks for estimates before the run; write 'infeasible or …' as the claim for what runs out of memory")
+          .emit();
     for (unsigned parameter : parametersOf(*quantifier.where)) {
       int factor = study.factor_of[parameter];
       if (factor < 0 || known[factor]) continue;
@@ -294,6 +301,15 @@ struct AssertionChecker {
     }
   }
 
+  /// The selectors that the claim has, as written, with a comma behind them; "" if it has none.
+  std::string selected() const {
+    const auto* index = std::get_if<ast::IndexExpr>(&declaration.subject->node);
+    if (!index) return "";
+    const ast::CallArgument &begin = index->selectors.front(), &end = index->selectors.back();
+    const source::Range first = begin.name ? begin.name->range : begin.value->range;
+    return context.expressions().written(source::join(first, end.value->range)) + ", ";
+  }
+
   /// Reports factors for which the criterion says nothing: neither quantified nor pinned.
   void silent(source::Range named) {
     if (unknown) return;
@@ -312,10 +328,10 @@ struct AssertionChecker {
       const size_t last = first->levels.size() - 1;
       const bool before_it = first->baseline == last && last > 0;
       builder.note(declaration.subject->range,
-                   "quantify it, as in 'forall {0}:', select a level, as in '{1}[{2} = {3}]', or aggregate it: "
+                   "quantify it, as in 'forall {0}:', select a level, as in '{1}[{5}{2} = {3}]', or aggregate it: "
                    "'compare overall = {4}({1}) over {2}'",
                    quantified, subjectName(), first->name, first->levels[before_it ? last - 1 : last].label,
-                   dimension() == Dimension::ratio() ? "geomean" : "mean");
+                   dimension() == Dimension::ratio() ? "geomean" : "mean", selected());
     } else {
       builder.note({}, "quantify it, as in 'forall {}:'", quantified);
     }

@@ -33,11 +33,13 @@ static void noteImports(Context& context, const ModuleScope& scope) {
   }
 }
 
-Program check(source::SourceManager& sources, load::Modules modules, diag::Emitter& emitter, Lookup lookup) {
+Program check(source::SourceManager& sources, load::Modules modules, diag::Emitter& emitter, Lookup lookup,
+              std::vector<std::string> overrides) {
   Program program;
   program.sources = &sources;
   program.modules = std::move(modules);
   program.lookup = std::move(lookup);
+  program.overrides = std::move(overrides);
   openScopes(program);
   for (const auto& module : program.modules.all) program.names.declare(*module);
   // After a syntax error the parser dropped declarations, so unknown names would mostly be consequences: check
@@ -47,6 +49,10 @@ Program check(source::SourceManager& sources, load::Modules modules, diag::Emitt
   Checking context{{sources, program.modules.parsed ? emitter : silent, &program.names}, program};
   for (auto& scope : program.scopes) noteImports(context, *scope);
   for (auto& scope : program.scopes) declareModule(context, *scope);
+  for (auto& scope : program.scopes) {
+    Once parts;
+    for (const ast::PartDecl& part : scope->ast->parts) parts.add(context.emitter, "part", part.name);
+  }
   // The root's systems come first in Program::systems, so that they are found before imported ones.
   for (auto scope = program.scopes.rbegin(); scope != program.scopes.rend(); ++scope) declareSystems(context, **scope);
   ModuleScope& scope = rootScope(program);

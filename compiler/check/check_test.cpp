@@ -43,8 +43,9 @@ TEST_CASE("the reference study is in order") {
     return text.str();
   };
   std::map<std::string, std::string> published;
-  for (const auto& entry : std::filesystem::directory_iterator(folder / "reference"))
-    published["dir/reference/" + entry.path().filename().string()] = read(entry.path());
+  for (const std::string of : {"reference", "shared"})
+    for (const auto& entry : std::filesystem::directory_iterator(folder / of))
+      published["dir/" + of + "/" + entry.path().filename().string()] = read(entry.path());
   Fixture fixture(read(folder / "precision.exp"), published);
   CHECK_MESSAGE(fixture.collector.diagnostics.empty(), fixture.text());
   REQUIRE(fixture.program.studies.size() == 1);

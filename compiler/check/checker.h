@@ -46,8 +46,15 @@ struct TypeAndRefinement {
 /// Resolves a type as it is written, such as `int in 1..64`. The type is Error after a report.
 TypeAndRefinement resolveType(Context& context, const ast::TypeExpr& type, ModuleScope& scope);
 
+/// The declaration of a study with the statements of the parts that it uses, each at the place of its `use`; notes
+/// these in `study`. It is the declaration itself if the study uses none, else the program owns it.
+const ast::StudyDecl& withParts(Checking& context, ModuleScope& scope, const ast::StudyDecl& declaration, Study& study);
+
+/// Whether a text of `-D` gives a value to the constant `name`.
+bool setsConstant(std::string_view text, std::string_view name);
+
 /// Checks one study of the root file. Never null; `valid` tells whether it is free of errors.
-std::unique_ptr<Study> checkStudy(Checking& context, ModuleScope& scope, const ast::StudyDecl& declaration);
+std::unique_ptr<Study> checkStudy(Checking& context, ModuleScope& scope, const ast::StudyDecl& written);
 
 /// The subject of a judgement, table or plot: a metric of the study, or a comparison together with the metric
 /// that it compares.
@@ -74,7 +81,9 @@ struct StudyScope {
   /// The context of an expression inside the study. `system`: it may read the machine.
   ExpressionScope place(bool system = false) { return {&scope, &study.workload->parameters, &lets, &study, system}; }
   Expressions& expressions() { return context.expressions; }
-  /// Fills `lets` from the declaration.
+  /// The scope of the file in which a text stands: that of a part, else the study's.
+  ModuleScope& scopeAt(source::Range range) { return check::scopeAt(study, range, scope); }
+  /// Fills `lets` from the declaration: its lets, and its parameters, whose values are checked.
   void declareLets();
   /// The values of one level, in the order of the factor's parameters. `what` names it in messages.
   std::optional<std::vector<Value>> levelValues(const ast::Expr& expr, const Factor& factor, std::string_view what);
@@ -91,6 +100,10 @@ struct StudyScope {
   /// the part's value.
   std::optional<unsigned> levelByPart(const ast::Identifier& name, const ast::Expr& expr, unsigned factor,
                                       std::string_view what);
+  /// The indices of the declared levels that a set, a range or a single value stands for, ascending. `name` stands for
+  /// the factor: it may be a part of a lockstep factor, and `expr` then has values of the part.
+  std::optional<std::vector<unsigned>> levelsByPart(const ast::Identifier& name, const ast::Expr& expr, unsigned factor,
+                                                    std::string_view what);
   /// Expressions::refused for names of this study.
   bool refused(const ast::Identifier& word, std::initializer_list<SymbolKind> kinds) {
     return expressions().refused(word, place(), kinds);
@@ -112,6 +125,9 @@ struct StudyContext : StudyScope {
   /// not reported.
   bool stray = false;
 };
+
+/// Fills study.constants.
+void checkConstants(StudyContext& context);
 
 /// The union of the workloads of a study with several. It has a parameter `workload` (an enum of their labels)
 /// first, then every parameter of any of them, active where a workload that has it is chosen; the metrics that
@@ -178,6 +194,8 @@ bool checkDesignSetting(StudyScope& context, const ast::QualifiedName& path, con
 void checkDesignCovers(StudyContext& context, size_t before);
 /// Collects the metrics of the study: those of `measure`, then those that comparisons, tables and plots read.
 void checkMeasures(StudyContext& context);
+/// Checks what is expected of criteria and their subjects.
+void checkExpected(StudyContext& context);
 /// Checks tables and plots.
 void checkOutputs(StudyContext& context);
 /// Checks a preset, or an override in the form of one.

@@ -119,8 +119,10 @@ struct Comparisons {
     comparison.dimension = keeps ? dimensionOf(comparison) : Dimension::ratio();
     std::string level = comparison.previous ? "previous" : factor.levels[comparison.against].label;
     if (*function == Function::Efficiency) namesScaling(declaration, factor);
-    comparison.weak = *function == Function::Efficiency && !study.metrics[comparison.metric].dimension.isRate() &&
-                      scaling(declaration) == "weak";
+    const bool time = *function == Function::Efficiency && !study.metrics[comparison.metric].dimension.isRate();
+    const bool named = declaration.call.arguments.size() == 2;
+    comparison.weak = time && named && scaling(declaration) == "weak";
+    if (time && !named) comparison.shared = sharesWork(factor);
     // The text names the baseline even where the study leaves it to the factor.
     comparison.text =
         fmt::format("{} over {} against {}", context.expressions().written(declaration.call_range), factor.name, level);
@@ -241,6 +243,11 @@ struct Comparisons {
       if (const int factor = study.factor_of[parameter]; factor >= 0)
         if (!isThere(comparison, static_cast<unsigned>(factor), formula.range)) return false;
     return true;
+  }
+
+  /// The workload's condition under which more of a factor share the same work; null if it has none.
+  FormulaPtr sharesWork(const Factor& factor) const {
+    return factor.lockstep() ? nullptr : study.workload->parameters[factor.parameters[0]].strong;
   }
 
   /// The second argument as written: "strong", "weak", or something else.
@@ -369,7 +376,7 @@ struct Comparisons {
   bool suitsEfficiency(const ast::CompareDecl& declaration, const Metric& metric, const Factor& factor) {
     bool good = true;
     const bool time = metric.dimension == Dimension::of(Dimension::Time);
-    if (!metric.dimension.isRate() && !(time && declaration.call.arguments.size() == 2)) {
+    if (!metric.dimension.isRate() && !(time && (declaration.call.arguments.size() == 2 || sharesWork(factor)))) {
       auto builder = emitter.build(declaration.call.arguments[0].value->range, EfficiencyOfNonRate, metric.name,
                                    metric.dimension.typeName());
       if (time)
@@ -404,31 +411,56 @@ struct Comparisons {
     for (const Use& use : study.uses) {
       const int real = use.parameter_of[factor.parameters[0]];
       const FormulaPtr condition = real < 0 ? nullptr : use.workload->parameters[real].strong;
-      const auto shared = condition ? holds(*condition, use) : std::nullopt;
-      if (!shared || *shared == strong) continue;
+      const auto other = condition ? whereOther(*condition, use, strong) : std::nullopt;
+      if (!other) continue;
       context.emitter
           .build(how.range, ScalingMismatch, declaration.name.name, strong ? "strong" : "weak",
-                 fmt::format("more '{}' {} the same work", factor.name, strong ? "do not share" : "share"))
+                 fmt::format("more '{}' {} the same work{}", factor.name, strong ? "do not share" : "share", *other))
           .note(condition->range, "it is shared where '{}'", context.expressions().written(condition->range))
           .emit();
       return;
     }
   }
 
-  /// Whether a condition of a workload holds with the arguments of a use; nothing if a factor decides it.
-  std::optional<bool> holds(const Formula& condition, const Use& use) const {
+  /// The place where a condition of a workload is not `wanted`: "" if the arguments of a use decide it, " at mode =
+  /// weak" if levels do. Nothing if it is `wanted` everywhere, or cannot be told.
+  std::optional<std::string> whereOther(const Formula& condition, const Use& use, bool wanted) const {
     std::vector<const Value*> values(use.workload->parameters.size());
-    std::vector<bool> fixed(values.size(), true);
-    for (size_t i = 0; i < use.parameter_of.size(); ++i) {
-      if (use.parameter_of[i] < 0) continue;
-      fixed[use.parameter_of[i]] = study.factor_of[i] < 0;
-      if (use.arguments[i]) values[use.parameter_of[i]] = &*use.arguments[i];
+    for (size_t i = 0; i < use.parameter_of.size(); ++i)
+      if (use.parameter_of[i] >= 0 && use.arguments[i]) values[use.parameter_of[i]] = &*use.arguments[i];
+    // The parameters that factors vary, with their factors; all combinations of the levels are tried.
+    std::vector<unsigned> factors;
+    for (unsigned i = 0; i < use.parameter_of.size(); ++i) {
+      const int real = use.parameter_of[i], factor = study.factor_of[i];
+      const auto read = parametersOf(condition);
+      if (real < 0 || factor < 0 || std::ranges::count(read, static_cast<unsigned>(real)) == 0) continue;
+      if (std::ranges::count(factors, static_cast<unsigned>(factor)) == 0)
+        factors.push_back(static_cast<unsigned>(factor));
     }
-    for (unsigned read : parametersOf(condition))
-      if (!fixed[read]) return std::nullopt;
-    const Outcome outcome = evaluate(condition, {values.data(), values.size()});
-    const Value* value = std::get_if<Value>(&outcome);
-    return value ? std::optional(value->asBool()) : std::nullopt;
+    // Many combinations would take long, for a warning.
+    constexpr size_t kMost = 10'000;
+    size_t combinations = 1;
+    for (const unsigned factor : factors)
+      if ((combinations *= std::max<size_t>(1, study.factors[factor].levels.size())) > kMost) return std::nullopt;
+    return whereOther(condition, use, wanted, factors, values, "");
+  }
+
+  std::optional<std::string> whereOther(const Formula& condition, const Use& use, bool wanted,
+                                        const std::vector<unsigned>& open, std::vector<const Value*>& values,
+                                        const std::string& at) const {
+    if (open.empty()) {
+      const Outcome outcome = evaluate(condition, {values.data(), values.size()});
+      const Value* value = std::get_if<Value>(&outcome);
+      return value && value->asBool() != wanted ? std::optional(at) : std::nullopt;
+    }
+    const Factor& factor = study.factors[open.front()];
+    for (const Level& level : factor.levels) {
+      for (size_t part = 0; part < factor.parameters.size(); ++part)
+        if (const int real = use.parameter_of[factor.parameters[part]]; real >= 0) values[real] = &level.values[part];
+      const std::string here = fmt::format("{}{} = {}", at.empty() ? " at " : at + ", ", factor.name, level.label);
+      if (auto found = whereOther(condition, use, wanted, {open.begin() + 1, open.end()}, values, here)) return found;
+    }
+    return std::nullopt;
   }
 };
 

@@ -57,14 +57,16 @@ struct DesignChecker {
   Design& design;
   diag::Emitter& emitter = context.emitter;
   const Study& study = context.study;
+  /// The kinds of trial that the block has named so far.
+  Once blocks = {};
 
   /// Checks the block of one kind of trial.
   void block(const ast::DesignKindBlock& block) {
     auto kind = kindOf(block.kind);
     if (!kind) return;
-    auto [at, fresh] = design.kinds.try_emplace(*kind);
-    if (!fresh) return void(duplicateName(emitter, "block", block.kind, at->second.range));
-    at->second.range = block.kind.range;
+    if (!blocks.add(emitter, "block", block.kind)) return;
+    const auto [at, fresh] = design.kinds.try_emplace(*kind);
+    if (fresh) at->second.range = block.kind.range;
     for (const ast::DesignSetting& setting : block.settings) {
       inKind(*kind, setting.name, *setting.value);
       until(*kind, setting);
@@ -312,6 +314,17 @@ bool needs(const Study& study, const SettingRule& rule, const Design::Kind& bloc
   return rule.needed && !(rule.name == "steps" && block.settings.contains("epochs")) && reads(study, rule.name);
 }
 
+/// Reports a setting that is missing. A workload of the study's own files may only lack its program.
+void missing(StudyContext& context, TrialKind kind, const Design::Kind& block, const SettingRule& rule) {
+  auto builder = context.emitter.build(block.range, MissingSetting, toString(kind), rule.name);
+  for (const Use& use : context.study.uses)
+    if (use.workload->range.isValid() && !use.workload->command &&
+        !context.context.sources.name(use.workload->range.file).starts_with("<stdlib>"))
+      builder.note(use.workload->range,
+                   "it names no program; one that does needs no '{}': command [\"./run\", options]", rule.name);
+  builder.emit();
+}
+
 /// Reports a claim that points run out of memory in a design without any trials: it is decided by trying them.
 void claimsHaveTrials(StudyContext& context, const Design& design, const Design* more,
                       const std::vector<Criterion>& criteria) {
@@ -336,14 +349,15 @@ std::optional<Design> checkDesign(StudyScope& context, const std::vector<ast::De
           .emit();
     return std::nullopt;
   }
-  const ast::DesignDecl& declaration = designs[0];
-  if (designs.size() > 1) diag::duplicateName(context.emitter, designs[1].range, "block", "design", declaration.range);
   const size_t before = context.context.problems();
   Design design;
-  design.range = declaration.range;
-  DesignChecker checker{context, design};
-  for (const ast::DesignKindBlock& block : declaration.kinds) checker.block(block);
-  for (const ast::DesignSetting& setting : declaration.settings) checker.top(setting);
+  design.range = designs[0].range;
+  // Several blocks, such as a part's and the study's, are one design; a setting may be in one of them.
+  for (const ast::DesignDecl& declaration : designs) {
+    DesignChecker checker{context, design};
+    for (const ast::DesignKindBlock& block : declaration.kinds) checker.block(block);
+    for (const ast::DesignSetting& setting : declaration.settings) checker.top(setting);
+  }
   if (context.context.problems() != before) return std::nullopt;
   return design;
 }
@@ -413,7 +427,7 @@ void checkDesignCovers(StudyContext& context, size_t before) {
     heed(kind, block);
     for (const SettingRule& rule : rulesOf(kind))
       if (needs(study, rule, block) && !block.settings.contains(std::string(rule.name)))
-        context.emitter.emit(block.range, MissingSetting, toString(kind), rule.name);
+        missing(context, kind, block, rule);
     if (!used[kind] && context.context.problems() == before)
       context.emitter.emit(block.range, UnusedDesign, toString(kind));
   };

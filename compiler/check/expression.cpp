@@ -83,6 +83,13 @@ FormulaPtr Expressions::make(Formula formula) {
 }
 
 FormulaPtr Expressions::build(const ast::Expr& expr, const ExpressionScope& place, const Type* expected) {
+  // A text of a part finds names of a file where it is written, not where it is used.
+  if (ModuleScope* written = place.study ? &scopeAt(*place.study, expr.range, *place.module) : place.module;
+      written != place.module) {
+    ExpressionScope there = place;
+    there.module = written;
+    return build(expr, there, expected);
+  }
   if (auto* node = std::get_if<ast::NumberLiteral>(&expr.node)) return literal(*node, expr.range, place);
   if (auto* node = std::get_if<ast::StringLiteral>(&expr.node)) return text(*node, expr.range, place, expected);
   if (auto* node = std::get_if<ast::BoolLiteral>(&expr.node))
@@ -312,6 +319,8 @@ bool Expressions::refused(const ast::Identifier& word, const ExpressionScope& pl
   std::vector<source::Range> owners = {place.workload};
   if (place.study) owners = {place.study->range};
   if (place.study)
+    for (const diag::Inclusion& part : place.study->parts) owners.push_back(part.declared);
+  if (place.study)
     for (const Use& use : place.study->uses) {
       // This metric exists in one of several workloads: it was not refused, but the others lack it.
       if (const int metric = use.workload->findMetric(word.name); metric >= 0)
@@ -363,8 +372,14 @@ FormulaPtr Expressions::variant(const ast::CallExpr& call, source::Range range, 
                    diag::unknownName(emitter_, call.callee.range, "function of metrics", joined(call.callee),
                                      {"epochs_to", "max", "min"}));
   if (!wants_level || !bare) {
+    const std::string& function = call.callee.parts.back().name;
     if (!expected || !expected->isError())
-      emitter_.emit(range, errors::NotAValue, fmt::format("the call '{}(…)'", call.callee.parts.back().name));
+      emitter_.build(range, errors::NotAValue, fmt::format("the call '{}(…)'", function))
+          .note({}, "{}",
+                function == "count" || function == "sum"
+                    ? "conditions are counted so: choose(a, 1, 0) + choose(b, 1, 0) <= 1"
+                    : "the functions of expressions are " + diag::list(language::texts(language::Role::Choice)))
+          .emit();
     return refused(call, place);
   }
   // Here it must be a level; refusals below look up the names in its arguments.

@@ -136,10 +136,14 @@ struct FactorChecker {
                std::ranges::all_of(type.enumeration->levels, &noFields)) {
       for (unsigned at = 0; at < type.enumeration->levels.size(); ++at) add(Value::level(*type.enumeration, at));
     } else {
+      const bool text = type.kind == Type::Kind::String || type.kind == Type::Kind::Path;
       return context.emitter.build(declaration.name.range, NoLevels, factor.name)
-          .note({},
-                "list them, as in 'factor {} in {{ 1, 2, 4 }}'; an enum or a bool has all of its levels without a list",
-                factor.name)
+          .note({}, "list them, as in 'factor {} in {{ {} }}'; an enum or a bool has all of its levels without a list",
+                factor.name,
+                factor.lockstep()                 ? "(…, …), (…, …)"
+                : text                            ? "\"a\", \"b\""
+                : type.kind == Type::Kind::Number ? "1, 2, 4"
+                                                  : "…")
           .refuse();
     }
     return all;
@@ -324,6 +328,32 @@ std::optional<unsigned> StudyScope::levelByPart(const ast::Identifier& name, con
       factor.levels, [&](const Level& one) { return one.values[partOf(factor, parameter)] == *value; });
   const std::vector<Value> wanted = found == factor.levels.end() ? std::vector<Value>{*value} : found->values;
   return levelOf(wanted, factor, expr.range, value->toString());
+}
+
+std::optional<std::vector<unsigned>> StudyScope::levelsByPart(const ast::Identifier& name, const ast::Expr& expr,
+                                                              unsigned index, std::string_view what) {
+  const Factor& factor = study.factors[index];
+  // The factor's levels were refused and reported.
+  if (factor.levels.empty()) return std::nullopt;
+  const bool whole = !factor.lockstep() || name.name == factor.name;
+  const auto parameter = static_cast<unsigned>(whole ? 0 : study.workload->findParameter(name.name));
+  const auto wanted = whole ? levels(expr, factor, what)
+                            : expressions().levels(expr, place(), study.workload->parameters[parameter].type, what);
+  if (!wanted) return std::nullopt;
+  std::vector<unsigned> kept;
+  bool good = true;
+  for (const Level& one : wanted->levels) {
+    std::vector<Value> values = one.values;
+    if (!whole)
+      for (const Level& level : factor.levels)
+        if (level.values[partOf(factor, parameter)] == one.values[0]) values = level.values;
+    const auto found = levelOf(values, factor, one.range, one.label);
+    good &= found.has_value();
+    if (found) kept.push_back(*found);
+  }
+  std::ranges::sort(kept);
+  kept.erase(std::unique(kept.begin(), kept.end()), kept.end());
+  return good ? std::optional(std::move(kept)) : std::nullopt;
 }
 
 std::optional<unsigned> StudyScope::factor(const ast::Identifier& name) {

@@ -239,6 +239,9 @@ struct Comparison {
   std::optional<unsigned> weight_metric;
   /// Efficiency of a time: the work of each device is held constant instead of the total.
   bool weak = false;
+  /// Efficiency of a time that names no kind of scaling: the workload's condition under which the total is constant,
+  /// which each point decides. Null for all others.
+  FormulaPtr shared;
   /// Compare with the nearest level before.
   bool previous = false;
   /// The baseline's level of `over`, unless `previous`.
@@ -423,9 +426,43 @@ struct Published {
   source::Range range;
 };
 
+struct ModuleScope;
+
+/// A value that the author expects: `expected gain = 1.5x  noise 8%`.
+struct Expected {
+  std::string name;
+  /// The expectation as written: "1.5x noise 8%".
+  std::string text;
+  /// The criteria that are about it, by name.
+  std::vector<std::string> criteria;
+  /// The measured metrics that it reads, by name.
+  std::vector<std::string> metrics;
+  /// In base units.
+  double value = 0;
+  /// The noise of one trial, as a share of its value.
+  std::optional<double> noise;
+  source::Range range;
+};
+
+/// A constant of the study's own: `param wanted : Ratio = 1.2x`.
+struct Constant {
+  std::string name;
+  /// The text of `-D` that gave its value; "" for the study's.
+  std::string given_by;
+  Type type;
+  /// Nothing if it was refused.
+  std::optional<Value> value;
+  source::Range range;
+};
+
 /// A checked study.
 struct Study {
   std::string name, doc;
+  /// The parts that it uses, and those that they use.
+  std::vector<diag::Inclusion> parts;
+  /// The scopes of the files of parts, in which their texts find names of a file.
+  std::vector<std::pair<source::FileId, ModuleScope*>> scopes_of_parts;
+  std::vector<Constant> constants;
   /// Its workload. For several it is their union: a parameter `workload` first, then the parameters of each,
   /// active where it is chosen.
   const Workload* workload = nullptr;
@@ -444,6 +481,7 @@ struct Study {
   std::vector<Comparison> comparisons;
   std::vector<Criterion> criteria;
   std::vector<Control> controls;
+  std::vector<Expected> expected;
   std::vector<Published> references;
   std::optional<Design> design;
   /// In declared order.
@@ -452,6 +490,7 @@ struct Study {
   std::vector<Change> presets;
   /// The range of its name.
   source::Range range;
+  /// With the statements of its parts, in the order of their uses.
   const ast::StudyDecl* declaration = nullptr;
   /// False: errors were reported inside, so it must not be expanded.
   bool valid = true;

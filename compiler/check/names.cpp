@@ -16,8 +16,8 @@ uint64_t keyOf(source::Range range) { return static_cast<uint64_t>(range.file.in
 
 std::string_view toString(SymbolKind kind) {
   static constexpr std::string_view kNames[] = {
-      "module", "enum",     "level",  "unit",       "let",     "workload",  "parameter", "metric", "rule",
-      "study",  "workload", "factor", "comparison", "control", "criterion", "preset",    "system", "reference"};
+      "module", "enum",     "level",  "unit",       "let",     "workload",  "parameter", "metric", "rule",     "study",
+      "part",   "workload", "factor", "comparison", "control", "criterion", "preset",    "system", "reference"};
   return kNames[static_cast<size_t>(kind)];
 }
 
@@ -55,7 +55,8 @@ void Names::declare(const load::Module& module) {
   for (const ast::WorkloadDecl& declared : file.workloads) declareWorkload(declared, own);
   for (const ast::SystemDecl& declared : file.systems) add(SymbolKind::System, declared, own);
   for (const ast::ReferenceDecl& declared : file.references) add(SymbolKind::Reference, declared, own);
-  for (const ast::StudyDecl& declared : file.studies) declareStudy(declared, own);
+  for (const ast::PartDecl& declared : file.parts) declareStudy(declared, add(SymbolKind::Part, declared, own));
+  for (const ast::StudyDecl& declared : file.studies) declareStudy(declared, add(SymbolKind::Study, declared, own));
   for (const ast::PresetDecl& declared : file.presets) declarePreset(declared, own);
 }
 
@@ -70,8 +71,8 @@ void Names::declareWorkload(const ast::WorkloadDecl& workload, unsigned file) {
       add({SymbolKind::Rule, declared.name->name, declared.name->range, declared.range, &declared, parent});
 }
 
-void Names::declareStudy(const ast::StudyDecl& study, unsigned file) {
-  const unsigned parent = add(SymbolKind::Study, study, file);
+void Names::declareStudy(const ast::StudyDecl& study, unsigned parent) {
+  for (const ast::ParamDecl& declared : study.params) add(SymbolKind::Parameter, declared, parent);
   for (const ast::WorkloadUse& use : study.workloads)
     if (use.label) add({SymbolKind::Label, use.label->name, use.label->range, use.range, &use, parent});
   for (const ast::FactorDecl& declared : study.factors) add(SymbolKind::Factor, declared, parent);
@@ -136,8 +137,11 @@ const Occurrence* Names::at(source::FileId file, uint32_t offset) const {
 }
 
 const ast::StudyDecl* Names::studyOf(const Symbol& symbol) const {
-  for (std::optional<unsigned> at = symbol.parent; at; at = symbols_[*at].parent)
-    if (const auto* study = std::get_if<const ast::StudyDecl*>(&symbols_[*at].declaration)) return *study;
+  for (std::optional<unsigned> at = symbol.parent; at; at = symbols_[*at].parent) {
+    const Declaration& declared = symbols_[*at].declaration;
+    if (const auto* study = std::get_if<const ast::StudyDecl*>(&declared)) return *study;
+    if (const auto* part = std::get_if<const ast::PartDecl*>(&declared)) return *part;
+  }
   return nullptr;
 }
 

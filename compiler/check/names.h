@@ -33,6 +33,7 @@ enum class SymbolKind {
   Metric,
   Rule,
   Study,
+  Part,
   /// The name of one of several workloads in a study.
   Label,
   Factor,
@@ -50,9 +51,9 @@ std::string_view toString(SymbolKind kind);
 using Declaration =
     std::variant<const load::Module*, const ast::EnumDecl*, const ast::EnumLevel*, const ast::LetDecl*,
                  const ast::WorkloadDecl*, const ast::ParamDecl*, const ast::MetricDecl*, const ast::RuleDecl*,
-                 const ast::StudyDecl*, const ast::WorkloadUse*, const ast::FactorDecl*, const ast::CompareDecl*,
-                 const ast::ControlDecl*, const ast::CriterionDecl*, const ast::PresetDecl*, const ast::SystemDecl*,
-                 const ast::ReferenceDecl*>;
+                 const ast::StudyDecl*, const ast::PartDecl*, const ast::WorkloadUse*, const ast::FactorDecl*,
+                 const ast::CompareDecl*, const ast::ControlDecl*, const ast::CriterionDecl*, const ast::PresetDecl*,
+                 const ast::SystemDecl*, const ast::ReferenceDecl*>;
 
 /// A declared name.
 struct Symbol {
@@ -98,7 +99,7 @@ class Names {
   /// The innermost occurrence that contains a byte or ends there (for a cursor behind a word); null if there is
   /// none.
   const Occurrence* at(source::FileId file, uint32_t offset) const;
-  /// The study inside which a symbol is declared; null outside of studies.
+  /// The study or part inside which a symbol is declared; null outside of them.
   const ast::StudyDecl* studyOf(const Symbol& symbol) const;
 
  private:
@@ -106,7 +107,8 @@ class Names {
   unsigned add(SymbolKind kind, const Declared& declared, unsigned parent);
   unsigned add(Symbol symbol);
   void declareWorkload(const ast::WorkloadDecl& workload, unsigned file);
-  void declareStudy(const ast::StudyDecl& study, unsigned file);
+  /// Adds the contents of a study or a part.
+  void declareStudy(const ast::StudyDecl& study, unsigned parent);
   void declarePreset(const ast::PresetDecl& preset, unsigned parent);
 
   std::vector<Symbol> symbols_;

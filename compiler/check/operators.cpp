@@ -51,7 +51,7 @@ void Expressions::mismatch(source::Range range, std::string_view what, const Typ
   const bool numbers = expected.kind == Type::Kind::Number && found.kind == Type::Kind::Number;
   if (numbers && found.dimension.isPlain() && !expected.dimension.isPlain()) {
     const std::string unit = expected.dimension.baseUnit();
-    builder.note({}, "write a unit behind the number, as in '1{}'", unit.empty() ? "%" : unit);
+    builder.note({}, "write a unit behind the number, as in '{}'", unit.empty() ? "95%" : "1" + unit);
   }
   if (expected.kind == Type::Kind::Enum && found.kind == Type::Kind::String)
     builder.note({}, "a level is a name, without quotes");

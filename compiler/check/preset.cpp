@@ -11,23 +11,10 @@ namespace {
 
 EXPC_DIAGNOSTIC(AssignsFactor, Error, "'{0}' is a factor of this study, so it takes levels");
 
-/// The declared levels that `expr` selects, sorted; nothing after a report.
-std::optional<Only> pick(StudyScope& context, unsigned index, const ast::Expr& expr) {
-  const Factor& factor = context.study.factors[index];
-  // The factor's levels were refused and reported.
-  if (factor.levels.empty()) return std::nullopt;
-  auto levels = context.levels(expr, factor, fmt::format("a level of '{}'", factor.name));
-  if (!levels) return std::nullopt;
-  Only only{index, {}, expr.range};
-  bool good = true;
-  for (const Level& wanted : levels->levels) {
-    const auto found = context.levelOf(wanted.values, factor, wanted.range, wanted.label);
-    good &= found.has_value();
-    if (found) only.levels.push_back(*found);
-  }
-  std::ranges::sort(only.levels);
-  only.levels.erase(std::unique(only.levels.begin(), only.levels.end()), only.levels.end());
-  return good ? std::optional<Only>(std::move(only)) : std::nullopt;
+/// The declared levels of a factor, or of the part of one that `name` is, that `expr` selects; nothing after a report.
+std::optional<Only> pick(StudyScope& context, const ast::Identifier& name, unsigned index, const ast::Expr& expr) {
+  auto levels = context.levelsByPart(name, expr, index, fmt::format("a level of '{}'", name.name));
+  return levels ? std::optional(Only{index, std::move(*levels), expr.range}) : std::nullopt;
 }
 
 /// Checks one preset or override.
@@ -70,18 +57,21 @@ struct PresetChecker {
     if (index >= 0)
       context.note(name, factor >= 0 ? study.factors[factor].range : study.workload->parameters[index].range);
     if (factor < 0 && index >= 0 && study.factor_of[index] >= 0) {
-      context.emitter.build(name.range, diag::UnknownName, "factor", name.name, "")
-          .note(study.factors[study.factor_of[index]].range, "it is varied in lockstep: write '{}'",
-                study.factors[study.factor_of[index]].name)
-          .emit();
-      return;
+      // A part of a lockstep factor.
+      const auto whole = context.factor(name);
+      if (!whole) return;
+      factor = static_cast<int>(*whole);
     }
+    if (const Constant* constant = factor < 0 && index < 0 ? named(study.constants, name.name) : nullptr)
+      return context.emitter.build(target.range, errors::NotSupported, "a study's constant in a preset")
+          .note(constant->range, "-D {}=… replaces it for one invocation", name.name)
+          .emit();
     if (factor < 0 && index < 0)
       return void(diag::unknownName(context.emitter, target.range, "parameter",
                                     context.expressions().written(target.range), namesOf(study.workload->parameters),
                                     " of " + study.workload->name));
     if (!assigned.add(context.emitter, "argument", name)) return;
-    if (factor >= 0) return levels(assignment, static_cast<unsigned>(factor));
+    if (factor >= 0) return levels(assignment, name, static_cast<unsigned>(factor));
     // Every workload that has the parameter must accept the value, since the change reaches all of them.
     const Type& type = study.workload->parameters[index].type;
     std::string what = fmt::format("'{}'", name.name);
@@ -92,12 +82,12 @@ struct PresetChecker {
   }
 
   /// A factor's levels by assignment: allowed in overrides. In a preset the fix is to write `only`.
-  void levels(const ast::Assignment& assignment, unsigned factor) {
+  void levels(const ast::Assignment& assignment, const ast::Identifier& word, unsigned factor) {
     if (is_override) {
-      if (auto picked = pick(context, factor, *assignment.value)) change.only.push_back(std::move(*picked));
+      if (auto picked = pick(context, word, factor, *assignment.value)) change.only.push_back(std::move(*picked));
       return;
     }
-    const std::string& name = study.factors[factor].name;
+    const std::string& name = word.name;
     const ast::Expr& value = *assignment.value;
     const bool set =
         std::holds_alternative<ast::SetExpr>(value.node) || std::holds_alternative<ast::RangeExpr>(value.node);
@@ -113,7 +103,7 @@ struct PresetChecker {
   void only(const ast::OnlyClause& clause) {
     const auto factor = context.factor(clause.factor);
     if (!factor || !restricted.add(context.emitter, "'only' for", clause.factor)) return;
-    if (auto picked = pick(context, *factor, *clause.levels)) change.only.push_back(std::move(*picked));
+    if (auto picked = pick(context, clause.factor, *factor, *clause.levels)) change.only.push_back(std::move(*picked));
   }
 
   /// Checks `keep criterion` and `remove criterion`.

@@ -22,12 +22,16 @@ struct Program {
   load::Modules modules;
   /// Answers what estimates ask of other files; may be empty.
   Lookup lookup;
+  /// Texts of `-D`, of which those that name a constant of a study are applied while it is checked.
+  std::vector<std::string> overrides;
   /// Parallel to `modules.all`.
   std::vector<std::unique_ptr<ModuleScope>> scopes;
   std::vector<std::unique_ptr<EnumType>> enums;
   std::vector<std::unique_ptr<Workload>> workloads;
   /// Systems of all files: those of the root first, then of imported files.
   std::vector<std::unique_ptr<System>> systems;
+  /// Declarations of studies that use parts, with the statements of these.
+  std::vector<std::unique_ptr<ast::StudyDecl>> flat;
   /// Studies of the root file, in declared order.
   std::vector<std::unique_ptr<Study>> studies;
   /// Names of all files.

@@ -270,7 +270,7 @@ void readReference(StudyContext& context, ModuleScope& scope, size_t index, std:
 void importReference(StudyContext& context, const std::string& written, const ast::QualifiedName& name) {
   if (name.parts.size() != 2) return;
   context.declared_references.emplace(written, name.range);
-  ModuleScope* module = context.expressions().scopeOf(name, context.scope);
+  ModuleScope* module = context.expressions().scopeOf(name, context.scopeAt(name.range));
   if (!module) return;
   const auto& declared = module->ast->references;
   const int index = findNamed(declared, name.parts[1].name);

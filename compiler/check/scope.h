@@ -85,4 +85,8 @@ struct ExpressionScope {
   source::Range workload = {};
 };
 
+/// The scope in which a text of a study finds the names of a file: that of the part in which it stands, else
+/// `otherwise`.
+ModuleScope& scopeAt(const Study& study, source::Range text, ModuleScope& otherwise);
+
 }  // namespace expc::check

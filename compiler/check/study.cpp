@@ -53,7 +53,7 @@ bool findUses(StudyContext& context) {
   for (const ast::WorkloadUse& declaration : declared) {
     Use use;
     use.range = declaration.name.range;
-    use.workload = findWorkload(context.context, context.scope, declaration.name);
+    use.workload = findWorkload(context.context, context.scopeAt(declaration.name.range), declaration.name);
     good &= use.workload != nullptr;
     // Labels become the levels of the factor `workload`, so several workloads need them.
     if (declared.size() > 1 && !declaration.label) {
@@ -299,12 +299,19 @@ std::optional<Subject> StudyScope::subject(const ast::Identifier& word) {
 void StudyScope::declareLets() {
   for (const ast::LetDecl& let : declaration->lets)
     if (isFresh(emitter, "let", let.name, study.workload->parameters)) declareLet(emitter, "let", let, lets);
+  for (const ast::ParamDecl& param : declaration->params)
+    if (const Constant* constant = named(study.constants, param.name.name);
+        constant && declareLet(emitter, "let", param, lets))
+      lets[param.name.name] = {&param, LetEntry::State::Done,
+                               constantOf(constant->value.value_or(Value()),
+                                          constant->value ? constant->type : Type::error(), constant->range)};
 }
 
 /// Checks everything of a study but its workloads. `before`: the number of problems when the study began.
 static void checkParts(StudyContext& context, size_t before) {
   Study& study = context.study;
   study.factor_of.assign(study.workload->parameters.size(), -1);
+  checkConstants(context);
   context.declareLets();
   // Resolve each let once, so that mistakes in unused ones are reported. They may read parameters; where a
   // constant is wanted, such a let is reported as not constant.
@@ -320,6 +327,7 @@ static void checkParts(StudyContext& context, size_t before) {
   checkReferences(context);
   declareConfidence(context);
   checkCriteria(context);
+  checkExpected(context);
   checkControls(context);
   // A study's own design replaces the file's.
   const auto& designs = context.declaration->designs;
@@ -331,14 +339,16 @@ static void checkParts(StudyContext& context, size_t before) {
   checkDesignCovers(context, before);
 }
 
-std::unique_ptr<Study> checkStudy(Checking& context, ModuleScope& scope, const ast::StudyDecl& declaration) {
+std::unique_ptr<Study> checkStudy(Checking& context, ModuleScope& scope, const ast::StudyDecl& written) {
   const size_t before = context.problems();
   auto study = std::make_unique<Study>();
-  study->name = declaration.name.name;
-  study->doc = declaration.doc;
-  study->range = declaration.name.range;
-  study->declaration = &declaration;
+  study->name = written.name.name;
+  study->doc = written.doc;
+  study->range = written.name.range;
   study->valid = false;
+  const diag::Emitter::Including including(context.emitter, study->parts);
+  const ast::StudyDecl& declaration = withParts(context, scope, written, *study);
+  study->declaration = &declaration;
   if (StudyContext inside{{context, scope, &declaration, *study}, context, *study}; checkUses(inside)) {
     checkParts(inside, before);
     study->valid = study->workload->valid && context.problems() == before;

@@ -80,11 +80,11 @@ Parameter checkParameter(Context& context, ModuleScope& scope, const ast::ParamD
   parameter.type = type;
   parameter.refinement = std::move(allowed);
   std::string what = fmt::format("the default of '{}'", parameter.name);
-  if (declaration.default_value) {
+  if (declaration.value) {
     ExpressionScope place{&scope};
     place.siblings = &siblings;
-    auto value = context.expressions.constant(*declaration.default_value, place, type, what);
-    if (value && context.expressions.allows(*value, declaration.default_value->range, type, parameter.refinement, what))
+    auto value = context.expressions.constant(*declaration.value, place, type, what);
+    if (value && context.expressions.allows(*value, declaration.value->range, type, parameter.refinement, what))
       parameter.fallback = std::move(value);
     else
       parameter.type = Type::error();

@@ -119,6 +119,16 @@ std::string didYouMean(std::string_view name, const std::vector<std::string>& ca
   return near ? fmt::format("did you mean '{}'?", *near) : otherwise;
 }
 
+void Builder::emit() {
+  if (!told_) return;
+  const source::Range& at = diagnostic_.range;
+  if (inclusions_)
+    for (const Inclusion& one : *inclusions_)
+      if (at.file == one.whole.file && one.whole.begin <= at.begin && at.end <= one.whole.end)
+        note(one.use, "the part '{}' is used here", one.name);
+  collector_.add(std::move(diagnostic_));
+}
+
 std::optional<std::string> Builder::suggest(
     source::Range range, std::string_view name, const Candidates& candidates,
     const std::function<std::string(const std::vector<std::string>&)>& otherwise) {

@@ -128,12 +128,23 @@ struct Refusal {
   }
 };
 
+/// A text that counts as written at another place too: a part of a study, `use`d in it.
+struct Inclusion {
+  std::string name;
+  /// The declared name, the whole declaration, and the place of its use.
+  source::Range declared, whole, use;
+};
+
 /// A diagnostic under construction; nothing is reported until `emit` or `refuse`. If the collector will not
 /// keep it, notes are not formatted and suggestions are not searched.
 class Builder {
  public:
-  Builder(Collector& collector, Diagnostic diagnostic)
-      : collector_(collector), diagnostic_(std::move(diagnostic)), told_(collector.tells(diagnostic_)) {}
+  /// `inclusions` may be null, as in Emitter.
+  Builder(Collector& collector, Diagnostic diagnostic, const std::vector<Inclusion>* inclusions = nullptr)
+      : collector_(collector),
+        diagnostic_(std::move(diagnostic)),
+        told_(collector.tells(diagnostic_)),
+        inclusions_(inclusions) {}
 
   /// Adds a remark, at a place or (with an invalid range) without one.
   template <typename... Args>
@@ -157,9 +168,7 @@ class Builder {
   /// `otherwise` makes of all candidates as a note (none for an empty text).
   std::optional<std::string> suggest(source::Range range, std::string_view name, const Candidates& candidates,
                                      const std::function<std::string(const std::vector<std::string>&)>& otherwise = {});
-  void emit() {
-    if (told_) collector_.add(std::move(diagnostic_));
-  }
+  void emit();
   /// Emits it, for a caller that gives up.
   Refusal refuse() {
     emit();
@@ -170,6 +179,7 @@ class Builder {
   Collector& collector_;
   Diagnostic diagnostic_;
   bool told_;
+  const std::vector<Inclusion>* inclusions_;
 };
 
 /// The interface through which a phase reports. Counts errors, including those that the collector drops, so
@@ -183,7 +193,9 @@ class Emitter {
   Builder build(source::Range range, Definition definition, const Args&... args) {
     if (definition.severity() == Severity::Error) ++errors_;
     constexpr fmt::format_string<const Args&...> format(Definition::format());
-    return {collector_, {definition.kind(), definition.severity(), range, fmt::format(format, args...), {}, {}}};
+    return {collector_,
+            {definition.kind(), definition.severity(), range, fmt::format(format, args...), {}, {}},
+            inclusions_};
   }
   template <typename Definition, typename... Args>
   void emit(source::Range range, Definition definition, const Args&... args) {
@@ -195,9 +207,24 @@ class Emitter {
   }
   size_t errors() const { return errors_; }
 
+  /// Adds the place of use to everything that is reported inside one of `inclusions`, while it lives.
+  class Including {
+   public:
+    Including(Emitter& emitter, const std::vector<Inclusion>& inclusions)
+        : emitter_(emitter), before_(std::exchange(emitter.inclusions_, &inclusions)) {}
+    Including(const Including&) = delete;
+    Including& operator=(const Including&) = delete;
+    ~Including() { emitter_.inclusions_ = before_; }
+
+   private:
+    Emitter& emitter_;
+    const std::vector<Inclusion>* before_;
+  };
+
  private:
   Collector& collector_;
   size_t errors_ = 0;
+  const std::vector<Inclusion>* inclusions_ = nullptr;
 };
 
 /// A spelling of an earlier version, which still means what it did: what is written, and what is written now.

@@ -85,6 +85,8 @@ class Completion : Places {
         {Rule::WorkloadUse, Token::Workload, kWorkloads},
         {Rule::WorkloadUse, Token::Assign, kWorkloads},
         {Rule::WorkloadUse, Token::LeftParen, [](C& c) { c.arguments(); }, Reach::Operands},
+        {Rule::UseDecl, Token::Use, [](C& c) { c.imported(SymbolKind::Part); }},
+        {Rule::ExpectedDecl, Token::Expected, kSubjects},
         {Rule::FactorDecl, Token::Factor, [](C& c) { c.newFactors(); }},
         {Rule::FactorDecl, Token::In, [](C& c) { c.values(c.typeOf(c.nameBefore(Token::In))); }, Reach::Operands},
         {Rule::FactorDecl, Token::Baseline,

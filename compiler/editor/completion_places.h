@@ -183,7 +183,8 @@ class Places {
     static const std::map<SymbolKind, int> kKinds = {
         {SymbolKind::Enum, kEnum},           {SymbolKind::Let, kConstant},    {SymbolKind::Workload, kClass},
         {SymbolKind::Parameter, kProperty},  {SymbolKind::Metric, kField},    {SymbolKind::Factor, kVariable},
-        {SymbolKind::Comparison, kFunction}, {SymbolKind::Criterion, kEvent}, {SymbolKind::Reference, kStruct}};
+        {SymbolKind::Comparison, kFunction}, {SymbolKind::Criterion, kEvent}, {SymbolKind::Reference, kStruct},
+        {SymbolKind::Part, kClass}};
     for (const check::Symbol& symbol : symbols().symbols()) {
       if (!parent || symbol.kind != kind || symbol.parent != parent) continue;
       const std::string name = module + symbol.name;

@@ -134,6 +134,7 @@ class Hover {
     page.code("enums", list(module.ast.enums));
     page.code("values", list(module.ast.lets));
     page.code("systems", list(module.ast.systems));
+    page.code("parts", list(module.ast.parts));
     return page.text();
   }
 

@@ -72,8 +72,7 @@ struct Writer {
     return {text(property.target.range), text(property.value)};
   }
   std::vector<std::string> cells(const ast::ParamDecl& param) const {
-    return {param.name.name, typeName(param.type), text(param.type.refinement), text(param.default_value),
-            text(param.when)};
+    return {param.name.name, typeName(param.type), text(param.type.refinement), text(param.value), text(param.when)};
   }
   /// A metric that stands for all of a module (`NAME.*`) has no columns; finish() says what it is.
   std::vector<std::string> cells(const ast::MetricDecl& metric) const {
@@ -123,10 +122,8 @@ struct Writer {
     all("Metrics", kMetrics, module.metrics);
     for (const ast::SystemDecl& decl : module.systems) system(decl);
     all("References", kReferences, module.references);
-    for (const ast::StudyDecl& decl : module.studies) {
-      begin("study", "", decl);
-      add("Factors", kFactors, decl.factors);
-    }
+    for (const ast::PartDecl& decl : module.parts) study("part", decl);
+    for (const ast::StudyDecl& decl : module.studies) study("study", decl);
     return std::move(sections);
   }
 
@@ -176,6 +173,13 @@ struct Writer {
     if (all.empty()) return;
     sections.emplace_back().name = title;
     add("", columns, all);
+  }
+
+  /// Adds a study or a part.
+  void study(std::string_view kind, const ast::StudyDecl& decl) {
+    begin(kind, kind == "part" ? prefix : "", decl);
+    add("Factors", kFactors, decl.factors);
+    if (kind == "part") add("Rules", kRules, decl.rules);
   }
 
   /// Adds a workload with its parts. A workload without `version` has version 1.
@@ -237,6 +241,7 @@ std::string summaryOf(const std::string& doc, const ast::Module& module) {
   };
   add(module.workloads);
   add(module.systems);
+  add(module.parts);
   add(module.studies);
   add(module.enums);
   add(module.units);

@@ -49,8 +49,8 @@ std::set<unsigned> matching(const Query& query, const Location& place) {
   return result;
 }
 
-/// Whether a symbol can be renamed. Only names that their study alone knows can: other names occur in files that import
-/// this one, in stored results and on command lines, which an edit here does not reach.
+/// Whether a symbol can be renamed. Only names that their study or part alone knows can: other names occur in files
+/// that import this one, in stored results and on command lines, which an edit here does not reach.
 bool canRename(const Names& names, const Symbol& symbol) {
   switch (symbol.kind) {
     case SymbolKind::Let:
@@ -96,8 +96,10 @@ source::Range tellingPart(const ast::WorkloadUse& use) { return use.name.range; 
 }  // namespace
 
 const check::Study* checkedStudy(const check::Program& program, const ast::StudyDecl& declaration) {
+  const source::Range name = declaration.name.range;
   for (const auto& study : program.studies)
-    if (study->declaration == &declaration) return study.get();
+    if (study->range == name || std::ranges::count(study->parts, name, &diag::Inclusion::declared) > 0)
+      return study.get();
   return nullptr;
 }
 
@@ -203,11 +205,15 @@ llvm::Expected<llvm::json::Value> rename(const Query& query, const std::string& 
   // The parser leaves broken statements out, and uses of the name in them would be missed.
   if (!query.analysis.parsed)
     return llvm::createStringError("the file has syntax errors, so that not every use of the name is known");
-  llvm::json::Array edits;
-  for (const Occurrence& other : names.occurrences())
-    if (&names.symbols()[other.symbol] == symbol && other.range.file == query.analysis.root)
-      edits.push_back(editJson(query, other.range, name));
-  return changesJson(query, std::move(edits));
+  // A name of a part also stands in the studies that use it, which may be other documents.
+  std::map<std::string, llvm::json::Array> edits;
+  const llvm::json::Value found = references(query, true);
+  for (const llvm::json::Value& one : *found.getAsArray())
+    edits[one.getAsObject()->getString("uri")->str()].push_back(
+        llvm::json::Object{{"range", *one.getAsObject()->get("range")}, {"newText", jsonText(name)}});
+  llvm::json::Object changes;
+  for (auto& [uri, some] : edits) changes[llvm::json::ObjectKey(uri)] = std::move(some);
+  return llvm::json::Object{{"changes", std::move(changes)}};
 }
 
 // ---- the symbols of a document, as a tree
@@ -217,11 +223,11 @@ namespace {
 /// The protocol's SymbolKind of a symbol, by which editors choose an icon.
 int kindOf(SymbolKind kind) {
   static const std::map<SymbolKind, int> kKinds = {
-      {SymbolKind::Enum, 10},      {SymbolKind::Level, 22},     {SymbolKind::Unit, 14},   {SymbolKind::Let, 14},
-      {SymbolKind::Workload, 5},   {SymbolKind::Parameter, 7},  {SymbolKind::Metric, 8},  {SymbolKind::Rule, 25},
-      {SymbolKind::Study, 2},      {SymbolKind::Label, 5},      {SymbolKind::Factor, 7},  {SymbolKind::Comparison, 12},
-      {SymbolKind::Control, 13},   {SymbolKind::Criterion, 20}, {SymbolKind::Preset, 24}, {SymbolKind::System, 19},
-      {SymbolKind::Reference, 19},
+      {SymbolKind::Enum, 10},       {SymbolKind::Level, 22},     {SymbolKind::Unit, 14},      {SymbolKind::Let, 14},
+      {SymbolKind::Workload, 5},    {SymbolKind::Parameter, 7},  {SymbolKind::Metric, 8},     {SymbolKind::Rule, 25},
+      {SymbolKind::Study, 2},       {SymbolKind::Part, 2},       {SymbolKind::Label, 5},      {SymbolKind::Factor, 7},
+      {SymbolKind::Comparison, 12}, {SymbolKind::Control, 13},   {SymbolKind::Criterion, 20}, {SymbolKind::Preset, 24},
+      {SymbolKind::System, 19},     {SymbolKind::Reference, 19},
   };
   return kKinds.at(kind);
 }

@@ -137,6 +137,14 @@ std::optional<check::Change> resolveOverride(const check::Program& program, cons
   // be.
   if (text.find('=') == std::string::npos)
     return emitter.refuse({}, BadOverride, text, "write NAME=VALUE, as in 'gpus=2' or 'design.timed.repeat=20'");
+  const bool known = std::ranges::count(program.overrides, text) > 0;
+  const auto constant = [&](const check::Constant& one) { return check::setsConstant(text, one.name); };
+  // Values of constants were replaced when the study was checked.
+  if (known && std::ranges::any_of(study.constants, constant)) {
+    check::Change change;
+    change.name = text;
+    return change;
+  }
   Names names(program, study, emitter);
   const auto [name, value] = llvm::StringRef(text).split('=');
   if (lacksQuotes(names.scope, name.str(), value))

@@ -110,6 +110,14 @@ TEST_CASE("columns of neighbours are aligned") {
           "workload w {\n  metric a   : Time lower\n  metric abc : Images / Time higher\n}\n");
 }
 
+TEST_CASE("parts, their uses and expectations") {
+  const std::string written =
+      "part p {\n  param wanted : Ratio = 1.2x\n}\nstudy s {\n  use p\n  expected gain  = 1.5x  noise 8%\n"
+      "  expected quick = 12s   noise 2%\n}\n";
+  CHECK(formatted("part p { param wanted : Ratio=1.2x } study s { use p expected gain=1.5x noise 8% "
+                  "expected quick=12s noise 2% }") == written);
+}
+
 TEST_CASE("a blank line, a comment or another kind of statement ends a run") {
   stays("let a = 1\n\nlet abc = 2\n// c\nlet abcdef = 3\nlet g      = 4\n");
   stays(inStudy("  let a = 1\n  measure b\n  let abc = 2\n"));

@@ -102,6 +102,7 @@ constexpr Shape kShapes[] = {
     {Token::Compare, Token::Compare, {kAssign, {.token = Token::Over, .column = kClause}}},
     {Token::Control, Token::Compare, {kAssign}},  // `control` is as long as `compare`, so they line up as one table
     {Token::Criterion, Token::Criterion, {kBehindColon}},
+    {Token::Expected, Token::Expected, {kAssign, {.token = Token::Noise, .column = kClause}}},
     {Token::Table, Token::Table, {{.token = Token::Table, .behind = true}, {.token = Token::By, .column = kTableBy}}},
     {Token::Plot,
      Token::Table,

@@ -211,6 +211,8 @@ bool beginsClause(const Piece& piece) {
     case Token::Partial:
     case Token::Allow:
       return piece.rule == Rule::CompareDecl;
+    case Token::Noise:
+      return piece.rule == Rule::ExpectedDecl;
     case Token::From:
       return piece.head == Token::Metric && piece.rule != Rule::AnyWord;
     default:

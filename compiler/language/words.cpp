@@ -42,8 +42,12 @@ constexpr Word kWords[] = {
     {"exit", Head, "The exit codes with which a command ends well; without it 0 alone.", "exit ${1:0}", Workload},
     {"expect", Head, "What a command's output must be: a trial whose output is not so does not count.",
      "expect regex(\"$0\")", Workload},
-    {"param", Head, "A parameter of a workload: type, range, default, and when it is active.",
-     "param ${1:name} : ${2:int} = $0", Workload},
+    {"use", Head, "Takes the statements of a part, as if they stood here: `use node.four_cards`.", "use $0", Study},
+    {"param", Head,
+     "In a workload: a parameter, with type, range, default, and when it is active. In a study: a constant that `-D` "
+     "may "
+     "replace.",
+     "param ${1:name} : ${2:int} = $0", Workload | Study},
     {"factor", Head, "A parameter that the study varies, its levels, and the level that others are compared with.",
      "factor ${1:name} in { $0 }", Study},
     {"let", Head, "Names a value: `let total = gpus * batch`.", "let ${1:name} = $0", File | Workload | Study},
@@ -72,6 +76,11 @@ constexpr Word kWords[] = {
      "criterion ${1:name}: forall ${2:*}: $0", Study | Preset},
     {"confidence", Head, "How sure verdicts have to be of criteria that say nothing else.", "confidence ${0:95%}",
      File | Study},
+    {"expected", Head,
+     "The value that a comparison, metric or criterion is expected to have, and the noise of one trial: `diagnose` "
+     "reads "
+     "them, reports show them beside verdicts.",
+     "expected ${1:gain} = ${2:1.5x}  noise ${0:5%}", Study},
     {"design", Head, "How often and for how long points are measured.", "design {\n  $0\n}", File | Study | Preset},
     {"table", Head, "Shows a metric or a comparison in the report, by factors.", "table ${1:metric} by $0", Study},
     {"plot", Head, "Draws a metric or a comparison over a factor.", "plot ${1:metric} over $0", Study},
@@ -81,6 +90,7 @@ constexpr Word kWords[] = {
      "reference ${1:name} from \"${2:file.csv}\" {\n  $0\n}", File},
     {"preset", Head, "A smaller or larger variant of a study, chosen with `--preset`.", "preset ${1:quick} {\n  $0\n}",
      File | Study},
+    {"part", Head, "Statements that studies share: each takes them with `use`.", "part ${1:name} {\n  $0\n}", File},
     {"study", Head, "A grid of points, how they are measured, and what would count as success.",
      "study ${1:name} {\n  $0\n}", File},
     // Words that continue a statement.
@@ -97,6 +107,7 @@ constexpr Word kWords[] = {
     {"confidence", Clause, "How sure a verdict has to be, as in `with confidence 95%`."},
     {"always", Clause, "The bound holds in every valid trial, whatever confidence the study has."},
     {"within", Clause, "A band: `within 0.9x..1.1x`.", "within $0"},
+    {"noise", Clause, "Behind `expected`: the noise of one trial, as a share of its value."},
     {"until", Clause, "Repeats until an interval is narrow enough: `until half_width(gain) <= 1%`.",
      "until half_width($1) <= $0"},
     {"looks", Clause,

@@ -39,7 +39,7 @@ const std::vector<std::pair<const char*, std::vector<const char*>>> kSections = 
     {"workloads", {}},
     {"metrics", {}},
     {"comparisons", {"factors", "cells", "without_partner", "without_partner_why"}},
-    {"criteria", {"doc", "where", "factors", "cells", "claim", "domain", "not_asked"}},
+    {"criteria", {"doc", "where", "expected", "factors", "cells", "claim", "domain", "not_asked"}},
     {"references", {"source", "values"}},
     {"design", {}},
     {"tables", {}},
@@ -169,7 +169,7 @@ struct Meaning {
       for (const unsigned factor : comparison.aggregated) factors.push_back(study.factors[factor].name);
       object["aggregated"] = sorted(std::move(factors));
     } else {
-      object["weak"] = comparison.weak;
+      object["weak"] = comparison.shared ? Value("as the workload says") : Value(comparison.weak);
       object["against"] = comparison.previous ? Value("previous") : level(comparison.over, comparison.against);
     }
     return object;

@@ -347,3 +347,16 @@ TEST_CASE("paths are collected as they are written, from where they are written"
   CHECK(plan->points.size() == 1);
   CHECK(llvm::StringRef(plan->root).ends_with("/dir"));
 }
+
+TEST_CASE("efficiency of a time follows what the workload says of each point") {
+  const plan::Plan plan = planOf(
+      "workload train { param gpus : int in 1..4 = 1 with strong scaling when total > 0 param total : int = 0 "
+      "metric wall : Time lower } "
+      "study s { workload train factor gpus in { 1, 2 } baseline 1 factor total in { 0, 64 } "
+      "compare scaling = efficiency(wall) over gpus design { timed { repeat 8 steps 1 } } }");
+  REQUIRE(plan.comparisons[0].cells.size() == 2);
+  for (const plan::Cell& cell : plan.comparisons[0].cells) {
+    const bool strong = cell.levels[1] == 1;
+    CHECK(std::holds_alternative<plan::ScaleTerm>(cell.term->node) == strong);
+  }
+}

@@ -70,6 +70,7 @@ struct Transform : Declarations {
       take(*this, declaration, Rule::ConfidenceDecl, out.confidences);
       take(*this, declaration, Rule::DesignDecl, out.designs);
       take(*this, declaration, Rule::PresetDecl, out.presets);
+      take(*this, declaration, Rule::PartDecl, out.parts);
       take(*this, declaration, Rule::StudyDecl, out.studies);
     }
     return out;
@@ -91,7 +92,9 @@ struct Transform : Declarations {
 
   void read(uint32_t index, ast::StudyDecl& out) {
     for (uint32_t item : statements(child(index, Rule::StudyBody), Rule::StudyItem)) {
+      take(*this, item, Rule::UseDecl, out.uses);
       take(*this, item, Rule::WorkloadUse, out.workloads);
+      take(*this, item, Rule::ParamDecl, out.params);
       take(*this, item, Rule::FactorDecl, out.factors);
       take(*this, item, Rule::LetDecl, out.lets);
       take(*this, item, Rule::RuleDecl, out.rules);
@@ -105,6 +108,7 @@ struct Transform : Declarations {
       take(*this, item, Rule::ControlDecl, out.controls);
       take(*this, item, Rule::CriterionDecl, out.criteria);
       take(*this, item, Rule::ConfidenceDecl, out.confidences);
+      take(*this, item, Rule::ExpectedDecl, out.expected);
       take(*this, item, Rule::DesignDecl, out.designs);
       take(*this, item, Rule::TableDecl, out.tables);
       take(*this, item, Rule::PlotDecl, out.plots);
@@ -121,6 +125,8 @@ struct Transform : Declarations {
     // A comparison whose right side is no call was reported by its read(), and later phases rely on the call.
     std::erase_if(out.compares, [](const ast::CompareDecl& compare) { return compare.call.callee.parts.empty(); });
   }
+
+  void read(uint32_t index, ast::PartUse& out) { out.name = qualifiedName(child(index, Rule::Name)); }
 
   void read(uint32_t index, ast::MeasureDecl& out) { out.metrics = identifiers(child(index, Rule::Words)); }
 
@@ -156,8 +162,12 @@ struct Transform : Declarations {
   /// The levels of a factor or of `only`. Lists and records are values, not sets of levels, and are reported.
   ast::ExprPtr levels(uint32_t value) {
     ast::ExprPtr out = expression(value);
-    if (std::holds_alternative<ast::ListExpr>(out->node) || std::holds_alternative<ast::RecordExpr>(out->node))
-      reporter.syntaxError(out->range, "a level set, such as { a, b } or 1..4, after 'in'");
+    const bool list = std::holds_alternative<ast::ListExpr>(out->node);
+    if (!list && !std::holds_alternative<ast::RecordExpr>(out->node)) return out;
+    const std::string_view written = text(value), inner = written.substr(1, written.size() - 2);
+    reporter.syntaxError(
+        out->range, "a level set, such as { a, b } or 1..4, after 'in'",
+        list ? std::optional(fmt::format("{{ {} }}", llvm::StringRef(inner).trim().str())) : std::nullopt);
     return out;
   }
 
@@ -254,6 +264,13 @@ struct Transform : Declarations {
   }
 
   void read(uint32_t index, ast::ConfidenceDecl& out) { out.value = expressionIn(index, Rule::Sum); }
+
+  /// `expected NAME = VALUE [noise SHARE]`.
+  void read(uint32_t index, ast::ExpectedDecl& out) {
+    const std::vector<uint32_t> sums = children(index, Rule::Sum);
+    out.value = expression(sums[0]);
+    if (sums.size() > 1) out.noise = expression(sums[1]);
+  }
 
   /// `forall FACTORS [where CONDITION]`, or `exists` or `at least N of` likewise.
   void read(uint32_t index, ast::Quantifier& out) {

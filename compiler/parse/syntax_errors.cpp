@@ -187,7 +187,7 @@ std::string hint(std::string_view file, const Situation& situation) {
   const auto textOf = [&](const Located& token) { return file.substr(token.begin, token.end - token.begin); };
   const Located &found = situation.found, &previous = situation.previous, &earlier = situation.earlier;
   const std::string_view text = textOf(found), before = textOf(previous);
-  if (found.token >= Token::Service && found.token <= Token::Use)
+  if (found.token >= Token::Service && found.token <= Token::Find)
     return "; statements of a coming version begin with it, so choose another name";
   if (previous.token == Token::Number)
     if (std::string unit = unitHint(before, text); !unit.empty()) return unit;
@@ -219,8 +219,10 @@ std::optional<diag::Builder> Reporter::unexpected(source::Range range, const std
   return build(range, SyntaxError, expected, found);
 }
 
-void Reporter::syntaxError(source::Range range, const std::string& expected) {
-  emit(range, SyntaxError, expected, quote(sources_.text(range)));
+void Reporter::syntaxError(source::Range range, const std::string& expected, std::optional<std::string> instead) {
+  auto error = build(range, SyntaxError, expected, quote(sources_.text(range)));
+  if (error && instead) error->fix(range, *std::move(instead));
+  if (error) error->emit();
 }
 
 void reportUnexpected(Reporter& reporter, const Situation& situation) {

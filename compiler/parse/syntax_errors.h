@@ -46,8 +46,8 @@ class Reporter {
   }
   /// Begins "expected …, found …".
   std::optional<diag::Builder> unexpected(source::Range range, const std::string& expected, const std::string& found);
-  /// Reports "expected …, found …" with the text at `range` as what was found.
-  void syntaxError(source::Range range, const std::string& expected);
+  /// Reports "expected …, found …" with the text at `range` as what was found; `instead` is what it should be.
+  void syntaxError(source::Range range, const std::string& expected, std::optional<std::string> instead = {});
   /// Begins a warning of an old spelling, which is no error.
   diag::Builder deprecated(source::Range range, std::string_view written, std::string_view instead) {
     return emitter_.build(range, diag::DeprecatedSpelling, written, instead);

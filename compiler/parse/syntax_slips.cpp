@@ -16,8 +16,11 @@ namespace {
 /// Whether the token found follows the name of a factor, whose levels may be left out: the parser reads `factor n`
 /// alone and takes the next sign for a new statement.
 bool followsFactorName(std::string_view file, const Situation& situation) {
+  if (situation.rules.front() != Rule::StudyBody) return false;
+  // A name alone, wherever on its line the statement begins; else the names of a lockstep factor.
+  if (situation.earlier.token == Token::Factor) return true;
   const std::string_view head = headOfLine(file, situation);
-  if (situation.rules.front() != Rule::StudyBody || head != "factor") return false;
+  if (head != "factor") return false;
   const size_t begin = static_cast<size_t>(head.data() - file.data());
   return file.substr(begin, situation.found.begin - begin).find(" in ") == std::string_view::npos;
 }

@@ -204,7 +204,7 @@ struct Declarations : Expressions {
   /// names to the grammar.
   void read(uint32_t index, ast::ParamDecl& out) {
     out.type = type(child(index, Rule::RefinedType));
-    out.default_value = expressionIn(index, Rule::Value);
+    out.value = expressionIn(index, Rule::Value);
     out.when = expressionIn(index, Rule::Condition);
     const uint32_t trait = child(index, Rule::ParamTrait);
     if (trait == kNone) return;

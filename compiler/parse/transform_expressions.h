@@ -64,7 +64,7 @@ struct Expressions : TreeReader {
   /// Makes a node of the given depth. One that is too deep is reported and replaced by a literal.
   Built make(source::Range range, decltype(ast::Expr::node) value, int depth) {
     Built out;
-    out.expr = std::make_unique<ast::Expr>();
+    out.expr = std::make_shared<ast::Expr>();
     out.expr->range = range;
     out.depth = depth;
     if (depth <= kMaxExpressionDepth) {

@@ -241,7 +241,10 @@ plan::TermPtr comparisonTerm(const expand::Space& space, const check::Comparison
     return termOf(plan::OperationTerm{Op::Difference, {std::move(treated), std::move(baseline)}});
   if (less_is_more) std::swap(treated, baseline);
   plan::TermPtr ratio = termOf(plan::OperationTerm{Op::Ratio, {std::move(treated), std::move(baseline)}});
-  if (!efficiency || comparison.weak) return ratio;
+  const bool each =
+      comparison.weak ||
+      (comparison.shared && !expand::Condition(space, comparison.shared, expand::View::Workload).holds(point));
+  if (!efficiency || each) return ratio;
   return termOf(
       plan::ScaleTerm{scaleOf(study, comparison, point[comparison.over], partner[comparison.over]), std::move(ratio)});
 }

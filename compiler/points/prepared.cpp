@@ -78,6 +78,7 @@ struct Preparer {
 
   /// Verifies the whole study, every preset alone, then the selection if there is one.
   void verify(const expand::Selection& selection) {
+    const diag::Emitter::Including including(emitter, study.parts);
     if (!whole(false)) return;
     const auto alone = [&](const expand::Selection& one, source::Range range) {
       if (auto changed = expand::select(program, study, one, emitter)) selected(one, std::move(*changed), range, false);
@@ -114,6 +115,7 @@ std::unique_ptr<Prepared> Prepared::of(const check::Program& program, const chec
                                        diag::Emitter& emitter, uint64_t most_points) {
   if (!study.valid) return nullptr;
   const size_t before = emitter.errors();
+  const diag::Emitter::Including including(emitter, study.parts);
   // Limits of the machine matter for what is asked: with a selection, the whole study is checked without them.
   Preparer unrestricted{program, study, selection.plain() ? system : nullptr, emitter, most_points};
   auto prepared = unrestricted.whole(selection.plain());

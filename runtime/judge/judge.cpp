@@ -212,6 +212,8 @@ int exitCode(const Judgement& judgement) {
     if (meaning.exit_code != 0) codes.insert(meaning.exit_code);
   }
   if (!tried || (!asked && !valid)) return 5;
+  // A selection of points without any claim about them has decided nothing.
+  if (!asked && !judgement.criteria.empty()) codes.insert(meaningOf(Verdict::NotRun).exit_code);
   for (const Missing& missing : judgement.missing) codes.insert(meaningOf(missing.verdict).exit_code);
   const int broken = meaningOf(Verdict::Broken).exit_code;
   return codes.empty() ? 0 : codes.contains(broken) ? broken : *codes.begin();

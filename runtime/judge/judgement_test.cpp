@@ -113,6 +113,7 @@ TEST_CASE("exit codes") {
   };
   CHECK(code({Verdict::Pass, Verdict::Pass}, 7) == 0);
   CHECK(code({Verdict::Pass, Verdict::NotAsked}, 7) == 0);
+  CHECK(code({Verdict::NotAsked, Verdict::NotAsked}, 7) == 4);
   CHECK(code({Verdict::Pass, Verdict::Fail, Verdict::Inconclusive}, 7) == 3);
   CHECK(code({Verdict::Infeasible}, 7) == 3);
   CHECK(code({Verdict::Pass, Verdict::Inconclusive}, 7) == 4);

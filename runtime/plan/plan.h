@@ -257,6 +257,8 @@ struct Criterion {
   /// The assertions, if there are several: they then replace `infeasible`, `bound` and `unit`, of which `infeasible`
   /// says whether all of them are.
   std::vector<Assertion> assertions = {};
+  /// The value that the study expects, as written: "1.5x noise 8%". "" if it expects none.
+  std::string expected = "";
 };
 
 /// `until half_width(gain) <= 1%`: a rule that ends repetitions. They go on until the interval of every cell of a

@@ -527,6 +527,7 @@ struct PlanFields {
     io.field("text", criterion.text);
     io.field("doc", criterion.doc);
     io.optional("where", criterion.where);
+    io.optional("expected", criterion.expected);
     describeFactorNames(io, "factors", criterion.factors);
     const std::vector<const Factor*> of = factorsCalled(criterion.factors);
     io.list("cells", criterion.cells, [&](JsonRecord& inner, Cell& cell) { describe(inner, cell, of); });

@@ -356,6 +356,7 @@ void describeCriterion(base::JsonRecord& io, auto& found, auto& result, Criterio
             found.infeasible, "domain", found.domain, "confidence", found.confidence, "unit", found.unit, "scope",
             result.scope);
   io.present("held_by", facts.held_by);
+  io.optional("expected", found.expected);
 }
 
 /// A cell by the labels of its factors. A published value may be null: unknown for a cell of a study with references.

@@ -484,6 +484,7 @@ std::vector<Fact> verdictFacts(const describe::Findings& findings, const Judged&
   std::vector<Fact> facts{{"claim", criterion.doc},
                           {"where", criterion.where, "", true},
                           {"result", whyText(of), "result"},
+                          {"expected", criterion.expected},
                           {"how sure", surenessText(of), marksOf(result).empty() ? "" : "warns"},
                           {result.scope.complete ? "tested" : "about", testedText(of, findings.results)}};
   std::ranges::move(verdictNotes(findings, of), std::back_inserter(facts));

@@ -51,6 +51,13 @@ judge::CriterionResult judged(Verdict verdict) {
   return result;
 }
 
+TEST_CASE("the value that a study expects stands beside the verdict") {
+  plan::Criterion claim = claimOnPairs();
+  CHECK(said(claim, judged(Verdict::Pass), "expected").empty());
+  claim.expected = "1.5x noise 8%";
+  CHECK(said(claim, judged(Verdict::Pass), "expected") == "1.5x noise 8%");
+}
+
 TEST_CASE("a reason is said once") {
   const auto words = [](const std::string& of, const std::string& cause) {
     return Words{of + (cause.empty() ? "" : ": " + cause), cause, of};

@@ -70,6 +70,21 @@ study s {
         again, _ = self.criterion("--noise", "2%", "--effect", "pays=1.3x", "--studies", "400")
         self.assertEqual(said, again)
 
+    def test_what_the_study_expects_is_stated_and_locked(self):
+        self.write("e.exp", STUDY.replace("  design", "  expected gain = 1.3x  noise 2%\n  design"))
+        said = self.document("diagnose", "e.exp", "--studies", "200")
+        pays = said["design"]["criteria"][0]
+        self.assertEqual(said["noise"][0]["from"], "stated")
+        self.assertEqual(pays["known"], {"from": "stated", "least": 1.3, "most": 1.3})
+        other = self.document("diagnose", "e.exp", "--studies", "200", "--effect", "pays=1.2x", "--noise", "1%")
+        self.assertEqual(other["design"]["criteria"][0]["known"]["least"], 1.2)
+        self.expc("plan", "e.exp", "--lock", "--devices", "cpu:1")
+        lock = (self.folder / "e.exp.lock").read_text()
+        self.assertIn('"text": "1.3x noise 2%"', lock)
+        self.write("e.exp", STUDY.replace("  design", "  expected gain = 1.4x  noise 2%\n  design"))
+        stale = self.expc("plan", "e.exp", "--diff", "e.exp.lock", "--devices", "cpu:1", code=None)
+        self.assertIn("what is expected of gain changed: 1.3x noise 2% -> 1.4x noise 2%", stale.stdout + stale.stderr)
+
     def test_stored_trials_say_noise_and_effect_and_plan_quotes_them(self):
         self.expc("run", "s.exp", "--heat-up", "0", "--devices", "cpu:1")
         said, pays = self.criterion()

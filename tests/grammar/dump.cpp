@@ -117,7 +117,8 @@ class ModuleDumper {
     for (const ConfidenceDecl& declaration : module.confidences) line("confidence {}", dump(*declaration.value));
     for (const DesignDecl& declaration : module.designs) design(declaration);
     for (const PresetDecl& declaration : module.presets) preset(declaration);
-    for (const StudyDecl& declaration : module.studies) study(declaration);
+    for (const PartDecl& declaration : module.parts) study("part", declaration);
+    for (const StudyDecl& declaration : module.studies) study("study", declaration);
   }
 
  private:
@@ -201,6 +202,16 @@ class ModuleDumper {
     optional("timeout", command.timeout);
   }
 
+  void param(const ParamDecl& param) {
+    line("param {} : {}", param.name.name, type(param.type));
+    optional("default", param.value);
+    optional("when", param.when);
+    optional("strong", param.strong);
+    ++depth_;
+    doc(param.doc);
+    --depth_;
+  }
+
   void workload(const WorkloadDecl& declaration) {
     line("workload {}", declaration.name.name);
     ++depth_;
@@ -214,15 +225,7 @@ class ModuleDumper {
     if (!declaration.exit_codes.empty()) line("exit {}", fmt::join(declaration.exit_codes, " "));
     for (const ExprPtr& expectation : declaration.expectations) line("expect {}", dump(*expectation));
     if (declaration.version) line("version {}", *declaration.version);
-    for (const ParamDecl& param : declaration.params) {
-      line("param {} : {}", param.name.name, type(param.type));
-      optional("default", param.default_value);
-      optional("when", param.when);
-      optional("strong", param.strong);
-      ++depth_;
-      doc(param.doc);
-      --depth_;
-    }
+    for (const ParamDecl& declared : declaration.params) param(declared);
     for (const LetDecl& named : declaration.lets) let(named);
     for (const MetricDecl& declared : declaration.metrics) metric(declared);
     for (const EstimateDecl& estimate : declaration.estimates) {
@@ -338,10 +341,12 @@ class ModuleDumper {
     --depth_;
   }
 
-  void study(const StudyDecl& study) {
-    line("study {}", study.name.name);
+  void study(std::string_view head, const StudyDecl& study) {
+    line("{} {}", head, study.name.name);
     ++depth_;
     doc(study.doc);
+    for (const PartUse& use : study.uses) line("use {}", name(use.name));
+    for (const ParamDecl& declared : study.params) param(declared);
     for (const WorkloadUse& use : study.workloads) workloadUse(use);
     for (const FactorDecl& declared : study.factors) factor(declared);
     for (const LetDecl& declaration : study.lets) let(declaration);
@@ -367,6 +372,10 @@ class ModuleDumper {
     }
     for (const CriterionDecl& claimed : study.criteria) criterion(claimed);
     for (const ConfidenceDecl& declared : study.confidences) line("confidence {}", dump(*declared.value));
+    for (const ExpectedDecl& stated : study.expected) {
+      line("expected {} = {}", stated.name.name, dump(*stated.value));
+      optional("noise", stated.noise);
+    }
     for (const DesignDecl& planned : study.designs) design(planned);
     for (const TableDecl& table : study.tables)
       line("table {}{}{}", table.subject.name, table.of.empty() ? "" : " of " + names(table.of),

@@ -192,7 +192,7 @@ class Completion(Features):
     def test_heads_by_block(self):
         self.offers("|", "import", "study", "workload", "enum", never=["factor", "param"])
         self.offers("import std.image\nst|", "study")
-        self.offers("study s {\n  |", "workload", "factor", "criterion", "preset", never=["param", "import"])
+        self.offers("study s {\n  |", "workload", "factor", "criterion", "preset", never=["version", "import"])
         self.offers("study s {\n  workload jobs.train()\n  fac|\n}\n", "factor")
         self.offers("workload w {\n  |\n}\n", "param", "metric", "require", "version", "estimate", never=["factor"])
         self.offers("study s { design {\n |", "timed", "quality", "seed", "budget", never=["factor"])
@@ -372,6 +372,18 @@ class Navigation(Features):
             error = self.client.error("textDocument/rename", {"textDocument": {"uri": uri}, "newName": name,
                                       "position": {"line": line, "character": character}})
             self.assertEqual(error["code"], -32803, name)
+        # Names of a part stand in the documents that use it, too.
+        part = "part p {\n  compare gain = ratio(wall) over n\n}\n"
+        module = self.client.open(self.folder / "lib.exp", part)
+        study = ("import \"lib.exp\"\nworkload w command [\"x\", options] {\n  param n : int = 1\n  metric wall : Time lower\n}\n"
+                 "study s {\n  workload w\n  factor n in { 1, 2 }  baseline 1\n  use lib.p\n"
+                 "  criterion c: gain[n = 2] <= 1x  always\n  design { repeat 1 }\n}\n")
+        uri_of_study = self.client.open(self.folder / "of_part.exp", study)
+        edit = self.client.at("textDocument/rename", uri_of_study, 9, 16, newName="less")
+        self.assertEqual({uri: [e["range"]["start"]["line"] for e in edits] for uri, edits in edit["changes"].items()},
+                         {module: [1], uri_of_study: [9]})
+        self.assertIn("over n", self.client.at("textDocument/hover", uri_of_study, 9, 16)["contents"]["value"])
+        self.assertEqual(self.client.at("textDocument/definition", uri_of_study, 8, 11)["uri"], module)
         # A parameter's name is other files' business too.
         self.assertIsNone(self.client.at("textDocument/prepareRename", uri, 5, 24))
 

@@ -1,0 +1,67 @@
+// Expectations that the author states before the run: `expected gain = 1.5x  noise 8%`. The statement names a
+// criterion, or a comparison or metric and with it all criteria about that; `diagnose` assumes the values, and the lock
+// holds them.
+
+#include "compiler/check/checker.h"
+#include "compiler/check/named.h"
+
+namespace expc::check {
+namespace {
+
+EXPC_DIAGNOSTIC(NothingExpected, Error, "the criterion '{0}' has no value that could be expected");
+
+/// The measured metrics that a metric is computed from; the metric itself if it is measured.
+void measured(const Study& study, unsigned metric, std::vector<std::string>& names) {
+  const FormulaPtr& formula = study.metrics[metric].derived;
+  if (!formula) return names.push_back(study.metrics[metric].name);
+  for (const unsigned read : metricsOf(*formula)) measured(study, read, names);
+}
+
+/// Checks one statement; nothing after a report.
+std::optional<Expected> expectedOf(StudyContext& context, const ast::ExpectedDecl& declaration) {
+  const Study& study = context.study;
+  Expected expected;
+  expected.name = declaration.name.name;
+  expected.text =
+      context.expressions().written({declaration.range.file, declaration.value->range.begin, declaration.range.end});
+  expected.range = declaration.name.range;
+  std::optional<Subject> subject;
+  if (const Criterion* criterion = named(study.criteria, expected.name)) {
+    context.note(declaration.name, criterion->range);
+    if (!criterion->metric)
+      return context.emitter.build(declaration.name.range, NothingExpected, criterion->name)
+          .note(criterion->range, "it claims that memory runs out")
+          .refuse();
+    subject = Subject{*criterion->metric, criterion->comparison};
+    expected.criteria = {criterion->name};
+  } else {
+    subject = context.subject(declaration.name);
+    if (!subject) return std::nullopt;
+    for (const Criterion& one : study.criteria)
+      if (one.metric == subject->metric && one.comparison == subject->comparison) expected.criteria.push_back(one.name);
+  }
+  measured(study, subject->metric, expected.metrics);
+  const Dimension of = subject->comparison ? study.comparisons[*subject->comparison].dimension
+                                           : study.metrics[subject->metric].dimension;
+  const std::string what = fmt::format("what is expected of '{}'", expected.name);
+  const auto value = context.expressions().constant(*declaration.value, context.place(), Type::number(of), what);
+  if (!value) return std::nullopt;
+  expected.value = value->asNumber()->toDouble();
+  if (!declaration.noise) return expected;
+  const auto noise =
+      context.expressions().constant(*declaration.noise, context.place(), Type::number(Dimension::share()), "'noise'");
+  if (!noise || !context.expressions().positive(*noise, declaration.noise->range, "'noise'")) return std::nullopt;
+  expected.noise = noise->asNumber()->toDouble();
+  return expected;
+}
+
+}  // namespace
+
+void checkExpected(StudyContext& context) {
+  Once names;
+  for (const ast::ExpectedDecl& declaration : context.declaration->expected)
+    if (names.add(context.emitter, "value expected of", declaration.name))
+      if (auto expected = expectedOf(context, declaration)) context.study.expected.push_back(std::move(*expected));
+}
+
+}  // namespace expc::check

@@ -1,0 +1,144 @@
+// Parts, and the constants of a study. `withParts` copies the statements of parts into the declaration of a study,
+// each list in the order of the text, so that every later step sees one flat study. Statements keep their places, by
+// which diagnostics, hovers and names of a file find the part.
+
+#include <algorithm>
+#include <limits>
+
+#include "compiler/check/checker.h"
+#include "compiler/check/named.h"
+#include "compiler/parse/parse.h"
+
+namespace expc::check {
+namespace {
+
+// Limit on parts of one study, and so on their nesting: each level recurses.
+constexpr size_t kMaxParts = 256;
+
+/// Fills `out` with the statements of a study and its parts.
+struct Flattener {
+  Checking& context;
+  ast::StudyDecl& out;
+  Study& study;
+  /// The parts whose statements are being added, to find circles.
+  std::vector<const ast::PartDecl*> active = {};
+
+  void add(const ast::StudyDecl& from, ModuleScope& scope) {
+    uint32_t at = 0;
+    for (const ast::PartUse& use : from.uses) {
+      between(from, at, use.range.begin);
+      at = use.range.begin;
+      include(use, scope);
+    }
+    between(from, at, std::numeric_limits<uint32_t>::max());
+  }
+
+ private:
+  /// Copies the statements that begin in bytes [begin, end) of their file.
+  void between(const ast::StudyDecl& from, uint32_t begin, uint32_t end) {
+    const auto each = [&](auto... lists) {
+      const auto copy = [&](auto list) {
+        std::ranges::copy_if(from.*list, std::back_inserter(out.*list),
+                             [&](const auto& one) { return begin <= one.range.begin && one.range.begin < end; });
+      };
+      (copy(lists), ...);
+    };
+    using Study = ast::StudyDecl;
+    each(&Study::workloads, &Study::params, &Study::factors, &Study::lets, &Study::rules, &Study::metrics,
+         &Study::measures, &Study::compares, &Study::controls, &Study::criteria, &Study::confidences, &Study::expected,
+         &Study::designs, &Study::tables, &Study::plots, &Study::presets);
+  }
+
+  void include(const ast::PartUse& use, ModuleScope& scope) {
+    ModuleScope* where = context.expressions.scopeOf(use.name, scope);
+    if (!where) return;
+    const ast::Identifier& name = use.name.parts.back();
+    const int index = use.name.parts.size() > 2 ? -1 : findNamed(where->ast->parts, name.name);
+    if (index < 0) return void(unknownName(context.emitter, "part", name, namesOf(where->ast->parts)));
+    const ast::PartDecl& part = where->ast->parts[index];
+    context.expressions.note(name.range, part.name.range);
+    if (std::ranges::count(active, &part) > 0)
+      return context.emitter.emit(name.range, errors::LetCycle, "part", name.name);
+    const auto known = std::ranges::find(study.parts, part.name.range, &diag::Inclusion::declared);
+    if (known != study.parts.end()) return void(duplicateName(context.emitter, "use of", name, known->use));
+    if (study.parts.size() == kMaxParts)
+      return context.emitter.emit(name.range, errors::NotSupported,
+                                  fmt::format("a study with more than {} parts", kMaxParts));
+    study.parts.push_back({part.name.name, part.name.range, part.range, use.range});
+    study.scopes_of_parts.emplace_back(part.range.file, where);
+    active.push_back(&part);
+    add(part, *where);
+    active.pop_back();
+  }
+};
+
+/// Resolves the constants of a study. A text of `-D` takes the place of the value in the file.
+struct ConstantChecker {
+  StudyContext& context;
+
+  void run(const ast::ParamDecl& declaration) {
+    const ast::Identifier& name = declaration.name;
+    for (const ast::ExprPtr* clause : {&declaration.when, &declaration.strong})
+      if (*clause) context.emitter.emit((*clause)->range, errors::NotSupported, "a condition of a study's constant");
+    const auto [type, allowed] = resolveType(context.context, declaration.type, context.scopeAt(declaration.range));
+    if (!declaration.value)
+      return context.emitter.build(name.range, errors::NotSupported, "a study's constant without a value")
+          .note({}, "write 'param {} : … = …'; -D may replace it", name.name)
+          .emit();
+    Constant constant{name.name, "", type, {}, name.range};
+    // The value in the file is checked even where -D replaces it.
+    valueOf(*declaration.value, type, allowed, constant);
+    const std::vector<std::string>& overrides = context.context.program.overrides;
+    const auto given = std::find_if(overrides.rbegin(), overrides.rend(),
+                                    [&](const std::string& text) { return setsConstant(text, name.name); });
+    if (given != overrides.rend()) {
+      const auto file = parse::load(context.context.sources, "-D", *given, context.emitter);
+      const auto setting = file ? parse::parseSetting(context.context.sources, *file, context.emitter) : std::nullopt;
+      if (setting) valueOf(*setting->assignment.value, type, allowed, constant);
+      constant.given_by = *given;
+    }
+    context.study.constants.push_back(std::move(constant));
+  }
+
+ private:
+  void valueOf(const ast::Expr& expr, const Type& type, const std::optional<Refinement>& allowed, Constant& constant) {
+    const std::string what = fmt::format("'{}'", constant.name);
+    ExpressionScope place{&context.scope};
+    place.study = &context.study;
+    auto value = context.expressions().constant(expr, place, type, what);
+    if (value && context.expressions().allows(*value, expr.range, type, allowed, what))
+      constant.value = std::move(value);
+  }
+};
+
+}  // namespace
+
+const ast::StudyDecl& withParts(Checking& context, ModuleScope& scope, const ast::StudyDecl& declaration,
+                                Study& study) {
+  if (declaration.uses.empty()) return declaration;
+  auto flat = std::make_unique<ast::StudyDecl>();
+  static_cast<ast::Declaration&>(*flat) = declaration;
+  Flattener{context, *flat, study}.add(declaration, scope);
+  context.program.flat.push_back(std::move(flat));
+  return *context.program.flat.back();
+}
+
+ModuleScope& scopeAt(const Study& study, source::Range text, ModuleScope& otherwise) {
+  const auto found =
+      std::ranges::find(study.scopes_of_parts, text.file, &std::pair<source::FileId, ModuleScope*>::first);
+  return found == study.scopes_of_parts.end() ? otherwise : *found->second;
+}
+
+bool setsConstant(std::string_view text, std::string_view name) {
+  const llvm::StringRef written = llvm::StringRef(text).split('=').first;
+  return written.size() < text.size() && written.trim() == llvm::StringRef(name);
+}
+
+void checkConstants(StudyContext& context) {
+  for (const ast::ParamDecl& declaration : context.declaration->params)
+    if (isFresh(context.emitter, "parameter", declaration.name, context.study.constants) &&
+        isFresh(context.emitter, "parameter", declaration.name, context.study.workload->parameters))
+      ConstantChecker{context}.run(declaration);
+}
+
+}  // namespace expc::check
