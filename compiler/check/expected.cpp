@@ -17,6 +17,18 @@ void measured(const Study& study, unsigned metric, std::vector<std::string>& nam
   for (const unsigned read : metricsOf(*formula)) measured(study, read, names);
 }
 
+/// The subject that all assertions of a criterion share, apart from those that memory runs out; nothing if there is none.
+std::optional<Subject> subjectOf(const Criterion& criterion) {
+  std::optional<Subject> found;
+  for (const Assertion& one : criterion.assertions) {
+    if (one.infeasible) continue;
+    const Subject subject{*one.metric, one.comparison};
+    if (found && (found->metric != subject.metric || found->comparison != subject.comparison)) return std::nullopt;
+    found = subject;
+  }
+  return found;
+}
+
 /// Checks one statement; nothing after a report.
 std::optional<Expected> expectedOf(StudyContext& context, const ast::ExpectedDecl& declaration) {
   const Study& study = context.study;
@@ -28,17 +40,21 @@ std::optional<Expected> expectedOf(StudyContext& context, const ast::ExpectedDec
   std::optional<Subject> subject;
   if (const Criterion* criterion = named(study.criteria, expected.name)) {
     context.note(declaration.name, criterion->range);
-    if (!criterion->metric)
+    subject = subjectOf(*criterion);
+    if (!subject)
       return context.emitter.build(declaration.name.range, NothingExpected, criterion->name)
-          .note(criterion->range, "it claims that memory runs out")
+          .note(criterion->range, "{}",
+                criterion->infeasible() ? "it claims that memory runs out"
+                                        : "it joins claims about several values: name one of them")
           .refuse();
-    subject = Subject{*criterion->metric, criterion->comparison};
     expected.criteria = {criterion->name};
   } else {
     subject = context.subject(declaration.name);
     if (!subject) return std::nullopt;
     for (const Criterion& one : study.criteria)
-      if (one.metric == subject->metric && one.comparison == subject->comparison) expected.criteria.push_back(one.name);
+      if (const auto of = subjectOf(one);
+          of && of->metric == subject->metric && of->comparison == subject->comparison)
+        expected.criteria.push_back(one.name);
   }
   measured(study, subject->metric, expected.metrics);
   const Dimension of = subject->comparison ? study.comparisons[*subject->comparison].dimension
