@@ -57,7 +57,7 @@ std::optional<double> neutralOf(const Subject& subject, const plan::Cell& cell) 
   return cell.estimator == plan::Estimator::PairedDifference ? 0.0 : 1.0;
 }
 
-/// What the numbers of a comparison or an aggregate are made of.
+/// Says how the numbers of a comparison or an aggregate come about.
 std::string madeOf(const plan::Cell& cell) {
   if (cell.treated > 1)
     return "each block gives one value of all parts, with 95 % intervals; differs from the same of medians";

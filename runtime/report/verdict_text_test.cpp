@@ -318,7 +318,7 @@ TEST_CASE("values that lie apart, and what blocks have in common, are noted wher
   CHECK(said(claim, result, "note", {}, plan, results) == "1 of its 2 trials: others took its cores; wait for them");
   // A claim about pairs gets no note about drift, and no note about outliers of other points.
   claim.cells[0].points = {plan.points[1].id, plan.points[2].id};
-  claim.cells[0].term = read(1);
+  claim.cells[0].term = plan::termOf(plan::OperationTerm{plan::OperationTerm::Op::Ratio, {read(1), read(2)}});
   CHECK(said(claim, result, "note", seen, plan).empty());
 }
 
