@@ -12,6 +12,7 @@
 #include "runtime/export/formats.h"
 #include "runtime/export/sides.h"
 #include "runtime/judge/meaning.h"
+#include "runtime/report/answer.h"
 #include "runtime/report/commands.h"
 #include "runtime/report/document.h"
 #include "runtime/report/html_text.h"
@@ -113,8 +114,11 @@ std::string study(const Source& source) {
   std::string out = fmt::format("### {}\n", markdownText(source.plan.study));
   if (!source.plan.doc.empty()) out += "\n" + markdownText(source.plan.doc) + "\n";
   if (source.judgement.null_cards) out += fmt::format("\n**Null cards:** {}\n", markdownText(report::kNullCardsNotice));
+  const report::Answer answer = report::answerOf(source.findings());
+  out += fmt::format("\n{}\n", markdownText(answer.text()));
   out += verdicts(source);
-  if (const std::string sessions = report::sessionsNotice(source.plan, source.judgement); !sessions.empty())
+  if (const std::string sessions = report::sessionsNotice(source.plan, source.judgement);
+      !answer.says_sessions && !sessions.empty())
     out += "\n" + markdownText(sessions) + "\n";
   std::vector<report::Block> blocks;
   for (const report::Judged& judged : report::judgedOf(source.plan, source.judgement))

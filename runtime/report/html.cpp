@@ -202,6 +202,7 @@ std::string htmlPage(const describe::Findings& findings, const HtmlOptions& opti
        {"title", (page.judgement.null_cards ? "Null cards: " : "") + html(plan.study)},
        {"study", html(plan.study)},
        {"lead", plan.doc.empty() ? "" : "<p class=\"lead\">" + htmlProse(plan.doc) + "</p>"},
+       {"answer", page.answer.markup()},
        {"style", std::string(assets::style())},
        {"above", nullCardsBanner(page.judgement)},
        {"live", options.live.empty() ? "" : "<p class=\"notice\" role=\"status\">" + options.live + "</p>\n"},

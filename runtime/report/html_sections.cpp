@@ -239,7 +239,7 @@ std::vector<Block> verdictBlocks(const Page& page) {
     if (page.judgement.criteria.size() <= kMaxListed) summary += "</p><p class=\"verdicts\">" + links;
     cards.insert(cards.begin(), Figures{fmt::format("<p class=\"tallies\">{}</p>\n{}", summary, assets::reading())});
   }
-  if (std::string sessions = sessionsNotice(page.plan, page.judgement); !sessions.empty())
+  if (std::string sessions = sessionsNotice(page.plan, page.judgement); !page.answer.says_sessions && !sessions.empty())
     cards.emplace_back(Paragraph{std::move(sessions), Tone::Plain});
   std::string next;
   // While a run goes on there is nothing to type.

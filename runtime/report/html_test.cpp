@@ -84,7 +84,7 @@ TEST_CASE("a comparison that a preset left without cells has a sentence instead 
   Example example = exampleResults();
   example.plan.comparisons[0].cells.clear();
   example.judgement.comparisons[0].cells.clear();
-  CHECK(count(page(example), "<p class=\"quiet\">this restricted study has no two points to compare</p>") == 1);
+  CHECK(count(page(example), "<p class=\"quiet\">this selection has no pair of points to compare</p>") == 1);
 }
 
 TEST_CASE("nothing that a study or a worker says becomes markup") {

@@ -172,26 +172,22 @@ std::string trialsText(const describe::Findings& findings) {
   const size_t all = results.trials.size(), bad = lostTrials(results).size();
   // One line for everything: of each kind of remark the first stands for the others, which are counted.
   const auto first = [](const std::string& text, size_t of) {
-    return text + (of > 1 ? fmt::format(" (and {} more such lines)", of - 1) : "");
+    return text + (of > 1 ? fmt::format(" (and {} more)", of - 1) : "");
   };
   const std::vector<Paragraph> lost = lostTrialsTexts(plan, results);
-  std::string text =
-      bad ? fmt::format("{} of {} did not end well: {}", bad, counted(all, "trial"), first(lost[0].text, lost.size()))
-          : fmt::format("{}{} ended well", all > 1 ? "all " : "", counted(all, "trial"));
-  if (all == 0) text = results.kept_not_counted ? "none counts" : "none was run";
+  std::string text = fmt::format("{} of {} valid", all - bad, all);
+  if (bad > 0) text += fmt::format("; {} not: {}", bad, first(lost[0].text, lost.size()));
+  if (all == 0) text = results.kept_not_counted ? "no stored trial counts" : "no trial has run yet";
   const std::map<std::string, unsigned> notes = notesOf(results);
   const auto most = std::ranges::max_element(notes, [](const auto& a, const auto& b) { return a.second < b.second; });
   if (most != notes.end())
-    text += fmt::format("; {} of them {}: {}{}", most->second, most->second == 1 ? "notes" : "note", most->first,
-                        notes.size() > 1 ? fmt::format(" (and {} more such notes)", notes.size() - 1) : "");
-  if (notes.empty() && bad == 0 && all > 0) text += ", and none notes a disturbance";
+    text += fmt::format("; {} with a note: {}{}", most->second, most->first,
+                        notes.size() > 1 ? fmt::format(" (and {} more notes)", notes.size() - 1) : "");
+  if (notes.empty() && bad == 0 && all > 0) text += ", none disturbed";
   if (const auto lacking = shortcomings(plan, judgement); !lacking.empty())
     text += "; " + first(lacking[0], lacking.size());
   if (results.kept_not_counted)
-    text += fmt::format("; {} stored, and {} not count{}",
-                        fmt::format("{}{} {}", results.kept_not_counted, all > 0 ? " more" : "",
-                                    results.kept_not_counted == 1 ? "is" : "are"),
-                        results.kept_not_counted == 1 ? "does" : "do",
+    text += fmt::format("; {} stored but ignored{}", results.kept_not_counted,
                         results.not_counted_reasons.empty()
                             ? ""
                             : ": " + first(results.not_counted_reasons[0], results.not_counted_reasons.size()));

@@ -10,6 +10,7 @@
 #include "runtime/base/json.h"
 #include "runtime/judge/judge.h"
 #include "runtime/judge/readings.h"
+#include "runtime/report/answer.h"
 #include "runtime/report/reasons.h"
 #include "runtime/report/records_json.h"
 #include "runtime/report/sections.h"
@@ -73,13 +74,14 @@ void criteria(Writer& out, const describe::Findings& findings) {
     const std::vector<std::string> notes = textsOf(verdictNotes(findings, judged), &Fact::text);
     const std::string& claim = found.doc;
     const std::string how_sure = surenessText(judged), why = whyText(judged);
+    const std::string answer = answerText(findings, judged);
     const std::vector<std::string> marks = marksOf(result);
     const auto untrusted = result.untrusted ? std::optional(whyText(plan, *result.untrusted)) : std::nullopt;
     out.json.object([&] {
-      out.members(EXPC_FIELDS(result.name, found.text, claim, tested, notes, found.where, marks, result.verdict, why,
-                              how_sure, untrusted, result.provisional, result.look, result.other_looks, result.next,
-                              result.conditions, found.infeasible, found.domain, found.confidence, found.unit,
-                              result.scope));
+      out.members(EXPC_FIELDS(result.name, found.text, claim, answer, tested, notes, found.where, marks, result.verdict,
+                              why, how_sure, untrusted, result.provisional, result.look, result.other_looks,
+                              result.next, result.conditions, found.infeasible, found.domain, found.confidence,
+                              found.unit, result.scope));
       out.json.attributeArray("cells", [&] { cells(out, plan, found.factors, found.cells, result.cells, &found); });
     });
   }
@@ -166,6 +168,7 @@ void writeResultJson(llvm::raw_ostream& to, const describe::Findings& findings, 
   const auto& [plan, judgement, results] = findings;
   const char* schema = "expc.report/1";
   const int exit_code = judge::exitCode(judgement);
+  const std::string answer = answerOf(findings).text();
   const std::vector<judge::UntilState>& repetitions = judgement.untils;
   const describe::Description& description = judgement.description;
   const std::vector<describe::Attribution> attributions = describe::attribute(findings);
@@ -178,7 +181,7 @@ void writeResultJson(llvm::raw_ostream& to, const describe::Findings& findings, 
     (*controls.back().getAsObject())["why"] = json(whyText(plan, control));
   }
   Object object =
-      EXPC_FIELDS(schema, plan.study, plan.source, plan.presets, plan.overrides, plan.digest, exit_code,
+      EXPC_FIELDS(schema, plan.study, plan.source, plan.presets, plan.overrides, plan.digest, exit_code, answer,
                   judgement.unfinished, missing, judgement.null_cards, controls, repetitions, description, attributions,
                   plan.metrics, results.sessions, results.kept_not_counted, results.not_counted_reasons);
   Array seen = rehearsed ? rehearsalJson(plan, *rehearsed) : Array();

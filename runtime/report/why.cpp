@@ -29,20 +29,31 @@ using judge::Verdict;
 using plan::Reason;
 using plan::Relation;
 
-/// "1.2x" of ">= 1.2x".
+}  // namespace
+
 std::string endText(const plan::Bound& bound) {
   llvm::StringRef text = bound.text;
   text.consume_front(base::wordOf(plan::words::kRelation, bound.relation));
   return text.ltrim().str();
 }
 
-/// Returns the opposite of a bound: "below 1.2x" for ">= 1.2x", "outside 0.96x..1.04x" for a band.
 std::string violation(const plan::Bound& bound) {
   static constexpr base::Word<Relation> kViolated[] = {
       {"below", Relation::GreaterEqual}, {"not above", Relation::Greater},  {"above", Relation::LessEqual},
       {"not below", Relation::Less},     {"not equal to", Relation::Equal}, {"outside", Relation::Within}};
   return fmt::format("{} {}", std::string_view(base::wordOf(kViolated, bound.relation)), endText(bound));
 }
+
+std::string boundText(const plan::Bound& bound) {
+  static constexpr base::Word<Relation> kSaid[] = {
+      {"at least", Relation::GreaterEqual}, {"more than", Relation::Greater}, {"at most", Relation::LessEqual},
+      {"less than", Relation::Less},        {"exactly", Relation::Equal},     {"between", Relation::Within}};
+  std::string ends = endText(bound);
+  if (const size_t dots = ends.find(".."); dots != std::string::npos) ends.replace(dots, 2, " and ");
+  return fmt::format("{} {}", std::string_view(base::wordOf(kSaid, bound.relation)), ends);
+}
+
+namespace {
 
 /// Names the estimate, or value, with the least margin to a bound.
 std::string_view extreme(const plan::Bound& bound) {
@@ -96,6 +107,41 @@ class Explainer {
     if (!cell.interval) return inWords(plan_, cell.why);
     const std::string steps = cell.steps ? "; " + stepsText(plan_, planned(index), *cell.steps) : "";
     return {.text = shown(index) + " does not decide " + bound(index).text + steps, .steps = cell.steps};
+  }
+
+  /// Returns the cell that tells most about a verdict, and for a claim on single trials the value in it.
+  std::optional<Telling> telling(Verdict verdict) const {
+    const std::vector<size_t> passing = with(Verdict::Pass), failing = with(Verdict::Fail);
+    Telling one;
+    const auto chosen = [&](std::optional<size_t> index) -> std::optional<Telling> {
+      if (!index) return std::nullopt;
+      one.cell = *index;
+      const std::optional<double>& number = one.value ? one.value : cells_[*index].estimate;
+      if (number) one.shown = value(*index, *number);
+      return one;
+    };
+    // A claim on single trials is told by one value, whichever cell it is in.
+    const auto single = [&](const std::vector<size_t>& among) {
+      for (size_t i = 0; i < cells_.size(); ++i) one.values += cells_[i].values.size(), one.broken += brokenOf(i);
+      if (cells_[worst(among)].values.empty()) return chosen(worst(among));
+      const auto [index, number] = worstValue(among);
+      one.value = number;
+      return chosen(index);
+    };
+    if (verdict == Verdict::Pass && !passing.empty()) {
+      const std::vector<size_t> among = forall() ? passing : surestPart();
+      if (among.empty()) return std::nullopt;
+      if (!criterion_.confidence) return single(among);
+      return chosen(forall() ? *std::ranges::min_element(among, {}, [&](size_t i) { return estimateMargin(i); })
+                             : worst(among));
+    }
+    if (verdict == Verdict::Fail && !failing.empty()) {
+      if (!criterion_.confidence) return single(forall() ? failing : std::vector<size_t>{best(failing)});
+      return chosen(forall() ? worst(failing) : best(failing));
+    }
+    std::vector<size_t> open = with(verdict);
+    if (open.empty()) open = with(Verdict::Inconclusive);
+    return chosen(open.empty() ? std::nullopt : std::optional(open.front()));
   }
 
   /// Explains a verdict of the criterion: "all 4 cells are >= 1.2x at 95 % confidence: the smallest estimate is 1.52x
@@ -185,18 +231,24 @@ class Explainer {
         ownBounds() ? prefix(shown_cell) + shown(shown_cell) + ", " + bound(shown_cell).text : shown(shown_cell));
   }
 
+  /// Returns the cells of the part by which an exists holds most surely; none if it does not hold.
+  std::vector<size_t> surestPart() const {
+    std::vector<size_t> surest;
+    for (const plan::Claim& part : criterion_.claim.children)
+      if (const std::vector<size_t> own = decisive(part);
+          !own.empty() && (surest.empty() || marginOf(worst(own)) > marginOf(worst(surest))))
+        surest = own;
+    return surest;
+  }
+
   /// Explains the pass of an exists: the parts that hold, and the one that holds most surely.
   std::string somePass() const {
     constexpr size_t kNamed = 6;
     std::vector<std::string> names;
-    std::vector<size_t> surest;
+    const std::vector<size_t> surest = surestPart();
     size_t count = 0;
-    for (const plan::Claim& part : criterion_.claim.children) {
-      const std::vector<size_t> own = decisive(part);
-      if (own.empty()) continue;
-      if (++count <= kNamed) names.push_back(commonLabel(cellsOf(part)));
-      if (surest.empty() || marginOf(worst(own)) > marginOf(worst(surest))) surest = own;
-    }
+    for (const plan::Claim& part : criterion_.claim.children)
+      if (!decisive(part).empty() && ++count <= kNamed) names.push_back(commonLabel(cellsOf(part)));
     if (count == 0) return "some part of the claim holds";
     if (count > kNamed) names.push_back("…");
     const size_t shown_cell = worst(surest);
@@ -489,6 +541,10 @@ VerdictLine lineOf(const Judged& of) {
 }
 
 std::string whyText(const Judged& of) { return lineOf(of).text; }
+
+std::optional<Telling> tellingOf(const Judged& of) {
+  return Explainer(of.plan, of.criterion, of.result.cells).telling(of.result.verdict);
+}
 
 Words whyText(const plan::Plan& plan, const plan::Criterion& criterion, const CellEstimate& cell) {
   return cell.cell < criterion.cells.size() ? Explainer(plan, criterion, {&cell, 1}).cell(0) : Words();

@@ -176,6 +176,13 @@ std::vector<std::string> reasonLines(const Reasons& reasons, const std::string& 
   return texts;
 }
 
+std::string fromTo(std::string interval) {
+  if (interval.size() < 2) return "";
+  interval = interval.substr(1, interval.size() - 2);
+  if (const size_t comma = interval.find(", "); comma != std::string::npos) interval.replace(comma, 2, " to ");
+  return interval;
+}
+
 std::string spreadsText(const stats::Spreads& spreads, const std::string& unit, const std::string& dimension) {
   return fmt::format("{} inside a session and {} between {} sessions",
                      judge::formatQuantity(spreads.within, unit, dimension),

@@ -59,6 +59,9 @@ std::string spreadsText(const stats::Spreads& spreads, const std::string& unit, 
 /// "other processes took over 10 % of its cores"; of a note that a workload said its text.
 std::string noteText(const plan::Note& note);
 
+/// Returns an interval as a sentence has it: "1.36x to 2.62x" of "[1.36x, 2.62x]".
+std::string fromTo(std::string interval);
+
 /// Labels of points, grouped by the reason that they share.
 using Reasons = InOrder<std::string, std::vector<std::string>>;
 /// Returns one line for each reason, however many points share it: "3 points MANY: REASON (labels of few)", "1 point
