@@ -93,6 +93,8 @@ struct ReportOptions : MeasuredOptions {
   std::string html;
   /// Text: print everything, not only the answers that decide.
   bool all = false;
+  /// Text: only the answer and a table of commands, as `bench` does.
+  bool brief = false;
   /// Pictures: which chart, by the name or number that the page shows; "" is enough if there is only one.
   std::string chart;
   /// Pictures: the file to write; "": CHART.FORMAT in the current folder.
