@@ -177,7 +177,7 @@ TEST_CASE("a summary has the cells of a criterion as a table, and in sight what 
   CHECK(has(text,
             "<details><summary>gain: speedup(step&#95;time) over precision against fp64; from pairs of one block, with "
             "95 % intervals; differs from the quotient or difference of medians</summary>"));
-  CHECK(has(text, "\n\nKept, not counted (3 trials):\n\n- 3 trials with steps 10 instead of 20\n"));
+  CHECK(has(text, "\n\nStored but ignored (3 trials):\n\n- 3 trials with steps 10 instead of 20\n"));
   CHECK_FALSE(has(text, "<svg"));
 }
 

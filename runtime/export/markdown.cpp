@@ -113,7 +113,8 @@ std::string verdicts(const Source& source) {
 std::string study(const Source& source) {
   std::string out = fmt::format("### {}\n", markdownText(source.plan.study));
   if (!source.plan.doc.empty()) out += "\n" + markdownText(source.plan.doc) + "\n";
-  if (source.judgement.null_cards) out += fmt::format("\n**Null cards:** {}\n", markdownText(report::kNullCardsNotice));
+  if (source.judgement.null_cards)
+    out += fmt::format("\n**Simulated GPUs:** {}\n", markdownText(report::kNullCardsNotice));
   const report::Answer answer = report::answerOf(source.findings());
   out += fmt::format("\n{}\n", markdownText(answer.text()));
   out += verdicts(source);

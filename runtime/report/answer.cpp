@@ -602,9 +602,8 @@ Paragraph Answer::block() const {
 
 std::string Answer::markup() const {
   const Paragraph one = block();
-  return fmt::format("<p class=\"answer {}\">{}{}{}</p>", style,
-                     one.word.empty() ? "" : "<b>" + html(one.word) + "</b> ", htmlProse(sentences.front()),
-                     htmlProse(Answer{"", "", {sentences.begin() + 1, sentences.end()}}.text()));
+  return fmt::format("<p class=\"answer {}\">{}{}</p>", style, one.word.empty() ? "" : "<b>" + html(one.word) + "</b> ",
+                     htmlProse(one.text));
 }
 
 Answer answerOf(const describe::Findings& findings) {

@@ -155,10 +155,10 @@ TEST_CASE("a result shows derived metrics, published values, controls and repeti
   mentions(text, "20.1 ms");  // half of 40.2 ms
   mentions(text, "(untrusted)");
   mentions(text, "step_time of precision=fp64 (gpus, nodes)=1 (control twice), run twice in each block");
-  mentions(text, "Controls  the same twice in a block");
+  mentions(text, "Controls  identical runs in one block");
   mentions(text, "widest half-width of gain");
   mentions(text, "expected infeasible, not started");
-  mentions(text, "is expected infeasible, not started: needs 120 GiB, a card has 94 GB");
+  mentions(text, "was not started: its estimated memory exceeds the device's: needs 120 GiB, a card has 94 GB");
 
   const llvm::json::Value json = resultJson({plan, judgement, results});
   const llvm::json::Object& object = *json.getAsObject();
@@ -175,7 +175,7 @@ TEST_CASE("a result shows derived metrics, published values, controls and repeti
 
   const std::string page = htmlPage({plan, judgement, results}, {});
   mentions(page, "untrusted</span>");
-  mentions(page, "Controls: the same twice in a block");
+  mentions(page, "Controls: identical runs in one block");
   mentions(page, "(published 40.0 ms)");
   mentions(page, "overhead = 0.5 * step_time");
   mentions(page, "expected infeasible, not started");

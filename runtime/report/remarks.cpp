@@ -104,19 +104,18 @@ std::vector<Part> trustRemarks(const describe::Findings& findings) {
   for (const judge::UntilState& state : judgement.untils) repetitions.push_back(untilResultText(plan, state));
   for (const auto& [note, count] : notesOf(results))
     notes.push_back(fmt::format("{} ({})", note, counted(count, "trial")));
-  return settled({foldedPart("Controls", "the same twice in a block", controls),
-                  foldedPart("Repetitions", "they go on until intervals are narrow enough", repetitions),
+  return settled({foldedPart("Controls", "identical runs in one block", controls),
+                  foldedPart("Repetitions", "blocks continue until intervals are narrow enough", repetitions),
                   foldedPart("Notes of trials", "", notes), foldedPart("Published values", "", referencesTexts(plan))});
 }
 
 std::vector<Part> missingRemarks(const describe::Findings& findings) {
   const auto& [plan, judgement, results] = findings;
-  Part lost{.title = "Trials that did not end well",
-            .rest = fmt::format("{} of {}", lostTrials(results).size(), results.trials.size())};
+  Part lost{.title = "Lost trials", .rest = fmt::format("{} of {}", lostTrials(results).size(), results.trials.size())};
   append(lost.blocks, lostTrialsTexts(plan, results));
   return settled(
-      {std::move(lost), foldedPart("What is not there", "", shortcomings(plan, judgement)),
-       foldedPart("Kept, not counted", counted(results.kept_not_counted, "trial"), results.not_counted_reasons)});
+      {std::move(lost), foldedPart("Missing", "", shortcomings(plan, judgement)),
+       foldedPart("Stored but ignored", counted(results.kept_not_counted, "trial"), results.not_counted_reasons)});
 }
 
 std::vector<std::string> shortcomings(const plan::Plan& plan, const judge::Judgement& judgement) {
@@ -128,18 +127,16 @@ std::vector<std::string> shortcomings(const plan::Plan& plan, const judge::Judge
       const std::string label = plan.label(point);
       const std::string who = fmt::format("{} {}", toString(design.kind), label.empty() ? "trials" : label);
       if (status->lacking)
-        lines.push_back(
-            fmt::format("{}: {} of {} repetitions, and nothing more is tried by itself (--retry-failed "
-                        "does)",
-                        who, status->valid, status->planned));
+        lines.push_back(fmt::format("{}: {} of {} blocks; expc has stopped retrying (--retry-failed tries again)", who,
+                                    status->valid, status->planned));
       if (status->unstable())
         lines.push_back(fmt::format("{} is unstable: out of memory in {}, {} beside: {}", who,
                                     counted(status->infeasible, "block"), counted(status->valid, "valid trial"),
                                     status->memory_reason));
       if (status->invalid)
-        lines.push_back(fmt::format("{}: {} disturbed and not counted", who, counted(status->invalid, "trial")));
+        lines.push_back(fmt::format("{}: {} disturbed, ignored", who, counted(status->invalid, "trial")));
       if (status->superseded)
-        lines.push_back(fmt::format("{}: {} count for nothing, since a trial may take longer now", who,
+        lines.push_back(fmt::format("{}: {} ignored, because the limit is longer now", who,
                                     counted(status->superseded, "timeout")));
     }
   }

@@ -35,7 +35,10 @@ std::string commandText(const plan::Workload& workload) {
   const bool shell = words.size() == 3 && words[0] == "sh" && words[1] == "-c";
   llvm::StringRef whole = shell ? words[2] : "";
   whole.consume_front("cd \"$$EXPC_STUDY_FOLDER\" && ");
-  std::string text = shell ? whole.str() : joined(textsOf(words, base::shellWord), " ");
+  const auto typed_word = [](const std::string& word) {
+    return word.find_first_of(" '\"\\") == std::string::npos ? word : base::shellWord(word);
+  };
+  std::string text = shell ? whole.str() : joined(textsOf(words, typed_word), " ");
   for (const auto& [coded, typed] : {std::pair("$$", "$"), {"${", "{"}})
     for (size_t at = 0; (at = text.find(coded, at)) != std::string::npos; ++at) text.replace(at, 2, typed);
   return elided(text, kWidest);
@@ -116,7 +119,7 @@ struct ResultReport : describe::Findings {
  private:
   void nullCards() {
     if (judgement.null_cards)
-      blocks.emplace_back(Paragraph{.word = "NULL CARDS:", .style = "fail", .of = kNullCardsNotice, .room = 12});
+      blocks.emplace_back(Paragraph{.word = "SIMULATED GPUS:", .style = "fail", .of = kNullCardsNotice, .room = 16});
   }
 
   /// Adds a line for each verdict, with marks and open cells; with `all` everything that is known of it.

@@ -145,7 +145,7 @@ std::string intervalsText(const Grid& grid) {
     }
   std::string text = any ? "95 % intervals" : "without an interval";
   if (trend != 0)
-    text += fmt::format("{} values rise or fall all the time (Kendall's tau {:.2f})",
+    text += fmt::format("{} values rise or fall over the run (Kendall's tau {:.2f})",
                         any ? ", but not where" : ", since", trend);
   return text;
 }
@@ -224,7 +224,7 @@ Block tableBlock(const plan::Plan& plan, const describe::Conclusions& judgement,
 }
 
 Table pointTable(const plan::Plan& plan, const judge::Judgement& judgement, const std::vector<plan::Table>& tables) {
-  Table table{.label = "Every metric at every point", .style = "grid", .all = plan.points.size(), .one_row = "point"};
+  Table table{.label = "All metrics at all points", .style = "grid", .all = plan.points.size(), .one_row = "point"};
   for (const plan::Factor& factor : plan.factors)
     table.columns.push_back({factor.name, Kind::Label, factor.levels.size() < 2 ? Shown::OnPage : Shown::Everywhere});
   for (const plan::Metric& metric : plan.metrics) {

@@ -151,15 +151,15 @@ TEST_CASE("a result shows verdicts, tables, comparisons and what went wrong") {
   const std::string text = resultText({example.plan, example.judgement, example.results}, options);
   shows(text, "PASS       fp32_pays: forall gpus: gain[precision = fp32] >= 1.2x with confidence 95%");
   shows(text, "every cell's interval lies above 1.2x");
-  shows(text, "how sure     at 95 % confidence, a claim that does not hold would pass in at most 2.5 % of");
-  shows(text, "tested       gpus 1, 2 of 1..4; precision fp32");
+  shows(text, "confidence   at 95 % confidence, the false pass rate is at most 2.5 %");
+  shows(text, "scope        gpus 1, 2 of 1..4; precision fp32");
   shows(text, "FAIL       learns");
   shows(text, "fp32       2     FAIL       87.1 %   too few  1  1 of 1 below 90 %");
   shows(text, "NOT ASKED  fp16_pays");
   shows(text, "2     23.1 ms [22.7 ms, 23.5 ms]  14.9 ms [14.7 ms, 15.2 ms]               not available");
   shows(text, "bf16       2            –               –  0  needs 6 pairs, has 0");
   shows(text, "timed precision=bf16 gpus=1 failed: rank 1 died of signal 11 \\x1b[31m");
-  shows(text, "Kept, not counted  3 trials");
+  shows(text, "Stored but ignored  3 trials");
   shows(text, "Page        results/precision.html");
   CHECK(text.find("PASS       fp32_pays:") < text.find("step_time  median"));
   CHECK(text.find('\033') == std::string::npos);
@@ -185,7 +185,7 @@ TEST_CASE(
   }
   CHECK(lines(text).size() < 40);
   for (const char* part :
-       {"Effects", "Rankings", "Best in two", "Over the run", "how sure", "gain  speedup", "95.8 %  none"})
+       {"Effects", "Rankings", "Best in two", "Over the run", "confidence", "gain  speedup", "95.8 %  none"})
     CHECK_MESSAGE(text.find(part) == std::string::npos, part);
 }
 
@@ -195,10 +195,9 @@ TEST_CASE("descriptions stand where the study asks for them in a table") {
   example.plan.tables = {
       {"step_time", {}, Shows::Ranking}, {"step_time", {}, Shows::Front, "accuracy"}, {"accuracy", {}, Shows::Effects}};
   const std::string text = resultText({example.plan, example.judgement, example.results}, {});
-  shows(text, "Rankings  by medians");
+  shows(text, "Rankings  by median;");
   shows(text, "step_time and accuracy: 2 of 3");
-  shows(text,
-        "Effects  on logarithms, with 95 % intervals over blocks; a description, not a verdict\n  nothing to show\n");
+  shows(text, "Effects  log scale, 95 % intervals over blocks; descriptive\n  nothing to show\n");
 }
 
 TEST_CASE("trials of a point that fail alike are one line") {
@@ -269,7 +268,7 @@ TEST_CASE("wording") {
   CHECK(durationText(5400) == "1 h 30 min");
   CHECK(durationText(400000) == "4.6 days");
   CHECK(durationText(NAN) == "?");
-  CHECK(spreadsText({0.00012, 0.0009, 3}, "s", "time") == "120 us inside a session and 900 us between 3 sessions");
+  CHECK(spreadsText({0.00012, 0.0009, 3}, "s", "time") == "120 us within a session and 900 us between 3 sessions");
   plan::Plan plan = plan::examplePlan();
   plan.overrides = {"precision={fp32, bf16}", "data=mnist('x')"};
   CHECK(repeatCommand(plan) ==
@@ -294,7 +293,7 @@ TEST_CASE("results say on what they were measured") {
   session.environment_json = R"({"machine": {"cpu_model": "Example"}, "slots":
       [{"device": "cpu", "index": 0, "cores": [0, 1]}, {"device": "cpu", "index": 1, "cores": [2, 3]}]})";
   results.sessions = {session, session};
-  CHECK(measuredOnText(plan, results) == "here: 2 x 2 cores of Example in place of GPUs");
+  CHECK(measuredOnText(plan, results) == "here: 2 x 2 cores of Example (not GPUs)");
   results.sessions[1].environment_json =
       R"({"slots": [{"device": "cuda", "name": "H100"}, {"device": "cuda", "name": "H100"},
       {"device": "cuda", "name": "H100", "null": true}]})";
@@ -306,9 +305,9 @@ TEST_CASE("results say on what they were measured") {
 TEST_CASE("results say what else there is to see, as a description") {
   const Example example = exampleResults();
   const std::string text = resultText({example.plan, example.judgement, example.results}, {.all = true});
-  for (const char* part : {"Effects  on logarithms", "a description, not a verdict", "1 point left out",
-                           "fp64 1.25x [0.90x, 1.10x]", "Rankings", "2. precision=fp64", "Best in two metrics",
-                           "2 of 3", "warm-up", "by the trend (p = 0.002)", "trial 1, step_time at"})
+  for (const char* part :
+       {"Effects  log scale", "descriptive", "1 point left out", "fp64 1.25x [0.90x, 1.10x]", "Rankings",
+        "2. precision=fp64", "Pareto front", "2 of 3", "warm-up", "by the trend (p = 0.002)", "trial 1, step_time at"})
     CHECK_MESSAGE(text.find(part) != std::string::npos, part);
   const auto json = resultJson({example.plan, example.judgement, example.results});
   const llvm::json::Object* description = json.getAsObject()->getObject("description");
@@ -379,7 +378,7 @@ TEST_CASE("results of null cards say so first and last, and in JSON") {
   options.colour = false;
   const std::string text = resultText({example.plan, example.judgement, example.results}, options);
   const std::string notice =
-      "NULL CARDS: all numbers here come from cards that compute nothing; no verdict comes from them.\n";
+      "SIMULATED GPUS: all numbers here come from simulated GPUs, which compute nothing; no verdict comes from them.\n";
   CHECK(text.starts_with(notice));
   CHECK(text.rfind(notice) == text.size() - notice.size());
   CHECK(text.find("PASS") == std::string::npos);

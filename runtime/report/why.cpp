@@ -77,7 +77,7 @@ bool isFirst(const plan::Plan& plan, const plan::Term& term) {
   return std::holds_alternative<plan::FirstTerm>(term.node);
 }
 
-std::string cellCount(size_t count) { return counted(count, "cell"); }
+std::string cellCount(size_t count) { return counted(count, "configuration"); }
 
 /// Returns the number of what a cell counts: "1 pair", "7 trials".
 std::string countNoun(const plan::Cell& cell, size_t count) {
@@ -106,7 +106,7 @@ class Explainer {
     if (cell.uncorrected) return {notAfterCorrection(index)};
     if (!cell.interval) return inWords(plan_, cell.why);
     const std::string steps = cell.steps ? "; " + stepsText(plan_, planned(index), *cell.steps) : "";
-    return {.text = shown(index) + " does not decide " + bound(index).text + steps, .steps = cell.steps};
+    return {.text = shown(index) + " includes the bound " + endText(bound(index)) + steps, .steps = cell.steps};
   }
 
   /// Returns the cell that tells most about a verdict, and for a claim on single trials the value in it.
@@ -168,7 +168,7 @@ class Explainer {
       case Verdict::NotRun: {
         if (cells_.size() == 1) return tell(0);
         const bool memory = verdict == Verdict::Infeasible;
-        return fmt::format("{} {}: {}", memory ? "memory ran out in all" : "nothing was run of",
+        return fmt::format("{} {}: {}", memory ? "out of memory in all" : "not measured yet in",
                            cellCount(cells_.size()), tell(0));
       }
       case Verdict::NotAsked:
@@ -203,8 +203,9 @@ class Explainer {
   /// Explains a cell that its own interval would decide and Holm's correction leaves open.
   std::string notAfterCorrection(size_t index) const {
     const CellEstimate& cell = cells_[index];
-    const std::string open = cell.interval ? fmt::format("{} does not decide {}", shown(index), bound(index).text)
-                                           : inWords(plan_, cell.why).text;
+    const std::string open = cell.interval
+                                 ? fmt::format("{} includes the bound {}", shown(index), endText(bound(index)))
+                                 : inWords(plan_, cell.why).text;
     return fmt::format("{}, after Holm's correction for {}; uncorrected it is {}", open,
                        cellCount(criterion_.cells.size()), withInterval(index, *cell.uncorrected));
   }
@@ -214,7 +215,7 @@ class Explainer {
   /// Explains a pass by the cell that is closest to its bound.
   std::string passes() const {
     const std::vector<size_t> passing = with(Verdict::Pass);
-    if (passing.empty()) return "every part of the claim holds";
+    if (passing.empty()) return "the claim holds in every case";
     if (!forall()) return somePass();
     if (!criterion_.confidence) return everyTrialPasses(passing);
     const size_t shown_cell =
@@ -249,11 +250,11 @@ class Explainer {
     size_t count = 0;
     for (const plan::Claim& part : criterion_.claim.children)
       if (!decisive(part).empty() && ++count <= kNamed) names.push_back(commonLabel(cellsOf(part)));
-    if (count == 0) return "some part of the claim holds";
+    if (count == 0) return "the claim holds in some case";
     if (count > kNamed) names.push_back("…");
     const size_t shown_cell = worst(surest);
-    return fmt::format("it holds at {} ({} of {}{}; one is enough){}: ", fmt::join(names, ", "), count,
-                       criterion_.claim.children.size(), criterion_.confidence ? ", Holm over them" : "",
+    return fmt::format("holds at {} ({} of {}{}; one is enough){}: ", fmt::join(names, ", "), count,
+                       criterion_.claim.children.size(), criterion_.confidence ? ", Holm-corrected" : "",
                        count > 1 ? "; the surest" : "") +
            (criterion_.confidence
                 ? fmt::format("{}{} is {}", prefix(shown_cell), shown(shown_cell), bound(shown_cell).text)
@@ -278,12 +279,12 @@ class Explainer {
     const std::vector<size_t> memory = with(Verdict::Infeasible), failing = with(Verdict::Fail);
     if (!forall()) {
       const std::vector<size_t>& among = failing.empty() ? memory : failing;
-      if (among.empty()) return "no part of the claim holds";
+      if (among.empty()) return "the claim holds in no case";
       const size_t chosen = best(among);
       const std::string detail = failing.empty() ? tell(chosen) : prefix(chosen) + shown(chosen);
       return fmt::format("none of {} is {}: the closest is {}", cellCount(cells_.size()), holds(), detail);
     }
-    if (failing.empty() && memory.empty()) return "some part of the claim fails";
+    if (failing.empty() && memory.empty()) return "the claim fails in some case";
     if (failing.empty()) {
       const std::string why = tell(memory.front());
       return cells_.size() == 1
@@ -296,7 +297,7 @@ class Explainer {
       if (cells_.size() == 1) tell(chosen);  // in the same words
       text = cells_.size() == 1
                  ? prefix(chosen) + shown(chosen) + " is " + violation(bound(chosen))
-                 : fmt::format("{} of {} {} {}, by Holm over them: the worst is {}{}", failing.size(),
+                 : fmt::format("{} of {} {} {} (Holm-corrected): the worst is {}{}", failing.size(),
                                cellCount(cells_.size()), are(failing.size()), breaks(), prefix(chosen), shown(chosen));
     } else {
       text = trialsFail();

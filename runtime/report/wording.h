@@ -48,7 +48,7 @@ bool coresStandForGpus(const plan::Plan& plan, const store::Results& results);
 
 /// The notice over everything that null cards measured.
 inline constexpr char kNullCardsNotice[] =
-    "all numbers here come from cards that compute nothing; no verdict comes from them.";
+    "all numbers here come from simulated GPUs, which compute nothing; no verdict comes from them.";
 
 /// Returns sentences about published values: whose they are, and which references have none for any point.
 std::vector<std::string> referencesTexts(const plan::Plan& plan);

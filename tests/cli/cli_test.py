@@ -144,10 +144,10 @@ class Surroundings(Tiny):
         self.write("s.exp", COMMAND.replace("study s", "study two"))
         report = lambda: " ".join(self.expc("report", "s.exp", "--devices", "cpu:1", code=5).stdout.split())
         said = report()
-        self.assertIn("trials: none counts", said)
+        self.assertIn("Trials no stored trial counts", said)
         self.assertIn("measured for the study one; `expc run` counts those that fit", said)
         self.write("s.exp", COMMAND.replace("study s", "study one").replace("level", "step"))
-        self.assertRegex(report(), r"trials: none counts.*; [0-9]+ are stored, and do not count: [0-9]+ trials: measured at points that the study no longer has")
+        self.assertRegex(report(), r"Trials no stored trial counts.*; [0-9]+ stored but ignored: [0-9]+ trials: measured at points that the study no longer has")
         self.assertRegex(self.expc("run", "s.exp", "--devices", "cpu:1", "--heat-up", "0", code=6).stderr, "kept, not counted: [0-9]+ trials: measured at points that the study no longer has")
 
     def test_an_input_whose_name_looks_like_a_pattern_is_that_file(self):
@@ -449,7 +449,7 @@ class Check(Tiny):
 class Plan(Tiny):
     def test_text_counts_points_and_trials(self):
         text = self.expc("plan", self.study, "--devices", "cpu:2").stdout
-        self.assertRegex(text, r"Points +4, the whole product")
+        self.assertRegex(text, r"Points +4 \(all combinations\)")
         self.assertRegex(text, r"Trials +32")
         self.assertIn("faster", text)
 
@@ -598,8 +598,8 @@ class LargerPlans(Tiny):
 
         path = self.plan(change)
         result = self.run_study(path, code=4)
-        self.assertIn("2 points are expected infeasible and not started (needs 120 GiB)", result.stderr)
-        self.assertIn("is expected infeasible, not started: needs 120 GiB", " ".join(result.stdout.split()))
+        self.assertIn("2 points are estimated not to fit in memory and not started (needs 120 GiB)", result.stderr)
+        self.assertIn("was not started: its estimated memory exceeds the device's: needs 120 GiB", " ".join(result.stdout.split()))
         self.assertIn("PASS", self.run_study(path, "--try-infeasible").stdout)
 
     def test_a_claim_that_memory_runs_out_is_decided_by_trials(self):

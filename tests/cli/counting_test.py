@@ -119,7 +119,7 @@ class Counting(Command):
         self.write("c.cfg", "1")
         changed = "other inputs or data: a.cfg has changed, b.cfg is gone, c.cfg is new"
         plan = " ".join(self.expc("plan").stdout.split())
-        self.assertIn(f"kept, and will not count: 6 trials: measured with another program, {changed}", plan)
+        self.assertIn(f"Stored but ignored: 6 trials: measured with another program, {changed}", plan)
         self.assertIn(changed, self.run_study())
 
     def test_a_plan_says_what_is_stored_what_is_left_and_what_is_missing(self):
@@ -134,7 +134,7 @@ class Counting(Command):
         done = super().expc("plan", "s.exp", "--system", "proxima", code=None)
         self.assertTrue(done.stdout.startswith("study s (s.exp, for proxima)"), done.stdout + done.stderr)
         (self.folder / "bench.sh").unlink()
-        self.assertIn("a run does not start now: the workload bench: the program './bench.sh' does not exist",
+        self.assertIn("Cannot run yet: the workload bench: the program './bench.sh' does not exist",
                       " ".join(self.expc("plan").stdout.split()))
 
     def test_variables_that_are_others_are_named(self):

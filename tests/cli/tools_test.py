@@ -38,7 +38,7 @@ class Explain(Tools):
     def test_by_code_in_any_case_and_by_name(self):
         page = self.expc("explain", "E0203").stdout
         self.assertTrue(page.startswith("E0203 unknown-unit\n\n"))
-        for part in ("Wrong", "Right", "How to mend it", "    let window = 3sec            // E0203"):
+        for part in ("Wrong", "Right", "How to fix it", "    let window = 3sec            // E0203"):
             self.assertIn(part, page)
         self.assertEqual(page, self.expc("explain", "e0203").stdout)
         self.assertEqual(page, self.expc("explain", "unknown-unit").stdout)
@@ -68,7 +68,7 @@ class Explain(Tools):
         self.assertEqual(sum("expc explain" in line for line in lines), 1)
         self.assertNotIn("expc explain", self.expc("check", "two.exp", "--format", "json", code=1).stderr)
         self.write("fine.exp", "let a = 3s\n")
-        self.assertEqual(self.expc("check", "fine.exp").stderr, "")
+        self.assertEqual(self.expc("check", "fine.exp").stderr, "fine.exp: no mistakes found\n")
 
 
 class Version(Tools):
