@@ -367,6 +367,8 @@ void addExport(CLI::App& app, Asked& asked) {
                   "Which table (default measurements)");
   command.add_flag("--no-formulas", options.no_formulas,
                    "Put an apostrophe before texts in CSV that a spreadsheet would compute");
+  addOption(command, "--max-size", "BYTES", options.max_size,
+            "Longest Markdown; the last tables are left out beyond it (default 65536, GitHub's limit; 0: none)");
   addOption(command, "--to", "FILE", options.to, "The file to write; - is standard output")->capture_default_str();
 }
 
@@ -499,6 +501,34 @@ std::string unknownCommand(const CLI::App& app, const std::vector<std::string>& 
   return "";
 }
 
+/// Returns what `bench` has in place of an option of hyperfine; "" if the command line has none.
+std::string hyperfinesOption(const std::vector<std::string>& words) {
+  if (std::ranges::find(words, "bench") == words.end()) return "";
+  static constexpr std::pair<std::string_view, std::string_view> kOptions[] = {
+      {"-i", "an `exit` in the study that bench writes"},
+      {"--ignore-failure", "an `exit` in the study that bench writes"},
+      {"-N", "nothing: a shell is started only for commands that need one"},
+      {"-S", "nothing: a shell is started only for commands that need one"},
+      {"--shell", "nothing: a shell is started only for commands that need one"},
+      {"-s", "--prepare"},
+      {"--setup", "--prepare"},
+      {"-L", "-P NAME=VALUE,..."},
+      {"--parameter-list", "-P NAME=VALUE,..."},
+      {"--parameter-scan", "-P NAME=VALUE,..."},
+      {"-m", "-r"},
+      {"-M", "-r"},
+      {"--min-runs", "-r"},
+      {"--max-runs", "-r"},
+      {"--export-json", "expc report bench.exp --format json"},
+      {"--export-csv", "expc export bench.exp"},
+      {"--export-markdown", "expc export bench.exp --format markdown"}};
+  for (const std::string& word : words)
+    for (const auto& [theirs, ours] : kOptions)
+      if (word.substr(0, word.find('=')) == theirs)
+        return fmt::format("bench has no {}; in its place: {}", theirs, ours);
+  return "";
+}
+
 /// Opens /dev/null in place of standard streams that the caller closed. Otherwise the next file that is opened would
 /// get such a number, and whatever is printed would be written into it.
 void openStandardStreams() {
@@ -595,6 +625,8 @@ int commandLine(int argc, char** argv, const std::string& built) {
   } catch (const CLI::ParseError& error) {
     const std::string unknown = unknownCommand(app, words);
     if (error.get_exit_code() != 0 && !unknown.empty()) return Console(colour).usage(unknown);
+    if (const std::string here = hyperfinesOption(words); error.get_exit_code() != 0 && !here.empty())
+      return Console(colour).usage(here);
     // CLI11 prints help, version or the error here; any code of its own but 0 is a mistake in the command line.
     const int code = app.exit(error);
     return code == 0 ? kSuccess : kUsage;

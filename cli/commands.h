@@ -110,6 +110,8 @@ struct ExportOptions : MeasuredOptions {
   bool series = false;
   /// CSV: put an apostrophe before texts that a spreadsheet would compute as formulas.
   bool no_formulas = false;
+  /// Markdown: the most bytes; 0: no limit; absent: what GitHub accepts.
+  std::optional<size_t> max_size;
   /// The file to write; "-": standard output.
   std::string to = "-";
 };

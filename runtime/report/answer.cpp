@@ -149,7 +149,9 @@ class Clause {
   /// least 1.2)".
   std::string finding() const {
     if (form_ == Form::Memory) return whyText(of_);
-    if (!told_ || !one_ || of_.result.verdict != Verdict::Fail || told_->shown.empty())
+    // The size of a value that is worse than every other says nothing.
+    const bool sized = told_ && one_ && !told_->shown.empty() && (told_->value || !of_.result.cells[told_->cell].worst);
+    if (!sized || of_.result.verdict != Verdict::Fail)
       return claimOf(all_) + quantifier(false) + " does not hold: " + whyText(of_);
     if (!criterion().confidence && told_->values > 0 && form_ != Form::Agrees)
       return fmt::format("{} is {} in {} of {}", subject(), violation(bound()), told_->broken,

@@ -126,7 +126,7 @@ class Counting(Command):
         self.study()
         before = " ".join(self.expc("plan").stdout.split())
         self.assertIn("Trials 6 ", before)
-        self.assertIn("how long they take is not known before trials of each kind are stored", before)
+        self.assertIn("no forecast before a trial of each kind is stored", before)
         self.run_study("-D", "design.timed.repeat=2")
         text = " ".join(self.expc("plan").stdout.split())
         self.assertRegex(text, r"Trials 6, about \d+ .*?\(from stored trials\): 4 stored, 2 left")
