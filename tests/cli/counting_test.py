@@ -129,10 +129,10 @@ class Counting(Command):
         self.assertIn("no forecast before a trial of each kind is stored", before)
         self.run_study("-D", "design.timed.repeat=2")
         text = " ".join(self.expc("plan").stdout.split())
-        self.assertRegex(text, r"Trials 6, about \d+ .*?\(from stored trials\): 4 stored, 2 left")
-        self.assertNotIn("will not count", text)
+        self.assertRegex(text, r"Trials 6: 4 stored, 2 to run Time forecast \d+ .*?\(from stored trials\)")
+        self.assertNotIn("ignored", text)
         done = super().expc("plan", "s.exp", "--system", "proxima", code=None)
-        self.assertTrue(done.stdout.startswith("study s (s.exp, for proxima)"), done.stdout + done.stderr)
+        self.assertTrue(done.stdout.startswith("Plan of s (s.exp, for proxima)"), done.stdout + done.stderr)
         (self.folder / "bench.sh").unlink()
         self.assertIn("Cannot run yet: the workload bench: the program './bench.sh' does not exist",
                       " ".join(self.expc("plan").stdout.split()))
