@@ -30,10 +30,10 @@ constexpr unsigned kRoom = 12;
 /// Returns a command as its user typed it.
 std::string commandText(const plan::Workload& workload) {
   constexpr unsigned kWidest = 40;
-  if (!workload.command) return workload.name;
+  if (!workload.command || workload.command->arguments.empty()) return workload.name;
   const std::vector<std::string>& words = workload.command->arguments;
   const bool shell = words.size() == 3 && words[0] == "sh" && words[1] == "-c";
-  llvm::StringRef whole = shell ? words[2] : "";
+  llvm::StringRef whole = words.back();
   whole.consume_front("cd \"$$EXPC_STUDY_FOLDER\" && ");
   const auto typed_word = [](const std::string& word) {
     return word.find_first_of(" '\"\\") == std::string::npos ? word : base::shellWord(word);

@@ -56,7 +56,7 @@ class Compare(Command):
         text = self.compare("old", "same", code=0)
         self.assertIn("verdicts  0 of 2 changed", text)
         self.assertIn("0 of 5 changed (Holm over 3 at 95 %)", text)
-        self.assertIn("only what differs by more than 1.25x counts as moved", text)
+        self.assertIn("only changes above 1.25x count", text)
 
     def test_what_sessions_do_not_show_is_not_said_of_them(self):
         self.few("few.exp", 3)
