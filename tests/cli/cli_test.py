@@ -417,9 +417,18 @@ class Usage(Tiny):
 
 
 class Check(Tiny):
-    def test_clean_study_is_silent(self):
+    def test_clean_study_is_confirmed_in_one_line(self):
         result = self.expc("check", self.study)
-        self.assertEqual((result.stdout, result.stderr), ("", ""))
+        self.assertEqual((result.stdout, result.stderr), ("", f"{self.study}: no mistakes found\n"))
+
+    def test_a_script_is_called_what_it_is(self):
+        for command in ("check", "plan", "run"):
+            self.assertIn("train.py is not a study; `expc new` writes one", self.expc(command, self.write("train.py", "x = 1"), code=1).stderr)
+
+    def test_times_and_shares_take_their_units(self):
+        self.write("s.exp", COMMAND)
+        self.expc("run", "s.exp", "--devices", "cpu:1", "--timeout", "30s", "--heat-up", "0s", code=6)
+        self.assertNotIn("--margin", self.expc("compare", "s.exp", "results", "results", "--margin", "3%", code=1).stderr)
 
     def test_error_has_place_code_and_suggestion(self):
         bad = self.write("bad.exp", STUDY.replace("CRITERION", PASSES).replace("over step", "over stpe"))
@@ -523,7 +532,7 @@ class Run(Tiny):
 
     def test_estimate_after_a_run(self):
         self.run_study(self.study)
-        self.assertRegex(self.expc("plan", self.study, "--devices", "cpu:2").stdout, r"(?i)estimate|about")
+        self.assertRegex(self.expc("plan", self.study, "--devices", "cpu:2").stdout, r"forecast .* \(from stored trials\)")
 
     def test_two_studies_in_one_file(self):
         text = STUDY.replace("CRITERION", PASSES)
@@ -581,7 +590,7 @@ class LargerPlans(Tiny):
         self.assertEqual(report["controls"][0]["scope"]["complete"], 8)
         self.assertEqual(report["points"][0]["metrics"]["step_time"]["n"], 8)
         page = next((self.folder / "results").glob("*.html"))
-        self.assertIn("Controls: the same twice in a block", page.read_text(encoding="utf-8"))
+        self.assertIn("Controls: identical runs in one block", page.read_text(encoding="utf-8"))
 
     def test_a_budget_ends_a_run_with_the_exit_code_of_the_verdicts(self):
         def change(plan):
