@@ -1,5 +1,5 @@
-// The text of `expc report` and of the end of `expc run`. Answers come first: tables that the study asks for, verdicts,
-// then what to do next. Everything else appears with --all, or on the page.
+// The text of `expc report` and of the end of `expc run`. The answer comes first, then verdicts, tables that the study
+// asks for, and what to do next. Everything else appears with --all, or on the page.
 
 #include <fmt/format.h>
 
