@@ -346,7 +346,7 @@ void describeHead(base::JsonRecord& io, auto& plan, auto& judgement, auto& resul
 struct CriterionFacts {
   std::string answer, tested, why, how_sure;
   std::vector<std::string> notes = {}, marks = {};
-  std::optional<std::string> untrusted = {};
+  std::optional<std::string> untrusted = {}, expected = {};
   std::optional<std::vector<std::string>> held_by = {};  // the assertions by which a claim that joins several holds
 };
 void describeCriterion(base::JsonRecord& io, auto& found, auto& result, CriterionFacts& facts) {
@@ -357,7 +357,7 @@ void describeCriterion(base::JsonRecord& io, auto& found, auto& result, Criterio
             result.conditions, "infeasible", found.infeasible, "domain", found.domain, "confidence", found.confidence,
             "unit", found.unit, "scope", result.scope);
   io.present("held_by", facts.held_by);
-  io.optional("expected", found.expected);
+  io.present("expected", facts.expected);
 }
 
 /// A cell by the labels of its factors. A published value may be null: unknown for a cell of a study with references.

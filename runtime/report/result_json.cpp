@@ -72,6 +72,7 @@ void criteria(Writer& out, const describe::Findings& findings) {
                          .notes = base::textsOf(verdictNotes(findings, judged), &Fact::text),
                          .marks = marksOf(result)};
     if (result.untrusted) facts.untrusted = whyText(plan, *result.untrusted);
+    if (!found.expected.empty()) facts.expected = found.expected;
     if (!found.assertions.empty()) facts.held_by = heldBy(judged);
     base::JsonRecord io;
     describeCriterion(io, found, result, facts);
