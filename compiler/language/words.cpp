@@ -76,7 +76,8 @@ constexpr Word kWords[] = {
      "criterion ${1:name}: forall ${2:*}: $0", Study | Preset},
     {"confidence", Head, "Confidence of verdicts of criteria that state none.", "confidence ${0:95%}", File | Study},
     {"expected", Head,
-     "The expected value of a comparison, metric or criterion, and the noise of one trial: `diagnose` assumes them, and "
+     "The expected value of a comparison, metric or criterion, and the noise of one trial: `diagnose` assumes them, "
+     "and "
      "reports show them beside verdicts.",
      "expected ${1:gain} = ${2:1.5x}  noise ${0:5%}", Study},
     {"design", Head, "How often and for how long points are measured.", "design {\n  $0\n}", File | Study | Preset},

@@ -262,7 +262,8 @@ struct PlanReport {
   static std::string shortText(const plan::Criterion& criterion) {
     llvm::StringRef text = criterion.text;
     text = text.take_front(std::min(text.find(" with confidence "), text.size()));
-    if (text.starts_with("forall ") || text.starts_with("exists "))
+    // Each part of a claim that joins several may have a quantifier of its own.
+    if (!plan::isComposed(criterion) && (text.starts_with("forall ") || text.starts_with("exists ")))
       if (const size_t colon = text.rfind(": "); colon != llvm::StringRef::npos) text = text.drop_front(colon + 2);
     return text.str();
   }
