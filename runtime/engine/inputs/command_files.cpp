@@ -19,9 +19,9 @@
 
 #include "runtime/base/failure.h"
 #include "runtime/base/files/files.h"
+#include "runtime/base/files/glob.h"
 #include "runtime/base/files/marks.h"
 #include "runtime/base/json.h"
-#include "runtime/engine/inputs/glob.h"
 #include "runtime/plan/command.h"
 #include "runtime/protocol/trial.h"
 #include "runtime/store/store.h"
@@ -164,7 +164,7 @@ class Finder {
 
   /// Adds the files of a pattern. A file that is named without wildcards is taken even if expc wrote it.
   llvm::Error inputsMatching(const std::string& pattern, bool copy) {
-    auto found = filesMatching(plan_.root, pattern, results_);
+    auto found = files::filesMatching(plan_.root, pattern, results_);
     if (!found) return fail("inputs: {}", llvm::toString(found.takeError()));
     // Only a wildcard can mean our files by accident.
     if (pattern.find_first_of("*?[") != std::string::npos)
