@@ -30,7 +30,8 @@ constexpr int64_t kBlocksOfKind = int64_t(1) << 32;
 bool readsCourse(const plan::Term& term) {
   bool reads = false;
   plan::forEachTerm(term, [&](const plan::Term& one) {
-    reads |= std::holds_alternative<plan::FirstTerm>(one.node) || std::holds_alternative<plan::GapTerm>(one.node);
+    reads |= std::holds_alternative<plan::FirstTerm>(one.node) || std::holds_alternative<plan::GapTerm>(one.node) ||
+             std::holds_alternative<plan::ReduceTerm>(one.node);
   });
   return reads;
 }

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/Support/BLAKE3.h>
+#include <llvm/Support/GlobPattern.h>
 #include <llvm/Support/MemoryBuffer.h>
 #include <llvm/Support/Program.h>
 #include <llvm/Support/Regex.h>
@@ -235,8 +236,12 @@ class Finder {
   llvm::Error metrics() const {
     const auto check = [&](const std::string& what, const std::string& read) -> llvm::Error {
       const std::string file = fs::path(read).lexically_normal().string();
+      // With `*` the trial would find an input where it looks for what the program wrote.
+      auto pattern = llvm::GlobPattern::create(file);
+      if (!pattern) llvm::consumeError(pattern.takeError());
+      const bool many = pattern && file.find('*') != std::string::npos;
       for (const InputFile& input : files_.inputs)
-        if (!file.empty() && input.name == file && !input.copy)
+        if (!file.empty() && !input.copy && (input.name == file || (many && pattern->match(input.name))))
           return fail(
               "{} is read from '{}', which is one of the inputs: take it out of `inputs`, or write "
               "`inputs copy \"{}\"` where the program changes it",
