@@ -35,6 +35,9 @@ struct Formula {
     /// The index of the first value of a series that satisfies a condition. Operand: a comparison of the series
     /// with a constant.
     EpochsTo,
+    /// One number of a series. `parameter` is a plan::Reduction::Take. Operands: the series, then as constants its
+    /// percentile, skip, first and last.
+    Reduce,
     /// `parameter` is a property of the machine, an index into systemProperties().
     System,
     /// `parameter` is an index into lookupFunctions(). Operands: the arguments.
