@@ -464,9 +464,8 @@ FormulaPtr Expressions::reduce(const ast::CallExpr& call, source::Range range, c
   };
   const Type type = made->take == plan::Reduction::Take::Count ? Type::number() : series->type;
   return make(Formula::Op::Reduce, type, range,
-              {series, number(made->percentile), number(double(made->skip)), number(double(made->first)),
-               number(double(made->last))},
-              static_cast<unsigned>(made->take));
+              {series, number(double(made->take)), number(made->percentile), number(double(made->skip)),
+               number(double(made->first)), number(double(made->last))});
 }
 
 FormulaPtr Expressions::epochsTo(const ast::CallExpr& call, source::Range range, const ExpressionScope& place) {

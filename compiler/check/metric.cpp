@@ -156,8 +156,10 @@ std::optional<Metric> DerivedMetrics::check(const ast::MetricDecl& declaration) 
                     plan::kMostDepth));
   metric.dimension = value->type.dimension;
   // A percentile of latencies is better where latencies are; how many there are is no value of them.
-  if (value->op == Formula::Op::Reduce && value->parameter != unsigned(plan::Reduction::Take::Count) && !metric.better)
-    metric.better = metrics[value->operands[0]->parameter].better;
+  if (value->op == Formula::Op::Reduce && !metric.better) {
+    const auto take = static_cast<plan::Reduction::Take>(value->operands[1]->constant.asNumber()->toDouble());
+    if (take != plan::Reduction::Take::Count) metric.better = metrics[value->operands[0]->parameter].better;
+  }
   metric.derived = std::move(value);
   metric.kind = *kind;
   // A stated kind must be that of the metrics it reads.

@@ -86,11 +86,11 @@ plan::TermPtr firstTerm(const check::Study& study, const check::Formula& conditi
 /// The term of `p99(latency, skip = 100)`.
 plan::TermPtr reduceTerm(const check::Study& study, const check::Formula& from) {
   const auto number = [&](size_t operand) { return from.operands[operand]->constant.asNumber()->toDouble(); };
-  plan::Reduction reduction(static_cast<plan::Reduction::Take>(from.parameter));
-  reduction.percentile = number(1);
-  reduction.skip = static_cast<uint64_t>(number(2));
-  reduction.first = static_cast<uint64_t>(number(3));
-  reduction.last = static_cast<uint64_t>(number(4));
+  plan::Reduction reduction(static_cast<plan::Reduction::Take>(number(1)));
+  reduction.percentile = number(2);
+  reduction.skip = static_cast<uint64_t>(number(3));
+  reduction.first = static_cast<uint64_t>(number(4));
+  reduction.last = static_cast<uint64_t>(number(5));
   return termOf(plan::ReduceTerm{{study.metrics[from.operands[0]->parameter].name, ""}, reduction});
 }
 

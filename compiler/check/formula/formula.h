@@ -35,8 +35,8 @@ struct Formula {
     /// The index of the first value of a series that satisfies a condition. Operand: a comparison of the series
     /// with a constant.
     EpochsTo,
-    /// One number of a series. `parameter` is a plan::Reduction::Take. Operands: the series, then as constants its
-    /// percentile, skip, first and last.
+    /// One number of a series. Operands: the series, then as constants the number of a plan::Reduction::Take and the
+    /// reduction's percentile, skip, first and last.
     Reduce,
     /// `parameter` is a property of the machine, an index into systemProperties().
     System,
