@@ -228,7 +228,7 @@ uint64_t leastValues(const Reduction& reduction) {
 
 std::optional<Note> fewValues(const std::string& metric, uint64_t count, const Reduction& reduction) {
   const uint64_t least = leastValues(reduction);
-  if (taken(count, reduction) >= least) return std::nullopt;
+  if (least == 1 || taken(count, reduction) >= least) return std::nullopt;
   return Note(Note::FewValues, metric, static_cast<double>(least), toString(reduction));
 }
 
