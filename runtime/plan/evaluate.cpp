@@ -197,7 +197,7 @@ std::optional<double> reduced(std::vector<double> values, const Reduction& reduc
   const auto end = begin + static_cast<ptrdiff_t>(count);
   if (reduction.take == Take::Last) return end[-1];
   if (!std::all_of(begin, end, [](double value) { return std::isfinite(value); })) return std::nan("");
-  // In rising order, so that a sum does not depend on the order in which a program writes.
+  // Values are sorted, so that a sum does not depend on the order in which a program writes.
   std::sort(begin, end);
   const double sum = std::accumulate(begin, end, 0.0);
   switch (reduction.take) {

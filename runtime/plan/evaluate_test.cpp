@@ -107,7 +107,7 @@ TEST_CASE("a reduction makes one number of a series") {
   CHECK(of(Take::Max) == 100);
   CHECK(of(Take::Last) == 2);
   CHECK(of(Take::Count) == 5);
-  // As numpy.percentile([100, 4, 1, 3, 2], …).
+  // NumPy gives these values.
   CHECK(*of(percentile(50)) == 3);
   CHECK(*of(percentile(90)) == doctest::Approx(61.6));
   CHECK(*of(percentile(99.9)) == doctest::Approx(99.616));

@@ -236,7 +236,7 @@ class Finder {
   llvm::Error metrics() const {
     const auto check = [&](const std::string& what, const std::string& read) -> llvm::Error {
       const std::string file = fs::path(read).lexically_normal().string();
-      // With `*` the trial would find an input where it looks for what the program wrote.
+      // A trial would read an input that `*` matches, and take it for what the program wrote.
       auto pattern = llvm::GlobPattern::create(file);
       if (!pattern) llvm::consumeError(pattern.takeError());
       const bool many = pattern && file.find('*') != std::string::npos;

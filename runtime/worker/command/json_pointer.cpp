@@ -41,7 +41,7 @@ bool has(const Value& element, llvm::StringRef member, llvm::StringRef wanted) {
   if (const auto text = value->getAsString()) return *text == wanted;
   if (const auto flag = value->getAsBoolean()) return wanted == (*flag ? "true" : "false");
   if (value->getAsNull()) return wanted == "null";
-  // As whole numbers while they are some, since a double does not tell large ones apart.
+  // Whole numbers are compared as such, since a double does not tell large ones apart.
   int64_t whole = 0;
   if (const auto number = value->getAsInteger(); number && llvm::to_integer(wanted, whole, 10)) return *number == whole;
   const auto number = llvm::expectedToOptional(readNumber(wanted));
