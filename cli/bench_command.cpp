@@ -22,8 +22,8 @@
 #include "compiler/parse/cst.h"
 #include "compiler/parse/parse.h"
 #include "runtime/base/files/files.h"
+#include "runtime/base/files/glob.h"
 #include "runtime/base/json.h"
-#include "runtime/engine/inputs/glob.h"
 
 namespace expc::cli {
 
@@ -212,8 +212,8 @@ class Bench {
       const std::string path = std::filesystem::path(word).lexically_normal();
       const bool outside = path.empty() || path == "." || path[0] == '/' || path.starts_with("..");
       if (outside || (linked && std::regex_match(path, script))) continue;
-      const auto files = llvm::expectedToOptional(
-          engine::inputs::filesMatching(std::filesystem::current_path(), path, options_.results));
+      const auto files =
+          llvm::expectedToOptional(files::filesMatching(std::filesystem::current_path(), path, options_.results));
       if (files && !files->empty()) inputs.insert(literal(path));
     }
   }

@@ -113,6 +113,8 @@ STRING              : '"' CHARACTER* '"';
 UNTERMINATED_STRING : '"' CHARACTER*;
 
 IDENTIFIER : LETTER (LETTER | DIGIT)*;
+// The token reader makes a name of it before a bracket: `p99.9(latency)`.
+PERCENTILE : 'p' DIGIT+ '.' DIGIT+;
 
 DOC        : '///' ~[\r\n]* -> channel(HIDDEN);
 COMMENT    : '//' ~[\r\n]* -> channel(HIDDEN);

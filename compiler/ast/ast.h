@@ -214,6 +214,8 @@ struct MetricDecl : Declaration {
   bool exact = false;
   /// One value per epoch or logged step instead of one per trial.
   bool series = false;
+  /// Of a command: the output may have no value of it.
+  bool optional = false;
   /// The formula of a derived metric; may be null.
   ExprPtr derived;
   /// For a metric of a command, where it is read: `from regex(…)`; may be null.

@@ -148,7 +148,7 @@ std::string arguments(size_t count) {
 
 diag::Refusal seriesValue(diag::Emitter& emitter, source::Range range, std::string_view name, source::Range declared) {
   return emitter.build(range, SeriesValue, name)
-      .note(declared, "read it with 'epochs_to({} >= …)', or compare it with 'max_gap({})'", name, name)
+      .note(declared, "read it with 'epochs_to({0} >= …)' or 'median({0})', or compare it with 'max_gap({0})'", name)
       .refuse();
 }
 

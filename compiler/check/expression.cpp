@@ -361,6 +361,8 @@ FormulaPtr Expressions::variant(const ast::CallExpr& call, source::Range range, 
   const bool wants_level = expected && expected->kind == Type::Kind::Enum;
   const std::string& callee = call.callee.parts[0].name;
   const bool bare = call.callee.parts.size() == 1;
+  if (place.metrics && bare && !wants_level)
+    if (FormulaPtr reduced = reduce(call, range, place)) return reduced;
   const bool choice = bare && language::find(language::Role::Choice, callee);
   if (choice && !(wants_level && expected->enumeration->find(callee) >= 0))
     return callee == "choose" ? choose(call, range, place, expected) : extreme(call, range, place);
@@ -370,7 +372,7 @@ FormulaPtr Expressions::variant(const ast::CallExpr& call, source::Range range, 
   if (place.metrics && !wants_level)
     return refused(call, place,
                    diag::unknownName(emitter_, call.callee.range, "function of metrics", joined(call.callee),
-                                     {"epochs_to", "max", "min"}));
+                                     {"epochs_to", "max", "min", "median", "mean", "sum", "last", "count", "p99"}));
   if (!wants_level || !bare) {
     const std::string& function = call.callee.parts.back().name;
     if (!expected || !expected->isError())
@@ -451,6 +453,34 @@ FormulaPtr Expressions::metric(const ast::Identifier& word, const ExpressionScop
   formula.type = type;
   formula.range = word.range;
   return make(std::move(formula));
+}
+
+FormulaPtr Expressions::reduce(const ast::CallExpr& call, source::Range range, const ExpressionScope& place) {
+  if (!isReduction(joined(call.callee))) return nullptr;
+  const auto positional = [](const ast::CallArgument& argument) { return !argument.name; };
+  const auto given = std::ranges::find_if(call.arguments, positional);
+  const bool one = std::ranges::count_if(call.arguments, positional) == 1;
+  const bool choice = language::find(language::Role::Choice, joined(call.callee));
+  const ast::Identifier* word = one ? wordOf(*given->value) : nullptr;
+  // `max(a, b)` chooses among values of one trial. No series is derived, so that all are known here.
+  const int known = word ? base::findNamed(place.metrics->metrics, word->name) : -1;
+  if (choice && (known < 0 || !place.metrics->metrics[known].series)) return nullptr;
+  const auto made = reduction(call, range, place);
+  if (!made) return refused(call, place);
+  if (!word)
+    return refused(call, place,
+                   emitter_.refuse(range, errors::TypeMismatch, fmt::format("what '{}' takes", joined(call.callee)),
+                                   "one series", written(range)));
+  FormulaPtr series = metric(*word, place, true);
+  if (!series) unknownName(emitter_, "metric", *word, namesOf(place.metrics->metrics));
+  if (!series || series->type.isError()) return error();
+  const auto number = [&](double value) {
+    return constantOf(Value::number(*Rational::parse(fmt::format("{}", value))), Type::number(), range);
+  };
+  const Type type = made->take == plan::Reduction::Take::Count ? Type::number() : series->type;
+  return make(Formula::Op::Reduce, type, range,
+              {series, number(double(made->take)), number(made->percentile), number(double(made->skip)),
+               number(double(made->first)), number(double(made->last))});
 }
 
 FormulaPtr Expressions::epochsTo(const ast::CallExpr& call, source::Range range, const ExpressionScope& place) {

@@ -34,6 +34,9 @@ std::string joined(const ast::QualifiedName& name, size_t first = 0);
 
 using source::squeeze;
 
+/// Whether a word makes one number of several: `median`, `p99.9`; also one that Expressions::reduction refuses, `p101`.
+bool isReduction(std::string_view word);
+
 /// Replaces every `what` by `with`. Inserted text is not searched again.
 void replaceAll(std::string& text, std::string_view what, std::string_view with);
 
@@ -116,6 +119,11 @@ class Expressions {
   FormulaPtr cell(const std::string& column, source::Range range, bool in_quotes, const ExpressionScope& place,
                   const Type& type);
 
+  /// The reduction of a call whose callee isReduction(), `p99(latency, skip = 100)`, by its word and its arguments with
+  /// names; the one without a name is the caller's. Nothing after a report.
+  std::optional<plan::Reduction> reduction(const ast::CallExpr& call, source::Range range,
+                                           const ExpressionScope& place);
+
   /// Notes what the names in an expression mean when its type is unknown.
   void lookUp(const ast::Expr& expr, const ExpressionScope& place);
 
@@ -164,6 +172,8 @@ class Expressions {
   FormulaPtr column(const ast::CallExpr& call, source::Range range, const ExpressionScope& place, const Type* expected);
   /// A metric read by a derived metric; null if no metric has the name. `series`: a series is wanted.
   FormulaPtr metric(const ast::Identifier& word, const ExpressionScope& place, bool series);
+  /// A number that a reduction makes of a series; null for a call that is none, such as `max(a, b)`.
+  FormulaPtr reduce(const ast::CallExpr& call, source::Range range, const ExpressionScope& place);
   FormulaPtr epochsTo(const ast::CallExpr& call, source::Range range, const ExpressionScope& place);
   /// Refuses a function of files outside of estimates.
   FormulaPtr misplacedLookup(std::string_view name, source::Range range);

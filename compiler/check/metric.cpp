@@ -14,11 +14,14 @@ namespace {
 EXPC_DIAGNOSTIC(IncompleteMetric, Error, "the metric '{0}' {1}");
 EXPC_DIAGNOSTIC(MixedKinds, Error, "'{0}' mixes {1} and {2} trials, which are never the same run");
 
+/// Whether an operation reads a series as it goes; its operands say which, and are nothing by themselves.
+bool readsSeries(Formula::Op op) { return op == Formula::Op::EpochsTo || op == Formula::Op::Reduce; }
+
 /// Whether a derived metric may use an operation: a plan can compute it from a trial's parameters and measured
 /// values.
 bool isArithmetic(Formula::Op op) {
   using Op = Formula::Op;
-  return op == Op::Constant || op == Op::Parameter || op == Op::Metric || op == Op::EpochsTo || op == Op::Negate ||
+  return op == Op::Constant || op == Op::Parameter || op == Op::Metric || readsSeries(op) || op == Op::Negate ||
          operationOf(op);
 }
 
@@ -32,7 +35,7 @@ std::optional<Meaning> meantBy(Formula::Op op, const std::pair<Formula::Op, Mean
 /// The first part that no trial can compute, or null.
 const Formula* foreignPart(const Formula& formula) {
   if (!isArithmetic(formula.op)) return &formula;
-  if (formula.op == Formula::Op::EpochsTo) return nullptr;
+  if (readsSeries(formula.op)) return nullptr;
   for (const FormulaPtr& operand : formula.operands)
     if (const Formula* found = foreignPart(*operand)) return found;
   return nullptr;
@@ -130,6 +133,9 @@ void DerivedMetrics::declare(size_t index) {
 
 std::optional<Metric> DerivedMetrics::check(const ast::MetricDecl& declaration) {
   Metric metric = introduced(declaration);
+  if (declaration.optional)
+    return context.emitter.refuse(declaration.name.range, IncompleteMetric, metric.name,
+                                  "has no value where what it reads has none: 'optional' stands there");
   metric.text = context.expressions.written(declaration.derived->range);
   FormulaPtr value = context.expressions.build(*declaration.derived, place);
   if (value->type.isError()) return std::nullopt;
@@ -137,7 +143,7 @@ std::optional<Metric> DerivedMetrics::check(const ast::MetricDecl& declaration) 
   const Formula* foreign = foreignPart(*value);
   if (foreign || value->type.kind != Type::Kind::Number)
     return context.emitter.refuse(foreign ? foreign->range : value->range, errors::TypeMismatch, "a derived metric",
-                                  "made with + - * /, max, min and epochs_to",
+                                  "made with + - * /, max, min, epochs_to, and median, p99 and the like of a series",
                                   context.expressions.written((foreign ? foreign : value.get())->range));
   // `use` sets the kind when the expression reads a metric.
   if (!kind)
@@ -149,6 +155,11 @@ std::optional<Metric> DerivedMetrics::check(const ast::MetricDecl& declaration) 
                     "another",
                     plan::kMostDepth));
   metric.dimension = value->type.dimension;
+  // A percentile of latencies is better where latencies are; how many there are is no value of them.
+  if (value->op == Formula::Op::Reduce && !metric.better) {
+    const auto take = static_cast<plan::Reduction::Take>(value->operands[1]->constant.asNumber()->toDouble());
+    if (take != plan::Reduction::Take::Count) metric.better = metrics[value->operands[0]->parameter].better;
+  }
   metric.derived = std::move(value);
   metric.kind = *kind;
   // A stated kind must be that of the metrics it reads.

@@ -3,6 +3,7 @@
 // plan::CommandMetric: a file, a place in it, and the factor to base units.
 
 #include <algorithm>
+#include <utility>
 
 #include "compiler/check/checker.h"
 
@@ -25,6 +26,7 @@ struct Wanted {
   bool expected = false;
   /// Whether a number is read; an expectation without a bound only wants a match.
   bool number = true;
+  bool optional = false;
   /// The workload's `outputs`, which gives a file that the reader does not name; may be null.
   const ast::Expr* outputs = nullptr;
 };
@@ -94,7 +96,7 @@ struct SourceChecker {
     if (!name && !call) return refuse(context, expr.range, "this says no way to read a number");
     const ast::QualifiedName& callee = name ? name->name : call->callee;
     const std::string word = joined(callee);
-    if (const auto take = base::valueOf(plan::words::kTake, word); call && take) return oneOf(expr, *call, *take);
+    if (call && isReduction(word)) return oneOf(expr, *call);
     const auto reader = std::ranges::find(kReaders, word, &Reader::word);
     const bool known = reader != kReaders.end() && (call || reader->from == From::Lines) &&
                        (wanted.expected || reader->from != From::Same);
@@ -115,7 +117,8 @@ struct SourceChecker {
       if (!standsAsItIs(expr.range, text)) return std::nullopt;
     // The expected file is the author's, relative to the study; the written one lies in the trial's folder.
     if (reader->from == From::Same) texts[1] = load::relativeTo(scope.file->directory, texts[1]);
-    return plan::CommandMetric{wanted.name, reader->from, texts[0], texts[1], scale.toDouble(), wanted.series, {}};
+    return plan::CommandMetric{wanted.name,      reader->from,  texts[0], texts[1],
+                               scale.toDouble(), wanted.series, {},       wanted.optional};
   }
 
   /// Reports an unknown reader, with those that are possible here as candidates.
@@ -128,16 +131,27 @@ struct SourceChecker {
   }
 
   /// Reads a reduction of several numbers to one: `median(json("out.json", "/times"))`.
-  Source oneOf(const ast::Expr& expr, const ast::CallExpr& call, plan::CommandMetric::Take take) {
+  Source oneOf(const ast::Expr& expr, const ast::CallExpr& call) {
     const std::string word = joined(call.callee);
-    if (call.arguments.size() != 1 || call.arguments[0].name)
+    const auto positional = [](const ast::CallArgument& argument) { return !argument.name; };
+    const auto take = context.expressions.reduction(call, expr.range, {&scope});
+    if (!take) return std::nullopt;
+    if (std::ranges::count_if(call.arguments, positional) != 1)
       return refuse(context, expr.range, fmt::format("'{}' takes one way to read numbers", word));
     if (wanted.series)
       return refuse(context, expr.range, fmt::format("a series takes all numbers, so '{}' says nothing", word));
-    auto source = read(*call.arguments[0].value);
+    const bool counts = take->take == plan::Reduction::Take::Count;
+    if (counts && !wanted.dimension.isPure())
+      return context.emitter.refuse(expr.range, errors::UnitMismatch, "a count", "a number",
+                                    wanted.expected ? "what it is compared with" : fmt::format("'{}'", wanted.name),
+                                    wanted.dimension.typeName());
+    const bool number = std::exchange(wanted.number, wanted.number && !counts);
+    auto source = read(*std::ranges::find_if(call.arguments, positional)->value);
+    wanted.number = number;
     if (!source) return std::nullopt;
     if (source->take || source->from == From::Size || source->from == From::Same)
       return refuse(context, expr.range, fmt::format("'{}' takes what gives several numbers", word));
+    if (counts && source->scale != 1) return refuse(context, expr.range, "a count has no unit");
     source->take = take;
     return source;
   }
@@ -242,8 +256,11 @@ bool checkOutputsClause(Context& context, ModuleScope& scope, const ast::Workloa
 
 void checkMetricSource(Context& context, ModuleScope& scope, const ast::WorkloadDecl& workload,
                        const ast::MetricDecl& declaration, Metric& metric) {
-  Wanted wanted{metric.name, metric.dimension, metric.series, false, true, workload.outputs.get()};
+  Wanted wanted{metric.name, metric.dimension,     metric.series,         false,
+                true,        declaration.optional, workload.outputs.get()};
   SourceChecker checker{context, scope, std::move(wanted)};
+  if (declaration.optional && !workload.command)
+    refuse(context, metric.range, "only a command's metric can be optional, since only its output may lack a value");
   if (declaration.source) {
     if (workload.command)
       metric.source = checker.read(*declaration.source);
@@ -271,8 +288,11 @@ std::optional<plan::Expectation> checkExpectation(Context& context, ModuleScope&
   wanted.expected = true;
   wanted.outputs = workload.outputs.get();
   plan::Expectation expectation;
+  auto* unary = std::get_if<ast::UnaryExpr>(&expr.node);
+  const bool forbidden = unary && unary->op == ast::UnaryOp::Not;
+  const ast::Expr& condition = forbidden ? *unary->operand : expr;
   // `size("out") <= 1MB` compares a number; a bare reader is an expectation that something matches.
-  auto* binary = std::get_if<ast::BinaryExpr>(&expr.node);
+  auto* binary = std::get_if<ast::BinaryExpr>(&condition.node);
   const auto relation = binary ? relationOf(opOf(binary->op)) : std::nullopt;
   if (relation) {
     auto limit = context.expressions.number(*binary->right, {&scope}, "what is expected");
@@ -281,11 +301,19 @@ std::optional<plan::Expectation> checkExpectation(Context& context, ModuleScope&
     expectation.bound = boundOf(*relation, *limit->asNumber(), context.expressions.written(binary->right->range));
   }
   wanted.number = relation.has_value();
-  auto source = SourceChecker{context, scope, std::move(wanted)}.read(relation ? *binary->left : expr);
+  auto source = SourceChecker{context, scope, std::move(wanted)}.read(relation ? *binary->left : condition);
   if (!source) return std::nullopt;
+  if (forbidden && (relation || source->from != From::Regex || source->take))
+    return refuse(context, expr.range,
+                  "'not' stands before a pattern that must not occur, as in 'not regex(\"ERROR\")'");
+  // A pattern that must not occur is one that occurs no times.
+  if (forbidden) {
+    source->take = plan::Reduction::Take::Count;
+    expectation.bound = boundOf(Relation::Equal, 0, "0");
+  }
   // A bare reader is a condition only if it can match or compare; a number needs a relation.
   const bool truth = source->from == From::Regex || source->from == From::Json || source->from == From::Same;
-  if (!relation && (!truth || source->take))
+  if (!relation && !forbidden && (!truth || source->take))
     return refuse(context, expr.range, "a number is compared with what it must be, as in 'size(\"out\") <= 1MB'");
   if (relation && source->from == From::Same)
     return refuse(context, expr.range, "whether two files are the same is no number");

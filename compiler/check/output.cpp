@@ -24,7 +24,9 @@ bool checkSubject(StudyContext& context, const ast::Identifier& word) {
   if (metric.series)
     context.emitter.build(word.range, errors::SeriesValue, word.name)
         .note(metric.range,
-              "draw it whole with 'plot {0} over epoch', or read a value of it with 'epochs_to({0} >= …)'", word.name)
+              "draw it whole with 'plot {0} over epoch', or read a value of it with 'epochs_to({0} >= …)' or "
+              "'median({0})'",
+              word.name)
         .emit();
   return !metric.series;
 }

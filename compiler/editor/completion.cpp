@@ -182,6 +182,7 @@ class Completion : Places {
     if (rule) propose("system", kModule, "the machine", "Marks points that a machine cannot run.");
     words(Role::Choice, kFunction);
     if (with_metrics) words({"epochs_to"}, kFunction);
+    if (with_metrics) words(Role::Taken, kFunction);
   }
 
   /// Proposes the function of a comparison, or its arguments.

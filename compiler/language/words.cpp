@@ -201,6 +201,7 @@ constexpr Word kWords[] = {
     {"profile", Trait, "Measured in profiled trials, which are never timed."},
     {"exact", Trait, "Bytes and counts: compared as they are."},
     {"series", Trait, "A value for each epoch or logged step."},
+    {"optional", Trait, "The output of a command may lack it; claims that read it then stay open."},
     // Kinds of trial, in the order of plan::TrialKind.
     {"timed", Kind, "Trials that run a stated number of steps against the clock.",
      "timed { repeat ${1:10}  steps ${2:300}  warmup ${3:30} }"},
@@ -240,13 +241,16 @@ constexpr Word kWords[] = {
     {"csv", Source, "`csv(\"log.csv\", column = \"loss\")`: a column of a CSV file.", "csv(\"$1\", column = \"$0\")"},
     {"stdout", Source, "The number on the last line of standard output."},
     {"size", Source, "`size(\"out.xz\")`: the bytes of a file, or of all below a folder.", "size(\"$0\")"},
-    // Reductions of several numbers to one, in the order of plan::CommandMetric::Take.
+    // Reductions of several numbers to one, in the order of plan::Reduction::Take.
     {"last", Taken, "`last(…)`: the last of several numbers; so it is without a word.", "last($0)"},
     {"median", Taken, "`median(regex(…))`: one number of several.", "median($0)"},
     {"mean", Taken, "`mean(…)`: one number of several.", "mean($0)"},
     {"sum", Taken, "`sum(…)`: one number of several.", "sum($0)"},
     {"min", Taken, "`min(…)`: the smallest of several numbers.", "min($0)"},
     {"max", Taken, "`max(…)`: the largest of several numbers.", "max($0)"},
+    {"count", Taken, "`count(…)`: how many there are.", "count($0)"},
+    {"p99", Taken, "`p99(…)`, `p99.9(…)`: a percentile of several numbers; `skip`, `first`, `last` choose among them.",
+     "p99($0)"},
     // The second argument of `efficiency`.
     {"strong", Scaling, "More devices for one job: the rate should grow with them."},
     {"weak", Scaling, "A job that grows with the devices: the rate should grow with them, relative to it."},

@@ -123,6 +123,7 @@ static Token settled(Token head, Token previous, const Word& word, Token next) {
   if (token == Token::Workload &&
       (begins ? compared : wantsOperand(previous) && !isWord(next) && next != Token::System))
     return Token::Identifier;
+  if (token == Token::Percentile && next == Token::LeftParen) return Token::Identifier;
   if (token != Token::Identifier) return token;
   if (word.text == "keep" && next == Token::Criterion)
     return wantsOperand(previous) || previous == Token::Assign || previous == Token::In ? token : Token::Keep;
@@ -144,6 +145,7 @@ static Token settled(Token head, Token previous, const Word& word, Token next) {
 /// - `always` and `give` behind the end of a criterion's bound or band are its clauses, unless they are assigned to;
 /// - `of` behind the first word of a table introduces the metrics that a description (correlation, effects) is about;
 /// - `keep` before `criterion` begins a statement of a preset, unless it is a value;
+/// - `p99.9` before a bracket is the name of a function, and nothing elsewhere;
 /// - `workload` in the place of a name is the factor that chooses between several workloads of a study.
 static void settleWords(std::vector<Word>& words) {
   Token head = Token::EndOfFile, previous = Token::EndOfFile;

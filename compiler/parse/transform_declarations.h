@@ -22,7 +22,7 @@ namespace expc::parse {
 
 EXPC_DIAGNOSTIC(
     UnknownTrait, Error,
-    "'{0}' says nothing about a metric; it may be lower or higher; timed, quality or profile; exact; series");
+    "'{0}' says nothing about a metric; it may be lower or higher; timed, quality or profile; exact; series; optional");
 
 struct Declarations : Expressions {
   using Expressions::Expressions;
@@ -252,7 +252,8 @@ struct Declarations : Expressions {
     metric.source = expressionIn(index, Rule::Sum);
   }
 
-  /// Reads a word about the metric: its direction, kind of trial, `exact` or `series`. The grammar takes any word here.
+  /// Reads a word about the metric: its direction, kind of trial, `exact`, `series` or `optional`. The grammar takes
+  /// any word here.
   void metricTrait(uint32_t index, ast::MetricDecl& metric) {
     const std::string_view word = text(index);
     if (word == "lower" || word == "higher") {
@@ -265,6 +266,8 @@ struct Declarations : Expressions {
       metric.exact = true;
     } else if (word == "series") {
       metric.series = true;
+    } else if (word == "optional") {
+      metric.optional = true;
     } else if (sources.text(tree.file).substr(node(index).end).starts_with("(")) {
       return;  // `regex(…)` without `from`: the parser reported the bracket
     } else if (beginsReader(sources.text(tree.file).substr(node(index).end)) && diag::closest(word, {"from"})) {

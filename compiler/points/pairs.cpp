@@ -86,6 +86,17 @@ plan::TermPtr firstTerm(const check::Study& study, const check::Formula& conditi
   return termOf(plan::FirstTerm{{study.metrics[condition.operands[0]->parameter].name, ""}, std::move(bound)});
 }
 
+/// The term of `p99(latency, skip = 100)`.
+plan::TermPtr reduceTerm(const check::Study& study, const check::Formula& from) {
+  const auto number = [&](size_t operand) { return from.operands[operand]->constant.asNumber()->toDouble(); };
+  plan::Reduction reduction(static_cast<plan::Reduction::Take>(number(1)));
+  reduction.percentile = number(2);
+  reduction.skip = static_cast<uint64_t>(number(3));
+  reduction.first = static_cast<uint64_t>(number(4));
+  reduction.last = static_cast<uint64_t>(number(5));
+  return termOf(plan::ReduceTerm{{study.metrics[from.operands[0]->parameter].name, ""}, reduction});
+}
+
 /// Translates a derived metric's formula. Leaves name metrics without a point: the plan evaluates it at any
 /// point.
 plan::TermPtr derivedTerm(const check::Study& study, const check::Formula& from) {
@@ -94,6 +105,7 @@ plan::TermPtr derivedTerm(const check::Study& study, const check::Formula& from)
   if (from.op == From::Parameter) return termOf(plan::ParameterTerm{study.workload->parameters[from.parameter].name});
   if (from.op == From::Metric) return termOf(plan::MetricTerm{study.metrics[from.parameter].name, ""});
   if (from.op == From::EpochsTo) return firstTerm(study, *from.operands[0]);
+  if (from.op == From::Reduce) return reduceTerm(study, from);
   std::vector<plan::TermPtr> operands;
   for (const check::FormulaPtr& operand : from.operands) operands.push_back(derivedTerm(study, *operand));
   if (from.op == From::Negate)

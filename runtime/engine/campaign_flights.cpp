@@ -240,7 +240,8 @@ llvm::Error Campaign::finish(Flight& flight, launch::TrialEnd end) {
   if (command) end.environment["variables"] = llvm::json::Object(setup_.command_environment.recorded);
   end.environment_json = base::canonicalJson(std::move(end.environment));
   static_cast<store::TrialResult&>(trial) = std::move(end);
-  if (command && end.readings) trial.supply(plan::kEnergy, validity::energyOf(*end.readings));
+  if (command && end.readings && !plan_.readsInOutput(plan::kEnergy))
+    trial.supply(plan::kEnergy, validity::energyOf(*end.readings));
   if (!command && meansLittle(placementOf(flight.point->parameters), setup_.machine))
     trial.notes.emplace_back(plan::Note::AnyPlace);
   if (auto error = env_.store.endTrial(trial, env_.now())) return error;

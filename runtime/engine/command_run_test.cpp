@@ -593,6 +593,46 @@ TEST_CASE("of several numbers the one that is asked for is taken") {
   CHECK(has(array.failure(), "is an array; a metric with the trait `series` takes one, or say which"));
 }
 
+TEST_CASE("an optional metric that the output lacks has no value, and all else is kept") {
+  Study study(
+      python("print('time 3\\nenergy <not supported>\\nOK\\nOK')\n"
+             "open('out-17.json', 'w').write('{\"loss\": [{\"v\": 1}, {\"e\": 0}, {\"v\": 5}]}')"));
+  using From = CommandMetric::From;
+  study.regex("time ([0-9]+)");
+  CommandMetric energy{"energy", From::Regex, "", "energy (.*)", 1, false};
+  energy.optional = true;
+  study.measure(energy);
+  study.measure(CommandMetric{"loss", From::Json, "out-*.json", "/loss/*/v", 2, true});
+  study.measure(CommandMetric{"passed", From::Regex, "", "^OK", 1, false, CommandMetric::Take::Count});
+  plan::Reduction tail(CommandMetric::Take::Percentile);
+  tail.percentile = 99;
+  study.measure(CommandMetric{"tail", From::Json, "out-*.json", "/loss/*/v", 2, false, tail});
+  store::Trial trial = study.one();
+  REQUIRE((trial.status == store::TrialStatus::Valid));
+  CHECK(trial.metrics.at("value") == 3);
+  CHECK(!trial.metrics.contains("energy"));
+  CHECK(trial.not_on_device == List{"energy"});
+  CHECK(trial.series.at("loss") == std::vector<double>{2, 10});
+  CHECK(trial.metrics.at("passed") == 2);
+  CHECK(trial.metrics.at("tail") == doctest::Approx(9.92));
+  CHECK(trial.notes == std::vector<plan::Note>{{plan::Note::FewValues, "tail", 100, "p99"}});
+  CHECK((study.run().ending == Ending::NothingToDo));  // it counts
+  study.command().metrics[1].optional = false;
+  CHECK(has(study.failure(), "the metric energy, read from standard output"));
+}
+
+TEST_CASE("a name with a star is that of one file, and of no input") {
+  Study study(python("[open(f'out-{n}.csv', 'w').write('a\\n1') for n in (1, 2)]"));
+  study.measure(CommandMetric{"a", CommandMetric::From::Csv, "out-*.csv", "a", 1, false});
+  CHECK(has(study.failure(), "read from 'out-*.csv': 2 files have such a name: out-1.csv, out-2.csv"));
+  study.command().metrics[0].file = "no-*.csv";
+  CHECK(has(study.failure(), "the program wrote no such file"));
+  study.write("in.csv", "a\n1");
+  study.command().inputs = {"in.csv"};
+  study.command().metrics[0].file = "*.csv";
+  CHECK(has(study.refusal(), "is read from '*.csv', which is one of the inputs"));
+}
+
 TEST_CASE("what prepares runs once for the parameters that it is told, before any trial") {
   Study study({"${prepared}/bench", "${level}"}, 2);
   study.plan.points.clear();

@@ -152,15 +152,21 @@ class Extraction {
       ++outcome_.refused[event->reason];
       return llvm::Error::success();
     }
-    // A value that is no number means that the device cannot give it; an earlier number stays.
+    // A value that is no number means that the device cannot give it, and an earlier number stays; or that the output
+    // has none, as it is read now.
     for (const auto& [name, value] : event->metrics) {
+      if (key.readings.contains(name.str())) {
+        trial.metrics.erase(name.str());
+        trial.series.erase(name.str());
+        std::erase(trial.not_on_device, name.str());
+      }
       if (const auto number = base::measuredNumber(value))
         trial.metrics[name.str()] = *number;
       else if (!trial.metrics.count(name.str()) && !llvm::is_contained(trial.not_on_device, name))
         trial.not_on_device.push_back(name.str());
     }
     // Energy is no output of the program but a reading of the monitor, which the environment keeps.
-    trial.supply(plan::kEnergy, energyIn(trial.environment_json));
+    if (!key.readings.contains(plan::kEnergy)) trial.supply(plan::kEnergy, energyIn(trial.environment_json));
     for (const auto& [name, value] : event->series) trial.series[name.str()] = base::measuredNumbers(value);
     trial.key = std::make_shared<const store::TrialKey>(std::move(key));
     ++outcome_.read;

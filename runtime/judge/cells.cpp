@@ -398,10 +398,7 @@ void judgePoints(const Evidence& evidence, const plan::Cell& cell, MeasuredCell&
 }  // namespace
 
 bool isNeverNegative(const plan::Plan& plan, const plan::Metric& metric) {
-  return !metric.derived && (isTimed(metric) || metric.unit == "B") &&
-         std::ranges::none_of(plan.workloads, [&](const plan::Workload& workload) {
-           return workload.command && base::named(workload.command->metrics, metric.name);
-         });
+  return !metric.derived && (isTimed(metric) || metric.unit == "B") && !plan.readsInOutput(metric.name);
 }
 
 Reason about(const Index& index, const plan::Place& place, Reason::Code code, std::vector<double> numbers,

@@ -91,6 +91,28 @@ TEST_CASE("exact metrics are compared as they are, and constant ones say so") {
   CHECK(word(judged(plan, criterion(cells, atMost(limit, "2GiB"), "B", std::nullopt), records).verdict) == "pass");
 }
 
+TEST_CASE("an optional metric leaves the claim open if any trial lacks it, also if all do") {
+  plan::Plan plan = study(2);
+  plan.workloads[0].command.emplace();
+  plan.workloads[0].command->metrics = {{"memory", plan::CommandMetric::From::Json, "out.json", "/memory", 1, false}};
+  auto cells = metricCells(plan, "memory");
+  cells.resize(2);
+  Records records;
+  records.pairs(2, 1.5);
+  const auto claim = criterion(cells, atMost(2.0 * 1024 * 1024 * 1024, "2GiB"), "B", std::nullopt);
+  CHECK(word(judged(plan, claim, records).verdict) == "pass");
+  const auto lose = [](store::Trial& trial) {
+    trial.metrics.erase("memory");
+    trial.not_on_device = {"memory"};
+  };
+  lose(records.results.trials[0]);
+  CHECK(word(judged(plan, claim, records).verdict) == "inconclusive");
+  for (store::Trial& trial : records.results.trials) lose(trial);
+  const CriterionResult none = judged(plan, claim, records);
+  CHECK(word(none.verdict) == "inconclusive");
+  CHECK(is(none.cells[0].why, Reason::NotInOutput));
+}
+
 TEST_CASE("a metric that the device cannot give leaves the claim open, with the reason") {
   const plan::Plan plan = study(2);
   Records records;

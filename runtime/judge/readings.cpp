@@ -72,7 +72,10 @@ Reading readMetric(const Index& index, const std::string& metric, const PlaceOut
   const plan::Metric* declared = index.plan().findMetric(metric);
   if (index.lacksOnDevice())
     if (const std::string missing = missingOnDevice(index, place, metric); !missing.empty())
-      return {std::nullopt, {}, because({.code = Reason::NotOnDevice, .name = missing})};
+      return {std::nullopt,
+              {},
+              because({.code = index.plan().readsInOutput(missing) ? Reason::NotInOutput : Reason::NotOnDevice,
+                       .name = missing})};
   if (place.outcomes[at].status == store::TrialStatus::Timeout) return worstOf(declared, metric, {.timed_out = true});
   if (!declared || !declared->derived) return readMeasured(index, metric, place, at);
   Reading reading = derivedReading(

@@ -64,8 +64,9 @@ void describe(JsonRecord& io, CommandMetric& metric) {
   io.field("series", metric.series);
   if (io.has("take", metric.take.has_value())) {
     if (io.reads()) metric.take.emplace();
-    io.word("take", *metric.take, words::kTake);
+    describe(io, *metric.take);
   }
+  io.optional("optional", metric.optional);
   // Formats with structure need a file; standard output may hold other lines.
   if (metric.file.empty() && metric.from != From::Regex && metric.from != From::Lines)
     io.fail("file", "only a regex reads standard output, and lines");
@@ -92,6 +93,16 @@ void describe(JsonRecord& io, Bound& bound) {
   io.field("text", bound.text);
   if (bound.relation == Relation::Within && bound.low > bound.high)
     io.fail("high", "the band's upper end is below its lower end");
+}
+
+void describe(JsonRecord& io, Reduction& reduction) {
+  io.word("take", reduction.take, words::kTake);
+  if (reduction.take == Reduction::Take::Percentile) io.field("percentile", reduction.percentile);
+  io.optional("skip", reduction.skip);
+  io.optional("first", reduction.first);
+  io.optional("last", reduction.last);
+  if (reduction.take == Reduction::Take::Percentile && (reduction.percentile <= 0 || reduction.percentile >= 100))
+    io.fail("percentile", "is not between 0 and 100");
 }
 
 void describe(JsonRecord& io, Expectation& expectation) {

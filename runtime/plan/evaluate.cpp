@@ -1,7 +1,11 @@
 #include "runtime/plan/evaluate.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <numeric>
 #include <set>
@@ -102,6 +106,19 @@ Reading gapOf(const GapTerm& term, const Reading& treated, const Reading& baseli
   return {gap, gap == kInfinity ? kDiverged : Worst()};
 }
 
+Reading reductionOf(const ReduceTerm& term, const Reading& reading) {
+  if (reading.worst.timed_out) return {reading.value, reading.worst, reading.why};
+  if (!reading.series) return noSeries(reading, term.series.metric);
+  const std::optional<double> value = reduced(*reading.series, term.reduction);
+  if (!value)
+    return {std::nullopt,
+            {},
+            because({.code = Reason::SeriesTooShort,
+                     .name = term.series.metric,
+                     .numbers = {static_cast<double>(reading.series->size())}})};
+  return std::isfinite(*value) ? Reading{value} : Reading{kInfinity, Worst{.diverged = true}};
+}
+
 /// An operand of a quotient, which is positive; the worst value of a rate (-inf) counts as 0.
 double operand(const Reading& reading) { return *reading.value == -kInfinity ? 0.0 : *reading.value; }
 
@@ -167,6 +184,7 @@ struct Evaluator {
     return result;
   }
   Reading operator()(const FirstTerm& term) const { return firstOf(term, lookup(term.series)); }
+  Reading operator()(const ReduceTerm& term) const { return reductionOf(term, lookup(term.series)); }
   Reading operator()(const GapTerm& term) const { return gapOf(term, lookup(term.treated), lookup(term.baseline)); }
   Reading operator()(const ScaleTerm& term) const {
     const Reading inner = std::visit(*this, term.term->node);
@@ -200,6 +218,63 @@ struct Evaluator {
 
 }  // namespace
 
+uint64_t taken(uint64_t count, const Reduction& reduction) {
+  count -= std::min(count, reduction.skip);
+  for (const uint64_t most : {reduction.first, reduction.last})
+    if (most > 0) count = std::min(count, most);
+  return count;
+}
+
+std::optional<double> reduced(std::vector<double> values, const Reduction& reduction) {
+  using Take = Reduction::Take;
+  const size_t count = taken(values.size(), reduction);
+  if (reduction.take == Take::Count) return static_cast<double>(count);
+  if (count == 0) return std::nullopt;
+  const auto begin = reduction.last > 0 ? values.end() - static_cast<ptrdiff_t>(count)
+                                        : values.begin() + static_cast<ptrdiff_t>(reduction.skip);
+  const auto end = begin + static_cast<ptrdiff_t>(count);
+  if (reduction.take == Take::Last) return end[-1];
+  if (!std::all_of(begin, end, [](double value) { return std::isfinite(value); })) return std::nan("");
+  // Values are sorted, so that a sum does not depend on the order in which a program writes.
+  std::sort(begin, end);
+  const double sum = std::accumulate(begin, end, 0.0);
+  switch (reduction.take) {
+    case Take::Mean:
+      return sum / static_cast<double>(count);
+    case Take::Min:
+      return *begin;
+    case Take::Max:
+      return end[-1];
+    case Take::Sum:
+      return sum;
+    default:
+      break;
+  }
+  const double share = reduction.take == Take::Median ? 0.5 : reduction.percentile / 100;
+  const double place = share * static_cast<double>(count - 1);
+  const auto low = begin + static_cast<ptrdiff_t>(place);
+  const double high = low + 1 == end ? *low : low[1];
+  return *low + (place - std::floor(place)) * (high - *low);
+}
+
+uint64_t leastValues(const Reduction& reduction) {
+  if (reduction.take != Reduction::Take::Percentile) return 1;
+  const double beyond = std::min(reduction.percentile, 100 - reduction.percentile) / 100;
+  // The subtraction above leaves 99.9 a rounding away from one in a thousand.
+  return static_cast<uint64_t>(std::ceil(1 / beyond * (1 - 1e-9)));
+}
+
+std::optional<Note> fewValues(const std::string& metric, uint64_t count, const Reduction& reduction) {
+  const uint64_t least = leastValues(reduction);
+  if (least == 1 || taken(count, reduction) >= least) return std::nullopt;
+  return Note(Note::FewValues, metric, static_cast<double>(least), toString(reduction));
+}
+
+std::string toString(const Reduction& reduction) {
+  return reduction.take == Reduction::Take::Percentile ? fmt::format("p{}", reduction.percentile)
+                                                       : std::string(base::wordOf(words::kTake, reduction.take));
+}
+
 void forEachTerm(const Term& term, llvm::function_ref<void(const Term&)> visit) {
   visit(term);
   if (const auto* operation = std::get_if<OperationTerm>(&term.node))
@@ -226,6 +301,7 @@ std::vector<MetricTerm> metricTerms(const Term& term) {
   forEachTerm(term, [&](const Term& one) {
     if (const auto* metric = std::get_if<MetricTerm>(&one.node)) found.push_back(*metric);
     if (const auto* first = std::get_if<FirstTerm>(&one.node)) found.push_back(first->series);
+    if (const auto* reduced = std::get_if<ReduceTerm>(&one.node)) found.push_back(reduced->series);
     if (const auto* gap = std::get_if<GapTerm>(&one.node)) found.insert(found.end(), {gap->treated, gap->baseline});
   });
   return found;

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/plan/note.h"
 #include "runtime/plan/plan.h"
 #include "runtime/plan/reason.h"
 
@@ -52,6 +53,23 @@ Reading evaluate(const Term& term, const Lookup& lookup, const llvm::json::Objec
 /// Whether a value can be a member or a result of a ratio: it is above zero. The worst reading is exempt, because
 /// in a ratio of rates it is 0. `reading` must have a value. No other place states this rule.
 inline bool isAboveZero(const Reading& reading) { return reading.worst || *reading.value > 0; }
+
+/// The number that a reduction makes of values; NaN, for "diverged", if one of those that it takes is not finite.
+/// Percentiles lie between two values in proportion to their distance (type 7 of Hyndman and Fan, NumPy's default).
+/// Nothing if no value is left to take.
+std::optional<double> reduced(std::vector<double> values, const Reduction& reduction);
+
+/// The values that `reduction` takes of `count`.
+uint64_t taken(uint64_t count, const Reduction& reduction);
+
+/// The fewest values that tell something of a percentile: one is expected beyond it. 1 for other reductions.
+uint64_t leastValues(const Reduction& reduction);
+
+/// The note that `metric` is a percentile of too few of `count` values, if it is.
+std::optional<Note> fewValues(const std::string& metric, uint64_t count, const Reduction& reduction);
+
+/// A reduction as it is written: "p99.9", "median".
+std::string toString(const Reduction& reduction);
 
 /// Calls `visit` for the term and every term inside it, outermost first.
 void forEachTerm(const Term& term, llvm::function_ref<void(const Term&)> visit);

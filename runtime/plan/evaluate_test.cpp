@@ -139,6 +139,50 @@ TEST_CASE("sums, products and series compute what they say") {
   CHECK(metricTerms(*term(OperationTerm{OperationTerm::Op::Sum, {gap("a", "b"), first("c", 1)}})).size() == 3);
 }
 
+TEST_CASE("a reduction makes one number of a series") {
+  using Take = Reduction::Take;
+  const std::vector<double> latency = {100, 4, 1, 3, 2};
+  const auto of = [&](Reduction reduction) { return reduced(latency, reduction); };
+  const auto percentile = [](double number, uint64_t skip = 0, uint64_t first = 0, uint64_t last = 0) {
+    Reduction reduction(Take::Percentile);
+    reduction.percentile = number, reduction.skip = skip, reduction.first = first, reduction.last = last;
+    return reduction;
+  };
+  CHECK(of(Take::Median) == 3);
+  CHECK(of(Take::Mean) == 22);
+  CHECK(of(Take::Sum) == 110);
+  CHECK(of(Take::Min) == 1);
+  CHECK(of(Take::Max) == 100);
+  CHECK(of(Take::Last) == 2);
+  CHECK(of(Take::Count) == 5);
+  // NumPy gives these values.
+  CHECK(*of(percentile(50)) == 3);
+  CHECK(*of(percentile(90)) == doctest::Approx(61.6));
+  CHECK(*of(percentile(99.9)) == doctest::Approx(99.616));
+  CHECK(*of(percentile(50, 1)) == 2.5);
+  CHECK(*of(percentile(50, 0, 2)) == 52);
+  CHECK(*of(percentile(50, 0, 0, 2)) == 2.5);
+  CHECK(*of(percentile(50, 1, 2)) == 2.5);
+  CHECK(!of(percentile(50, 5)));
+  CHECK(std::isnan(*reduced({1, INFINITY}, percentile(1))));
+  CHECK(*reduced({INFINITY, 1}, percentile(50, 1)) == 1);
+  CHECK(leastValues(percentile(99.9)) == 1000);
+  CHECK(leastValues(percentile(99)) == 100);
+  CHECK(leastValues(percentile(0.1)) == 1000);
+  CHECK(leastValues(Take::Max) == 1);
+  CHECK(toString(percentile(99.9)) == "p99.9");
+
+  const auto term = termOf(ReduceTerm{{"latency", ""}, percentile(50, 9)});
+  const auto read = [&](Reading reading) { return evaluate(*term, [&](const MetricTerm&) { return reading; }); };
+  CHECK(absent(read({.value = 2, .series = &latency})) == Absent{Reason::SeriesTooShort, "latency"});
+  CHECK(absent(read({.value = 2})) == Absent{Reason::NoSeries, "latency"});
+  CHECK(read({.value = INFINITY, .worst = {.timed_out = true}}).worst.timed_out);
+  const std::vector<double> diverged = {1, NAN, 3};
+  CHECK(evaluate(*termOf(ReduceTerm{{"latency", ""}, Take::Max}), [&](const MetricTerm&) {
+          return Reading{.value = 3, .series = &diverged};
+        }).worst.diverged);
+}
+
 TEST_CASE("a derived metric reads numbers among the parameters of its point") {
   const auto rate = term(OperationTerm{OperationTerm::Op::Quotient, {term(ParameterTerm{"batch"}), metric("m", "")}});
   const auto at = [&](const llvm::json::Object& parameters) {

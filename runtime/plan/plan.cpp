@@ -52,6 +52,12 @@ PlotKind Plot::kind(const Plan& plan) const {
   return plan.findMetric(over) ? PlotKind::Metrics : PlotKind::Series;
 }
 
+bool Plan::readsInOutput(std::string_view metric) const {
+  return std::ranges::any_of(workloads, [&](const Workload& workload) {
+    return workload.command && base::named(workload.command->metrics, metric);
+  });
+}
+
 const Metric* Plan::findMetric(std::string_view name) const { return base::named(metrics, name); }
 
 std::string Plan::label(const Point& point) const {

@@ -123,6 +123,20 @@ struct Bound {
   std::string text;  // as written: ">= 1.2x"
 };
 
+/// The way from several values to one: of a command's metric from those that are read, of a derived metric from those
+/// of a series.
+struct Reduction {
+  // Digests in journals hold the numbers (store::keyOf): a new one gets the next number, and no number ever changes.
+  enum class Take { Last = 0, Median = 1, Mean = 2, Sum = 3, Min = 4, Max = 5, Count = 6, Percentile = 7 };
+  Take take = Take::Last;
+  double percentile = 0;         // of Percentile: 99.9
+  uint64_t skip = 0;             // values at the beginning that are left out
+  uint64_t first = 0, last = 0;  // how many of the others are taken, from either end; 0: all
+
+  Reduction(Take take = Take::Last) : take(take) {}
+  bool operator==(const Reduction&) const = default;
+};
+
 /// A closed term: it has no variables, and is evaluated inside one block (evaluate.h).
 struct Term;
 using TermPtr = std::shared_ptr<const Term>;
@@ -130,8 +144,8 @@ using TermPtr = std::shared_ptr<const Term>;
 struct ConstantTerm {
   double value;
 };
-/// A metric of a point: measured, derived, or a series. A series counts by its last value, except in FirstTerm and
-/// GapTerm.
+/// A metric of a point: measured, derived, or a series. A series counts by its last value, except in FirstTerm,
+/// GapTerm and ReduceTerm.
 struct MetricTerm {
   std::string metric;
   Place place;  // empty inside Metric::derived
@@ -167,9 +181,15 @@ struct AggregateTerm {
 struct ParameterTerm {
   std::string parameter;
 };
+/// `p99(latency, skip = 100)`, inside Metric::derived: one number of a series.
+struct ReduceTerm {
+  MetricTerm series;
+  Reduction reduction;
+};
 /// A node of a term: one of the kinds above. Terms are immutable and may be shared.
 struct Term {
-  std::variant<ConstantTerm, MetricTerm, OperationTerm, FirstTerm, GapTerm, ScaleTerm, AggregateTerm, ParameterTerm>
+  std::variant<ConstantTerm, MetricTerm, OperationTerm, FirstTerm, GapTerm, ScaleTerm, AggregateTerm, ParameterTerm,
+               ReduceTerm>
       node;
 };
 template <typename Node>
@@ -321,12 +341,13 @@ struct CommandMetric {
   /// of an expectation, that two files have the same bytes.
   /// Digests in journals hold the numbers (store::keyOf): a new one gets the next number, and no number ever changes.
   enum class From { Regex = 0, Json = 1, Csv = 2, Lines = 3, Size = 4, Same = 5 } from = From::Regex;
-  std::string file;     // relative to the trial's folder; "" is standard output (Regex and Lines only)
+  std::string file;     // in the trial's folder, the only one that `*` matches; "": standard output (Regex, Lines)
   std::string where;    // the pattern with one group, the JSON pointer, the column, or the other file of Same
   double scale = 1;     // what is read times this is in base units
   bool series = false;  // every match or row; else the last
-  enum class Take { Last = 0, Median = 1, Mean = 2, Sum = 3, Min = 4, Max = 5 };  // numbers as of From
-  std::optional<Take> take = {};  // which of several; absent: the last match or row, and no JSON array
+  using Take = Reduction::Take;
+  std::optional<Reduction> take = {};  // one number of several; absent: the last match or row, and no JSON array
+  bool optional = false;               // where the output has no value the trial has none, and stays valid
 };
 
 /// An expectation about a trial's output, without which the trial is not valid: a number within a bound; or,
@@ -430,6 +451,8 @@ struct Plan {
   void indexPoints();
   /// The metric with this name, measured or derived, or null.
   const Metric* findMetric(std::string_view name) const;
+  /// Whether a command's output is where the metric is read. Any other is measured from outside, or by a worker.
+  bool readsInOutput(std::string_view metric) const;
   /// The levels of a point with their factors: "precision=fp32 gpus=2". Bare labels would be ambiguous. Factors
   /// that are not active at the point are left out.
   std::string label(const Point& point) const;
@@ -478,8 +501,9 @@ inline constexpr base::Word<AggregateTerm::Function> kAggregate[] = {
     {"min", AggregateTerm::Function::Min},         {"max", AggregateTerm::Function::Max}};
 inline constexpr base::Word<From> kFrom[] = {{"regex", From::Regex}, {"json", From::Json}, {"csv", From::Csv},
                                              {"lines", From::Lines}, {"size", From::Size}, {"same", From::Same}};
-inline constexpr base::Word<Take> kTake[] = {{"last", Take::Last}, {"median", Take::Median}, {"mean", Take::Mean},
-                                             {"sum", Take::Sum},   {"min", Take::Min},       {"max", Take::Max}};
+inline constexpr base::Word<Take> kTake[] = {
+    {"last", Take::Last}, {"median", Take::Median}, {"mean", Take::Mean},   {"sum", Take::Sum},
+    {"min", Take::Min},   {"max", Take::Max},       {"count", Take::Count}, {"percentile", Take::Percentile}};
 
 }  // namespace words
 
@@ -504,6 +528,8 @@ llvm::Error validate(const Plan& plan);
 void describe(base::JsonRecord& io, Bound& bound);
 void describe(base::JsonRecord& io, Expectation& expectation);
 void describe(base::JsonRecord& io, Command& command);
+/// Its fields stand among those of what has it.
+void describe(base::JsonRecord& io, Reduction& reduction);
 void describeTimeout(base::JsonRecord& io, std::optional<double>& seconds);
 
 /// Why `text` cannot be the name of a study, workload, point or control; nothing if it can. Such a name is one file's

@@ -464,6 +464,10 @@ struct PlanFields {
     if (auto* first = nodeOf<FirstTerm>(io, "first", term)) {
       io.object("first", first->series, [&](JsonRecord& inner, MetricTerm& one) { describe(inner, one, scope, true); });
       io.object("bound", first->bound, kDescribed);
+    } else if (auto* reduced = cell ? nullptr : nodeOf<ReduceTerm>(io, "series", term)) {
+      io.object("series", reduced->series,
+                [&](JsonRecord& inner, MetricTerm& one) { describe(inner, one, scope, true); });
+      plan::describe(io, reduced->reduction);
     } else if (auto* gap = cell ? nodeOf<GapTerm>(io, "gap", term) : nullptr) {
       describe(io, *gap, scope);
     } else if (auto* scale = nodeOf<ScaleTerm>(io, "scale", term)) {
@@ -481,7 +485,7 @@ struct PlanFields {
       io.fail(
           fmt::format("expected a term{}: constant, {}metric, first, {}scale, {}sum, difference, product, quotient, "
                       "{}max or min",
-                      cell ? "" : " of a derived metric", cell ? "" : "parameter, ", cell ? "gap, " : "",
+                      cell ? "" : " of a derived metric", cell ? "" : "parameter, ", cell ? "gap, " : "series, ",
                       cell ? "aggregate, " : "", cell ? "ratio, " : ""));
     }
   }

@@ -33,7 +33,10 @@ Plan wholePlan() {
                   {{"step_time", CommandMetric::From::Regex, "", "step ([0-9.]+) ms", 0.001, false},
                    {"loss", CommandMetric::From::Csv, "log.csv", "loss", 1, true},
                    {"launch_time", CommandMetric::From::Json, "out.json", "/api/launch", 1e-6, false}}};
-  command.metrics[2].take = CommandMetric::Take::Median;
+  command.metrics[0].optional = true;
+  command.metrics[2].take = CommandMetric::Take::Percentile;
+  command.metrics[2].take->percentile = 99.9;
+  command.metrics[2].take->skip = 100;
   command.copied = {"base.db"};
   command.expectations = {{{"regex(\"ok\")", CommandMetric::From::Regex, "", "ok", 1, false}, {}},
                           {{"size(\"out\") <= 1kB", CommandMetric::From::Size, "out", "", 1, false},
@@ -56,6 +59,10 @@ Plan wholePlan() {
   plan.metrics.push_back({"epochs", "", "", Direction::Lower, TrialKind::Quality, false, false,
                           make(FirstTerm{{"loss", ""}, {Relation::LessEqual, 0.5, 0, "<= 0.5"}}),
                           "epochs_to(loss <= 0.5)"});
+  Reduction middle(Reduction::Take::Median);
+  middle.last = 5;
+  plan.metrics.push_back({"middle", "", "", Direction::Lower, TrialKind::Quality, false, false,
+                          make(ReduceTerm{{"loss", ""}, middle}), "median(loss, last = 5)"});
   plan.controls = {{"twice", plan.points[0].id}};
   plan.references = {{"table2", "table2.csv", {{plan.points[0].id, "step_time", 0.04}}}};
   plan.comparisons[0].cells[0].ideal = 2;
@@ -121,7 +128,8 @@ TEST_CASE("what only larger studies have comes back") {
   CHECK(command.metrics[1].series);
   CHECK(command.metrics[2].scale == 1e-6);
   CHECK(!command.metrics[1].take);
-  CHECK((command.metrics[2].take == CommandMetric::Take::Median));
+  CHECK((command.metrics[2].take == whole.workloads[1].command->metrics[2].take));
+  CHECK(command.metrics[0].optional);
   CHECK(command.copied == std::vector<std::string>{"base.db"});
   REQUIRE(command.expectations.size() == 2);
   CHECK(!command.expectations[0].bound);

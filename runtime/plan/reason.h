@@ -23,7 +23,8 @@ struct Reason {
     NotANumber,
     NoSeries,
     EmptySeries,
-    NoCommonPlace,  // two series share no position
+    SeriesTooShort,  // nothing is left of it after the values that are skipped; numbers: how many it has
+    NoCommonPlace,   // two series share no position
     NoParameter,
     DivisionByZero,
     NotPositive,  // an operand of a ratio; numbers, where it is a metric `name` of a place: trials of it that gave no
@@ -31,6 +32,7 @@ struct Reason {
     NeitherReached,  // neither of two series reached its bound
     BothWorst,       // both operands rank as worst (timed out or diverged), so they cannot be compared
     NotOnDevice,
+    NotInOutput,  // an optional metric of a command, in no trial of the place
     NotInTrials,
     NoDirection,  // a metric timed out or diverged and neither end of it is the worse one
     NotComputed,  // a derived metric; `because` names the part that it lacks

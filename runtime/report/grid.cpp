@@ -31,14 +31,15 @@ struct Entry {
   GridCell cell;
 };
 
-/// Whether workers said that the device cannot give the metric, or one that it is computed from.
-bool lacksOnDevice(const plan::Plan& plan, const judge::PointStatus& status, const std::string& metric) {
+/// The metric, or one that it is computed from, if workers said that they cannot give it; else "".
+std::string lacked(const plan::Plan& plan, const judge::PointStatus& status, const std::string& metric) {
   const plan::Metric* declared = plan.findMetric(metric);
   if (declared && declared->derived) {
-    const auto parts = plan::metricTerms(*declared->derived);
-    return std::ranges::any_of(parts, [&](const auto& part) { return lacksOnDevice(plan, status, part.metric); });
+    for (const plan::MetricTerm& part : plan::metricTerms(*declared->derived))
+      if (std::string name = lacked(plan, status, part.metric); !name.empty()) return name;
+    return "";
   }
-  return std::ranges::find(status.not_on_device, metric) != status.not_on_device.end();
+  return std::ranges::find(status.not_on_device, metric) != status.not_on_device.end() ? metric : "";
 }
 
 /// Whether a trial of the point has ended, of whatever kind and however.
@@ -68,7 +69,8 @@ std::string whyMissing(const plan::Plan& plan, const judge::Judgement& judgement
   const judge::PointStatus* status = judgement.status(point.id, metric.kind);
   if (!status) return "not run";
   // If trials ran, the reason lies in the metric; else in how they ended.
-  if (status->valid > 0 && lacksOnDevice(plan, *status, metric.name)) return "not on this device";
+  const std::string lack = status->valid > 0 ? lacked(plan, *status, metric.name) : "";
+  if (!lack.empty()) return plan.readsInOutput(lack) ? "not in the output" : "not on this device";
   if (status->valid > 0) return divergedAt(plan, judgement, point, metric) ? "diverged" : "not measured";
   if (status->infeasible > 0) return "infeasible";
   if (status->timeouts > 0) return status->limit > 0 ? "timeout after " + durationText(status->limit) : "timeout";

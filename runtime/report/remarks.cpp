@@ -35,10 +35,10 @@ std::string untilResultText(const plan::Plan& plan, const judge::UntilState& sta
 
 /// Returns the notes of trials with the number of trials that have each: settings without effect, profiles that lack
 /// something, other processes on the cores.
-std::map<std::string, unsigned> notesOf(const store::Results& results) {
+std::map<std::string, unsigned> countNotes(const plan::Plan& plan, const store::Results& results) {
   std::map<std::string, unsigned> notes;
   for (const store::Trial& trial : results.trials)
-    for (const plan::Note& note : trial.notes) ++notes[noteText(note)];
+    for (const plan::Note& note : notesOf(plan, trial)) ++notes[noteText(note)];
   return notes;
 }
 
@@ -102,7 +102,7 @@ std::vector<Part> trustRemarks(const describe::Findings& findings) {
   for (const judge::ControlResult& control : judgement.controls)
     controls.push_back((control.untrusted ? "untrusted: " : "") + whyText(plan, control));
   for (const judge::UntilState& state : judgement.untils) repetitions.push_back(untilResultText(plan, state));
-  for (const auto& [note, count] : notesOf(results))
+  for (const auto& [note, count] : countNotes(plan, results))
     notes.push_back(fmt::format("{} ({})", note, counted(count, "trial")));
   return settled({foldedPart("Controls", "identical runs in one block", controls),
                   foldedPart("Repetitions", "blocks continue until intervals are narrow enough", repetitions),
@@ -175,7 +175,7 @@ std::string trialsText(const describe::Findings& findings) {
   std::string text = fmt::format("{} of {} valid", all - bad, all);
   if (bad > 0) text += fmt::format("; {} not: {}", bad, first(lost[0].text, lost.size()));
   if (all == 0) text = results.kept_not_counted ? "no stored trial counts" : "no trial has run yet";
-  const std::map<std::string, unsigned> notes = notesOf(results);
+  const std::map<std::string, unsigned> notes = countNotes(plan, results);
   const auto most = std::ranges::max_element(notes, [](const auto& a, const auto& b) { return a.second < b.second; });
   if (most != notes.end())
     text += fmt::format("; {} with a note: {}{}", most->second, most->first,

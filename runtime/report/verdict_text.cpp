@@ -193,19 +193,19 @@ std::string timeoutsText(const judge::Judgement& judgement, const Judged& of) {
 
 /// Returns the notes of the trials that a criterion reads with their counts, the most frequent first: "12 of its 28
 /// trials: other processes took over 10 % of its cores".
-std::vector<std::string> trialNotes(const plan::Criterion& criterion, const store::Results& results) {
+std::vector<std::string> trialNotes(const plan::Criterion& criterion, const describe::Findings& findings) {
   constexpr size_t kNamed = 3;
   if (criterion.cells.empty()) return {};
   std::set<plan::Place> places;
   for (const plan::Cell& cell : criterion.cells) places.insert(cell.points.begin(), cell.points.end());
   std::map<std::string, unsigned> counts;
   unsigned all = 0;
-  for (const store::Trial& trial : results.trials) {
+  for (const store::Trial& trial : findings.results.trials) {
     if (trial.status != store::TrialStatus::Valid || trial.key->kind != criterion.cells.front().kind ||
         !places.count(trial.place()))
       continue;
     ++all;
-    for (const plan::Note& note : trial.notes) ++counts[noteText(note)];
+    for (const plan::Note& note : notesOf(findings.plan, trial)) ++counts[noteText(note)];
   }
   std::vector<std::pair<std::string, unsigned>> found(counts.begin(), counts.end());
   std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
@@ -471,7 +471,7 @@ std::vector<Fact> verdictNotes(const describe::Findings& findings, const Judged&
   facts.push_back({"note", unevenLossText(findings.judgement, of), "warns"});
   facts.push_back({"note", timeoutsText(findings.judgement, of)});
   note(driftNotes(criterion, seen));
-  note(trialNotes(criterion, findings.results));
+  note(trialNotes(criterion, findings));
   std::erase_if(facts, [](const Fact& one) { return one.text.empty(); });
   return facts;
 }

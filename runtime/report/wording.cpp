@@ -11,6 +11,7 @@
 
 #include "runtime/base/json.h"
 #include "runtime/judge/format.h"
+#include "runtime/plan/evaluate.h"
 #include "runtime/report/paint.h"
 #include "runtime/stats/procedures.h"
 
@@ -143,6 +144,20 @@ std::string placeText(const plan::Plan& plan, const plan::Place& place) {
   return (point ? plan.label(*point) : place.point) + (place.control.empty() ? "" : " (control " + place.control + ")");
 }
 
+std::vector<plan::Note> notesOf(const plan::Plan& plan, const store::Trial& trial) {
+  std::vector<plan::Note> notes = trial.notes;
+  for (const plan::Metric& metric : plan.metrics) {
+    if (!metric.derived) continue;
+    plan::forEachTerm(*metric.derived, [&](const plan::Term& term) {
+      const auto* reduced = std::get_if<plan::ReduceTerm>(&term.node);
+      const auto series = reduced ? trial.series.find(reduced->series.metric) : trial.series.end();
+      if (series == trial.series.end()) return;
+      if (auto note = plan::fewValues(metric.name, series->second.size(), reduced->reduction)) notes.push_back(*note);
+    });
+  }
+  return notes;
+}
+
 std::string noteText(const plan::Note& note) {
   using plan::Note;
   // 0: the name. 1: the number. 2: what was said. 3: the number in per cent. 4 to 6: what follows from these.
@@ -157,7 +172,8 @@ std::string noteText(const plan::Note& note) {
        Note::AnyPlace},
       {"{1:.0f} process{5} that the command left behind {6} ended", Note::LeftBehind},
       {"host_memory_peak is at most what it says: what starts the program takes as much", Note::StarterPeak},
-      {"{0} is read from before '{2}', which has the same words and no number", Note::ReadBefore}};
+      {"{0} is read from before '{2}', which has the same words and no number", Note::ReadBefore},
+      {"{0} is {2} of fewer than {1:.0f} values, of which less than one is expected beyond it", Note::FewValues}};
   const bool short_trial = note.name == "other_cpu";
   return fmt::format(fmt::runtime(std::string_view(base::wordOf(kTexts, note.code))), note.name, note.number, note.said,
                      100 * note.number, short_trial ? ", as of trials that have a core for less than a second" : "",

@@ -56,6 +56,9 @@ std::vector<std::string> referencesTexts(const plan::Plan& plan);
 /// Returns standard deviations within and between sessions: "0.12 ms inside a session and 0.9 ms between 3 sessions".
 std::string spreadsText(const stats::Spreads& spreads, const std::string& unit, const std::string& dimension);
 
+/// The notes of a trial, and those of what is computed from it: percentiles of too few values.
+std::vector<plan::Note> notesOf(const plan::Plan& plan, const store::Trial& trial);
+
 /// "other processes took over 10 % of its cores"; of a note that a workload said its text.
 std::string noteText(const plan::Note& note);
 

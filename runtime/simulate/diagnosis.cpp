@@ -168,7 +168,7 @@ struct Designer {
       CriterionDiagnosis one;
       one.name = plan.criteria[c].name;
       one.timeouts = timeoutsOf(plan.criteria[c]);
-      one.skipped = whyNotSimulated(plan.criteria[c]);
+      one.skipped = whyNotSimulated(plan, plan.criteria[c]);
       for (const double truth : truths[c])
         if (!one.skipped && !std::isfinite(truth)) one.skipped = plan::because({plan::Reason::NoTruth});
       for (const plan::Cell& cell : plan.criteria[c].cells)

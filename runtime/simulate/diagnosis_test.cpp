@@ -259,6 +259,21 @@ TEST_CASE("the same seed gives the same numbers, and claims that noise does not 
   CHECK(one.design.criteria[1].skipped->code == plan::Reason::NoMatterOfNoise);
 }
 
+TEST_CASE("a claim on a derived metric that reads a series is not simulated") {
+  plan::Plan plan = gains(1.2, 7);
+  plan::Metric tail = plan.metrics[0];
+  tail.name = "tail";
+  tail.derived = plan::termOf(plan::ReduceTerm{{plan.metrics[0].name, ""}, plan::Reduction::Take::Median});
+  plan.metrics.push_back(tail);
+  plan::Cell& cell = plan.criteria[0].cells[0];
+  CHECK(!whyNotSimulated(plan, plan.criteria[0]));
+  cell.term = plan::termOf(plan::MetricTerm{"tail", plan.points[0].id});
+  cell.points = {plan.points[0].id};
+  const plan::Why why = whyNotSimulated(plan, plan.criteria[0]);
+  REQUIRE(why);
+  CHECK((why->code == plan::Reason::ReadsCourse));
+}
+
 TEST_CASE("claims about every trial, upper bounds and bands are moved to their own side") {
   plan::Plan plan = study(5, 0);
   plan.criteria.push_back(criterion(metricCells(plan, "step_time"), atMost(2, "2s"), "s", std::nullopt));

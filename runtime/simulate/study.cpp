@@ -25,12 +25,16 @@ using judge::Verdict;
 /// numbers that differ.
 constexpr int64_t kBlocksOfKind = int64_t(1) << 32;
 
-/// Whether the term reads a series as it goes (epochs_to, max_gap). Only last values are drawn, so it cannot be
-/// simulated.
-bool readsCourse(const plan::Term& term) {
+/// Whether the term, or a derived metric in it, reads a series as it goes (epochs_to, max_gap, p99). Only last values
+/// are drawn, so it cannot be simulated.
+bool readsCourse(const plan::Plan& plan, const plan::Term& term) {
   bool reads = false;
   plan::forEachTerm(term, [&](const plan::Term& one) {
-    reads |= std::holds_alternative<plan::FirstTerm>(one.node) || std::holds_alternative<plan::GapTerm>(one.node);
+    const auto* metric = std::get_if<plan::MetricTerm>(&one.node);
+    const plan::Metric* declared = metric ? plan.findMetric(metric->metric) : nullptr;
+    reads |= std::holds_alternative<plan::FirstTerm>(one.node) || std::holds_alternative<plan::GapTerm>(one.node) ||
+             std::holds_alternative<plan::ReduceTerm>(one.node) ||
+             (declared && declared->derived && readsCourse(plan, *declared->derived));
   });
   return reads;
 }
@@ -87,12 +91,12 @@ bool isUnfinished(const judge::MeasuredCriterion& measured) {
 
 }  // namespace
 
-plan::Why whyNotSimulated(const plan::Criterion& criterion) {
+plan::Why whyNotSimulated(const plan::Plan& plan, const plan::Criterion& criterion) {
   using plan::Reason;
   if (criterion.not_asked || criterion.cells.empty()) return plan::because({Reason::NotOfThesePoints});
   if (criterion.infeasible) return plan::because({Reason::NoMatterOfNoise});
   for (const plan::Cell& cell : criterion.cells)
-    if (readsCourse(*cell.term)) return plan::because({Reason::ReadsCourse});
+    if (readsCourse(plan, *cell.term)) return plan::because({Reason::ReadsCourse});
   return nullptr;
 }
 
@@ -258,7 +262,7 @@ class Run {
     // Intervals do not depend on bounds, so they are computed once for all scenarios.
     std::vector<judge::MeasuredCriterion> measured(plan.criteria.size());
     for (size_t c = 0; c < plan.criteria.size(); ++c)
-      if (!whyNotSimulated(plan.criteria[c])) measured[c] = judge::measureCriterion(evidence, plan.criteria[c]);
+      if (!whyNotSimulated(plan, plan.criteria[c])) measured[c] = judge::measureCriterion(evidence, plan.criteria[c]);
     const std::vector<std::optional<judge::Distrust>> untrusted = untrustedOf(evidence);
     for (size_t s = 0; s < scenarios_.size(); ++s) {
       if (look && !open_[s]) continue;

@@ -76,6 +76,6 @@ Study studyOf(const plan::Plan& plan, const Model& model, const std::vector<std:
 Drawn draw(const Study& study, const std::vector<Scenario>& scenarios, uint64_t seed);
 
 /// The reason why drawn trials cannot decide the criterion; null if they can.
-plan::Why whyNotSimulated(const plan::Criterion& criterion);
+plan::Why whyNotSimulated(const plan::Plan& plan, const plan::Criterion& criterion);
 
 }  // namespace expc::simulate

@@ -71,7 +71,13 @@ std::map<std::string, std::string> readingsOf(const plan::Plan& plan, const plan
     // From and Take have numbers of their own, which never change: stored trials would not count any more.
     std::string reading =
         fmt::format("{}\n{}\n{}\n{:a}\n{}", int(metric.from), metric.file, metric.where, metric.scale, metric.series);
-    if (metric.take) reading += fmt::format("\n{}", int(*metric.take));
+    if (metric.take) {
+      const auto& [take, percentile, skip, first, last] = *metric.take;
+      reading += fmt::format("\n{}", int(take));
+      if (percentile > 0 || skip > 0 || first > 0 || last > 0)
+        reading += fmt::format("\n{:a}\n{}\n{}\n{}", percentile, skip, first, last);
+    }
+    if (metric.optional) reading += "\noptional";
     readings[metric.name] = base::shortHash(reading);
   }
   return readings;

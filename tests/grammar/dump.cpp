@@ -178,10 +178,10 @@ class ModuleDumper {
   }
 
   void metric(const MetricDecl& metric) {
-    line("metric {}{}{}{}{}{}{}{}", metric.name.name, metric.all ? ".*" : "",
+    line("metric {}{}{}{}{}{}{}{}{}", metric.name.name, metric.all ? ".*" : "",
          metric.type ? " : " + type(*metric.type) : "", metric.derived ? " = " + dump(*metric.derived) : "",
          metric.direction ? " " + metric.direction->name : "", metric.kind ? " " + metric.kind->name : "",
-         metric.exact ? " exact" : "", metric.series ? " series" : "");
+         metric.exact ? " exact" : "", metric.series ? " series" : "", metric.optional ? " optional" : "");
     optional("from", metric.source);
     ++depth_;
     doc(metric.doc);

@@ -197,10 +197,10 @@ struct Evaluator {
     using E = Evaluator;
     // In the order of Formula::Op.
     static constexpr std::optional<Value> (E::* kBy[])(const Formula&) = {
-        &E::constant, &E::parameter, &E::metric, &E::metric,    &E::system, &E::lookup,   &E::choose,  &E::extreme,
-        &E::extreme,  &E::coalesce,  &E::unary,  &E::unary,     &E::logic,  &E::logic,    &E::binary,  &E::binary,
-        &E::binary,   &E::binary,    &E::binary, &E::binary,    &E::inSet,  &E::binary,   &E::inRange, &E::binary,
-        &E::binary,   &E::binary,    &E::binary, &E::composite, &E::unary,  &E::composite};
+        &E::constant, &E::parameter, &E::metric,   &E::metric, &E::metric,    &E::system, &E::lookup,   &E::choose,
+        &E::extreme,  &E::extreme,   &E::coalesce, &E::unary,  &E::unary,     &E::logic,  &E::logic,    &E::binary,
+        &E::binary,   &E::binary,    &E::binary,   &E::binary, &E::binary,    &E::inSet,  &E::binary,   &E::inRange,
+        &E::binary,   &E::binary,    &E::binary,   &E::binary, &E::composite, &E::unary,  &E::composite};
     static_assert(std::size(kBy) == static_cast<size_t>(Op::Sequence) + 1);
     // Recursion is bounded by kMaxFormulaSize.
     return (this->*kBy[static_cast<size_t>(formula.op)])(formula);

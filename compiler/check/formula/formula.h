@@ -35,6 +35,9 @@ struct Formula {
     /// The index of the first value of a series that satisfies a condition. Operand: a comparison of the series
     /// with a constant.
     EpochsTo,
+    /// One number of a series. Operands: the series, then as constants the number of a plan::Reduction::Take and the
+    /// reduction's percentile, skip, first and last.
+    Reduce,
     /// `parameter` is a property of the machine, an index into systemProperties().
     System,
     /// `parameter` is an index into lookupFunctions(). Operands: the arguments.

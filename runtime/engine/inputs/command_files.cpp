@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/Support/BLAKE3.h>
+#include <llvm/Support/GlobPattern.h>
 #include <llvm/Support/MemoryBuffer.h>
 #include <llvm/Support/Program.h>
 #include <llvm/Support/Regex.h>
@@ -19,9 +20,9 @@
 
 #include "runtime/base/failure.h"
 #include "runtime/base/files/files.h"
+#include "runtime/base/files/glob.h"
 #include "runtime/base/files/marks.h"
 #include "runtime/base/json.h"
-#include "runtime/engine/inputs/glob.h"
 #include "runtime/plan/command.h"
 #include "runtime/protocol/trial.h"
 #include "runtime/store/store.h"
@@ -164,7 +165,7 @@ class Finder {
 
   /// Adds the files of a pattern. A file that is named without wildcards is taken even if expc wrote it.
   llvm::Error inputsMatching(const std::string& pattern, bool copy) {
-    auto found = filesMatching(plan_.root, pattern, results_);
+    auto found = files::filesMatching(plan_.root, pattern, results_);
     if (!found) return fail("inputs: {}", llvm::toString(found.takeError()));
     // Only a wildcard can mean our files by accident.
     if (pattern.find_first_of("*?[") != std::string::npos)
@@ -235,8 +236,12 @@ class Finder {
   llvm::Error metrics() const {
     const auto check = [&](const std::string& what, const std::string& read) -> llvm::Error {
       const std::string file = fs::path(read).lexically_normal().string();
+      // A trial would read an input that `*` matches, and take it for what the program wrote.
+      auto pattern = llvm::GlobPattern::create(file);
+      if (!pattern) llvm::consumeError(pattern.takeError());
+      const bool many = pattern && file.find('*') != std::string::npos;
       for (const InputFile& input : files_.inputs)
-        if (!file.empty() && input.name == file && !input.copy)
+        if (!file.empty() && !input.copy && (input.name == file || (many && pattern->match(input.name))))
           return fail(
               "{} is read from '{}', which is one of the inputs: take it out of `inputs`, or write "
               "`inputs copy \"{}\"` where the program changes it",

@@ -11,7 +11,7 @@
 #include <map>
 #include <utility>
 
-#include "runtime/engine/inputs/glob.h"
+#include "runtime/base/files/glob.h"
 #include "runtime/engine/inputs/trial_folders.h"
 #include "runtime/store/store.h"
 #include "tests/support/folder.h"
@@ -34,7 +34,7 @@ class StudyFolder : public expc::test::TestFolder {
   }
   List matching(const std::string& pattern) const {
     List names;
-    for (const std::string& file : llvm::cantFail(filesMatching(path, pattern, path + "/results/")))
+    for (const std::string& file : llvm::cantFail(files::filesMatching(path, pattern, path + "/results/")))
       names.push_back(fs::path(file).lexically_relative(path).string());
     return names;
   }
@@ -102,7 +102,7 @@ TEST_CASE("patterns name files as they do in a shell, with ** for any folders") 
   CHECK(folder.matching(folder.path + "/a.*") == List{"a.txt"});
   CHECK(folder.matching("nothing/*").empty());
   CHECK(folder.matching("train.py/x").empty());
-  auto bad = filesMatching(folder.path, "src/[a", "");
+  auto bad = files::filesMatching(folder.path, "src/[a", "");
   REQUIRE(!bad);
   CHECK(has(llvm::toString(bad.takeError()), "the pattern 'src/[a'"));
 }

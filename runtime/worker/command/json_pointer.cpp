@@ -3,11 +3,13 @@
 // byte order mark, lines of a log that are about something else. The text may be a stranger's, so
 // every problem is an error of one line.
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <llvm/ADT/ArrayRef.h>
 #include <llvm/ADT/StringExtras.h>
 
 #include <algorithm>
-#include <cmath>
+#include <cstddef>
+#include <utility>
 
 #include "runtime/base/json.h"
 #include "runtime/worker/command/readers.h"
@@ -16,6 +18,9 @@ namespace expc::command {
 namespace {
 
 using llvm::json::Value;
+
+/// The most parts of a pointer, each of which takes a call of Way::from().
+constexpr size_t kMostTokens = 1000;
 
 /// Resolves the escapes of RFC 6901: "~1" is a slash, "~0" a tilde.
 std::string unescaped(llvm::StringRef token) {
@@ -27,31 +32,55 @@ std::string unescaped(llvm::StringRef token) {
   return text;
 }
 
-/// The only element of an array whose member has that value, or null: "name=BM_copy/64" finds a
-/// result of google-benchmark.
-const Value* elementWith(const llvm::json::Array& array, llvm::StringRef member, llvm::StringRef value) {
-  const Value* found = nullptr;
-  for (const Value& element : array)
-    if (const llvm::json::Object* object = element.getAsObject(); object && object->getString(member) == value) {
-      if (found) return nullptr;
-      found = &element;
-    }
-  return found;
+/// Whether an object has the member of a token "name=VALUE" with that value: "name=BM_copy/64" finds a result of
+/// google-benchmark, "n_gen=128" one of llama-bench.
+bool has(const Value& element, llvm::StringRef member, llvm::StringRef wanted) {
+  const llvm::json::Object* object = element.getAsObject();
+  const Value* value = object ? object->get(member) : nullptr;
+  if (!value) return false;
+  if (const auto text = value->getAsString()) return *text == wanted;
+  if (const auto flag = value->getAsBoolean()) return wanted == (*flag ? "true" : "false");
+  if (value->getAsNull()) return wanted == "null";
+  // Whole numbers are compared as such, since a double does not tell large ones apart.
+  int64_t whole = 0;
+  if (const auto number = value->getAsInteger(); number && llvm::to_integer(wanted, whole, 10)) return *number == whole;
+  const auto number = llvm::expectedToOptional(readNumber(wanted));
+  return number && value->getAsNumber() == number;
 }
 
-/// One step of a pointer: the member, the element at an index, or the element that elementWith()
-/// finds. Null if there is none. An index has no leading zeros.
-const Value* step(const Value& value, const std::string& token) {
-  if (const llvm::json::Object* object = value.getAsObject()) return object->get(token);
-  const llvm::json::Array* array = value.getAsArray();
-  if (array && token.find('=') != std::string::npos) {
+/// The way of a pointer through a document. It forks at "*" and "name=VALUE".
+struct Way {
+  std::vector<std::string> tokens;
+  std::vector<const Value*> found = {};
+  /// The value at which a fork that led farthest ended, and the tokens before it.
+  const Value* end = nullptr;
+  size_t farthest = 0;
+
+  /// Goes on from a value with the token at `at`.
+  void from(const Value& value, size_t at) {
+    if (at == tokens.size()) return found.push_back(&value);
+    const std::string& token = tokens[at];
     const auto [member, wanted] = llvm::StringRef(token).split('=');
-    return elementWith(*array, member, wanted);
+    const bool selects = member.size() < token.size();
+    if (const llvm::json::Object* object = value.getAsObject()) {
+      const Value* next = object->get(token);
+      if (!next && selects && has(value, member, wanted)) next = &value;
+      if (next) return from(*next, at + 1);
+    }
+    const llvm::json::Array* array = value.getAsArray();
+    const size_t before = found.size(), far = farthest;
+    size_t index = 0;
+    if (array && (token == "*" || selects)) {
+      for (const Value& element : *array)
+        if (!selects || has(element, member, wanted)) from(element, at + 1);
+    } else if (array && llvm::to_integer(token, index, 10) && std::to_string(index) == token && index < array->size()) {
+      return from((*array)[index], at + 1);  // an index has no leading zeros
+    }
+    if (found.size() > before || farthest > far || (end && at <= farthest)) return;
+    end = &value;
+    farthest = at;
   }
-  size_t index = 0;
-  const bool is_index = array && llvm::to_integer(token, index, 10) && std::to_string(index) == token;
-  return is_index && index < array->size() ? &(*array)[index] : nullptr;
-}
+};
 
 /// The value in words, for messages; texts are cut.
 std::string kindOf(const Value& value) {
@@ -103,11 +132,19 @@ llvm::Expected<Value> parse(llvm::StringRef text) {
   return base::parseJson(odd ? withoutBareWords(text) : text.str());
 }
 
+/// `text` from the first line that may begin an object or an array of some: "[" begins none in "[INFO] …".
+llvm::StringRef fromJson(llvm::StringRef text) {
+  for (; !text.empty(); text = text.split('\n').second) {
+    llvm::StringRef line = text.split('\n').first.trim();
+    if (line.starts_with("{")) break;
+    if (line.consume_front("[") && (line.empty() || llvm::StringRef("[{\"").contains(line.front()))) break;
+  }
+  return text;
+}
+
 /// The documents in a text: one, or one per line (JSON Lines). If neither can be read, the error is
 /// about the whole text.
-llvm::Expected<std::vector<Value>> documentsOf(llvm::StringRef text) {
-  // A byte order mark, as some Windows programs write it.
-  text.consume_front("\xef\xbb\xbf");
+llvm::Expected<std::vector<Value>> documentsIn(llvm::StringRef text) {
   std::vector<Value> documents;
   auto whole = parse(text);
   if (whole) documents.push_back(std::move(*whole));
@@ -126,70 +163,79 @@ llvm::Expected<std::vector<Value>> documentsOf(llvm::StringRef text) {
   return documents;
 }
 
-/// The value at the pointer; the error says how far it led and what is there.
-llvm::Expected<const Value*> find(const Value& document, const std::string& pointer) {
-  const Value* value = &document;
-  llvm::SmallVector<llvm::StringRef, 8> tokens;
-  if (!pointer.empty()) llvm::StringRef(pointer).drop_front().split(tokens, '/');
-  size_t used = 0;
-  for (llvm::StringRef token : tokens) {
-    const Value* next = step(*value, unescaped(token));
-    if (!next)
-      return failure("there is nothing at {}: {} is {}", pointer, used ? pointer.substr(0, used) : "the document",
-                     membersOf(*value));
-    used += 1 + token.size();
-    value = next;
-  }
-  return value;
+/// The documents in a text. Lines before them are passed over: fio, perf stat and wrappers write some of their own.
+llvm::Expected<std::vector<Value>> documentsOf(llvm::StringRef text) {
+  // A byte order mark, as some Windows programs write it.
+  text.consume_front("\xef\xbb\xbf");
+  auto documents = documentsIn(text);
+  const llvm::StringRef json = fromJson(text);
+  if (documents || json.size() == text.size()) return documents;
+  llvm::consumeError(documents.takeError());
+  const std::string begin = excerpt(text.ltrim().split('\n').first.trim(), 60);
+  if (json.empty()) return failure("it is no JSON: it begins with '{}'", begin);
+  documents = documentsIn(json);
+  if (documents) return documents;
+  return within(fmt::format("it begins with '{}', and behind that ", begin), documents.takeError());
 }
 
-/// Calls `use` for the value at `pointer` in every document that has one, or only in the last of
-/// these. Documents without it are skipped, since loggers also write lines about something else.
+/// Calls `use` for what is at `pointer` in every document that has something there, or only in the last of these.
+/// Documents without it are skipped, since loggers also write lines about something else. The error says how far the
+/// pointer led and what is there.
 llvm::Error visit(llvm::StringRef text, const std::string& pointer, Which which,
-                  llvm::function_ref<llvm::Error(const Value&)> use) {
+                  llvm::function_ref<llvm::Error(llvm::ArrayRef<const Value*>)> use) {
   if (auto error = checkPointer(pointer)) return error;
   auto documents = documentsOf(text);
   if (!documents) return documents.takeError();
-  std::vector<const Value*> values;
-  std::string missing;
+  llvm::SmallVector<llvm::StringRef, 8> written;
+  if (!pointer.empty()) llvm::StringRef(pointer).drop_front().split(written, '/');
+  Way way;
+  for (llvm::StringRef token : written) way.tokens.push_back(unescaped(token));
+  std::vector<std::vector<const Value*>> found;
   for (const Value& document : *documents) {
-    auto value = find(document, pointer);
-    if (value)
-      values.push_back(*value);
-    else
-      missing = llvm::toString(value.takeError());
+    way.end = nullptr;
+    way.farthest = 0;
+    way.from(document, 0);
+    if (!way.found.empty()) found.push_back(std::exchange(way.found, {}));
   }
-  if (values.empty()) return llvm::createStringError(missing);
-  if (which == Which::Last) return use(*values.back());
-  for (const Value* value : values)
-    if (auto error = use(*value)) return error;
+  if (found.empty()) {
+    const std::string led = fmt::format("/{}", fmt::join(written.begin(), written.begin() + way.farthest, "/"));
+    return llvm::make_error<NoValue>(fmt::format("there is nothing at {}: {} is {}", pointer,
+                                                 way.farthest > 0 ? led : "the document", membersOf(*way.end)));
+  }
+  if (which == Which::Last) found.erase(found.begin(), found.end() - 1);
+  for (const std::vector<const Value*>& values : found)
+    if (auto error = use(values)) return error;
   return llvm::Error::success();
 }
 
-/// A number; or a string that stands for NaN or infinity. Other strings are no numbers, even if
-/// they look like one.
-std::optional<double> numberOf(const Value& value) {
-  const auto text = value.getAsString();
-  if (!text) return value.getAsNumber();
-  const auto number = llvm::expectedToOptional(readNumber(*text));
-  return number && !std::isfinite(*number) ? number : std::nullopt;
+/// Adds a number, which may stand in quotes. The error fits behind the pointer.
+llvm::Error addNumber(const Value& value, Values& values) {
+  std::optional<double> number = value.getAsNumber();
+  bool none = value.getAsNull().has_value();
+  if (const auto text = value.getAsString()) {
+    auto read = readNumber(*text);
+    if (read) number = *read;
+    none = !read && read.errorIsA<NoValue>();
+    llvm::consumeError(read.takeError());
+  }
+  if (number && values.size() == kMostValues) return failure("more than the millionth number");
+  if (number) return values.push_back(*number), llvm::Error::success();
+  const std::string message = "no number but " + kindOf(value);
+  return none ? llvm::make_error<NoValue>(message) : llvm::createStringError(message);
 }
 
 /// Adds the value, or the elements of an array, to the result.
 llvm::Error addNumbers(const Value& value, const std::string& pointer, JsonNumbers& result) {
-  const auto add = [&](const Value& one) {
-    const std::optional<double> number = numberOf(one);
-    if (number) result.values.push_back(*number);
-    return number.has_value();
-  };
-  if (add(value)) return llvm::Error::success();
   const llvm::json::Array* array = value.getAsArray();
-  if (!array) return failure("at {} is no number but {}", pointer, kindOf(value));
+  if (!array) {
+    auto error = addNumber(value, result.values);
+    return error ? within(fmt::format("at {} is ", pointer), std::move(error)) : std::move(error);
+  }
   result.array = true;
-  if (array->size() > kMostValues) return failure("the array at {} has more than a million values", pointer);
   for (size_t i = 0; i < array->size(); ++i)
-    if (!add((*array)[i])) return failure("at {}/{} is no number but {}", pointer, i, kindOf((*array)[i]));
-  if (result.values.empty()) return failure("the array at {} is empty", pointer);
+    if (auto error = addNumber((*array)[i], result.values))
+      return within(fmt::format("at {}/{} is ", pointer, i), std::move(error));
+  if (array->empty()) return llvm::make_error<NoValue>(fmt::format("the array at {} is empty", pointer));
   return llvm::Error::success();
 }
 
@@ -198,6 +244,8 @@ llvm::Error addNumbers(const Value& value, const std::string& pointer, JsonNumbe
 llvm::Error checkPointer(const std::string& pointer) {
   if (!pointer.empty() && pointer.front() != '/')
     return failure("the JSON pointer '{}' does not begin with a slash", pointer);
+  if (std::ranges::count(pointer, '/') > ptrdiff_t(kMostTokens))
+    return failure("the JSON pointer has more than {} parts", kMostTokens);
   for (size_t at = pointer.find('~'); at != std::string::npos; at = pointer.find('~', at + 1))
     if (at + 1 == pointer.size() || (pointer[at + 1] != '0' && pointer[at + 1] != '1'))
       return failure("the JSON pointer '{}': a tilde is written ~0, a slash in a name ~1", pointer);
@@ -206,15 +254,33 @@ llvm::Error checkPointer(const std::string& pointer) {
 
 llvm::Expected<JsonNumbers> readJson(llvm::StringRef text, const std::string& pointer, Which which) {
   JsonNumbers result;
-  auto error = visit(text, pointer, which, [&](const Value& value) { return addNumbers(value, pointer, result); });
+  auto error = visit(text, pointer, which, [&](llvm::ArrayRef<const Value*> values) -> llvm::Error {
+    result.places = std::max(result.places, values.size());
+    for (const Value* value : values)
+      if (auto wrong = addNumbers(*value, pointer, result)) return wrong;
+    return llvm::Error::success();
+  });
   if (error) return error;
   return result;
 }
 
+llvm::Expected<uint64_t> countJson(llvm::StringRef text, const std::string& pointer) {
+  uint64_t count = 0;
+  auto error = visit(text, pointer, Which::All, [&](llvm::ArrayRef<const Value*> values) {
+    for (const Value* value : values) count += value->getAsArray() ? value->getAsArray()->size() : 1;
+    return llvm::Error::success();
+  });
+  // Nothing there is none of them.
+  error = llvm::handleErrors(std::move(error), [](const NoValue&) {});
+  if (error) return error;
+  return count;
+}
+
 llvm::Error readTruth(llvm::StringRef text, const std::string& pointer) {
-  return visit(text, pointer, Which::All, [&](const Value& value) -> llvm::Error {
-    if (value.getAsBoolean() == true) return llvm::Error::success();
-    return failure("at {} is {}, not true", pointer, kindOf(value));
+  return visit(text, pointer, Which::All, [&](llvm::ArrayRef<const Value*> values) -> llvm::Error {
+    for (const Value* value : values)
+      if (value->getAsBoolean() != true) return failure("at {} is {}, not true", pointer, kindOf(*value));
+    return llvm::Error::success();
   });
 }
 

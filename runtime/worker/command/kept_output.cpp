@@ -18,6 +18,7 @@
 
 #include "runtime/base/descriptor.h"
 #include "runtime/base/files/files.h"
+#include "runtime/base/files/glob.h"
 #include "runtime/base/json.h"
 #include "runtime/base/json_record.h"
 #include "runtime/worker/command/metrics.h"
@@ -69,6 +70,24 @@ llvm::Expected<std::string> readDocument(const std::string& path) {
   return std::string(document.begin(), document.end());
 }
 
+/// `files`, with those of the folder that match in place of a name with `*`.
+std::vector<std::string> namedIn(const std::string& folder, const std::vector<std::string>& files) {
+  std::vector<std::string> names;
+  for (const std::string& name : files) {
+    if (name.find('*') == std::string::npos || !staysInside(name)) {
+      names.push_back(name);
+      continue;
+    }
+    auto found = files::filesMatching(folder, name, "");
+    if (!found) llvm::consumeError(found.takeError());
+    for (const std::string& file : found ? *found : std::vector<std::string>())
+      if (const std::string inside = fs::path(file).lexically_relative(fs::path(folder).lexically_normal()).string();
+          std::ranges::find(names, inside) == names.end())
+        names.push_back(inside);
+  }
+  return names;
+}
+
 }  // namespace
 
 std::vector<std::string> filesRead(const plan::Command& command) {
@@ -87,7 +106,7 @@ llvm::Error keepOutput(const std::string& path, const std::string& folder, const
   llvm::json::Array left_out;
   uint64_t room = kMostKept;
   bool anything = false;
-  for (const std::string& name : files) {
+  for (const std::string& name : namedIn(folder, files)) {
     const std::string file = trialFile(name, folder);
     // Only regular files are kept; stat() follows a symbolic link to one.
     struct stat state{};

@@ -11,9 +11,10 @@
 #include <cmath>
 #include <filesystem>
 #include <functional>
-#include <numeric>
+#include <optional>
 
 #include "runtime/base/files/files.h"
+#include "runtime/base/files/glob.h"
 #include "runtime/base/files/words.h"
 #include "runtime/plan/evaluate.h"
 
@@ -61,13 +62,25 @@ llvm::json::Value measuredOf(const std::string& metric, const ProgramEnd& end) {
   return value > 0 ? llvm::json::Value(value) : nullptr;
 }
 
-std::string pathOf(const CommandMetric& metric, const std::string& folder) {
-  return trialFile(metric.file.empty() ? kOutput : metric.file, folder);
+/// The path of the file that a metric is read from: with `*` in its name, the only file that matches.
+llvm::Expected<std::string> pathOf(const CommandMetric& metric, const std::string& folder) {
+  const std::string path = trialFile(metric.file.empty() ? kOutput : metric.file, folder);
+  if (metric.file.find('*') == std::string::npos) return path;
+  auto found = files::filesMatching(folder, metric.file, "");
+  if (!found) return found.takeError();
+  if (found->empty()) return failure("the program wrote no such file");
+  if (found->size() == 1) return found->front();
+  std::string names;
+  for (size_t i = 0; i < std::min<size_t>(found->size(), 4); ++i)
+    names += (i > 0 ? ", " : "") + std::filesystem::path((*found)[i]).lexically_relative(folder).string();
+  return failure("{} files have such a name: {}{}", found->size(), names, found->size() > 4 ? ", …" : "");
 }
 
 /// The text to read a metric from, without colours unless the pattern wants to see them.
 llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> textOf(const CommandMetric& metric, const std::string& folder) {
-  auto file = readFile(pathOf(metric, folder), metric.from == From::Json ? kMostJson : kMostText);
+  auto path = pathOf(metric, folder);
+  if (!path) return path.takeError();
+  auto file = readFile(*path, metric.from == From::Json ? kMostJson : kMostText);
   if (!file) return file;
   const llvm::StringRef text = (*file)->getBuffer(), where = metric.where;
   // Compressed or binary files; a pattern may still be meant for bytes.
@@ -79,25 +92,19 @@ llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> textOf(const CommandMetric& 
   return llvm::MemoryBuffer::getMemBufferCopy(files::withoutColours(text));
 }
 
-/// The median, mean, smallest, largest, or sum. If one value is not finite, so is the result: NaN,
-/// for "diverged".
-double reduced(Values values, Take take) {
-  if (!std::ranges::all_of(values, [](double value) { return std::isfinite(value); })) return std::nan("");
-  std::sort(values.begin(), values.end());
-  const double sum = std::accumulate(values.begin(), values.end(), 0.0);
-  const size_t half = values.size() / 2;
-  switch (take) {
-    case Take::Median:
-      return values.size() % 2 ? values[half] : (values[half - 1] + values[half]) / 2;
-    case Take::Mean:
-      return sum / static_cast<double>(values.size());
-    case Take::Min:
-      return values.front();
-    case Take::Max:
-      return values.back();
-    default:
-      return sum;
-  }
+/// The number of values that `text` has where they are read.
+llvm::Expected<uint64_t> countIn(llvm::StringRef text, const CommandMetric& metric, const Pattern* pattern) {
+  if (pattern) return pattern->count(text);
+  if (metric.from == From::Csv) return countColumn(text, metric.where);
+  if (metric.from == From::Json) return countJson(text, metric.where);
+  uint64_t count = 0;
+  for (; !text.empty(); text = text.split('\n').second) count += !text.split('\n').first.trim().empty();
+  return count;
+}
+
+/// Whether all values are wanted. Otherwise only the last needs to be a number.
+bool readsAll(const CommandMetric& metric) {
+  return metric.series || (metric.take && *metric.take != plan::Reduction(Take::Last));
 }
 
 }  // namespace
@@ -136,11 +143,15 @@ llvm::Expected<MetricReader> MetricReader::make(const plan::Command& command, co
       reader.measured_.push_back(name);
       continue;
     }
-    if (auto error = reader.prepare(*found, Pattern::Use::Number)) return about(*found, std::move(error));
+    const bool counts = found->take && found->take->take == Take::Count;
+    if (auto error = reader.prepare(*found, counts ? Pattern::Use::Match : Pattern::Use::Number))
+      return about(*found, std::move(error));
     reader.metrics_.push_back(*found);
   }
   for (const plan::Expectation& expectation : command.expectations) {
-    const auto use = expectation.bound ? Pattern::Use::Number : Pattern::Use::Match;
+    const std::optional<plan::Reduction>& take = expectation.read.take;
+    const bool number = expectation.bound && !(take && take->take == Take::Count);
+    const auto use = number ? Pattern::Use::Number : Pattern::Use::Match;
     if (auto error = reader.prepare(expectation.read, use)) return about(expectation, std::move(error));
     reader.expectations_.push_back(expectation);
   }
@@ -150,49 +161,70 @@ llvm::Expected<MetricReader> MetricReader::make(const plan::Command& command, co
 llvm::Expected<Values> MetricReader::valuesOf(const CommandMetric& metric, const std::string& folder,
                                               std::string* left) const {
   if (metric.from == From::Size) {
-    auto size = readSize(pathOf(metric, folder));
+    auto path = pathOf(metric, folder);
+    if (!path) return path.takeError();
+    auto size = readSize(*path);
     if (!size) return size.takeError();
     return Values{*size};
   }
   auto file = textOf(metric, folder);
   if (!file) return file.takeError();
   const llvm::StringRef text = (*file)->getBuffer();
-  // `take` and series want all values; anything else wants the last, so that only that one must be
-  // a number.
-  const bool all = metric.series || (metric.take && *metric.take != Take::Last);
-  const Which which = all ? Which::All : Which::Last;
+  const Which which = readsAll(metric) ? Which::All : Which::Last;
   if (metric.from == From::Regex) return patterns_.at(metric.name).read(text, which, left);
   if (metric.from == From::Lines) return readLines(text, which);
   if (metric.from == From::Csv) return readColumn(text, metric.where, which);
   auto numbers = readJson(text, metric.where, which);
   if (!numbers) return numbers.takeError();
-  if (numbers->array && !metric.series && !metric.take)
+  if ((numbers->array || numbers->places > 1) && !metric.series && !metric.take)
     return failure(
-        "at {} is an array; a metric with the trait `series` takes one, or say which of its numbers is meant, as in "
+        "at {} {}; a metric with the trait `series` takes one, or say which of its numbers is meant, as in "
         "`from median(json(…))` or `last(…)`",
-        metric.where);
+        metric.where, numbers->places > 1 ? fmt::format("are {} values", numbers->places) : "is an array");
   return std::move(numbers->values);
 }
 
-double MetricReader::valueOf(const CommandMetric& metric, Values values) {
-  const bool last = metric.series || !metric.take || *metric.take == Take::Last;
-  return (last ? values.back() : reduced(std::move(values), *metric.take)) * metric.scale;
+llvm::Expected<double> MetricReader::valueOf(const CommandMetric& metric, const std::string& folder, Values* series,
+                                             std::vector<plan::Note>* notes) const {
+  if (metric.take && metric.take->take == Take::Count) {
+    auto file = textOf(metric, folder);
+    if (!file) return file.takeError();
+    const auto pattern = patterns_.find(metric.name);
+    auto count = countIn((*file)->getBuffer(), metric, pattern == patterns_.end() ? nullptr : &pattern->second);
+    if (!count) return count.takeError();
+    return static_cast<double>(plan::taken(*count, *metric.take));
+  }
+  std::string left;
+  auto values = valuesOf(metric, folder, &left);
+  if (!values) return values.takeError();
+  if (notes && !left.empty()) notes->emplace_back(plan::Note::ReadBefore, metric.name, 0, left);
+  // A series is shown as one number in some places; its last value stands for it there.
+  const plan::Reduction reduction = metric.take.value_or(Take::Last);
+  if (const auto few = plan::fewValues(metric.name, values->size(), reduction); notes && few) notes->push_back(*few);
+  const std::optional<double> value = plan::reduced(*values, reduction);
+  if (!value)
+    return llvm::make_error<NoValue>(
+        fmt::format("it has {} values, and skip = {} leaves none", values->size(), reduction.skip));
+  if (series) *series = std::move(*values);
+  return *value * metric.scale;
 }
 
 llvm::Error MetricReader::verifyOne(const plan::Expectation& expectation, const std::string& folder,
                                     const std::string& root) const {
   const CommandMetric& read = expectation.read;
   if (expectation.bound) {
-    auto values = valuesOf(read, folder);
-    if (!values) return values.takeError();
-    const double value = valueOf(read, std::move(*values));
+    auto value = valueOf(read, folder);
+    if (!value) return value.takeError();
     // The bound applies to the scaled value, but the message shows the number as the program wrote
     // it.
-    if (std::isfinite(value) && plan::satisfies(*expectation.bound, value, value)) return llvm::Error::success();
-    return failure("it is {}", value / read.scale);
+    if (std::isfinite(*value) && plan::satisfies(*expectation.bound, *value, *value)) return llvm::Error::success();
+    return failure("it is {}", *value / read.scale);
   }
-  if (read.from == From::Same)
-    return compareFiles(pathOf(read, folder), (std::filesystem::path(root) / read.where).string(), kMostText);
+  if (read.from == From::Same) {
+    auto path = pathOf(read, folder);
+    if (!path) return path.takeError();
+    return compareFiles(*path, (std::filesystem::path(root) / read.where).string(), kMostText);
+  }
   auto file = textOf(read, folder);
   if (!file) return file.takeError();
   const llvm::StringRef text = (*file)->getBuffer();
@@ -213,15 +245,15 @@ llvm::Error MetricReader::read(const std::string& folder, const ProgramEnd& end,
   for (const std::string& name : measured_) result.metrics[name] = measuredOf(name, end);
   for (const CommandMetric& metric : metrics_) {
     next(metric);
-    std::string left;
-    auto values = valuesOf(metric, folder, &left);
-    if (!values) return about(metric, values.takeError());
-    if (!left.empty()) result.notes.emplace_back(plan::Note::ReadBefore, metric.name, 0, left);
-    // A series is shown as one number in some places; its last value stands for it there.
-    result.metrics[metric.name] = valueOf(metric, *values);
-    if (!metric.series) continue;
-    for (double& one : *values) one *= metric.scale;
-    result.series[metric.name] = llvm::json::Array(*values);
+    Values series;
+    auto value = valueOf(metric, folder, &series, &result.notes);
+    const bool none = !value && metric.optional && value.errorIsA<NoValue>();
+    if (!value && !none) return about(metric, value.takeError());
+    llvm::consumeError(value.takeError());
+    result.metrics[metric.name] = none ? llvm::json::Value(nullptr) : llvm::json::Value(*value);
+    if (none || !metric.series) continue;
+    for (double& one : series) one *= metric.scale;
+    result.series[metric.name] = llvm::json::Array(series);
   }
   return llvm::Error::success();
 }

@@ -45,9 +45,9 @@ class MetricReader {
   llvm::Error verify(const std::string& folder, const std::string& root,
                      const std::function<void(const plan::CommandMetric&)>& next) const;
 
-  /// Fills the result's metrics and series. Adds a note if the program went on with the words of a
-  /// pattern but no number behind the last value. The error names the metric, the file and what is
-  /// wrong.
+  /// Fills the result's metrics and series; an optional metric of which the output has no value is null. Adds a note if
+  /// the program went on with the words of a pattern but no number behind the last value. The error names the metric,
+  /// the file and what is wrong.
   /// @param next called before each metric that is read from a file
   llvm::Error read(const std::string& folder, const ProgramEnd& end, protocol::Event& result,
                    const std::function<void(const plan::CommandMetric&)>& next) const;
@@ -58,8 +58,11 @@ class MetricReader {
   /// The values of one metric, in order. @param left as for Pattern::read
   llvm::Expected<Values> valuesOf(const plan::CommandMetric& metric, const std::string& folder,
                                   std::string* left = nullptr) const;
-  /// The one value that stands for them, in the metric's unit.
-  static double valueOf(const plan::CommandMetric& metric, Values values);
+  /// The one value of a metric or an expectation, in its unit.
+  /// @param series becomes the values of a series, as the program wrote them
+  /// @param notes gets a note of what a reader of the value must know
+  llvm::Expected<double> valueOf(const plan::CommandMetric& metric, const std::string& folder, Values* series = nullptr,
+                                 std::vector<plan::Note>* notes = nullptr) const;
   llvm::Error verifyOne(const plan::Expectation& expectation, const std::string& folder, const std::string& root) const;
 
   std::vector<std::string> measured_;

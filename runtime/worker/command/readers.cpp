@@ -144,14 +144,33 @@ llvm::StringRef asUtf8(llvm::StringRef text, std::string& own) {
 
 }  // namespace
 
+char NoValue::ID = 0;
+
+llvm::Error within(const std::string& where, llvm::Error error) {
+  const bool none = error.isA<NoValue>();
+  const std::string message = where + llvm::toString(std::move(error));
+  return none ? llvm::make_error<NoValue>(message) : llvm::createStringError(message);
+}
+
+/// Whether a program writes this where it has no value: perf stat, nvidia-smi and loggers each have a word of their
+/// own.
+static bool isNoValue(llvm::StringRef text) {
+  static constexpr llvm::StringLiteral kWords[] = {
+      "", "-", "--", "?", "n/a", "na", "not available", "not counted", "not supported", "null", "none"};
+  return std::ranges::any_of(kWords,
+                             [&](llvm::StringRef word) { return text.trim("<>[] \t\r").equals_insensitive(word); });
+}
+
 llvm::Expected<double> readNumber(llvm::StringRef text) {
   llvm::StringRef digits = text.trim();
   // from_chars takes no plus sign.
   digits.consume_front("+");
   double value = 0;
   const auto [end, error] = std::from_chars(digits.begin(), digits.end(), value);
-  if (digits.empty() || end != digits.end() || error == std::errc::invalid_argument)
-    return failure("'{}' is no number", excerpt(text));
+  if (digits.empty() || end != digits.end() || error == std::errc::invalid_argument) {
+    const std::string message = fmt::format("'{}' is no number", excerpt(text));
+    return isNoValue(text) ? llvm::make_error<NoValue>(message) : llvm::createStringError(message);
+  }
   // A value beyond the range of a double is an error and not infinite: the program did not mean
   // "diverged".
   if (error == std::errc::result_out_of_range)
@@ -184,10 +203,10 @@ llvm::Expected<Values> readLines(llvm::StringRef text, Which which) {
     if (values.size() == kMostValues) return failure("it has more than a million numbers");
     values.push_back(*value);
   }
-  if (last.empty()) return failure("nothing was written");
+  if (last.empty()) return llvm::make_error<NoValue>("nothing was written");
   if (which == Which::All) return values;
   auto value = readNumber(last);
-  if (!value) return llvm::createStringError("its last line: " + llvm::toString(value.takeError()));
+  if (!value) return within("its last line: ", value.takeError());
   return Values{*value};
 }
 
@@ -220,11 +239,13 @@ llvm::Error compareFiles(const std::string& path, const std::string& wanted, uin
                  left.size(), right.size());
 }
 
-llvm::Expected<Values> readColumn(llvm::StringRef text, const std::string& column, Which which) {
+/// The cells of a column that are not empty, with their rows; only the last one if no more is wanted.
+static llvm::Expected<std::vector<std::pair<size_t, std::string>>> cellsOf(llvm::StringRef text,
+                                                                           const std::string& column, Which which) {
   files::CsvRows rows(text, files::CsvRows::Blanks::Dropped);
   std::vector<std::string> names, cells;
   std::optional<size_t> place;
-  std::vector<std::pair<size_t, std::string>> found;  // values as text, with their rows
+  std::vector<std::pair<size_t, std::string>> found;
   for (size_t row = 1;; ++row) {
     auto more = rows.next(row == 1 ? names : cells);
     if (!more) return failure("row {}: {}", row, llvm::toString(more.takeError()));
@@ -243,11 +264,23 @@ llvm::Expected<Values> readColumn(llvm::StringRef text, const std::string& colum
     found.emplace_back(row, std::move(cells[*place]));
     if (found.size() > kMostValues) return failure("the column '{}' has more than a million values", column);
   }
-  if (found.empty()) return failure("the column '{}' has no value", column);
+  return found;
+}
+
+llvm::Expected<uint64_t> countColumn(llvm::StringRef text, const std::string& column) {
+  auto cells = cellsOf(text, column, Which::All);
+  if (!cells) return cells.takeError();
+  return cells->size();
+}
+
+llvm::Expected<Values> readColumn(llvm::StringRef text, const std::string& column, Which which) {
+  auto cells = cellsOf(text, column, which);
+  if (!cells) return cells.takeError();
+  if (cells->empty()) return llvm::make_error<NoValue>(fmt::format("the column '{}' has no value", column));
   Values values;
-  for (const auto& [row, digits] : found) {
+  for (const auto& [row, digits] : *cells) {
     auto value = readNumber(digits);
-    if (!value) return failure("row {} of the column '{}': {}", row, column, llvm::toString(value.takeError()));
+    if (!value) return within(fmt::format("row {} of the column '{}': ", row, column), value.takeError());
     values.push_back(*value);
   }
   return values;
@@ -268,6 +301,9 @@ struct Pattern::Parts {
     pcre2_code_free(code);
   }
   llvm::Error complain(const std::string& what) const { return failure("the pattern '{}' {}", text, what); }
+  llvm::Error nothing(const std::string& what) const {
+    return llvm::make_error<NoValue>(fmt::format("the pattern '{}' {}", text, what));
+  }
   llvm::Error gaveUp(int code) const {
     if (code == PCRE2_ERROR_MATCHLIMIT || code == PCRE2_ERROR_DEPTHLIMIT || code == PCRE2_ERROR_HEAPLIMIT)
       return complain("was given up: it tries too many ways to match (nested repetitions such as (a+)+ do that)");
@@ -338,6 +374,14 @@ llvm::Error Pattern::match(llvm::StringRef text) const {
   return groups < 0 ? parts_->gaveUp(groups) : llvm::Error::success();
 }
 
+llvm::Expected<uint64_t> Pattern::count(llvm::StringRef text) const {
+  std::string own;
+  uint64_t count = 0;
+  const int code = parts_->forEach(asUtf8(text, own), 0, [&](const Taken&) { return ++count, true; });
+  if (code < 0) return parts_->gaveUp(code);
+  return count;
+}
+
 llvm::StringRef Pattern::wholeOf(llvm::StringRef text, llvm::StringRef part) const {
   // No number is longer.
   constexpr size_t kBeside = 64;
@@ -394,11 +438,12 @@ llvm::Expected<Values> Pattern::read(llvm::StringRef written, Which which, std::
     std::ranges::sort(found, {}, [](const Taken& one) { return one.group.begin(); });
   }
   if (found.size() > kMostValues) return parts_->complain("matches more than a million times");
-  if (found.empty()) return parts_->complain(matched ? "matches, but its group takes no part" : "matches nothing");
+  if (found.empty()) return parts_->nothing(matched ? "matches, but its group takes no part" : "matches nothing");
   Values values;
   for (const auto& [begin, end, digits] : found) {
     auto value = readNumber(digits);
-    if (!value) return parts_->complain("found what is no value: " + llvm::toString(value.takeError()));
+    if (!value)
+      return within(fmt::format("the pattern '{}' found what is no value: ", parts_->text), value.takeError());
     // The group took only a part of a number: the pattern is wrong, and silently using the part
     // would be worse.
     if (const llvm::StringRef whole = wholeOf(text, digits); !whole.empty())

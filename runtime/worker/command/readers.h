@@ -7,10 +7,12 @@
 #include <llvm/ADT/StringRef.h>
 #include <llvm/Support/Error.h>
 #include <llvm/Support/MemoryBuffer.h>
+#include <llvm/Support/raw_ostream.h>
 
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -22,6 +24,22 @@ namespace expc::command {
 using base::failure;
 
 using Values = std::vector<double>;
+
+/// The error that the output has no value where one is read: nothing matches, a member is absent, a cell is empty, or a
+/// word such as `<not supported>` stands there. An optional metric has no value then; every other error is a mistake.
+class NoValue : public llvm::ErrorInfo<NoValue> {
+ public:
+  static char ID;
+  explicit NoValue(std::string message) : message_(std::move(message)) {}
+  void log(llvm::raw_ostream& out) const override { out << message_; }
+  std::error_code convertToErrorCode() const override { return llvm::inconvertibleErrorCode(); }
+
+ private:
+  std::string message_;
+};
+
+/// `error` behind `where`; a NoValue stays one.
+llvm::Error within(const std::string& where, llvm::Error error);
 
 /// The most values of a series; more would be of no use to anybody.
 inline constexpr size_t kMostValues = 1'000'000;
@@ -42,6 +60,8 @@ class Pattern {
   /// @param left becomes the pattern's words if they occur once more behind the last value without
   /// a number
   llvm::Expected<Values> read(llvm::StringRef text, Which which, std::string* left = nullptr) const;
+  /// How often the pattern matches.
+  llvm::Expected<uint64_t> count(llvm::StringRef text) const;
   /// Success if the pattern matches somewhere.
   llvm::Error match(llvm::StringRef text) const;
 
@@ -56,22 +76,30 @@ class Pattern {
 /// Success if `pointer` is a JSON pointer by RFC 6901.
 llvm::Error checkPointer(const std::string& pointer);
 
-/// The numbers at a JSON pointer, and whether it led to an array.
+/// The numbers at a JSON pointer.
 struct JsonNumbers {
   Values values;
+  /// Whether the pointer led to an array.
   bool array = false;
+  /// The most values that it led to in one document; more than one needs a `*` or a `name=value` in it.
+  size_t places = 0;
 };
-/// Reads the number, or the array of numbers, at `pointer` in a JSON document. NaN and infinities
-/// may be bare words, as Python writes them, or strings. In JSON Lines it reads the last line that
-/// has something there, or all of them. A token "name=TEXT" selects the only element of an array
-/// whose member `name` is that text.
+/// Reads the number, or the array of numbers, at `pointer` in a JSON document; text before the document is passed over.
+/// A number may stand in quotes; NaN and infinities may also be bare words, as Python writes them. In JSON Lines it
+/// reads the last line that has something there, or all of them. A token "*" stands for all elements of an array,
+/// "name=VALUE" for those whose member `name` is that text, number, `true`, `false` or `null`; on an object it goes on
+/// with the object itself, and so selects among JSON Lines.
 llvm::Expected<JsonNumbers> readJson(llvm::StringRef text, const std::string& pointer, Which which = Which::Last);
+/// How many elements the array at `pointer` has, or else how many values are there.
+llvm::Expected<uint64_t> countJson(llvm::StringRef text, const std::string& pointer);
 /// Success if `true` stands at `pointer`; in JSON Lines, on each line that has something there.
 llvm::Error readTruth(llvm::StringRef text, const std::string& pointer);
 
 /// Reads a column of a table (files::CsvRows) whose first row has the names. Empty cells are
 /// skipped, because loggers leave them in rows about something else.
 llvm::Expected<Values> readColumn(llvm::StringRef text, const std::string& column, Which which);
+/// How many cells of a column are not empty.
+llvm::Expected<uint64_t> countColumn(llvm::StringRef text, const std::string& column);
 
 /// Reads the number on the last line that is not blank, or those on all such lines.
 llvm::Expected<Values> readLines(llvm::StringRef text, Which which);
@@ -86,7 +114,7 @@ llvm::Error compareFiles(const std::string& path, const std::string& wanted, uin
 using files::excerpt;
 
 /// Reads all of `text`, except white space around it, as a decimal number, or as nan, inf or
-/// infinity in any case and with a sign. Refuses "", "12 ms" and "1e999".
+/// infinity in any case and with a sign. Refuses "12 ms" and "1e999"; "" and "N/A" are no values.
 llvm::Expected<double> readNumber(llvm::StringRef text);
 
 /// Maps a file of at most `most` bytes; the error fits behind the file's name.

@@ -1,7 +1,7 @@
 // Patterns of file names: a walk over folders that follows the parts of the pattern between slashes. llvm::GlobPattern
 // matches single names; `**` is handled here.
 
-#include "runtime/engine/inputs/glob.h"
+#include "runtime/base/files/glob.h"
 
 #include <fmt/format.h>
 #include <llvm/Support/GlobPattern.h>
@@ -17,7 +17,7 @@
 #include "runtime/base/failure.h"
 #include "runtime/base/files/files.h"
 
-namespace expc::engine::inputs {
+namespace expc::files {
 namespace {
 
 namespace fs = std::filesystem;
@@ -84,7 +84,7 @@ class Walk {
     std::vector<fs::path> entries;
     for (fs::directory_iterator it(folder, failed), end; !failed && it != end && looked_ < kMostEntries;
          it.increment(failed), ++looked_)
-      if (!files::isTemporary(it->path().filename().string())) entries.push_back(it->path());
+      if (!isTemporary(it->path().filename().string())) entries.push_back(it->path());
     if (looked_ == kMostEntries)
       problem_ = fmt::format("more than {} names were looked at: say more of where the files are", kMostEntries);
     // A plain name that does not exist, or is a file, matches nothing. A folder that cannot be read is a problem, since
@@ -132,4 +132,4 @@ llvm::Expected<std::vector<std::string>> filesMatching(const std::string& root, 
   return Walk(std::move(parts), std::move(closed)).from(base);
 }
 
-}  // namespace expc::engine::inputs
+}  // namespace expc::files

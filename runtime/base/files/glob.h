@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace expc::engine::inputs {
+namespace expc::files {
 
 /// The regular files that `pattern` names, sorted, as normal paths below `root`, or absolute ones for an absolute
 /// pattern. Wildcards: `*`, `?` and `[a-z]` within a name, `**` for any number of folders, and at the end for
@@ -17,4 +17,4 @@ namespace expc::engine::inputs {
 llvm::Expected<std::vector<std::string>> filesMatching(const std::string& root, const std::string& pattern,
                                                        const std::string& except);
 
-}  // namespace expc::engine::inputs
+}  // namespace expc::files

@@ -1,0 +1,74 @@
+// Reductions of several numbers to one, `median(…)` or `p99.9(…, skip = 100)`: their words and their arguments with
+// names. They are the same behind `from`, where they stand around a reader (metric_source.cpp), and in derived metrics,
+// where they stand around a series (expression.cpp).
+
+#include <algorithm>
+
+#include "compiler/check/checker.h"
+#include "runtime/plan/evaluate.h"
+
+namespace expc::check {
+namespace {
+
+EXPC_DIAGNOSTIC(BadReduction, Error, "'{0}' {1}");
+EXPC_DIAGNOSTIC(FewValues, Warning, "{0} of at most {1} values says little: fewer than one is expected beyond it");
+
+/// The number of `p99.9`; nothing for another word.
+std::optional<double> percentileOf(std::string_view word) {
+  const auto number = word.starts_with('p') ? Rational::parse(word.substr(1)) : std::nullopt;
+  return number ? std::optional(number->toDouble()) : std::nullopt;
+}
+
+/// What `percentile(latency, 99%)` means in the language's words; "p99" where its second argument is something else.
+std::string percentileWord(Expressions& expressions, const ast::CallExpr& call, const ExpressionScope& place) {
+  auto* number = call.arguments.size() == 2 ? std::get_if<ast::NumberLiteral>(&call.arguments[1].value->node) : nullptr;
+  const auto value = number ? expressions.number(*call.arguments[1].value, place, "the percentile") : std::nullopt;
+  if (!value) return "p99";
+  const bool share = std::get<Value::Number>(value->node).dimension == Dimension::share();
+  return fmt::format("p{}", value->asNumber()->toDouble() * (share ? 100 : 1));
+}
+
+}  // namespace
+
+bool isReduction(std::string_view word) { return percentileOf(word) || base::valueOf(plan::words::kTake, word); }
+
+std::optional<plan::Reduction> Expressions::reduction(const ast::CallExpr& call, source::Range range,
+                                                      const ExpressionScope& place) {
+  const std::string word = joined(call.callee);
+  const auto refuse = [&](source::Range at, std::string_view why) {
+    return emitter_.refuse(at, BadReduction, word, why);
+  };
+  using Take = plan::Reduction::Take;
+  plan::Reduction made = base::valueOf(plan::words::kTake, word).value_or(Take::Percentile);
+  if (word == "percentile")
+    return refuse(call.callee.range,
+                  fmt::format("has the number in its name: write '{}(…)'", percentileWord(*this, call, place)));
+  if (const auto number = percentileOf(word)) {
+    made.percentile = *number;
+    if (*number <= 0 || *number >= 100)
+      return refuse(call.callee.range, "is no percentile: they lie between 0 and 100, as 'p99' and 'p99.9' do");
+  }
+  const std::vector<std::pair<std::string, uint64_t*>> named = {
+      {"skip", &made.skip}, {"first", &made.first}, {"last", &made.last}};
+  for (const ast::CallArgument& argument : call.arguments) {
+    if (!argument.name) continue;
+    const auto found = std::ranges::find(named, argument.name->name, &std::pair<std::string, uint64_t*>::first);
+    if (found == named.end())
+      return diag::unknownName(emitter_, argument.name->range, "argument", argument.name->name,
+                               {"skip", "first", "last"});
+    const auto count = constant(*argument.value, place, Type::number(), fmt::format("'{}'", found->first));
+    if (!count) return std::nullopt;
+    constexpr double kMost = 1e9;
+    const Rational& number = *count->asNumber();
+    if (!number.isInteger() || number.sign() <= 0 || number.toDouble() > kMost)
+      return refuse(argument.value->range,
+                    fmt::format("takes a whole number of values behind '{}', from 1 on", found->first));
+    *found->second = static_cast<uint64_t>(number.toDouble());
+  }
+  if (made.first > 0 && made.last > 0) return refuse(range, "takes 'first' or 'last', not both");
+  const uint64_t most = std::max(made.first, made.last);
+  if (most > 0 && most < plan::leastValues(made)) emitter_.emit(range, FewValues, word, most);
+  return made;
+}
+
+}  // namespace expc::check
