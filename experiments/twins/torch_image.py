@@ -31,6 +31,7 @@ def parse(words):
     parser.add_argument("--persistent-workers", type=arguments.switch, default=False)
     parser.add_argument("--pin-memory", type=arguments.switch, default=False)
     parser.add_argument("--transfer-dtype", choices=["as_input", "compute"], default="as_input")
+    parser.add_argument("--host-waits", choices=["never", "copies", "loss", "both"], default="never", help="where the host waits in each step")
     options = parser.parse_args(words)
     arguments.sensible(parser, options, "batch", "gpus", "steps", "epochs")
     if options.global_batch % options.gpus:

@@ -89,15 +89,16 @@ class Trial:
 
     def to_device(self, batch):
         inputs, labels = batch
-        inputs = inputs.to(self.device, memory_format=self.format, non_blocking=self.options.pin_memory)
-        labels = labels.to(self.device, non_blocking=self.options.pin_memory)
+        beside = self.options.host_waits not in ("copies", "both")
+        inputs = inputs.to(self.device, memory_format=self.format, non_blocking=beside)
+        labels = labels.to(self.device, non_blocking=beside)
         if self.options.strategy == "ddp":  # the whole batch came here; this rank trains on its slice
             mine = slice(self.rank * self.options.batch, (self.rank + 1) * self.options.batch)
             inputs, labels = inputs[mine], labels[mine]
         return inputs.to(self.options.weight_dtype), labels
 
     def step(self, batches):
-        """False when the batches are at an end. The loss stays on the device, so that no step waits for the host."""
+        """False when the batches are at an end. The loss stays on the device, unless host_waits says that the host reads it."""
         begin = time.perf_counter()
         batch = next(batches, None)
         self.waited += time.perf_counter() - begin
@@ -111,6 +112,8 @@ class Trial:
         self.scaler.step(self.optimizer)
         self.scaler.update()
         self.losses.append(loss.detach())
+        if self.options.host_waits in ("loss", "both"):
+            loss.item()
         return True
 
     def meet(self):
