@@ -159,7 +159,7 @@ def main():
     problems += [problem for study in studies.values() for problem in study.problems]
     # What is named beside these: twins, hours, and the loop of the page that says how to repeat it.
     page, loop = PAGE.read_text(), (ROOT / "docs/repeat-the-reference-study.md").read_text()
-    looped = set(re.search(r"for study in ([\w\s\\]+); do", loop)[1].replace("\\", " ").split())
+    looped = {study for each in re.findall(r"for study in ([\w\s\\]+); do", loop) for study in each.replace("\\", " ").split()}
     said = {cells[0]: cells[1:] for cells in re.findall(r"^\| `(\w+)` \| (\d+) \| ([\d.]+) \| \d+ \| ([\d.]*) ?\|", page, re.M)}
     for name, (points, each, of_day) in said.items():
         for presets, wanted in ((["paper"], each), (["paper", "day"], of_day)):
