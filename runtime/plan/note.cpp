@@ -13,7 +13,8 @@ using llvm::json::Value;
 constexpr base::Word<Note::Code> kCodes[] = {{"crowded", Note::Crowded},          {"limit_unknown", Note::LimitUnknown},
                                              {"diverged", Note::Diverged},        {"went_on", Note::WentOn},
                                              {"any_place", Note::AnyPlace},       {"left_behind", Note::LeftBehind},
-                                             {"starter_peak", Note::StarterPeak}, {"read_before", Note::ReadBefore}};
+                                             {"starter_peak", Note::StarterPeak}, {"made_up", Note::MadeUp},
+                                             {"read_before", Note::ReadBefore}};
 
 void describe(JsonRecord& io, Note& note) {
   io.word("code", note.code, kCodes);
