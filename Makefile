@@ -19,7 +19,7 @@ build: setup
 
 # The same with the CUDA worker and the null GPU on a machine without a GPU, to try a GPU study: expc run STUDY --null-gpus 4x80GiB.
 cuda:
-	@tools/setup --cuda
+	@tools/setup --cuda --dali
 	@tools/build $(BUILD) programs
 
 setup:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes up what the studies of the reference study read, so that each can be planned and rehearsed without a download: MNIST's four files, colour
 images of 300 and 500 px, rows of the three text sets and a vocabulary of Llama 3's size. Whatever is there already stays. Files have the form and the
-rows the lengths of the true ones, and nothing can be learnt from them: take them away before a run whose accuracy or loss counts.
+rows the lengths of the true ones, and nothing can be learnt from them: take them away before a run whose accuracy or loss counts. A file MADE_UP beside them makes each verdict say so.
 
 The first 500 rows of each text set have as many tokens as the reference study's subsets have (59,330, 28,683 and 83,544), drawn as `synthetic` of std.llm
 draws them: from half the mean to 5.5 times, one in fifty beyond 1.4 times.
@@ -119,6 +119,11 @@ def main():
             done = subprocess.run([options.expc, "data", "make", "shapes", "--size", f"{size}px", "--count", str(options.images), "--to", folder], check=False)
             if done.returncode:
                 return done.returncode
+    for folder in {path if path.is_dir() else path.parent for path in made}:
+        marker = folder / "MADE_UP"
+        marker.write_text("Verdicts on this data say that it is made up.\n")
+        if folder not in made:
+            made.append(marker)
     if made:
         print("made up; away with it before a run that counts:\n  rm -r", *made)
     return 0

@@ -34,9 +34,21 @@ def dataset(options, train):
     kind, folder = options.data
     transform = transforms.Compose([transforms.Resize((options.size, options.size)), transforms.ToTensor(),
                                     transforms.Normalize(MEAN, STD), transforms.ConvertImageDtype(options.host_dtype)])
-    if kind == "mnist":
-        return Digits(folder, train, transform)
-    return datasets.ImageFolder(pathlib.Path(folder) / ("train" if train else "test"), transform)
+    data = Digits(folder, train, transform) if kind == "mnist" else datasets.ImageFolder(pathlib.Path(folder) / ("train" if train else "test"), transform)
+    return Held(data) if options.preload else data
+
+
+class Held(Dataset):
+    """Another data set's images as tensors, all made at once."""
+
+    def __init__(self, data):
+        self.items, self.classes = [data[index] for index in range(len(data))], data.classes
+
+    def __len__(self):
+        return len(self.items)
+
+    def __getitem__(self, index):
+        return self.items[index]
 
 
 class Batches:
@@ -56,6 +68,9 @@ class Batches:
     def epoch(self, number):
         self.sampler.set_epoch(number)
         return iter(self.loader)
+
+    def __len__(self):
+        return len(self.loader)
 
     def endless(self):
         return itertools.chain.from_iterable(map(self.epoch, itertools.count()))

@@ -29,8 +29,10 @@ def parse(words):
     parser.add_argument("--workers", type=int, default=1, help="processes (DataLoader) or threads (DALI) of each rank")
     parser.add_argument("--prefetch", type=int, default=2, help="batches that each worker prepares ahead")
     parser.add_argument("--persistent-workers", type=arguments.switch, default=False)
+    parser.add_argument("--preload", type=arguments.switch, default=False)
     parser.add_argument("--pin-memory", type=arguments.switch, default=False)
     parser.add_argument("--transfer-dtype", choices=["as_input", "compute"], default="as_input")
+    parser.add_argument("--host-waits", choices=["never", "copies", "loss", "both"], default="never", help="where the host waits in each step")
     options = parser.parse_args(words)
     arguments.sensible(parser, options, "batch", "gpus", "steps", "epochs")
     if options.global_batch % options.gpus:

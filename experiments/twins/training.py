@@ -80,7 +80,8 @@ class Trial:
                                          weight_decay=options.weight_decay)
         scaled = options.precision == "fp16"  # torch.amp has scalers since 2.3
         self.scaler = torch.amp.GradScaler(device.type, enabled=scaled) if hasattr(torch.amp, "GradScaler") else torch.cuda.amp.GradScaler(enabled=scaled)
-        self.waited, self.losses = 0.0, []
+        self.waited, self.losses, self.taken = 0.0, [], 0
+        self.each, self.pause = 0, 0.0  # batches of an epoch, and the longest wait for the first one of an epoch behind another
         dist.all_reduce(torch.zeros(1, device=device))  # communicators set their paths up at the first use
 
     def autocast(self):
@@ -89,18 +90,23 @@ class Trial:
 
     def to_device(self, batch):
         inputs, labels = batch
-        inputs = inputs.to(self.device, memory_format=self.format, non_blocking=self.options.pin_memory)
-        labels = labels.to(self.device, non_blocking=self.options.pin_memory)
+        beside = self.options.host_waits not in ("copies", "both")
+        inputs = inputs.to(self.device, memory_format=self.format, non_blocking=beside)
+        labels = labels.to(self.device, non_blocking=beside)
         if self.options.strategy == "ddp":  # the whole batch came here; this rank trains on its slice
             mine = slice(self.rank * self.options.batch, (self.rank + 1) * self.options.batch)
             inputs, labels = inputs[mine], labels[mine]
         return inputs.to(self.options.weight_dtype), labels
 
     def step(self, batches):
-        """False when the batches are at an end. The loss stays on the device, so that no step waits for the host."""
+        """False when the batches are at an end. The loss stays on the device, unless host_waits says that the host reads it."""
         begin = time.perf_counter()
         batch = next(batches, None)
-        self.waited += time.perf_counter() - begin
+        waited = time.perf_counter() - begin
+        self.waited += waited
+        if self.taken and self.each and self.taken % self.each == 0:
+            self.pause = max(self.pause, waited)
+        self.taken += 1
         if batch is None:
             return False
         inputs, labels = self.to_device(batch)
@@ -111,6 +117,8 @@ class Trial:
         self.scaler.step(self.optimizer)
         self.scaler.update()
         self.losses.append(loss.detach())
+        if self.options.host_waits in ("loss", "both"):
+            loss.item()
         return True
 
     def meet(self):
@@ -130,8 +138,10 @@ class Trial:
         if options.loader == "dali":
             import dali_images
             batches = dali_images.endless(options, self.data, self.rank, self.device)
+            self.each = len(self.data) // options.gpus // options.batch
         else:
-            batches = images.Batches(options, self.data, self.rank).endless()
+            loader = images.Batches(options, self.data, self.rank)
+            batches, self.each = loader.endless(), len(loader)
         self.meet()
         startup = time.monotonic() - options.process_start
         first = self.marked_steps(batches, options.warmup)
@@ -142,12 +152,12 @@ class Trial:
         wall = self.meet() - begin
         if watch:
             return self.watched(watch.ended())
-        own = [startup, (first or steps)()[0], wall, statistics.median(steps()), waited, resident_peak()]
-        startup, first_step, wall, step, waited, resident = self.over_ranks(own, dist.ReduceOp.MAX)
+        own = [startup, (first or steps)()[0], wall, statistics.median(steps()), waited, resident_peak(), self.pause]
+        startup, first_step, wall, step, waited, resident, pause = self.over_ranks(own, dist.ReduceOp.MAX)
         trained = options.batch * options.gpus * options.steps
         measured = {"step_time": step, "images_per_s": trained / wall, "train_time": wall, "epoch_time": len(self.data) * wall / trained,
                     "startup_time": startup, "first_step_time": first_step, "load_wait_time": waited,
-                    "load_wait_share": min(1.0, waited / wall), "host_memory_peak": resident}
+                    "load_wait_share": min(1.0, waited / wall), "host_memory_peak": resident, "epoch_pause_time": pause}
         if self.device.type == "cuda":
             held = [torch.cuda.max_memory_reserved(self.device), torch.cuda.max_memory_allocated(self.device)]
             measured["device_memory_peak"], measured["device_memory_allocated_peak"] = self.over_ranks(held, dist.ReduceOp.MAX)
@@ -177,33 +187,39 @@ class Trial:
     def quality(self):
         batches = images.Batches(self.options, self.data, self.rank)
         test = images.dataset(self.options, train=False)
-        curve, losses, trained, evaluated = [], [], 0.0, 0.0
+        curve, losses, epochs, trained, evaluated, pause = [], [], [], 0.0, 0.0, 0.0
         for epoch in range(self.options.epochs):
             begin, self.losses = self.meet(), []
             of_epoch = batches.epoch(epoch)
             while self.step(of_epoch):
                 pass
             end = self.meet()
-            curve.append(self.accuracy(test))
+            share, first = self.accuracy(test)
+            curve.append(share)
+            pause = max(pause, first)
             trained, evaluated = trained + end - begin, evaluated + self.meet() - end
             means = self.over_ranks(torch.stack(self.losses).double().tolist(), dist.ReduceOp.SUM)
             losses += [loss / self.options.world for loss in means]
-        trained, evaluated = self.over_ranks([trained, evaluated], dist.ReduceOp.MAX)
-        return {"accuracy": curve[-1], "accuracy_curve": curve, "loss": losses, "final_loss": statistics.fmean(losses[-len(means):]),
-                "quality_train_time": trained, "evaluation_time": evaluated, "total_time": trained + evaluated}
+            epochs.append(statistics.fmean(losses[-len(means):]))
+        trained, evaluated, pause = self.over_ranks([trained, evaluated, pause], dist.ReduceOp.MAX)
+        return {"accuracy": curve[-1], "accuracy_curve": curve, "loss": losses, "epoch_loss": epochs, "final_loss": epochs[-1],
+                "evaluation_pause_time": pause, "quality_train_time": trained, "evaluation_time": evaluated, "total_time": trained + evaluated}
 
     @torch.no_grad()
     def accuracy(self, test):
+        """The share of the test images that are classified correctly, and the seconds until the first batch was there."""
+        begin, first = time.perf_counter(), None
         for buffer in self.model.buffers():
             dist.broadcast(buffer, 0)  # rank 0's running statistics, as a checkpoint would have them
         self.model.eval()
         correct = 0
         for inputs, labels in images.test_batches(self.options, test, self.rank):
+            first = time.perf_counter() - begin if first is None else first
             inputs = inputs.to(self.device, self.options.weight_dtype, memory_format=self.format)
             with self.autocast():
                 correct += (self.model(inputs).argmax(1) == labels.to(self.device)).sum().item()
         self.model.train()
-        return self.over_ranks([correct], dist.ReduceOp.SUM)[0] / len(test)
+        return self.over_ranks([correct], dist.ReduceOp.SUM)[0] / len(test), first or 0.0
 
 
 def resident_peak():

@@ -17,6 +17,7 @@
 #include "runtime/base/files/results_folder.h"
 #include "runtime/base/json_record.h"
 #include "runtime/engine/campaign.h"
+#include "runtime/engine/inputs/data.h"
 #include "runtime/engine/launch/interrupts.h"
 #include "runtime/engine/launch/rank_process.h"
 #include "runtime/engine/not_given.h"
@@ -244,6 +245,8 @@ llvm::Error Campaign::finish(Flight& flight, launch::TrialEnd end) {
     trial.supply(plan::kEnergy, validity::energyOf(*end.readings));
   if (!command && meansLittle(placementOf(flight.point->parameters), setup_.machine))
     trial.notes.emplace_back(plan::Note::AnyPlace);
+  for (const std::string& path : store::dataPathsOf(*flight.point, setup_.plan.data_paths))
+    if (inputs::isMadeUp(setup_.plan, path)) trial.notes.emplace_back(plan::Note::MadeUp, path);
   if (auto error = env_.store.endTrial(trial, env_.now())) return error;
   // Use the trial's end, not the moment at which it was noticed: if the engine was suspended, that gap must count.
   // Lanes that wait for this trial were not away either, so they count as active, too.

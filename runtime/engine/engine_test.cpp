@@ -219,4 +219,9 @@ TEST_CASE("changed data makes old trials not count") {
   CHECK(runPlan(plan, options).trials == 0);
   std::ofstream(folder.path + "/data/sub/a") << "two";
   CHECK(runPlan(plan, options).trials == 1);
+  // Trials on made-up data say so, and verdicts repeat their notes.
+  CHECK(resultsOf(plan, options).trials.back().notes.empty());
+  std::ofstream(folder.path + "/data/MADE_UP") << "";
+  CHECK(runPlan(plan, options).trials == 1);
+  CHECK(resultsOf(plan, options).trials.back().notes == std::vector<plan::Note>{{plan::Note::MadeUp, "data"}});
 }

@@ -10,10 +10,11 @@ using base::JsonRecord;
 using llvm::json::Array;
 using llvm::json::Value;
 
-constexpr base::Word<Note::Code> kCodes[] = {
-    {"crowded", Note::Crowded},          {"limit_unknown", Note::LimitUnknown}, {"diverged", Note::Diverged},
-    {"went_on", Note::WentOn},           {"any_place", Note::AnyPlace},         {"left_behind", Note::LeftBehind},
-    {"starter_peak", Note::StarterPeak}, {"read_before", Note::ReadBefore},     {"few_values", Note::FewValues}};
+constexpr base::Word<Note::Code> kCodes[] = {{"crowded", Note::Crowded},          {"limit_unknown", Note::LimitUnknown},
+                                             {"diverged", Note::Diverged},        {"went_on", Note::WentOn},
+                                             {"any_place", Note::AnyPlace},       {"left_behind", Note::LeftBehind},
+                                             {"starter_peak", Note::StarterPeak}, {"read_before", Note::ReadBefore},
+                                             {"few_values", Note::FewValues},     {"made_up", Note::MadeUp}};
 
 void describe(JsonRecord& io, Note& note) {
   io.word("code", note.code, kCodes);

@@ -27,6 +27,7 @@ struct Note {
     AnyPlace,      // `numa = any` means little on this machine
     LeftBehind,    // `number` processes, which were ended
     StarterPeak,   // host_memory_peak may be that of the process that starts programs
+    MadeUp,        // the data `name`, of which a file MADE_UP says so
     ReadBefore,    // the metric `name` is read from before the line `said`, which has its words and no number
     FewValues      // the metric `name` is a percentile, `said`, of fewer than `number` values
   };

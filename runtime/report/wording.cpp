@@ -172,6 +172,7 @@ std::string noteText(const plan::Note& note) {
        Note::AnyPlace},
       {"{1:.0f} process{5} that the command left behind {6} ended", Note::LeftBehind},
       {"host_memory_peak is at most what it says: what starts the program takes as much", Note::StarterPeak},
+      {"{0} is made up, so nothing is known of real data; losses and accuracies mean nothing", Note::MadeUp},
       {"{0} is read from before '{2}', which has the same words and no number", Note::ReadBefore},
       {"{0} is {2} of fewer than {1:.0f} values, of which less than one is expected beyond it", Note::FewValues}};
   const bool short_trial = note.name == "other_cpu";

@@ -140,6 +140,14 @@ class Waits(Case):
                 with self.subTest(strategy=strategy, kernels=kernels):
                     self.assertLessEqual(self.waits(image(2, steps=MANY, strategy=strategy, kernels=kernels)), 1)
 
+    def test_images_wait_as_a_script_that_copies_and_reads_the_loss(self):
+        for pinned in (False, True):
+            for word, most in (("never", 1), ("copies", 3), ("loss", 2), ("both", 4)):
+                with self.subTest(host_waits=word, pinned=pinned):
+                    waits = self.waits(image(steps=MANY, host_waits=word, pin_memory=pinned, kernels="plain"))
+                    self.assertLessEqual(waits, most)
+                    self.assertGreaterEqual(waits, most - 1)
+
 
 class Refused(Case):
     def reason(self, spec):

@@ -65,6 +65,17 @@ class Measures(unittest.TestCase):
         self.assertIn("torch's allocator counted no memory for device_memory_peak and device_memory_allocated_peak, so there is no value; "
                       "set is PYTORCH_NO_CUDA_MEMORY_CACHING=1", event["notes"])
 
+    def test_the_host_waits_where_the_study_says_so(self):
+        """A loop that blocks in its copies and reads each loss shows both in cudaStreamSynchronize."""
+        waits = {}
+        for word in ("never", "copies", "loss", "both"):
+            metrics = self.result(image("profile", host_waits=word, pin_memory=True, kernels="plain"))["metrics"]
+            waits[word] = metrics["stream_synchronize_time"]
+            self.assertGreater(metrics["memcpy_async_time"], 0)
+        self.assertEqual(waits["never"], 0)
+        for word in ("copies", "loss", "both"):
+            self.assertGreater(waits[word], 0, waits)
+
     def test_copies_are_timed_where_they_are_whichever_stream_that_is(self):
         for loader in ({}, {"pin_memory": True}, {"loader": "native", "layout": "nhwc"}):
             with self.subTest(**loader):

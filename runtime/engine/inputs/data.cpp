@@ -91,6 +91,12 @@ llvm::Error checkDataExists(const plan::Plan& plan, const std::string& path) {
       path, full.string());
 }
 
+bool isMadeUp(const plan::Plan& plan, const std::string& path) {
+  const fs::path full = fs::path(plan.root) / path;
+  std::error_code error;
+  return fs::exists((fs::is_directory(full, error) ? full : full.parent_path()) / "MADE_UP", error);
+}
+
 llvm::Error checkDataExists(const plan::Plan& plan) {
   for (const std::string& path : plan.data_paths)
     if (auto error = checkDataExists(plan, path)) return error;

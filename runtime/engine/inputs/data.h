@@ -21,6 +21,8 @@ using Tick = std::function<llvm::Error()>;
 
 /// Error if the data path does not exist; it says where it was looked for and what to do.
 llvm::Error checkDataExists(const plan::Plan& plan, const std::string& path);
+/// Whether data is made up, as a file MADE_UP in its folder says (experiments/reference/made_up.py).
+bool isMadeUp(const plan::Plan& plan, const std::string& path);
 /// Checks all data paths of the plan.
 llvm::Error checkDataExists(const plan::Plan& plan);
 

@@ -47,6 +47,8 @@ class CopyQueue {
   /// Queues a copy of `host` and returns the tensor on the device. The memory of `host` must not
   /// change until a mark set afterwards is reached.
   virtual at::Tensor copy(const at::Tensor& host) = 0;
+  /// Waits until the queue's stream is idle, as a blocking copy of torch does after its copy.
+  virtual void finish() = 0;
   /// Runs `body` with the queue's stream as the thread's current stream, so that clocks used inside
   /// measure the copies.
   virtual void within(const std::function<void()>& body) { body(); }

@@ -106,8 +106,12 @@ Feed::Staging Feed::stage() {
   }
   queue_->within([&] {
     const Range copy(Phase::Copy);
+    // A batch that the loader left on the device has labels there too, as far as a script can tell.
+    const bool waits = options_.blocking && !(*host)->on_device;
     if (!(*host)->on_device) batch.images = queue_->copy(batch.images);
+    if (waits) queue_->finish();
     batch.labels = queue_->copy(batch.labels);
+    if (waits) queue_->finish();
   });
   staged.mark = queue_->mark();
   // What the loader left on the device is read by the step itself.

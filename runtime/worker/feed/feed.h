@@ -41,6 +41,8 @@ struct FeedOptions {
   Transfer transfer = Transfer::AsInput;
   bool on_device = false;  // scale and normalise there, by torch's operators
   bool pinned = false;
+  /// Whether the host waits for each copy of a batch, and so for whatever was queued before it.
+  bool blocking = false;
   /// Of each batch that crosses, this part is delivered: slice 1 of 4 is the second quarter. A batch that does not
   /// divide gives the last slice fewer images, or none.
   int64_t slice = 0;

@@ -79,7 +79,7 @@ feed::DeviceBatch first(const data::Images& images, const feed::FeedOptions& opt
 class LazyQueue final : public device::CopyQueue {
  public:
   struct Log {
-    int queued = 0, done = 0, handed_over = 0;
+    int queued = 0, done = 0, handed_over = 0, finished = 0;
     bool within = false;
   };
   explicit LazyQueue(std::shared_ptr<Log> log) : log_(std::move(log)) {}
@@ -90,6 +90,10 @@ class LazyQueue final : public device::CopyQueue {
     return result;
   }
   Mark mark() override { return std::make_shared<int>(log_->queued); }
+  void finish() override {
+    ++log_->finished;
+    wait(mark());
+  }
   void handOver(const Mark& mark, const std::vector<at::Tensor>& tensors) override {
     CHECK(tensors.size() == 2);
     ++log_->handed_over;
@@ -339,4 +343,19 @@ TEST_CASE("copies are timed in the queue that they are in") {
   const profile::Measuring measuring(clock);
   REQUIRE(static_cast<bool>(feed.next()));
   CHECK(clock.queued == std::vector<int>{0, 2});  // images and labels are between
+}
+
+TEST_CASE("the host waits for images and for labels where copies block it") {
+  for (const bool blocking : {false, true}) {
+    auto log = std::make_shared<LazyQueue::Log>();
+    auto held = std::make_shared<int>(0);
+    feed::FeedOptions options = optionsFor(2, 4);
+    options.blocking = blocking;
+    feed::Feed feed(std::make_unique<ScribblingBatches>(3, held), options, feed::preparationOf(options, std::nullopt),
+                    c10::Device(c10::kCPU), std::make_unique<LazyQueue>(log), false);
+    auto batch = feed.next();
+    REQUIRE(static_cast<bool>(batch));
+    CHECK((*batch)->labels.eq(0).all().item<bool>());
+    CHECK(log->finished == (blocking ? 2 : 0));
+  }
 }

@@ -58,6 +58,7 @@ class CudaCopyQueue final : public CopyQueue {
                                    own().stream()));
     return result;
   }
+  void finish() override { own().synchronize(); }
   void within(const std::function<void()>& body) override {
     const c10::cuda::CUDAStreamGuard guard(own());
     body();

@@ -70,6 +70,11 @@ void describeParameters(ParameterTable& table, Parameters& result) {
   table.word("kernels", result.own_kernels, {{"fused", true}, {"plain", false}});
   table.flag("deterministic", result.deterministic);
   table.flag("cudnn_benchmark", result.cudnn_benchmark);
+  table.word("host_waits", result.host_waits,
+             {{"never", {}},
+              {"copies", {.copies = true}},
+              {"loss", {.loss = true}},
+              {"both", {.copies = true, .loss = true}}});
   using Loader = feed::LoaderKind;
   table.word("loader", result.loader,
              {{"dataloader", Loader::DataLoader}, {"dali", Loader::Dali}, {"native", Loader::Native}});

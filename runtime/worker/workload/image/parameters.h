@@ -26,6 +26,13 @@ using Data = data::Source;
 enum class OptimizerKind { Sgd, Adam };
 enum class Strategy { DdpDs, Dp, Ddp };
 
+/// Where the host waits for the device in each step.
+struct HostWaits {
+  bool copies = false;  // until the batch is on the device
+  bool loss = false;    // until the loss is known
+  bool operator==(const HostWaits&) const = default;
+};
+
 /// Values that readParameters() returns are in range and fit each other.
 struct Parameters {
   Data data;
@@ -44,6 +51,7 @@ struct Parameters {
   std::string checkpoints;      // a folder, as written in the study; "": none are kept
   bool deterministic = false;
   bool cudnn_benchmark = false;
+  HostWaits host_waits;
   double warmup_epochs = 0;  // for quality trials
   Strategy strategy = Strategy::DdpDs;
   feed::LoaderKind loader = feed::LoaderKind::DataLoader;

@@ -92,6 +92,10 @@ TEST_CASE("every level has its meaning") {
   CHECK((read("transfer_dtype", "compute").transfer == feed::Transfer::Compute));
   CHECK(read("pin_memory", true).pin_memory);
   CHECK_FALSE(read("pin_memory", false).pin_memory);
+  CHECK((read("host_waits", "never").host_waits == HostWaits()));
+  CHECK((read("host_waits", "copies").host_waits == HostWaits{.copies = true}));
+  CHECK((read("host_waits", "loss").host_waits == HostWaits{.loss = true}));
+  CHECK((read("host_waits", "both").host_waits == HostWaits{.copies = true, .loss = true}));
 }
 
 TEST_CASE("initial weights and checkpoints are a word or a path") {

@@ -126,6 +126,8 @@ llvm::Expected<std::unique_ptr<Training>> Training::create(TrialContext& context
   // The graph is opened before feed and model, since these are made on its stream.
   training->openGraph();
   if (auto error = training->startFeed(epochs, first_epoch)) return error;
+  if (epochs > 0 && parameters.loader == feed::LoaderKind::Dali && training->sets_.test->count() >= parameters.gpus)
+    if (auto error = training->evaluationFeed(*training->sets_.test, 0).moveInto(training->test_feed_)) return error;
   if (auto error = training->buildModel(first_epoch > 0)) return error;
   training->buildOptimizer(epochs);
   training->connect();
@@ -147,6 +149,7 @@ feed::FeedOptions Training::feedOptions() const {
   options.transfer = parameters_.transfer;
   options.on_device = parameters_.on_device;
   options.pinned = parameters_.pin_memory;
+  options.blocking = parameters_.host_waits.copies;
   return options;
 }
 
@@ -321,6 +324,7 @@ llvm::Expected<bool> Training::step() {
   waited_.reset();
   optimizer_->setLearningRate(schedule_.rate(steps_done_));
   losses_.push_back(train(**batch));
+  if (parameters_.host_waits.loss) losses_.back().item();
   // If batches are staged ahead, the wait for the next epoch's first batch happens in ahead() below.
   if ((*batch)->last) waited_ = feed_->waitSeconds();
   feed_->ahead();
@@ -329,33 +333,41 @@ llvm::Expected<bool> Training::step() {
   return true;
 }
 
+llvm::Expected<std::unique_ptr<feed::Feed>> Training::evaluationFeed(const data::Images& images, int64_t passes) {
+  feed::FeedOptions options = feedOptions();
+  options.batches.order = [count = images.count(), world = context_.communicator.worldSize(),
+                           rank = context_.communicator.rank()](int64_t) {
+    return data::evaluationShard(count, world, rank);
+  };
+  options.batches.epochs = passes;
+  if (parameters_.skip_corrupt) options.batches.on_corrupt = data::OnCorrupt::LeaveOut;
+  return feed::makeFeed(images, std::move(options), context_.device);
+}
+
 llvm::Expected<double> Training::accuracy(const data::Images& images, Course& course) {
   const auto begin = std::chrono::steady_clock::now();
   const auto seconds = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(); };
-  const int64_t world = context_.communicator.worldSize(), rank = context_.communicator.rank();
   const int64_t count = images.count();
-  feed::FeedOptions options = feedOptions();
-  // Each image once over all ranks, in a feed of its own, so that the training's feed keeps its place.
-  options.batches.order = [=](int64_t) { return data::evaluationShard(count, world, rank); };
-  options.batches.epochs = 1;
-  if (parameters_.skip_corrupt) options.batches.on_corrupt = data::OnCorrupt::LeaveOut;
-  auto feed = feed::makeFeed(images, std::move(options), context_.device);
-  if (!feed) return feed.takeError();
+  std::unique_ptr<feed::Feed> once;
+  if (!test_feed_ || &images != sets_.test.get())
+    if (auto error = evaluationFeed(images, 1).moveInto(once)) return error;
+  feed::Feed& feed = once ? *once : *test_feed_;
 
   parallel_->beginEvaluation();
   at::NoGradGuard no_grad;
   auto correct = at::zeros({}, at::TensorOptions(at::kLong).device(context_.device.torchDevice()));
-  while (true) {
-    auto batch = (*feed)->next();
+  for (bool last = false; !last;) {
+    auto batch = feed.next();
     if (!batch) return batch.takeError();
     if (!*batch) break;
+    last = (*batch)->last;
     if ((*batch)->number == 0) evaluation_pause_ = std::max(evaluation_pause_.value_or(0), seconds());
     precision::Autocast autocast(context_.device.torchDevice().type(), precision::autocastType(parameters_.precision));
     correct += parallel_->evaluate((*batch)->images).argmax(1).eq((*batch)->labels).sum();
   }
   // Counts are summed as doubles, which are exact for such numbers.
   const auto of_all = context_.communicator.allReduce(
-      std::vector<double>{correct.item<double>(), static_cast<double>((*feed)->skipped())}, comm::Reduction::Sum);
+      std::vector<double>{correct.item<double>(), static_cast<double>(feed.skipped())}, comm::Reduction::Sum);
   const auto left_out = static_cast<int64_t>(of_all[1]);
   if (left_out == count)
     return failure("none of the {} images of {} could be decoded, so there is no accuracy", count, images.origin());

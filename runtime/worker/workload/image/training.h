@@ -120,6 +120,8 @@ class Training : public workload::Training {
   void update();
   /// A whole step, by the graph if there is one.
   at::Tensor train(const feed::DeviceBatch& batch);
+  /// A feed apart from the training's, which gives each image once in each of `passes` over all ranks; 0: without end.
+  llvm::Expected<std::unique_ptr<feed::Feed>> evaluationFeed(const data::Images& images, int64_t passes);
   /// The share of images that the model classifies correctly in evaluation mode; each image counts once over all
   /// ranks. With on_corrupt = skip images that cannot be decoded are left out, and a note says how many; an error if
   /// none can be decoded. Adds the time on this rank to the course. A collective.
@@ -129,6 +131,9 @@ class Training : public workload::Training {
   std::unique_ptr<StepGraph> graph_;  // made first, because all else uses its stream; null: no graph
   data::ImageSets sets_;
   std::unique_ptr<feed::Feed> feed_;
+  /// DALI's for the test images, kept from one evaluation to the next as a script keeps its iterator; null for other
+  /// loaders, whose workers begin anew with each evaluation.
+  std::unique_ptr<feed::Feed> test_feed_;
   std::unique_ptr<model::MobileNetV2> model_;
   std::vector<at::Tensor> weights_;
   std::unique_ptr<Parallel> parallel_;
