@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <regex>
 #include <set>
@@ -52,16 +53,30 @@ class Bench {
       if (std::string wrong = parameter(text); !wrong.empty()) return wrong;
     for (const std::string& text : options_.commands)
       if (std::string wrong = command(text); !wrong.empty()) return wrong;
-    // Below 6 pairs no interval of ranks reaches 95 %: the widest misses with probability 2 * 2^-n, which is 3.1 % at 6
-    // and 6.3 % at 5.
-    const bool too_few = names_.size() > 1 && options_.runs > 0 && options_.runs < 6;
-    return too_few ? fmt::format("-r {}: a verdict with 95 % confidence needs 6 runs of each", options_.runs) : "";
+    if (!options_.prepare.empty() && std::ranges::none_of(options_.commands, [&](const std::string& one) {
+          return one.find("{prepared}") != std::string::npos;
+        }))
+      notes_.push_back("--prepare runs once before the first start; what runs before each start is --before");
+    const bool too_few = names_.size() > 1 && options_.runs > 0 && options_.runs < needed();
+    return too_few ? fmt::format("-r {}: a verdict with 95 % confidence needs {} runs of each", options_.runs, needed())
+                   : "";
+  }
+
+  /// What a user should know although it is not a mistake.
+  const std::vector<std::string>& notes() const { return notes_; }
+
+  /// Returns the runs of each command without which the claim could not fail. The widest interval of ranks of n pairs
+  /// misses with probability 2 * 2^-n, and Holm's correction asks 5 % divided by the number of comparisons of it.
+  unsigned needed() const {
+    double comparisons = double(names_.size()) - 1;
+    for (const auto& [parameter, values] : parameters_) comparisons *= double(values.size());
+    return unsigned(std::ceil(1 + std::log2(std::max(comparisons, 1.0) / 0.05)));
   }
 
   /// Returns the source of the study under a name, not yet formatted.
   std::string study(const std::string& name) const {
     const bool several = names_.size() > 1;
-    std::string text = "// `expc bench` wrote this study. It is yours to change: what differs is never written over.\n";
+    std::string text = "// Written by expc bench. You may change it; expc never overwrites a changed file.\n";
     for (size_t i = 0; i < names_.size(); ++i) text += workload(names_[i], options_.commands[i]);
     text += fmt::format("\nstudy {} {{\n", name);
     for (const std::string& own : names_) text += fmt::format("workload {}{}\n", own, several ? " = " + own : "");
@@ -73,14 +88,23 @@ class Bench {
     text += "\nmeasure wall, cpu_time\n";
     if (several)
       text += fmt::format(
-          "\n/// How many times as long the others take.\ncompare others_take = ratio(wall) over workload against {}\n"
+          "\n/// Time of the other commands ÷ time of the first.\ncompare others_take = ratio(wall) over workload "
+          "against {}\n"
           "criterion others_take_longer: forall *: others_take > 1x with confidence 95%\n",
           names_[0]);
     // An interim analysis at 10 lets a clear difference end early.
-    const std::string runs = options_.runs > 0 ? std::to_string(options_.runs) : several ? "20 looks at 10" : "10";
+    const std::string runs = options_.runs > 0           ? std::to_string(options_.runs)
+                             : several && needed() <= 10 ? "20 looks at 10"
+                             : several                   ? std::to_string(std::max(20u, needed()))
+                                                         : "10";
     const std::string warmup = options_.warmup > 0 ? fmt::format(" warmup {}", options_.warmup) : "";
-    return text + fmt::format("\ndesign {{ timed {{ repeat {}{} }} }}\n\ntable wall {}\n}}\n", runs, warmup,
-                              by.empty() ? "" : by.replace(0, 1, "by"));
+    text += fmt::format("\ndesign {{ timed {{ repeat {}{} }} }}\n\ntable wall {}\n", runs, warmup,
+                        by.empty() ? "" : by.replace(0, 1, "by"));
+    // A number that is scanned is the axis of a plot.
+    for (const auto& [parameter, values] : parameters_)
+      if (values.size() > 1 && values[0][0] != '"')
+        text += fmt::format("plot wall over {}{}\n", parameter, several ? " by workload" : "");
+    return text + "}\n";
   }
 
  private:
@@ -131,10 +155,8 @@ class Bench {
     const bool bare = options_.commands.size() > 1 &&
                       std::ranges::none_of(options_.commands,
                                            [](const std::string& one) { return one.find(' ') != std::string::npos; });
-    const char* quotes =
-        bare ? "; a command of several words stands in quotes: expc bench 'gzip -6 f' 'zstd -3 f'" : "";
-    if (std::ranges::count(options_.commands, text) > 1)
-      return fmt::format("the command '{}' is there twice{}", text, quotes);
+    const char* quotes = bare ? "; quote each command: expc bench 'gzip -6 f' 'zstd -3 f'" : "";
+    if (std::ranges::count(options_.commands, text) > 1) return fmt::format("'{}' is given twice{}", text, quotes);
     for (const auto& [name, values] : parameters_)
       if ((text + options_.before + options_.prepare).find("{" + name + "}") == std::string::npos)
         return fmt::format("-P {0}: '{1}' has no {{{0}}} in it", name, text);
@@ -145,7 +167,7 @@ class Bench {
     const bool path = words[0].find('/') != std::string::npos;
     if (isForShell(text) || words[0].find('{') != std::string::npos) return "";
     if (path ? access(words[0].c_str(), X_OK) == 0 : bool(llvm::sys::findProgramByName(words[0]))) return "";
-    return fmt::format("'{}': {} '{}'{}", text, path ? "there is no program" : "PATH has no program", words[0], quotes);
+    return fmt::format("'{}': program '{}' not found{}{}", text, words[0], path ? "" : " in PATH", quotes);
   }
 
   /// Returns a clause such as `command ["gzip", "-6", "f"]`, with words as they are or as `sh -c` runs them; "" for an
@@ -166,7 +188,8 @@ class Bench {
   /// Returns the declaration of one command's workload.
   std::string workload(const std::string& name, const std::string& text) const {
     std::string made = "\n/// " + std::regex_replace(text, std::regex("\n"), " ");
-    if (options_.here || isForShell(text)) made += "\n/// A shell runs it: the start of sh is in its times.";
+    if (options_.here || isForShell(text))
+      made += "\n/// Started through a shell, so its time includes the start of sh.";
     made += fmt::format("\nworkload {} {} {{\n", name, clause("command", text, options_.here));
     std::set<std::string> inputs;
     for (const std::string& one : {text, options_.before, options_.prepare}) addInputs(one, inputs);
@@ -200,6 +223,7 @@ class Bench {
   std::vector<std::pair<std::string, std::vector<std::string>>> parameters_;
   /// Declarations of the parameters, the same in every workload.
   std::string declared_;
+  std::vector<std::string> notes_;
   /// Names of the workloads, in the order of the commands.
   std::vector<std::string> names_;
 };
@@ -225,8 +249,10 @@ int bench(const BenchOptions& options, const Console& console) {
     if (!same && files::isThere(file)) continue;
     if (!same)
       if (auto error = files::write(file, *text)) return console.error(std::move(error));
-    console.message(same ? file + " is this study: what it lacks is measured (--fresh measures all of it once more)"
-                         : fmt::format("wrote {0}; `expc run {0}` goes on with it", file));
+    for (const std::string& note : bench.notes()) console.message(note);
+    console.message(same ? fmt::format("continuing {}: measuring what is missing (--fresh starts over)", file)
+                         : "wrote " + file);
+    run_options.brief = true;
     return run(run_options, console);
   }
 }

@@ -146,7 +146,11 @@ int check(const CheckOptions& options, const Console& console) {
   Compilation& compilation = *owned;
   const int code = compilation.code();
   if (options.format == Format::Text) {
+    const bool any = !compilation.diagnostics.diagnostics.empty();
     showDiagnostics(compilation, console);
+    // Without a word a reader could not tell success from a command that did nothing.
+    if (!any && code == kSuccess && !options.fix)
+      console.message(fmt::format("{}: no mistakes found", options.study.file));
     return code;
   }
   return console.printRaw(llvm::formatv("{0:2}\n", document(compilation, options.format)).str()) ? code : kError;

@@ -37,17 +37,17 @@ namespace {
 /// Adds the study's file and the options that select a study and change it.
 void addStudyOptions(CLI::App& command, StudyOptions& options, const char* file_help) {
   addOption(command, "file", "FILE", options.file, file_help)->required();
-  addOption(command, "--study", "NAME", options.study, "Which study, where the file holds several (all, if not given)");
-  addOption(command, "--preset", "NAME", options.presets, "Apply a preset of the study; repeat for several, in order");
+  addOption(command, "--study", "NAME", options.study, "Study to use, if the file has several (default: all)");
+  addOption(command, "--preset", "NAME", options.presets, "Apply a preset; repeatable, applied in order");
   addOption(command, "-D", "NAME=VALUE", options.overrides,
-            "Select levels of a factor, replace an argument or a design setting (-D design.timed.repeat=20)");
+            "Override a factor's levels, an argument or a design setting: -D gpus=2, -D design.timed.repeat=20");
 }
 
 /// Adds `--jobs`, which is short for an override of the design; the override is added once parsing is complete, behind
 /// those of -D.
 void addJobs(CLI::App& command, StudyOptions& options) {
   addOption(command, "--jobs", "N", options.jobs,
-            "Blocks that may run beside each other, each on devices of its own; as -D design.share=N")
+            "Run up to N blocks in parallel, each on its own devices (same as -D design.share=N)")
       ->check(CLI::Range(1, 1024));
   command.parse_complete_callback([&options] {
     if (options.jobs) options.overrides.push_back("design.share=" + std::to_string(*options.jobs));
@@ -57,7 +57,7 @@ void addJobs(CLI::App& command, StudyOptions& options) {
 /// Adds `--system`; `otherwise` says in the help which machine is asked without it.
 void addSystem(CLI::App& command, StudyOptions& options, const char* otherwise) {
   addOption(command, "--system", "NAME", options.system,
-            std::string("The machine to ask: local, one that the study declares or imports, or one of std.systems "
+            std::string("Target machine: local, or a system declared by the study, its imports or std.systems "
                         "(proxima, …); default: ") +
                 otherwise);
 }
@@ -80,27 +80,41 @@ CLI::Option* asSize(CLI::Option* option) {
       ->transform(CLI::Validator(has_unit, ""));  // CLI11 runs the last one first
 }
 
+/// Makes an option of seconds take a unit as the language does: "30s", "5min".
+CLI::Option* asSeconds(CLI::Option* option) {
+  const auto seconds = [](std::string& text) {
+    for (const auto& [unit, size] : {std::pair("ms", 0.001), {"min", 60.0}, {"h", 3600.0}, {"s", 1.0}}) {
+      llvm::StringRef number = text;
+      double value;
+      if (!number.consume_back(unit) || number.rtrim().getAsDouble(value)) continue;
+      text = fmt::format("{}", value * size);
+      break;
+    }
+    return std::string();
+  };
+  return option->transform(CLI::Validator(seconds, ""));
+}
+
 /// Adds the options that select devices of this machine, or simulated GPUs in their place.
 void addMachine(CLI::App& command, MachineOptions& options) {
   addOption(command, "--devices", "N|cpu:N", options.devices,
-            "Slots to use: N, or cpu:N for N groups of cores (default: every GPU, else up to 4 groups)");
+            "Devices to use: N GPUs, or cpu:N groups of CPU cores (default: all GPUs; without GPUs up to 4 groups)");
   addOption(command, "--null-gpus", "N[xMEMORY]|found", options.null_gpus,
-            "GPUs that compute nothing, to rehearse a study: N, N with the memory of each, or those found here; "
-            "no verdict comes from them")
+            "Use simulated GPUs: N, NxMEMORY (4x94GB), or found. Results are marked and give no verdict")
       // The variable lets a whole session be rehearsed without repeating the option.
       ->envname("EXPC_NULL_GPUS");
 }
 
 /// Adds `--nodes`; `what` says in the help what the command does with it.
 void addNodes(CLI::App& command, MachineOptions& options, const std::string& what) {
-  addOption(command, "--nodes", "N", options.nodes, what + " (default: those of the allocation that this is in)")
+  addOption(command, "--nodes", "N", options.nodes, what + " (default: all nodes of this allocation)")
       ->check(CLI::Range(1, 4096));
 }
 
 /// Adds `--results`. An empty text is refused: it comes from an unset variable in a script and would mean the current
 /// folder.
 void addResults(CLI::App& command, std::string& results) {
-  addOption(command, "--results", "DIR", results, "Folder that holds the measurements")
+  addOption(command, "--results", "DIR", results, "Results folder")
       ->check([](const std::string& folder) { return folder.empty() ? "names no folder: it is empty" : std::string(); })
       ->capture_default_str();
 }
@@ -124,20 +138,18 @@ void addReporting(CLI::App& command, ReportOptions& options) {
 
 /// `expc report`
 void addReport(CLI::App& app, Asked& asked) {
-  auto [command, options] =
-      addCommand(app, asked, "report", "Judge and report what is stored; measures nothing", report);
+  auto [command, options] = addCommand(app, asked, "report", "Print verdicts and a report of stored results", report);
   addReporting(command, options);
   using enum Format;
   addFormat(command, options.format, {Text, Json, Svg, Png, Pdf},
             "How to print (default text), or one chart of the page as a picture");
   command.add_flag("--all", options.all,
-                   "Print everything: all that is said of each verdict, comparisons, descriptions, notes of trials");
+                   "Print all details: evidence for each verdict, comparisons, descriptions, notes");
   addOption(command, "--chart", "NAME|N", options.chart,
             "Which chart, by its name or its number on the page; without it the only one");
   addOption(command, "-o,--to", "FILE", options.to, "The picture's file (default: the chart's name, in this folder)");
   addOption(command, "--explain", "CHANGE", options.explain,
-            "Show only where the time goes between two levels of a factor, by profile trials (how to write it: "
-            "docs/profiling.md)");
+            "Show where the time difference between two levels comes from (needs profile trials; docs/profiling.md)");
 }
 
 /// `expc bundle`
@@ -155,36 +167,36 @@ void addBundle(CLI::App& app, Asked& asked) {
 
 /// `expc check`
 void addCheck(CLI::App& app, Asked& asked) {
-  auto [command, options] = addCommand(
-      app, asked, "check", "Report every mistake in a study that can be known before a run", check, kPlainExitCodes);
+  auto [command, options] =
+      addCommand(app, asked, "check", "Check a study for mistakes; measures nothing", check, kPlainExitCodes);
   addStudyOptions(command, options.study, "Study file (.exp)");
   addSystem(command, options.study, "none, the machine is not looked at");
   addFormat(command, options.format, {Format::Text, Format::Json, Format::Sarif},
             "How to print diagnostics (default text); sarif is SARIF 2.1.0, for editors and code review");
-  CLI::Option* fix =
-      command.add_flag("--fix", options.fix, "Carry out the changes that are certain, then report what is left");
+  CLI::Option* fix = command.add_flag("--fix", options.fix, "Apply safe fixes, then report what remains");
   command.add_flag("--diff", options.diff, "With --fix: show the changes and write nothing")->needs(fix);
 }
 
 /// `expc plan`
 void addPlan(CLI::App& app, Asked& asked) {
-  auto [command, options] =
-      addCommand(app, asked, "plan", "Show every point and trial, what each rule removed, and what it costs", plan,
-                 kPlainExitCodes);
+  auto [command, options] = addCommand(
+      app, asked, "plan", "Show what a run would measure, how long, and what it can detect", plan, kPlainExitCodes);
   addStudyOptions(command, options.study, "Study file (.exp)");
   addJobs(command, options.study);
   addFormat(command, options.format, {Format::Text, Format::Json, Format::JsonLines},
             "How to print (default text); json is what `expc run` accepts, jsonl has a line for each point");
-  command.add_flag("--all", options.all_points, "Print every point, also where there are many");
+  command.add_flag("--all", options.all_points, "Also print every point, the comparisons and the full claims");
   addWhere(command, options.where);
   addOption(command, "--page", "N", options.page, "Which page of the points to print, 50 on each")
       ->check([](const std::string& page) {
         return page.find_first_not_of("0") == std::string::npos ? "pages are counted from 1" : std::string();
       });
-  command.add_flag("--lock", options.lock, "Write FILE.lock, which `expc run` holds the study to from then on");
-  addOption(command, "--diff", "LOCK", options.diff, "Say what changed since a lock was written");
-  addOption(command, "--explain", "POINT", options.explain,
-            "Say where each value of a point comes from, or what removed it: an id, or 'precision=fp32 gpus=2'");
+  command.add_flag("--lock", options.lock,
+                   "Write FILE.lock; from then on expc run refuses a study that differs from it");
+  addOption(command, "--diff", "LOCK", options.diff, "Show changes since a lock was written");
+  addOption(
+      command, "--explain", "POINT", options.explain,
+      "Explain one point: where its values come from, or which rule removed it (an id, or 'precision=fp32 gpus=2')");
   // A lock is of the whole file and an explanation is of one point, so these exclude each other and whatever selects
   // points.
   for (const char* mode : {"--lock", "--diff", "--explain"})
@@ -192,18 +204,19 @@ void addPlan(CLI::App& app, Asked& asked) {
       if (std::string_view(mode) != other) command.get_option(mode)->excludes(command.get_option(other));
   addSystem(command, options.study, "local");
   addMachine(command, options.machine);
-  addNodes(command, options.machine, "Plan for so many nodes like this");
+  addNodes(command, options.machine, "Plan for this number of nodes like this one");
   addResults(command, options.results);
 }
 
 /// Adds the commands on detached and submitted runs.
 void addJobs(CLI::App& app, Asked& asked) {
-  for (const auto& [name, help, run] : {std::tuple{"status", "Say what became of runs that nobody waits for", &status},
-                                        {"attach", "Follow such a run until it ends, and exit as it does", &attach},
-                                        {"cancel", "End such a run; what it measured is kept", &cancel}}) {
+  for (const auto& [name, help, run] :
+       {std::tuple{"status", "Show the state of detached and submitted runs", &status},
+        {"attach", "Follow a detached or submitted run; exit with its code", &attach},
+        {"cancel", "Stop a detached or submitted run (its results are kept)", &cancel}}) {
     auto [command, options] = addCommand<JobOptions>(app, asked, name, help, run);
     addResults(command, options.results);
-    addOption(command, "job", "JOB", options.job, "Its name, as status prints it (default: the newest; of cancel all)");
+    addOption(command, "job", "JOB", options.job, "Job name from expc status (default: newest; for cancel: all)");
   }
 }
 
@@ -212,33 +225,30 @@ void addPlaces(CLI::App& command, RunOptions& options) {
   CLI::Option* on = addOption(command, "--on", "CLUSTER", options.on, "Submit the run to a cluster: slurm")
                         ->check(CLI::IsMember({"slurm"}));
   addOption(command, "--site", "FILE", options.site,
-            "What the cluster wants to be told: partition, account, time, set-up")
+            "File with the cluster's settings: partition, account, time, set-up")
       ->needs(on);
-  addNodes(command, options.machine, "Run blocks on so many nodes at once");
+  addNodes(command, options.machine, "Number of nodes to use at once");
   addOption(command, "--agents-by", "LINE", options.machine.agents,
-            "The shell line that starts $EXPC_AGENT on node number $EXPC_NODE (default: srun)")
+            "Shell command that starts $EXPC_AGENT on node $EXPC_NODE, for schedulers other than Slurm (default: srun)")
       ->needs("--nodes");
   command.add_flag("--dry-run", options.dry_run, "With --on: print the script and submit nothing")->needs(on);
-  command.add_flag("--detach", options.detach, "Leave the run to itself: see status, attach, cancel");
+  command.add_flag("--detach", options.detach, "Run in the background; see expc status, attach, cancel");
 }
 
 /// Adds `--quiet` for commands that print progress.
 void addQuiet(CLI::App& command, bool& quiet) {
-  command.add_flag("--quiet", quiet,
-                   "Tell only what needs attention: no line for each block and for each trial that ended well");
+  command.add_flag("--quiet", quiet, "Print only problems, not every block and trial");
 }
 
 /// Adds the options that replace the worker and its torch; `otherwise` names the default programs in the help.
 void addWorker(CLI::App& command, std::string& worker, const char* otherwise) {
-  addOption(command, "--worker", "PATH", worker,
-            std::string("The program that runs trials (default: beside expc, ") + otherwise);
+  addOption(command, "--worker", "PATH", worker, std::string("Worker program (default: next to expc, ") + otherwise);
   command
       .add_option_function<std::string>(
           "--torch",
           // Workers inherit the environment, so the engine needs no field for it.
           [](const std::string& folder) { setenv("EXPC_TORCH", std::filesystem::absolute(folder).c_str(), 1); },
-          "The torch that workers load, a folder with lib/libtorch_cpu.so (default: beside an installed expc, or the "
-          "build's)")
+          "Folder of torch, with lib/libtorch_cpu.so (default: next to an installed expc, or the build's)")
       ->type_name("PATH");
 }
 
@@ -246,10 +256,10 @@ void addWorker(CLI::App& command, std::string& worker, const char* otherwise) {
 void addMeasuring(CLI::App& command, RunOptions& options) {
   addQuiet(command, options.quiet);
   addWorker(command, options.engine.worker, "expc-worker, or expc-worker-cuda for GPUs)");
-  addOption(command, "--timeout", "SECONDS", options.engine.timeout, "Seconds after which a trial ends as a timeout")
+  asSeconds(addOption(command, "--timeout", "SECONDS", options.engine.timeout, "Time limit of a trial: 30, 30s, 5min"))
       ->check(CLI::PositiveNumber);
-  addOption(command, "--heat-up", "SECONDS", options.engine.heat_up_seconds,
-            "Seconds of load before the first trial of a session")
+  asSeconds(addOption(command, "--heat-up", "SECONDS", options.engine.heat_up_seconds,
+                      "Warm up the devices for this time before a session"))
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
 }
@@ -272,49 +282,46 @@ void group(CLI::App& command) {
 
 /// `expc run`. `words` are those of the whole command line, for a job that repeats them.
 void addRun(CLI::App& app, Asked& asked, std::vector<std::string> words) {
-  auto [command, options] = addCommand(app, asked, "run", "Measure what is still missing, then judge and report", run);
+  auto [command, options] =
+      addCommand(app, asked, "run", "Measure what is missing, then print verdicts and a report", run);
   addReporting(command, options);
   addFormat(command, options.format);
   options.words = std::move(words);
   addPlaces(command, options);
   addMeasuring(command, options);
   addWhere(command, options.where);
-  command.add_flag("--fail-fast", options.engine.fail_fast,
-                   "End the run at the first place of a block that used up its attempts");
+  command.add_flag("--fail-fast", options.engine.fail_fast, "Stop at the first trial that fails in every attempt");
   addOption(command, "--give-up-after", "N", options.engine.give_up_after,
-            "Failures in a row after which a point is left alone for this run (default 4)")
+            "Skip a point for this run after N failures in a row (default 4)")
       ->check(CLI::PositiveNumber);
   command.add_flag("--retry-failed", options.engine.retry_failed,
-                   "Try again what failed, or ran out of memory, for good in earlier runs");
+                   "Retry points that expc had given up on (failed or out of memory)");
   command.add_flag("--fresh", options.engine.fresh,
-                   "Measure everything once more in new blocks; earlier trials stay stored, and verdicts are over all");
+                   "Measure everything again in new blocks; earlier trials are kept, and verdicts use all of them");
   command.add_flag("--keep-trials", options.engine.keep_trial_folders,
-                   "Keep the folder of every trial of a command, not only of those that went wrong");
+                   "Keep the folder of every trial of a command, not only of failed ones");
   addOption(command, "--trace", "DIR", options.engine.traces,
             "Also trace a few steps of one profile trial of each point into this folder, for Perfetto");
   addOption(command, "--pass-env", "NAME", options.engine.pass_env,
-            "A variable that commands get too, beside those that they always get; may be given again")
+            "Pass this environment variable to commands; repeatable")
       ->expected(1)
       // CLI11 would let a vector option swallow the words behind it; this takes one each time.
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  command.add_flag("--try-infeasible", options.engine.try_infeasible,
-                   "Also start points whose estimated memory is more than the system has");
+  command.add_flag("--try-infeasible", options.engine.try_infeasible, "Also run points estimated not to fit in memory");
   asSize(addOption(command, "--memory-limit", "SIZE", options.engine.memory_limit,
-                   "What a trial may take of the host's memory, as 16GiB; its ranks share it in equal parts"));
+                   "Host memory limit of a trial, such as 16GiB, shared equally by its ranks"));
   addOption(command, "--scratch", "DIR", options.engine.scratch,
-            "Copy data to this folder of a disk of each node before the first trial, and let trials read it there");
+            "Copy data to this folder on each node before the first trial; trials read it there");
   asSize(addOption(command, "--log-limit", "SIZE", options.engine.log_limit,
-                   "How much a rank may log, or a command write to either output, before it is ended (default 1GiB)"))
+                   "Maximum output of a rank or command; more ends the trial (default 1GiB)"))
       ->check([](const std::string& bytes) { return bytes == "0" ? "a limit is above 0" : std::string(); });
-  command.add_flag(
-      "--pilot", options.pilot,
-      "Run only the blocks that noise can be measured with, then say what the design can be expected to find");
+  command.add_flag("--pilot", options.pilot,
+                   "Run the few blocks needed to measure noise, then show what the design can detect");
   command.add_flag("--verdicts-ok", options.verdicts_ok,
-                   "Exit with 0 when every criterion has a verdict, whatever it is");
+                   "Exit with 0 even if a criterion fails or is undecided (not if one is broken)");
   command
-      .add_flag(
-          "--serve{free}", options.serve,
-          "Show the run in a browser on this host while it goes on: --serve takes a free port, --serve=8080 that one")
+      .add_flag("--serve{free}", options.serve,
+                "Show the running study in a browser on this host: --serve takes a free port, --serve=8080 that one")
       ->type_name("[=PORT]")
       ->check(CLI::Range(1, 65535) | CLI::IsMember({"free"}))
       ->excludes("--on");
@@ -323,22 +330,23 @@ void addRun(CLI::App& app, Asked& asked, std::vector<std::string> words) {
 
 /// `expc bench`. It takes few options of `run`: a study with more wishes is changed in its file and run with `run`.
 void addBench(CLI::App& app, Asked& asked) {
-  auto [command, options] = addCommand(
-      app, asked, "bench", "Is the first of some commands faster? Writes the study that asks it, and runs it", bench);
+  auto [command, options] =
+      addCommand(app, asked, "bench", "Compare the speed of commands (writes a study and runs it)", bench);
   addOption(command, "commands", "COMMAND", options.commands,
             "Commands as for a shell, each quoted: 'gzip -6 f' 'zstd -3 f'")
       ->required();
   addOption(command, "-P", "NAME=VALUE,...", options.parameters,
-            "Measure at each value of what stands as {NAME} in commands; repeatable");
-  addOption(command, "-w,--warmup", "N", options.warmup, "Starts that do not count before each one that does");
+            "Try each value in place of {NAME} in the commands; repeatable");
+  addOption(command, "-w,--warmup", "N", options.warmup, "Unmeasured warm-up starts before each measured one");
   addOption(command, "-r,--runs", "N", options.runs,
             "Runs of each command (default: 10; up to 20 if still undecided after 10)")
       ->check(CLI::Range(1, 10000));
   addOption(command, "--prepare", "COMMAND", options.prepare,
-            "Run once before the first start, into a folder {prepared}");
-  addOption(command, "--before", "COMMAND", options.before, "Run untimed before each start");
-  command.add_flag("--here", options.here, "Run commands in this folder, not in one with what they name in it");
-  command.add_flag("--fresh", options.engine.fresh, "Measure everything once more");
+            "Run once before the first start, into a folder {prepared} that commands name");
+  addOption(command, "--before", "COMMAND", options.before, "Run untimed before each start (hyperfine's --prepare)");
+  command.add_flag("--here", options.here,
+                   "Run in the current folder (default: a fresh folder with copies of the files that commands name)");
+  command.add_flag("--fresh", options.engine.fresh, "Measure everything again");
   addMachine(command, options.machine);
   addResults(command, options.results);
   addMeasuring(command, options);
@@ -346,9 +354,8 @@ void addBench(CLI::App& app, Asked& asked) {
 
 /// `expc export`
 void addExport(CLI::App& app, Asked& asked) {
-  auto [command, options] =
-      addCommand(app, asked, "export", "Write what is stored for other programs: tables, test reports, summaries",
-                 exportResults, kPlainExitCodes);
+  auto [command, options] = addCommand(app, asked, "export", "Export results as CSV, Parquet, JSON, JUnit or Markdown",
+                                       exportResults, kPlainExitCodes);
   options.format = Format::Csv;
   addMeasured(command, options, true);
   using enum Format;
@@ -360,6 +367,8 @@ void addExport(CLI::App& app, Asked& asked) {
                   "Which table (default measurements)");
   command.add_flag("--no-formulas", options.no_formulas,
                    "Put an apostrophe before texts in CSV that a spreadsheet would compute");
+  addOption(command, "--max-size", "BYTES", options.max_size,
+            "Longest Markdown; the last tables are left out beyond it (default 65536, GitHub's limit; 0: none)");
   addOption(command, "--to", "FILE", options.to, "The file to write; - is standard output")->capture_default_str();
 }
 
@@ -367,27 +376,31 @@ void addExport(CLI::App& app, Asked& asked) {
 void addCompare(CLI::App& app, Asked& asked) {
   auto [command, options] = addCommand(
       app, asked, "compare",
-      "Put sets of results beside each other: what moved, what became of conclusions, how metrics went", compare);
+      "Compare result sets: changed metrics, conclusions that no longer hold, trends over sessions", compare);
   command.footer(
       "A side is DIR or DIR,NAME=VALUE,… with host, run, build, program, since and before (days, 2026-11-23).\n"
       "Exit codes: 0 nothing got worse, or every conclusion holds, 1 error, 2 usage, 3 a metric got worse by more than "
-      "the margin, a verdict that held is lost, or a conclusion is contradicted, 4 something cannot be told, is open, "
-      "5 a side has no results, or the first no conclusion, 6 something fails on a later side or in the newest "
-      "session.");
+      "the margin, a verdict that held is lost, or a conclusion is contradicted, 4 undecided, or not comparable, "
+      "5 no results, or nothing to replicate, 6 a later side or the newest session fails.");
   addStudyOptions(command, options.study, kStudyOrPlan);
-  addOption(command, "sides", "SIDE", options.sides, "Results folders, or parts of them: what was there before first")
+  addOption(command, "sides", "SIDE", options.sides, "Results folders or parts of them; the older one first")
       ->required();
   addMachine(command, options.machine);
-  CLI::Option* margin = addOption(command, "--margin", "PERCENT", options.margin,
-                                  "How much worse a metric may get, in per cent (default 0)")
-                            ->check(CLI::NonNegativeNumber);
-  command.add_flag("--claims", options.claims, "Say which conclusions of the first side hold on the others")
+  CLI::Option* margin =
+      addOption(command, "--margin", "PERCENT", options.margin, "Allowed worsening of a metric in per cent (default 0)")
+          ->transform(CLI::Validator(
+              [](std::string& text) {
+                text = llvm::StringRef(text).rtrim("% ").str();
+                return std::string();
+              },
+              ""))
+          ->check(CLI::NonNegativeNumber);
+  command.add_flag("--claims", options.claims, "Show which conclusions of the first side hold on the others")
       ->excludes(margin);
-  CLI::Option* by =
-      addChoice<bool>(command, "--by", "WHAT", options.by_session, {{"session", true}},
-                      "Say how metrics went over the sessions of all sides, and where their level changed")
-          ->excludes("--claims")
-          ->excludes(margin);
+  CLI::Option* by = addChoice<bool>(command, "--by", "WHAT", options.by_session, {{"session", true}},
+                                    "Show each metric over all sessions, and where its level changed")
+                        ->excludes("--claims")
+                        ->excludes(margin);
   addOption(command, "--metric", "NAME", options.metric, "With --by: only this one (default: every metric)")->needs(by);
   command.add_flag("--all", options.all, "With --by: also what never changed")->needs(by);
   addFormat(command, options.format, {Format::Text, Format::Json, Format::Markdown});
@@ -395,26 +408,25 @@ void addCompare(CLI::App& app, Asked& asked) {
 
 /// `expc extract`
 void addExtract(CLI::App& app, Asked& asked) {
-  auto [command, options] = addCommand(
-      app, asked, "extract", "Read metrics again out of what commands wrote, where the study reads them otherwise",
-      extract, kPlainExitCodes);
+  auto [command, options] =
+      addCommand(app, asked, "extract", "Re-read metrics from stored output after changing how the study reads them",
+                 extract, kPlainExitCodes);
   addMeasured(command, options, false);
 }
 
 /// `expc rehearse`. Its `--null-gpus` replaces a system's cards, so it is declared here with a help of its own.
 void addRehearse(CLI::App& app, Asked& asked) {
-  auto [command, options] = addCommand(
-      app, asked, "rehearse",
-      "Try a few steps of every point on GPUs that compute nothing: does it run, does it fit, what does it do",
-      rehearse);
+  auto [command, options] =
+      addCommand(app, asked, "rehearse",
+                 "Try a few steps of every point on simulated GPUs: does it start, does it fit in memory", rehearse);
   command.footer(
       "Exit codes: 0 every point runs, or does not fit where that is expected, 1 error, 2 usage, 3 some point fails or "
       "unexpectedly does not fit, 5 nothing can be rehearsed, 130 interrupted.");
   addQuiet(command, options.quiet);
   addStudyOptions(command, options.study, "Study file (.exp)");
-  addSystem(command, options.study, "none, --null-gpus says which cards");
+  addSystem(command, options.study, "none, --null-gpus names the GPUs");
   addOption(command, "--null-gpus", "N[xMEMORY]|found", options.machine.null_gpus,
-            "The cards in place of a system's: N, N with the memory of each, or those found here")
+            "Simulated GPUs in place of a system's: N, NxMEMORY (4x94GB), or found")
       ->excludes("--system");
   addWhere(command, options.where);
   addResults(command, options.results);
@@ -423,14 +435,13 @@ void addRehearse(CLI::App& app, Asked& asked) {
   addOption(command, "--timeout", "SECONDS", options.engine.timeout_seconds,
             "Seconds after which a point has failed (default 1800)")
       ->check(CLI::PositiveNumber);
-  command.add_flag("--again", options.engine.again,
-                   "Also rehearse points that this worker has rehearsed on such cards");
+  command.add_flag("--again", options.engine.again, "Also repeat rehearsals that this worker has done on such GPUs");
 }
 
 /// `expc diagnose`
 void addDiagnose(CLI::App& app, Asked& asked) {
   auto [command, options] = addCommand(
-      app, asked, "diagnose", "Simulate the study many times: how often would each criterion pass, fail, stay open",
+      app, asked, "diagnose", "Simulate the study: how likely each criterion is to pass, fail or stay undecided",
       diagnose, kPlainExitCodes);
   addStudyOptions(command, options.study, kStudyOrPlan);
   addSystem(command, options.study, "local");
@@ -438,17 +449,15 @@ void addDiagnose(CLI::App& app, Asked& asked) {
   addResults(command, options.results);
   addFormat(command, options.format);
   addOption(command, "--noise", "[METRIC=]SHARE", options.noise,
-            "How much one trial varies, of all metrics or of one; default: as stored trials did, else 1%");
-  addOption(
-      command, "--effect", "CRITERION=VALUE", options.effects,
-      "What is true of each cell of a criterion; default: as measured, else what the study expects, else as published");
+            "Noise of one trial, for all metrics or one (default: measured; else 1%)");
+  addOption(command, "--effect", "CRITERION=VALUE", options.effects,
+            "Assumed true value for a criterion (default: measured, else what the study expects, else published)");
   addOption(command, "--lost", "SHARE", options.lost,
-            "Share of starts that fail, each tried again as the design says; default: as stored trials did");
+            "Share of trials that fail and are retried (default: as measured)");
   addOption(command, "--sessions", "N", options.sessions,
-            "Sessions that a study is measured in, as after a restart of the machine; default: as many as are stored, "
-            "else 1")
+            "Sessions (restarts of the machine) that a study is measured in (default: as stored, else 1)")
       ->check(CLI::Range(1, 1000));
-  addOption(command, "--studies", "N", options.studies, "How many studies are simulated")
+  addOption(command, "--studies", "N", options.studies, "Number of simulated studies")
       ->check(CLI::Range(1, 1'000'000))
       ->capture_default_str();
   addOption(command, "--seed", "N", options.seed, "The same seed gives the same numbers")->capture_default_str();
@@ -457,8 +466,8 @@ void addDiagnose(CLI::App& app, Asked& asked) {
 /// `expc doctor`
 void addDoctor(CLI::App& app, Asked& asked) {
   auto [command, options] =
-      addCommand(app, asked, "doctor", "Say what on this machine would spoil a measurement, and how to mend it", doctor,
-                 "Exit codes: 0 nothing would, 1 something would, or an error, 2 usage.");
+      addCommand(app, asked, "doctor", "Check this machine for sources of noise, and suggest fixes", doctor,
+                 "Exit codes: 0 no problem found, 1 a problem, or an error, 2 usage.");
   addMachine(command, options.machine);
   addResults(command, options.results);
   addFormat(command, options.format);
@@ -489,6 +498,34 @@ std::string unknownCommand(const CLI::App& app, const std::vector<std::string>& 
                          expc::diag::didYouMean(words[i], names, "expc --help lists them all"));
     at = next;
   }
+  return "";
+}
+
+/// Returns what `bench` has in place of an option of hyperfine; "" if the command line has none.
+std::string hyperfinesOption(const std::vector<std::string>& words) {
+  if (std::ranges::find(words, "bench") == words.end()) return "";
+  static constexpr std::pair<std::string_view, std::string_view> kOptions[] = {
+      {"-i", "an `exit` in the study that bench writes"},
+      {"--ignore-failure", "an `exit` in the study that bench writes"},
+      {"-N", "nothing: a shell is started only for commands that need one"},
+      {"-S", "nothing: a shell is started only for commands that need one"},
+      {"--shell", "nothing: a shell is started only for commands that need one"},
+      {"-s", "--prepare"},
+      {"--setup", "--prepare"},
+      {"-L", "-P NAME=VALUE,..."},
+      {"--parameter-list", "-P NAME=VALUE,..."},
+      {"--parameter-scan", "-P NAME=VALUE,..."},
+      {"-m", "-r"},
+      {"-M", "-r"},
+      {"--min-runs", "-r"},
+      {"--max-runs", "-r"},
+      {"--export-json", "expc report bench.exp --format json"},
+      {"--export-csv", "expc export bench.exp"},
+      {"--export-markdown", "expc export bench.exp --format markdown"}};
+  for (const std::string& word : words)
+    for (const auto& [theirs, ours] : kOptions)
+      if (word.substr(0, word.find('=')) == theirs)
+        return fmt::format("bench has no {}; in its place: {}", theirs, ours);
   return "";
 }
 
@@ -543,17 +580,17 @@ int commandLine(int argc, char** argv, const std::string& built) {
     return Console(ColourMode::Never).print(version + "\n") ? kSuccess : kError;
 
   Asked asked;
-  CLI::App app{"expc: performance studies as source code", "expc"};
+  CLI::App app{"expc: run performance studies and judge their claims", "expc"};
   app.set_version_flag("--version", version);
   app.require_subcommand(1);
   app.footer(
-      "Exit codes: 0 all criteria pass, 1 error, 2 usage, 3 some criterion fails, 4 some undecided, 5 nothing ran, 6 "
-      "something is broken, 130 interrupted." +
+      "Exit codes: 0 all pass, 1 error, 2 wrong usage, 3 a criterion fails, 4 undecided, 5 nothing ran, 6 a point "
+      "always fails, 130 interrupted." +
       documentation());
   ColourMode colour = ColourMode::Auto;
   addChoice<ColourMode>(app, "--color", "WHEN", colour,
                         {{"auto", ColourMode::Auto}, {"always", ColourMode::Always}, {"never", ColourMode::Never}},
-                        "Whether to colour what is printed (default auto: in a terminal, without NO_COLOR)");
+                        "When to use colours (default auto: in a terminal, unless NO_COLOR is set or TERM is dumb)");
   // --color may stand behind the subcommand, too.
   app.fallthrough();
   addCheck(app, asked);
@@ -588,6 +625,8 @@ int commandLine(int argc, char** argv, const std::string& built) {
   } catch (const CLI::ParseError& error) {
     const std::string unknown = unknownCommand(app, words);
     if (error.get_exit_code() != 0 && !unknown.empty()) return Console(colour).usage(unknown);
+    if (const std::string here = hyperfinesOption(words); error.get_exit_code() != 0 && !here.empty())
+      return Console(colour).usage(here);
     // CLI11 prints help, version or the error here; any code of its own but 0 is a mistake in the command line.
     const int code = app.exit(error);
     return code == 0 ? kSuccess : kUsage;

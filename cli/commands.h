@@ -93,6 +93,8 @@ struct ReportOptions : MeasuredOptions {
   std::string html;
   /// Text: print everything, not only the answers that decide.
   bool all = false;
+  /// Text: only the answer and a table of commands, as `bench` does.
+  bool brief = false;
   /// Pictures: which chart, by the name or number that the page shows; "" is enough if there is only one.
   std::string chart;
   /// Pictures: the file to write; "": CHART.FORMAT in the current folder.
@@ -108,6 +110,8 @@ struct ExportOptions : MeasuredOptions {
   bool series = false;
   /// CSV: put an apostrophe before texts that a spreadsheet would compute as formulas.
   bool no_formulas = false;
+  /// Markdown: the most bytes; 0: no limit; absent: what GitHub accepts.
+  std::optional<size_t> max_size;
   /// The file to write; "-": standard output.
   std::string to = "-";
 };

@@ -97,6 +97,14 @@ void compile(const std::string& name, std::string text, const load::FileSystem& 
 void open(const StudyOptions& options, const load::FileSystem& files, const Console& console,
           Compilation& compilation) {
   llvm::Expected<std::string> text = files.read(options.file);
+  // A script is the likeliest slip: errors about its syntax would not help.
+  static constexpr llvm::StringLiteral kScripts[] = {".py", ".sh", ".js", ".ipynb", ".toml", ".yaml", ".yml"};
+  if (text && std::ranges::any_of(kScripts, [&](llvm::StringRef end) { return options.file.ends_with(end); })) {
+    console.error(
+        fmt::format("{} is not a study; `expc new` writes one that runs it, and `expc bench` times it", options.file));
+    compilation.failed = true;
+    return;
+  }
   if (text) return compile(options.file, std::move(*text), files, compilation, options.overrides);
   console.error(fmt::format("cannot read {}: {}", options.file, llvm::toString(text.takeError())));
   compilation.failed = true;

@@ -26,11 +26,12 @@ namespace expc::cli {
 
 namespace {
 
-/// Whether to colour a stream: as --color says, else only on a terminal and without NO_COLOR.
+/// Whether to colour a stream: as --color says, else only on a terminal that has colours, and without NO_COLOR.
 bool wantsColour(ColourMode mode, int descriptor) {
   if (mode != ColourMode::Auto) return mode == ColourMode::Always;
   const char* no_colour = std::getenv("NO_COLOR");  // https://no-color.org
-  if (no_colour && *no_colour) return false;
+  const char* terminal = std::getenv("TERM");
+  if ((no_colour && *no_colour) || (terminal && std::string_view(terminal) == "dumb")) return false;
   return isatty(descriptor) == 1;
 }
 

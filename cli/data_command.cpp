@@ -361,7 +361,7 @@ void addLook(CLI::App& data, Asked& asked, const char* name, const char* help,
 }  // namespace
 
 void addDataTools(CLI::App& app, Asked& asked) {
-  CLI::App& data = *app.add_subcommand("data", "Make, prepare, pack, describe and verify what studies read");
+  CLI::App& data = *app.add_subcommand("data", "Create, pack, inspect and verify data sets");
   data.require_subcommand(1);
   data.footer("Exit codes: 0 success, 1 error, 2 usage, 130 interrupted.");
   addMake(data, asked);

@@ -18,7 +18,7 @@ namespace {
 
 using validity::Finding;
 
-/// The word for a finding's weight, in text and JSON.
+/// The word for a finding's weight in JSON.
 const char* wordOf(Finding::Weight weight) {
   return weight == Finding::Weight::Fine ? "fine" : weight == Finding::Weight::Note ? "note" : "spoils";
 }
@@ -27,9 +27,10 @@ const char* wordOf(Finding::Weight weight) {
 std::string textOf(const std::vector<Finding>& findings) {
   std::string text;
   for (const Finding& finding : findings) {
-    text += fmt::format("{:<7} {}: {}\n", wordOf(finding.weight), finding.subject, finding.what);
-    if (!finding.why.empty()) text += fmt::format("        why:  {}\n", finding.why);
-    if (!finding.mend.empty()) text += fmt::format("        mend: {}\n", finding.mend);
+    const char* word = finding.weight == Finding::Weight::Spoils ? "PROBLEM" : wordOf(finding.weight);
+    text += fmt::format("{:<8} {}: {}\n", word, finding.subject, finding.what);
+    if (!finding.why.empty()) text += fmt::format("         effect: {}\n", finding.why);
+    if (!finding.mend.empty()) text += fmt::format("         fix: {}\n", finding.mend);
   }
   return text;
 }

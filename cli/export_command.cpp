@@ -37,7 +37,8 @@ void write(const ExportOptions& options, const std::vector<exports::Source>& sou
   if (options.format == Format::Csv) exports::writeCsv(tableOf(options, sources), out, !options.no_formulas);
   if (options.format == Format::Json) exports::writeJson(sources, out);
   if (options.format == Format::Junit) out << exports::junit(sources);
-  if (options.format == Format::Markdown) out << exports::markdown(sources);
+  if (options.format == Format::Markdown)
+    out << exports::markdown(sources, options.max_size.value_or(exports::kMostMarkdown));
   if (options.format == Format::Bencher) out << exports::bencher(sources);
   if (options.format == Format::SmallerIsBetter) out << exports::actionBenchmark(sources, plan::Direction::Lower);
   if (options.format == Format::BiggerIsBetter) out << exports::actionBenchmark(sources, plan::Direction::Higher);
@@ -89,6 +90,7 @@ llvm::Error writeFile(const ExportOptions& options, const std::vector<exports::S
 std::string contradiction(const ExportOptions& options) {
   const bool table = options.format == Format::Csv || options.format == Format::Parquet;
   if (options.series && !table) return "--table series goes with --format csv and parquet; json holds both tables";
+  if (options.max_size && options.format != Format::Markdown) return "--max-size goes with --format markdown";
   if (options.no_formulas && options.format != Format::Csv) return "--no-formulas goes with --format csv";
   if (options.format == Format::Parquet && options.to == "-")
     return "--format parquet is for a file; name it with --to FILE";

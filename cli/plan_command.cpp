@@ -94,7 +94,7 @@ class Explainer {
     for (const auto& [left, right] : rows) width = std::max(width, std::min<size_t>(left.size(), 44));
     for (const auto& [left, right] : rows) text += fmt::format("  {:{}}  {}\n", left, width, right);
     if (const std::string& why = prepared_.machine->unavailable(point); !why.empty())
-      text += fmt::format("  not available on this system: {}\n", why);
+      text += fmt::format("  cannot run here: {}\n", why);
     if (const std::string why = prepared_.machine->expectedInfeasible(point); !why.empty())
       text += fmt::format("  expected infeasible: {}\n", why);
     return text;

@@ -74,7 +74,7 @@ int exportStore(const StoreOptions& options, const Console& console) {
 }  // namespace
 
 void addStoreTools(CLI::App& app, Asked& asked) {
-  CLI::App& store = *app.add_subcommand("store", "Look after what was measured: verify, compact, merge, export");
+  CLI::App& store = *app.add_subcommand("store", "Maintain a results folder: verify, compact, merge, export");
   store.footer(kPlainExitCodes);
   store.require_subcommand(1);
   // The verbs differ in one argument, so they share one struct and one function that declares them.

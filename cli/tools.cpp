@@ -64,8 +64,8 @@ int explain(const ExplainOptions& options, const Console& console) {
 }
 
 void addExplain(CLI::App& app, Asked& asked) {
-  auto [command, options] = addCommand(
-      app, asked, "explain", "Explain a diagnostic: its cause, examples, and how to mend it", explain, kPlainExitCodes);
+  auto [command, options] =
+      addCommand(app, asked, "explain", "Explain an error or warning: cause, examples, fix", explain, kPlainExitCodes);
   addOption(command, "code", "CODE", options.code, "A code or name, such as E0203 or unknown-unit");
   command.add_flag("--list", options.list, "List every diagnostic (also without a CODE)");
 }
@@ -219,7 +219,7 @@ void addNew(CLI::App& app, Asked& asked) {
 
 void addFmt(CLI::App& app, Asked& asked) {
   auto [command, options] =
-      addCommand(app, asked, "fmt", "Give study files the one layout; there is no style to choose", format,
+      addCommand(app, asked, "fmt", "Format study files", format,
                  "Exit codes: 0 success, 1 an error, or with --check a file that would change, 2 usage.");
   addOption(command, "paths", "PATH", options.paths, "Files and folders, or - for standard input to standard output")
       ->required();
@@ -253,13 +253,11 @@ void addTools(CLI::App& app, Asked& asked) {
   addStoreTools(app, asked);
 
   auto [completion, shell] =
-      addCommand(app, asked, "completion", "Print a script with which a shell completes commands, options and names",
-                 printCompletionScript, kPlainExitCodes);
+      addCommand(app, asked, "completion", "Print a shell completion script", printCompletionScript, kPlainExitCodes);
   addOption(completion, "shell", "SHELL", shell, "bash, zsh or fish")->required();
 
-  auto [server, stdio] =
-      addCommand(app, asked, "lsp", "Serve an editor over standard input and output (docs/editors.md)", lsp,
-                 "Exit codes: 0 after shutdown and exit, 1 if the client went without, 2 usage.");
+  auto [server, stdio] = addCommand(app, asked, "lsp", "Language server for editors (docs/editors.md)", lsp,
+                                    "Exit codes: 0 after shutdown and exit, 1 if the client went without, 2 usage.");
   server.add_flag("--stdio", stdio, "The only way to be spoken to; for clients that insist on saying so");
 }
 

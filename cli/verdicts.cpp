@@ -143,6 +143,7 @@ int showVerdicts(const plan::Plan& plan, const store::Results& results, const Re
     text.colour = console.colourOut();
     text.folder = options.results;
     text.all = options.all;
+    text.brief = options.brief;
     if (!page_failed) text.html_path = page;
     printed = console.print(report::resultText(findings, text));
   }

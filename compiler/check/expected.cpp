@@ -17,7 +17,8 @@ void measured(const Study& study, unsigned metric, std::vector<std::string>& nam
   for (const unsigned read : metricsOf(*formula)) measured(study, read, names);
 }
 
-/// The subject that all assertions of a criterion share, apart from those that memory runs out; nothing if there is none.
+/// The subject that all assertions of a criterion share, apart from those that memory runs out; nothing if there is
+/// none.
 std::optional<Subject> subjectOf(const Criterion& criterion) {
   std::optional<Subject> found;
   for (const Assertion& one : criterion.assertions) {
@@ -52,8 +53,7 @@ std::optional<Expected> expectedOf(StudyContext& context, const ast::ExpectedDec
     subject = context.subject(declaration.name);
     if (!subject) return std::nullopt;
     for (const Criterion& one : study.criteria)
-      if (const auto of = subjectOf(one);
-          of && of->metric == subject->metric && of->comparison == subject->comparison)
+      if (const auto of = subjectOf(one); of && of->metric == subject->metric && of->comparison == subject->comparison)
         expected.criteria.push_back(one.name);
   }
   measured(study, subject->metric, expected.metrics);

@@ -15,7 +15,7 @@ namespace expc::check {
 namespace {
 
 EXPC_DIAGNOSTIC(UnknownUnit, Error, "unknown unit '{0}'");
-EXPC_DIAGNOSTIC(UnknownLevel, Error, "'{0}' is no level of {1}");
+EXPC_DIAGNOSTIC(UnknownLevel, Error, "'{0}' is not a level of {1}");
 EXPC_DIAGNOSTIC(ExpressionTooLarge, Error, "this expression is too large");
 EXPC_DIAGNOSTIC(MisplacedSystem, Error, "only rules may ask about 'system'");
 

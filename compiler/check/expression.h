@@ -46,7 +46,7 @@ EXPC_DIAGNOSTIC(NumberTooLarge, Error, "the number {0} cannot be held exactly");
 EXPC_DIAGNOSTIC(NotSupported, Error, "{0} is not supported");
 EXPC_DIAGNOSTIC(WhenCycle, Error, "whether '{0}' is active depends on itself");
 EXPC_DIAGNOSTIC(NotAValue, Error, "{0} is no value here");
-EXPC_DIAGNOSTIC(NotASeries, Error, "'{0}' is no series");
+EXPC_DIAGNOSTIC(NotASeries, Error, "'{0}' is not a series");
 EXPC_DIAGNOSTIC(SeriesValue, Error, "'{0}' is a series, not one value");
 EXPC_DIAGNOSTIC(OutOfRange, Error, "{0} is {1}, but must be {2}");
 EXPC_DIAGNOSTIC(NoDirection, Error, "whether more of '{0}' is better is not said");

@@ -15,7 +15,7 @@ namespace {
 EXPC_DIAGNOSTIC(FactorIsArgument, Error, "'{0}' is both an argument and a factor");
 EXPC_DIAGNOSTIC(NoLevels, Error, "the factor '{0}' has no levels");
 EXPC_DIAGNOSTIC(DuplicateLevel, Error, "the level {0} of '{1}' is there twice");
-EXPC_DIAGNOSTIC(BaselineNotLevel, Error, "the baseline {0} is no level of '{1}'");
+EXPC_DIAGNOSTIC(BaselineNotLevel, Error, "the baseline {0} is not a level of '{1}'");
 EXPC_DIAGNOSTIC(LockstepShape, Error, "{0} must be a tuple of {1} values, as in {2}");
 
 // Limit on factors of one study.
@@ -288,7 +288,7 @@ std::optional<unsigned> StudyScope::levelOf(const std::vector<Value>& values, co
                                             const std::string& label) {
   const auto found = std::ranges::find(factor.levels, values, &Level::values);
   if (found != factor.levels.end()) return static_cast<unsigned>(found - factor.levels.begin());
-  EXPC_DIAGNOSTIC(UnknownLevel, Error, "{0} is no level of the factor '{1}'");
+  EXPC_DIAGNOSTIC(UnknownLevel, Error, "{0} is not a level of the factor '{1}'");
   return emitter.build(range, UnknownLevel, label, factor.name)
       .note(factor.range, "its levels are {}", diag::list(factor.declared))
       .refuse();

@@ -201,7 +201,7 @@ struct Factor {
 /// A comparison of a metric, or of another comparison, over a factor; or an aggregate of one over levels of factors.
 struct Comparison {
   /// Digests of plans hold the numbers (lower::meaningOf): a new one gets the next number, and no number ever changes.
-  /// Those from Geomean on aggregate.
+  /// Functions from Geomean on aggregate.
   enum class Function {
     Speedup = 0,
     Ratio = 1,

@@ -16,7 +16,7 @@ void measure(Study& study, unsigned metric) {
   if (std::ranges::count(study.measured, metric) == 0) study.measured.push_back(metric);
 }
 
-/// Whether a name can be shown as one value a cell: a comparison, or a metric that is no series.
+/// Whether a name can be shown as one value a cell: a comparison, or a metric that is not a series.
 bool checkSubject(StudyContext& context, const ast::Identifier& word) {
   const auto subject = context.subject(word);
   if (!subject || subject->comparison) return subject.has_value();

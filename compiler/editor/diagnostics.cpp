@@ -105,7 +105,7 @@ std::string shortened(std::string_view text) {
 
 /// The title of a mend, as an editor's menu shows it.
 std::string title(const Query& query, const diag::Diagnostic& diagnostic) {
-  if (diagnostic.fixes.size() != 1) return fmt::format("Mend: {}", diagnostic.message);
+  if (diagnostic.fixes.size() != 1) return fmt::format("Fix: {}", diagnostic.message);
   const diag::FixIt& fix = diagnostic.fixes[0];
   const std::string_view old = query.analysis.sources.text(fix.range);
   if (fix.replacement.empty()) return fmt::format("Remove '{}'", shortened(old));
@@ -147,7 +147,7 @@ llvm::json::Value actions(const Query& query, uint32_t end) {
   // Edits that overlap cannot be carried out together; chooseFixes() leaves out a mend that overlaps an earlier one.
   const diag::FixSet all = diag::chooseFixes(query.analysis.said.diagnostics,
                                              [&](source::FileId file) { return file == query.analysis.root; });
-  if (!all.edits.empty()) result.push_back(action(query, "Mend all", "source.fixAll", edits(query, all.edits)));
+  if (!all.edits.empty()) result.push_back(action(query, "Fix all", "source.fixAll", edits(query, all.edits)));
   return result;
 }
 

@@ -74,12 +74,11 @@ constexpr Word kWords[] = {
      Preset},
     {"criterion", Head, "A claim that a run decides: pass, fail or inconclusive.",
      "criterion ${1:name}: forall ${2:*}: $0", Study | Preset},
-    {"confidence", Head, "How sure verdicts have to be of criteria that say nothing else.", "confidence ${0:95%}",
-     File | Study},
+    {"confidence", Head, "Confidence of verdicts of criteria that state none.", "confidence ${0:95%}", File | Study},
     {"expected", Head,
-     "The value that a comparison, metric or criterion is expected to have, and the noise of one trial: `diagnose` "
-     "reads "
-     "them, reports show them beside verdicts.",
+     "The expected value of a comparison, metric or criterion, and the noise of one trial: `diagnose` assumes them, "
+     "and "
+     "reports show them beside verdicts.",
      "expected ${1:gain} = ${2:1.5x}  noise ${0:5%}", Study},
     {"design", Head, "How often and for how long points are measured.", "design {\n  $0\n}", File | Study | Preset},
     {"table", Head, "Shows a metric or a comparison in the report, by factors.", "table ${1:metric} by $0", Study},
@@ -104,7 +103,7 @@ constexpr Word kWords[] = {
     {"when", Clause, "The condition under which it is active."},
     {"where", Clause, "Narrows what a quantifier or an aggregate ranges over."},
     {"with", Clause, "Before `confidence`.", "with confidence ${1:95%}"},
-    {"confidence", Clause, "How sure a verdict has to be, as in `with confidence 95%`."},
+    {"confidence", Clause, "Confidence of a verdict, as in `with confidence 95%`."},
     {"always", Clause, "The bound holds in every valid trial, whatever confidence the study has."},
     {"within", Clause, "A band: `within 0.9x..1.1x`.", "within $0"},
     {"noise", Clause, "Behind `expected`: the noise of one trial, as a share of its value."},
@@ -207,7 +206,7 @@ constexpr Word kWords[] = {
      "timed { repeat ${1:10}  steps ${2:300}  warmup ${3:30} }"},
     {"quality", Kind, "Trials that train whole epochs and are judged by their result.",
      "quality { repeat ${1:3}  epochs ${2:20} }"},
-    {"profile", Kind, "Trials that are profiled; their times count for nothing else.",
+    {"profile", Kind, "Trials that are profiled; their times are used for nothing else.",
      "profile { repeat ${1:1}  steps ${2:20} }"},
     // Settings of a design, and of its kinds of trial.
     {"seed", Setting, "What the order of the trials and their data are drawn from.", "seed ${1:7}", Design},
@@ -224,8 +223,7 @@ constexpr Word kWords[] = {
     {"swapped", Setting, "How much the machine may swap.", "swapped ${1:16MiB}", Design},
     {"page_faults", Setting, "How many pages the machine may read from a disk.", "page_faults ${1:1000}", Design},
     {"pressure", Setting, "How much of a trial somebody may have waited for memory.", "pressure ${1:1%}", Design},
-    {"share", Setting, "How many blocks may run beside each other, each on devices of its own.", "share ${1:4}",
-     Design},
+    {"share", Setting, "How many blocks may run in parallel, each on its own devices.", "share ${1:4}", Design},
     {"repeat", Setting, "How many trials of each point: `repeat 10`, `repeat 10..20 until half_width(gain) <= 1%`.",
      "repeat ${1:10}", Design | Stepped | Whole},
     {"steps", Setting, "Training steps that a timed trial measures.", "steps ${1:300}", Design | Stepped},

@@ -312,13 +312,20 @@ struct Outliner {
   /// The levels that a criterion was asked for: "precision fp32; gpus 1, 2 of 1..4". "of" shows that a
   /// selection or the machine left levels out.
   std::string domain(const check::Criterion& criterion, const points::Survey::OfCriterion& of) const {
+    // An `infeasible` beside other assertions is about their points.
+    const auto occurs = [&](unsigned factor, unsigned level) {
+      for (size_t i = 0; i < of.assertions.size(); ++i)
+        if ((!criterion.assertions[i].infeasible || criterion.infeasible()) &&
+            of.assertions[i].seen.count(factor, level) > 0)
+          return true;
+      return false;
+    };
     std::string text;
     for (unsigned index = 0; index < study.factors.size(); ++index) {
       const check::Factor& factor = study.factors[index];
       std::vector<unsigned> levels;
       for (unsigned level = 0; level < factor.levels.size(); ++level)
-        if (std::ranges::any_of(of.assertions, [&](const auto& one) { return one.seen.count(index, level) > 0; }))
-          levels.push_back(level);
+        if (occurs(index, level)) levels.push_back(level);
       // The factor varies at none of the cells.
       if (levels.empty()) continue;
       std::vector<std::string> asked;

@@ -48,9 +48,9 @@ struct Survey {
     std::map<Missing, uint64_t> reasons;
     /// A treated point with several baselines.
     std::vector<unsigned> example;
-    /// Of an aggregate: two groups with different parts, by the levels that they share, and a part whose weight is not
-    /// above zero. Empty if there is none.
+    /// Two groups of an aggregate with different parts, by the levels that each shares; empty if there are none.
     std::vector<std::vector<unsigned>> uneven;
+    /// A part whose weight is not above zero; empty if there is none.
     std::vector<unsigned> weightless;
     /// The pairs that the system can run.
     uint64_t cells = 0;

@@ -101,7 +101,7 @@ bool besideDecimals(std::string_view unit, std::span<const double> bounds) {
 Style styleFor(double magnitude, bool whole, std::string_view unit, std::string_view dimension,
                std::span<const double> bounds, double beside) {
   const bool far_below = magnitude * kFarBelow < beside;
-  const double largest = far_below ? magnitude : std::max(magnitude, beside);
+  const double largest = far_below || beside <= 0 ? magnitude : beside;
   DisplayUnit shown_in = displayUnit(largest, unit, dimension);
   if (besideDecimals(unit, bounds)) {
     shown_in = scaled(kDecimalBytes, largest);

@@ -30,7 +30,7 @@ std::string formatQuantity(double value, std::string_view unit, std::string_view
 
 /// Both ends in one unit, with enough digits to tell them apart: "[1.48x, 1.57x]", "[12.31 ms, 12.38 ms]". With
 /// `bounds`, an end gets more digits if it would print like a bound that it does not equal. `beside`, here and
-/// below, is the largest magnitude in the same table: values share its unit unless they are a hundred times
+/// below, is the magnitude whose unit values of one table share, unless they are a hundred times
 /// smaller. 0: there is no table.
 std::string formatInterval(const Interval& interval, std::string_view unit, std::string_view dimension = "",
                            std::span<const double> bounds = {}, double beside = 0);

@@ -70,10 +70,9 @@ std::string wayOn(const EngineOptions& options) {
 }
 
 std::string budgetText(const judge::Index& index, const EngineOptions& options) {
-  return fmt::format(
-      "the budget of {} is spent ({} of trials): stopped at the end of a block. Raise it (-D design.budget=TIME) and "
-      "{}",
-      durationText(*index.plan().design.budget_seconds), durationText(index.spentSeconds()), wayOn(options));
+  return fmt::format("stopped: the budget of {} is spent ({} of trials). Raise it (-D design.budget=TIME) and {}",
+                     durationText(*index.plan().design.budget_seconds), durationText(index.spentSeconds()),
+                     wayOn(options));
 }
 
 Campaign::Campaign(const Env& env, launch::Launcher& launcher, const machine::DeviceLeases& leases, judge::Index& index)
@@ -126,9 +125,9 @@ llvm::Error Campaign::end(int64_t run) {
   // Counted only if the design sets no limit on other_cpu, which would have judged these trials.
   if (crowded_ > 0) {
     const uint64_t untold = outcome_.trials > known_ ? outcome_.trials - known_ : 0;
-    env_.listener.say("{} of {} trials shared their cores with other processes, which took up to {:.0f} %{}", crowded_,
+    env_.listener.say("{} of {} trials shared their cores with other processes (up to {:.0f} %){}", crowded_,
                       outcome_.trials, crowded_most_ * 100,
-                      untold ? fmt::format("; of {} that were too short, or failed, it cannot be told", untold) : "");
+                      untold ? fmt::format("; unknown for {} short or failed trials", untold) : "");
   }
   using Outcome = store::Outcome;
   const auto done = [&](Ending ending, Outcome outcome) {
@@ -136,7 +135,7 @@ llvm::Error Campaign::end(int64_t run) {
     return env_.store.endRun(run, env_.now(), outcome, store::claimsOf(plan_));
   };
   if (launch::Interrupts::requested()) {
-    env_.listener.say("interrupted; {} of this run {} kept, and {}", base::counted(outcome_.valid, "trial"),
+    env_.listener.say("interrupted; {} of this run {} stored, and {}", base::counted(outcome_.valid, "trial"),
                       base::are(outcome_.valid), wayOn(options_));
     return done(Ending::Interrupted, {Outcome::Interrupted});
   }
@@ -145,14 +144,12 @@ llvm::Error Campaign::end(int64_t run) {
     if (outcome_.trials == 0)
       return llvm::joinErrors(
           env_.store.endRun(run, env_.now(), {Outcome::OutOfTime}),
-          base::failure("no block would end two minutes before this allocation does, and none was measured in "
-                        "it: ask for more time, or for a study with smaller blocks"));
-    env_.listener.say("the allocation ends before another block would: stopped at the end of a block, and {}",
-                      wayOn(options_));
+          base::failure("the allocation is too short for one block: request more time, or make blocks smaller"));
+    env_.listener.say("stopped: the allocation ends before another block could, and {}", wayOn(options_));
     return done(Ending::Interrupted, {Outcome::OutOfTime});
   }
   if (const auto& failed = index_.firstFailedForGood(); options_.fail_fast && failed) {
-    env_.listener.say("stopped at the first place that failed for good: {}", failureText(index_, *failed));
+    env_.listener.say("stopped (--fail-fast), since every attempt failed: {}", failureText(index_, *failed));
     return done(Ending::Incomplete, {Outcome::Failed});
   }
   if (needsTrials(index_) && budgetSpent(index_)) {
@@ -291,8 +288,7 @@ llvm::Error Campaign::heatGpusOf(const LaneDevices& lane) {
 llvm::Error Campaign::mindGap(unsigned lane) {
   const double gap = env_.clock.boot() - lanes_[lane].last_active;
   if (gap <= kSessionGapSeconds) return llvm::Error::success();
-  env_.listener.say("nothing ran for {}: the block that was under way is left, and a new session begins",
-                    durationText(gap));
+  env_.listener.say("paused for {}: the interrupted block is dropped, and a new session begins", durationText(gap));
   // The block stays in the store as it is. What it lacks is measured in other blocks, in whole pairs.
   scheduler_.abandon(lane);
   return openSession(lane);
@@ -340,10 +336,9 @@ void Campaign::blockOver(plan::TrialKind kind) {
   scheduler_.close(kind);
   all_failed_ = true;
   env_.listener.finished();
-  env_.listener.say(
-      "every {} trial {}, so no further block of them is started. Mend what is wrong, and {}; the reason: {}",
-      plan::toString(kind), index_.tally().failed > 0 ? "failed" : "was disturbed", wayOn(options_),
-      newest ? newest->last_reason : "");
+  env_.listener.say("stopped: every {} trial {}. Fix this, and {}; the reason: {}", plan::toString(kind),
+                    index_.tally().failed > 0 ? "failed" : "was disturbed", wayOn(options_),
+                    newest ? newest->last_reason : "");
 }
 
 bool Campaign::stopping() const {

@@ -114,7 +114,7 @@ TEST_CASE("a gap inside a block closes the session, and no block reaches over it
   };
   const Ran outcome = runPlan(plan, options);
   CHECK((outcome.ending == Ending::Complete));
-  CHECK(says(outcome, "nothing ran for 1 h"));
+  CHECK(says(outcome, "paused for 1 h"));
   const store::Results results = resultsOf(plan, options);
   CHECK(results.sessions.size() == 2);
   CHECK(results.trials.size() == 12);

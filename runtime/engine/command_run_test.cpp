@@ -695,7 +695,7 @@ TEST_CASE("an interrupted run says which command continues") {
     CHECK(outcome->valid == 1);
     return listener.said;
   };
-  CHECK(has(interrupted(), "1 trial of this run is kept, and the same command continues"));
+  CHECK(has(interrupted(), "1 trial of this run is stored, and the same command continues"));
   study.options.fresh = true;
   CHECK(has(interrupted(), "and the command without --fresh continues with all that is kept"));
   CHECK(has(interrupted(), "with it, everything is measured once more"));

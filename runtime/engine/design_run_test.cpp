@@ -84,7 +84,7 @@ TEST_CASE("no block is begun that would not be over before the allocation, and o
   ProgressListener progress;
   auto outcome = run(plan, options, progress);
   REQUIRE(!outcome);
-  CHECK(llvm::toString(outcome.takeError()).find("no block would end two minutes before") != std::string::npos);
+  CHECK(llvm::toString(outcome.takeError()).find("the allocation is too short for one block") != std::string::npos);
   CHECK(resultsOf(plan, options).trials.empty());
   // A block that ends in time is measured. If nothing is left to measure, the end of the allocation does not matter.
   options.ends_at = options.clock->boot() + kBeforeEnd + 3600;
@@ -142,18 +142,18 @@ TEST_CASE("what is expected infeasible starts only when asked to") {
   CHECK((outcome.ending == Ending::Complete));
   CHECK(outcome.valid == 2);
   CHECK(outcome.infeasible == 0);
-  CHECK(says(outcome, "1 point is expected infeasible and not started (needs 120 GiB, a card has 94 GB)"));
+  CHECK(says(outcome, "1 point is estimated not to fit in memory and not started (needs 120 GiB, a card has 94 GB)"));
   options.try_infeasible = true;
   outcome = runPlan(plan, options);
   CHECK(outcome.infeasible == 2);
-  CHECK(says(outcome, "tried all the same"));
+  CHECK(says(outcome, "run anyway"));
 
   plan.points[0].expected_infeasible = "needs more";
   options.try_infeasible = false;
   ProgressListener listener;
   auto refused = run(plan, options, listener);
   REQUIRE(!refused);
-  CHECK(llvm::toString(refused.takeError()).find("nothing to start: 2 points are expected infeasible") == 0);
+  CHECK(llvm::toString(refused.takeError()).find("nothing to run: 2 points are estimated not to fit in memory") == 0);
 }
 
 TEST_CASE("profile trials are scheduled like others, with their own settings") {

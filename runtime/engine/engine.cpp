@@ -53,8 +53,7 @@ llvm::Error markUnavailable(Setup& setup, ProgressListener& listener) {
   std::string why;
   for (const plan::Point& point : setup.plan.points)
     if (why.empty()) why = point.unavailable;
-  if (here > 0)
-    listener.say("{} {} not available on this machine: {}", base::counted(here, "point"), base::are(here), why);
+  if (here > 0) listener.say("{} cannot run on this machine: {}", base::counted(here, "point"), why);
   if (setup.plan.points.empty()) return base::failure("the plan has no points: nothing to run");
   if (static_cast<size_t>(all) < setup.plan.points.size()) return llvm::Error::success();
   return base::failure(
@@ -103,11 +102,11 @@ llvm::Error markInfeasible(Setup& setup, bool try_them, ProgressListener& listen
   }
   if (expected == 0) return llvm::Error::success();
   const std::string points =
-      fmt::format("{} {} expected infeasible", base::counted(expected, "point"), base::are(expected));
+      fmt::format("{} {} estimated not to fit in memory", base::counted(expected, "point"), base::are(expected));
   if (startable == 0) {
-    return base::failure("nothing to start: {} ({}); --try-infeasible starts them all the same", points, why);
+    return base::failure("nothing to run: {} ({}); --try-infeasible runs them anyway", points, why);
   }
-  listener.message(try_them ? fmt::format("{} ({}) and tried all the same", points, why)
+  listener.message(try_them ? fmt::format("{} ({}), run anyway", points, why)
                             : fmt::format("{} and not started ({}); --try-infeasible starts them", points, why));
   return llvm::Error::success();
 }
@@ -283,7 +282,7 @@ llvm::Error execute(const Env& env) {
     env.outcome.ending = lacking.empty() ? Ending::NothingToDo : Ending::Incomplete;
     env.listener.say("nothing to run: {}", !early.empty() ? early
                                            : lacking.empty()
-                                               ? fmt::format("all {} trials are there", env.outcome.reused)
+                                               ? fmt::format("all {} trials are stored", env.outcome.reused)
                                                : lacking + "; --retry-failed tries them again");
     return recordRun(env, {store::Outcome::NothingToDo});
   }

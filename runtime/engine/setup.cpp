@@ -263,8 +263,7 @@ void shareDevices(Setup& setup, ProgressListener& listener) {
       shown += fmt::format("{}{}", &slot == &lane.slots.front() ? "" : "+", slot.index);
     setup.lanes.push_back(std::move(lane));
   }
-  listener.say("{} blocks run beside each other, on the devices {}{}", sets.size(), shown,
-               sets.size() < asked ? fewer : "");
+  listener.say("{} blocks run in parallel, on the devices {}{}", sets.size(), shown, sets.size() < asked ? fewer : "");
 }
 
 llvm::Error findWorker(Setup& setup, const Resources& resources, const plan::Workload& workload) {

@@ -57,9 +57,12 @@ std::string openMetrics(std::span<const Source> sources);
 /// Escapes text for XML's content and quoted attributes. Characters that XML 1.0 cannot hold become U+FFFD.
 std::string xml(std::string_view text);
 
+/// The longest comment that GitHub accepts.
+inline constexpr size_t kMostMarkdown = 65'536;
 /// Returns a summary for a pull request, in the Markdown of GitHub and GitLab: the verdicts of each study with their
 /// reasons, the cells of criteria and the tables folded away, and what is missing.
-std::string markdown(std::span<const Source> sources);
+/// The least important tables are left out, with a line, if the text would be longer than `most` bytes; 0: no limit.
+std::string markdown(std::span<const Source> sources, size_t most = kMostMarkdown);
 
 /// Escapes text so that Markdown shows it as it is: it makes no markup, no HTML, no table cell and no line of its own,
 /// and neither mentions anybody (@), refers to an issue (#), nor links an address (://).

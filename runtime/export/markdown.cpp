@@ -9,9 +9,11 @@
 #include <variant>
 #include <vector>
 
+#include "runtime/base/text.h"
 #include "runtime/export/formats.h"
 #include "runtime/export/sides.h"
 #include "runtime/judge/meaning.h"
+#include "runtime/report/answer.h"
 #include "runtime/report/commands.h"
 #include "runtime/report/document.h"
 #include "runtime/report/html_text.h"
@@ -92,14 +94,16 @@ class MarkdownRenderer {
   static bool isSentence(const report::Block& block) { return std::holds_alternative<report::Paragraph>(block); }
 };
 
-/// Returns the table of verdicts with the facts behind them; "" if the study has no criterion.
-std::string verdicts(const Source& source) {
+/// Returns the table of verdicts with the facts behind them, or with `brief` their results alone; "" if the study has
+/// no criterion.
+std::string verdicts(const Source& source, bool brief) {
   std::string out;
   for (const report::Judged& judged : report::judgedOf(source.plan, source.judgement)) {
     // A cell of Markdown has one line, so facts are separated by <br>.
     std::string explanation;
     for (const report::Fact& one : report::verdictFacts(source.findings(), judged))
-      explanation += (explanation.empty() ? "" : "<br>") + markdownText(one.label + ": " + one.text);
+      if (!brief || one.label == "result")
+        explanation += (explanation.empty() ? "" : "<br>") + markdownText(one.label + ": " + one.text);
     if (out.empty()) out = "\n" + header({"", "criterion", "verdict", "why"});
     out += row({std::string(judge::meaningOf(judged.result).markdown),
                 fmt::format("**{}**<br>{}", markdownText(judged.result.name), markdownText(judged.criterion.text)),
@@ -108,13 +112,20 @@ std::string verdicts(const Source& source) {
   return out;
 }
 
-/// Returns the summary of one study, verdicts first.
-std::string study(const Source& source) {
+/// Returns the summary of one study, verdicts first. Its end is left out where it would not fit into `most` bytes; 0:
+/// no limit.
+std::string study(const Source& source, size_t most) {
   std::string out = fmt::format("### {}\n", markdownText(source.plan.study));
   if (!source.plan.doc.empty()) out += "\n" + markdownText(source.plan.doc) + "\n";
-  if (source.judgement.null_cards) out += fmt::format("\n**Null cards:** {}\n", markdownText(report::kNullCardsNotice));
-  out += verdicts(source);
-  if (const std::string sessions = report::sessionsNotice(source.plan, source.judgement); !sessions.empty())
+  if (source.judgement.null_cards)
+    out += fmt::format("\n**Simulated GPUs:** {}\n", markdownText(report::kNullCardsNotice));
+  const report::Answer answer = report::answerOf(source.findings());
+  out += fmt::format("\n{}\n", markdownText(answer.text()));
+  // Half of the room is for the tables below.
+  const std::string whole = verdicts(source, false);
+  out += most == 0 || out.size() + whole.size() < most / 2 ? whole : verdicts(source, true);
+  if (const std::string sessions = report::sessionsNotice(source.plan, source.judgement);
+      !answer.says_sessions && !sessions.empty())
     out += "\n" + markdownText(sessions) + "\n";
   std::vector<report::Block> blocks;
   for (const report::Judged& judged : report::judgedOf(source.plan, source.judgement))
@@ -124,8 +135,20 @@ std::string study(const Source& source) {
     blocks.push_back(report::tableBlock(source.plan, source.judgement, one));
   append(blocks, report::comparisonParts(source.plan, source.judgement));
   append(blocks, report::missingRemarks(source.findings()));
-  out += MarkdownRenderer()(blocks);
-  return out + fmt::format("\n<sub>{}</sub>\n", markdownText(report::repeatCommand(source.plan)));
+  const std::string command = fmt::format("\n<sub>{}</sub>\n", markdownText(report::repeatCommand(source.plan)));
+  std::string tables = MarkdownRenderer()(blocks);
+  size_t left_out = 0;
+  // The line that counts what is left out takes less than this.
+  constexpr size_t kLine = 120;
+  while (most > 0 && !blocks.empty() && out.size() + tables.size() + command.size() + kLine > most) {
+    blocks.pop_back();
+    ++left_out;
+    tables = MarkdownRenderer()(blocks);
+  }
+  if (left_out > 0)
+    tables += fmt::format("\n{} left out, since a comment has its limit; the page has all.\n",
+                          base::counted(left_out, "part"));
+  return out + tables + command;
 }
 
 }  // namespace
@@ -160,9 +183,10 @@ std::string markdown(const Document& document) {
   return out;
 }
 
-std::string markdown(std::span<const Source> sources) {
+std::string markdown(std::span<const Source> sources, size_t most) {
   std::string out;
-  for (const Source& source : sources) out += (out.empty() ? "" : "\n") + study(source);
+  for (const Source& source : sources)
+    out += (out.empty() ? "" : "\n") + study(source, most / std::max<size_t>(sources.size(), 1));
   return out;
 }
 

@@ -180,7 +180,7 @@ Section differences(const Side& one, const Side& other) {
   of("program or data", [](const store::TrialKey& key) { return key.data.substr(0, 12); });
   add("days", daysOf);
   // One difference is the explanation at hand; several cannot be told apart.
-  if (section.json.size() > 1) section.part.rest = "what moved may come of any of these";
+  if (section.json.size() > 1) section.part.rest = "each may explain a change";
   return section;
 }
 
@@ -198,15 +198,14 @@ Section scopeOf(const describe::Sides& sides) {
   say(fmt::format("before: {}; after: {}; no value of one side is paired with one of the other", of(sides.before),
                   of(sides.after)));
   if (sides.generalises())
-    say("how far sessions lie apart is in the intervals, so what moved holds of sessions like these");
+    say("intervals include the variation between sessions, so changes hold for similar sessions");
   else if (sides.ofChance())
     say(fmt::format(
-        "so few sessions do not show how far sessions lie apart (the machine, its temperature, the day), so only what "
-        "differs by more than {:.2f}x counts as moved. Further sessions show it (`expc run --fresh` after a restart); "
-        "one study with both as levels of a factor compares them inside blocks",
+        "with so few sessions the variation between sessions is unknown, so only changes above {:.2f}x count. Add "
+        "sessions (`expc run --fresh` after a restart), or compare both as levels of a factor in one study",
         describe::kSessionsApart));
   if (std::ranges::any_of(sides.shifts, &Shift::constant))
-    say("exact metrics that never varied on either side are compared as they are");
+    say("exact metrics that never varied on either side are compared directly");
   return section;
 }
 
@@ -279,7 +278,7 @@ report::Row rowOf(const Shift& shift, double margin) {
 /// values".
 std::string summary(const describe::Sides& sides) {
   const auto count = [&](bool Shift::* is) { return std::ranges::count(sides.shifts, true, is); };
-  std::string text = fmt::format("{} of {} moved", count(&Shift::moved), sides.shifts.size());
+  std::string text = fmt::format("{} of {} changed", count(&Shift::moved), sides.shifts.size());
   if (sides.tested > 0)
     text += fmt::format(" (Holm over {} at {})", sides.tested, base::formatConfidence(judge::kConfidence));
   if (const auto apart = count(&Shift::apart))

@@ -112,7 +112,7 @@ const Described kTrial[] = {
      [](const Said& of) { return textOrNone(of.seed); }},
     {{"position", Type::Integer, "the place in the block's order, from 0"},
      [](const Said& of) -> Cell { return int64_t(of.trial.position); }},
-    {{"attempt", Type::Integer, "1, or more where earlier attempts of the place did not end well"},
+    {{"attempt", Type::Integer, "1, or more where earlier attempts of the trial failed"},
      [](const Said& of) -> Cell { return int64_t(of.trial.attempt); }},
     {{"started", Type::Time, "when it started, by the wall clock in UTC: a label, since anyone may set that clock"},
      [](const Said& of) -> Cell { return UnixTime{of.trial.started}; }},

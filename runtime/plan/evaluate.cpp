@@ -212,7 +212,7 @@ void forEachTerm(const Term& term, llvm::function_ref<void(const Term&)> visit) 
 }
 
 bool isPaired(const Cell& cell) {
-  if (cell.points.size() < 2) return false;
+  if (cell.points.size() < 2 || !cell.term) return cell.points.size() > 1;
   bool compares = false;
   forEachTerm(*cell.term, [&](const Term& one) {
     compares |= !std::holds_alternative<AggregateTerm>(one.node) && !std::holds_alternative<MetricTerm>(one.node) &&

@@ -201,7 +201,7 @@ struct PlanFields {
       const auto found = std::ranges::find(of[i]->levels, labels[i], &Level::label);
       levels.push_back(found == of[i]->levels.end() ? kInactive : static_cast<unsigned>(found - of[i]->levels.begin()));
       if (levels.back() == kInactive && labels[i] != "–")
-        io.fail("labels", fmt::format("'{}' is no level of '{}'", labels[i], of[i]->name));
+        io.fail("labels", fmt::format("'{}' is not a level of '{}'", labels[i], of[i]->name));
     }
   }
 
@@ -422,7 +422,7 @@ struct PlanFields {
               fmt::format("'{}' is measured by {} trials, {} reads {} ones", metric.metric, toString(known->kind),
                           scope.inside_point ? "this metric" : "the cell", toString(scope.kind)));
     else if (known && series && !known->series)
-      io.fail("metric", inQuotes(metric.metric) + " is no series");
+      io.fail("metric", inQuotes(metric.metric) + " is not a series");
     if (!scope.inside_point) require(io, "point", "point", known_points, metric.place.point);
   }
 

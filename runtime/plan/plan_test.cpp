@@ -186,7 +186,7 @@ TEST_CASE("what only larger studies have is checked") {
       "repeat_most: says nothing without 'until'");
   has(refusalAfterChange(
           [](Object& p) { at(at(p, "metrics", 6), "derived")["first"] = Object{{"metric", "accuracy"}}; }),
-      "$.metrics[6].derived.first.metric: 'accuracy' is no series");
+      "$.metrics[6].derived.first.metric: 'accuracy' is not a series");
   has(refusalAfterChange([](Object& p) {
         at(p, "metrics", 5)["derived"] = Object{{"ratio", Array{Object{{"constant", 1}}, Object{{"constant", 2}}}}};
       }),
@@ -280,7 +280,7 @@ TEST_CASE("a plan of version 2 is read: its cells have the labels of their level
   const Plan read = llvm::cantFail(planFromJson(older(nullptr)));
   CHECK(canonicalJson(toJson(read)) == canonicalJson(toJson(examplePlan())));
   CHECK(llvm::cantFail(planFromJson(older("–"))).criteria[0].cells[0].levels == std::vector<unsigned>{kInactive});
-  CHECK(refusal(older("5")).find("$.criteria[0].cells[0].labels: '5' is no level of 'gpus'") != std::string::npos);
+  CHECK(refusal(older("5")).find("$.criteria[0].cells[0].labels: '5' is not a level of 'gpus'") != std::string::npos);
 }
 
 TEST_CASE("every missing member is named") {

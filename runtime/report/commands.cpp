@@ -64,10 +64,9 @@ std::vector<NextCommand> furtherFor(const plan::Plan& plan, const judge::Judgeme
         judgement.points, [](const judge::PointStatus& status) { return status.failed > 0 && status.valid == 0; });
     if (describe::largerBudget(plan, judgement, 0) > 0)
       return {{repeatCommand(plan, folder, {}, 2 * judgement.spent_seconds),
-               fmt::format("to go on with twice the time, since the budget of {} is spent",
+               fmt::format("The budget of {} is spent. Continue with twice as much",
                            durationText(*plan.design.budget_seconds))}};
-    return {{repeatCommand(plan, folder),
-             failed ? "to go on where the study is, once what failed is mended" : "to go on where the study is"}};
+    return {{repeatCommand(plan, folder), failed ? "Fix what failed, then continue" : "Continue the study"}};
   }
   struct Line {
     double seconds;
@@ -89,7 +88,7 @@ std::vector<NextCommand> furtherFor(const plan::Plan& plan, const judge::Judgeme
     if (!isOpen(result)) continue;
     // Failed trials are the cheapest to repeat and may be all that is missing.
     if (lacksFailed(judgement, criterion)) {
-      add(0, 0, repeatCommand(plan, folder) + " --retry-failed", "to try again what failed, once that is mended", "");
+      add(0, 0, repeatCommand(plan, folder) + " --retry-failed", "Fix what failed, then retry it", "");
     } else if (result.next && result.next->helps()) {
       static constexpr const char* kGains[] = {"with an 80 % chance to decide {}", "which give intervals to {}"};
       const NextStep& next = *result.next;
@@ -97,7 +96,7 @@ std::vector<NextCommand> furtherFor(const plan::Plan& plan, const judge::Judgeme
       add(seconds, next.blocks,
           repeatCommand(plan, folder, {{criterion.cells.front().kind, next.repetitions}},
                         describe::largerBudget(plan, judgement, seconds)),
-          fmt::format("to add {}{}, ", moreBlocksText(next),
+          fmt::format("Add {}{}, ", moreBlocksText(next),
                       next.further_look ? " as a further look that keeps the confidence" : ""),
           fmt::format(fmt::runtime(kGains[size_t(next.reach)]), result.name));
     }
@@ -166,13 +165,11 @@ std::vector<NextCommand> nextCommands(const plan::Plan& plan, const judge::Judge
   // With trials still to come, replication and the whole study come too early.
   if (judgement.unfinished) return commands;
   if (!open)
-    commands.push_back(
-        {replicateCommand(plan, folder),
-         fmt::format("to see which of these verdicts hold again, on this machine or on another one with a copy of {}",
-                     folder)});
+    commands.push_back({replicateCommand(plan, folder),
+                        fmt::format("Replicate, here or on another machine with a copy of {}", folder)});
   if (!plan.presets.empty() || !plan.overrides.empty())
     commands.push_back({"expc plan " + shellWord(plan.source) + " --study " + shellWord(plan.study),
-                        "to see what the study takes as it is written"});
+                        "Plan the whole study (this is " + selectionText(plan) + ")"});
   return commands;
 }
 

@@ -64,22 +64,19 @@ struct Printed {
   bool conditional;  // whether conditions are part of it
 };
 const Printed kOutcomes[] = {
-    {Verdict::Pass, false, false, false,
-     "at 95 % confidence, a claim that does not hold would pass in at most 2.5 % of such studies", "", true},
-    {Verdict::Fail, false, false, false,
-     "at 95 % confidence, a claim that holds would fail in at most 2.5 % of such studies", "", true},
-    {Verdict::Inconclusive, false, false, false, "intervals of 95 % confidence do not decide it", "", false},
+    {Verdict::Pass, false, false, false, "at 95 % confidence, the false pass rate is at most 2.5 %", "", true},
+    {Verdict::Fail, false, false, false, "at 95 % confidence, the false fail rate is at most 2.5 %", "", true},
+    {Verdict::Inconclusive, false, false, false, "the 95 % interval includes the bound", "", false},
     {Verdict::Pass, false, true, false, "this look's intervals, of 97.9 % so that all looks keep 95 % confidence",
      ", decide it", true},
     {Verdict::Inconclusive, false, true, false,
      "this look's intervals, of 97.9 % so that all looks keep 95 % confidence", ", do not decide it", true},
     // Exact values neither pass nor fail by chance, and a verdict that does not stand has no error rate.
-    {Verdict::Pass, true, false, false,
-     "the values are exact, and the same in every block, each with a seed of its own", "", false},
-    {Verdict::Fail, true, false, false,
-     "the values are exact, and the same in every block, each with a seed of its own", "", false},
-    {Verdict::Pass, false, false, true, "the verdict is provisional: trials that it rests on are still to come", "",
+    {Verdict::Pass, true, false, false, "exact values, equal in every block although each block has another seed", "",
      false},
+    {Verdict::Fail, true, false, false, "exact values, equal in every block although each block has another seed", "",
+     false},
+    {Verdict::Pass, false, false, true, "provisional: not all planned trials are measured", "", false},
     {Verdict::NotRun, false, false, false, "", "", false},
     {Verdict::Broken, false, false, false, "", "", false},
     {Verdict::NotAsked, false, false, false, "", "", false}};

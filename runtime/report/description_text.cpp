@@ -79,7 +79,7 @@ std::string levelsText(const describe::FactorEffect& effect) {
 
 /// Describes main effects and interactions, as shares of the variation of logarithms.
 Part effectsText(const plan::Plan& plan, const std::vector<describe::Effects>& all) {
-  Part part = described("Effects", "on logarithms, with 95 % intervals over blocks; a description, not a verdict");
+  Part part = described("Effects", "log scale, 95 % intervals over blocks; descriptive");
   for (const describe::Effects& effects : all) {
     std::string text = fmt::format("{}, geometric mean {} ({}), varies by ", effects.metric,
                                    valueText(plan, effects.metric, effects.mean), gridText(effects));
@@ -98,7 +98,7 @@ Part effectsText(const plan::Plan& plan, const std::vector<describe::Effects>& a
 
 /// Describes rankings by medians; without enough blocks points have an order and no ranks.
 Part rankingText(const plan::Plan& plan, const std::vector<describe::Ranking>& rankings) {
-  Part part = described("Rankings", "by medians; points that blocks do not tell apart share a rank; a description");
+  Part part = described("Rankings", "by median; ranks are shared where the difference is not significant; descriptive");
   for (const describe::Ranking& ranking : rankings) {
     auto points = textsOf(ranking.points, [&](const describe::Ranked& one) {
       const std::string place = one.rank ? fmt::format("{}. ", *one.rank) : "";
@@ -116,7 +116,7 @@ Part rankingText(const plan::Plan& plan, const std::vector<describe::Ranking>& r
 
 /// Describes the points that no other beats in both of two metrics.
 Part frontText(const plan::Plan& plan, const std::vector<describe::Front>& fronts) {
-  Part part = described("Best in two metrics", "points that no other beats in both, by medians; a description");
+  Part part = described("Pareto front", "points that no other point beats in both metrics, by medians; descriptive");
   for (const describe::Front& front : fronts) {
     auto points = textsOf(front.points, [&](const describe::FrontPoint& one) {
       return fmt::format("{} ({}, {})", pointText(plan, one.point), valueText(plan, front.first, one.first),
@@ -131,7 +131,7 @@ Part frontText(const plan::Plan& plan, const std::vector<describe::Front>& front
 
 /// Describes warm-ups and trends over the run.
 Part driftText(const std::vector<describe::Drift>& drifts) {
-  Part part = described("Over the run", "what blocks have in common: pairs do not see it, values of single points do");
+  Part part = described("Drift over the run", "common to all points of a block; cancels in pairs");
   for (const describe::Drift& drift : drifts)
     for (std::string& text : driftTexts(drift)) part.blocks.emplace_back(Paragraph{std::move(text)});
   return part;
@@ -140,9 +140,7 @@ Part driftText(const std::vector<describe::Drift>& drifts) {
 /// Lists values far outside the quartiles of their point. They count like all others.
 Part outlierText(const plan::Plan& plan, const std::vector<describe::Outlier>& outliers,
                  const store::Results& results) {
-  Part part = described(
-      "Values that lie apart",
-      "of what claims, tables and plots name; far outside the quartiles of their point; they count as the others do");
+  Part part = described("Outliers", "far outside the quartiles of their point; included in all results");
   for (const describe::Outlier& one : outliers) {
     const auto trial =
         std::ranges::find_if(results.trials, [&](const store::Trial& other) { return other.id == one.trial; });

@@ -97,19 +97,21 @@ TEST_CASE("a plan with what larger studies have comes back from JSON") {
 TEST_CASE("the plan's text tells workloads, inactive factors, controls, repetitions and what is not started") {
   PlanExtras extras;
   extras.width = 140;
+  extras.all_points = true;
   const std::string text = planText(largerPlan(), extras);
-  mentions(text, "workloads ours = image.mobilenet_v2 version 1; theirs = train, the command python3 train.py");
+  mentions(text, "Program   ours = image.mobilenet_v2 version 1; theirs = train, the command python3 train.py");
   mentions(text, "(gpus, nodes)");
   mentions(text, "timeout 4 h");
   mentions(text, "fp64       –");
-  mentions(text,
-           "1 point expected infeasible, and started since a criterion claims it: needs 120 GiB, a card has 94 GB");
+  mentions(
+      text,
+      "1 point estimated not to fit in memory, run because a criterion claims it: needs 120 GiB, a card has 94 GB");
   mentions(text, "Trials  47..125");  // 5 points and a control in 7 to 20 timed blocks, 5 in one of quality
   mentions(text, "7..20");
   mentions(text, "5 + 1 control");
-  mentions(text, "until half_width(gain) <= 1.0 %");
-  mentions(text, "control twice: precision=fp64 (gpus, nodes)=1 once more in each block");
-  mentions(text, "passes when each ran out of memory in 2 blocks");
+  mentions(text, "stop when half_width(gain) <= 1.0 % everywhere");
+  mentions(text, "control twice: precision=fp64 (gpus, nodes)=1 runs a second time in each block");
+  mentions(text, "passes if every point runs out of memory in 2 blocks");
 }
 
 TEST_CASE("a label is explained only where it differs from what it stands for") {
@@ -118,7 +120,7 @@ TEST_CASE("a label is explained only where it differs from what it stands for") 
   PlanExtras extras;
   extras.width = 140;
   mentions(planText(plan, extras),
-           "workloads ours = image.mobilenet_v2 version 1; train, the command python3 train.py");
+           "Program   ours = image.mobilenet_v2 version 1; train, the command python3 train.py");
 }
 
 TEST_CASE("the plan's text can be made from counts") {
@@ -133,9 +135,9 @@ TEST_CASE("the plan's text can be made from counts") {
   PlanExtras extras;
   extras.counts = &counts;
   const std::string text = planText(plan, extras);
-  mentions(text, "1000000 of 8 in the product");
-  mentions(text, "3 points expected infeasible, started only with --try-infeasible");
-  mentions(text, "500000 cells");
+  mentions(text, "1000000 of 8 combinations");
+  mentions(text, "3 points estimated not to fit in memory; skipped");
+  mentions(text, "500000");
 }
 
 TEST_CASE("a result shows derived metrics, published values, controls and repetitions") {
@@ -153,10 +155,10 @@ TEST_CASE("a result shows derived metrics, published values, controls and repeti
   mentions(text, "20.1 ms");  // half of 40.2 ms
   mentions(text, "(untrusted)");
   mentions(text, "step_time of precision=fp64 (gpus, nodes)=1 (control twice), run twice in each block");
-  mentions(text, "Controls  the same twice in a block");
+  mentions(text, "Controls  identical runs in one block");
   mentions(text, "widest half-width of gain");
   mentions(text, "expected infeasible, not started");
-  mentions(text, "is expected infeasible, not started: needs 120 GiB, a card has 94 GB");
+  mentions(text, "was not started: its estimated memory exceeds the device's: needs 120 GiB, a card has 94 GB");
 
   const llvm::json::Value json = resultJson({plan, judgement, results});
   const llvm::json::Object& object = *json.getAsObject();
@@ -173,7 +175,7 @@ TEST_CASE("a result shows derived metrics, published values, controls and repeti
 
   const std::string page = htmlPage({plan, judgement, results}, {});
   mentions(page, "untrusted</span>");
-  mentions(page, "Controls: the same twice in a block");
+  mentions(page, "Controls: identical runs in one block");
   mentions(page, "(published 40.0 ms)");
   mentions(page, "overhead = 0.5 * step_time");
   mentions(page, "expected infeasible, not started");

@@ -172,13 +172,13 @@ TEST_CASE("sentences that have a log open on the page") {
 }
 
 TEST_CASE("facts stand behind what they are of, and a verdict's part has its badges") {
-  const Facts facts{{{"result", "2x", "result"}, {"how sure", "n=1", "warns"}, {"where", "a<b>", "", true}}, "said"};
-  CHECK(text(facts) == "result       2x\nhow sure     n=1\nwhere        a<b>\n");
+  const Facts facts{{{"result", "2x", "result"}, {"confidence", "n=1", "warns"}, {"where", "a<b>", "", true}}, "said"};
+  CHECK(text(facts) == "result       2x\nconfidence   n=1\nwhere        a<b>\n");
   const std::string page =
       pageMarkup(Part{.title = "fast", .blocks = {facts}, .badges = {{"pass", "✓", "PASS"}, {"open", "!", "n=1"}}});
   CHECK(has(page, "<article class=\"claim pass\" id=\"claim-fast\"><header><span class=\"badge pass\">"));
   CHECK(has(page, "</span> n=1</span><h3>fast</h3></header><dl class=\"said\">"));
-  CHECK(has(page, "<dt>how sure</dt><dd class=\"warns\">n=1</dd>"));
+  CHECK(has(page, "<dt>confidence</dt><dd class=\"warns\">n=1</dd>"));
   CHECK(has(page, "<dt>where</dt><dd><code>"));
 }
 

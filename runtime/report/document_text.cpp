@@ -155,8 +155,9 @@ class TextRenderer {
     std::string front = (paint_.*Paint::of(paragraph.style))(word);
     if (!word.empty() && !rest.empty())
       front.append(std::max(1u, paragraph.room - std::min(paragraph.room, displayWidth(word))), ' ');
-    // A sentence at the top level is no item of a list, so its further lines are not indented.
-    const unsigned hanging = paragraph.depth > 0 ? 2 : indent == 0 && word.empty() ? 0 : 4;
+    // A sentence at the top level is not an item of a list, so its further lines are not indented.
+    const bool running = indent == 0 && (word.empty() || paragraph.tone == Tone::Plain);
+    const unsigned hanging = paragraph.depth > 0 ? 2 : running ? 0 : 4;
     indent += 4 * paragraph.depth;
     if (!paragraph.whole && paragraph.room == 0) return line(front + rest, indent, indent + hanging);
     // With a room for the word, the rest is a column of its own beside it. A whole line is never wrapped: it is a

@@ -122,6 +122,15 @@ double magnitudeOf(const std::optional<double>& estimate) {
   return estimate && std::isfinite(*estimate) ? std::fabs(*estimate) : 0;
 }
 
+/// Returns the magnitude whose unit values of one table share, since a column with one unit is read at a glance: the
+/// largest if the others are not small beside it, else the smallest; 0 if they are too far apart for one unit.
+double besideOf(const std::vector<double>& magnitudes) {
+  double least = INFINITY, most = 0;
+  for (const double one : magnitudes)
+    if (one > 0) least = std::min(least, one), most = std::max(most, one);
+  return most < 50 * least ? most : most <= 1000 * least ? least : 0;
+}
+
 /// The number of each row or column by its levels, in the order in which the study declares them.
 using Places = std::map<std::vector<unsigned>, size_t>;
 
@@ -161,10 +170,10 @@ void fillGrid(const plan::Plan& plan, Grid& grid, const std::vector<std::string>
     if (!across.empty()) grid.column_levels.push_back(key[0]);
   }
   grid.cells.assign(rows.size(), std::vector<GridCell>(columns.size()));
-  double largest = 0;
-  for (const Entry& entry : entries) largest = std::max(largest, magnitudeOf(entry.cell.estimate));
+  std::vector<double> magnitudes;
+  for (const Entry& entry : entries) magnitudes.push_back(magnitudeOf(entry.cell.estimate));
   for (Entry& entry : entries) {
-    entry.cell.beside = largest;
+    entry.cell.beside = besideOf(magnitudes);
     grid.cells[rows.at(keyOf(entry, down))][columns.at(keyOf(entry, across))] = std::move(entry.cell);
   }
 }
@@ -282,7 +291,13 @@ Cell valueCell(const GridCell& cell, const std::string& unit, const std::string&
   if (cell.estimate) {
     // Either the interval stands below, and n goes to the page only, or n stands below.
     const bool interval = !text.interval.empty() && !cell.constant;
-    const std::string n = "n=" + std::to_string(cell.n);
+    std::string n = "n=" + std::to_string(cell.n);
+    // Too few values for an interval show how far apart they are.
+    if (!interval && !cell.constant && cell.values.size() > 1 && std::isfinite(*cell.estimate)) {
+      const auto [least, most] = std::ranges::minmax(cell.values);
+      n = fromTo(judge::formatParts(*cell.estimate, {least, most, 0}, unit, dimension, {}, cell.beside).interval) +
+          ", " + n;
+    }
     shown.below.push_back((interval ? text.interval : (cell.constant ? "constant, " : "") + n) + asideText(cell));
     if (interval) shown.more = ", " + n;
     if (!cell.outliers.empty()) shown.more += ", " + counted(cell.outliers.size(), "outlier");

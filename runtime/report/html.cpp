@@ -51,7 +51,8 @@ llvm::Error withWayOut(llvm::Error error) {
 /// Returns the banner for null cards, which stays in sight wherever the page is scrolled to.
 std::string nullCardsBanner(const judge::Judgement& judgement) {
   if (!judgement.null_cards) return "";
-  return "<div class=\"null-cards\" role=\"alert\"><p><b>Null cards:</b> " + html(kNullCardsNotice) + "</p></div>\n";
+  return "<div class=\"null-cards\" role=\"alert\"><p><b>Simulated GPUs:</b> " + html(kNullCardsNotice) +
+         "</p></div>\n";
 }
 
 /// A section of the page, to which its navigation leads.
@@ -71,19 +72,18 @@ std::vector<Section> sectionsOf(Page& page) {
   std::vector<Block> points, description;
   append(description, describedParts(plan, page.judgement.description, page.results));
   if (!plan.points.empty() && !plan.metrics.empty()) points.emplace_back(pointTable(plan, page.judgement, {}));
-  return {
-      {"verdicts", "Verdicts", verdictBlocks(page)},
-      {"tables", "Results", tableBlocks(page)},
-      {"comparisons", "Comparisons", folded("Every comparison in every cell", comparisonParts(plan, page.judgement))},
-      {"description", "What else there is to see", std::move(description)},
-      {"profile", "Where the time went", attributionBlocks(page)},
-      {"measurements", "All measurements", folded("Every metric at every point", std::move(points))},
-      {"rehearsed", "Rehearsed",
-       page.options.rehearsed ? rehearsalPart(plan, *page.options.rehearsed, {}).blocks : std::vector<Block>()},
-      {"points", "Points left out", pointBlocks(page)},
-      {"design", "Design", designBlocks(page)},
-      {"trials", "Trials", trialBlocks(page)},
-      {"environment", "Environment", environmentBlocks(page)}};
+  return {{"verdicts", "Verdicts", verdictBlocks(page)},
+          {"tables", "Results", tableBlocks(page)},
+          {"comparisons", "Comparisons", folded("All comparisons", comparisonParts(plan, page.judgement))},
+          {"description", "Descriptions (not verdicts)", std::move(description)},
+          {"profile", "Where the time went", attributionBlocks(page)},
+          {"measurements", "All measurements", folded("All metrics at all points", std::move(points))},
+          {"rehearsed", "Rehearsed",
+           page.options.rehearsed ? rehearsalPart(plan, *page.options.rehearsed, {}).blocks : std::vector<Block>()},
+          {"points", "Points left out", pointBlocks(page)},
+          {"design", "Design", designBlocks(page)},
+          {"trials", "Trials", trialBlocks(page)},
+          {"environment", "Environment", environmentBlocks(page)}};
 }
 
 /// A stream that deflates what is written to it: results as text are several times as large as the whole page, so they
@@ -199,9 +199,10 @@ std::string htmlPage(const describe::Findings& findings, const HtmlOptions& opti
       assets::page(),
       {{"policy", std::string(kPagePolicy)},
        {"again", std::string(options.again ? kLoadAgain : "")},
-       {"title", (page.judgement.null_cards ? "Null cards: " : "") + html(plan.study)},
+       {"title", (page.judgement.null_cards ? "Simulated GPUs: " : "") + html(plan.study)},
        {"study", html(plan.study)},
        {"lead", plan.doc.empty() ? "" : "<p class=\"lead\">" + htmlProse(plan.doc) + "</p>"},
+       {"answer", page.answer.markup()},
        {"style", std::string(assets::style())},
        {"above", nullCardsBanner(page.judgement)},
        {"live", options.live.empty() ? "" : "<p class=\"notice\" role=\"status\">" + options.live + "</p>\n"},

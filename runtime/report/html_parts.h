@@ -9,6 +9,7 @@
 #include "runtime/describe/description.h"
 #include "runtime/judge/results.h"
 #include "runtime/plan/plan.h"
+#include "runtime/report/answer.h"
 #include "runtime/report/chart.h"
 #include "runtime/report/document.h"
 #include "runtime/report/html_options.h"
@@ -20,6 +21,7 @@ namespace expc::report {
 struct Page : describe::Findings {
   const HtmlOptions& options;
   std::vector<Chart> charts = {};
+  const Answer answer = answerOf(*this);
 
   /// Registers charts and returns the markup of their places, each with its caption. `name` says what they are charts
   /// of.

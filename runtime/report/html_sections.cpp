@@ -173,12 +173,12 @@ Block plotPart(Page& page, const plan::Plot& plot, const std::string& title) {
   std::vector<Chart> all = series ? curveCharts(page.plan, page.judgement.description.curves, plot, left_out)
                                   : scatterCharts(page.plan, page.judgement, plot, left_out);
   Part part{title};
-  part.rest = series ? "The medians of all trials of a point; the numbers are each trial's last."
-                     : "The medians of all trials of a point, with their 95 % intervals.";
+  part.rest =
+      series ? "Medians over trials; the numbers are the last values." : "Medians over trials, with 95 % intervals.";
   for (const std::string& name : {plot.subject, plot.over})
     // Without a direction nothing can be said to beat another point.
     if (const plan::Metric* metric = page.plan.findMetric(name); metric && !metric->better && !series)
-      part.rest += " Which points no other beats is not shown: whether more of " + name + " is better is not said.";
+      part.rest += " No Pareto front: " + name + " declares no direction.";
   part.blocks.emplace_back(
       Figures{chartFigures(page, std::move(all), left_out, series ? "more curve" : "more point", title)});
   const Grid grid = buildGrid(page.plan, page.judgement, plot.subject, plot.by);
@@ -232,14 +232,14 @@ std::vector<Block> verdictBlocks(const Page& page) {
     links += fmt::format("<a href=\"#claim-{0}\">{1} {0}</a>", html(result.name), badgesMarkup(badgesOf(result)));
   }
   if (cards.empty()) {
-    cards.emplace_back(Paragraph{"The study claims nothing: it has no criterion.", Tone::Plain});
+    cards.emplace_back(Paragraph{"This study has no criterion, so there is no verdict.", Tone::Plain});
   } else {
     for (const auto& [word, tally] : tallies(page.judgement))
       summary += fmt::format("<span class=\"tally {}\"><b>{}</b> {}</span>", tally.style, tally.count, word);
     if (page.judgement.criteria.size() <= kMaxListed) summary += "</p><p class=\"verdicts\">" + links;
     cards.insert(cards.begin(), Figures{fmt::format("<p class=\"tallies\">{}</p>\n{}", summary, assets::reading())});
   }
-  if (std::string sessions = sessionsNotice(page.plan, page.judgement); !sessions.empty())
+  if (std::string sessions = sessionsNotice(page.plan, page.judgement); !page.answer.says_sessions && !sessions.empty())
     cards.emplace_back(Paragraph{std::move(sessions), Tone::Plain});
   std::string next;
   // While a run goes on there is nothing to type.
@@ -288,12 +288,12 @@ std::vector<Block> pointBlocks(const Page& page) {
   const std::string selection = selectionText(plan);
   std::vector<Block> blocks, left_out = leftOutBlocks(plan);
   if (!selection.empty())
-    blocks.emplace_back(Paragraph{
-        fmt::format("Only what {} leaves of the study is spoken of here; the levels are under Design.", selection),
-        Tone::Plain});
-  blocks.emplace_back(Paragraph{
-      "Planned: " + pointsText(plan, plan.points.size()) + (left_out.empty() ? "; this system can run them all." : "."),
-      Tone::Plain});
+    blocks.emplace_back(
+        Paragraph{fmt::format("This page covers the selection \"{}\". Its levels are listed under Design.", selection),
+                  Tone::Plain});
+  blocks.emplace_back(Paragraph{"Planned: " + pointsText(plan, plan.points.size()) +
+                                    (left_out.empty() ? "; this system can run all of them." : "."),
+                                Tone::Plain});
   append(blocks, std::move(left_out));
   return blocks;
 }

@@ -84,7 +84,7 @@ TEST_CASE("a comparison that a preset left without cells has a sentence instead 
   Example example = exampleResults();
   example.plan.comparisons[0].cells.clear();
   example.judgement.comparisons[0].cells.clear();
-  CHECK(count(page(example), "<p class=\"quiet\">this restricted study has no two points to compare</p>") == 1);
+  CHECK(count(page(example), "<p class=\"quiet\">this selection has no pair of points to compare</p>") == 1);
 }
 
 TEST_CASE("nothing that a study or a worker says becomes markup") {
@@ -149,7 +149,7 @@ TEST_CASE("an empty result makes a page too") {
   CHECK(page(example).find("nothing ran") != std::string::npos);
   example.plan = plan::Plan{};
   example.plan.study = "empty";
-  CHECK(page(example).find("it has no criterion") != std::string::npos);
+  CHECK(page(example).find("has no criterion") != std::string::npos);
 }
 
 TEST_CASE("a study without table or plot still has a chart") {
@@ -197,8 +197,9 @@ TEST_CASE("a page from null cards says so over everything, and another does not"
   const size_t banner = text.find("<div class=\"null-cards\" role=\"alert\">");
   REQUIRE(banner != std::string::npos);
   CHECK(banner < text.find("<h1>"));
-  CHECK(text.find("<b>Null cards:</b> all numbers here come from cards that compute nothing; no") != std::string::npos);
-  CHECK(text.find("<title>Null cards: precision") != std::string::npos);
+  CHECK(text.find("<b>Simulated GPUs:</b> all numbers here come from simulated GPUs, which compute nothing; no") !=
+        std::string::npos);
+  CHECK(text.find("<title>Simulated GPUs: precision") != std::string::npos);
   CHECK(text.find("Session 1 on node07, null cards") != std::string::npos);
   CHECK(text.find("PASS</span>") == std::string::npos);
   CHECK(text.find("FAIL</span>") == std::string::npos);

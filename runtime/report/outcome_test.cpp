@@ -36,7 +36,7 @@ TEST_CASE("the next command is the one that brings open criteria further") {
   REQUIRE(next.size() == 2);
   CHECK(next[0].command.ends_with("-D design.timed.repeat=16 --results out"));
   CHECK(next[0].what_for ==
-        "to add 9 more blocks (4 min) as a further look that keeps the confidence, with an 80 % chance to "
+        "Add 9 more blocks (4 min) as a further look that keeps the confidence, with an 80 % chance to "
         "decide fp32_pays");
   CHECK(next[1].command == "expc plan experiments/precision.exp --study precision");
   const std::string text = resultText({example.plan, example.judgement, example.results}, {}),
@@ -50,11 +50,10 @@ TEST_CASE("the next command is the one that brings open criteria further") {
   const auto same = nextCommands(example.plan, example.judgement, "results");
   REQUIRE(same.size() == 1);
   CHECK(same[0].command.find("repeat=") == std::string::npos);
-  CHECK(same[0].what_for == "to go on where the study is");
+  CHECK(same[0].what_for == "Continue the study");
   example.judgement.points[0].valid = 0;
   example.judgement.points[0].failed = 2;
-  CHECK(nextCommands(example.plan, example.judgement, "results")[0].what_for ==
-        "to go on where the study is, once what failed is mended");
+  CHECK(nextCommands(example.plan, example.judgement, "results")[0].what_for == "Fix what failed, then continue");
 }
 
 TEST_CASE("a command that takes more time than the budget has says how much") {
@@ -68,7 +67,7 @@ TEST_CASE("a command that takes more time than the budget has says how much") {
   example.judgement.spent_seconds = 301;
   const NextCommand on = nextCommands(example.plan, example.judgement, "results")[0];
   CHECK(on.command.ends_with("-D design.budget=11min"));
-  CHECK(on.what_for == "to go on with twice the time, since the budget of 5 min is spent");
+  CHECK(on.what_for == "The budget of 5 min is spent. Continue with twice as much");
   example.plan.design.budget_seconds = 3;
   example.judgement.spent_seconds = 3.2;
   CHECK(nextCommands(example.plan, example.judgement, "results")[0].command.ends_with("-D design.budget=7s"));
@@ -88,7 +87,7 @@ TEST_CASE("where all is decided it can be measured elsewhere, and a selection is
   CHECK(nextCommands(example.plan, example.judgement, "results").size() == 2);
   // A selection may make a study larger or smaller, so the text promises neither.
   CHECK(nextCommands(example.plan, example.judgement, "results")[1].what_for ==
-        "to see what the study takes as it is written");
+        "Plan the whole study (this is preset quick)");
 }
 
 TEST_CASE("each open criterion has a line of its own, the cheapest first") {
@@ -105,13 +104,13 @@ TEST_CASE("each open criterion has a line of its own, the cheapest first") {
   NextStep intervals{NextStep::Reach::Intervals, 2, 9, 30};
   open(1, intervals);
   CHECK(nextCommands(example.plan, example.judgement, "results")[0].what_for.starts_with(
-      "to add 2 more blocks (30 s) as a further look that keeps the confidence, which give intervals to "));
+      "Add 2 more blocks (30 s) as a further look that keeps the confidence, which give intervals to "));
   intervals.further_look = false;  // too few values for an interval, so nothing was judged before
   const std::string second = open(1, intervals);
   auto next = nextCommands(example.plan, example.judgement, "results");
   REQUIRE(next.size() == 2);
   CHECK(next[0].command.ends_with("-D design.timed.repeat=9"));
-  CHECK(next[0].what_for == "to add 2 more blocks (30 s), which give intervals to " + second);
+  CHECK(next[0].what_for == "Add 2 more blocks (30 s), which give intervals to " + second);
   CHECK(next[1].command.ends_with("-D design.timed.repeat=16"));
   // Two criteria with one command share a line.
   open(1, NextStep{NextStep::Reach::Intervals, 9, 16, 240});
@@ -126,9 +125,10 @@ TEST_CASE("no command is named that is not known to help") {
   example.plan.overrides.clear();
   example.judgement.criteria[0].next = NextStep{NextStep::Reach::OutOfReach, 0, 0, {}};
   CHECK(nextCommands(example.plan, example.judgement, "results").empty());
-  for (const auto& [reach, said] : {std::pair(NextStep::Reach::OutOfReach, "next:   fp32_pays: Out of reach with this"),
-                                    std::pair(NextStep::Reach::Trend, "next:   fp32_pays: More blocks do not help"),
-                                    std::pair(NextStep::Reach::NotSimulated, "next:   fp32_pays: The study is too")}) {
+  for (const auto& [reach, said] :
+       {std::pair(NextStep::Reach::OutOfReach, "Next        fp32_pays: Out of reach with this"),
+        std::pair(NextStep::Reach::Trend, "Next        fp32_pays: More blocks do not help"),
+        std::pair(NextStep::Reach::NotSimulated, "Next        fp32_pays: The study is too")}) {
     example.judgement.criteria[0].next->reach = reach;
     CHECK(resultText({example.plan, example.judgement, example.results}, {}).find(said) != std::string::npos);
   }

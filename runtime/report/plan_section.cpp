@@ -76,14 +76,16 @@ void addExamples(const plan::Plan& plan, const plan::RemovedGroup& group, std::v
 Table factorTable(const plan::Plan& plan) {
   using Kind = Column::Kind;
   Table table{.label = "Factors and their levels", .most = SIZE_MAX};
-  table.columns = {{"factor", Kind::Label}, {"levels", Kind::Words}, {"baseline", Kind::Words}, {"of", Kind::Prose}};
+  table.columns = {
+      {"factor", Kind::Label}, {"levels", Kind::Words}, {"baseline", Kind::Words}, {"selected from", Kind::Prose}};
+  // Without a selection every factor has all of its levels.
+  if (plan.presets.empty() && plan.overrides.empty()) table.columns.back().shown = Shown::OnPage;
   for (const plan::Factor& factor : plan.factors) {
     const auto labels = textsOf(factor.levels, &plan::Level::label);
-    table.rows.push_back(
-        {{{factor.name},
-          {shortened(labels)},
-          {factor.baseline ? factor.levels[*factor.baseline].label : "–"},
-          {factor.declared.empty() || labels == factor.declared ? "all declared" : shortened(factor.declared)}}});
+    table.rows.push_back({{{factor.name},
+                           {shortened(labels)},
+                           {factor.baseline ? factor.levels[*factor.baseline].label : "–"},
+                           {factor.declared.empty() || labels == factor.declared ? "" : shortened(factor.declared)}}});
   }
   return table;
 }
@@ -113,15 +115,15 @@ Part trialsPart(const plan::Plan& plan, uint64_t points) {
   const auto say = [&](std::string text) { part.blocks.emplace_back(Paragraph{std::move(text)}); };
   for (const plan::KindDesign& kind : plan.design.kinds)
     for (const plan::Until& until : kind.until)
-      say(fmt::format("{} blocks go on after {}, up to {}, until {} at every cell", toString(kind.kind), kind.repeat,
-                      kind.most(), untilText(plan, until)));
+      say(fmt::format("at least {} and at most {} {} blocks: they stop when {} everywhere", kind.repeat, kind.most(),
+                      toString(kind.kind), untilText(plan, until)));
   for (const plan::Control& control : plan.controls)
-    say(fmt::format("control {}: {} once more in each block, {}", control.name, placeText(plan, control.point),
-                    control.name == plan::kAlone ? "with nothing beside it, to see whether blocks disturb each other"
-                                                 : "to see what the same twice differs by"));
+    say(fmt::format("control {}: {} runs a second time in each block{}", control.name, placeText(plan, control.point),
+                    control.name == plan::kAlone ? ", alone, to show whether parallel blocks disturb each other"
+                                                 : ", to show how much identical runs differ"));
   if (plan.design.share > 1)
-    say(fmt::format("up to {} blocks at a time, each on devices of its own", plan.design.share));
-  say(fmt::format("each block runs every point once in a fresh random order; seed {}", plan.design.seed));
+    say(fmt::format("up to {} blocks in parallel, each on its own devices", plan.design.share));
+  say(fmt::format("each block runs every point once, in random order (seed {})", plan.design.seed));
   // Built-in workloads draw from the block's seed; commands get it as a variable and may ignore it.
   const bool trains =
       std::ranges::any_of(plan.workloads, [](const plan::Workload& workload) { return !workload.command; });
@@ -135,8 +137,8 @@ Part trialsPart(const plan::Plan& plan, uint64_t points) {
 std::string pointsText(const plan::Plan& plan, uint64_t points) {
   uint64_t removed = 0;
   for (const plan::RemovedGroup& group : plan.removed) removed += group.count;
-  return removed ? fmt::format("{} of {} in the product; {} removed by rules", points, plan.product, removed)
-                 : fmt::format("{}, the whole product", points);
+  return removed ? fmt::format("{} of {} combinations; rules remove {}", points, plan.product, removed)
+                 : fmt::format("{} (all combinations)", points);
 }
 
 std::vector<Block> leftOutBlocks(const plan::Plan& plan) {
@@ -150,9 +152,8 @@ std::vector<Block> leftOutBlocks(const plan::Plan& plan) {
   // Three kinds of points are told apart: those that cannot run here, those expected to run out of memory, and those
   // started in spite of that since a criterion is about it.
   const std::set<std::string> claimed = judge::claimedInfeasible(plan);
-  const char* const kinds[] = {"not available on this system",
-                               "expected infeasible, started only with --try-infeasible",
-                               "expected infeasible, and started since a criterion claims it"};
+  const char* const kinds[] = {"cannot run here", "estimated not to fit in memory, skipped (--try-infeasible runs it)",
+                               "estimated not to fit in memory, run because a criterion claims it"};
   Reasons reasons[std::size(kinds)];
   for (const plan::Point& point : plan.points)
     if (!point.unavailable.empty())

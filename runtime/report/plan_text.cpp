@@ -31,12 +31,12 @@
 namespace expc::report {
 namespace {
 
-/// The most points that are listed without --all.
+/// The most rehearsed points that are listed without --all.
 constexpr size_t kListedPoints = 20;
 
 /// Returns "4 cells", with those that memory is expected to exclude.
 std::string cellsText(uint64_t cells, uint64_t unfit) {
-  return counted(cells, "cell") + (unfit ? fmt::format(", and {} more that memory is expected to exclude", unfit) : "");
+  return counted(cells, "cell") + (unfit ? fmt::format("; {} more are estimated not to fit in memory", unfit) : "");
 }
 
 /// Returns what a criterion can be expected to show before a run: "expected resolution ±1.0 % (10 blocks, 95 %) if
@@ -52,17 +52,17 @@ std::string resolutionText(const plan::Plan& plan, const plan::Criterion& criter
     case Resolution::NoTrials:
       return fmt::format("no {} trials are planned", toString(criterion.cells[0].kind));
     case Resolution::Memory:
-      return "passes when each ran out of memory in 2 blocks, fails when one ran well";
+      return "passes if every point runs out of memory in 2 blocks, fails if one run succeeds";
     case Resolution::EveryTrial:
       return fmt::format("must hold in {} of each cell; {}",
                          n == 1 ? "the one " + noun : fmt::format("all {} {}s", n, noun),
                          withoutFailureText(n, noun, fmt::format(", if {}s are independent", noun)));
     case Resolution::ExactValues:
-      return "exact values decide it where they do not vary";
+      return "exact metric: two equal values decide";
     case Resolution::TooFew:
-      return fmt::format("{} cannot give an interval at {}: {} are needed", blocks, confidence, needed);
+      return fmt::format("{} are too few for an interval at {}: {} are needed", blocks, confidence, needed);
     case Resolution::Interval:
-      return fmt::format("{} give an interval at {}", blocks, confidence);
+      return fmt::format("{} are enough for an interval at {}", blocks, confidence);
     case Resolution::HalfWidth:
       return fmt::format("expected resolution ±{} ({}, {}) if trials vary by {} (assumed; see --pilot)",
                          twoDigits(half_width), blocks, confidence, twoDigits(noise));
@@ -80,53 +80,133 @@ struct PlanReport {
   std::vector<Block> blocks() const {
     const std::string selection = selectionText(plan);
     std::vector<Block> all;
-    append(all, studyHead(plan,
-                          fmt::format(" ({}{}{})", plan.source, (selection.empty() ? "" : ", ") + selection,
-                                      extras.system == "local" ? "" : ", for " + extras.system),
-                          ""));
+    all.emplace_back(Paragraph{.of = fmt::format("Plan of {} ({}{}{})", plan.study, plan.source,
+                                                 (selection.empty() ? "" : ", ") + selection,
+                                                 extras.system == "local" ? "" : ", for " + extras.system)});
+    if (!plan.doc.empty()) all.emplace_back(Paragraph{plan.doc});
+    append(all, summary());
     if (!plan.factors.empty()) all.emplace_back(Part{.title = "Factors", .blocks = {factorTable(plan)}});
-    all.emplace_back(points());
+    if (extras.all_points || extras.counts)
+      all.emplace_back(points());
+    else if (std::vector<Block> left_out = leftOutBlocks(plan); !left_out.empty())
+      all.emplace_back(Part{.title = "Points left out", .blocks = std::move(left_out)});
     if (extras.rehearsed)
       if (Part part = rehearsalPart(plan, *extras.rehearsed,
                                     {.most_points = extras.all_points ? SIZE_MAX : kListedPoints, .steps = false});
           !part.blocks.empty())
         all.emplace_back(std::move(part));
-    all.emplace_back(trials());
-    if (!plan.comparisons.empty()) all.emplace_back(comparisons());
-    if (!plan.criteria.empty()) all.emplace_back(criteria());
+    all.emplace_back(trialsPart(plan, startable()));
+    if (extras.all_points && !plan.comparisons.empty()) all.emplace_back(comparisons());
+    if (!plan.criteria.empty()) all.emplace_back(extras.all_points ? criteria() : claims());
+    append(all, missing());
+    if (!extras.all_points && !extras.counts)
+      all.emplace_back(Paragraph{.text = "add --all for the list of points, comparisons, and what each claim can show",
+                                 .word = "Details",
+                                 .room = kRoom,
+                                 .apart = true});
     return all;
   }
 
  private:
+  /// The columns of the words in front of the first and last lines.
+  static constexpr unsigned kRoom = 10;
+
+  uint64_t startable() const { return counts.available - std::min(counts.available, counts.expected_infeasible); }
+
+  /// A forecast by stored trials says more about a study's time than published values of another machine.
+  std::optional<double> storedSeconds() const {
+    return extras.diagnosis ? extras.diagnosis->design.seconds : std::nullopt;
+  }
+
+  /// The size of the study: points, trials, time and memory.
+  std::vector<Paragraph> summary() const {
+    std::vector<Paragraph> lines;
+    const auto line = [&](const char* word, std::string text) {
+      if (!text.empty())
+        lines.push_back({.text = std::move(text), .word = word, .room = kRoom, .apart = lines.empty()});
+    };
+    line("Points", pointsText(plan, counts.points) +
+                       (startable() < counts.points ? fmt::format("; {} can run here", startable()) : ""));
+    line("Trials", trialsPart(plan, startable()).rest + storedText());
+    line("Time", timeText());
+    line("Memory", memoryText());
+    line("Program", workloadText(plan));
+    return lines;
+  }
+
+  /// Returns ": 30 stored, 12 to run"; "" if no results are known.
+  std::string storedText() const {
+    if (!extras.counted || extras.counted->trials.empty()) return "";
+    const judge::Index index(plan, *extras.counted, judge::Index::Keep::ForRun);
+    uint64_t left = 0;
+    for (const plan::KindDesign& kind : plan.design.kinds) left += judge::remaining(index, kind.kind).trials;
+    return fmt::format(": {} stored, {} to run", index.tally().valid, left);
+  }
+
+  /// Returns the forecast with its source, and the budget.
+  std::string timeText() const {
+    const std::optional<double> stored = storedSeconds();
+    std::string text = "no forecast before a trial of each kind is stored";
+    if (extras.counts) text = "";
+    if (stored)
+      text = fmt::format(
+          "forecast {} (from stored trials{})", durationText(*stored),
+          extras.counted && extras.counted->trials.empty() ? " that no longer count: a run measures them again" : "");
+    else if (published)
+      text = fmt::format("published times of {} sum to {} ({} of GPU time) on the published machine",
+                         published->known < published->of ? "some trials" : "all trials",
+                         durationText(published->seconds), durationText(published->device_seconds));
+    if (!plan.design.budget_seconds) return text;
+    return text + (text.empty() ? "" : "; ") + "budget " + durationText(*plan.design.budget_seconds);
+  }
+
+  /// Returns the largest estimate of each metric of memory, whether it fits or not.
+  std::string memoryText() const {
+    struct Largest {
+      double bytes = 0;
+      const plan::Point* at = nullptr;
+    };
+    std::map<std::string, Largest> all;
+    for (const plan::Point& point : plan.points)
+      for (const auto& [metric, bytes] : point.estimates)
+        if (Largest& one = all[metric]; point.unavailable.empty() && bytes > one.bytes) one = {bytes, &point};
+    std::erase_if(all, [](const auto& one) { return !one.second.at; });
+    return joined(textsOf(all,
+                          [&](const auto& one) {
+                            const std::string label = plan.label(*one.second.at);
+                            return fmt::format("{} estimated at up to {}{}", one.first,
+                                               judge::formatQuantity(one.second.bytes, "B", "bytes"),
+                                               label.empty() ? "" : " (" + label + ")");
+                          }),
+                  "; ");
+  }
+
   /// The points, or only their numbers if the plan's head alone is known.
   Part points() const {
     Part part{.title = "Points", .rest = pointsText(plan, counts.points), .blocks = leftOutBlocks(plan)};
     // The head of a large plan has counts instead of points.
     if (extras.counts) {
       if (counts.available < counts.points)
-        part.blocks.emplace_back(Paragraph{
-            fmt::format("{} not available on this system", counted(counts.points - counts.available, "point"))});
+        part.blocks.emplace_back(
+            Paragraph{fmt::format("{} cannot run here", counted(counts.points - counts.available, "point"))});
       if (counts.expected_infeasible > 0)
-        part.blocks.emplace_back(Paragraph{fmt::format("{} expected infeasible, started only with --try-infeasible",
-                                                       counted(counts.expected_infeasible, "point"))});
-      part.blocks.emplace_back(Paragraph{
-          "too many to list: `--where CONDITION` and `--page N` show some, `--format jsonl` gives all of them"});
+        part.blocks.emplace_back(
+            Paragraph{fmt::format("{} estimated not to fit in memory; skipped (--try-infeasible runs them)",
+                                  counted(counts.expected_infeasible, "point"))});
+      part.blocks.emplace_back(
+          Paragraph{"Too many to list. `--where CONDITION` or `--page N` shows some; `--format jsonl` writes all."});
       return part;
     }
     using Kind = Column::Kind;
-    Table table{.label = "Points",
-                .columns = {{"point", Kind::Label}},
-                .all = plan.points.size(),
-                .most = extras.all_points || plan.points.size() <= kListedPoints ? plan.points.size() : kListedPoints,
-                .rest = "`--all` or `--format jsonl` lists every point"};
+    Table table{
+        .label = "Points", .columns = {{"point", Kind::Label}}, .all = plan.points.size(), .most = plan.points.size()};
     for (const plan::Factor& factor : plan.factors) table.columns.push_back({factor.name, Kind::Label});
     table.columns.push_back({"", Kind::Prose});
-    for (size_t p = 0; p < table.most; ++p) {
-      const plan::Point& point = plan.points[p];
+    for (const plan::Point& point : plan.points) {
       Row row{{{point.id}}};
       for (size_t i = 0; i < plan.factors.size(); ++i) row.add(plan.levelLabel(point, i));
-      row.add(!point.unavailable.empty()           ? "not available"
-              : !point.expected_infeasible.empty() ? "expected infeasible"
+      row.add(!point.unavailable.empty()           ? "cannot run here"
+              : !point.expected_infeasible.empty() ? "estimated not to fit"
                                                    : "");
       table.rows.push_back(std::move(row));
     }
@@ -134,43 +214,75 @@ struct PlanReport {
     return part;
   }
 
-  /// The kinds of trials with the time that they take, what is stored and left, and why a run would not start.
-  Part trials() const {
-    Part part = trialsPart(plan, counts.available - std::min(counts.available, counts.expected_infeasible));
-    std::vector<Block> now;  // of a run here and now, below the table
-    // Stored trials of this study say more about its time than published values of another machine.
-    const auto stored = extras.diagnosis ? extras.diagnosis->design.seconds : std::nullopt;
-    if (stored)
-      part.rest += fmt::format(
-          ", about {} (from stored trials{})", durationText(*stored),
-          extras.counted && extras.counted->trials.empty() ? " that no longer count: a run measures them again" : "");
-    else if (published)
-      part.rest += fmt::format(", published times of {} add up to {} and {} of GPUs on the published machine",
-                               published->known < published->of ? "some of them" : "all of them",
-                               durationText(published->seconds), durationText(published->device_seconds));
-    if (extras.counted && !extras.counted->trials.empty()) {
-      const judge::Index index(plan, *extras.counted, judge::Index::Keep::ForRun);
-      uint64_t left = 0;
-      for (const plan::KindDesign& kind : plan.design.kinds) left += judge::remaining(index, kind.kind).trials;
-      part.rest += fmt::format(": {} stored, {} left", index.tally().valid, left);
-    }
-    if (plan.design.budget_seconds) part.rest += ", budget " + durationText(*plan.design.budget_seconds);
+  /// Whatever keeps a run from starting, or stored trials from counting: a warning, not an error of the plan.
+  std::vector<Paragraph> missing() const {
+    std::vector<Paragraph> lines;
     const auto warn = [&](const char* word, std::string text, bool whole = false) {
-      return Paragraph{.text = std::move(text), .word = word, .style = "open", .whole = whole};
+      lines.push_back({.text = std::move(text), .word = word, .style = "open", .whole = whole, .apart = lines.empty()});
     };
-    // Whatever keeps a run from starting, or stored trials from counting, is a warning, not an error of the plan.
-    if (!extras.refused.empty()) now.emplace_back(warn("a run does not start now:", extras.refused, true));
-    if (extras.counted)
-      for (const std::string& why : extras.counted->not_counted_reasons)
-        now.emplace_back(warn("kept, and will not count:", why));
-    if (!stored && !published && !extras.counts)
-      now.emplace_back(Paragraph{"how long they take is not known before trials of each kind are stored"});
-    // Remarks about a run here and now stand right below the table, before the rules of the design.
-    part.blocks.insert(part.blocks.begin() + 1, now.begin(), now.end());
+    const std::optional<double> stored = storedSeconds();
     const double seconds = stored ? *stored : published ? published->seconds : 0;
     if (plan.design.budget_seconds && seconds > *plan.design.budget_seconds)
-      part.blocks.emplace_back(warn("the estimate exceeds the budget", ""));
+      warn("The forecast exceeds the budget:",
+           fmt::format("{} of {}. A run stops at the budget.", durationText(seconds),
+                       durationText(*plan.design.budget_seconds)));
+    if (extras.counted)
+      for (const std::string& why : extras.counted->not_counted_reasons) warn("Stored but ignored:", why);
+    if (!extras.refused.empty()) warn("Cannot run yet:", extras.refused, true);
+    return lines;
+  }
+
+  /// The claims, a line each: what the design can show of them.
+  Part claims() const {
+    using Kind = Column::Kind;
+    Part part{.title = "Claims"};
+    Table table{.label = "Claims",
+                .columns = {{"claim", Kind::Label}, {"cells"}, {"bound; what the design can show", Kind::Prose}}};
+    std::vector<std::string> not_asked;
+    for (size_t i = 0; i < plan.criteria.size(); ++i) {
+      const plan::Criterion& criterion = plan.criteria[i];
+      if (criterion.not_asked) {
+        not_asked.push_back(criterion.name);
+        continue;
+      }
+      table.rows.push_back({{{criterion.name},
+                             {std::to_string(counts.criterion_cells[i])},
+                             {fmt::format("{}; {}", shortText(criterion), shownText(criterion, i))}}});
+    }
+    table.all = table.rows.size();
+    table.most = SIZE_MAX;
+    part.blocks.emplace_back(std::move(table));
+    if (!not_asked.empty())
+      part.blocks.emplace_back(
+          Paragraph{"not judged here (none of their configurations can run): " + joined(not_asked)});
     return part;
+  }
+
+  /// Returns a claim without its quantifier and confidence: "gain[precision = fp32] >= 1.2x".
+  static std::string shortText(const plan::Criterion& criterion) {
+    llvm::StringRef text = criterion.text;
+    text = text.take_front(std::min(text.find(" with confidence "), text.size()));
+    // Each part of a claim that joins several may have a quantifier of its own.
+    if (!plan::isComposed(criterion) && (text.starts_with("forall ") || text.starts_with("exists ")))
+      if (const size_t colon = text.rfind(": "); colon != llvm::StringRef::npos) text = text.drop_front(colon + 2);
+    return text.str();
+  }
+
+  /// Returns what the design can show of a claim, in a few words.
+  std::string shownText(const plan::Criterion& criterion, size_t i) const {
+    if (extras.counts) return "";
+    if (const std::string metric = missingHere(criterion); !metric.empty())
+      return metric + " is not measured on this device";
+    const auto* diagnosed = extras.diagnosis ? &extras.diagnosis->design.criteria[i] : nullptr;
+    if (diagnosed && diagnosed->reach > 0 && criterion.confidence)
+      return "±" + resolutionOf(criterion, diagnosed->reach) + " at the noise of stored trials";
+    const auto known = judge::resolutionBefore(plan, criterion, extras.noise);
+    if (known && known->by == judge::Resolution::HalfWidth)
+      return fmt::format("±{} if trials vary by {}", twoDigits(known->half_width), twoDigits(extras.noise));
+    if (known && known->by == judge::Resolution::EveryTrial)
+      return known->repetitions == 1 ? fmt::format("must hold in the one {}", nounOf(criterion))
+                                     : fmt::format("must hold in all {} {}s", known->repetitions, nounOf(criterion));
+    return resolutionText(plan, criterion, extras.noise);
   }
 
   /// The comparisons with their numbers of cells.
@@ -198,7 +310,7 @@ struct PlanReport {
       part.blocks.emplace_back(Paragraph{.text = criterion.text, .of = criterion.name});
       below(criterion.doc);
       if (criterion.not_asked) {
-        below("not asked: the selection or the system leaves it no point" +
+        below("not judged here: none of its configurations can run" +
               (criterion.domain.empty() ? "" : " (" + criterion.domain + ")"));
         continue;
       }

@@ -31,54 +31,52 @@ using plan::Reason;
 constexpr std::pair<Reason::Code, std::string_view> kTexts[] = {
     {Reason::Said, ""},
     {Reason::NotANumber, "{1} is not a number"},
-    {Reason::NoSeries, "{1} is no series"},
-    {Reason::EmptySeries, "{1} is an empty series"},
-    {Reason::NoCommonPlace, "the series of {1} have no place in common"},
+    {Reason::NoSeries, "{1} is not a series"},
+    {Reason::EmptySeries, "{1} is empty"},
+    {Reason::NoCommonPlace, "the two series of {1} share no step"},
     {Reason::NoParameter, "{1} has no value here"},
     {Reason::DivisionByZero, "a division by zero"},
     {Reason::NotPositive, "a ratio needs values above 0"},
-    {Reason::NeitherReached, "neither series gets to its bound, which says nothing of their ratio"},
-    {Reason::BothWorst, "both timed out or diverged, which says nothing of how they compare"},
+    {Reason::NeitherReached, "neither run reached the bound, so their ratio is unknown"},
+    {Reason::BothWorst, "both timed out or diverged, so they cannot be compared"},
     {Reason::NotOnDevice, "{1} is not measured on this device"},
     {Reason::NotInTrials, "{1} is missing from the trials"},
-    {Reason::NoDirection, "{1} timed out or diverged, and whether more of it is better is not said"},
+    {Reason::NoDirection, "{1} timed out or diverged, and declares neither direction better"},
     {Reason::NotComputed, "{1} cannot be computed: {5}"},
     {Reason::OfPlace, "{5} of {0}"},
     {Reason::NoTrial, "no trial of {0}"},
     {Reason::NotRun, "{0} was not run"},
-    {Reason::NotTogether, "{0} was not run in the same block and session"},
-    {Reason::Superseded, "{0} timed out after {2:.6g} s, which is less than it is given now"},
+    {Reason::NotTogether, "{0} never ran in the same block and session, so there is no pair"},
+    {Reason::Superseded, "{0} timed out at {2:.6g} s; the limit is longer now, so it will run again"},
     {Reason::Failed, "{0} failed"},
     {Reason::Disturbed, "{0} was disturbed"},
     {Reason::RanOut, "{0} ran out of memory"},
     {Reason::RanOutIn, "{0} ran out of memory in {2:.0f} blocks"},
-    {Reason::NoBaseline, "no baseline: {0} ran out of memory in {2:.0f} blocks"},
-    {Reason::Unstable, "{0} is unstable: out of memory in {2:.0f} of {3:.0f} blocks"},
-    {Reason::Unavailable, "{0} is not available here"},
-    {Reason::ExpectedOut, "{0} is expected infeasible, not started"},
-    {Reason::ExpectedOutOnly, "{0} is expected infeasible, not started"},
+    {Reason::NoBaseline, "no comparison: the baseline {0} ran out of memory in {2:.0f} blocks"},
+    {Reason::Unstable, "{0} is unstable: it ran out of memory in {2:.0f} of {3:.0f} blocks"},
+    {Reason::Unavailable, "{0} cannot run here"},
+    {Reason::ExpectedOut, "{0} was not started: its estimated memory exceeds the device's"},
+    {Reason::ExpectedOutOnly, "{0} was not started: its estimated memory exceeds the device's"},
     {Reason::RanWell, "{0} ran well in {2:.0f} of {3:.0f} blocks"},
     {Reason::RanOutInOnlyBlock, "{0} ran out of memory in its only block"},
     {Reason::RanOutTooSeldom, "{0} ran out of memory in {2:.0f} block, {3:.0f} are needed"},
-    {Reason::NeitherOutNorWell, "{0} did not run out of memory, nor did it run well"},
-    {Reason::OneExactValue, "is exact, and one value does not show that it is constant: two do"},
-    {Reason::TooFew, "needs {6} for {3:.4g} % confidence, has {4:.0f}"},
+    {Reason::NeitherOutNorWell, "{0} failed for another reason than memory"},
+    {Reason::OneExactValue, "is an exact metric with one value; two equal values are needed"},
+    {Reason::TooFew, "only {6}; a {3:.4g} % interval needs {2:.0f}"},
     {Reason::Trend,
-     "cannot be judged: its {3:.0f} values rise or fall all the time (Kendall's tau {2:.2f}), so they have no level"},
+     "cannot be judged: its {3:.0f} values rise or fall over the run (Kendall's tau {2:.2f}), so they have no level"},
     {Reason::SessionsApart,
-     "cannot be judged: its {2:.0f} sessions lie apart; about {3:.0f} sessions would give it an interval"},
+     "cannot be judged: its {2:.0f} sessions differ; about {3:.0f} sessions would give an interval"},
     {Reason::Unusable, "{6} no value that can be used: {5}"},
     {Reason::NoUsableValue, "no trial has a value that can be used"},
     {Reason::Diverged, "it diverged in every trial"},
-    {Reason::NotAsked, "the selection or the system leaves no point that it speaks about"},
-    {Reason::OnNullCards, "measured on null cards, which compute nothing"},
-    {Reason::NotOfThesePoints, "it is not asked of these points"},
-    {Reason::NoMatterOfNoise, "whether memory runs out is no matter of noise"},
-    {Reason::ReadsCourse, "it reads the course of a series, and only last values are drawn"},
+    {Reason::NotAsked, "none of its configurations is selected, or can run here"},
+    {Reason::OnNullCards, "measured on simulated GPUs, which compute nothing"},
+    {Reason::NotOfThesePoints, "it has none of these points"},
+    {Reason::NoMatterOfNoise, "out-of-memory claims are not simulated"},
+    {Reason::ReadsCourse, "simulation draws only the last value of a series"},
     {Reason::NoTruth, "its value cannot be computed without trials"},
-    {Reason::NoSize,
-     "it adds or subtracts, so the size of what it reads decides, and nothing is stored of it: `expc run --pilot` "
-     "measures that first"},
+    {Reason::NoSize, "it adds or subtracts metrics, so it needs measured values; `expc run --pilot` measures some"},
     {Reason::StatedNotPositive, "what was stated of it is not above zero, and its values are"}};
 /// Whether each text stands at the index of its code, and none is missing; checked at compile time.
 constexpr bool standAtTheirCodes() {
@@ -125,7 +123,7 @@ std::string agreementText(const plan::Plan& plan, const judge::ControlResult& co
       leaves && differs ? "differs from" : "agrees with", alone ? "the runs beside others" : "the earlier",
       estimate ? judge::formatEstimate(*estimate, interval, unit, dimension, bounds)
                : judge::formatInterval(interval, unit, dimension, bounds));
-  if (gap == 0) return text + "; no criterion claims a gap to hold it against";
+  if (gap == 0) return text + "; no criterion defines how much is allowed";
   const std::string half = fmt::format("{}, half of the {} that {}", sizeText(gap / 2), sizeText(gap), claimed);
   if (!leaves) return text + ", by less than " + half;
   const unsigned blocks = blocksToExclude(control, differs && estimate ? std::abs(*estimate - neutral) : 0, gap / 2);
@@ -151,7 +149,8 @@ Words inWords(const plan::Plan& plan, const plan::Why& why) {
       reason.point < plan.points.size() ? judge::placeLabel(plan, &plan.points[reason.point], reason.control) : "it";
   std::string count;
   if (reason.code == Reason::TooFew || reason.code == Reason::Unusable)
-    count = counted(static_cast<unsigned>(numbers[0]), reason.pairs ? "pair" : "trial");
+    count =
+        counted(static_cast<unsigned>(numbers[reason.code == Reason::TooFew ? 2 : 0]), reason.pairs ? "pair" : "trial");
   if (reason.code == Reason::Unusable) count += numbers[0] == 1 ? " has" : " have";
   std::string text = fmt::format(fmt::runtime(kTexts[static_cast<size_t>(reason.code)].second), label, reason.name,
                                  numbers[0], numbers[1], numbers[2], behind, count);
@@ -170,13 +169,13 @@ Words inWords(const plan::Plan& plan, const plan::Why& why) {
   if (reason.said.empty() || text.empty()) return {text + reason.said};
   const std::string cause =
       reason.said +
-      (reason.code == Reason::ExpectedOutOnly ? " (an estimate is no evidence; --try-infeasible starts it)" : "");
+      (reason.code == Reason::ExpectedOutOnly ? " (an estimate proves nothing; --try-infeasible runs it)" : "");
   return {text + ": " + cause, cause, text};
 }
 
 std::string stepsText(const plan::Plan& plan, const plan::Cell& cell, const judge::ClockSteps& steps) {
   const plan::Metric* metric = plan.findMetric(steps.metric);
-  return fmt::format("{}{} was read as {}, so the interval reaches by a step of {} to each side", steps.metric,
+  return fmt::format("{}{} was read as {}, so the interval is at least {} wide to each side", steps.metric,
                      cell.points.size() > 1 ? " of one point" : "",
                      steps.readings == 1 ? "the same each time" : fmt::format("{} different values", steps.readings),
                      judge::formatQuantity(steps.size, metric ? metric->unit : "", metric ? metric->dimension : ""));

@@ -30,8 +30,7 @@ struct Words {
 Words inWords(const plan::Plan& plan, const plan::Why& why);
 
 /// Follows a verdict on a single block: one trial shows that it can happen.
-inline constexpr std::string_view kOneBlock =
-    " (one trial, which shows that it can happen and not that it always does)";
+inline constexpr std::string_view kOneBlock = " (one trial: it can happen; whether it always does is open)";
 
 /// Says why a clock widens an interval: "step_time was read as 2 different values, so the interval reaches by a step of
 /// 10.0 ms to each side".

@@ -326,6 +326,7 @@ inline void describe(base::JsonRecord& io, AttributionRecord& one) {
 struct HeadFacts {
   std::string schema = "expc.report/1";
   int exit_code = 0;
+  std::string answer = {};
   std::vector<MissingThing> missing = {};
   std::vector<ControlRecord> controls = {};
   std::vector<AttributionRecord> attributions = {};
@@ -333,30 +334,30 @@ struct HeadFacts {
 };
 void describeHead(base::JsonRecord& io, auto& plan, auto& judgement, auto& results, HeadFacts& facts) {
   io.fields("schema", facts.schema, "study", plan.study, "source", plan.source, "presets", plan.presets, "overrides",
-            plan.overrides, "digest", plan.digest, "exit_code", facts.exit_code, "unfinished", judgement.unfinished,
-            "missing", facts.missing, "null_cards", judgement.null_cards, "controls", facts.controls, "repetitions",
-            judgement.untils, "description", judgement.description, "attributions", facts.attributions, "metrics",
-            plan.metrics, "sessions", results.sessions, "kept_not_counted", results.kept_not_counted,
-            "not_counted_reasons", results.not_counted_reasons);
+            plan.overrides, "digest", plan.digest, "exit_code", facts.exit_code, "answer", facts.answer, "unfinished",
+            judgement.unfinished, "missing", facts.missing, "null_cards", judgement.null_cards, "controls",
+            facts.controls, "repetitions", judgement.untils, "description", judgement.description, "attributions",
+            facts.attributions, "metrics", plan.metrics, "sessions", results.sessions, "kept_not_counted",
+            results.kept_not_counted, "not_counted_reasons", results.not_counted_reasons);
   if (io.has("rehearsed", !facts.rehearsed.empty())) io.fields("rehearsed", facts.rehearsed);
 }
 
 /// Facts of a criterion in words (verdict_text.h).
 struct CriterionFacts {
-  std::string tested, why, how_sure;
+  std::string answer, tested, why, how_sure;
   std::vector<std::string> notes = {}, marks = {};
-  std::optional<std::string> untrusted = {};
+  std::optional<std::string> untrusted = {}, expected = {};
   std::optional<std::vector<std::string>> held_by = {};  // the assertions by which a claim that joins several holds
 };
 void describeCriterion(base::JsonRecord& io, auto& found, auto& result, CriterionFacts& facts) {
-  io.fields("name", result.name, "text", found.text, "claim", found.doc, "tested", facts.tested, "notes", facts.notes,
-            "where", found.where, "marks", facts.marks, "verdict", result.verdict, "why", facts.why, "how_sure",
-            facts.how_sure, "untrusted", facts.untrusted, "provisional", result.provisional, "look", result.look,
-            "other_looks", result.other_looks, "next", result.next, "conditions", result.conditions, "infeasible",
-            found.infeasible, "domain", found.domain, "confidence", found.confidence, "unit", found.unit, "scope",
-            result.scope);
+  io.fields("name", result.name, "text", found.text, "claim", found.doc, "answer", facts.answer, "tested", facts.tested,
+            "notes", facts.notes, "where", found.where, "marks", facts.marks, "verdict", result.verdict, "why",
+            facts.why, "how_sure", facts.how_sure, "untrusted", facts.untrusted, "provisional", result.provisional,
+            "look", result.look, "other_looks", result.other_looks, "next", result.next, "conditions",
+            result.conditions, "infeasible", found.infeasible, "domain", found.domain, "confidence", found.confidence,
+            "unit", found.unit, "scope", result.scope);
   io.present("held_by", facts.held_by);
-  io.optional("expected", found.expected);
+  io.present("expected", facts.expected);
 }
 
 /// A cell by the labels of its factors. A published value may be null: unknown for a cell of a study with references.

@@ -104,19 +104,18 @@ std::vector<Part> trustRemarks(const describe::Findings& findings) {
   for (const judge::UntilState& state : judgement.untils) repetitions.push_back(untilResultText(plan, state));
   for (const auto& [note, count] : notesOf(results))
     notes.push_back(fmt::format("{} ({})", note, counted(count, "trial")));
-  return settled({foldedPart("Controls", "the same twice in a block", controls),
-                  foldedPart("Repetitions", "they go on until intervals are narrow enough", repetitions),
+  return settled({foldedPart("Controls", "identical runs in one block", controls),
+                  foldedPart("Repetitions", "blocks continue until intervals are narrow enough", repetitions),
                   foldedPart("Notes of trials", "", notes), foldedPart("Published values", "", referencesTexts(plan))});
 }
 
 std::vector<Part> missingRemarks(const describe::Findings& findings) {
   const auto& [plan, judgement, results] = findings;
-  Part lost{.title = "Trials that did not end well",
-            .rest = fmt::format("{} of {}", lostTrials(results).size(), results.trials.size())};
+  Part lost{.title = "Lost trials", .rest = fmt::format("{} of {}", lostTrials(results).size(), results.trials.size())};
   append(lost.blocks, lostTrialsTexts(plan, results));
   return settled(
-      {std::move(lost), foldedPart("What is not there", "", shortcomings(plan, judgement)),
-       foldedPart("Kept, not counted", counted(results.kept_not_counted, "trial"), results.not_counted_reasons)});
+      {std::move(lost), foldedPart("Missing", "", shortcomings(plan, judgement)),
+       foldedPart("Stored but ignored", counted(results.kept_not_counted, "trial"), results.not_counted_reasons)});
 }
 
 std::vector<std::string> shortcomings(const plan::Plan& plan, const judge::Judgement& judgement) {
@@ -128,18 +127,16 @@ std::vector<std::string> shortcomings(const plan::Plan& plan, const judge::Judge
       const std::string label = plan.label(point);
       const std::string who = fmt::format("{} {}", toString(design.kind), label.empty() ? "trials" : label);
       if (status->lacking)
-        lines.push_back(
-            fmt::format("{}: {} of {} repetitions, and nothing more is tried by itself (--retry-failed "
-                        "does)",
-                        who, status->valid, status->planned));
+        lines.push_back(fmt::format("{}: {} of {} blocks; expc has stopped retrying (--retry-failed tries again)", who,
+                                    status->valid, status->planned));
       if (status->unstable())
         lines.push_back(fmt::format("{} is unstable: out of memory in {}, {} beside: {}", who,
                                     counted(status->infeasible, "block"), counted(status->valid, "valid trial"),
                                     status->memory_reason));
       if (status->invalid)
-        lines.push_back(fmt::format("{}: {} disturbed and not counted", who, counted(status->invalid, "trial")));
+        lines.push_back(fmt::format("{}: {} disturbed, ignored", who, counted(status->invalid, "trial")));
       if (status->superseded)
-        lines.push_back(fmt::format("{}: {} count for nothing, since a trial may take longer now", who,
+        lines.push_back(fmt::format("{}: {} ignored, because the limit is longer now", who,
                                     counted(status->superseded, "timeout")));
     }
   }
@@ -172,26 +169,22 @@ std::string trialsText(const describe::Findings& findings) {
   const size_t all = results.trials.size(), bad = lostTrials(results).size();
   // One line for everything: of each kind of remark the first stands for the others, which are counted.
   const auto first = [](const std::string& text, size_t of) {
-    return text + (of > 1 ? fmt::format(" (and {} more such lines)", of - 1) : "");
+    return text + (of > 1 ? fmt::format(" (and {} more)", of - 1) : "");
   };
   const std::vector<Paragraph> lost = lostTrialsTexts(plan, results);
-  std::string text =
-      bad ? fmt::format("{} of {} did not end well: {}", bad, counted(all, "trial"), first(lost[0].text, lost.size()))
-          : fmt::format("{}{} ended well", all > 1 ? "all " : "", counted(all, "trial"));
-  if (all == 0) text = results.kept_not_counted ? "none counts" : "none was run";
+  std::string text = fmt::format("{} of {} valid", all - bad, all);
+  if (bad > 0) text += fmt::format("; {} not: {}", bad, first(lost[0].text, lost.size()));
+  if (all == 0) text = results.kept_not_counted ? "no stored trial counts" : "no trial has run yet";
   const std::map<std::string, unsigned> notes = notesOf(results);
   const auto most = std::ranges::max_element(notes, [](const auto& a, const auto& b) { return a.second < b.second; });
   if (most != notes.end())
-    text += fmt::format("; {} of them {}: {}{}", most->second, most->second == 1 ? "notes" : "note", most->first,
-                        notes.size() > 1 ? fmt::format(" (and {} more such notes)", notes.size() - 1) : "");
-  if (notes.empty() && bad == 0 && all > 0) text += ", and none notes a disturbance";
+    text += fmt::format("; {} with a note: {}{}", most->second, most->first,
+                        notes.size() > 1 ? fmt::format(" (and {} more notes)", notes.size() - 1) : "");
+  if (notes.empty() && bad == 0 && all > 0) text += ", none disturbed";
   if (const auto lacking = shortcomings(plan, judgement); !lacking.empty())
     text += "; " + first(lacking[0], lacking.size());
   if (results.kept_not_counted)
-    text += fmt::format("; {} stored, and {} not count{}",
-                        fmt::format("{}{} {}", results.kept_not_counted, all > 0 ? " more" : "",
-                                    results.kept_not_counted == 1 ? "is" : "are"),
-                        results.kept_not_counted == 1 ? "does" : "do",
+    text += fmt::format("; {} stored but ignored{}", results.kept_not_counted,
                         results.not_counted_reasons.empty()
                             ? ""
                             : ": " + first(results.not_counted_reasons[0], results.not_counted_reasons.size()));

@@ -9,6 +9,7 @@
 #include "runtime/base/text.h"
 #include "runtime/judge/judge.h"
 #include "runtime/judge/readings.h"
+#include "runtime/report/answer.h"
 #include "runtime/report/reasons.h"
 #include "runtime/report/records_json.h"
 #include "runtime/report/sections.h"
@@ -51,7 +52,8 @@ void cells(Writer& out, const plan::Plan& plan, const std::vector<std::string>& 
     }
     if (!plan.references.empty() && cell.term) facts.published = judge::publishedValue(plan, *cell.term);
     if (cell.bound) facts.bound = cell.bound->text;
-    if (const plan::Assertion* of = criterion ? plan::assertionOf(*criterion, cell) : nullptr) facts.assertion = of->text;
+    if (const plan::Assertion* of = criterion ? plan::assertionOf(*criterion, cell) : nullptr)
+      facts.assertion = of->text;
     if (criterion) facts.verdict = one.verdict, facts.confidence = one.confidence;
     base::JsonRecord io;
     describeCell(io, one, facts);
@@ -63,12 +65,14 @@ void cells(Writer& out, const plan::Plan& plan, const std::vector<std::string>& 
 void criteria(Writer& out, const describe::Findings& findings) {
   for (const Judged& judged : judgedOf(findings.plan, findings.judgement)) {
     const auto& [plan, found, result] = judged;
-    CriterionFacts facts{.tested = result.scope.complete ? testedText(judged, findings.results) : "",
+    CriterionFacts facts{.answer = answerText(findings, judged),
+                         .tested = result.scope.complete ? testedText(judged, findings.results) : "",
                          .why = whyText(judged),
                          .how_sure = surenessText(judged),
                          .notes = base::textsOf(verdictNotes(findings, judged), &Fact::text),
                          .marks = marksOf(result)};
     if (result.untrusted) facts.untrusted = whyText(plan, *result.untrusted);
+    if (!found.expected.empty()) facts.expected = found.expected;
     if (!found.assertions.empty()) facts.held_by = heldBy(judged);
     base::JsonRecord io;
     describeCriterion(io, found, result, facts);
@@ -148,7 +152,9 @@ std::vector<Object> rehearsalJson(const plan::Plan& plan, const rehearsal::Study
 void writeResultJson(llvm::raw_ostream& to, const describe::Findings& findings, const rehearsal::Study* rehearsed,
                      bool whole) {
   const auto& [plan, judgement, results] = findings;
-  HeadFacts facts{.exit_code = judge::exitCode(judgement), .missing = missingThings(plan, judgement)};
+  HeadFacts facts{.exit_code = judge::exitCode(judgement),
+                  .answer = answerOf(findings).text(),
+                  .missing = missingThings(plan, judgement)};
   for (const judge::ControlResult& control : judgement.controls)
     facts.controls.push_back({control, whyText(plan, control)});
   for (describe::Attribution& one : describe::attribute(findings)) facts.attributions.emplace_back(std::move(one));

@@ -1,5 +1,5 @@
-// The text of `expc report` and of the end of `expc run`. Answers come first: tables that the study asks for, verdicts,
-// then what to do next. Everything else appears with --all, or on the page.
+// The text of `expc report` and of the end of `expc run`. The answer comes first, then verdicts, tables that the study
+// asks for, and what to do next. Everything else appears with --all, or on the page.
 
 #include <fmt/format.h>
 
@@ -10,6 +10,7 @@
 
 #include "runtime/describe/attribution.h"
 #include "runtime/judge/meaning.h"
+#include "runtime/report/answer.h"
 #include "runtime/report/commands.h"
 #include "runtime/report/description_text.h"
 #include "runtime/report/document.h"
@@ -23,29 +24,94 @@
 namespace expc::report {
 namespace {
 
-/// Room for the words in front of the last lines ("next:", "report:").
-constexpr unsigned kRoom = 8;
+/// Room for the words in front of the last lines ("Next", "Details").
+constexpr unsigned kRoom = 12;
+
+/// Returns a command as its user typed it.
+std::string commandText(const plan::Workload& workload) {
+  constexpr unsigned kWidest = 40;
+  if (!workload.command || workload.command->arguments.empty()) return workload.name;
+  const std::vector<std::string>& words = workload.command->arguments;
+  const bool shell = words.size() == 3 && words[0] == "sh" && words[1] == "-c";
+  llvm::StringRef whole = words.back();
+  whole.consume_front("cd \"$$EXPC_STUDY_FOLDER\" && ");
+  const auto typed_word = [](const std::string& word) {
+    return word.find_first_of(" '\"\\") == std::string::npos ? word : base::shellWord(word);
+  };
+  std::string text = shell ? whole.str() : joined(textsOf(words, typed_word), " ");
+  for (const auto& [coded, typed] : {std::pair("$$", "$"), {"${", "{"}})
+    for (size_t at = 0; (at = text.find(coded, at)) != std::string::npos; ++at) text.replace(at, 2, typed);
+  return elided(text, kWidest);
+}
+
+/// Returns the plan with commands in place of the names that workloads got from them.
+plan::Plan withCommands(plan::Plan plan) {
+  for (plan::Factor& factor : plan.factors)
+    for (plan::Level& level : factor.levels)
+      for (const plan::Workload& workload : plan.workloads)
+        if (factor.name == "workload" && level.label == workload.label) level.label = commandText(workload);
+  return plan;
+}
 
 /// Builds the blocks in the order in which they are shown.
 struct ResultReport : describe::Findings {
   const ResultTextOptions& options;
   std::vector<Block> blocks = {};
 
+  /// The answer and a row for each command, with where the rest is.
+  void brief() {
+    Paragraph answer = answerOf(*this).block();
+    answer.apart = false;
+    blocks.emplace_back(std::move(answer));
+    Table table{.label = "Commands", .all = plan.points.size()};
+    const bool named = std::ranges::any_of(plan.factors, [](const auto& factor) { return factor.name == "workload"; });
+    if (!named) table.columns.push_back({"command", Column::Kind::Label});
+    for (const plan::Factor& factor : plan.factors)
+      table.columns.push_back({factor.name == "workload" ? "command" : factor.name, Column::Kind::Label});
+    for (const plan::Metric& metric : plan.metrics) table.columns.push_back({metric.name});
+    table.columns.push_back({"runs"});
+    for (const plan::Point& point : plan.points) {
+      Row row;
+      if (!named) row.add(commandText(plan.workloads[point.workload]));
+      for (size_t i = 0; i < plan.factors.size(); ++i) row.add(plan.levelLabel(point, i));
+      unsigned n = 0;
+      for (const plan::Metric& metric : plan.metrics) {
+        const GridCell cell = metricCell(plan, judgement, point, metric);
+        n = std::max(n, cell.n);
+        row.cells.push_back(valueCell(cell, metric.unit, metric.dimension));
+      }
+      row.add(std::to_string(n));
+      table.rows.push_back(std::move(row));
+    }
+    blocks.emplace_back(Paragraph{});
+    blocks.emplace_back(std::move(table));
+    blocks.emplace_back(Paragraph{});
+    if (!missingRemarks(*this).empty())
+      blocks.emplace_back(Paragraph{.text = trialsText(*this), .word = "Trials", .room = kRoom});
+    blocks.emplace_back(Paragraph{.text = fmt::format("Study {} (continue: expc run {})   Page {}", plan.source,
+                                                      base::shellWord(plan.source), options.html_path),
+                                  .whole = true});
+  }
+
   void build() {
     nullCards();
     const std::string selection = selectionText(plan), devices = measuredOnText(plan, results);
-    append(blocks, studyHead(plan, (selection.empty() ? "" : ", ") + selection,
-                             devices.empty() ? "" : ", measured on " + devices));
+    const Answer answer = answerOf(*this);
+    blocks.emplace_back(Paragraph{.of = plan.study + (selection.empty() ? "" : ", " + selection)});
+    if (!plan.doc.empty()) blocks.emplace_back(Paragraph{plan.doc});
+    blocks.emplace_back(answer.block());
+    verdicts(answer.says_sessions);
     for (const plan::Table& table : plan.tables) blocks.push_back(tableBlock(plan, judgement, table));
     // A study without tables and claims shows what it compares, or what it measures.
     const bool bare = plan.tables.empty() && plan.criteria.empty();
     const auto tables = bare && plan.comparisons.empty() ? defaultTables(plan) : std::vector<plan::Table>();
     for (const plan::Table& table : tables) blocks.push_back(tableBlock(plan, judgement, table));
     if (bare || options.all) append(blocks, comparisonParts(plan, judgement));
-    verdicts();
     if (options.all) rest();
-    otherMetrics(tables.empty() ? plan.tables : tables);
-    blocks.emplace_back(Paragraph{.text = trialsText(*this), .word = "trials:", .room = kRoom, .apart = true});
+    if (options.all || plan.tables.empty()) otherMetrics(tables.empty() ? plan.tables : tables);
+    blocks.emplace_back(Paragraph{.text = trialsText(*this), .word = "Trials", .room = kRoom, .apart = true});
+    if (!devices.empty()) line("Machine", devices);
+    if (options.all) line("Program", workloadText(plan));
     next();
     nullCards();  // long results scroll the beginning away
   }
@@ -53,40 +119,61 @@ struct ResultReport : describe::Findings {
  private:
   void nullCards() {
     if (judgement.null_cards)
-      blocks.emplace_back(Paragraph{.word = "NULL CARDS:", .style = "fail", .of = kNullCardsNotice, .room = 12});
+      blocks.emplace_back(Paragraph{.word = "SIMULATED GPUS:", .style = "fail", .of = kNullCardsNotice, .room = 16});
   }
 
   /// Adds a line for each verdict, with marks and open cells; with `all` everything that is known of it.
-  void verdicts() {
+  void verdicts(bool says_sessions) {
     // Names line up behind the longest word of a verdict.
     unsigned columns = 0;
     for (const judge::CriterionResult& result : judgement.criteria)
       columns = std::max(columns, displayWidth(markedVerdict(result)));
+    bool first = true;
+    std::vector<std::string> not_asked;
     for (const Judged& judged : judgedOf(plan, judgement)) {
       const judge::CriterionResult& result = judged.result;
-      blocks.emplace_back(Paragraph{.text = options.all ? judged.criterion.text : whyText(judged),
+      if (!options.all && result.verdict == judge::Verdict::NotAsked) {
+        not_asked.push_back(result.name);
+        continue;
+      }
+      // The author's sentence is what the verdict answers.
+      const bool asks = !options.all && !judged.criterion.doc.empty();
+      blocks.emplace_back(Paragraph{.text = options.all ? judged.criterion.text
+                                            : asks      ? judged.criterion.doc
+                                                        : whyText(judged),
                                     .word = markedVerdict(result),
                                     .style = judge::meaningOf(result).style,
                                     .of = result.name,
                                     .room = columns + 2,
-                                    .apart = options.all || &result == &judgement.criteria.front()});
+                                    .apart = options.all || std::exchange(first, false)});
       Part below;
       if (options.all)
         below.blocks.emplace_back(Facts{verdictFacts(*this, judged)});
       else
-        for (const std::string& text : {marksOf(result).empty() ? "" : worthText(judged), otherLooksText(result),
-                                        unevenLossText(judgement, judged)})
+        for (const std::string& text :
+             {asks ? whyText(judged) : "", marksOf(result).empty() ? "" : worthText(judged), otherLooksText(result),
+              result.verdict == judge::Verdict::Broken ? "" : unevenLossText(judgement, judged)})
           if (!text.empty()) below.blocks.emplace_back(Paragraph{.word = text, .style = "none"});
-      // Cells are shown for a verdict that does not pass, only those that do not; with a single cell the verdict's line
+      // Cells are shown for a verdict that does not pass, only those that do not; of a single one the verdict's line
       // says it all.
-      if (options.all || (result.verdict != judge::Verdict::Pass && result.cells.size() != 1))
+      const size_t open = size_t(
+          std::ranges::count_if(result.cells, [](const auto& cell) { return cell.verdict != judge::Verdict::Pass; }));
+      if (options.all || (result.verdict != judge::Verdict::Pass && open > 1))
         below.blocks.emplace_back(criterionCells(judged, !options.all));
       blocks.emplace_back(std::move(below));
     }
+    if (!not_asked.empty())
+      blocks.emplace_back(Paragraph{.text = inWords(plan, plan::because({.code = plan::Reason::NotAsked})).text,
+                                    .word = std::string(judge::meaningOf(judge::Verdict::NotAsked).word),
+                                    .style = "none",
+                                    .of = joined(not_asked),
+                                    .room = columns + 2,
+                                    .apart = first});
     missing();
-    if (std::string sessions = sessionsNotice(plan, judgement); !sessions.empty())
+    if (std::string sessions = says_sessions ? "" : sessionsNotice(plan, judgement); !sessions.empty())
       blocks.emplace_back(Paragraph{.text = std::move(sessions), .apart = true});
-    if (!judgement.criteria.empty()) blocks.emplace_back(Paragraph{.of = tallyText(judgement), .apart = true});
+    if (options.all && !judgement.criteria.empty())
+      blocks.emplace_back(Paragraph{.of = tallyText(judgement), .apart = true});
   }
 
   /// Adds what was asked for and has no value.
@@ -107,8 +194,7 @@ struct ResultReport : describe::Findings {
       return column.kind == Column::Kind::Number && column.shown == Shown::Everywhere;
     });
     if (some && !table.rows.empty())
-      blocks.emplace_back(
-          Part{.title = "measured", .rest = "in no table above; medians over trials", .blocks = {std::move(table)}});
+      blocks.emplace_back(Part{.title = "Other metrics", .rest = "medians over trials", .blocks = {std::move(table)}});
   }
 
   /// Adds everything that only `all` shows.
@@ -121,23 +207,29 @@ struct ResultReport : describe::Findings {
     append(blocks, missingRemarks(*this));
   }
 
-  /// Adds commands to type next, and where to find more. Commands are never wrapped, so that they can be copied.
+  /// Adds one of the last lines, which are never wrapped, so that they can be copied.
+  void line(const char* word, std::string text) {
+    blocks.emplace_back(Paragraph{.text = std::move(text), .word = word, .room = kRoom, .whole = true});
+  }
+
+  /// Adds commands to type next, and where to find more.
   void next() {
-    const auto line = [&](const char* word, std::string text) {
-      blocks.emplace_back(Paragraph{.text = std::move(text), .word = word, .room = kRoom, .whole = true});
-    };
-    // The first line says "next:", further ones "or:".
-    const char* word = "next:";
+    // The first line says "Next", further ones "Or".
+    const char* word = "Next";
     for (const NextCommand& one : nextCommands(plan, judgement, options.folder)) {
-      line(word, one.command);
-      blocks.emplace_back(Paragraph{.text = one.what_for, .depth = kRoom / 4});
-      word = "or:";
+      blocks.emplace_back(Paragraph{.text = one.what_for + ":", .word = std::exchange(word, "Or"), .room = kRoom});
+      llvm::SmallVector<llvm::StringRef> commands;
+      llvm::StringRef(one.command).split(commands, "; ");
+      for (const llvm::StringRef command : commands)
+        blocks.emplace_back(Paragraph{.text = command.str(), .depth = kRoom / 4, .whole = true});
     }
     for (const Judged& of : judgedOf(plan, judgement))
       if (of.result.next && !of.result.next->helps())
-        line(std::exchange(word, "or:"), of.result.name + ": " + nextStepText(of.criterion, of.result));
-    if (!options.all) line("rest:", reportCommand(plan, options.folder) + " --all");
-    if (!options.html_path.empty()) line("report:", options.html_path);
+        blocks.emplace_back(Paragraph{.text = of.result.name + ": " + nextStepText(of.criterion, of.result),
+                                      .word = std::exchange(word, "Or"),
+                                      .room = kRoom});
+    if (!options.all) line("Details", reportCommand(plan, options.folder) + " --all");
+    if (!options.html_path.empty()) line("Page", options.html_path);
   }
 };
 
@@ -145,6 +237,12 @@ struct ResultReport : describe::Findings {
 
 std::string resultText(const describe::Findings& findings, const ResultTextOptions& options) {
   // The text is built as blocks first, so that a terminal of any width renders it.
+  if (options.brief) {
+    const plan::Plan named = withCommands(findings.plan);
+    ResultReport report{{named, findings.judgement, findings.results}, options};
+    report.brief();
+    return documentText(report.blocks, options.width, options.colour);
+  }
   ResultReport report{findings, options};
   report.build();
   return documentText(report.blocks, options.width, options.colour);

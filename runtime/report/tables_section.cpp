@@ -28,7 +28,7 @@ namespace {
 using Kind = Column::Kind;
 
 /// Stands in place of an interval for which there are too few values.
-constexpr char kNoInterval[] = "none: too few";
+constexpr char kNoInterval[] = "too few";
 
 /// The criterion that cells belong to, or a comparison without one.
 struct Subject {
@@ -57,7 +57,7 @@ std::optional<double> neutralOf(const Subject& subject, const plan::Cell& cell) 
   return cell.estimator == plan::Estimator::PairedDifference ? 0.0 : 1.0;
 }
 
-/// What the numbers of a comparison or an aggregate are made of.
+/// Says how the numbers of a comparison or an aggregate come about.
 std::string madeOf(const plan::Cell& cell) {
   if (cell.treated > 1)
     return "each block gives one value of all parts, with 95 % intervals; differs from the same of medians";
@@ -159,9 +159,9 @@ std::string intervalsText(const Grid& grid) {
       any |= cell.interval.has_value();
       if (std::abs(cell.trend) > std::abs(trend)) trend = cell.trend;
     }
-  std::string text = any ? "with 95 % intervals" : "without an interval";
+  std::string text = any ? "95 % intervals" : "without an interval";
   if (trend != 0)
-    text += fmt::format("{} values rise or fall all the time (Kendall's tau {:.2f})",
+    text += fmt::format("{} values rise or fall over the run (Kendall's tau {:.2f})",
                         any ? ", but not where" : ", since", trend);
   return text;
 }
@@ -189,7 +189,7 @@ std::vector<Block> comparisonParts(const plan::Plan& plan, const judge::Judgemen
     if (!result) continue;
     Part part{comparison.name, comparison.text};
     if (comparison.cells.empty()) {
-      part.blocks.emplace_back(Paragraph{"this restricted study has no two points to compare"});
+      part.blocks.emplace_back(Paragraph{"this selection has no pair of points to compare"});
     } else {
       part.rest = madeOf(comparison.cells[0]);
       part.blocks.emplace_back(
@@ -223,7 +223,7 @@ Part gridPart(const plan::Plan& plan, const Grid& grid, const std::string& title
     part.rest =
         fmt::format("{}median over {} trials, {}; {}", metric->series ? "the last value of each run's series; " : "",
                     toString(metric->kind), intervalsText(grid),
-                    !metric->better                             ? "whether more of it is better is not said"
+                    !metric->better                             ? "neither direction is declared better"
                     : *metric->better == plan::Direction::Lower ? "lower is better"
                                                                 : "higher is better");
   } else if (grid.comparison) {
@@ -241,7 +241,7 @@ Block tableBlock(const plan::Plan& plan, const describe::Conclusions& judgement,
 }
 
 Table pointTable(const plan::Plan& plan, const judge::Judgement& judgement, const std::vector<plan::Table>& tables) {
-  Table table{.label = "Every metric at every point", .style = "grid", .all = plan.points.size(), .one_row = "point"};
+  Table table{.label = "All metrics at all points", .style = "grid", .all = plan.points.size(), .one_row = "point"};
   for (const plan::Factor& factor : plan.factors)
     table.columns.push_back({factor.name, Kind::Label, factor.levels.size() < 2 ? Shown::OnPage : Shown::Everywhere});
   for (const plan::Metric& metric : plan.metrics) {

@@ -66,6 +66,8 @@ struct ResultTextOptions {
   bool colour = false;
   /// Show everything, not only what decides.
   bool all = false;
+  /// Show only the answer and a row for each command; for studies that `expc bench` wrote.
+  bool brief = false;
   /// Path of the written page; "" names none.
   std::string html_path;
   /// The folder of the study's results, for the commands to type next.

@@ -53,12 +53,11 @@ std::string roughly(double number) {
 std::string nextStepText(const plan::Criterion& criterion, const judge::CriterionResult& result) {
   using Reach = judge::NextStep::Reach;
   // A verdict without a next step is final, or rests on so few trials that more would strengthen it.
-  const bool decided = result.verdict == judge::Verdict::Pass || result.verdict == judge::Verdict::Fail;
   if (!result.next && judge::meaningOf(result).stands == judge::Meaning::Stands::Little)
     return fmt::format(
         "final for these trials; {} of each without a failure would exclude failure rates above {:.2g} %",
         kTrialsThatShow, 100 * stats::zeroFailuresBound(kTrialsThatShow));
-  if (!result.next) return decided && result.isFinal() ? "nothing is left to do: it is decided" : "";
+  if (!result.next) return "";
   const judge::NextStep& next = *result.next;
   const std::string blocks = moreBlocksText(next);
   switch (next.reach) {
@@ -82,7 +81,7 @@ std::string nextStepText(const plan::Criterion& criterion, const judge::Criterio
                  "restart changes can also be found and fixed.",
                  result.scope.sessions);
     case Reach::Intervals:
-      return blocks + " would give it intervals";
+      return blocks + " would give an interval";
     case Reach::Decides:
       return fmt::format("about {} have an 80 % chance to decide it{}", blocks,
                          next.towards == judge::Verdict::Inconclusive
@@ -110,11 +109,13 @@ std::vector<std::string> widerNotes(const Judged& of) {
     const auto cell = std::find_if(result.cells.begin(), result.cells.end(), holds);
     if (cell != result.cells.end()) notes.push_back(text(*cell) + whereText(plan, criterion, *cell));
   };
-  first([](const auto& cell) { return cell.correlation > 0; },
-        [](const auto& cell) {
-          return fmt::format("consecutive values may be correlated by up to {:.2f}: {} count as {:.1f}",
-                             cell.correlation, cell.values.size(), cell.worth);
-        });
+  first(
+      [](const auto& cell) { return cell.correlation > 0; },
+      [](const auto& cell) {
+        return fmt::format(
+            "consecutive values may be correlated by up to {:.2f}: {} carry the information of {:.1f} independent ones",
+            cell.correlation, cell.values.size(), cell.worth);
+      });
   const std::vector<Words> told = lineOf(of).told;
   const auto isTold = [&](const judge::ClockSteps& steps) {
     return std::ranges::any_of(told, [&](const Words& one) {
@@ -137,12 +138,12 @@ std::string sessionsText(const Judged& of) {
   // The cell with the largest spread between sessions is the one whose interval it widens most.
   const plan::Cell& cell = criterion.cells[widest->cell];
   const bool ratio = cell.estimator == plan::Estimator::PairedRatio;
-  return "values scatter by " +
+  return "standard deviation: " +
          (ratio ? spreadsText(*widest->spreads, "", "share")
                 : spreadsText(*widest->spreads, unitOf(criterion, cell), std::string(judge::dimensionOf(plan, cell)))) +
          whereText(plan, criterion, *widest) +
          (!widest->interval        ? ""
-          : widest->spreads->apart ? "; the interval allows for it, and further sessions narrow it"
+          : widest->spreads->apart ? "; the interval includes both, and more sessions narrow it"
           : widest->spreads->stretch > 1
               ? fmt::format("; the interval is {:.1f} times as wide for it", widest->spreads->stretch)
               : "");
@@ -172,9 +173,7 @@ std::string apartText(const plan::Plan& plan, const plan::Criterion& criterion, 
       names.push_back(fmt::format("{} of trial {} at {}", one.metric, one.trial, placeText(plan, one.point)));
   if (names.empty()) return "";
   const size_t all = names.size();
-  return fmt::format("{} {} far apart from the others of {} point, and count{} as they do: {}", counted(all, "value"),
-                     all == 1 ? "lies" : "lie", all == 1 ? "its" : "their", all == 1 ? "s" : "",
-                     fewOf(std::move(names), kNamed, "; "));
+  return fmt::format("{}, included in all results: {}", counted(all, "outlier"), fewOf(std::move(names), kNamed, "; "));
 }
 
 /// Names the trials that timed out, if timeouts count as values: worse than all others.
@@ -235,10 +234,9 @@ std::vector<std::string> driftNotes(const plan::Criterion& criterion, const desc
 /// Returns why a verdict does not stand as it is printed; "" if it does.
 std::string doubtText(const Judged& of) {
   std::string text;
-  if (of.result.provisional) text = "the verdict is provisional: trials that it rests on are still to come";
+  if (of.result.provisional) text = "provisional: not all planned trials are measured";
   if (of.result.untrusted)
-    text += (text.empty() ? "the verdict is not to be trusted: " : "; it is not to be trusted: ") +
-            whyText(of.plan, *of.result.untrusted);
+    text += (text.empty() ? "untrusted: " : "; untrusted: ") + whyText(of.plan, *of.result.untrusted);
   return text;
 }
 
@@ -266,7 +264,7 @@ std::string certaintyText(const Judged& of) {
   if (criterion.infeasible || (result.verdict > Verdict::Inconclusive)) return "";
   const bool passes = result.verdict == Verdict::Pass, open = !passes && result.verdict != Verdict::Fail;
   if (!open && restsOnConstants(result))
-    return "the values are exact, and the same in every block, each with a seed of its own";
+    return "exact values, equal in every block although each block has another seed";
   if (!criterion.confidence) {
     const unsigned n = judge::singleValues(result);
     return n == 0 ? "" : singleTrialsText(of, n);
@@ -281,9 +279,8 @@ std::string certaintyText(const Judged& of) {
     return fmt::format("this look's intervals, of {} so that all looks keep {}{}, {} it",
                        judge::formatConfidence(result.look->confidence), confidence, conditionsText(of),
                        open ? "do not decide" : "decide");
-  if (open) return "intervals of " + confidence + " do not decide it";
-  return fmt::format("at {}, a claim that {} would {} in at most {} of such studies{}", confidence,
-                     passes ? "does not hold" : "holds", passes ? "pass" : "fail",
+  if (open) return "the " + judge::formatConfidence(*criterion.confidence) + " interval includes the bound";
+  return fmt::format("at {}, the false {} rate is at most {}{}", confidence, passes ? "pass" : "fail",
                      twoDigits((1 - *criterion.confidence) / 2), conditionsText(of));
 }
 
@@ -291,11 +288,11 @@ std::string certaintyText(const Judged& of) {
 std::string countsText(const Judged& of) {
   const auto& [plan, criterion, result] = of;
   const judge::Scope& scope = result.scope;
-  std::string text = "it rests on ";
+  std::string text;
   if (criterion.infeasible)
     text = "memory ran out in " + counted(scope.complete, "block");
   else if (scope.complete > scope.planned)
-    text += fmt::format("{} ({} were planned)", counted(scope.complete, nounOf(criterion)), scope.planned);
+    text += fmt::format("{} ({} planned)", counted(scope.complete, nounOf(criterion)), scope.planned);
   else
     text += fmt::format("{} of {}", scope.complete, counted(scope.planned, nounOf(criterion)));
   // The scope is that of the cell with the fewest; if all cells have as many, the text says "each".
@@ -306,10 +303,10 @@ std::string countsText(const Judged& of) {
   if (criterion.infeasible)
     text += all ? "" : " at the point that has the fewest";
   else if (result.cells.size() > 1)
-    text += all ? " in each cell" : " in the cell that has the fewest";
+    text += all ? " per configuration" : " in the configuration with the fewest";
   if (scope.lost) text += fmt::format(" ({} lost)", scope.lost);
-  if (scope.sessions) text += ", of " + counted(scope.sessions, "session");
-  if (scope.nodes) text += " on " + counted(scope.nodes, "node");
+  if (scope.sessions) text += ", " + counted(scope.sessions, "session");
+  if (scope.nodes) text += ", " + counted(scope.nodes, "node");
   return text;
 }
 
@@ -318,7 +315,7 @@ std::string countsText(const Judged& of) {
 std::string testedText(const Judged& of, const store::Results& results) {
   const std::string& domain = of.criterion.domain;
   if (of.result.scope.complete == 0 || !coresStandForGpus(of.plan, results)) return domain;
-  return (domain.empty() ? "" : domain + "; ") + "CPU cores in place of GPUs";
+  return (domain.empty() ? "" : domain + "; ") + "run on CPU cores, not GPUs";
 }
 
 std::vector<Judged> judgedOf(const plan::Plan& plan, const judge::Judgement& judgement) {
@@ -432,10 +429,10 @@ std::string lookText(const Judged& of) {
   for (const unsigned repetitions : look.before)
     before += fmt::format("{}{}", before.empty() ? "before: after " : ", ", repetitions);
   if (!before.empty()) before += "; ";
-  std::string text =
-      fmt::format("look {} ({}{} of {} repetitions now): its intervals have {}, so that all looks together keep {}",
-                  look.before.size() + 1, before, look.now, look.of, judge::formatConfidence(look.confidence),
-                  judge::formatConfidence(*of.criterion.confidence));
+  std::string text = fmt::format(
+      "interim analysis {} ({}{} of {} blocks now): its intervals are {}, so that all analyses together keep {}",
+      look.before.size() + 1, before, look.now, look.of, judge::formatConfidence(look.confidence),
+      judge::formatConfidence(*of.criterion.confidence));
   // Earlier runs whose judgement cannot be read may have looked, too, so they count against the confidence.
   if (look.decided_at) text += fmt::format("; the verdict of the look after {} stands", *look.decided_at);
   if (look.unread > 0)
@@ -485,8 +482,8 @@ std::vector<Fact> verdictFacts(const describe::Findings& findings, const Judged&
                           {"where", criterion.where, "", true},
                           {"result", whyText(of), "result"},
                           {"expected", criterion.expected},
-                          {"how sure", surenessText(of), marksOf(result).empty() ? "" : "warns"},
-                          {result.scope.complete ? "tested" : "about", testedText(of, findings.results)}};
+                          {"confidence", surenessText(of), marksOf(result).empty() ? "" : "warns"},
+                          {"scope", testedText(of, findings.results)}};
   std::ranges::move(verdictNotes(findings, of), std::back_inserter(facts));
   facts.push_back({"next", nextStepText(criterion, result)});
   std::erase_if(facts, [](const Fact& one) { return one.text.empty(); });

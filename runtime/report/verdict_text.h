@@ -3,6 +3,7 @@
 // Texts about one verdict, which terminal, page and exports share. Plan, criterion and result come in, sentences go
 // out; layout is left to the callers.
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -39,6 +40,23 @@ std::vector<std::string> heldBy(const Judged& of);
 std::string cellLabel(const plan::Plan& plan, const plan::Criterion& criterion, const plan::Cell& cell);
 /// Explains one cell: "" if it passes, else for example "1.18x [1.10x, 1.25x] does not decide >= 1.2x".
 Words whyText(const plan::Plan& plan, const plan::Criterion& criterion, const judge::CellEstimate& cell);
+
+/// The cell that tells most about a verdict: the weakest that passes, the worst that fails, the first that is open.
+struct Telling {
+  size_t cell = 0;              // index into the result's cells
+  std::optional<double> value;  // of a claim on single trials: the one that is closest to the bound, or breaks it most
+  std::string shown = "";       // that value, else the estimate: "1.74x", "a timeout"; "" if there is none
+  size_t broken = 0, values = 0;  // of a claim on single trials: how many break the bound, of all
+};
+/// Returns that cell; nothing if no cell has the verdict or is open.
+std::optional<Telling> tellingOf(const Judged& of);
+
+/// Returns the end of a bound as it is written: "1.2x" of ">= 1.2x".
+std::string endText(const plan::Bound& bound);
+/// Returns a bound in words: "at least 1.2x", "between 0.96x and 1.04x".
+std::string boundText(const plan::Bound& bound);
+/// Returns the opposite of a bound: "below 1.2x" for ">= 1.2x", "outside 0.96x..1.04x" for a band.
+std::string violation(const plan::Bound& bound);
 
 /// Returns that line for a criterion that claims that its points run out of memory.
 VerdictLine memoryLine(const Judged& of);

@@ -75,33 +75,30 @@ TEST_CASE("a reason is said once") {
 
 TEST_CASE("how sure a claim with a confidence is") {
   const plan::Criterion claim = claimOnPairs();
-  const std::string counts = "; it rests on 7 of 7 pairs in each cell, of 1 session on 1 node";
+  const std::string counts = "; 7 of 7 pairs per configuration, 1 session, 1 node";
   judge::CriterionResult result = judged(Verdict::Pass);
-  CHECK(said(claim, result, "how sure") ==
-        "at 95 % confidence, a claim that does not hold would pass in at most 2.5 % of such studies" + counts);
-  CHECK(said(claim, judged(Verdict::Fail), "how sure") ==
-        "at 95 % confidence, a claim that holds would fail in at most 2.5 % of such studies" + counts);
-  CHECK(said(claim, judged(Verdict::Inconclusive), "how sure") ==
-        "intervals of 95 % confidence do not decide it" + counts);
-  CHECK(said(claim, judged(Verdict::NotAsked), "how sure").empty());
+  CHECK(said(claim, result, "confidence") == "at 95 % confidence, the false pass rate is at most 2.5 %" + counts);
+  CHECK(said(claim, judged(Verdict::Fail), "confidence") ==
+        "at 95 % confidence, the false fail rate is at most 2.5 %" + counts);
+  CHECK(said(claim, judged(Verdict::Inconclusive), "confidence") == "the 95 % interval includes the bound" + counts);
+  CHECK(said(claim, judged(Verdict::NotAsked), "confidence").empty());
   result.look = judge::Look{{8}, 14, 20, 0.979};
-  CHECK(said(claim, result, "how sure") ==
+  CHECK(said(claim, result, "confidence") ==
         "this look's intervals, of 97.9 % so that all looks keep 95 % confidence, decide it" + counts);
-  CHECK(said(claim, result, "note").starts_with("look 2 (before: after 8; 14 of 20 repetitions now)"));
+  CHECK(said(claim, result, "note").starts_with("interim analysis 2 (before: after 8; 14 of 20 blocks now)"));
   result.look->decided_at = 8;
-  CHECK(said(claim, result, "how sure") ==
+  CHECK(said(claim, result, "confidence") ==
         "the look after 8 repetitions decided it and stands: all looks together keep 95 % confidence" + counts);
   CHECK(said(claim, result, "note").ends_with("; the verdict of the look after 8 stands"));
   result = judged(Verdict::Pass);
   result.provisional = true;
-  CHECK(said(claim, result, "how sure") ==
-        "the verdict is provisional: trials that it rests on are still to come" + counts);
+  CHECK(said(claim, result, "confidence") == "provisional: not all planned trials are measured" + counts);
   CHECK(markedVerdict(result) == "PASS (provisional)");
   result = judged(Verdict::Pass);
   const plan::Plan plan = plan::examplePlan();
   result.untrusted = exampleDistrust(plan);
-  CHECK(said(claim, result, "how sure", {}, plan) ==
-        "the verdict is not to be trusted: step_time of " + plan.label(plan.points[0]) +
+  CHECK(said(claim, result, "confidence", {}, plan) ==
+        "untrusted: step_time of " + plan.label(plan.points[0]) +
             " (control again), run twice in each block: the later run differs from the earlier (1.20x [1.18x, 1.22x]), "
             "which may "
             "be more than 5.0 %, half of the 10.0 % that this claims; more blocks alone will hardly help: find what a "
@@ -110,8 +107,8 @@ TEST_CASE("how sure a claim with a confidence is") {
             counts);
   result = judged(Verdict::Pass);
   for (judge::CellEstimate& cell : result.cells) cell.constant = true;
-  CHECK(said(claim, result, "how sure") ==
-        "the values are exact, and the same in every block, each with a seed of its own" + counts);
+  CHECK(said(claim, result, "confidence") ==
+        "exact values, equal in every block although each block has another seed" + counts);
 }
 
 TEST_CASE("what a verdict rests on is told by the cell that has the fewest") {
@@ -121,21 +118,21 @@ TEST_CASE("what a verdict rests on is told by the cell that has the fewest") {
   result.cells.resize(1);
   claim.domain = "gpus 1, 2";
   result.scope = {10, 9, 1, 2, 1};
-  CHECK(said(claim, result, "how sure") ==
-        "intervals of 95 % confidence do not decide it; it rests on 9 of 10 pairs (1 lost), of 2 sessions on 1 node");
-  CHECK(said(claim, result, "tested") == "gpus 1, 2");
+  CHECK(said(claim, result, "confidence") ==
+        "the 95 % interval includes the bound; 9 of 10 pairs (1 lost), 2 sessions, 1 node");
+  CHECK(said(claim, result, "scope") == "gpus 1, 2");
   plan::Plan plan = plan::examplePlan();
   plan.points[0].parameters["gpus"] = 1;
   store::Results results;
   results.sessions.resize(1);
   results.sessions[0].environment_json = R"({"slots": [{"device": "cpu", "cores": [0]}]})";
-  CHECK(said(claim, result, "tested", {}, plan, results) == "gpus 1, 2; CPU cores in place of GPUs");
+  CHECK(said(claim, result, "scope", {}, plan, results) == "gpus 1, 2; run on CPU cores, not GPUs");
   result.scope = {7, 20, 0, 1, 1};
   result.cells.resize(2);
   result.cells[0].scope = result.scope;
-  CHECK(said(claim, result, "how sure") ==
-        "intervals of 95 % confidence do not decide it; it rests on 20 pairs (7 were planned) in the cell that has the "
-        "fewest, of 1 session on 1 node");
+  CHECK(said(claim, result, "confidence") ==
+        "the 95 % interval includes the bound; 20 pairs (7 planned) in the configuration with the "
+        "fewest, 1 session, 1 node");
 }
 
 TEST_CASE("a claim that memory runs out tells in how many blocks it did where that decides") {
@@ -147,11 +144,11 @@ TEST_CASE("a claim that memory runs out tells in how many blocks it did where th
   result.cells[0].scope.complete = 2;
   result.cells[1].scope.complete = 0;
   result.cells[1].verdict = Verdict::Fail;  // of an exists
-  CHECK(said(claim, result, "how sure") == "memory ran out in 2 blocks, of 1 session on 1 node");
+  CHECK(said(claim, result, "confidence") == "memory ran out in 2 blocks, 1 session, 1 node");
   result.cells[1].scope.complete = 3;
   result.cells[1].verdict = Verdict::Pass;
-  CHECK(said(claim, result, "how sure") ==
-        "memory ran out in 2 blocks at the point that has the fewest, of 1 session on 1 node");
+  CHECK(said(claim, result, "confidence") ==
+        "memory ran out in 2 blocks at the point that has the fewest, 1 session, 1 node");
 }
 
 TEST_CASE("a claim on single trials says what they leave open, however many there are") {
@@ -166,9 +163,9 @@ TEST_CASE("a claim on single trials says what they leave open, however many ther
     // With six values there is an interval, but a claim without confidence does not use it.
     for (judge::CellEstimate& cell : result.cells)
       cell.interval = cell.values.size() < 6 ? std::nullopt : std::optional(stats::Interval{0.9, 0.91, 0.97});
-    return said(claim, result, "how sure");
+    return said(claim, result, "confidence");
   };
-  const std::string counts = "; it rests on 7 of 7 trials in each cell, of 1 session on 1 node",
+  const std::string counts = "; 7 of 7 trials per configuration, 1 session, 1 node",
                     conditions = ", if trials are independent and the 2 lost trials are like the others" + counts;
   CHECK(trials(2, 1) ==
         "each configuration ran at least once, without a failure; 1 trial cannot exclude, at 95 % confidence, a "
@@ -188,7 +185,7 @@ TEST_CASE("a claim on single trials says what they leave open, however many ther
         "such trials would fail" +
             conditions);
   CHECK(marksOf(result).empty());
-  CHECK(said(claim, result, "next") == "nothing is left to do: it is decided");
+  CHECK(said(claim, result, "next") == "");
   CHECK(trials(6, 7) ==
         "each configuration ran at least 6 times, without a failure; 6 passes show, at 95 % confidence, that at most "
         "39 % of such trials would fail" +
@@ -236,10 +233,10 @@ TEST_CASE("what comes next, and what is to be noted") {
   plan::Plan plan;
   plan.factors = {{"gpus", {{"1", 1}, {"2", 2}}, std::nullopt, {}}};
   CHECK(said(claim, result, "note", {}, plan) ==
-        "t of one point was read as the same each time, so the interval reaches by a step of 1 to each side (at "
+        "t of one point was read as the same each time, so the interval is at least 1 wide to each side (at "
         "gpus=2)");
   result.next = judge::NextStep{judge::NextStep::Reach::Intervals, 1, 6, {}};
-  CHECK(said(claim, result, "next") == "1 more block would give it intervals");
+  CHECK(said(claim, result, "next") == "1 more block would give an interval");
   result.next = judge::NextStep{.reach = judge::NextStep::Reach::Sessions, .sessions = 7};
   result.scope.sessions = 2;
   CHECK(
@@ -304,8 +301,7 @@ TEST_CASE("values that lie apart, and what blocks have in common, are noted wher
   describe::Description seen = exampleDescription(plan);
   seen.drifts[0].p = 0.5;
   CHECK(said(claim, result, "note", seen, plan) ==
-        "1 value lies far apart from the others of its point, and counts as they do: step_time of trial 1 at " +
-            plan.label(plan.points[0]) +
+        "1 outlier, included in all results: step_time of trial 1 at " + plan.label(plan.points[0]) +
             " | step_time: the first block is 1.20x the median of the others, apart from all of them, as a warm-up is");
   // Notes of the criterion's trials are counted, too.
   store::Results results;
@@ -318,7 +314,7 @@ TEST_CASE("values that lie apart, and what blocks have in common, are noted wher
   CHECK(said(claim, result, "note", {}, plan, results) == "1 of its 2 trials: others took its cores; wait for them");
   // A claim about pairs gets no note about drift, and no note about outliers of other points.
   claim.cells[0].points = {plan.points[1].id, plan.points[2].id};
-  claim.cells[0].term = read(1);
+  claim.cells[0].term = plan::termOf(plan::OperationTerm{plan::OperationTerm::Op::Ratio, {read(1), read(2)}});
   CHECK(said(claim, result, "note", seen, plan).empty());
 }
 

@@ -30,20 +30,31 @@ using judge::Verdict;
 using plan::Reason;
 using plan::Relation;
 
-/// "1.2x" of ">= 1.2x".
+}  // namespace
+
 std::string endText(const plan::Bound& bound) {
   llvm::StringRef text = bound.text;
   text.consume_front(base::wordOf(plan::words::kRelation, bound.relation));
   return text.ltrim().str();
 }
 
-/// Returns the opposite of a bound: "below 1.2x" for ">= 1.2x", "outside 0.96x..1.04x" for a band.
 std::string violation(const plan::Bound& bound) {
   static constexpr base::Word<Relation> kViolated[] = {
       {"below", Relation::GreaterEqual}, {"not above", Relation::Greater},  {"above", Relation::LessEqual},
       {"not below", Relation::Less},     {"not equal to", Relation::Equal}, {"outside", Relation::Within}};
   return fmt::format("{} {}", std::string_view(base::wordOf(kViolated, bound.relation)), endText(bound));
 }
+
+std::string boundText(const plan::Bound& bound) {
+  static constexpr base::Word<Relation> kSaid[] = {
+      {"at least", Relation::GreaterEqual}, {"more than", Relation::Greater}, {"at most", Relation::LessEqual},
+      {"less than", Relation::Less},        {"exactly", Relation::Equal},     {"between", Relation::Within}};
+  std::string ends = endText(bound);
+  if (const size_t dots = ends.find(".."); dots != std::string::npos) ends.replace(dots, 2, " and ");
+  return fmt::format("{} {}", std::string_view(base::wordOf(kSaid, bound.relation)), ends);
+}
+
+namespace {
 
 /// Names the estimate, or value, with the least margin to a bound.
 std::string_view extreme(const plan::Bound& bound) {
@@ -67,7 +78,7 @@ bool isFirst(const plan::Plan& plan, const plan::Term& term) {
   return std::holds_alternative<plan::FirstTerm>(term.node);
 }
 
-std::string cellCount(size_t count) { return counted(count, "cell"); }
+std::string cellCount(size_t count) { return counted(count, "configuration"); }
 
 /// Returns the number of what a cell counts: "1 pair", "7 trials".
 std::string countNoun(const plan::Cell& cell, size_t count) { return counted(count, nounOf(cell)); }
@@ -94,7 +105,42 @@ class Explainer {
     if (cell.uncorrected) return {notAfterCorrection(index)};
     if (!cell.interval) return inWords(plan_, cell.why);
     const std::string steps = cell.steps ? "; " + stepsText(plan_, planned(index), *cell.steps) : "";
-    return {.text = shown(index) + " does not decide " + bound(index).text + steps, .steps = cell.steps};
+    return {.text = shown(index) + " includes the bound " + endText(bound(index)) + steps, .steps = cell.steps};
+  }
+
+  /// Returns the cell that tells most about a verdict, and for a claim on single trials the value in it.
+  std::optional<Telling> telling(Verdict verdict) const {
+    const std::vector<size_t> passing = with(Verdict::Pass), failing = with(Verdict::Fail);
+    Telling one;
+    const auto chosen = [&](std::optional<size_t> index) -> std::optional<Telling> {
+      if (!index) return std::nullopt;
+      one.cell = *index;
+      const std::optional<double>& number = one.value ? one.value : cells_[*index].estimate;
+      if (number) one.shown = value(*index, *number);
+      return one;
+    };
+    // A claim on single trials is told by one value, whichever cell it is in.
+    const auto single = [&](const std::vector<size_t>& among) {
+      for (size_t i = 0; i < cells_.size(); ++i) one.values += cells_[i].values.size(), one.broken += brokenOf(i);
+      if (cells_[worst(among)].values.empty()) return chosen(worst(among));
+      const auto [index, number] = worstValue(among);
+      one.value = number;
+      return chosen(index);
+    };
+    if (verdict == Verdict::Pass && !passing.empty()) {
+      const std::vector<size_t> among = forall() ? passing : surestPart();
+      if (among.empty()) return std::nullopt;
+      if (!criterion_.confidence) return single(among);
+      return chosen(forall() ? *std::ranges::min_element(among, {}, [&](size_t i) { return estimateMargin(i); })
+                             : worst(among));
+    }
+    if (verdict == Verdict::Fail && !failing.empty()) {
+      if (!criterion_.confidence) return single(forall() ? failing : std::vector<size_t>{best(failing)});
+      return chosen(forall() ? worst(failing) : best(failing));
+    }
+    std::vector<size_t> open = with(verdict);
+    if (open.empty()) open = with(Verdict::Inconclusive);
+    return chosen(open.empty() ? std::nullopt : std::optional(open.front()));
   }
 
   /// The assertions by which a claim of several holds, each once.
@@ -130,7 +176,7 @@ class Explainer {
       case Verdict::NotRun: {
         if (cells_.size() == 1) return tell(0);
         const bool memory = verdict == Verdict::Infeasible;
-        return fmt::format("{} {}: {}", memory ? "memory ran out in all" : "nothing was run of",
+        return fmt::format("{} {}: {}", memory ? "out of memory in all" : "not measured yet in",
                            cellCount(cells_.size()), tell(0));
       }
       case Verdict::NotAsked:
@@ -165,8 +211,9 @@ class Explainer {
   /// Explains a cell that its own interval would decide and Holm's correction leaves open.
   std::string notAfterCorrection(size_t index) const {
     const CellEstimate& cell = cells_[index];
-    const std::string open = cell.interval ? fmt::format("{} does not decide {}", shown(index), bound(index).text)
-                                           : inWords(plan_, cell.why).text;
+    const std::string open = cell.interval
+                                 ? fmt::format("{} includes the bound {}", shown(index), endText(bound(index)))
+                                 : inWords(plan_, cell.why).text;
     return fmt::format("{}, after Holm's correction for {}; uncorrected it is {}", open,
                        cellCount(criterion_.cells.size()), withInterval(index, *cell.uncorrected));
   }
@@ -176,7 +223,7 @@ class Explainer {
   /// Explains a pass by the cell that is closest to its bound.
   std::string passes() const {
     const std::vector<size_t> passing = with(Verdict::Pass);
-    if (passing.empty()) return "every part of the claim holds";
+    if (passing.empty()) return "the claim holds in every case";
     if (isComposed(criterion_)) return composedPass();
     if (!forall()) return somePass();
     if (!criterion_.confidence) return everyTrialPasses(passing);
@@ -194,23 +241,29 @@ class Explainer {
         ownBounds() ? prefix(shown_cell) + shown(shown_cell) + ", " + bound(shown_cell).text : shown(shown_cell));
   }
 
+  /// Returns the cells of the part by which an exists holds most surely; none if it does not hold.
+  std::vector<size_t> surestPart() const {
+    std::vector<size_t> surest;
+    for (const plan::Claim& part : criterion_.claim.children)
+      if (const std::vector<size_t> own = holding(part);
+          !own.empty() && (surest.empty() || marginOf(worst(own)) > marginOf(worst(surest))))
+        surest = own;
+    return surest;
+  }
+
   /// Explains the pass of an exists: the parts that hold, and the one that holds most surely.
   std::string somePass() const {
     constexpr size_t kNamed = 6;
     std::vector<std::string> names;
-    std::vector<size_t> surest;
+    const std::vector<size_t> surest = surestPart();
     size_t count = 0;
-    for (const plan::Claim& part : criterion_.claim.children) {
-      const std::vector<size_t> own = holding(part);
-      if (own.empty()) continue;
-      if (++count <= kNamed) names.push_back(commonLabel(cellsOf(part)));
-      if (surest.empty() || marginOf(worst(own)) > marginOf(worst(surest))) surest = own;
-    }
-    if (count == 0) return "some part of the claim holds";
+    for (const plan::Claim& part : criterion_.claim.children)
+      if (!holding(part).empty() && ++count <= kNamed) names.push_back(commonLabel(cellsOf(part)));
+    if (count == 0) return "the claim holds in some case";
     if (count > kNamed) names.push_back("…");
     const size_t shown_cell = worst(surest);
-    return fmt::format("it holds at {} ({} of {}{}; one is enough){}: ", fmt::join(names, ", "), count,
-                       criterion_.claim.children.size(), criterion_.confidence ? ", Holm over them" : "",
+    return fmt::format("holds at {} ({} of {}{}; one is enough){}: ", fmt::join(names, ", "), count,
+                       criterion_.claim.children.size(), criterion_.confidence ? ", Holm-corrected" : "",
                        count > 1 ? "; the surest" : "") +
            (criterion_.confidence
                 ? fmt::format("{}{} is {}", prefix(shown_cell), shown(shown_cell), bound(shown_cell).text)
@@ -280,12 +333,12 @@ class Explainer {
     const std::vector<size_t> memory = with(Verdict::Infeasible), failing = with(Verdict::Fail);
     if (!forall()) {
       const std::vector<size_t>& among = failing.empty() ? memory : failing;
-      if (among.empty()) return "no part of the claim holds";
+      if (among.empty()) return "the claim holds in no case";
       const size_t chosen = best(among);
       const std::string detail = failing.empty() ? tell(chosen) : prefix(chosen) + shown(chosen);
       return fmt::format("none of {} is {}: the closest is {}", cellCount(cells_.size()), holds(), detail);
     }
-    if (failing.empty() && memory.empty()) return "some part of the claim fails";
+    if (failing.empty() && memory.empty()) return "the claim fails in some case";
     if (failing.empty()) {
       const std::string why = tell(memory.front());
       return cells_.size() == 1
@@ -298,7 +351,7 @@ class Explainer {
       if (cells_.size() == 1) tell(chosen);  // in the same words
       text = cells_.size() == 1
                  ? prefix(chosen) + shown(chosen) + " is " + violation(bound(chosen))
-                 : fmt::format("{} of {} {} {}, by Holm over them: the worst is {}{}", failing.size(),
+                 : fmt::format("{} of {} {} {} (Holm-corrected): the worst is {}{}", failing.size(),
                                cellCount(cells_.size()), are(failing.size()), breaks(), prefix(chosen), shown(chosen));
     } else {
       text = trialsFail();
@@ -580,6 +633,10 @@ std::string cellLabel(const plan::Plan& plan, const plan::Criterion& criterion, 
   std::string text = judge::cellLabel(plan, criterion.factors, cell);
   if (const plan::Assertion* of = assertionOf(criterion, cell)) text += (text.empty() ? "" : ", ") + of->text;
   return text;
+}
+
+std::optional<Telling> tellingOf(const Judged& of) {
+  return Explainer(of.plan, of.criterion, of.result.cells).telling(of.result.verdict);
 }
 
 Words whyText(const plan::Plan& plan, const plan::Criterion& criterion, const CellEstimate& cell) {

@@ -43,22 +43,25 @@ TEST_CASE("the line of a claim on intervals names the cell that tells most") {
     return lineOfGain(records, bound, text, kind);
   };
   const Line passes = at(1.5, 1.2, "1.2x");
-  CHECK(passes.text == "all 2 cells are >= 1.2x at 95 % confidence: the smallest estimate is 1.50x [1.49x, 1.51x]");
+  CHECK(passes.text ==
+        "all 2 configurations are >= 1.2x at 95 % confidence: the smallest estimate is 1.50x [1.49x, 1.51x]");
   CHECK(passes.cells[0].empty());
   const Line fails = at(1.1, 1.2, "1.2x");
-  CHECK(fails.text.starts_with("2 of 2 cells are below 1.2x, by Holm over them: the worst is precision=fp32 gpus="));
+  CHECK(fails.text.starts_with(
+      "2 of 2 configurations are below 1.2x (Holm-corrected): the worst is precision=fp32 gpus="));
   CHECK(has(fails.cells[1], "is below 1.2x"));
   const Line open = at(1.2, 1.2, "1.2x");
-  CHECK(open.text.starts_with("2 of 2 cells are undecided: precision=fp32 gpus=1: 1."));
-  CHECK(has(open.text, "does not decide >= 1.2x"));
-  CHECK(
-      at(1.5, 2, "2x", Kind::Exists).text.starts_with("none of 2 cells is >= 2x: the closest is precision=fp32 gpus="));
+  CHECK(open.text.starts_with("2 of 2 configurations are undecided: precision=fp32 gpus=1: 1."));
+  CHECK(has(open.text, "includes the bound 1.2x"));
+  CHECK(at(1.5, 2, "2x", Kind::Exists)
+            .text.starts_with("none of 2 configurations is >= 2x: the closest is precision=fp32 gpus="));
   Records records;
   records.pairs(7, 1.0);
   CHECK(
       lineOf(study(), criterion(gainCells(), {Relation::Within, 0.96, 1.04, "within 0.96x..1.04x"}, "x", 0.95), records)
           .text ==
-      "all 2 cells are within 0.96x..1.04x at 95 % confidence: the estimate closest to an end is 1.00x [0.99x, 1.01x]");
+      "all 2 configurations are within 0.96x..1.04x at 95 % confidence: the estimate closest to an end is 1.00x "
+      "[0.99x, 1.01x]");
 }
 
 TEST_CASE("the cell that is called the smallest is that of the smallest estimate, whatever its interval") {
@@ -70,22 +73,23 @@ TEST_CASE("the cell that is called the smallest is that of the smallest estimate
     records.timed(id("fp32", 2), block, 0.1 / (1.45 + 0.07 * double(block * 3 % 7 - 3)));
   }
   const std::string text = lineOfGain(records, 1.1, "1.1x").text;
-  CHECK(text.starts_with("all 2 cells are >= 1.1x at 95 % confidence: the smallest estimate is 1.300x ["));
+  CHECK(text.starts_with("all 2 configurations are >= 1.1x at 95 % confidence: the smallest estimate is 1.300x ["));
 }
 
 TEST_CASE("a cell that Holm leaves open says what its own interval would decide") {
   Records six;
   six.pairs(6, 1.5);
-  CHECK(lineOf(study(6), criterion(gainCells(), atLeast(2, "2x"), "x", 0.95), six).cells[0] ==
-        "needs 7 pairs for 97.5 % confidence, has 6, after Holm's correction for 2 cells; uncorrected it is 1.50x "
-        "[1.48x, 1.52x]");
+  CHECK(
+      lineOf(study(6), criterion(gainCells(), atLeast(2, "2x"), "x", 0.95), six).cells[0] ==
+      "only 6 pairs; a 97.5 % interval needs 7, after Holm's correction for 2 configurations; uncorrected it is 1.50x "
+      "[1.48x, 1.52x]");
   Records nine;
   nine.pairs(9, 1.5);
   const double end = judgedGain(nine, 1, "1x").cells[0].interval->high * 1.0001;
   const std::string text = lineOfGain(nine, end, "the end").text;
-  CHECK(
-      has(text,
-          " (97.5 % interval) does not decide >= the end, after Holm's correction for 2 cells; uncorrected it is 1.5"));
+  CHECK(has(text,
+            " (97.5 % interval) includes the bound the end, after Holm's correction for 2 configurations; uncorrected "
+            "it is 1.5"));
 }
 
 TEST_CASE("an exists says where it holds") {
@@ -93,10 +97,9 @@ TEST_CASE("an exists says where it holds") {
   records.pairs(7, 1.5);
   for (store::Trial& trial : records.results.trials)
     if (trial.key->place.point == "fp32-2") trial.metrics["step_time"] *= 2;
-  CHECK(
-      lineOfGain(records, 1.2, "1.2x", Kind::Exists).text ==
-      "it holds at gpus=1 (1 of 2, Holm over them; one is enough): precision=fp32 gpus=1: 1.50x [1.48x, 1.52x] (97.5 % "
-      "interval) is >= 1.2x");
+  CHECK(lineOfGain(records, 1.2, "1.2x", Kind::Exists).text ==
+        "holds at gpus=1 (1 of 2, Holm-corrected; one is enough): precision=fp32 gpus=1: 1.50x [1.48x, 1.52x] (97.5 % "
+        "interval) is >= 1.2x");
   // A part of several cells is named by the labels that these share.
   Records both;
   both.pairs(8, 1.5);
@@ -107,11 +110,10 @@ TEST_CASE("an exists says where it holds") {
   const auto leaf = [](unsigned cell) { return plan::Claim{Kind::Cell, {}, cell}; };
   claim.claim = {Kind::Exists, {{Kind::ForAll, {leaf(0), leaf(1)}, 0}, {Kind::ForAll, {leaf(2), leaf(3)}, 0}}, 0};
   CHECK(lineOf(study(8), claim, both)
-            .text.starts_with(
-                "it holds at precision=fp32 (1 of 2, Holm over them; one is enough): precision=fp32 gpus="));
+            .text.starts_with("holds at precision=fp32 (1 of 2, Holm-corrected; one is enough): precision=fp32 gpus="));
   claim.claim = {Kind::ForAll, {{Kind::Exists, {leaf(0), leaf(2)}, 0}, {Kind::Exists, {leaf(1), leaf(3)}, 0}}, 0};
   CHECK(lineOf(study(8), claim, both)
-            .text.starts_with("2 of 4 cells are >= 1.2x at 95 % confidence: the smallest estimate is "));
+            .text.starts_with("2 of 4 configurations are >= 1.2x at 95 % confidence: the smallest estimate is "));
 }
 
 TEST_CASE("what is lacking is said with what became of it") {
@@ -125,15 +127,15 @@ TEST_CASE("what is lacking is said with what became of it") {
     }
   const Line few = lineOfGain(records, 1.2, "1.2x");
   CHECK(few.cells[0] ==
-        "needs 6 pairs for 95 % confidence, has 4 (precision=fp32 gpus=1 failed: rank 1 died with signal 9)");
+        "only 4 pairs; a 95 % interval needs 6 (precision=fp32 gpus=1 failed: rank 1 died with signal 9)");
   CHECK(has(few.text, "; 4 of 7 pairs so far"));
   Records apart;
   apart.pairs(6, 1.5);
   for (store::Trial& trial : apart.results.trials)
     if (trial.key->place.point == "fp32-1" && trial.block == 6) trial.session = 2;
-  CHECK(
-      has(lineOfGain(apart, 1.2, "1.2x").cells[0], "precision=fp64 gpus=1 was not run in the same block and session"));
-  CHECK(lineOfGain({}, 1.2, "1.2x").text == "nothing was run of 2 cells: precision=fp32 gpus=1 was not run");
+  CHECK(has(lineOfGain(apart, 1.2, "1.2x").cells[0],
+            "precision=fp64 gpus=1 never ran in the same block and session, so there is no pair"));
+  CHECK(lineOfGain({}, 1.2, "1.2x").text == "not measured yet in 2 configurations: precision=fp32 gpus=1 was not run");
   Records zero;
   zero.pairs(7, 1.5);
   zero.results.trials[3].metrics["step_time"] = 0;  // fp32-2, block 1
@@ -151,10 +153,10 @@ TEST_CASE("what is lacking is said with what became of it") {
   std::erase_if(one.results.trials, [](const store::Trial& trial) { return trial.key->place.point.back() == '2'; });
   const plan::Criterion gain = criterion(gainCells(), atLeast(1.2, "1.2x"), "x", 0.95);
   CHECK(lineOf(plan, gain, one).text ==
-        "1 of 2 cells is undecided: precision=fp32 gpus=2 is not available here: the node has fewer cards");
+        "1 of 2 configurations is undecided: precision=fp32 gpus=2 cannot run here: the node has fewer cards");
   plan::Criterion nobody = gain;
   nobody.not_asked = true;
-  CHECK(lineOf(study(), nobody, {}).text == "the selection or the system leaves no point that it speaks about");
+  CHECK(lineOf(study(), nobody, {}).text == "none of its configurations is selected, or can run here");
 }
 
 TEST_CASE("memory: infeasible, unstable, without a baseline") {
@@ -171,9 +173,10 @@ TEST_CASE("memory: infeasible, unstable, without a baseline") {
   };
   const std::string cause = ": killed by the kernel: out of memory";
   CHECK(gain("fp32-2", 1, 8) ==
-        "1 of 2 cells ran out of memory: precision=fp32 gpus=2 ran out of memory in 8 blocks" + cause);
-  CHECK(has(gain("fp32-2", 3, 3), "precision=fp32 gpus=2 is unstable: out of memory in 1 of 8 blocks" + cause));
-  CHECK(has(gain("fp64-2", 1, 8), "no baseline: precision=fp64 gpus=2 ran out of memory in 8 blocks" + cause));
+        "1 of 2 configurations ran out of memory: precision=fp32 gpus=2 ran out of memory in 8 blocks" + cause);
+  CHECK(has(gain("fp32-2", 3, 3), "precision=fp32 gpus=2 is unstable: it ran out of memory in 1 of 8 blocks" + cause));
+  CHECK(has(gain("fp64-2", 1, 8),
+            "no comparison: the baseline precision=fp64 gpus=2 ran out of memory in 8 blocks" + cause));
 }
 
 TEST_CASE("a claim that memory runs out says in how many blocks it did") {
@@ -193,13 +196,13 @@ TEST_CASE("a claim that memory runs out says in how many blocks it did") {
   Records broken;
   broken.add("bf16-1", TrialKind::Timed, 1, TrialStatus::Failed).reason = "rank 1 died";
   CHECK(has(lineOf(plan, outOfMemory(), broken).text,
-            "precision=bf16 gpus=1 did not run out of memory, nor did it run well: rank 1 died"));
+            "precision=bf16 gpus=1 failed for another reason than memory: rank 1 died"));
 
   for (plan::Point& point : plan.points)
     if (point.id.starts_with("bf16")) point.expected_infeasible = "needs 120 GiB of 96 GB";
-  const std::string expected = " is expected infeasible, not started: needs 120 GiB of 96 GB";
-  CHECK(has(lineOf(plan, outOfMemory(), {}).text,
-            expected + " (an estimate is no evidence; --try-infeasible starts it)"));
+  const std::string expected = " was not started: its estimated memory exceeds the device's: needs 120 GiB of 96 GB";
+  CHECK(
+      has(lineOf(plan, outOfMemory(), {}).text, expected + " (an estimate proves nothing; --try-infeasible runs it)"));
   CHECK(has(lineOf(plan, criterion(gainCells("bf16"), atLeast(1.2, "1.2x"), "x", 0.95), {}).text,
             "precision=bf16 gpus=1" + expected));
   std::string text;
@@ -227,7 +230,7 @@ TEST_CASE("a claim about every trial counts trials") {
   records.results.trials[2].status = TrialStatus::Failed;
   records.results.trials[2].reason = "worker printed nonsense";
   CHECK(lineOf(plan, claim, records).text ==
-        "1 of 6 cells is broken: precision=fp32 gpus=1 failed: worker printed nonsense");
+        "1 of 6 configurations is broken: precision=fp32 gpus=1 failed: worker printed nonsense");
 
   const plan::Plan thrice = study(7, 3);
   auto cells = metricCells(thrice, "accuracy");
@@ -249,14 +252,14 @@ TEST_CASE("medians, constant values, and series that never get there") {
   CHECK(lineOf(plan, criterion(cells, atLeast(0.9, "90 %"), "", 0.95), records).text ==
         "precision=fp64 gpus=1: 95.8 % [94.7 %, 96.9 %] is >= 90 %");
   CHECK(lineOf(plan, criterion(cells, atLeast(0.9, "90 %"), "", 0.99), records).cells[0] ==
-        "needs 8 trials for 99 % confidence, has 7");
+        "only 7 trials; a 99 % interval needs 8");
 
   auto memory = metricCells(plan, "memory");
   memory.resize(2);
   Records exact;
   exact.pairs(2, 1.5);
   CHECK(lineOf(study(2), criterion(memory, atMost(0x1p31, "2GiB"), "B", 0.95), exact).text ==
-        "all 2 cells are <= 2GiB: the largest is 1.00 GiB (constant)");
+        "all 2 configurations are <= 2GiB: the largest is 1.00 GiB (constant)");
   for (store::Trial& trial : exact.results.trials) {
     trial.metrics.erase("memory");
     trial.not_on_device = {"memory"};
@@ -296,17 +299,17 @@ TEST_CASE("steps of a clock, and a quotient by zero") {
   plan::Cell pair = gainCells()[0];
   plan::Plan plan = study();
   CHECK(stepsText(plan, pair, {"step_time", 2, 0.01}) ==
-        "step_time of one point was read as 2 different values, so the interval reaches by a step of 10.0 ms to each "
+        "step_time of one point was read as 2 different values, so the interval is at least 10.0 ms wide to each "
         "side");
   CHECK(stepsText(plan, metricCells(plan, "step_time")[0], {"step_time", 1, 0.001}) ==
-        "step_time was read as the same each time, so the interval reaches by a step of 1.00 ms to each side");
+        "step_time was read as the same each time, so the interval is at least 1.00 ms wide to each side");
   const plan::Why zero = plan::because({Reason::DivisionByZero});
   CHECK(inWords(plan, plan::because({.code = Reason::NotComputed, .name = "share", .because = zero})).text ==
         "share cannot be computed: a division by zero");
   CHECK(inWords(plan, plan::because({.code = Reason::Trend, .numbers = {0.9, 30}})).text ==
-        "cannot be judged: its 30 values rise or fall all the time (Kendall's tau 0.90), so they have no level");
+        "cannot be judged: its 30 values rise or fall over the run (Kendall's tau 0.90), so they have no level");
   CHECK(inWords(plan, plan::because({.code = Reason::SessionsApart, .numbers = {2, 5}})).text ==
-        "cannot be judged: its 2 sessions lie apart; about 5 sessions would give it an interval");
+        "cannot be judged: its 2 sessions differ; about 5 sessions would give an interval");
   CHECK(inWords(plan, nullptr).text.empty());
 }
 
@@ -356,13 +359,13 @@ TEST_CASE("a control says how far the same twice agrees, and what asks for how m
   CHECK(untrusted.ends_with(
       "which may be more than 10.0 %, half of the 20.0 % that this claims; more blocks alone will hardly help: find "
       "what a run leaves behind, or claim a larger gap"));
-  CHECK(has(whyText(plan, judged(1.15, 5).controls[0]), "is not judged: needs 6 pairs"));
+  CHECK(has(whyText(plan, judged(1.15, 5).controls[0]), "is not judged: only"));
   describe::Conclusions null = judged(1, 7);
   CHECK(has(whyText(plan, null.controls[0]), "agrees with the earlier ("));
   judge::withholdVerdicts(null);
-  CHECK(whyText({plan, plan.criteria[0], null.criteria[0]}) == "measured on null cards, which compute nothing");
+  CHECK(whyText({plan, plan.criteria[0], null.criteria[0]}) == "measured on simulated GPUs, which compute nothing");
   CHECK(whyText(plan, null.controls[0]) ==
-        "step_time (control twice) is not judged: measured on null cards, which compute nothing");
+        "step_time (control twice) is not judged: measured on simulated GPUs, which compute nothing");
 }
 
 }  // namespace expc::report

@@ -84,7 +84,7 @@ std::string sessionDevicesText(const plan::Plan& plan, const store::Session& ses
   if (!areCores(slots)) return text;
   if (const llvm::json::Object* machine = about.getObject("machine"))
     if (const auto model = machine->getString("cpu_model"); model && !model->empty()) text += " of " + model->str();
-  return countsGpus(plan) ? text + " in place of GPUs" : text;
+  return countsGpus(plan) ? text + " (not GPUs)" : text;
 }
 
 }  // namespace
@@ -148,7 +148,7 @@ std::string noteText(const plan::Note& note) {
   // 0: the name. 1: the number. 2: what was said. 3: the number in per cent. 4 to 6: what follows from these.
   static constexpr base::Word<Note::Code> kTexts[] = {
       {"{2}", Note::Said},
-      {"other processes took over {3:.0f} % of its cores", Note::Crowded},
+      {"shared its cores with other processes (over {3:.0f} %)", Note::Crowded},
       {"{0} is not known of it{4}, so this limit was not applied", Note::LimitUnknown},
       {"{0} diverged: it is {1:f}", Note::Diverged},
       {"it went on, though {2}", Note::WentOn},
@@ -177,8 +177,15 @@ std::vector<std::string> reasonLines(const Reasons& reasons, const std::string& 
   return texts;
 }
 
+std::string fromTo(std::string interval) {
+  if (interval.size() < 2) return "";
+  interval = interval.substr(1, interval.size() - 2);
+  if (const size_t comma = interval.find(", "); comma != std::string::npos) interval.replace(comma, 2, " to ");
+  return interval;
+}
+
 std::string spreadsText(const stats::Spreads& spreads, const std::string& unit, const std::string& dimension) {
-  return fmt::format("{} inside a session and {} between {} sessions",
+  return fmt::format("{} within a session and {} between {} sessions",
                      judge::formatQuantity(spreads.within, unit, dimension),
                      judge::formatQuantity(spreads.between, unit, dimension), spreads.sessions);
 }
@@ -239,7 +246,7 @@ std::string withoutPartnerText(const plan::Comparison& comparison) {
         comparison.without_partner == 1 ? "1 part is" : fmt::format("{} parts are", comparison.without_partner),
         comparison.without_partner_why);
   return fmt::format(
-      "{} no partner: {}",
+      "{} nothing to compare with: {}",
       comparison.without_partner == 1 ? "1 point has" : fmt::format("{} points have", comparison.without_partner),
       comparison.without_partner_why);
 }

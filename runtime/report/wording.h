@@ -48,7 +48,7 @@ bool coresStandForGpus(const plan::Plan& plan, const store::Results& results);
 
 /// The notice over everything that null cards measured.
 inline constexpr char kNullCardsNotice[] =
-    "all numbers here come from cards that compute nothing; no verdict comes from them.";
+    "all numbers here come from simulated GPUs, which compute nothing; no verdict comes from them.";
 
 /// Returns sentences about published values: whose they are, and which references have none for any point.
 std::vector<std::string> referencesTexts(const plan::Plan& plan);
@@ -58,6 +58,9 @@ std::string spreadsText(const stats::Spreads& spreads, const std::string& unit, 
 
 /// "other processes took over 10 % of its cores"; of a note that a workload said its text.
 std::string noteText(const plan::Note& note);
+
+/// Returns an interval as a sentence has it: "1.36x to 2.62x" of "[1.36x, 2.62x]".
+std::string fromTo(std::string interval);
 
 /// Labels of points, grouped by the reason that they share.
 using Reasons = InOrder<std::string, std::vector<std::string>>;

@@ -46,15 +46,15 @@ void governor(const machine::Machine& machine, const std::string& root, Findings
       ++found[*text];
   // Virtual machines and containers often hide the frequency of cores.
   if (found.empty())
-    return findings.push_back({Weight::Note, "governor", "this machine does not say how its cores are clocked",
-                               "clocks that change with the load cannot be seen here"});
+    return findings.push_back({Weight::Note, "governor", "unknown: no CPU frequency governor is exposed",
+                               "frequency changes cannot be detected"});
   std::vector<std::string> others;
   for (const auto& [name, cores] : found)
     if (name != "performance") others.push_back(fmt::format("{} of {} cores", name, cores));
   // One core with another governor is enough: a trial may get it.
   if (others.empty()) return findings.push_back({Weight::Fine, "governor", "performance on all cores"});
   findings.push_back({Weight::Spoils, "governor", fmt::format("{}", fmt::join(others, ", ")),
-                      "cores are clocked up only after they were busy for a while, so short work looks slow",
+                      "cores raise their clock only after some load, so short trials look slow",
                       "sudo cpupower frequency-set -g performance"});
 }
 
@@ -66,8 +66,7 @@ void turbo(const machine::Machine& machine, const std::string& root, Findings& f
   if (!intel && !others) return;
   const bool on = intel ? *intel == "0" : *others == "1";
   if (!on) return findings.push_back({Weight::Fine, "turbo", "off"});
-  findings.push_back({Weight::Note, "turbo", "on",
-                      "how high cores are clocked depends on heat and on how many are busy",
+  findings.push_back({Weight::Note, "turbo", "on", "clock speed depends on temperature and on the number of busy cores",
                       intel ? "echo 1 | sudo tee /sys/devices/system/cpu/intel_pstate/no_turbo"
                             : "echo 0 | sudo tee /sys/devices/system/cpu/cpufreq/boost"});
 }
@@ -78,7 +77,7 @@ void smt(const machine::Machine& machine, const std::string& root, Findings& fin
   if (!active) return;
   if (*active != "1") return findings.push_back({Weight::Fine, "smt", "off"});
   findings.push_back({Weight::Note, "smt", "on: cores have two threads",
-                      "trials get one thread of each core, and what others run on its sibling takes half of the core",
+                      "a process on the sibling thread can take up to half of a trial's core",
                       "echo off | sudo tee /sys/devices/system/cpu/smt/control"});
 }
 
@@ -92,9 +91,8 @@ void clockSource(const machine::Machine& machine, const std::string& root, Findi
     return findings.push_back({Weight::Fine, "clock source", *name});
   return findings.push_back(
       {Weight::Spoils, "clock source", *name,
-       "reading this clock takes a call into the kernel, which programs that time themselves often pay for",
-       "look with `dmesg | grep -i tsc` why the kernel gave up the processor's counter; `tsc=reliable` on its "
-       "command line takes it all the same"});
+       "reading this clock needs a system call, which slows programs that time themselves",
+       "see `dmesg | grep -i tsc`; the kernel option tsc=reliable forces the processor's counter"});
 }
 
 /// Swap space, and how much of it is in use.
@@ -115,24 +113,23 @@ void swapSpace(const machine::Machine& machine, const std::string& root, Finding
                                "a program that grows too large becomes slow instead of running out of memory",
                                "sudo swapoff -a"});
   findings.push_back({Weight::Spoils, "swap", fmt::format("{} of {} MiB in use", (total - free) >> 10, total >> 10),
-                      "what was written out is read back in the middle of a trial", "sudo swapoff -a"});
+                      "swapped pages are read back during a trial", "sudo swapoff -a"});
 }
 
 /// A CPU quota of the control groups: the kernel stops the processes until the next period once it is used up.
 void quota(const machine::Machine& machine, const std::string& root, Findings& findings) {
   if (machine.cpu_quota <= 0) return;
-  findings.push_back({Weight::Spoils, "quota", fmt::format("the control groups grant {:.4g} CPUs", machine.cpu_quota),
-                      "its processes stand still for parts of each tenth of a second once they have had their share",
-                      "start expc where no quota holds"});
+  findings.push_back({Weight::Spoils, "quota",
+                      fmt::format("CPU quota of {:.4g} CPUs (control group)", machine.cpu_quota),
+                      "processes pause when the quota is used up, every 0.1 s", "run expc without a CPU quota"});
 }
 
 /// A memory limit of the control groups.
 void memoryLimit(const machine::Machine& machine, const std::string& root, Findings& findings) {
   if (machine.memory_limit == 0) return;
-  findings.push_back({Weight::Note, "memory limit",
-                      fmt::format("the control groups grant {} MiB", machine.memory_limit >> 20),
-                      "a trial that needs more is killed, however much memory the machine has",
-                      "start expc where no such limit holds"});
+  findings.push_back(
+      {Weight::Note, "memory limit", fmt::format("the control groups grant {} MiB", machine.memory_limit >> 20),
+       "a trial that needs more is killed, however much memory the machine has", "run expc without this limit"});
 }
 
 /// Watches the machine for kWatch seconds while nothing of ours runs: whatever is busy is somebody else.
@@ -153,17 +150,17 @@ void others(const machine::Machine& machine, const std::string& root, Findings& 
   const std::vector<std::string> who =
       share > kQuiet ? runningOthers(machine.allowed, familyOf(getpid(), root), root) : std::vector<std::string>();
   if (share <= kQuiet)
-    findings.push_back({Weight::Fine, "others", fmt::format("they take {:.0f} % of the cores", share * 100)});
+    findings.push_back({Weight::Fine, "others", fmt::format("other processes use {:.0f} % of the cores", share * 100)});
   else
     findings.push_back({Weight::Spoils, "others",
-                        fmt::format("they take {:.0f} % of the cores{}", share * 100,
+                        fmt::format("other processes use {:.0f} % of the cores{}", share * 100,
                                     who.empty() ? "" : fmt::format(", such as {}", fmt::join(who, ", "))),
-                        "trials wait for cores, caches and memory that others use",
-                        "end them, or wait; `other_cpu 5%` in a design repeats the trials that they disturb"});
+                        "trials compete for cores, caches and memory",
+                        "stop them or wait; `other_cpu 5%` in a design repeats disturbed trials"});
   // Pressure is a total in seconds, so its growth over the watch is compared with a share of the watch.
   if (memory_before.pressure && memory.pressure && *memory.pressure - *memory_before.pressure > kQuiet * seconds)
-    findings.push_back({Weight::Spoils, "memory", "somebody waits for memory", "pages are taken from whoever has them",
-                        "end what takes the memory"});
+    findings.push_back({Weight::Spoils, "memory", "memory pressure: processes wait for memory",
+                        "pages of trials may be evicted", "stop the process that uses the memory"});
 }
 
 /// Whether control groups can be made here. They tell for sure that a trial ran out of memory, and limit it.
@@ -171,9 +168,9 @@ void groups(const machine::Machine& machine, const std::string& root, Findings& 
   const base::ControlGroup own = base::controlGroup("memory", root);
   // The folder must be this process's own group, and writable, for the launch server to make groups in it.
   if (own.own && access(own.folder.c_str(), W_OK) == 0)
-    return findings.push_back({Weight::Fine, "control groups", "can be made here"});
-  findings.push_back({Weight::Note, "control groups", "none can be made here",
-                      "that a trial ran out of memory is told only where the kernel's log can be read",
+    return findings.push_back({Weight::Fine, "control groups", "can be created here"});
+  findings.push_back({Weight::Note, "control groups", "cannot be created here",
+                      "out-of-memory kills are recognised only if the kernel log is readable",
                       "systemd-run --user --scope -p Delegate=yes expc run …"});
 }
 
@@ -186,31 +183,31 @@ void card(const machine::Gpu& gpu, const Cards& cards, Findings& findings) {
   };
   const auto state = cards.look(gpu.index);
   if (!state)
-    return add(Weight::Spoils, "does not answer", "the driver has lost it, or it may not be asked here",
-               "look into `dmesg | grep -i nvrm`");
+    return add(Weight::Spoils, "does not respond", "the driver lost it, or access is denied",
+               "see `dmesg | grep -i nvrm`");
   const CardSettings settings = cards.settings(gpu.index).value_or(CardSettings{});
   if (!state->processes.empty()) {
     std::vector<std::string> names;
     for (const int pid : state->processes) names.push_back(processText(pid));
     add(Weight::Spoils, fmt::format("is used by {}", fmt::join(names, ", ")),
-        "they share its cores and its memory with every trial", "end them, or choose other cards with --devices");
+        "they share its cores and its memory with every trial", "stop them, or choose other GPUs with --devices");
   }
   // With nothing running a card should not be held down; if it is, its cooling or supply is at fault.
   if (state->reasons & kThrottles)
-    add(Weight::Spoils, fmt::format("is slowed down ({}, {} °C)", throttleText(state->reasons), state->celsius),
-        "it works at a lower clock, for as long as the reason lasts", "mend its cooling or its power supply");
+    add(Weight::Spoils, fmt::format("is throttled ({}, {} °C)", throttleText(state->reasons), state->celsius),
+        "runs below its normal clock", "fix its cooling or its power supply");
   if (state->ecc_errors.value_or(0) > 0)
     add(Weight::Spoils, fmt::format("had {} memory errors that could not be corrected", *state->ecc_errors),
         "what it computes may be wrong", fmt::format("sudo nvidia-smi -i {} -r, and have it replaced", gpu.index));
   if (settings.persistence == false)
-    add(Weight::Note, "leaves the driver's state when nobody uses it (persistence is off)",
-        "each first program wakes it up, and settings such as locked clocks are lost",
+    add(Weight::Note, "persistence mode is off", "the first program after idling is slower, and clock locks are lost",
         fmt::format("sudo nvidia-smi -i {} -pm 1", gpu.index));
   // Only a limit below the default is worth a word: the default is what others measure with.
   if (settings.power_limit && settings.power_default && *settings.power_limit < *settings.power_default)
     add(Weight::Note,
-        fmt::format("may draw {:.0f} W, and could {:.0f} W", *settings.power_limit, *settings.power_default),
-        "under load its clock follows its power, and so its heat",
+        fmt::format("power limit of {:.0f} W, below the default of {:.0f} W", *settings.power_limit,
+                    *settings.power_default),
+        "clock speed under load depends on this limit",
         fmt::format("sudo nvidia-smi -i {} -pl {:.0f}", gpu.index, *settings.power_default));
   if (findings.size() == before) add(Weight::Fine, fmt::format("is free and cool ({} °C)", state->celsius), "", "");
 }

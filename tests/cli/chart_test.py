@@ -104,7 +104,7 @@ class Charts(unittest.TestCase):
         self.assertIn("table2", drawn["title"]["text"])
         for words, page in ((["--preset", "large"], "s.large.html"), (["-D", "loader=2"], "s.loader=2.html")):
             done = study("run", "--heat-up", "0", *words)
-            self.assertIn("report: results/" + page, done.stdout)
+            self.assertIn("Page        results/" + page, done.stdout)
             self.assertNotIn("published at other settings", done.stdout)
             self.assertNotRegex(done.stdout, r"\(published \d")
             self.assertEqual([], having("r", charts(page)["job_time over gpus by method"]))

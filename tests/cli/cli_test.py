@@ -144,10 +144,10 @@ class Surroundings(Tiny):
         self.write("s.exp", COMMAND.replace("study s", "study two"))
         report = lambda: " ".join(self.expc("report", "s.exp", "--devices", "cpu:1", code=5).stdout.split())
         said = report()
-        self.assertIn("trials: none counts", said)
+        self.assertIn("Trials no stored trial counts", said)
         self.assertIn("measured for the study one; `expc run` counts those that fit", said)
         self.write("s.exp", COMMAND.replace("study s", "study one").replace("level", "step"))
-        self.assertRegex(report(), r"trials: none counts.*; [0-9]+ are stored, and do not count: [0-9]+ trials: measured at points that the study no longer has")
+        self.assertRegex(report(), r"Trials no stored trial counts.*; [0-9]+ stored but ignored: [0-9]+ trials: measured at points that the study no longer has")
         self.assertRegex(self.expc("run", "s.exp", "--devices", "cpu:1", "--heat-up", "0", code=6).stderr, "kept, not counted: [0-9]+ trials: measured at points that the study no longer has")
 
     def test_an_input_whose_name_looks_like_a_pattern_is_that_file(self):
@@ -417,9 +417,18 @@ class Usage(Tiny):
 
 
 class Check(Tiny):
-    def test_clean_study_is_silent(self):
+    def test_clean_study_is_confirmed_in_one_line(self):
         result = self.expc("check", self.study)
-        self.assertEqual((result.stdout, result.stderr), ("", ""))
+        self.assertEqual((result.stdout, result.stderr), ("", f"{self.study}: no mistakes found\n"))
+
+    def test_a_script_is_called_what_it_is(self):
+        for command in ("check", "plan", "run"):
+            self.assertIn("train.py is not a study; `expc new` writes one", self.expc(command, self.write("train.py", "x = 1"), code=1).stderr)
+
+    def test_times_and_shares_take_their_units(self):
+        self.write("s.exp", COMMAND)
+        self.expc("run", "s.exp", "--devices", "cpu:1", "--timeout", "30s", "--heat-up", "0s", code=6)
+        self.assertNotIn("--margin", self.expc("compare", "s.exp", "results", "results", "--margin", "3%", code=1).stderr)
 
     def test_error_has_place_code_and_suggestion(self):
         bad = self.write("bad.exp", STUDY.replace("CRITERION", PASSES).replace("over step", "over stpe"))
@@ -449,7 +458,7 @@ class Check(Tiny):
 class Plan(Tiny):
     def test_text_counts_points_and_trials(self):
         text = self.expc("plan", self.study, "--devices", "cpu:2").stdout
-        self.assertRegex(text, r"Points +4, the whole product")
+        self.assertRegex(text, r"Points +4 \(all combinations\)")
         self.assertRegex(text, r"Trials +32")
         self.assertIn("faster", text)
 
@@ -523,7 +532,7 @@ class Run(Tiny):
 
     def test_estimate_after_a_run(self):
         self.run_study(self.study)
-        self.assertRegex(self.expc("plan", self.study, "--devices", "cpu:2").stdout, r"(?i)estimate|about")
+        self.assertRegex(self.expc("plan", self.study, "--devices", "cpu:2").stdout, r"forecast .* \(from stored trials\)")
 
     def test_two_studies_in_one_file(self):
         text = STUDY.replace("CRITERION", PASSES)
@@ -581,7 +590,7 @@ class LargerPlans(Tiny):
         self.assertEqual(report["controls"][0]["scope"]["complete"], 8)
         self.assertEqual(report["points"][0]["metrics"]["step_time"]["n"], 8)
         page = next((self.folder / "results").glob("*.html"))
-        self.assertIn("Controls: the same twice in a block", page.read_text(encoding="utf-8"))
+        self.assertIn("Controls: identical runs in one block", page.read_text(encoding="utf-8"))
 
     def test_a_budget_ends_a_run_with_the_exit_code_of_the_verdicts(self):
         def change(plan):
@@ -598,8 +607,8 @@ class LargerPlans(Tiny):
 
         path = self.plan(change)
         result = self.run_study(path, code=4)
-        self.assertIn("2 points are expected infeasible and not started (needs 120 GiB)", result.stderr)
-        self.assertIn("is expected infeasible, not started: needs 120 GiB", " ".join(result.stdout.split()))
+        self.assertIn("2 points are estimated not to fit in memory and not started (needs 120 GiB)", result.stderr)
+        self.assertIn("was not started: its estimated memory exceeds the device's: needs 120 GiB", " ".join(result.stdout.split()))
         self.assertIn("PASS", self.run_study(path, "--try-infeasible").stdout)
 
     def test_a_claim_that_memory_runs_out_is_decided_by_trials(self):

@@ -55,8 +55,8 @@ class Compare(Command):
     def test_nothing_moves_between_two_runs_of_the_same(self):
         text = self.compare("old", "same", code=0)
         self.assertIn("verdicts  0 of 2 changed", text)
-        self.assertIn("0 of 5 moved (Holm over 3 at 95 %)", text)
-        self.assertIn("only what differs by more than 1.25x counts as moved", text)
+        self.assertIn("0 of 5 changed (Holm over 3 at 95 %)", text)
+        self.assertIn("only changes above 1.25x count", text)
 
     def test_what_sessions_do_not_show_is_not_said_of_them(self):
         self.few("few.exp", 3)
@@ -65,12 +65,12 @@ class Compare(Command):
         done = self.expc("compare", "few.exp", "few-1", "few-2", "--format", "json")
         scope = " ".join(json.loads(done.stdout)["scope"])
         self.assertNotIn("holds of sessions like these", scope)
-        self.assertIn("so few sessions do not show how far sessions lie apart", scope)
+        self.assertIn("with so few sessions the variation between sessions is unknown", scope)
 
     def test_what_got_worse_is_named_with_its_verdict(self):
         text = self.compare("old", "slow", code=3)
         self.assertIn("PASS → FAIL quick: ", text)
-        self.assertIn("4 of 5 moved (Holm over 3 at 95 %); 1 undecided", " ".join(text.split()))
+        self.assertIn("4 of 5 changed (Holm over 3 at 95 %); 1 undecided", " ".join(text.split()))
         whole = json.loads(self.compare("old", "slow", "--format", "json", code=3))
         self.assertEqual(whole["outcome"], "fail")
         self.assertEqual([one["lost"] for one in whole["verdicts"] if one["name"] == "quick"], [True])
@@ -103,7 +103,7 @@ class Compare(Command):
     def test_parts_of_one_folder_are_sides_too(self):
         self.expc("store", "merge", "slow", "--results", "same")
         merged = self.compare("old", "same,run=1", code=0)
-        self.assertIn("0 of 5 moved", merged)
+        self.assertIn("0 of 5 changed", merged)
         # Trials of the other side, by whichever way to them, show nothing that moved.
         shutil.copytree(self.folder / "old", self.folder / "copy")
         (self.folder / "link").symlink_to("old")
@@ -114,7 +114,7 @@ class Compare(Command):
         host = os.uname().nodename
         self.expc("run", "s.exp", "--results", "lanes", "--heat-up", "0", "--jobs", "2", devices="cpu:2")
         done = self.expc("compare", "s.exp", f"lanes,host={host}", "old", devices="cpu:2")
-        self.assertIn(" of 5 moved", done.stdout, done.stderr)
+        self.assertIn(" of 5 changed", done.stdout, done.stderr)
         self.assertIn("old,host=nowhere has no results of study s", self.compare("old,host=nowhere", "slow", code=5))
         (self.folder / "old,run=7").symlink_to("old")
         self.compare("old,run=7", "slow", code=3)

@@ -119,22 +119,22 @@ class Counting(Command):
         self.write("c.cfg", "1")
         changed = "other inputs or data: a.cfg has changed, b.cfg is gone, c.cfg is new"
         plan = " ".join(self.expc("plan").stdout.split())
-        self.assertIn(f"kept, and will not count: 6 trials: measured with another program, {changed}", plan)
+        self.assertIn(f"Stored but ignored: 6 trials: measured with another program, {changed}", plan)
         self.assertIn(changed, self.run_study())
 
     def test_a_plan_says_what_is_stored_what_is_left_and_what_is_missing(self):
         self.study()
         before = " ".join(self.expc("plan").stdout.split())
         self.assertIn("Trials 6 ", before)
-        self.assertIn("how long they take is not known before trials of each kind are stored", before)
+        self.assertIn("no forecast before a trial of each kind is stored", before)
         self.run_study("-D", "design.timed.repeat=2")
         text = " ".join(self.expc("plan").stdout.split())
-        self.assertRegex(text, r"Trials 6, about \d+ .*?\(from stored trials\): 4 stored, 2 left")
-        self.assertNotIn("will not count", text)
+        self.assertRegex(text, r"Trials 6: 4 stored, 2 to run Time forecast \d+ .*?\(from stored trials\)")
+        self.assertNotIn("ignored", text)
         done = super().expc("plan", "s.exp", "--system", "proxima", code=None)
-        self.assertTrue(done.stdout.startswith("study s (s.exp, for proxima)"), done.stdout + done.stderr)
+        self.assertTrue(done.stdout.startswith("Plan of s (s.exp, for proxima)"), done.stdout + done.stderr)
         (self.folder / "bench.sh").unlink()
-        self.assertIn("a run does not start now: the workload bench: the program './bench.sh' does not exist",
+        self.assertIn("Cannot run yet: the workload bench: the program './bench.sh' does not exist",
                       " ".join(self.expc("plan").stdout.split()))
 
     def test_variables_that_are_others_are_named(self):

@@ -41,7 +41,7 @@ class Commands(Command):
         self.assertIn("`expc extract` reads what was kept", " ".join(self.expc("report", code=None).stdout.split()))
         self.assertEqual(self.expc("extract", code=0).stdout, "study s: 3 trials read again, 0 as before\n")
         self.assertEqual(self.values(), [3, 3, 3])
-        self.assertIn("nothing to run: all 3 trials are there", self.expc("run", code=None).stderr)
+        self.assertIn("nothing to run: all 3 trials are stored", self.expc("run", code=None).stderr)
         self.assertEqual(self.expc("extract", code=0).stdout, "study s: 0 trials read again, 3 as before\n")
 
     def test_half_a_number_fails_and_can_be_read_again_whole(self):

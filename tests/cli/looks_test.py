@@ -44,7 +44,7 @@ class Looks(Command):
         ended = "every criterion is decided at the look after 8 of 20 timed repetitions"
         run = self.expc("run", code=0)
         self.assertIn(ended, run.stderr)
-        self.assertRegex(self.expc("report", "--all", code=0).stdout, r"look 1 \(8 of 20 repetitions now\)")
+        self.assertRegex(self.expc("report", "--all", code=0).stdout, r"interim analysis 1 \(8 of 20 blocks now\)")
         found = self.criterion(code=0)
         self.assertEqual((found["verdict"], found["provisional"], found["look"]["now"]), ("pass", False, 8))
         self.assertEqual(found["scope"]["complete"], 8)
@@ -74,7 +74,7 @@ class Looks(Command):
         self.study("30")
         text = self.expc("report", code=4).stdout
         self.assertRegex(text, r"PASS \(provisional\) +pays")
-        self.assertIn("trials that it rests on are still to come", text)
+        self.assertIn("provisional: not all planned trials are measured", text)
         self.assertTrue(self.criterion(code=4)["provisional"])
 
     def test_more_repetitions_after_a_verdict_are_a_further_look(self):
@@ -84,7 +84,7 @@ class Looks(Command):
         self.study("12")
         self.expc("run", code=0)
         whole = self.expc("report", "--all", code=0).stdout
-        self.assertRegex(re.sub(r"\s+", " ", whole), r"look 2 \(before: after 8; 12 of 12 repetitions now\): its intervals have 99")
+        self.assertRegex(re.sub(r"\s+", " ", whole), r"interim analysis 2 \(before: after 8; 12 of 12 blocks now\): its intervals are 99")
         # Running the study once more adds no look; a criterion with other bounds has as many.
         self.expc("run", code=0)
         self.assertEqual(self.criterion(code=0)["look"]["before"], [8])
@@ -137,10 +137,10 @@ class Looks(Command):
         whole = self.expc("compare", *sides, "--claims", "--format", "json", code=5).stdout
         looks = [side["look"].split(":")[0] for side in json.loads(whole)["verdicts"][0]["sides"]]
         self.assertEqual(looks[0], "")
-        self.assertTrue(looks[1].startswith("look 2 (before"), looks)
-        self.assertTrue(looks[2].startswith("look 3 (before"), looks)
+        self.assertTrue(looks[1].startswith("interim analysis 2 (before"), looks)
+        self.assertTrue(looks[2].startswith("interim analysis 3 (before"), looks)
         text = re.sub(r"\s+", " ", self.expc("compare", *sides, "--claims", code=5).stdout)
-        self.assertIn("look 3 (before: after 8, 16; 24 of 24 repetitions now): its intervals have 99", text)
+        self.assertIn("interim analysis 3 (before: after 8, 16; 24 of 24 blocks now): its intervals are 99", text)
 
     def test_a_run_that_adapts_has_one_verdict_and_one_look(self):
         self.study("8..12 until half_width(gain) <= 0.01%", bound="1.475x")

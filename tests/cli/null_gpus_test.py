@@ -27,7 +27,7 @@ study tiny {
   table step_time by gpus, step
 }
 """
-NOTICE = "NULL CARDS: all numbers here come from cards that compute nothing"
+NOTICE = "SIMULATED GPUS: all numbers here come from simulated GPUs, which compute nothing"
 
 
 class NullGpus(NullCards):
@@ -64,7 +64,7 @@ class NullGpus(NullCards):
         self.assertIn('class="null-cards" role="alert"', (self.folder / "results/tiny.html").read_text())
         result = self.document("report", "tiny.exp", "--null-gpus", "2", code=4)
         self.assertTrue(result["null_cards"])
-        self.assertEqual({c["why"] for c in result["criteria"]}, {"measured on null cards, which compute nothing"})
+        self.assertEqual({c["why"] for c in result["criteria"]}, {"measured on simulated GPUs, which compute nothing"})
         self.expc("store", "export", "all.sqlite")
         with contextlib.closing(sqlite3.connect(self.folder / "all.sqlite")) as store:
             self.assertEqual(store.execute("SELECT count(*) FROM run WHERE null_cards = 0").fetchone(), (0,))
@@ -78,20 +78,20 @@ class NullGpus(NullCards):
         self.assertIn("from stored trials", self.expc("plan", "tiny.exp", "--null-gpus", "2").stdout)
         self.assertNotIn("from stored trials", self.expc("plan", "tiny.exp", **real).stdout)
         done = self.run_study(code=0, **real)
-        self.assertNotIn("NULL CARDS", done.stdout)
+        self.assertNotIn("SIMULATED GPUS", done.stdout)
         self.assertIn("another environment", done.stdout)
         self.assertIn("from stored trials", self.expc("plan", "tiny.exp", **real).stdout)
         again = self.run_study("--null-gpus", "2", code=4)  # a rehearsal that comes later hides no measurement
         self.assertIn("nothing to run", again.stderr)
         self.assertIn(NOTICE, again.stdout)
-        self.assertNotIn("NULL CARDS", self.expc("report", "tiny.exp", code=0, **real).stdout)
+        self.assertNotIn("SIMULATED GPUS", self.expc("report", "tiny.exp", code=0, **real).stdout)
         self.assertIn(NOTICE, self.expc("report", "tiny.exp", "--null-gpus", "2", code=4).stdout)
 
     def test_cards_that_the_machine_shows_are_used_only_when_asked_for(self):
         shown = {"EXPC_NVML_LIBRARY": OPTIONS.fake_nvml}
         done = self.run_study("--devices", "1", code=0, **shown)
         self.assertIn("are not used (--null-gpus found uses them)", done.stderr)
-        self.assertNotIn("NULL CARDS", done.stdout)
+        self.assertNotIn("SIMULATED GPUS", done.stdout)
         done = self.run_study(code=4, EXPC_NULL_GPUS="found", **shown)
         self.assertIn("2 x Fake GPU", done.stderr)
         self.assertIn(NOTICE, done.stdout)

@@ -41,7 +41,7 @@ done
 rmdir {self.folder}/on.$CUDA_VISIBLE_DEVICES
 """
         done = self.run_study(script, "--null-gpus", "4", code=4)
-        self.assertIn("4 blocks run beside each other, on the devices 0, 1, 2, 3", done.stderr)
+        self.assertIn("4 blocks run in parallel, on the devices 0, 1, 2, 3", done.stderr)
         self.assertNotIn("failed", done.stderr)  # no card ever had two
         self.assertTrue((self.folder / "four").exists())
 
@@ -71,7 +71,7 @@ rm {self.folder}/here.$$
     def test_a_study_without_sharing_takes_it_from_the_command_line(self):
         self.write("tiny.exp", STUDY.replace("share 4", ""))
         done = self.run_study("sleep 0.2", "--devices", "cpu:4", "--jobs", "2", "--verdicts-ok", code=0)
-        self.assertIn("2 blocks run beside each other, on the devices 0+1, 2+3", done.stderr)
+        self.assertIn("2 blocks run in parallel, on the devices 0+1, 2+3", done.stderr)
         plan = self.expc("plan", "tiny.exp", "--devices", "cpu:4", "--jobs", "2").stdout
         self.assertIn("up to 2 blocks at a time, each on devices of its own", plan)
         self.assertIn("with nothing beside it, to see whether blocks disturb each other", re.sub(r"\s+", " ", plan))

@@ -41,14 +41,14 @@ class Statistics(Command):
     def test_a_clock_that_shows_the_same_each_time_decides_nothing_within_its_step(self):
         self.study('"echo 100"')
         text = self.run_study(code=4)
-        self.assertIn("t of one point was read as the same each time, so the interval reaches by a step of 100 ms to each side", text)
+        self.assertIn("t of one point was read as the same each time, so the interval is at least 100 ms wide to each side", text)
         self.assertNotIn("repeat=", text)
         self.study('"echo 100"', exact=" exact")
         self.assertNotIn("step of", self.run_study("--results", "exact"))
 
     def test_a_difference_of_what_was_never_measured_is_not_simulated(self):
         self.study(NOISE.replace("{base}", "100"), compare="difference(t) over level", criterion="forall level: gain <= 20ms")
-        self.assertIn("nothing is stored of it: `expc run --pilot` measures that first", self.expc("diagnose", "s.exp", "--studies", "50"))
+        self.assertIn("so it needs measured values; `expc run --pilot` measures some", self.expc("diagnose", "s.exp", "--studies", "50"))
         self.run_study()
         self.assertNotIn("nothing is stored", self.expc("diagnose", "s.exp", "--studies", "50"))
 

@@ -141,10 +141,11 @@ class Agreement(unittest.TestCase):
         """What all of them say: {name: (verdict, marks)} and the exit code."""
         text = self.expc("report", "s.exp", *devices, *more)
         data = json.loads(self.expc("report", "s.exp", *devices, *more, "--format", "json").stdout)
-        page = Page((self.folder / re.search(r"^report: (.+\.html)$", text.stdout, re.M)[1]).read_text(encoding="utf-8"))
+        page = Page((self.folder / re.search(r"^Page +(.+\.html)$", text.stdout, re.M)[1]).read_text(encoding="utf-8"))
         self.assertEqual(page.data["criteria"], data["criteria"])
         shown = terminal(text.stdout)
-        whole = terminal(self.expc("report", "s.exp", *devices, *more, "--all").stdout)
+        everything = self.expc("report", "s.exp", *devices, *more, "--all").stdout
+        whole = terminal(everything)
         said = {}
         tallies = collections.Counter()
         for one in data["criteria"]:
@@ -164,10 +165,13 @@ class Agreement(unittest.TestCase):
             self.assertIn(one["tested"], whole[one["name"]][2])
             said[one["name"]] = (one["verdict"], marks)
         self.assertEqual(page.tallies, dict(tallies))
-        counted = re.search(r"^\d+ (?:pass|fail|broken|in|not).*$", text.stdout, re.M).group(0)
+        counted = re.search(r"^\d+ (?:pass|fail|broken|in|not).*$", everything, re.M).group(0)
         self.assertEqual({word: int(count) for count, word in re.findall(r"(\d+) ([a-z0-9=() ]+)", counted)}, dict(tallies))
-        following = re.search(r"^next: +(.*)$", text.stdout, re.M)
-        self.assertEqual(page.next, following and following.group(1))
+        following = re.search(r"^Next +.*?(?=^[A-Z])", text.stdout, re.M | re.S)
+        command = following and re.search(r"^ +(expc .*)$", following.group(0), re.M)
+        said_next = following and (command.group(1) if command else " ".join(following.group(0).split()[1:]))
+        self.assertEqual(page.next and (page.next.split("; ")[0] if command else page.next), said_next)
+        self.assertTrue(text.stdout.find(data["answer"].split()[0]) < text.stdout.find("\nTrials"))
         tried = any(kind[how] for point in data["points"] for kind in point["trials"]
                     for how in ("valid", "failed", "timeouts", "infeasible", "invalid"))
         self.assertEqual({text.returncode, data["exit_code"], exit_code(data["criteria"], tried)}, {text.returncode})
@@ -175,7 +179,7 @@ class Agreement(unittest.TestCase):
             self.assertEqual(ran.returncode, text.returncode)
             self.assertEqual(terminal(ran.stdout), shown)
         self.assertEqual(page.null_cards, data["null_cards"])
-        self.assertEqual("NULL CARDS" in text.stdout, data["null_cards"])
+        self.assertEqual("SIMULATED GPUS" in text.stdout, data["null_cards"])
         return said, text.returncode
 
     def test_passes_fails_and_undecided(self):

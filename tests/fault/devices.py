@@ -93,7 +93,7 @@ taskset -pc $$ > {folder.path}/core.$EXPC_TRIAL
 for i in 1 2 3 4 5 6; do ls -d {folder.path}/here.* >> {folder.path}/seen.$EXPC_TRIAL; sleep 0.05; done
 rmdir {folder.path}/here.$EXPC_TRIAL
 """)
-        folder.run("--devices", "cpu:2").expect(0, "2 blocks run beside each other, on the devices 0, 1")
+        folder.run("--devices", "cpu:2").expect(0, "2 blocks run in parallel, on the devices 0, 1")
         folder.check_store("wall")
         expect(folder.one("SELECT count(*) FROM trial WHERE status = 'valid'") == 3 * 4, "two points and the control in four blocks")
         expect(folder.one("SELECT count(DISTINCT session) FROM trial") == 2, "each lane has a session")

@@ -25,7 +25,7 @@ PAGES = ROOT / "docs/diagnostics"
 KIND = re.compile(r'^EXPC_DIAGNOSTIC_KIND\((\w+), "([EW]\d{4})", "([a-z0-9-]+)"\)', re.M)
 PAGE = re.compile(
     r"\A# (?P<title>.*)\n\n(?P<summary>[^\n]*\.)\n\n(?P<cause>.*?)\n\n"
-    r"(?P<shown>## (?:Wrong|Message)\n.*)\n\n## How to mend it\n\n(?P<mend>.*)\n\Z", re.S)
+    r"(?P<shown>## (?:Wrong|Message)\n.*)\n\n## How to fix it\n\n(?P<mend>.*)\n\Z", re.S)
 SECTION = re.compile(r"^## ([^\n]*)\n(.*?)(?=^## |\Z)", re.M | re.S)
 BLOCK = re.compile(r"^```(\w+)(?: ([^\n]*))?\n(.*?)^```$", re.M | re.S)
 CODE = re.compile(r"// ([EW]\d{4})\b")
@@ -84,7 +84,7 @@ def page_problems(expc: str, code: str, slug: str, row: str, golden: str) -> lis
         problems.append("its first sentence is not the one of the table in docs/diagnostics.md")
     sections = dict(SECTION.findall(text))
     for name in sections:
-        if name not in ("Wrong", "Message", "Right", "How to mend it"):
+        if name not in ("Wrong", "Message", "Right", "How to fix it"):
             problems.append(f"unknown section '{name}'")
     if "Message" in sections:
         # A kind that no short file can cause: its message is that of a golden case.

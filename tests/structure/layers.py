@@ -23,7 +23,7 @@ ARROWS = {
     "compiler/check": {"compiler/source", "compiler/diag", "compiler/language", "compiler/ast", "compiler/parse", "compiler/load",
                        "compiler/check/value", "compiler/check/formula", "runtime/base", "runtime/base/files", "runtime/plan", "stdlib"},
     "compiler/expand": {"compiler/parse", "compiler/check"},
-    "compiler/points": {"compiler/check", "compiler/expand", "runtime/base", "runtime/plan", "runtime/stats"},
+    "compiler/points": {"compiler/expand", "runtime/base", "runtime/plan", "runtime/stats"},
     "compiler/lower": {"compiler/points", "runtime/base", "runtime/plan"},
     "compiler/editor": {"compiler/source", "compiler/diag", "compiler/language", "compiler/ast", "compiler/parse", "compiler/format",
                         "compiler/check/value", "compiler/check", "compiler/points", "compiler/lower", "runtime/base", "runtime/base/files",

@@ -63,7 +63,7 @@ Chosen allOf(const data::ImageSets& sets) {
 llvm::Error corruption(llvm::Error error, const PackOptions& options, std::string& why) {
   if (!error.isA<data::CorruptImage>()) return error;
   why = llvm::toString(std::move(error));
-  if (!options.skip_corrupt) return failure("{}; mend it, or leave such images out with --skip-corrupt", why);
+  if (!options.skip_corrupt) return failure("{}; fix it, or leave such images out with --skip-corrupt", why);
   return llvm::Error::success();
 }
 

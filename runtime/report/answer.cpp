@@ -1,0 +1,229 @@
+// Makes the answer of a study: the claims that decide it, by their outcomes, in the sentences of claim_sentences.h,
+// then the numbers of the first of them and the condition that matters most.
+
+#include "runtime/report/answer.h"
+
+#include <fmt/format.h>
+#include <llvm/ADT/StringExtras.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "runtime/base/word.h"
+#include "runtime/judge/cells.h"
+#include "runtime/judge/format.h"
+#include "runtime/judge/meaning.h"
+#include "runtime/plan/evaluate.h"
+#include "runtime/plan/labels.h"
+#include "runtime/report/claim_sentences.h"
+#include "runtime/report/html_text.h"
+#include "runtime/report/paint.h"
+#include "runtime/report/reasons.h"
+#include "runtime/report/wording.h"
+
+namespace expc::report {
+namespace {
+
+using judge::Verdict;
+
+/// The outcomes, the worst first, since that decides what a study's answer leads with.
+enum class Outcome { Broken, Fails, Open, Holds, NotRun, NotJudged };
+constexpr std::pair<Outcome, const char*> kWords[] = {
+    {Outcome::Broken, "Does not run"}, {Outcome::Fails, "No"},           {Outcome::Open, "Undecided"},
+    {Outcome::Holds, "Yes"},           {Outcome::NotRun, "Not run yet"}, {Outcome::NotJudged, "Not judged"}};
+
+Outcome outcomeOf(const judge::CriterionResult& result) {
+  if (result.verdict == Verdict::Broken) return Outcome::Broken;
+  if (result.verdict == Verdict::NotRun) return Outcome::NotRun;
+  switch (judge::meaningOf(result).answer) {
+    case judge::Answer::Fails:
+      return Outcome::Fails;
+    case judge::Answer::Holds:
+      return Outcome::Holds;
+    case judge::Answer::NotAsked:
+      return Outcome::NotJudged;
+    default:
+      return Outcome::Open;
+  }
+}
+
+/// Returns what is said of a claim behind the word of its outcome. An open one is a question, unless its intervals have
+/// an answer that does not stand. A claim that joins several is told by the line of its verdict.
+std::string phraseOf(const judge::Judgement& judgement, const Judged& of) {
+  const Outcome outcome = outcomeOf(of.result);
+  if (plan::isComposed(of.criterion))
+    return (outcome == Outcome::Open ? "whether " + of.result.name + " holds: " : of.result.name + ": ") + whyText(of);
+  switch (outcome) {
+    case Outcome::Holds:
+      return claimSentence(judgement, of);
+    case Outcome::Fails:
+      return findingSentence(judgement, of);
+    case Outcome::Open:
+      return "whether " + claimSentence(judgement, of);
+    default:
+      return whyText(of).empty() ? of.result.name : of.result.name + ": " + whyText(of);
+  }
+}
+
+/// Returns by how much identical runs differ where a claim allows less.
+std::string untrustedText(const plan::Plan& plan, const judge::Distrust& distrust) {
+  const judge::ControlResult& control = distrust.control;
+  const plan::Metric* metric = plan.findMetric(control.metric);
+  const std::string unit = control.ratio || !metric ? "x" : metric->unit;
+  const std::string dimension = control.ratio || !metric ? "" : metric->dimension;
+  const std::string allowed = control.ratio || !metric
+                                  ? judge::formatQuantity(distrust.gap / 2, "", "share")
+                                  : judge::formatQuantity(distrust.gap / 2, metric->unit, metric->dimension);
+  const judge::CellEstimate& found = control.estimate;
+  const std::string size = found.estimate && found.interval
+                               ? judge::formatEstimate(*found.estimate, *found.interval, unit, dimension)
+                               : "unknown";
+  return fmt::format("Untrusted: in {} two identical runs of {} differ by {}, and this claim allows {}.",
+                     control.metric, judge::placeLabel(plan, plan.findPoint(control.point)), size, allowed);
+}
+
+/// Returns why a verdict does not stand; "" if it does.
+std::string doubtOf(const Judged& of) {
+  if (of.result.untrusted) return untrustedText(of.plan, *of.result.untrusted);
+  if (!of.result.provisional) return "";
+  return fmt::format("So far {}: {} of {} are measured, and the verdict may change.",
+                     of.result.verdict == Verdict::Fail ? "no" : "yes", of.result.scope.complete,
+                     counted(of.result.scope.planned, nounOf(of.criterion)));
+}
+
+/// Returns the sentences that follow the result of one claim: its numbers, and why it does not stand.
+std::vector<std::string> evidenceOf(const judge::Judgement& judgement, const Judged& of) {
+  std::vector<std::string> all;
+  const Outcome outcome = outcomeOf(of.result);
+  const bool judged = outcome == Outcome::Holds || outcome == Outcome::Fails || outcome == Outcome::Open;
+  if (judged && !plan::isComposed(of.criterion)) all.push_back(evidenceSentence(judgement, of));
+  all.push_back(doubtOf(of));
+  std::erase(all, "");
+  return all;
+}
+
+/// Returns the best point of the first metric with a direction, for a study that claims nothing.
+Answer bestPoint(const describe::Findings& findings) {
+  const auto& [plan, judgement, results] = findings;
+  std::vector<std::string> names = textsOf(plan.tables, &plan::Table::subject);
+  for (const plan::Metric& metric : plan.metrics) names.push_back(metric.name);
+  for (const std::string& name : names) {
+    const plan::Metric* metric = plan.findMetric(name);
+    if (!metric || !metric->better) continue;
+    const bool lower = *metric->better == plan::Direction::Lower;
+    const judge::Summary* best = nullptr;
+    for (const judge::Summary& one : judgement.summaries)
+      if (one.metric == name && one.median && std::isfinite(*one.median) &&
+          (!best || (lower ? *one.median < *best->median : *one.median > *best->median)))
+        best = &one;
+    if (!best) continue;
+    const plan::Point* point = plan.findPoint(best->point);
+    const std::string value = judge::formatQuantity(*best->median, metric->unit, metric->dimension);
+    const std::string n = best->n == 1 ? "one run" : fmt::format("median of {} runs", best->n);
+    const std::string text = plan.points.size() > 1 ? fmt::format("{} {}: {} at {} ({}).", lower ? "Lowest" : "Highest",
+                                                                  name, value, judge::placeLabel(plan, point), n)
+                                                    : fmt::format("{}: {} ({}).", name, value, n);
+    return {"none", "", {text, "The study claims nothing, so there is no verdict."}};
+  }
+  return {"none", "", {"The study claims nothing, so there is no verdict."}};
+}
+
+/// Returns the condition of the study that matters most; "" if there is none.
+std::string conditionOf(const describe::Findings& findings, const std::vector<Judged>& lead, bool& says_sessions) {
+  const auto& [plan, judgement, results] = findings;
+  if (coresStandForGpus(plan, results)) return "Measured on CPU cores, not GPUs.";
+  for (const Judged& of : lead)
+    if (judge::meaningOf(of.result).stands == judge::Meaning::Stands::Little) return sentence(worthText(of));
+  // The condition belongs to claims with a confidence.
+  const bool confident =
+      std::ranges::any_of(lead, [](const Judged& of) { return of.criterion.confidence.has_value(); });
+  if (const std::string sessions = sessionsNotice(plan, judgement); confident && !sessions.empty()) {
+    says_sessions = true;
+    return sessions;
+  }
+  // What never ran well lost all of its trials, which the result says.
+  if (outcomeOf(lead[0].result) == Outcome::Broken) return "";
+  for (const Judged& of : lead)
+    if (const std::string losses = unevenLossText(judgement, of); !losses.empty()) return sentence(losses);
+  return "";
+}
+
+/// Returns "; 2 other claims hold and 1 is undecided" for the outcomes that do not lead.
+std::string othersText(const std::map<Outcome, std::vector<Judged>>& groups, Outcome lead) {
+  static constexpr std::pair<Outcome, std::pair<const char*, const char*>> kTexts[] = {
+      {Outcome::Fails, {"fails", "fail"}},
+      {Outcome::Open, {"is undecided", "are undecided"}},
+      {Outcome::Holds, {"holds", "hold"}},
+      {Outcome::NotRun, {"was not run", "were not run"}},
+      {Outcome::NotJudged, {"cannot be judged here", "cannot be judged here"}}};
+  std::vector<std::string> texts;
+  for (const auto& [outcome, verbs] : kTexts) {
+    const auto group = groups.find(outcome);
+    if (outcome == lead || group == groups.end()) continue;
+    const size_t count = group->second.size();
+    texts.push_back(fmt::format("{} {}", texts.empty() ? counted(count, "other claim") : std::to_string(count),
+                                count == 1 ? verbs.first : verbs.second));
+  }
+  return texts.empty() ? "" : "; " + listed(std::move(texts));
+}
+
+}  // namespace
+
+std::string Answer::text() const {
+  std::string all = word.empty() ? "" : word + (word == "Undecided" ? " " : ": ");
+  for (size_t i = 0; i < sentences.size(); ++i) all += (i > 0 ? " " : "") + sentences[i];
+  return all;
+}
+
+Paragraph Answer::block() const {
+  std::string rest = Answer{"", "", sentences}.text();
+  const char* stop = word == "Undecided" || word.empty() ? "" : ":";
+  return {.text = std::move(rest), .tone = Tone::Plain, .word = word + stop, .style = style, .apart = true};
+}
+
+std::string Answer::markup() const {
+  const Paragraph one = block();
+  return fmt::format("<p class=\"answer {}\">{}{}</p>", style, one.word.empty() ? "" : "<b>" + html(one.word) + "</b> ",
+                     htmlProse(one.text));
+}
+
+Answer answerOf(const describe::Findings& findings) {
+  const auto& [plan, judgement, results] = findings;
+  if (judgement.null_cards)
+    return {"fail", "Not judged", {"all numbers come from simulated GPUs, which compute nothing."}};
+  std::map<Outcome, std::vector<Judged>> groups;
+  for (const Judged& of : judgedOf(plan, judgement)) groups[outcomeOf(of.result)].push_back(of);
+  if (groups.empty()) return bestPoint(findings);
+  // What was never run, or is not judged here, leads only if there is nothing else.
+  const auto& [outcome, lead] = *groups.begin();
+  Answer answer{judge::meaningOf(lead[0].result).style, kWords[size_t(outcome)].second, {}};
+  constexpr size_t kSaid = 3;
+  std::vector<std::string> phrases;
+  for (const Judged& of : lead)
+    if (phrases.size() < (lead.size() > kSaid ? 1 : kSaid)) phrases.push_back(phraseOf(judgement, of));
+  std::string result = joined(phrases, phrases.size() == 2 ? ", and " : "; ");
+  if (lead.size() > kSaid) result = fmt::format("{} claims, such as {}: {}", lead.size(), lead[0].result.name, result);
+  answer.sentences.push_back(result + othersText(groups, outcome) + ".");
+  // The claim with the strongest case against the lead would take a comparison across units; the first one is shown.
+  for (std::string& text : evidenceOf(judgement, lead[0])) answer.sentences.push_back(std::move(text));
+  if (std::string condition = conditionOf(findings, lead, answer.says_sessions);
+      !condition.empty() && answer.sentences.size() < 3)
+    answer.sentences.push_back(std::move(condition));
+  else
+    answer.says_sessions = false;
+  return answer;
+}
+
+std::string answerText(const describe::Findings& findings, const Judged& of) {
+  const Outcome outcome = outcomeOf(of.result);
+  Answer answer{"", kWords[size_t(outcome)].second, {phraseOf(findings.judgement, of) + "."}};
+  for (std::string& text : evidenceOf(findings.judgement, of)) answer.sentences.push_back(std::move(text));
+  if (judge::meaningOf(of.result).stands == judge::Meaning::Stands::Little)
+    answer.sentences.push_back(sentence(worthText(of)));
+  return answer.text();
+}
+
+}  // namespace expc::report

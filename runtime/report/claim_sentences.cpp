@@ -1,0 +1,463 @@
+// Sentences of single claims. A claim is first classed by its form: what its cells compute, and of what. The form's row
+// in kForms gives the sentence for a claim that holds and for one that does not. Everything here is built from names,
+// bounds and estimates that the judgement has already.
+
+#include "runtime/report/claim_sentences.h"
+
+#include <fmt/format.h>
+#include <llvm/ADT/StringExtras.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "runtime/base/word.h"
+#include "runtime/judge/cells.h"
+#include "runtime/judge/format.h"
+#include "runtime/judge/meaning.h"
+#include "runtime/plan/evaluate.h"
+#include "runtime/plan/labels.h"
+#include "runtime/report/html_text.h"
+#include "runtime/report/paint.h"
+#include "runtime/report/reasons.h"
+#include "runtime/report/wording.h"
+
+namespace expc::report {
+namespace {
+
+using judge::Verdict;
+using plan::Relation;
+
+/// The kinds of claims that have sentences of their own.
+enum class Form { Faster, Takes, Times, Scaling, Differs, Curves, Reaches, EveryRun, Level, Agrees, Memory, Other };
+
+/// The sentences of a form, without the place. 0: the treated level. 1: the baseline. 2: the metric, or what the claim
+/// names. 3: the bound in words. 4: the estimate.
+struct FormTexts {
+  Form form;
+  const char *claim, *found;
+};
+constexpr FormTexts kForms[] = {
+    {Form::Faster, "{0} is {3} times as fast as {1}", "{0} is {4} times as fast as {1}"},
+    {Form::Takes, "{0} takes {3} times {2} {1}", "{0} takes {4} times {2} {1}"},
+    {Form::Times, "{0} has {3} times the {2} of {1}", "{0} has {4} times the {2} of {1}"},
+    {Form::Scaling, "{0} reaches {3} of ideal scaling from {1}", "{0} reaches {4} of ideal scaling from {1}"},
+    {Form::Differs, "{2} of {0} is {3} than that of {1}", "{2} of {0} is {4} than that of {1}"},
+    {Form::Curves, "the {2} curves of {0} and {1} are {3} apart", "the {2} curves of {0} and {1} are {4} apart"},
+    {Form::Reaches, "{2} {3}", "{2} takes {4}"},
+    {Form::EveryRun, "{2} is {3}", "{2} is {4}"},
+    {Form::Level, "the median {2} is {3}", "the median {2} is {4}"},
+    {Form::Agrees, "{2} agrees with {3}", "{2} is {4}"},
+    {Form::Memory, "{0} runs out of memory", "{0} runs out of memory"},
+    {Form::Other, "{2} is {3}", "{2} is {4}"}};
+
+/// The sentences of a ratio that is held to 1, by what is compared: times, then other metrics. 2: the metric.
+struct AtOneTexts {
+  Form form;
+  Relation relation;
+  const char* claim;
+};
+constexpr AtOneTexts kAtOne[] = {{Form::Faster, Relation::Greater, "{0} is faster than {1}"},
+                                 {Form::Faster, Relation::GreaterEqual, "{0} is at least as fast as {1}"},
+                                 {Form::Faster, Relation::Less, "{0} is slower than {1}"},
+                                 {Form::Faster, Relation::LessEqual, "{0} is not faster than {1}"},
+                                 {Form::Takes, Relation::Greater, "{0} is slower than {1}"},
+                                 {Form::Takes, Relation::GreaterEqual, "{0} is not faster than {1}"},
+                                 {Form::Takes, Relation::Less, "{0} is faster than {1}"},
+                                 {Form::Takes, Relation::LessEqual, "{0} is at least as fast as {1}"},
+                                 {Form::Times, Relation::Greater, "{0} has a larger {2} than {1}"},
+                                 {Form::Times, Relation::GreaterEqual, "{0} has at least the {2} of {1}"},
+                                 {Form::Times, Relation::Less, "{0} has a smaller {2} than {1}"},
+                                 {Form::Times, Relation::LessEqual, "{0} has at most the {2} of {1}"}};
+
+/// What a difference is, by the sign of its bound: below, at and above zero. 0: the bound without its sign.
+struct DifferenceTexts {
+  Relation relation;
+  const char* texts[3];
+};
+constexpr DifferenceTexts kDifferences[] = {
+    {Relation::GreaterEqual, {"at most {} lower", "not lower", "at least {} higher"}},
+    {Relation::Greater, {"less than {} lower", "higher", "more than {} higher"}},
+    {Relation::LessEqual, {"at least {} lower", "not higher", "at most {} higher"}},
+    {Relation::Less, {"more than {} lower", "lower", "less than {} higher"}},
+    {Relation::Equal, {"exactly {} lower", "the same", "exactly {} higher"}}};
+
+/// Names the estimate of the evidence: the one that is closest to breaking the bound.
+std::string_view extremeOf(const plan::Bound& bound) {
+  static constexpr base::Word<Relation> kExtremes[] = {
+      {"Lowest", Relation::GreaterEqual}, {"Lowest", Relation::Greater}, {"Highest", Relation::LessEqual},
+      {"Highest", Relation::Less},        {"Farthest", Relation::Equal}, {"Closest to a limit", Relation::Within}};
+  return base::wordOf(kExtremes, bound.relation);
+}
+
+/// Removes the "x" behind numbers, for sentences that say "times": "1.2x" is "1.2".
+std::string plainNumbers(const std::string& text) {
+  std::string out;
+  for (size_t i = 0; i < text.size(); ++i)
+    if (text[i] != 'x' || i == 0 || !llvm::isDigit(text[i - 1])) out += text[i];
+  return out;
+}
+
+/// Whether a level is clear without its factor: a word, and neither a number nor true or false.
+bool isWord(const std::string& label) {
+  return !label.empty() && (llvm::isAlpha(label[0]) || label[0] == '.' || label[0] == '/') && label != "true" &&
+         label != "false";
+}
+
+/// One claim as sentences.
+class Clause {
+ public:
+  Clause(const judge::Judgement& judgement, const Judged& of)
+      : judgement_(judgement), of_(of), told_(tellingOf(of)), form_(formOf()) {
+    // A claim that holds is about all of its cells; one that some cell decides is about that cell.
+    for (size_t i = 0; i < criterion().cells.size(); ++i) all_.push_back(&criterion().cells[i]);
+    if (told_) one_ = &criterion().cells[of_.result.cells[told_->cell].cell];
+  }
+
+  /// Returns what the claim says: "fp32 is at least 1.2 times as fast as fp64 in both configurations".
+  std::string claim() const {
+    const bool exists = criterion().claim.kind == plan::Claim::Kind::Exists;
+    // A ratio that is only held to 1 is worth more than that.
+    if (isFound()) return foundOf(*one_);
+    // Some of the cells make an exists hold, of which the surest is named.
+    if (exists && one_ && of_.result.verdict == Verdict::Pass)
+      return claimOf({one_}) + placeText() +
+             (all_.size() > 1 ? fmt::format(" (one of {} is enough)", all_.size()) : "");
+    return claimOf(all_) + quantifier(exists);
+  }
+
+  /// Returns what was found instead, for a claim that does not hold: "slower is 1.03 times as fast as old (claimed: at
+  /// least 1.2)".
+  std::string finding() const {
+    if (form_ == Form::Memory) return whyText(of_);
+    // The size of a value that is worse than every other says nothing.
+    const bool sized = told_ && one_ && !told_->shown.empty() && (told_->value || !of_.result.cells[told_->cell].worst);
+    if (!sized || of_.result.verdict != Verdict::Fail)
+      return claimOf(all_) + quantifier(false) + " does not hold: " + whyText(of_);
+    if (!criterion().confidence && told_->values > 0 && form_ != Form::Agrees)
+      return fmt::format("{} is {} in {} of {}", subject(), violation(bound()), told_->broken,
+                         counted(told_->values, comparesPoints(criterion()) ? "pair" : "run"));
+    const size_t failing = size_t(std::ranges::count(of_.result.cells, Verdict::Fail, &judge::CellEstimate::verdict));
+    const bool exists = criterion().claim.kind == plan::Claim::Kind::Exists;
+    std::string text = foundOf(*one_) + placeText();
+    const std::string asked = form_ == Form::Agrees ? "published: " + endText(bound()) : "claimed: " + boundOf(*one_);
+    text += isAtOne() ? "" : " (" + asked + ")";
+    if (all_.size() > 1)
+      text += exists ? fmt::format(", the closest of {} configurations", all_.size())
+                     : fmt::format("; the claim fails in {} of {} configurations", failing, all_.size());
+    return text;
+  }
+
+  /// Returns the numbers behind it: "Lowest at gpus=2: 1.74x (95 % interval 1.36x to 2.62x, 7 pairs, step_time 26.8 ms
+  /// → 14.6 ms)"; "" if the reason has been said.
+  std::string evidence() const {
+    if (of_.result.verdict == Verdict::Fail && (!told_ || told_->shown.empty() || form_ == Form::Memory)) return "";
+    if (!told_ || told_->shown.empty() || form_ == Form::Memory) return sentence(whyText(of_));
+    const bool single = told_->value.has_value();
+    const std::string details = joined(numbers());
+    const std::string place = placeText();
+    if (isFound() || (of_.result.verdict == Verdict::Fail && !single)) return sentence(details);
+    if (of_.result.verdict == Verdict::Fail || of_.result.verdict == Verdict::Pass) {
+      const bool several = all_.size() > 1 || single;
+      const std::string what = several ? std::string(extremeOf(bound())) : std::string("Estimate");
+      return sentence(
+          fmt::format("{}{}: {}{}", what, place, told_->shown, details.empty() ? "" : " (" + details + ")"));
+    }
+    const judge::CellEstimate& cell = of_.result.cells[told_->cell];
+    // Other reasons than an interval around the bound are told by the line of the verdict.
+    if (!criterion().confidence || !cell.interval || cell.uncorrected || cell.unusable ||
+        cell.verdict != Verdict::Inconclusive)
+      return sentence(whyText(of_));
+    return sentence(fmt::format("{}{} ({}) includes the bound {}", told_->shown, place, details, endText(bound())));
+  }
+
+ private:
+  const plan::Criterion& criterion() const { return of_.criterion; }
+  const plan::Bound& bound() const { return one_ ? plan::boundOf(criterion(), *one_) : criterion().bound; }
+
+  /// The metric that a term is, or null.
+  static const plan::MetricTerm* readBy(const plan::Term& term) { return std::get_if<plan::MetricTerm>(&term.node); }
+
+  Form formOf() const {
+    if (criterion().infeasible) return Form::Memory;
+    if (criterion().cells.empty() || !criterion().cells[0].term) return Form::Other;
+    const plan::Cell& cell = criterion().cells[0];
+    if (cell.bound) return Form::Agrees;
+    const plan::Term& term = *cell.term;
+    if (std::holds_alternative<plan::GapTerm>(term.node)) return Form::Curves;
+    if (std::holds_alternative<plan::FirstTerm>(term.node))
+      return criterion().bound.relation == Relation::LessEqual ? Form::Reaches : Form::Other;
+    if (const plan::MetricTerm* read = readBy(term)) {
+      const plan::Metric* metric = of_.plan.findMetric(read->metric);
+      return criterion().confidence && !(metric && metric->exact) ? Form::Level : Form::EveryRun;
+    }
+    if (std::holds_alternative<plan::ScaleTerm>(term.node) && criterion().unit == "x" && cell.points.size() == 2)
+      return Form::Scaling;
+    const auto* operation = std::get_if<plan::OperationTerm>(&term.node);
+    if (!operation || operation->operands.size() != 2 || cell.points.size() != 2) return Form::Other;
+    const plan::MetricTerm *left = readBy(*operation->operands[0]), *right = readBy(*operation->operands[1]);
+    if (!left || !right || left->metric != right->metric) return Form::Other;
+    using Op = plan::OperationTerm::Op;
+    if (operation->op == Op::Difference)
+      return criterion().bound.relation == Relation::Within ? Form::Other : Form::Differs;
+    if (operation->op != Op::Ratio) return Form::Other;
+    const plan::Metric* metric = of_.plan.findMetric(left->metric);
+    const bool time = metric && metric->dimension == "time" && metric->better == plan::Direction::Lower;
+    if (!time) return Form::Times;
+    return left->place == cell.points[0] ? Form::Takes : Form::Faster;
+  }
+
+  /// Whether the ratio is the baseline's value over that of the treated level: of a metric other than time the sentence
+  /// then has them the other way round.
+  bool isTurned(const plan::Cell& cell) const {
+    const auto* operation = std::get_if<plan::OperationTerm>(&cell.term->node);
+    return form_ == Form::Times && operation && readBy(*operation->operands[0])->place != cell.points[0];
+  }
+
+  bool isAtOne() const {
+    return (form_ == Form::Faster || form_ == Form::Takes || form_ == Form::Times) && criterion().bound.low == 1 &&
+           criterion().bound.relation < Relation::Equal;
+  }
+
+  /// Names the levels in which the two points of a cell differ: "fp32", "gpus=2", and those of the baseline.
+  std::string armOf(const plan::Cell& cell, size_t point) const {
+    const plan::Point* own = of_.plan.findPoint(cell.points[point].point);
+    const plan::Point* other = of_.plan.findPoint(cell.points[1 - point].point);
+    std::string text;
+    for (size_t i = 0; own && other && i < of_.plan.factors.size(); ++i) {
+      if (i >= own->levels.size() || own->levels[i] == other->levels[i]) continue;
+      const std::string label = of_.plan.levelLabel(*own, i);
+      if (isWord(label))
+        text += (text.empty() ? "" : " ") + label;
+      else
+        plan::addLabel(text, of_.plan.factors[i].name, label);
+    }
+    return text.empty() ? "the point" : text;
+  }
+
+  /// Names an arm of all cells: "fp32", "each of fp32 and bf16", "every other level of precision".
+  std::string armsOf(const std::vector<const plan::Cell*>& cells, size_t point) const {
+    constexpr size_t kNamed = 3;
+    InOrder<std::string, bool> names;
+    for (const plan::Cell* cell : cells)
+      if (cell->points.size() == 2) names[armOf(*cell, point)] = true;
+    std::vector<std::string> all = textsOf(names, [](const auto& one) { return one.first; });
+    if (all.empty()) return "it";
+    if (all.size() == 1) return all[0];
+    const bool exists = criterion().claim.kind == plan::Claim::Kind::Exists;
+    if (all.size() <= kNamed) return (exists ? "one of " : "each of ") + listed(std::move(all));
+    return fmt::format("{} of {} levels", exists ? "one" : "each", all.size());
+  }
+
+  /// Returns what the claim is about: its metric, or the expression in its text.
+  std::string subject() const {
+    const plan::Term* term = criterion().cells.empty() ? nullptr : criterion().cells[0].term.get();
+    if (term && form_ != Form::Other && form_ != Form::Agrees && form_ != Form::Scaling) {
+      if (const auto* first = std::get_if<plan::FirstTerm>(&term->node))
+        return first->series.metric + " reaches " + endText(first->bound);
+      if (const std::vector<plan::MetricTerm> read = plan::metricTerms(*term); !read.empty()) return read[0].metric;
+    }
+    // The text is "forall gpus: gain[fp32] >= 1.2x with confidence 95%".
+    llvm::StringRef text = criterion().text;
+    for (const llvm::StringRef end : {llvm::StringRef(" like "), llvm::StringRef(criterion().bound.text)})
+      if (!end.empty()) text = text.take_front(std::min(text.find(end), text.size()));
+    if (const size_t colon = text.rfind(": "); colon != llvm::StringRef::npos) text = text.drop_front(colon + 2);
+    const std::string found = text.trim().str();
+    return found.empty() ? criterion().name : found;
+  }
+
+  /// Returns the bound that a sentence of the form has.
+  std::string boundOf(const plan::Cell& cell) const {
+    const plan::Bound& bound = plan::boundOf(criterion(), cell);
+    switch (form_) {
+      case Form::Agrees: {
+        const auto [_, reference] = llvm::StringRef(criterion().text).split(" like ");
+        return reference.empty() ? "the published values" : reference.split(' ').first.str();
+      }
+      case Form::Differs: {
+        const size_t sign = bound.low < 0 ? 0 : bound.low == 0 ? 1 : 2;
+        for (const DifferenceTexts& one : kDifferences)
+          if (one.relation == bound.relation)
+            return fmt::format(fmt::runtime(one.texts[sign]), llvm::StringRef(endText(bound)).ltrim("-").str());
+        return boundText(bound);
+      }
+      case Form::Reaches:
+        return "within " + endText(bound) +
+               (criterion().text.find("epochs_to") == std::string::npos ? " values" : " epochs");
+      case Form::Faster:
+      case Form::Takes:
+      case Form::Times:
+        return plainNumbers(boundText(bound));
+      default:
+        return boundText(bound);
+    }
+  }
+
+  /// Returns the claim about some cells, without a quantifier.
+  std::string claimOf(const std::vector<const plan::Cell*>& cells) const {
+    if (cells.empty()) return subject() + " is " + boundText(criterion().bound);
+    const size_t turned = isTurned(*cells[0]) ? 1 : 0;
+    std::string treated = form_ == Form::Memory ? memoryPlaces(cells) : armsOf(cells, turned);
+    const char* text = rowOf(form_).claim;
+    if (isAtOne())
+      for (const AtOneTexts& one : kAtOne)
+        if (one.form == form_ && one.relation == criterion().bound.relation) text = one.claim;
+    return fmt::format(fmt::runtime(text), treated, armsOf(cells, 1 - turned), metricText(), boundOf(*cells[0]), "");
+  }
+
+  /// Whether a claim that holds is said by what was found: a single ratio that is only held to 1.
+  bool isFound() const {
+    return of_.result.verdict == Verdict::Pass && isAtOne() && one_ && all_.size() == 1 && !told_->shown.empty();
+  }
+
+  /// Whether a ratio of times is below 1, so that its inverse is said.
+  bool isInverted() const {
+    const std::optional<double>& ratio = of_.result.cells[told_->cell].estimate;
+    return (form_ == Form::Faster || form_ == Form::Takes) && ratio && *ratio > 0 && *ratio < 1;
+  }
+
+  /// Returns what was found in one cell. The ratio of two times is said so that it is above 1.
+  std::string foundOf(const plan::Cell& cell) const {
+    const judge::CellEstimate& estimate = of_.result.cells[told_->cell];
+    const size_t turned = isTurned(cell) ? 1 : 0;
+    Form form = form_;
+    std::string found = plainNumbers(told_->shown);
+    if (isInverted()) {
+      form = form == Form::Faster ? Form::Takes : Form::Faster;
+      found = plainNumbers(judge::formatQuantity(1 / *estimate.estimate, "x"));
+    } else if (form == Form::Differs && estimate.estimate) {
+      found =
+          *estimate.estimate < 0 ? llvm::StringRef(told_->shown).ltrim("-").str() + " lower" : told_->shown + " higher";
+    } else if (form != Form::Faster && form != Form::Takes && form != Form::Times) {
+      found = told_->shown;
+    }
+    if (estimate.estimate && std::isinf(*estimate.estimate)) return armOf(cell, 0) + " counts as " + told_->shown;
+    const bool pair = plan::isPaired(cell) && cell.points.size() == 2;
+    return fmt::format(fmt::runtime(rowOf(form).found), pair ? armOf(cell, turned) : "",
+                       pair ? armOf(cell, 1 - turned) : "", metricText(), "", found);
+  }
+
+  static const FormTexts& rowOf(Form form) { return *std::ranges::find(kForms, form, &FormTexts::form); }
+  /// Returns the metric as the form's sentence has it: "as long as" for the whole time of a program.
+  std::string metricText() const {
+    const std::string metric = subject();
+    if (form_ != Form::Takes && form_ != Form::Faster) return metric;
+    return metric == "wall" ? "as long as" : "the " + metric + " of";
+  }
+
+  std::string memoryPlaces(const std::vector<const plan::Cell*>& cells) const {
+    if (cells.size() != 1) return fmt::format("each of {} configurations", cells.size());
+    const plan::Point* point = of_.plan.findPoint(cells[0]->points[0].point);
+    return judge::placeLabel(of_.plan, point);
+  }
+
+  /// Returns " in both configurations", " in every run"; "" for a single cell.
+  std::string quantifier(bool exists) const {
+    if (form_ == Form::Memory) return "";
+    if (!criterion().confidence) return comparesPoints(criterion()) ? " in every pair" : " in every run";
+    std::set<std::string> named;
+    if (form_ == Form::Faster || form_ == Form::Takes || form_ == Form::Times || form_ == Form::Differs ||
+        form_ == Form::Curves || form_ == Form::Scaling)
+      for (const plan::Cell* cell : all_)
+        if (cell->points.size() == 2) named.insert(armOf(*cell, 0));
+    const size_t count = all_.size() / std::max<size_t>(named.size(), 1);
+    if (count < 2) return "";
+    if (exists) return fmt::format(" in one of {} configurations", count);
+    return count == 2 ? " in both configurations" : fmt::format(" in all {} configurations", count);
+  }
+
+  /// Returns " at gpus=2" for the telling cell: the factors that vary between cells and that its arms do not name.
+  std::string placeText() const {
+    if (!one_ || all_.size() < 2) return "";
+    const std::vector<std::string> labels = of_.plan.levelLabels(criterion().factors, *one_);
+    const std::string arm =
+        one_->points.size() == 2 && form_ != Form::Other && form_ != Form::Agrees ? armOf(*one_, 0) : "";
+    std::string text;
+    for (size_t i = 0; i < labels.size(); ++i) {
+      const auto same = [&](const plan::Cell* cell) { return cell->levels[i] == one_->levels[i]; };
+      const std::string label = criterion().factors[i] + "=" + labels[i];
+      // An arm of several factors names each of them.
+      if (std::ranges::all_of(all_, same) || arm == labels[i] || arm == label) continue;
+      plan::addLabel(text, criterion().factors[i], labels[i]);
+    }
+    return text.empty() ? "" : " at " + text;
+  }
+
+  /// Returns the interval, the number of values, and the medians of the two arms.
+  std::vector<std::string> numbers() const {
+    const judge::CellEstimate& cell = of_.result.cells[told_->cell];
+    std::vector<std::string> texts;
+    const std::string_view dimension = judge::dimensionOf(of_.plan, *one_);
+    if (told_->value)
+      texts.push_back(counted(told_->values, comparesPoints(criterion()) ? "pair" : "run"));
+    else if (cell.constant)
+      texts.push_back("the same in every run");
+    if (told_->value || cell.constant) return texts;
+    if (cell.interval && cell.estimate) {
+      // The interval of a ratio that is said the other way round is turned, too.
+      const bool inverse = isInverted() && (of_.result.verdict == Verdict::Fail || isFound());
+      stats::Interval shown = *cell.interval;
+      if (inverse) shown.low = 1 / cell.interval->high, shown.high = 1 / cell.interval->low;
+      const std::vector<double> near = inverse ? std::vector<double>() : plan::ends(bound());
+      const double estimate = inverse ? 1 / *cell.estimate : *cell.estimate;
+      texts.push_back(judge::formatConfidence(cell.confidence) + " interval " +
+                      fromTo(judge::formatParts(estimate, shown, criterion().unit, dimension, near).interval));
+    }
+    texts.push_back(counted(cell.scope.complete, nounOf(*one_)));
+    if (std::string medians = mediansText(); !medians.empty()) texts.push_back(std::move(medians));
+    return texts;
+  }
+
+  /// Returns "step_time 26.8 ms → 14.6 ms": from the baseline to the treated level.
+  std::string mediansText() const {
+    if (form_ != Form::Faster && form_ != Form::Takes && form_ != Form::Times) return "";
+    const std::string name = subject();
+    const plan::Metric* metric = of_.plan.findMetric(name);
+    const judge::Summary* arms[] = {judgement_.find(one_->points[1].point, name),
+                                    judgement_.find(one_->points[0].point, name)};
+    if (!metric || !arms[0] || !arms[1] || !arms[0]->median || !arms[1]->median) return "";
+    const double larger = std::max(std::abs(*arms[0]->median), std::abs(*arms[1]->median));
+    const auto text = [&](const judge::Summary* arm) {
+      return judge::formatAgainst(*arm->median, {}, metric->unit, metric->dimension, larger);
+    };
+    return fmt::format("{} {} → {}", name, text(arms[0]), text(arms[1]));
+  }
+
+  const judge::Judgement& judgement_;
+  const Judged of_;
+  const std::optional<Telling> told_;
+  std::vector<const plan::Cell*> all_;
+  const plan::Cell* one_ = nullptr;  // the telling one
+  const Form form_;
+};
+
+}  // namespace
+
+std::string listed(std::vector<std::string> names) {
+  if (names.size() < 2) return joined(names);
+  const std::string last = std::move(names.back());
+  names.pop_back();
+  return joined(names) + " and " + last;
+}
+
+std::string sentence(const std::string& text) {
+  if (text.empty()) return "";
+  // A label such as precision=fp32 stays as it is.
+  const bool label = text.find('=') < text.find(' ');
+  const std::string whole = label ? text : capitalised(text);
+  return llvm::StringRef(".!?").contains(whole.back()) ? whole : whole + ".";
+}
+
+std::string claimSentence(const judge::Judgement& judgement, const Judged& of) { return Clause(judgement, of).claim(); }
+
+std::string findingSentence(const judge::Judgement& judgement, const Judged& of) {
+  return Clause(judgement, of).finding();
+}
+
+std::string evidenceSentence(const judge::Judgement& judgement, const Judged& of) {
+  return Clause(judgement, of).evidence();
+}
+
+}  // namespace expc::report
