@@ -405,7 +405,7 @@ class Clause {
       texts.push_back(judge::formatConfidence(cell.confidence) + " interval " +
                       fromTo(judge::formatParts(estimate, shown, criterion().unit, dimension, near).interval));
     }
-    texts.push_back(counted(cell.scope.complete, nounOf(*one_)));
+    texts.push_back(counted(cell.scope.complete, one_->treated > 1 || plan::isPaired(*one_) ? nounOf(*one_) : "run"));
     if (std::string medians = mediansText(); !medians.empty()) texts.push_back(std::move(medians));
     return texts;
   }

@@ -113,7 +113,7 @@ def the_doctor_names_disturbances_beforehand():
             slow = [finding for finding in doctor("--null-gpus", "1") if finding["subject"] == "GPU 0"]
         finally:
             del os.environ["NULLGPU_THROTTLE"]
-        expect(slow and "is slowed down" in slow[0]["what"], f"a card is slowed down: {slow}")
+        expect(slow and "is throttled" in slow[0]["what"], f"a card is slowed down: {slow}")
     return None
 
 

@@ -128,7 +128,7 @@ def a_run_within_an_allocation_keeps_to_its_end():
     with Study() as study:
         run = ["srun", "--nodes=1", "--ntasks=1", *study.command("--devices", "cpu:1")]
         short = subprocess.run(["salloc", "--quiet", "--time=1", *run], cwd=study.path, capture_output=True, text=True, timeout=120)
-        expect("no block would end two minutes before" in short.stderr, f"a minute is too short for any block\n{short.stderr}")
+        expect("the allocation is too short for one block" in short.stderr, f"a minute is too short for any block\n{short.stderr}")
         expect(study.one("SELECT count(*) FROM trial") == 0, "and none was begun")
         whole = subprocess.run(["salloc", "--quiet", "--time=30", *run], cwd=study.path, capture_output=True, text=True, timeout=120)
         expect(whole.returncode == 0 and "faster" in whole.stdout, f"half an hour is enough\n{whole.stderr}")
