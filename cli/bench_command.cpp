@@ -211,7 +211,9 @@ class Bench {
     for (const std::string& word : words) {
       const std::string path = std::filesystem::path(word).lexically_normal();
       const bool outside = path.empty() || path == "." || path[0] == '/' || path.starts_with("..");
-      if (outside || (linked && std::regex_match(path, script))) continue;
+      // A parameter alone names no file.
+      if (outside || path.find_first_not_of("*/.") == std::string::npos || (linked && std::regex_match(path, script)))
+        continue;
       const auto files =
           llvm::expectedToOptional(files::filesMatching(std::filesystem::current_path(), path, options_.results));
       if (files && !files->empty()) inputs.insert(literal(path));

@@ -164,6 +164,22 @@ struct AssertionChecker {
                  "a whole number from 1, or a share up to 100%");
   }
 
+  /// Reports a number behind `at least` that there are not as many combinations for.
+  void enough(const ast::Expr& expr, const Quantifier& quantifier) {
+    if (quantifier.share || unknown) return;
+    Rational most(1);
+    for (const unsigned factor : quantifier.factors) {
+      size_t levels = study.factors[factor].levels.size();
+      // A comparison has no value at the level that it compares with.
+      for (const Comparison* at = comparison(); at; at = at->inner ? &study.comparisons[*at->inner] : nullptr)
+        if (at->over == factor) levels -= levels > 0;
+      most = (most * Rational(static_cast<int64_t>(levels))).value_or(quantifier.least);
+    }
+    if (!(most < quantifier.least)) return;
+    emitter.emit(expr.range, errors::OutOfRange, "the number behind 'at least'", quantifier.least.toString(),
+                 fmt::format("at most {}, the number of combinations", most.toString()));
+  }
+
   /// Binds factors by quantifiers, then checks their conditions.
   void quantifiers() {
     // Named factors first, so that `*` stands for the rest, whatever the order.
@@ -196,6 +212,8 @@ struct AssertionChecker {
         assertion.quantifiers[i].factors.push_back(factor);
       }
     }
+    for (size_t i = 0; i < chain.size(); ++i)
+      if (chain[i]->least) enough(*chain[i]->least, assertion.quantifiers[i]);
     for (const ast::Quantifier* declared : chain)
       // Not for `*`, which has bound every factor.
       if (declared->where && !declared->all) narrow(*declared->where);

@@ -78,6 +78,9 @@ void checkExpected(StudyContext& context) {
   for (const ast::ExpectedDecl& declaration : context.declaration->expected)
     if (names.add(context.emitter, "value expected of", declaration.name))
       if (auto expected = expectedOf(context, declaration)) context.study.expected.push_back(std::move(*expected));
+  // A value for one criterion comes before one for its subject, whichever stands first.
+  std::ranges::stable_partition(
+      context.study.expected, [&](const Expected& one) { return named(context.study.criteria, one.name) != nullptr; });
 }
 
 }  // namespace expc::check

@@ -57,14 +57,14 @@ const Block* find(Rule rule) {
 }
 
 /// The words that begin statements of a block: those of the table of words, and in blocks with assignments or settings
-/// also every token that may be a name there (`as` to `allow` in the order of the grammar).
+/// also every token that may be a name there (`as` to `noise` in the order of the grammar).
 std::vector<Token> heads(const Block& block) {
   std::vector<Token> result;
   for (const language::Word* word : language::words(language::Role::Head, block.words))
     result.push_back(tokenOf(word->text));
   if (!block.names) return result;
   result.push_back(Token::Identifier);
-  for (int token = static_cast<int>(Token::As); token <= static_cast<int>(Token::Allow); ++token)
+  for (int token = static_cast<int>(Token::As); token <= static_cast<int>(Token::Noise); ++token)
     result.push_back(static_cast<Token>(token));
   return result;
 }

@@ -120,6 +120,10 @@ std::optional<plan::Claim> JoinedClaim::quantified(const check::Claim& declared,
   }
   if (claim.children.empty()) return std::nullopt;
   const check::Quantifier& of = criterion_.assertions[declared.first].quantifiers[depth];
+  // Fewer combinations than must hold: a selection left the others out, and a weaker claim is not the study's.
+  if (of.kind == ast::QuantifierKind::AtLeast && !of.share &&
+      of.least.toDouble() > static_cast<double>(claim.children.size()))
+    return std::nullopt;
   using enum ast::QuantifierKind;
   claim.kind = of.kind == ForAll ? Kind::ForAll : of.kind == Exists ? Kind::Exists : Kind::AtLeast;
   if (of.kind == AtLeast) claim.least = of.leastOf(claim.children.size());

@@ -50,11 +50,22 @@ Outcome outcomeOf(const judge::CriterionResult& result) {
   }
 }
 
+/// Whether a claim is one assertion about all of its cells, or about some of them: `exists` behind `forall` has no
+/// sentence of its own.
+bool isPlain(const plan::Criterion& criterion) {
+  const auto alike = [&](const auto& self, const plan::Claim& claim) -> bool {
+    return claim.kind == plan::Claim::Kind::Cell ||
+           (claim.kind == criterion.claim.kind &&
+            std::ranges::all_of(claim.children, [&](const plan::Claim& child) { return self(self, child); }));
+  };
+  return !plan::isComposed(criterion) && alike(alike, criterion.claim);
+}
+
 /// Returns what is said of a claim behind the word of its outcome. An open one is a question, unless its intervals have
-/// an answer that does not stand. A claim that joins several is told by the line of its verdict.
+/// an answer that does not stand. Other claims than plain ones are told by the lines of their verdicts.
 std::string phraseOf(const judge::Judgement& judgement, const Judged& of) {
   const Outcome outcome = outcomeOf(of.result);
-  if (plan::isComposed(of.criterion))
+  if (!isPlain(of.criterion))
     return (outcome == Outcome::Open ? "whether " + of.result.name + " holds: " : of.result.name + ": ") + whyText(of);
   switch (outcome) {
     case Outcome::Holds:
@@ -89,6 +100,9 @@ std::string untrustedText(const plan::Plan& plan, const judge::Distrust& distrus
 std::string doubtOf(const Judged& of) {
   if (of.result.untrusted) return untrustedText(of.plan, *of.result.untrusted);
   if (!of.result.provisional) return "";
+  if (of.result.scope.complete == 0)
+    return fmt::format("So far {}; some configurations are not measured yet, and the verdict may change.",
+                       of.result.verdict == Verdict::Fail ? "no" : "yes");
   return fmt::format("So far {}: {} of {} are measured, and the verdict may change.",
                      of.result.verdict == Verdict::Fail ? "no" : "yes", of.result.scope.complete,
                      counted(of.result.scope.planned, nounOf(of.criterion)));
@@ -99,7 +113,7 @@ std::vector<std::string> evidenceOf(const judge::Judgement& judgement, const Jud
   std::vector<std::string> all;
   const Outcome outcome = outcomeOf(of.result);
   const bool judged = outcome == Outcome::Holds || outcome == Outcome::Fails || outcome == Outcome::Open;
-  if (judged && !plan::isComposed(of.criterion)) all.push_back(evidenceSentence(judgement, of));
+  if (judged && isPlain(of.criterion)) all.push_back(evidenceSentence(judgement, of));
   all.push_back(doubtOf(of));
   std::erase(all, "");
   return all;

@@ -13,6 +13,7 @@
 #include <set>
 #include <utility>
 
+#include "runtime/base/find.h"
 #include "runtime/base/word.h"
 #include "runtime/judge/cells.h"
 #include "runtime/judge/format.h"
@@ -120,12 +121,12 @@ class Clause {
   std::string claim() const {
     const bool exists = criterion().claim.kind == plan::Claim::Kind::Exists;
     // A ratio that is only held to 1 is worth more than that.
-    if (isFound()) return foundOf(*one_);
+    if (isFound()) return foundOf(*one_) + scopeText();
     // Some of the cells make an exists hold, of which the surest is named.
     if (exists && one_ && of_.result.verdict == Verdict::Pass)
-      return claimOf({one_}) + placeText() +
+      return claimOf({one_}) + placeText() + scopeText() +
              (all_.size() > 1 ? fmt::format(" (one of {} is enough)", all_.size()) : "");
-    return claimOf(all_) + quantifier(exists);
+    return claimOf(all_) + scopeText() + quantifier(exists);
   }
 
   /// Returns what was found instead, for a claim that does not hold: "slower is 1.03 times as fast as old (claimed: at
@@ -135,13 +136,13 @@ class Clause {
     // The size of a value that is worse than every other says nothing.
     const bool sized = told_ && one_ && !told_->shown.empty() && (told_->value || !of_.result.cells[told_->cell].worst);
     if (!sized || of_.result.verdict != Verdict::Fail)
-      return claimOf(all_) + quantifier(false) + " does not hold: " + whyText(of_);
+      return claimOf(all_) + scopeText() + quantifier(false) + " does not hold: " + whyText(of_);
     if (!criterion().confidence && told_->values > 0 && form_ != Form::Agrees)
-      return fmt::format("{} is {} in {} of {}", subject(), violation(bound()), told_->broken,
+      return fmt::format("{}{} is {} in {} of {}", subject(), scopeText(), violation(bound()), told_->broken,
                          counted(told_->values, comparesPoints(criterion()) ? "pair" : "run"));
     const size_t failing = size_t(std::ranges::count(of_.result.cells, Verdict::Fail, &judge::CellEstimate::verdict));
     const bool exists = criterion().claim.kind == plan::Claim::Kind::Exists;
-    std::string text = foundOf(*one_) + placeText();
+    std::string text = foundOf(*one_) + placeText() + scopeText();
     const std::string asked = form_ == Form::Agrees ? "published: " + endText(bound()) : "claimed: " + boundOf(*one_);
     text += isAtOne() ? "" : " (" + asked + ")";
     if (all_.size() > 1)
@@ -161,7 +162,8 @@ class Clause {
     if (isFound() || (of_.result.verdict == Verdict::Fail && !single)) return sentence(details);
     if (of_.result.verdict == Verdict::Fail || of_.result.verdict == Verdict::Pass) {
       const bool several = all_.size() > 1 || single;
-      const std::string what = several ? std::string(extremeOf(bound())) : std::string("Estimate");
+      const bool exists = criterion().claim.kind == plan::Claim::Kind::Exists;
+      const std::string what = !several ? "Estimate" : exists ? "Best" : std::string(extremeOf(bound()));
       return sentence(
           fmt::format("{}{}: {}{}", what, place, told_->shown, details.empty() ? "" : " (" + details + ")"));
     }
@@ -381,6 +383,34 @@ class Clause {
       // An arm of several factors names each of them.
       if (std::ranges::all_of(all_, same) || arm == labels[i] || arm == label) continue;
       plan::addLabel(text, criterion().factors[i], labels[i]);
+    }
+    return text.empty() ? "" : " at " + text;
+  }
+
+  /// Returns " at program=a" for the factors of which the claim is about some levels only, by a selector or `where`; ""
+  /// if it is about all of them. Factors that the arms name, and those in the text of the subject, are left out.
+  std::string scopeText() const {
+    std::string text;
+    for (size_t i = 0; i < criterion().factors.size() && !all_.empty(); ++i) {
+      const int found = base::findNamed(of_.plan.factors, criterion().factors[i]);
+      if (found < 0) continue;
+      const auto of = static_cast<size_t>(found);
+      const plan::Factor& factor = of_.plan.factors[of];
+      std::set<unsigned> used;
+      bool compared = false;
+      for (const plan::Cell* cell : all_) {
+        if (cell->points.empty() || i >= cell->levels.size()) continue;
+        if (cell->levels[i] < factor.levels.size()) used.insert(cell->levels[i]);
+        const plan::Point* arms[] = {of_.plan.findPoint(cell->points.front().point),
+                                     of_.plan.findPoint(cell->points.back().point)};
+        compared =
+            compared || (plan::isPaired(*cell) && arms[0] && arms[1] && arms[0]->levels[of] != arms[1]->levels[of]);
+      }
+      if (compared || used.empty() || used.size() == factor.levels.size()) continue;
+      if (used.size() == 1 && form_ == Form::Other && subject().find('[') != std::string::npos) continue;
+      std::vector<std::string> labels;
+      for (const unsigned level : used) labels.push_back(factor.levels[level].label);
+      plan::addLabel(text, factor.name, listed(std::move(labels)));
     }
     return text.empty() ? "" : " at " + text;
   }

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <set>
 #include <span>
 #include <string_view>
@@ -121,7 +122,11 @@ class Explainer {
     };
     // A claim on single trials is told by one value, whichever cell it is in.
     const auto single = [&](const std::vector<size_t>& among) {
-      for (size_t i = 0; i < cells_.size(); ++i) one.values += cells_[i].values.size(), one.broken += brokenOf(i);
+      // One part is enough for an exists, so the others' values say nothing of it.
+      std::vector<size_t> counted = among;
+      if (forall() || verdict == Verdict::Fail)
+        counted.resize(cells_.size()), std::iota(counted.begin(), counted.end(), 0);
+      for (const size_t i : counted) one.values += cells_[i].values.size(), one.broken += brokenOf(i);
       if (cells_[worst(among)].values.empty()) return chosen(worst(among));
       const auto [index, number] = worstValue(among);
       one.value = number;
