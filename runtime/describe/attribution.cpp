@@ -226,7 +226,7 @@ llvm::Expected<unsigned> numberOf(StringRef wanted, const std::vector<T>& all, s
     if (wanted == one.*name || ("\"" + wanted + "\"").str() == one.*name) return static_cast<unsigned>(names.size());
     names.push_back(one.*name);
   }
-  return llvm::createStringError(fmt::format("'{}' is no {} of {}, which has {}", wanted.str(), what, whom,
+  return llvm::createStringError(fmt::format("'{}' is not a {} of {}, which has {}", wanted.str(), what, whom,
                                              names.empty() ? "none" : llvm::join(names, ", ")));
 }
 
@@ -330,7 +330,7 @@ llvm::Expected<std::vector<PairOfPoints>> pairsOf(const plan::Plan& plan, std::s
   const auto [from, to] = levels.split("->");
   if (from.trim().empty() || to.trim().empty())
     return llvm::createStringError(
-        fmt::format("'{}' is no change of a level, which is written 'precision: fp64 -> fp16 @ gpus = 2'", change));
+        fmt::format("'{}' is not a change of a level, which is written 'precision: fp64 -> fp16 @ gpus = 2'", change));
   auto factor = factorOf(plan, name);
   if (!factor) return factor.takeError();
   auto baseline = levelOf(plan.factors[*factor], from);

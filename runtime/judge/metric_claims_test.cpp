@@ -93,6 +93,7 @@ TEST_CASE("exact metrics are compared as they are, and constant ones say so") {
 
 TEST_CASE("an optional metric leaves the claim open if any trial lacks it, also if all do") {
   plan::Plan plan = study(2);
+  plan.workloads.resize(1);
   plan.workloads[0].command.emplace();
   plan.workloads[0].command->metrics = {{"memory", plan::CommandMetric::From::Json, "out.json", "/memory", 1, false}};
   auto cells = metricCells(plan, "memory");

@@ -68,12 +68,12 @@ class Attribution(Command):
         self.assertAlmostEqual(back["treated_step"], one[0]["baseline_step"])
 
     def test_what_is_not_there_is_named(self):
-        for change, words in (("stepp: 20ms -> 10ms", "'stepp' is no factor of the study 'slow', which has step, gpus"),
+        for change, words in (("stepp: 20ms -> 10ms", "'stepp' is not a factor of the study 'slow', which has step, gpus"),
                               ("step: 20ms -> 11ms", "'11ms' is not a level of 'step', which has 20ms, 10ms, 10.001ms"),
                               ("step: 20ms -> 10ms @ gpus = 3", "'3' is not a level of 'gpus', which has 1, 2"),
-                              ("step: 20ms", "'step: 20ms' is no change of a level, which is written 'precision: fp64 -> fp16"),
+                              ("step: 20ms", "'step: 20ms' is not a change of a level, which is written 'precision: fp64 -> fp16"),
                               ("step: 20ms -> 10ms @ step = 20ms", "the plan has no two points with"),
-                              ("\x1b[31m: a -> b", "is no factor of the study")):
+                              ("\x1b[31m: a -> b", "is not a factor of the study")):
             failed = self.explain(change, code=1)
             self.assertIn(words, failed.stderr)
             self.assertEqual(failed.stdout, "")

@@ -38,7 +38,7 @@ class Claims(Command):
         text, criterion = self.run_study("forall *: gain >= 1.5x or less <= 0.9x  with confidence 95%")
         self.assertEqual(criterion["verdict"], "pass")
         self.assertEqual(criterion["held_by"], ["gain >= 1.5x"])
-        self.assertIn("it holds by 'gain >= 1.5x' in 2 cells", text)
+        self.assertIn("it holds by 'gain >= 1.5x' in 2 configurations", text)
         self.assertEqual([cell["verdict"] for cell in criterion["cells"]], ["pass", "pass", "fail", "fail"])
         self.assertEqual(criterion["cells"][2]["assertion"], "less <= 0.9x")
         # The same trials decide a claim that no branch meets, and one that needs both.

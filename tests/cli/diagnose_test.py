@@ -94,8 +94,9 @@ study s {
         self.assertAlmostEqual(pays["known"]["least"], 1.5, delta=0.05)
         self.assertGreater(pays["chances"]["pass"], 0.95)
         self.assertGreater(said["design"]["seconds"], 0)
-        text = self.expc("plan", "s.exp").stdout
-        self.assertIn("at the noise of stored trials", text)
+        self.assertRegex(self.expc("plan", "s.exp").stdout, r"gain >= 1\.2x; ±\S+ % at the noise of stored trials\n")
+        text = self.expc("plan", "s.exp", "--all").stdout
+        self.assertRegex(text, r"expected resolution ±\S+ % at the noise of stored trials\n")
         self.assertRegex(text, r"as measured \(1\.\d+x\): passes (100|9\d\.?\d?) %, fails 0 %, open \d\.?\d? % of 200 simulated studies")
 
     def test_sessions_cost_power_and_are_named(self):
@@ -133,7 +134,7 @@ study s {
         text = " ".join(self.expc("diagnose", "s.exp", "--studies", "100").stdout.split())
         self.assertRegex(text, r"trials that time out: \d+ % of timed trials at fast=1 ")
         self.assertRegex(text, r"as measured \(1\.\d+x where none times out; up to \d+ % do\): passes ")
-        text = self.expc("plan", "s.exp").stdout
+        text = " ".join(self.expc("plan", "s.exp", "--all").stdout.split())
         self.assertIn("at the noise of stored trials where none times out", text)
         self.assertRegex(text, r"where none times out; up to \d+ % do\): passes ")
 
@@ -147,7 +148,7 @@ study s {
         self.assertIn("trials that run out of memory: 100 % of timed trials at fast=1\n", text)
         self.assertIn("    without a value: passes 0 %, fails 100 %, open 0 % of 100 simulated studies\n", text)
         self.assertNotIn("do not vary", text)
-        text = self.expc("plan", "s.exp").stdout
+        text = self.expc("plan", "s.exp", "--all").stdout
         self.assertIn("without a value: passes 0 %, fails 100 %", text)
         self.assertNotIn("expected resolution", text)
 

@@ -171,9 +171,10 @@ class Failures(Run):
         self.assertEqual(counts["3"], (0, 18), "two attempts in each of 9 blocks")
         self.assertTrue(levels["3"]["lacking"])
         again = self.run_study(code=6)
-        self.assertNotIn("are there", again.stderr)
-        self.assertIn("18 of ", again.stderr)
-        self.assertIn("(--retry-failed does)", " ".join(again.stdout.split()))
+        self.assertNotIn("are stored", again.stderr)
+        self.assertIn("nothing to run: 18 of 33 trials failed; timed n=3 has 0 of 6 (the worker: sh exited with code 1: no licence); "
+                      "--retry-failed tries them again", again.stderr)
+        self.assertIn("timed n=3: 0 of 6 blocks; expc has stopped retrying (--retry-failed tries again)", " ".join(again.stdout.split()))
         self.assertEqual(self.trials()[0], counts, "nothing was started")
 
     def test_what_failed_for_good_is_tried_again_when_asked(self):
@@ -185,7 +186,7 @@ class Failures(Run):
         counts, levels = self.trials()
         self.assertEqual(counts["3"], (6, 18))
         self.assertFalse(levels["3"]["lacking"])
-        self.assertIn("are there", self.run_study().stderr)
+        self.assertIn("nothing to run: all 27 trials are stored", self.run_study().stderr)
 
     def test_fail_fast_ends_the_run_at_the_first_place_that_failed_for_good(self):
         self.licensed()
@@ -193,7 +194,7 @@ class Failures(Run):
         counts, _ = self.trials()
         self.assertEqual(counts["3"], (0, 2))
         self.assertLessEqual(max(valid for valid, _ in counts.values()), 1)
-        self.assertIn("stopped at the first place that failed for good: timed n=3: ", said)
+        self.assertIn("stopped (--fail-fast), since every attempt failed: timed n=3: the worker: sh exited with code 1: no licence", said)
 
     def test_a_fresh_run_measures_all_once_more_and_keeps_the_old(self):
         (self.folder / "licence").touch()
@@ -230,15 +231,15 @@ class Timeouts(Run):
         self.run_study("--timeout", "1", code=3)
         _, levels = self.trials()
         self.assertEqual((levels["2"]["timeouts"], levels["2"]["timeout_limit"]), (3, 1))
-        self.assertIn("are there", self.run_study("--timeout", "1", code=3).stderr)
-        self.assertIn("are there", self.run_study("--timeout", "0.5", code=3).stderr)
+        self.assertIn("nothing to run: all 3 trials are stored", self.run_study("--timeout", "1", code=3).stderr)
+        self.assertIn("nothing to run: all 3 trials are stored", self.run_study("--timeout", "0.5", code=3).stderr)
         (self.folder / "server").touch()
         larger = self.run_study("--timeout", "50")
         self.code = 0
         _, levels = self.trials()
         self.assertEqual((levels["2"]["valid"], levels["2"]["timeouts"], levels["2"]["timeouts_superseded"]), (3, 3, 3))
-        self.assertIn("3 timeouts count for nothing", " ".join(larger.stdout.split()))
-        self.assertIn("are there", self.run_study("--timeout", "50").stderr)
+        self.assertIn("3 timeouts ignored, because the limit is longer now", " ".join(larger.stdout.split()))
+        self.assertIn("nothing to run: all ", self.run_study("--timeout", "50").stderr)
 
 
 if __name__ == "__main__":

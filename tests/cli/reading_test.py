@@ -66,7 +66,7 @@ study s {
 }
 """)
         shown = self.expc("run", code=0).stdout
-        self.assertRegex(shown, r"(?m)^measured +in no table above; medians over trials$")
+        self.assertRegex(shown, r"(?m)^Other metrics +medians over trials$")
         self.assertRegex(shown, r"(?m)^ +64 .*128 row/s")
         rows = self.expc("export", code=0).stdout
         self.assertIn(",rate,row/s,higher,true,128.0,", rows)
@@ -98,8 +98,9 @@ study s {
 """)
         self.expc("run", code=0)
         text = self.expc("report", "--all", code=0).stdout
-        self.assertEqual(text.count("needs 6 pairs"), 1, text)
-        self.assertIn("all rows: needs 6 pairs", text)
+        self.assertEqual(text.count("a 95 % interval needs 6"), 1, text)
+        self.assertEqual(text.count("too few"), 2, text)
+        self.assertIn("all rows: only 2 pairs; a 95 % interval needs 6", text)
         self.study((self.folder / "s.exp").read_text().replace('"echo", "${n}"', '"sh", "-c", "exit 3"').replace("param n", "param m : int = 1\n  param n")
                    .replace('"exit 3"', '"exit 3", "${n}", "${m}"'))
         broken = self.expc("run", "--results", "broken", code=5).stdout

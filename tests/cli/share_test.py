@@ -50,7 +50,7 @@ rmdir {self.folder}/on.$CUDA_VISIBLE_DEVICES
         self.assertNotIn("untrusted", done.stdout)
         whole = self.expc("report", "tiny.exp", "--all", "--devices", "cpu:4", code=0).stdout
         self.assertRegex(re.sub(r"\s+", " ", whole), r"run.alone\), which ran alone, agrees with the runs beside others")
-        self.assertIn("4 sessions on 1 node", re.sub(r"\s+", " ", whole))
+        self.assertIn("6 of 6 pairs, 4 sessions, 1 node", re.sub(r"\s+", " ", whole))
 
     def test_the_control_says_that_trials_disturb_each_other(self):
         # Takes longer in proportion to the number of other blocks.
@@ -73,8 +73,8 @@ rm {self.folder}/here.$$
         done = self.run_study("sleep 0.2", "--devices", "cpu:4", "--jobs", "2", "--verdicts-ok", code=0)
         self.assertIn("2 blocks run in parallel, on the devices 0+1, 2+3", done.stderr)
         plan = self.expc("plan", "tiny.exp", "--devices", "cpu:4", "--jobs", "2").stdout
-        self.assertIn("up to 2 blocks at a time, each on devices of its own", plan)
-        self.assertIn("with nothing beside it, to see whether blocks disturb each other", re.sub(r"\s+", " ", plan))
+        self.assertIn("up to 2 blocks in parallel, each on its own devices", plan)
+        self.assertIn("n=1 runs a second time in each block, alone, to show whether parallel blocks disturb each other", re.sub(r"\s+", " ", plan))
         # Whoever leaves it out would not see the control: no verdict, and the way out.
         way_out = "the study was measured with --jobs 2; give it here too, as -D design.share=2"
         for words, code in [(["report"], 5), (["export", "--format", "markdown"], 0)]:

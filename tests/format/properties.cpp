@@ -75,7 +75,9 @@ std::string scrambled(const std::string& text, unsigned seed) {
     out += kBlanks[random() % std::size(kBlanks)];
     if (in_hundred(comments)) out += kComments[random() % std::size(kComments)];
     out += sources.text(token.range);
-    if (token.kind == parse::Token::Identifier && in_hundred(longer)) out += "_" + std::string(random() % 60, 'x');
+    // A percentile (`p99.9`) is a name that nothing can be appended to.
+    const bool plain = sources.text(token.range).find('.') == std::string_view::npos;
+    if (token.kind == parse::Token::Identifier && plain && in_hundred(longer)) out += "_" + std::string(random() % 60, 'x');
     after_comment = token.isComment();
   }
   return out;
