@@ -48,7 +48,7 @@ def main():
         failed = call(*one, "--results", "fail", codes=(1, 4, 5))
         said = failed.stdout + failed.stderr
         assert f"{victim.relative_to(folder)}: damaged JPEG" in said, said[-3000:]
-        skipped = call(*one, "-D", "on_corrupt=skip", "--results", "skip", codes=(0,)).stdout
+        skipped = call(*one, "-D", "on_corrupt=skip", "--results", "skip", codes=(4,)).stdout
         table = skipped[skipped.index("images_skipped"):]
         assert re.search(r'folder\("shapes"\) +1 n=1', table), skipped
 
