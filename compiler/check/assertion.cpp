@@ -418,7 +418,13 @@ struct AssertionChecker {
 
   /// Checks `>= bound` or `within low..high`, and that it can be reached.
   void bound() {
-    auto written = [&](const ast::Expr& expr) { return context.expressions().written(expr.range); };
+    // A study's parameter stands for a value that `-D` may replace, so that texts have the value.
+    auto written = [&](const ast::Expr& expr) {
+      const ast::Identifier* word = wordOf(expr);
+      const bool replaceable = word && study.declaration && base::named(study.declaration->params, word->name);
+      const auto value = replaceable ? context.expressions().number(expr, context.place(), "the bound") : std::nullopt;
+      return value ? value->toString() : context.expressions().written(expr.range);
+    };
     if (declaration.band_low && declaration.band_high) {
       auto low = limit(*declaration.band_low, "the band's beginning");
       auto high = limit(*declaration.band_high, "the band's end");

@@ -164,15 +164,14 @@ class Clause {
       const bool several = all_.size() > 1 || single;
       const bool exists = criterion().claim.kind == plan::Claim::Kind::Exists;
       const std::string what = !several ? "Estimate" : exists ? "Best" : std::string(extremeOf(bound()));
-      return sentence(
-          fmt::format("{}{}: {}{}", what, place, told_->shown, details.empty() ? "" : " (" + details + ")"));
+      return sentence(fmt::format("{}{}: {}{}", what, place, shownText(), details.empty() ? "" : " (" + details + ")"));
     }
     const judge::CellEstimate& cell = of_.result.cells[told_->cell];
     // Other reasons than an interval around the bound are told by the line of the verdict.
     if (!criterion().confidence || !cell.interval || cell.uncorrected || cell.unusable ||
         cell.verdict != Verdict::Inconclusive)
       return sentence(whyText(of_));
-    return sentence(fmt::format("{}{} ({}) includes the bound {}", told_->shown, place, details, endText(bound())));
+    return sentence(fmt::format("{}{} ({}) includes the bound {}", shownText(), place, details, endText(bound())));
   }
 
  private:
@@ -385,6 +384,15 @@ class Clause {
       plan::addLabel(text, criterion().factors[i], labels[i]);
     }
     return text.empty() ? "" : " at " + text;
+  }
+
+  /// Returns the telling value with as many digits as its interval has.
+  std::string shownText() const {
+    const judge::CellEstimate& cell = of_.result.cells[told_->cell];
+    if (told_->value || !cell.interval || !cell.estimate || cell.constant) return told_->shown;
+    return judge::formatParts(*cell.estimate, *cell.interval, criterion().unit, judge::dimensionOf(of_.plan, *one_),
+                              plan::ends(bound()))
+        .estimate;
   }
 
   /// Returns " at program=a" for the factors of which the claim is about some levels only, by a selector or `where`; ""

@@ -64,7 +64,7 @@ class Compare(Command):
             self.expc("run", "few.exp", "--results", name, "--heat-up", "0")
         done = self.expc("compare", "few.exp", "few-1", "few-2", "--format", "json")
         scope = " ".join(json.loads(done.stdout)["scope"])
-        self.assertNotIn("holds of sessions like these", scope)
+        self.assertNotIn("hold for similar sessions", scope)
         self.assertIn("with so few sessions the variation between sessions is unknown", scope)
 
     def test_what_got_worse_is_named_with_its_verdict(self):

@@ -50,7 +50,7 @@ class Statistics(Command):
         self.study(NOISE.replace("{base}", "100"), compare="difference(t) over level", criterion="forall level: gain <= 20ms")
         self.assertIn("so it needs measured values; `expc run --pilot` measures some", self.expc("diagnose", "s.exp", "--studies", "50"))
         self.run_study()
-        self.assertNotIn("nothing is stored", self.expc("diagnose", "s.exp", "--studies", "50"))
+        self.assertNotIn("it needs measured values", self.expc("diagnose", "s.exp", "--studies", "50"))
 
     def test_a_limit_that_could_not_be_applied_is_noted(self):
         self.study(NOISE.replace("{base}", "100"), criterion="forall level: gain <= 3x", repeat="6 other_cpu 5%")
