@@ -239,7 +239,7 @@ class Timeouts(Run):
         _, levels = self.trials()
         self.assertEqual((levels["2"]["valid"], levels["2"]["timeouts"], levels["2"]["timeouts_superseded"]), (3, 3, 3))
         self.assertIn("3 timeouts ignored, because the limit is longer now", " ".join(larger.stdout.split()))
-        self.assertIn("nothing to run: all 6 trials are stored", self.run_study("--timeout", "50").stderr)
+        self.assertIn("nothing to run: all 9 trials are stored", self.run_study("--timeout", "50").stderr)
 
 
 if __name__ == "__main__":
