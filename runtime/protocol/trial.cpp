@@ -142,7 +142,6 @@ void describeEvent(JsonRecord& io, Event& event) {
       io.field("reason", event.reason);
       io.optional("lost", event.lost_others);
       io.optional("names_rank", event.names_rank);
-      io.optional("host_memory", event.host_memory);
       break;
   }
 }
@@ -214,7 +213,6 @@ void describe(JsonRecord& io, LaunchReply& reply) {
 void describe(JsonRecord& io, Rehearsed& rehearsed) {
   io.field("steps", rehearsed.steps, 1);
   io.list("ranks", rehearsed.ranks, describeRank);
-  io.optional("epoch_steps", rehearsed.epoch_steps);
   if (rehearsed.ranks.empty()) io.fail("ranks", "expected at least one rank");
 }
 

@@ -92,7 +92,6 @@ struct RehearsedRank {
 struct Rehearsed {
   unsigned steps = 1;  // number of steps that were counted
   std::vector<RehearsedRank> ranks;
-  int64_t epoch_steps = 0;  // steps of a pass over the data; 0: not known
 };
 
 /// An event that a worker writes, one JSON object per line: {"v":1,"event":"…",…}. Rank 0 speaks for the trial;
@@ -110,8 +109,7 @@ struct Event {
   std::string phase = {};
   std::string reason = {};
   bool lost_others = false;
-  bool names_rank = false;   // the reason says which rank it is of
-  bool host_memory = false;  // infeasible: the host's memory ran out, not a device's
+  bool names_rank = false;  // the reason says which rank it is of
   /// Values of all requested metrics: a number in base units, or null if this device cannot give it. A value that
   /// diverged is NaN or an infinity here, and is written in the line by jsonNumber.
   llvm::json::Object metrics = {};

@@ -56,11 +56,8 @@ bool EventWriter::lostOthers(std::string_view reason) {
                 .names_rank = names_rank_});
 }
 
-bool EventWriter::infeasible(std::string_view reason, bool host_memory) {
-  return write({.type = protocol::Event::Type::Infeasible,
-                .reason = std::string(reason),
-                .names_rank = names_rank_,
-                .host_memory = host_memory});
+bool EventWriter::infeasible(std::string_view reason) {
+  return write({.type = protocol::Event::Type::Infeasible, .reason = std::string(reason), .names_rank = names_rank_});
 }
 
 }  // namespace expc::serve

@@ -118,22 +118,9 @@ llvm::Error observeStep(TrialContext& context, Training& training, int64_t steps
   return llvm::Error::success();
 }
 
-/// Raises the peaks to those of the step that takes most memory. The few counted steps need not have met it, and a
-/// point that "runs" must get through an epoch.
-llvm::Error tryWidestStep(TrialContext& context, Training& training, RehearsedRank& rank) {
-  context.device.resetMemoryPeaks();
-  if (auto error = training.widestStep()) return error;
-  context.device.synchronize();
-  if (const auto peaks = context.device.memoryPeaks()) {
-    rank.device_memory_allocated = std::max(rank.device_memory_allocated, static_cast<uint64_t>(peaks->allocated));
-    rank.device_memory_reserved = std::max(rank.device_memory_reserved, static_cast<uint64_t>(peaks->held));
-  }
-  return llvm::Error::success();
-}
-
 /// All ranks' counts, on every rank, sent as the JSON that the result has.
 llvm::Expected<protocol::Rehearsed> gather(TrialContext& context, RehearsedRank own, int64_t steps) {
-  protocol::Rehearsed all{static_cast<unsigned>(steps), {std::move(own)}, 0};
+  protocol::Rehearsed all{static_cast<unsigned>(steps), {std::move(own)}};
   const std::string text = base::canonicalJson(base::written(all));
   all.ranks.clear();
   for (const std::string& one : profile::gatherTexts(context.communicator, text)) {
@@ -187,10 +174,8 @@ llvm::Expected<protocol::Event> rehearse(TrialContext& context, Training& traini
   auto rank = countSteps(context, training, settings.steps);
   if (!rank) return rank.takeError();
   if (auto error = observeStep(context, training, settings.steps, *rank)) return error;
-  if (auto error = tryWidestStep(context, training, *rank)) return error;
   auto rehearsed = gather(context, std::move(*rank), settings.steps);
   if (!rehearsed) return rehearsed.takeError();
-  rehearsed->epoch_steps = training.stepsPerEpoch();
   return protocol::Event{.type = protocol::Event::Type::Result,
                          .notes = {training.notes().begin(), training.notes().end()},
                          .rehearsed = std::move(*rehearsed)};
