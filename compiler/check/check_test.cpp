@@ -62,8 +62,7 @@ TEST_CASE("a word of the language that stands for an enumerator of plans is in i
   using language::Role;
   for (const std::string& word : language::texts(Role::Kind))
     CHECK_MESSAGE(base::valueOf(plan::words::kKind, word), word);
-  for (const std::string& word : language::texts(Role::Taken))
-    CHECK_MESSAGE(check::isReduction(word), word);
+  for (const std::string& word : language::texts(Role::Taken)) CHECK_MESSAGE(check::isReduction(word), word);
   for (const std::string& word : language::texts(Role::Description))
     CHECK_MESSAGE(base::valueOf(plan::words::kShows, word), word);
 }

@@ -136,7 +136,7 @@ class Clause {
     // The size of a value that is worse than every other says nothing.
     const bool sized = told_ && one_ && !told_->shown.empty() && (told_->value || !of_.result.cells[told_->cell].worst);
     if (!sized || of_.result.verdict != Verdict::Fail)
-      return claimOf(all_) + scopeText() + quantifier(false) + " does not hold: " + whyText(of_);
+      return "it does not hold that " + claimOf(all_) + scopeText() + quantifier(false) + ": " + whyText(of_);
     if (!criterion().confidence && told_->values > 0 && form_ != Form::Agrees)
       return fmt::format("{}{} is {} in {} of {}", subject(), scopeText(), violation(bound()), told_->broken,
                          counted(told_->values, comparesPoints(criterion()) ? "pair" : "run"));
@@ -154,6 +154,8 @@ class Clause {
   /// Returns the numbers behind it: "Lowest at gpus=2: 1.74x (95 % interval 1.36x to 2.62x, 7 pairs, step_time 26.8 ms
   /// → 14.6 ms)"; "" if the reason has been said.
   std::string evidence() const {
+    // The finding has said the reason.
+    if (of_.result.verdict == Verdict::Infeasible) return "";
     if (of_.result.verdict == Verdict::Fail && (!told_ || told_->shown.empty() || form_ == Form::Memory)) return "";
     if (!told_ || told_->shown.empty() || form_ == Form::Memory) return sentence(whyText(of_));
     const bool single = told_->value.has_value();
@@ -429,7 +431,8 @@ class Clause {
     std::vector<std::string> texts;
     const std::string_view dimension = judge::dimensionOf(of_.plan, *one_);
     if (told_->value)
-      texts.push_back(counted(told_->values, comparesPoints(criterion()) ? "pair" : "run"));
+      texts.push_back(counted(told_->values, comparesPoints(criterion()) ? "pair" : "run") +
+                      (all_.size() > 1 ? " in all" : ""));
     else if (cell.constant)
       texts.push_back("the same in every run");
     if (told_->value || cell.constant) return texts;

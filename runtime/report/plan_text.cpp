@@ -274,8 +274,11 @@ struct PlanReport {
     if (const std::string metric = missingHere(criterion); !metric.empty())
       return metric + " is not measured on this device";
     const auto* diagnosed = extras.diagnosis ? &extras.diagnosis->design.criteria[i] : nullptr;
+    if (diagnosed && diagnosed->chances && !diagnosed->valued)
+      return chancesText(plan, criterion, *diagnosed, extras.diagnosis->studies);
     if (diagnosed && diagnosed->reach > 0 && criterion.confidence)
-      return "±" + resolutionOf(criterion, diagnosed->reach) + " at the noise of stored trials";
+      return "±" + resolutionOf(criterion, diagnosed->reach) + " at the noise of stored trials" +
+             (diagnosed->timeouts > 0 ? " where none times out" : "");
     const auto known = judge::resolutionBefore(plan, criterion, extras.noise);
     if (known && known->by == judge::Resolution::HalfWidth)
       return fmt::format("±{} if trials vary by {}", twoDigits(known->half_width), twoDigits(extras.noise));

@@ -77,7 +77,8 @@ std::string scrambled(const std::string& text, unsigned seed) {
     out += sources.text(token.range);
     // A percentile (`p99.9`) is a name that nothing can be appended to.
     const bool plain = sources.text(token.range).find('.') == std::string_view::npos;
-    if (token.kind == parse::Token::Identifier && plain && in_hundred(longer)) out += "_" + std::string(random() % 60, 'x');
+    if (token.kind == parse::Token::Identifier && plain && in_hundred(longer))
+      out += "_" + std::string(random() % 60, 'x');
     after_comment = token.isComment();
   }
   return out;
