@@ -31,6 +31,10 @@ struct Wanted {
   const ast::Expr* outputs = nullptr;
 };
 
+/// The metrics that the runtime measures for any program that it starts, with their types.
+constexpr std::pair<const char*, const char*> kSeenFromOutside[] = {
+    {"wall", "Time"}, {"cpu_time", "Time"}, {"energy", "Energy"}, {"host_memory_peak", "Bytes"}};
+
 /// Refuses a way to read, with examples of all readers.
 diag::Refusal refuse(Context& context, source::Range range, std::string_view why) {
   return context.emitter.build(range, MetricSourceShape, why)
@@ -123,6 +127,13 @@ struct SourceChecker {
 
   /// Reports an unknown reader, with those that are possible here as candidates.
   diag::Refusal unknown(source::Range range, const std::string& word) {
+    for (const auto& [name, type] : kSeenFromOutside)
+      if (word == name)
+        return context.emitter
+            .build(range, MetricSourceShape,
+                   fmt::format("'{0}' is measured for every program: declare 'metric {0} : {1}', without 'from'", name,
+                               type))
+            .refuse();
     std::vector<std::string> names;
     for (const Reader& reader : kReaders)
       if (wanted.expected || reader.from != From::Same) names.emplace_back(reader.word);
@@ -232,10 +243,9 @@ struct SourceChecker {
 
 /// Whether the runtime measures this metric for any program that it starts. Names and dimensions must match.
 bool seenFromOutside(const Metric& metric) {
-  if (metric.series) return false;
-  if (metric.name == "wall" || metric.name == "cpu_time") return metric.dimension == Dimension::of(Dimension::Time);
-  if (metric.name == "energy") return metric.dimension == Dimension::of(Dimension::Energy);
-  return metric.name == "host_memory_peak" && metric.dimension == Dimension::of(Dimension::Bytes);
+  return !metric.series && std::ranges::any_of(kSeenFromOutside, [&](const auto& one) {
+    return metric.name == one.first && metric.dimension.typeName() == one.second;
+  });
 }
 
 }  // namespace
