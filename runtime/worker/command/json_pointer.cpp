@@ -3,7 +3,7 @@
 // byte order mark, lines of a log that are about something else. The text may be a stranger's, so
 // every problem is an error of one line.
 
-#include <fmt/ranges.h>
+#include <fmt/format.h>
 #include <llvm/ADT/ArrayRef.h>
 #include <llvm/ADT/StringExtras.h>
 
@@ -198,7 +198,7 @@ llvm::Error visit(llvm::StringRef text, const std::string& pointer, Which which,
     if (!way.found.empty()) found.push_back(std::exchange(way.found, {}));
   }
   if (found.empty()) {
-    const std::string led = fmt::format("/{}", fmt::join(written.begin(), written.begin() + way.farthest, "/"));
+    const std::string led = "/" + llvm::join(written.begin(), written.begin() + way.farthest, "/");
     return llvm::make_error<NoValue>(fmt::format("there is nothing at {}: {} is {}", pointer,
                                                  way.farthest > 0 ? led : "the document", membersOf(*way.end)));
   }
