@@ -21,14 +21,16 @@ ORDER = ("holds", "does not hold", "undecided", "not measured", "not asked")
 
 
 def rows():
-    """(section, item, what it says, study, criteria, remark) of each row; no study where nobody asks."""
-    section = ""
+    """(section, item, what it says, studies, criteria, tables and plots, remark) of each row of the page's tables of statements. Of the lists
+    nothing is left where nobody asks."""
+    section, within = "", False
     for line in PAGE.read_text(encoding="utf-8").split("## PyTorch and torchtune", 1)[0].splitlines():
         section = line[3:] if line.startswith("## ") else section
+        within = within or line.startswith("| item | says |")
         cells = [cell.strip() for cell in line.strip().strip("|").split(" | ")]
-        if re.match(r"\| [TFILP]\d", line):
-            study, criteria = re.findall(r"`(\w+)`", cells[2]), re.findall(r"`(\w+)`", cells[3])
-            yield section, cells[0], cells[1], study[0] if study else "", criteria, cells[5].strip("| ") if len(cells) > 5 else ""
+        if within and line.startswith("| ") and not line.startswith("| ---") and cells[0] != "item":
+            lists = [re.findall(r"`([^`]+)`", cell) for cell in cells[2:5]]
+            yield section, cells[0], cells[1], *lists, cells[5].strip("| ") if len(cells) > 5 else ""
 
 
 def verdicts(options, study):
@@ -69,7 +71,8 @@ def main():
     options = arguments.parse_args()
     options.preset = options.preset or ["paper", "paper+day", "paper_full"]
     known, lines, counts = {}, [], collections.Counter()
-    for section, item, says, study, criteria, remark in rows():
+    for section, item, says, studies, criteria, _, remark in rows():
+        study = studies[0] if studies else ""
         if study and study not in known:
             known[study] = verdicts(options, study)
         word, why = judged(known[study], criteria) if criteria else ("not asked", remark)

@@ -18,6 +18,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(ROOT / "experiments/reference"))
 import hours  # noqa: E402
+import overview  # noqa: E402
 PAGE = ROOT / "docs/reference-study.md"
 CLAIMS = ROOT / "experiments/reference/claims.csv"
 ITEMS = ["T1", "T2.1", "T2.2", "T2.3", "T2.4", "T3.1", "T3.2", "T3.3", "T4", "T5.1", "T5.2", *(f"F{n}" for n in range(1, 18)), "F8b",
@@ -34,15 +35,6 @@ PRESETS = ("paper", "paper_full")
 # What the paper does not have: claims of ours, and readings of which one must hold.
 OURS = {"fits", "more_than_lora", "doubles", "fits_two", "same_training", "costs_little", "ours_keeps_up", "ours_beyond_tuned",
         "ours_on_average", "starts_sooner", "qat_fits", "lora_faster", "second_card"}
-
-
-def rows():
-    """(item, study, criteria, shown, what differs) of each row of the tables that begin so."""
-    for line in PAGE.read_text().split("| item | says |", 1)[1].split("## PyTorch and torchtune", 1)[0].splitlines():
-        cells = [cell.strip() for cell in line.strip().strip("|").split(" | ")]
-        if line.startswith("| ") and not line.startswith("| ---") and cells[0] != "item":
-            words = [re.findall(r"`([^`]+)`", cell) for cell in cells[2:5]]
-            yield cells[0], *words, cells[5].strip("| ") if len(cells) > 5 else ""
 
 
 def value(text):
@@ -138,7 +130,7 @@ def main():
     arguments.add_argument("--expc", required=True)
     expc = str(pathlib.Path(arguments.parse_args().expc).resolve())
     problems, seen, asked, studies = [], set(), set(), {}
-    for item, study, criteria, views, differs in rows():
+    for _, item, _, study, criteria, views, differs in overview.rows():
         seen.add(item)
         if not study:
             if not differs or criteria or views:
