@@ -262,11 +262,10 @@ class Clause {
         return first->series.metric + " reaches " + endText(first->bound);
       if (const std::vector<plan::MetricTerm> read = plan::metricTerms(*term); !read.empty()) return read[0].metric;
     }
-    // The text is "forall gpus: gain[fp32] >= 1.2x with confidence 95%".
-    llvm::StringRef text = criterion().text;
+    const std::string assertion = assertionText(criterion());
+    llvm::StringRef text = assertion;
     for (const llvm::StringRef end : {llvm::StringRef(" like "), llvm::StringRef(criterion().bound.text)})
       if (!end.empty()) text = text.take_front(std::min(text.find(end), text.size()));
-    if (const size_t colon = text.rfind(": "); colon != llvm::StringRef::npos) text = text.drop_front(colon + 2);
     const std::string found = text.trim().str();
     return found.empty() ? criterion().name : found;
   }

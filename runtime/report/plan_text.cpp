@@ -76,6 +76,8 @@ struct PlanReport {
   const PlanExtras& extras;
   const PlanCounts counts = extras.counts ? *extras.counts : PlanCounts::of(plan);
   const std::optional<describe::PublishedTime> published = describe::publishedTime(plan);
+  /// The index of the stored trials, which missingHere() builds when it is first asked.
+  mutable std::optional<judge::Index> stored = std::nullopt;
 
   std::vector<Block> blocks() const {
     const std::string selection = selectionText(plan);
@@ -247,7 +249,7 @@ struct PlanReport {
       }
       table.rows.push_back({{{criterion.name},
                              {std::to_string(counts.criterion_cells[i])},
-                             {fmt::format("{}; {}", shortText(criterion), shownText(criterion, i))}}});
+                             {fmt::format("{}; {}", assertionText(criterion), shownText(criterion, i))}}});
     }
     table.all = table.rows.size();
     table.most = SIZE_MAX;
@@ -258,27 +260,14 @@ struct PlanReport {
     return part;
   }
 
-  /// Returns a claim without its quantifier and confidence: "gain[precision = fp32] >= 1.2x".
-  static std::string shortText(const plan::Criterion& criterion) {
-    llvm::StringRef text = criterion.text;
-    text = text.take_front(std::min(text.find(" with confidence "), text.size()));
-    // Each part of a claim that joins several may have a quantifier of its own.
-    if (!plan::isComposed(criterion) && (text.starts_with("forall ") || text.starts_with("exists ")))
-      if (const size_t colon = text.rfind(": "); colon != llvm::StringRef::npos) text = text.drop_front(colon + 2);
-    return text.str();
-  }
-
   /// Returns what the design can show of a claim, in a few words.
   std::string shownText(const plan::Criterion& criterion, size_t i) const {
     if (extras.counts) return "";
     if (const std::string metric = missingHere(criterion); !metric.empty())
       return metric + " is not measured on this device";
-    const auto* diagnosed = extras.diagnosis ? &extras.diagnosis->design.criteria[i] : nullptr;
-    if (diagnosed && diagnosed->chances && !diagnosed->valued)
-      return chancesText(plan, criterion, *diagnosed, extras.diagnosis->studies);
-    if (diagnosed && diagnosed->reach > 0 && criterion.confidence)
-      return "±" + resolutionOf(criterion, diagnosed->reach) + " at the noise of stored trials" +
-             (diagnosed->timeouts > 0 ? " where none times out" : "");
+    const auto* diagnosed = diagnosisOf(i);
+    if (lacksValue(diagnosed)) return chancesText(plan, criterion, *diagnosed, extras.diagnosis->studies);
+    if (std::string measured = measuredResolution(criterion, diagnosed); !measured.empty()) return measured;
     const auto known = judge::resolutionBefore(plan, criterion, extras.noise);
     if (known && known->by == judge::Resolution::HalfWidth)
       return fmt::format("±{} if trials vary by {}", twoDigits(known->half_width), twoDigits(extras.noise));
@@ -328,14 +317,11 @@ struct PlanReport {
         below(metric + " is not measured on this device, so this cannot be judged here");
         continue;
       }
-      // Stored trials give the noise to expect; without them it is assumed.
-      const auto* diagnosed = extras.diagnosis ? &extras.diagnosis->design.criteria[i] : nullptr;
-      // A criterion that had no value in any simulated study gets no resolution: the reason is told instead.
-      const bool has_no_value = diagnosed && diagnosed->chances && !diagnosed->valued;
-      if (!has_no_value && (!diagnosed || diagnosed->reach == 0)) below(resolutionText(plan, criterion, extras.noise));
-      if (diagnosed && diagnosed->reach > 0 && criterion.confidence && criterion.assertions.empty())
-        below("expected resolution ±" + resolutionOf(criterion, diagnosed->reach) + " at the noise of stored trials" +
-              (diagnosed->timeouts > 0 ? " where none times out" : ""));
+      const auto* diagnosed = diagnosisOf(i);
+      if (!lacksValue(diagnosed) && (!diagnosed || diagnosed->reach == 0))
+        below(resolutionText(plan, criterion, extras.noise));
+      if (const std::string measured = measuredResolution(criterion, diagnosed); !measured.empty())
+        below("expected resolution " + measured);
       if (const auto noise =
               diagnosed ? simulate::noiseOf(extras.diagnosis->model, criterion) : std::optional(extras.noise))
         below(controlNeedText(plan, criterion, *noise));
@@ -344,11 +330,30 @@ struct PlanReport {
     return part;
   }
 
+  /// The simulation of a criterion at the noise of stored trials; null without them.
+  const simulate::CriterionDiagnosis* diagnosisOf(size_t criterion) const {
+    return extras.diagnosis ? &extras.diagnosis->design.criteria[criterion] : nullptr;
+  }
+
+  /// Whether a criterion had no value in any simulated study: it gets no resolution, and the reason is told instead.
+  static bool lacksValue(const simulate::CriterionDiagnosis* diagnosed) {
+    return diagnosed && diagnosed->chances && !diagnosed->valued;
+  }
+
+  /// Returns "±1 % at the noise of stored trials"; "" if it is not known, or if the claim joins several assertions.
+  std::string measuredResolution(const plan::Criterion& criterion,
+                                 const simulate::CriterionDiagnosis* diagnosed) const {
+    if (!diagnosed || diagnosed->reach <= 0 || !criterion.confidence || !criterion.assertions.empty()) return "";
+    return "±" + resolutionOf(criterion, diagnosed->reach) + " at the noise of stored trials" +
+           (diagnosed->timeouts > 0 ? " where none times out" : "");
+  }
+
   /// Returns a metric that the criterion reads and that stored trials of this machine could not measure; "" if there is
   /// none.
   std::string missingHere(const plan::Criterion& criterion) const {
     if (!extras.counted || extras.counted->trials.empty()) return "";
-    const judge::Index index(plan, *extras.counted);
+    if (!stored) stored.emplace(plan, *extras.counted);
+    const judge::Index& index = *stored;
     for (const plan::Cell& cell : criterion.cells)
       for (const plan::MetricTerm& term : cell.term ? plan::metricTerms(*cell.term) : std::vector<plan::MetricTerm>())
         if (std::string metric = judge::missingOnDevice(index, index.of(cell.kind, term.place), term.metric);

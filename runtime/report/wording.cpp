@@ -144,6 +144,14 @@ std::string placeText(const plan::Plan& plan, const plan::Place& place) {
   return (point ? plan.label(*point) : place.point) + (place.control.empty() ? "" : " (control " + place.control + ")");
 }
 
+std::string assertionText(const plan::Criterion& criterion) {
+  llvm::StringRef text = criterion.text;
+  text = text.take_front(std::min(text.find(" with confidence "), text.size()));
+  if (!plan::isComposed(criterion) && (text.starts_with("forall ") || text.starts_with("exists ")))
+    if (const size_t colon = text.rfind(": "); colon != llvm::StringRef::npos) text = text.drop_front(colon + 2);
+  return text.str();
+}
+
 std::vector<plan::Note> notesOf(const plan::Plan& plan, const store::Trial& trial) {
   std::vector<plan::Note> notes = trial.notes;
   for (const plan::Metric& metric : plan.metrics) {

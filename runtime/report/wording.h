@@ -35,6 +35,10 @@ std::vector<std::pair<std::string, std::string>> fixedParameters(const plan::Pla
 /// have.
 std::string placeText(const plan::Plan& plan, const plan::Place& place);
 
+/// Returns a claim without its quantifier and confidence: "gain[precision = fp32] >= 1.2x". A claim that joins several
+/// assertions keeps its quantifiers, since each part may have its own.
+std::string assertionText(const plan::Criterion& criterion);
+
 /// Returns a stopping rule: "half_width(gain) <= 1.0 %".
 std::string untilText(const plan::Plan& plan, const plan::Until& until);
 
