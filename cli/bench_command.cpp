@@ -62,7 +62,7 @@ class Bench {
                    : "";
   }
 
-  /// What a user should know although it is not a mistake.
+  /// Remarks for the user that are no mistakes.
   const std::vector<std::string>& notes() const { return notes_; }
 
   /// Returns the runs of each command without which the claim could not fail. The widest interval of ranks of n pairs

@@ -214,7 +214,7 @@ struct MetricDecl : Declaration {
   bool exact = false;
   /// One value per epoch or logged step instead of one per trial.
   bool series = false;
-  /// Of a command: the output may have no value of it.
+  /// The output of a command may have no value of the metric.
   bool optional = false;
   /// The formula of a derived metric; may be null.
   ExprPtr derived;

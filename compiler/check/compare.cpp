@@ -101,7 +101,7 @@ struct Comparisons {
       if (subject) aggregate(declaration, *over, narrowed, comparison);
       return;
     }
-    // What an unknown function needs is not known either.
+    // Nothing is known of the arguments of an unknown function.
     if (!function && !declaration.against) return;
     if (over->size() != 1)
       return emitter.emit(declaration.over_range, errors::WrongArguments, declaration.call.callee.parts.back().name,

@@ -278,7 +278,7 @@ struct Quantifier {
 
 /// One bound of a claim. It judges a comparison, a metric, or that points run out of memory.
 struct Assertion {
-  /// As written.
+  /// The source text.
   std::string text;
   source::Range range;
   /// The quantifiers in front of it, from the outermost. Assertions that stand behind the same one differ in the
@@ -490,7 +490,7 @@ struct Study {
   std::vector<Change> presets;
   /// The range of its name.
   source::Range range;
-  /// With the statements of its parts, in the order of their uses.
+  /// The declaration with the statements of its parts, in the order of their uses.
   const ast::StudyDecl* declaration = nullptr;
   /// False: errors were reported inside, so it must not be expanded.
   bool valid = true;

@@ -19,7 +19,7 @@ std::optional<double> percentileOf(std::string_view word) {
   return number ? std::optional(number->toDouble()) : std::nullopt;
 }
 
-/// What `percentile(latency, 99%)` means in the language's words; "p99" where its second argument is something else.
+/// Translates `percentile(latency, 99%)` into the language's word; "p99" if its second argument is no number.
 std::string percentileWord(Expressions& expressions, const ast::CallExpr& call, const ExpressionScope& place) {
   auto* number = call.arguments.size() == 2 ? std::get_if<ast::NumberLiteral>(&call.arguments[1].value->node) : nullptr;
   const auto value = number ? expressions.number(*call.arguments[1].value, place, "the percentile") : std::nullopt;

@@ -217,7 +217,7 @@ struct Expressions : TreeReader {
   /// Builds a literal, a name, a call, or an expression in brackets.
   Built primary(uint32_t index) { return primary(index, range(index)); }
 
-  /// The same where more than the value stands at `index`; it stands at `whole`.
+  /// Builds a value that shares its node with other things; `whole` is the place of the value.
   Built primary(uint32_t index, source::Range whole) {
     const uint32_t first = node(index).child;
     if (node(first).is_token) return make(whole, ast::BoolLiteral{isToken(first, Token::True)}, 1);

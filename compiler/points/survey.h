@@ -95,7 +95,7 @@ struct Survey {
 
     /// The number of points that its claim asks about.
     uint64_t asked() const { return joined ? joined->cells().size() : assertions[0].shape.cells(); }
-    /// As Shape has them, for the whole claim.
+    /// Shape::repetitionsToPass() and its twin, for the whole claim.
     unsigned repetitionsToPass(double confidence) const {
       return joined ? joined->repetitionsToPass(confidence) : assertions[0].shape.repetitionsToPass(confidence);
     }

@@ -158,7 +158,7 @@ std::string conditionOf(const describe::Findings& findings, const std::vector<Ju
     says_sessions = true;
     return sessions;
   }
-  // What never ran well lost all of its trials, which the result says.
+  // A broken configuration lost all of its trials, which the result says.
   if (outcomeOf(lead[0].result) == Outcome::Broken) return "";
   for (const Judged& of : lead)
     if (const std::string losses = unevenLossText(judgement, of); !losses.empty()) return sentence(losses);
@@ -211,7 +211,7 @@ Answer answerOf(const describe::Findings& findings) {
   std::map<Outcome, std::vector<Judged>> groups;
   for (const Judged& of : judgedOf(plan, judgement)) groups[outcomeOf(of.result)].push_back(of);
   if (groups.empty()) return bestPoint(findings);
-  // What was never run, or is not judged here, leads only if there is nothing else.
+  // Claims that were never run, or are not judged here, lead only if there are no others.
   const auto& [outcome, lead] = *groups.begin();
   Answer answer{judge::meaningOf(lead[0].result).style, kWords[size_t(outcome)].second, {}};
   constexpr size_t kSaid = 3;

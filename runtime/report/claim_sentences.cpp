@@ -73,7 +73,7 @@ constexpr AtOneTexts kAtOne[] = {{Form::Faster, Relation::Greater, "{0} is faste
                                  {Form::Times, Relation::Less, "{0} has a smaller {2} than {1}"},
                                  {Form::Times, Relation::LessEqual, "{0} has at most the {2} of {1}"}};
 
-/// What a difference is, by the sign of its bound: below, at and above zero. 0: the bound without its sign.
+/// The words for a difference by the sign of its bound: below, at and above zero. 0: the bound without its sign.
 struct DifferenceTexts {
   Relation relation;
   const char* texts[3];

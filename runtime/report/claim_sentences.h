@@ -1,6 +1,6 @@
 #pragma once
 
-// What one claim says, and what was found, in words: "fp32 is at least 1.2 times as fast as fp64 in both
+// The sentences of one claim and of its result: "fp32 is at least 1.2 times as fast as fp64 in both
 // configurations". Claims that join several assertions have no such sentence; the line of their verdict tells them.
 
 #include <string>

@@ -48,7 +48,7 @@ struct CriterionDiagnosis {
   /// bounds of their own (then only distances are given).
   std::optional<double> passes_from, fails_from, passes_at, fails_at;
   double reach = 0;  // mean half-width of its intervals without timeouts, as a share or in its unit
-  /// The same for each of several assertions; `reach` is then that of the first that varies.
+  /// The reach of each of several assertions; `reach` is then that of the first that varies.
   std::vector<double> reaches = {};
 };
 

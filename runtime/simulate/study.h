@@ -37,7 +37,7 @@ struct Coverage {
 struct Drawn {
   std::vector<Ending> endings;     // by scenario
   std::vector<Coverage> coverage;  // by criterion, at the end of the first scenario
-  /// By criterion and assertion, there: mean half-width of the intervals; NaN if it has none.
+  /// The mean half-width of the intervals there, by criterion and assertion; NaN if it has none.
   std::vector<std::vector<double>> reach;
 };
 
