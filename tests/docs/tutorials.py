@@ -2,7 +2,8 @@
 """Does what a tutorial says, in an empty folder, and compares the verdicts: docs/tutorials/PAGE.md.
 
 A block of code is marked as docs/tutorials/README.md says: with a kind and a name it is a file, `sh` is typed, and the lines of the `text` block
-behind it that tell a verdict or an exit code are looked for in what was printed, in that order and with any numbers.
+behind it that tell a verdict or an exit code are looked for in what was printed, in that order and with any numbers. Of a block `text measured`
+only the criteria are: its verdicts rest on times of this machine, which other programs may share.
 
 usage: tutorials.py --expc PATH PAGE... [--exactly] [--slurm] [--show]
 """
@@ -19,6 +20,12 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 BLOCK = re.compile(r"^```(\w+)(?: ([^\n]+))?\n(.*?)^```$", re.M | re.S)
 TOLD = re.compile(r"(PASS|FAIL|INCONCLUSIVE|INFEASIBLE|NOT RUN|BROKEN|NOT ASKED|exit code)\b")
 NUMBER = re.compile(r"[-+]?\d[\d.,]*(?: (?:ns|us|µs|ms|s|min)\b)?")
+
+
+def criteria(text):
+    """The names of the criteria that have a verdict, whatever it is, and one word for an exit code that is an answer (0, 3 or 4)."""
+    names = re.findall(r"^ *(?:PASS|FAIL|INCONCLUSIVE) +(\w+):", text, re.M)
+    return names + ["answered"] * len(re.findall(r"^exit code [034]$", text, re.M))
 
 
 def verdicts(text, exactly):
@@ -46,8 +53,9 @@ def follow(page, options):
             if kind == "text":
                 if said is None:
                     return f"{page.name}:{line}: there is an output and no command before it"
-                expected = verdicts(body, options.exactly)
-                missing = first_difference(expected, verdicts(said, options.exactly))
+                told = criteria if name == "measured" else lambda text: verdicts(text, options.exactly)
+                expected = told(body)
+                missing = first_difference(expected, told(said))
                 if missing is not None:
                     return f"{page.name}:{line}: nothing printed '{missing}'; this was printed:\n{said}"
                 compared += len(expected)
@@ -78,6 +86,8 @@ def self_test():
     assert first_difference(["b", "a"], ["a", "b"]) == "a"
     assert verdicts("exit code 0", False) != verdicts("exit code 4", False)
     assert verdicts("FAIL  a: 1x", False) != verdicts("PASS  a: 1x", False)
+    assert criteria("FAIL  a: 1x\nexit code 3") == criteria("PASS  a: 2x\nexit code 0") == ["a", "answered"]
+    assert criteria("BROKEN  a: no trial\nexit code 5") == []
 
 
 def main():
