@@ -67,8 +67,8 @@ llvm::Expected<std::map<std::string, std::string>> sourcesOf(const StudyOptions&
   llvm::consumeError(noting.read(lockPath(options.file)).takeError());  // there may be none
   for (const auto& [name, text] : sources) {
     if (!llvm::StringRef(name).starts_with("..")) continue;
-    return llvm::createStringError(fmt::format(
-        "{} lies outside of the study's folder, so it cannot lie beside it in a bundle: copy it there", name));
+    return llvm::createStringError(
+        fmt::format("{} is outside the study's folder, so a bundle cannot contain it: copy it into that folder", name));
   }
   return sources;
 }
@@ -149,7 +149,7 @@ llvm::Error verifyNames(const std::string& folder) {
   if (!names) return names.takeError();
   for (const llvm::StringRef name : *names)
     if (name.starts_with("results/") && !name.starts_with("results/journal/") && !name.starts_with("results/outputs/"))
-      return llvm::createStringError(fmt::format("it holds '{}', which no bundle of expc does", name.str()));
+      return llvm::createStringError(fmt::format("it contains '{}', which is not part of any bundle", name.str()));
   return llvm::Error::success();
 }
 
@@ -164,7 +164,7 @@ class Making {
   /// since inputs and page depend on them (and on what anonymity hides); the study's sources overwrite inputs of the
   /// same names; the manifest comes last, since it lists all others.
   llvm::Error make(const std::string& target) {
-    if (scratch_.path().empty()) return llvm::createStringError("no folder for the bundle can be made in $TMPDIR");
+    if (scratch_.path().empty()) return llvm::createStringError("cannot make a folder for the bundle in $TMPDIR");
     auto sources = sourcesOf(options_.study, console_);
     if (!sources) return sources.takeError();
     if (auto error = writeResults()) return error;
@@ -185,9 +185,7 @@ class Making {
       if (auto error = hidden_->search(scratch_.path(), unsought)) return error;
       if (!unsought.empty())
         console_.message(
-            fmt::format("hidden where a record says it, and not looked for elsewhere, as it is a word of "
-                        "every bundle: {}",
-                        llvm::join(unsought, ", ")));
+            fmt::format("hidden in records only, because every bundle uses the word: {}", llvm::join(unsought, ", ")));
     }
     return bundle::pack(scratch_.path(), target);
   }
@@ -229,11 +227,11 @@ class Making {
     const store::Results results = store->load(plan_);
     const store::Run* run = store->latestRun(plan_);
     if (!run && results.kept_not_counted > 0)
-      return llvm::createStringError(fmt::format("'{}' holds nothing that counts for the study {}; kept are {}",
+      return llvm::createStringError(fmt::format("'{}' has no usable results of study {}. Stored but ignored: {}",
                                                  options_.results, plan_.study, results.not_counted_reasons.front()));
     if (!run)
       return llvm::createStringError(
-          fmt::format("the study {} was never run with the results in '{}'", plan_.study, options_.results));
+          fmt::format("'{1}' has no results of study {0}: run it first", plan_.study, options_.results));
     trials_ = results.trials.size();
     for (const auto& [name, digest] : readBy(*run, plan_)) {
       auto why = copyInput(name, digest);
@@ -254,11 +252,11 @@ class Making {
   llvm::Expected<std::string> copyInput(const std::string& name, const std::string& digest) {
     const fs::path plain = fs::path(name).lexically_normal(), from = root_ / plain, to = scratch_.path() / plain;
     const std::string first = plain.empty() ? "." : plain.begin()->string();
-    if (plain.is_absolute() || first == ".." || first == ".") return "lies outside of the study's folder";
+    if (plain.is_absolute() || first == ".." || first == ".") return "is outside the study's folder";
     // An input must not take the place of the bundle's own files.
     for (const std::string& own : {std::string("results"), std::string("plan.json"), std::string("CITATION.cff"),
                                    std::string("README.md"), std::string(kManifest), plan_.study + ".html"})
-      if (first == own) return "has the name of something else in the archive";
+      if (first == own) return "has the name of another file in the archive";
     // Sizes are added up while walking, and the walk ends at the limit: an input may be a whole disk.
     uint64_t bytes = 0;
     std::vector<fs::path> found;
@@ -271,9 +269,9 @@ class Making {
     const bool large = bytes > bundle::kMostOfInput || bytes > bundle::kMostOfInputs - input_bytes_;
     if (missing) llvm::consumeError(std::move(missing));
     if (large)
-      return fmt::format("has {}{}, more than a bundle has room for", found.front() == from ? "" : "at least ",
+      return fmt::format("has {}{}, more than fits into a bundle", found.front() == from ? "" : "at least ",
                          base::formatQuantity(double(bytes), "B"));
-    if (found.empty()) return "was not there any more";
+    if (found.empty()) return "no longer exists";
     for (const fs::path& file : found) {
       auto text = files::read(file.string());
       if (!text) return text.takeError();
@@ -348,17 +346,16 @@ class Making {
 int make(const BundleOptions& options, const Console& console) {
   const auto plans = loadMeasured(options, console);
   if (!plans) return plans.code;
-  if (plans->size() != 1) return console.usage("a bundle is of one study: name it with --study");
+  if (plans->size() != 1) return console.usage("a bundle holds one study: choose it with --study");
   const plan::Plan& plan = plans->front().plan;
   // The ending is how `expc bundle` tells an archive to verify from a study to pack.
   const std::string target = options.to.empty() ? plan.study + std::string(kSuffix) : options.to;
   if (!target.ends_with(kArchive))
-    return console.usage(
-        fmt::format("a bundle's name ends in {0}, by which it is known: --to {1}{0}", kArchive, target));
+    return console.usage(fmt::format("--to needs a name that ends in {0}, such as {1}{0}", kArchive, target));
   Making making(options, plan, console);
   if (auto error = making.make(target)) return console.error(std::move(error));
   std::string text = fmt::format("{}: {}\n", target, making.contents());
-  for (const LeftOut& one : making.leftOut()) text += fmt::format("not in it: {} {}\n", one.name, one.why);
+  for (const LeftOut& one : making.leftOut()) text += fmt::format("not included: {} {}\n", one.name, one.why);
   return console.finish(text);
 }
 
@@ -373,20 +370,20 @@ llvm::Expected<llvm::json::Value> readJson(const std::string& path) {
 /// Fails unless the files are exactly those of the manifest, byte by byte: none missing, changed or added.
 llvm::Error verifyFiles(const std::string& folder, const Object& manifest) {
   const Object* files = manifest.getObject("files");
-  if (!files) return llvm::createStringError("its manifest names no files");
+  if (!files) return llvm::createStringError("its manifest lists no files");
   auto names = bundle::filesBelow(folder);
   if (!names) return names.takeError();
   // The manifest cannot hold its own digest.
   names->erase(kManifest);
   for (const auto& [name, digest] : *files) {
-    if (!names->erase(name.str())) return llvm::createStringError(fmt::format("'{}' is missing", name.str()));
+    if (!names->erase(name.str())) return llvm::createStringError(fmt::format("file '{}' is missing", name.str()));
     auto found = bundle::digestOf(folder + "/" + name.str());
     if (!found) return found.takeError();
     if (digest.getAsString().value_or("") != *found)
-      return llvm::createStringError(fmt::format("'{}' is not what the manifest says: it was changed", name.str()));
+      return llvm::createStringError(fmt::format("file '{}' differs from the manifest", name.str()));
   }
   if (names->empty()) return llvm::Error::success();
-  return llvm::createStringError(fmt::format("'{}' is not in the manifest", *names->begin()));
+  return llvm::createStringError(fmt::format("file '{}' is not in the manifest", *names->begin()));
 }
 
 /// Judges the journal again and returns a summary; the error says that it is damaged or that the verdicts differ from
@@ -407,15 +404,15 @@ llvm::Expected<std::string> verifyVerdicts(const std::string& folder, const Obje
   const Array* said = manifest.getArray("verdicts");
   // A verdict may differ since someone changed the journal or the manifest, or since this version judges otherwise.
   if (!said || *said != verdicts)
-    return llvm::createStringError("its verdicts are not those that this expc reaches from its journal");
-  std::string text = fmt::format("{}: {} trials, {} criteria judged alike", plan->study, results.trials.size(),
-                                 judgement.criteria.size());
+    return llvm::createStringError("its verdicts differ from those that this expc computes from its journal");
+  std::string text = fmt::format("{}: verified; {} trials, {} criteria with the same verdicts", plan->study,
+                                 results.trials.size(), judgement.criteria.size());
   for (const judge::CriterionResult& criterion : judgement.criteria)
     text += fmt::format("\n  {}: {}", criterion.name, judge::toString(criterion.verdict));
   if (const Array* left_out = manifest.getArray("inputs_left_out"))
     for (const llvm::json::Value& one : *left_out)
       if (const Object* input = one.getAsObject())
-        text += fmt::format("\nnot in it: {} {}; put it into the folder before you run the study",
+        text += fmt::format("\nnot included: {} {}; put it into the folder before you run the study",
                             input->getString("name").value_or("").str(), input->getString("why").value_or("").str());
   return text;
 }
@@ -427,7 +424,7 @@ llvm::Expected<std::string> verify(const std::string& folder) {
   if (!manifest) return manifest.takeError();
   const Object* object = manifest->getAsObject();
   if (!object || object->getString("schema").value_or("") != "expc.bundle/1")
-    return llvm::createStringError("its manifest is of another schema than expc.bundle/1");
+    return llvm::createStringError("its manifest does not have the schema expc.bundle/1");
   if (auto error = verifyFiles(folder, *object)) return error;
   return verifyVerdicts(folder, *object);
 }
@@ -437,7 +434,7 @@ int look(const BundleOptions& options, const Console& console) {
   std::error_code failed;
   const fs::path target = options.to.empty() ? fs::path() : fs::absolute(options.to).lexically_normal();
   if (!options.to.empty() && fs::exists(target, failed) && !fs::is_empty(target, failed))
-    return console.error(fmt::format("{}: is not empty; name a folder that is not there", options.to));
+    return console.error(fmt::format("{} exists and is not empty; name a new folder", options.to));
   // The work folder is made on the target's disk, so that the final rename is atomic. The target's own folders are
   // created only once every check has passed.
   const fs::path above = target.has_filename() ? target.parent_path() : target.parent_path().parent_path();
@@ -445,19 +442,19 @@ int look(const BundleOptions& options, const Console& console) {
   while (!beside.empty() && !fs::exists(beside, failed)) beside = beside.parent_path();
   const files::TemporaryFolder scratch(beside.string());
   if (scratch.path().empty())
-    return console.error(fmt::format("no folder can be made in {}: name another with --to DIR", beside.string()));
+    return console.error(fmt::format("cannot make a folder in {}: name another with --to DIR", beside.string()));
   const std::string folder = scratch.path() + "/bundle";
   fs::create_directory(folder, failed);
   llvm::Error unreadable = bundle::unpack(options.study.file, folder);
   auto verdicts = unreadable ? llvm::Expected<std::string>(std::move(unreadable)) : verify(folder);
   if (!verdicts)
     return console.error(
-        fmt::format("{} is no bundle to rely on: {}", options.study.file, llvm::toString(verdicts.takeError())));
+        fmt::format("verification failed: {}: {}", options.study.file, llvm::toString(verdicts.takeError())));
   if (options.to.empty()) return console.finish(*verdicts + "\n");
   fs::create_directories(above, failed);
   if (!failed) fs::rename(folder, target, failed);
-  if (failed) return console.error(fmt::format("{} cannot be made: {}", options.to, failed.message()));
-  return console.finish(fmt::format("{}\ntaken out into {}\n", *verdicts, options.to));
+  if (failed) return console.error(fmt::format("cannot make {}: {}", options.to, failed.message()));
+  return console.finish(fmt::format("{}\nunpacked into {}\n", *verdicts, options.to));
 }
 
 }  // namespace

@@ -53,7 +53,7 @@ llvm::Error write(const Texts& changes) {
     if (!now) return now.takeError();
     if (*now != text.before)
       return llvm::createStringError(
-          fmt::format("{} was changed meanwhile, so nothing was written; run the command again", path));
+          fmt::format("{} changed in the meantime, so nothing was written; run the command again", path));
     texts[path] = text.now;
   }
   return replaceFiles(texts);
@@ -136,7 +136,7 @@ llvm::json::Value document(const Compilation& compilation, Format format) {
 
 int check(const CheckOptions& options, const Console& console) {
   if (options.diff && options.format != Format::Text)
-    return console.usage("--diff and --format both say what standard output holds; give one of them");
+    return console.usage("--diff and --format exclude each other: both print to standard output");
   // Behind a pointer, since each round of fixes replaces it and a Compilation cannot be moved.
   auto owned = std::make_unique<Compilation>();
   if (!options.fix)

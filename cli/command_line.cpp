@@ -73,7 +73,7 @@ void addWhere(CLI::App& command, std::optional<std::string>& where) {
 CLI::Option* asSize(CLI::Option* option) {
   const auto has_unit = [](std::string& text) {
     return !text.empty() && std::isdigit(static_cast<unsigned char>(text.back()))
-               ? fmt::format("{}: a size has a unit, as in 16GiB", text)
+               ? fmt::format("{}: a size needs a unit, as in 16GiB", text)
                : std::string();
   };
   return option->transform(CLI::AsSizeValue(/*kb_is_1000=*/true))
@@ -115,7 +115,7 @@ void addNodes(CLI::App& command, MachineOptions& options, const std::string& wha
 /// folder.
 void addResults(CLI::App& command, std::string& results) {
   addOption(command, "--results", "DIR", results, "Results folder")
-      ->check([](const std::string& folder) { return folder.empty() ? "names no folder: it is empty" : std::string(); })
+      ->check([](const std::string& folder) { return folder.empty() ? "its name is empty" : std::string(); })
       ->capture_default_str();
 }
 
@@ -146,8 +146,9 @@ void addReport(CLI::App& app, Asked& asked) {
   command.add_flag("--all", options.all,
                    "Print all details: evidence for each verdict, comparisons, descriptions, notes");
   addOption(command, "--chart", "NAME|N", options.chart,
-            "Which chart, by its name or its number on the page; without it the only one");
-  addOption(command, "-o,--to", "FILE", options.to, "The picture's file (default: the chart's name, in this folder)");
+            "Chart to draw: its name or its number on the page (default: the only one)");
+  addOption(command, "-o,--to", "FILE", options.to,
+            "Picture file to write (default: the chart's name, in this folder)");
   addOption(command, "--explain", "CHANGE", options.explain,
             "Show where the time difference between two levels comes from (needs profile trials; docs/profiling.md)");
 }
@@ -156,13 +157,13 @@ void addReport(CLI::App& app, Asked& asked) {
 void addBundle(CLI::App& app, Asked& asked) {
   auto [command, options] =
       addCommand(app, asked, "bundle", "Pack a study and its evidence into one archive; verify or unpack one", bundle,
-                 "Exit codes: 0 success, 1 an error, or a bundle that is not what it says, 2 usage.");
+                 "Exit codes: 0 success, 1 error, or verification failed, 2 usage.");
   addMeasured(command, options, false, "Study file (.exp), or a bundle (.bundle.tar.zst)");
   addOption(command, "--to", "PATH", options.to,
-            "The archive to write (default STUDY.bundle.tar.zst); of a bundle the folder to take it out into");
+            "Archive to write (default STUDY.bundle.tar.zst); for a bundle, the folder to unpack it into");
   command.add_flag("--anonymous", options.anonymous,
-                   "Leave out hosts, users, home folders and the numbers of cards, as for a review");
-  addOption(command, "--author", "NAME", options.authors, "Who is to be cited; repeat for several");
+                   "Leave out hosts, users, home folders and GPU ids, for anonymous review");
+  addOption(command, "--author", "NAME", options.authors, "Author to cite; repeatable");
 }
 
 /// `expc check`
@@ -170,7 +171,7 @@ void addCheck(CLI::App& app, Asked& asked) {
   auto [command, options] =
       addCommand(app, asked, "check", "Check a study for mistakes; measures nothing", check, kPlainExitCodes);
   addStudyOptions(command, options.study, "Study file (.exp)");
-  addSystem(command, options.study, "none, the machine is not looked at");
+  addSystem(command, options.study, "none, nothing is checked against a machine");
   addFormat(command, options.format, {Format::Text, Format::Json, Format::Sarif},
             "How to print diagnostics (default text); sarif is SARIF 2.1.0, for editors and code review");
   CLI::Option* fix = command.add_flag("--fix", options.fix, "Apply safe fixes, then report what remains");
@@ -187,9 +188,9 @@ void addPlan(CLI::App& app, Asked& asked) {
             "How to print (default text); json is what `expc run` accepts, jsonl has a line for each point");
   command.add_flag("--all", options.all_points, "Also print every point, the comparisons and the full claims");
   addWhere(command, options.where);
-  addOption(command, "--page", "N", options.page, "Which page of the points to print, 50 on each")
+  addOption(command, "--page", "N", options.page, "Page of the list of points to print, 50 points per page")
       ->check([](const std::string& page) {
-        return page.find_first_not_of("0") == std::string::npos ? "pages are counted from 1" : std::string();
+        return page.find_first_not_of("0") == std::string::npos ? "pages are numbered from 1" : std::string();
       });
   command.add_flag("--lock", options.lock,
                    "Write FILE.lock; from then on expc run refuses a study that differs from it");
@@ -210,11 +211,11 @@ void addPlan(CLI::App& app, Asked& asked) {
 
 /// Adds the commands on detached and submitted runs.
 void addJobs(CLI::App& app, Asked& asked) {
-  for (const auto& [name, help, run] :
-       {std::tuple{"status", "Show the state of detached and submitted runs", &status},
-        {"attach", "Follow a detached or submitted run; exit with its code", &attach},
-        {"cancel", "Stop a detached or submitted run (its results are kept)", &cancel}}) {
-    auto [command, options] = addCommand<JobOptions>(app, asked, name, help, run);
+  for (const auto& [name, help, run, codes] :
+       {std::tuple{"status", "Show the state of detached and submitted runs", &status, kPlainExitCodes},
+        {"attach", "Follow a detached or submitted run; exit with its code", &attach, nullptr},
+        {"cancel", "Stop a detached or submitted run (its results are kept)", &cancel, kPlainExitCodes}}) {
+    auto [command, options] = addCommand<JobOptions>(app, asked, name, help, run, codes);
     addResults(command, options.results);
     addOption(command, "job", "JOB", options.job, "Job name from expc status (default: newest; for cancel: all)");
   }
@@ -364,12 +365,13 @@ void addExport(CLI::App& app, Asked& asked) {
             "What to write (default csv): a table, tables and judgement, verdicts as a test report, a "
             "summary for a pull request, or medians for services that follow benchmarks");
   addChoice<bool>(command, "--table", "TABLE", options.series, {{"measurements", false}, {"series", true}},
-                  "Which table (default measurements)");
+                  "Table to write (default measurements)");
   command.add_flag("--no-formulas", options.no_formulas,
-                   "Put an apostrophe before texts in CSV that a spreadsheet would compute");
+                   "Put an apostrophe before CSV texts that a spreadsheet would run as formulas");
   addOption(command, "--max-size", "BYTES", options.max_size,
-            "Longest Markdown; the last tables are left out beyond it (default 65536, GitHub's limit; 0: none)");
-  addOption(command, "--to", "FILE", options.to, "The file to write; - is standard output")->capture_default_str();
+            "Maximum size of Markdown; tables at the end that do not fit are left out (default 65536, GitHub's limit; "
+            "0: no limit)");
+  addOption(command, "--to", "FILE", options.to, "File to write; - is standard output")->capture_default_str();
 }
 
 /// `expc compare`
@@ -401,8 +403,8 @@ void addCompare(CLI::App& app, Asked& asked) {
                                     "Show each metric over all sessions, and where its level changed")
                         ->excludes("--claims")
                         ->excludes(margin);
-  addOption(command, "--metric", "NAME", options.metric, "With --by: only this one (default: every metric)")->needs(by);
-  command.add_flag("--all", options.all, "With --by: also what never changed")->needs(by);
+  addOption(command, "--metric", "NAME", options.metric, "With --by: show only this metric (default: all)")->needs(by);
+  command.add_flag("--all", options.all, "With --by: also show values that never changed")->needs(by);
   addFormat(command, options.format, {Format::Text, Format::Json, Format::Markdown});
 }
 
@@ -420,11 +422,11 @@ void addRehearse(CLI::App& app, Asked& asked) {
       addCommand(app, asked, "rehearse",
                  "Try a few steps of every point on simulated GPUs: does it start, does it fit in memory", rehearse);
   command.footer(
-      "Exit codes: 0 every point runs, or does not fit where that is expected, 1 error, 2 usage, 3 some point fails or "
-      "unexpectedly does not fit, 5 nothing can be rehearsed, 130 interrupted.");
+      "Exit codes: 0 every point runs, or does not fit as estimated, 1 error, 2 usage, 3 a point fails or unexpectedly "
+      "does not fit, 5 nothing can be rehearsed, 130 interrupted.");
   addQuiet(command, options.quiet);
   addStudyOptions(command, options.study, "Study file (.exp)");
-  addSystem(command, options.study, "none, --null-gpus names the GPUs");
+  addSystem(command, options.study, "none, --null-gpus gives the GPUs");
   addOption(command, "--null-gpus", "N[xMEMORY]|found", options.machine.null_gpus,
             "Simulated GPUs in place of a system's: N, NxMEMORY (4x94GB), or found")
       ->excludes("--system");
@@ -433,7 +435,7 @@ void addRehearse(CLI::App& app, Asked& asked) {
   addFormat(command, options.format);
   addWorker(command, options.engine.worker, "expc-worker-cuda)");
   addOption(command, "--timeout", "SECONDS", options.engine.timeout_seconds,
-            "Seconds after which a point has failed (default 1800)")
+            "Time limit of a point in seconds (default 1800)")
       ->check(CLI::PositiveNumber);
   command.add_flag("--again", options.engine.again, "Also repeat rehearsals that this worker has done on such GPUs");
 }
@@ -455,19 +457,20 @@ void addDiagnose(CLI::App& app, Asked& asked) {
   addOption(command, "--lost", "SHARE", options.lost,
             "Share of trials that fail and are retried (default: as measured)");
   addOption(command, "--sessions", "N", options.sessions,
-            "Sessions (restarts of the machine) that a study is measured in (default: as stored, else 1)")
+            "Number of sessions in each simulated study (default: as stored, else 1)")
       ->check(CLI::Range(1, 1000));
   addOption(command, "--studies", "N", options.studies, "Number of simulated studies")
       ->check(CLI::Range(1, 1'000'000))
       ->capture_default_str();
-  addOption(command, "--seed", "N", options.seed, "The same seed gives the same numbers")->capture_default_str();
+  addOption(command, "--seed", "N", options.seed, "Seed of the simulation; the same seed gives the same numbers")
+      ->capture_default_str();
 }
 
 /// `expc doctor`
 void addDoctor(CLI::App& app, Asked& asked) {
   auto [command, options] =
       addCommand(app, asked, "doctor", "Check this machine for sources of noise, and suggest fixes", doctor,
-                 "Exit codes: 0 no problem found, 1 a problem, or an error, 2 usage.");
+                 "Exit codes: 0 no problem found, 1 error, or a problem found, 2 usage.");
   addMachine(command, options.machine);
   addResults(command, options.results);
   addFormat(command, options.format);
@@ -494,7 +497,7 @@ std::string unknownCommand(const CLI::App& app, const std::vector<std::string>& 
       return "replicate is now `expc run --results DIR`, then `expc compare FILE ORIGINAL DIR --claims`";
     if (words[i] == "history") return "history is now `expc compare FILE RESULTS --by session`";
     if (!next)
-      return fmt::format("there is no command '{}': {}", expc::base::printable(words[i]),
+      return fmt::format("unknown command '{}': {}", expc::base::printable(words[i]),
                          expc::diag::didYouMean(words[i], names, "expc --help lists them all"));
     at = next;
   }
@@ -569,8 +572,7 @@ int commandLine(int argc, char** argv, const std::string& built) {
   std::error_code removed;
   const auto here = std::filesystem::current_path(removed);
   if (removed || here.empty())
-    return Console(ColourMode::Never)
-        .error("the folder in which this was started is not there any more: change into one that is");
+    return Console(ColourMode::Never).error("the current folder no longer exists: change into another one");
   std::vector<std::string> words(argv + 1, argv + argc);
   std::transform(words.begin(), words.end(), words.begin(), withHome);
 
@@ -583,10 +585,10 @@ int commandLine(int argc, char** argv, const std::string& built) {
   CLI::App app{"expc: run performance studies and judge their claims", "expc"};
   app.set_version_flag("--version", version);
   app.require_subcommand(1);
-  app.footer(
-      "Exit codes: 0 all pass, 1 error, 2 wrong usage, 3 a criterion fails, 4 undecided, 5 nothing ran, 6 a point "
-      "always fails, 130 interrupted." +
-      documentation());
+  std::string codes;
+  for (const int code : {kSuccess, kError, kUsage, kSomeFail, kSomeUndecided, kNothingRan, kBroken, kInterrupted})
+    codes += fmt::format("{}{} {}", codes.empty() ? "Exit codes: " : ", ", code, meaningOf(code));
+  app.footer(codes + "." + documentation());
   ColourMode colour = ColourMode::Auto;
   addChoice<ColourMode>(app, "--color", "WHEN", colour,
                         {{"auto", ColourMode::Auto}, {"always", ColourMode::Always}, {"never", ColourMode::Never}},

@@ -53,13 +53,13 @@ std::string set(store::Part& part, llvm::StringRef name, llvm::StringRef value) 
   } else if (name == "program") {
     part.program = value.str();
   } else if (name == "run") {
-    if (value.getAsInteger(10, part.run.emplace())) return fmt::format("'{}' is no run", value.str());
+    if (value.getAsInteger(10, part.run.emplace())) return fmt::format("'{}' is not the number of a run", value.str());
   } else if (name == "since" || name == "before") {
     std::optional<double>& day = name == "since" ? part.since : part.before;
     day = dayOf(value);
-    if (!day) return fmt::format("'{}' is no day as 2026-11-23", value.str());
+    if (!day) return fmt::format("'{}' is not a day such as 2026-11-23", value.str());
   } else {
-    return fmt::format("there is no '{}'", name.str());
+    return fmt::format("unknown part '{}'", name.str());
   }
   return "";
 }
@@ -74,9 +74,8 @@ llvm::Expected<std::pair<std::string, store::Part>> readSide(llvm::StringRef sid
   store::Part part;
   for (const llvm::StringRef word : llvm::ArrayRef(words).drop_front())
     if (const std::string wrong = set(part, word.split('=').first, word.split('=').second); !wrong.empty())
-      return llvm::createStringError(
-          fmt::format("{}: {}; a side is DIR or DIR,NAME=VALUE,… with host, run, build, program, since and before",
-                      side.str(), wrong));
+      return llvm::createStringError(fmt::format(
+          "{}: {}. Use DIR or DIR,NAME=VALUE,… with host, run, build, program, since or before", side.str(), wrong));
   return std::pair(folder.str(), std::move(part));
 }
 
@@ -89,7 +88,7 @@ llvm::Error add(Known& known, const std::string& side, const std::vector<store::
   for (const store::Trial& trial : trials) {
     const auto* first = known.try_emplace({trial.started, trial.key->kind, trial.place()}, &side).first->second;
     if (first != &side)
-      return llvm::createStringError(fmt::format("{} and {} hold the same trials: {}", *first, side, then));
+      return llvm::createStringError(fmt::format("{} and {} contain the same trials: {}", *first, side, then));
   }
   return llvm::Error::success();
 }
@@ -102,8 +101,8 @@ std::optional<exports::Side> judged(const Side& side, const plan::Plan& plan, bo
   // The error names why stored trials do not count: usually the study or its data changed.
   if (!found || found->results.trials.empty()) {
     const auto kept = found ? found->results.not_counted_reasons : std::vector<std::string>();
-    console.error(fmt::format("{} has no results of study {}{}", side.name, plan.study,
-                              kept.empty() ? "" : " that count; kept are " + llvm::join(kept, "; ")));
+    console.error(fmt::format("{} has no usable results of study {}{}", side.name, plan.study,
+                              kept.empty() ? "" : ". Stored but ignored: " + llvm::join(kept, "; ")));
     return std::nullopt;
   }
   // Controls of results measured with another --jobs would not be judged; a claim without its control is no claim.
@@ -130,7 +129,7 @@ std::optional<exports::Side> judged(const Side& side, const plan::Plan& plan, bo
 llvm::Expected<std::optional<exports::Document>> compareStudy(const plan::Plan& plan, std::vector<Side>& sides,
                                                               const CompareOptions& options, const Console& console) {
   if (!options.metric.empty() && !plan.findMetric(options.metric))
-    return llvm::createStringError(fmt::format("study {} measures no '{}'", plan.study, options.metric));
+    return llvm::createStringError(fmt::format("study {} does not measure '{}'", plan.study, options.metric));
   Known known;
   if (options.by_session) {
     std::vector<store::History> histories;
@@ -147,7 +146,7 @@ llvm::Expected<std::optional<exports::Document>> compareStudy(const plan::Plan& 
     auto results = judged(side, plan, options.claims, console);
     if (!results) return std::nullopt;
     found.push_back(std::move(*results));
-    const char* then = options.claims ? "a copy replicates nothing" : "nothing can have moved between copies";
+    const char* then = options.claims ? "a copy is not a replication" : "nothing can have changed between copies";
     if (auto error = add(known, side.name, found.back().results.trials, then)) return error;
   }
   return options.claims ? exports::conclusions(plan, found) : exports::moves(plan, found, options.margin / 100);
@@ -164,10 +163,10 @@ bool print(const exports::Document& document, Format format, const Console& cons
 
 int compare(const CompareOptions& options, const Console& console) {
   if (!options.by_session && options.sides.size() < 2)
-    return console.usage("one side has nothing to be compared with: name another, or say --by session");
+    return console.usage("name a second results folder to compare with, or use --by session");
   // Two sides give one difference for each cell; of more it would be unclear which is compared with which.
   if (!options.by_session && !options.claims && options.sides.size() > 2)
-    return console.usage("what moved is said of two sides; more go with --claims or --by session");
+    return console.usage("without --claims or --by session, compare takes exactly two sides");
   std::vector<Side> sides;
   // All stores are opened before anything is compiled, so that a misspelt folder is said at once.
   MeasuredOptions last = options;

@@ -30,8 +30,9 @@ bool looksLikePlan(llvm::StringRef text) { return text.ltrim().starts_with("{");
 llvm::Expected<plan::Plan> readPlan(const std::string& path, llvm::StringRef text) {
   llvm::Expected<llvm::json::Value> json = base::parseJson(text);
   if (!json)
-    return llvm::createStringError(fmt::format("{} is no plan: {}; write one with `expc plan STUDY.exp --format json`",
-                                               path, llvm::toString(json.takeError())));
+    return llvm::createStringError(
+        fmt::format("{} is not a plan: {}; write one with `expc plan STUDY.exp --format json`", path,
+                    llvm::toString(json.takeError())));
   llvm::Expected<plan::Plan> plan = plan::planFromJson(*json);
   if (!plan) return llvm::createStringError(fmt::format("{}: {}", path, llvm::toString(plan.takeError())));
   return plan;
@@ -194,7 +195,7 @@ bool canBeKept(const std::vector<ChosenPlan>& plans, const Console& console) {
   for (const ChosenPlan& one : plans) {
     auto unreadable = plan::validate(one.plan);
     if (!unreadable) continue;
-    console.error(fmt::format("study {} makes a plan that no expc could read: {}", one.plan.study,
+    console.error(fmt::format("study {} makes a plan that expc cannot read: {}", one.plan.study,
                               llvm::toString(std::move(unreadable))));
     return false;
   }
@@ -203,7 +204,7 @@ bool canBeKept(const std::vector<ChosenPlan>& plans, const Console& console) {
 
 std::string tooManyStudies(const StudyOptions& options, size_t studies, std::string_view what) {
   return studies < 2 ? ""
-                     : fmt::format("{} holds {} studies and {} is of one: choose it with --study NAME", options.file,
+                     : fmt::format("{} has {} studies, but {} is for one: choose it with --study NAME", options.file,
                                    studies, what);
 }
 
@@ -251,11 +252,10 @@ LoadedPlans loadPlans(const StudyOptions& options, const MachineOptions& machine
   if (options.study || !options.plain())
     return {std::nullopt,
             console.usage(fmt::format(
-                "{} is a plan: --study, --preset and -D were decided when it was made; repeat `expc plan` with them",
+                "{} is a plan, which already contains --study, --preset and -D: repeat `expc plan` with them",
                 options.file))};
   if (where)
-    return {std::nullopt, console.usage(fmt::format("{} is a plan, which knows no conditions: --where takes the study",
-                                                    options.file))};
+    return {std::nullopt, console.usage(fmt::format("{} is a plan, but --where needs the study itself", options.file))};
   llvm::Expected<plan::Plan> plan = readPlan(options.file, (*buffer)->getBuffer());
   if (!plan) return {std::nullopt, console.error(plan.takeError())};
   return {std::vector<ChosenPlan>{{std::move(*plan), std::nullopt}}, kSuccess};

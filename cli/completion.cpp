@@ -320,7 +320,7 @@ int printCompletion(CLI::App& app, const std::vector<std::string>& arguments, co
     words.assign(arguments.begin() + 1, arguments.end());
   } else {
     return console.usage(
-        "complete-words takes --line LINE or --words WORD...; `expc completion SHELL` prints what calls it");
+        "complete-words takes --line LINE or --words WORD...; the script of `expc completion SHELL` calls it");
   }
   return console.printRaw(Completer(app, words).run()) ? kSuccess : kError;
 }
@@ -328,8 +328,7 @@ int printCompletion(CLI::App& app, const std::vector<std::string>& arguments, co
 int printCompletionScript(const std::string& shell, const Console& console) {
   const std::optional<std::string_view> script = completionScript(shell);
   if (script) return console.printRaw(*script) ? kSuccess : kError;
-  return console.usage(
-      fmt::format("there is no completion for '{}'; there is {}", shell, fmt::join(completionShells(), ", ")));
+  return console.usage(fmt::format("no completion for '{}'; shells: {}", shell, fmt::join(completionShells(), ", ")));
 }
 
 }  // namespace expc::cli

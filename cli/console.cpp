@@ -76,6 +76,29 @@ bool put(std::string_view text, bool& gone, const Console& console) {
 
 }  // namespace
 
+std::string_view meaningOf(int code) {
+  switch (code) {
+    case kSuccess:
+      return "all pass";
+    case kError:
+      return "error";
+    case kUsage:
+      return "wrong usage";
+    case kSomeFail:
+      return "a criterion fails";
+    case kSomeUndecided:
+      return "undecided";
+    case kNothingRan:
+      return "nothing ran";
+    case kBroken:
+      return "a point always fails";
+    case kInterrupted:
+      return "interrupted";
+    default:
+      return "";
+  }
+}
+
 const char* wordOf(Format format) {
   // In the order of Format.
   static constexpr const char* kWords[] = {"text",

@@ -24,6 +24,8 @@ enum ExitCode : int {
   kBroken = 6,
   kInterrupted = 130,
 };
+/// Returns the meaning of an exit code of `run`, "a criterion fails"; "" for other numbers.
+std::string_view meaningOf(int code);
 
 enum class ColourMode { Auto, Always, Never };
 

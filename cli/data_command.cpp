@@ -201,15 +201,13 @@ std::optional<std::string> taken(const PackOptions& options) {
   const auto type = std::filesystem::symlink_status(options.to, code).type();
   if (type == std::filesystem::file_type::not_found) return std::nullopt;
   if (type != std::filesystem::file_type::regular)
-    return fmt::format("{} is there already, and is no file; choose another name", options.to);
-  if (!options.force)
-    return fmt::format("{} is there already; choose another name, or replace it with --force", options.to);
+    return fmt::format("{} exists and is not a file; choose another name", options.to);
+  if (!options.force) return fmt::format("{} exists; choose another name, or replace it with --force", options.to);
   auto there = files::map(options.to);
   if (!there) return llvm::toString(there.takeError());
   if ((*there)->getBuffer().starts_with({data::kPackedMagic, sizeof data::kPackedMagic})) return std::nullopt;
-  return fmt::format(
-      "{} is there already and was not made by `expc data pack`: choose another name, or remove it yourself",
-      options.to);
+  return fmt::format("{} exists and was not made by `expc data pack`; choose another name, or delete it yourself",
+                     options.to);
 }
 
 /// `expc data make`. Prints how a study names the result and how to pack it.
@@ -247,13 +245,13 @@ int packData(const PackOptions& options, const Console& console) {
   if (!sets) return work.failed(sets.takeError(), console);
   auto packed = dataset::pack(*sets, options.to, how, work.tick());
   if (!packed) return work.failed(packed.takeError(), console);
-  for (const std::string& why : packed->left_out) console.message("left out: " + why);
+  for (const std::string& why : packed->left_out) console.message("skipped: " + why);
   const data::PackedHeader& header = packed->header;
   return console.finish(fmt::format(
       "packed {} training and {} test images of {} x {} x {} into {} ({}, checksum {:016x}{})\n"
       "  in a study: data = packed(\"{}\")\n",
       header.train, header.test, header.cols, header.rows, header.channels, options.to, bytesText(header.file_bytes),
-      header.header_sum, packed->left_out.empty() ? "" : fmt::format("; {} images left out", packed->left_out.size()),
+      header.header_sum, packed->left_out.empty() ? "" : fmt::format("; {} images skipped", packed->left_out.size()),
       options.to));
 }
 
@@ -295,11 +293,11 @@ int verifyData(const DataOptions& options, const Console& console) {
   }
   std::string text;
   for (const std::string& why : verified->damaged) text += base::printable(why) + "\n";
-  text += code == kSuccess ? fmt::format("{}: all {} images are well\n", options.path, verified->images)
+  text += code == kSuccess ? fmt::format("{}: all {} images decode without errors\n", options.path, verified->images)
                            : fmt::format("{}: {} of {} images cannot be decoded\n", options.path,
                                          verified->damaged.size(), verified->images);
   if (verified->also_trained > 0)
-    text += fmt::format("{}: {} of {} test images are also training images, so an accuracy measures memory there\n",
+    text += fmt::format("{}: {} of {} test images are also training images, so accuracy there measures memorisation\n",
                         options.path, verified->also_trained, verified->test);
   return console.finish(text, code);
 }
@@ -307,45 +305,47 @@ int verifyData(const DataOptions& options, const Console& console) {
 // ---- the command line
 
 void addMake(CLI::App& data, Asked& asked) {
-  auto [command, options] =
-      addCommand(data, asked, "make", "Draw a labelled colour set, the same for the same arguments", makeData);
-  addOption(command, "kind", "KIND", options.kind, "What to draw: shapes, forms of a class and a colour")
+  auto [command, options] = addCommand(
+      data, asked, "make", "Draw a labelled set of colour images; equal arguments give equal images", makeData);
+  addOption(command, "kind", "KIND", options.kind, "What to draw: shapes")
       ->required()
       ->check(CLI::IsMember({"shapes"}));
-  addOption(command, "--to", "DIR", options.to, "The folder to write: train/CLASS and test/CLASS")->required();
-  addOption(command, "--count", "N", options.count, "Training images; a fifth as many are for testing")->required();
-  addOption(command, "--size", "PIXELS", options.side, "Height and width, 16px to 1024px")->capture_default_str();
-  addOption(command, "--classes", "K", options.classes, "Classes, 2 to 64")->capture_default_str();
+  addOption(command, "--to", "DIR", options.to, "Folder to write, with train/CLASS and test/CLASS")->required();
+  addOption(command, "--count", "N", options.count, "Number of training images; a fifth as many test images are added")
+      ->required();
+  addOption(command, "--size", "PIXELS", options.side, "Height and width of an image, 16px to 1024px")
+      ->capture_default_str();
+  addOption(command, "--classes", "K", options.classes, "Number of classes, 2 to 64")->capture_default_str();
   addChoice<bool>(command, "--format", "FORMAT", options.png, {{"jpeg", false}, {"png", true}},
                   "Format of the files (default jpeg)");
-  addOption(command, "--seed", "N", options.seed, "Another seed gives other images")->capture_default_str();
-  command.add_flag("--force", options.force, "Replace a folder that this command made");
+  addOption(command, "--seed", "N", options.seed, "Seed of the images")->capture_default_str();
+  command.add_flag("--force", options.force, "Replace an existing folder that this command made");
 }
 
 void addPack(CLI::App& data, Asked& asked) {
   auto [command, options] =
       addCommand(data, asked, "pack", "Decode images into one file that loaders map into memory", packData);
   addOption(command, "source", "SOURCE", options.source,
-            "A folder with train/CLASS and test/CLASS, one of IDX files, or a packed file")
+            "A folder with train/CLASS and test/CLASS, a folder of IDX files, or a packed file")
       ->required();
-  addOption(command, "--to", "FILE", options.to, "The file to write")->required();
+  addOption(command, "--to", "FILE", options.to, "File to write")->required();
   addOption(command, "--size", "PIXELS", options.side,
-            "Scale to this height and width, as PIL does (default: as they are, all of one size)");
-  command.add_flag("--skip-corrupt", options.skip_corrupt, "Leave out images that cannot be decoded, and list them");
-  command.add_flag("--force", options.force, "Replace a packed file that is there");
+            "Scale to this height and width, as PIL does (default: unscaled; then all images must have one size)");
+  command.add_flag("--skip-corrupt", options.skip_corrupt, "Skip images that cannot be decoded, and list them");
+  command.add_flag("--force", options.force, "Replace an existing packed file");
 }
 
 void addPrepare(CLI::App& data, Asked& asked) {
   auto [command, options] =
-      addCommand(data, asked, "prepare", "Put downloads into the folders that the studies name", prepareData,
-                 "Exit codes: 0 all is there, 1 an error or something is missing, 2 usage.");
-  addOption(command, "what", "WHAT", options.what, "What to prepare: reference, the data of the reference study")
+      addCommand(data, asked, "prepare", "Convert downloads to the data folders that the studies name", prepareData,
+                 "Exit codes: 0 all data is there, 1 error, or data is missing, 2 usage.");
+  addOption(command, "what", "WHAT", options.what, "What to prepare: reference (the data of the reference study)")
       ->required()
       ->check(CLI::IsMember({"reference"}));
   addOption(command, "--from", "DIR", options.from,
-            "The folder of downloads: MNIST, alpaca_cleaned, samsum, C4-200M, Llama 3")
+            "Folder with the downloads: MNIST, alpaca_cleaned, samsum, C4-200M, Llama 3")
       ->capture_default_str();
-  addOption(command, "--to", "DIR", options.to, "The folder to fill: data beside the studies")->capture_default_str();
+  addOption(command, "--to", "DIR", options.to, "Folder to fill, next to the studies")->capture_default_str();
 }
 
 /// Adds a command that reads a data set and changes nothing.
@@ -353,7 +353,7 @@ void addLook(CLI::App& data, Asked& asked, const char* name, const char* help,
              int (*run)(const DataOptions&, const Console&), const char* footer = nullptr) {
   auto [command, options] = addCommand(data, asked, name, help, run, footer);
   addOption(command, "path", "PATH", options.path,
-            "A packed file, a folder with train/CLASS and test/CLASS, or one of IDX files")
+            "A packed file, a folder with train/CLASS and test/CLASS, or a folder of IDX files")
       ->required();
   addFormat(command, options.format);
 }
@@ -367,9 +367,9 @@ void addDataTools(CLI::App& app, Asked& asked) {
   addMake(data, asked);
   addPrepare(data, asked);
   addPack(data, asked);
-  addLook(data, asked, "info", "Say what a data set holds: format, images, classes, sizes, digest", dataInfo);
-  addLook(data, asked, "verify", "Decode every image, or check its sum; list those that cannot be decoded", verifyData,
-          "Exit codes: 0 all is well, 1 an error or damage, 2 usage, 130 interrupted.");
+  addLook(data, asked, "info", "Describe a data set: format, images, classes, sizes, digest", dataInfo);
+  addLook(data, asked, "verify", "Check every image of a data set; list those that cannot be decoded", verifyData,
+          "Exit codes: 0 no damage, 1 error, or damaged images, 2 usage, 130 interrupted.");
 }
 
 }  // namespace expc::cli

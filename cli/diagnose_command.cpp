@@ -71,7 +71,7 @@ std::string readNoise(const plan::Plan& plan, const Quantities& noise, simulate:
   for (const auto& [name, quantity] : noise) {
     const plan::Metric* metric = name.empty() ? nullptr : plan.findMetric(name);
     if (!name.empty() && (!metric || metric->derived))
-      return fmt::format("--noise {}: the study {} measures no metric of that name", name, plan.study);
+      return fmt::format("--noise {}: study {} measures no metric of that name", name, plan.study);
     if (!isShare(quantity) || quantity.value < 0)
       return fmt::format("--noise {}: noise is a share of the value, as 2%", name);
     assumptions.noise[name] = quantity.value;
@@ -83,15 +83,15 @@ std::string readNoise(const plan::Plan& plan, const Quantities& noise, simulate:
 std::string readEffects(const plan::Plan& plan, const Quantities& stated, std::map<std::string, double>& effects) {
   for (const auto& [name, quantity] : stated) {
     const plan::Criterion* criterion = base::named(plan.criteria, name);
-    if (!criterion) return fmt::format("--effect {}: the study {} has no criterion of that name", name, plan.study);
+    if (!criterion) return fmt::format("--effect {}: study {} has no criterion of that name", name, plan.study);
     if (!criterion->assertions.empty())
-      return fmt::format("--effect {0}: {0} joins {1} claims, and an effect is that of one", name,
+      return fmt::format("--effect {0}: {0} joins {1} claims, but an effect belongs to a single claim", name,
                          criterion->assertions.size());
     const language::Unit* unit = language::findUnit(criterion->unit);
     // A bare number is taken in the criterion's own unit; a unit must be of the same kind.
     const std::string_view type = criterion->unit.empty() ? "Share" : unit ? unit->type : "";
     if (quantity.unit && quantity.unit->type != type)
-      return fmt::format("--effect {0}: {0} is about {1}, not about '{2}'", name,
+      return fmt::format("--effect {0}: the unit '{2}' does not fit, because {0} is about {1}", name,
                          criterion->unit.empty() ? "shares" : "'" + criterion->unit + "'", quantity.unit->text);
     effects[name] = quantity.value;
   }
@@ -157,12 +157,11 @@ int showDiagnosis(const plan::Plan& plan, const std::string& results, bool null_
   const uint64_t each = std::max<uint64_t>(1, simulate::workOf(plan));
   if (each * std::min(how.studies, kFewest) > kMostWork)
     return console.error(fmt::format(
-        "study {} is too large to simulate: {} points with {} cells of criteria; select fewer with a preset "
-        "or -D",
+        "study {} is too large to simulate: {} points, {} configurations of claims; select fewer with a preset or -D",
         plan.study, plan.points.size(), cellsOf(plan)));
   if (each * how.studies > kMostWork) {
     how.studies = static_cast<unsigned>(kMostWork / each);
-    console.message(fmt::format("{} studies are simulated, as each of them is large", how.studies));
+    console.message(fmt::format("only {} studies are simulated, because each of them is large", how.studies));
   }
   Progress progress;
   // Simulating may take half a minute, so a terminal shows how far it is.
@@ -172,7 +171,7 @@ int showDiagnosis(const plan::Plan& plan, const std::string& results, bool null_
   if (!stored) return console.error(stored.takeError());
   // Nothing counts, so all assumptions are defaults: say why stored trials were not used.
   if (stored->trials.empty())
-    for (const std::string& why : stored->not_counted_reasons) console.message("kept, not counted: " + why);
+    for (const std::string& why : stored->not_counted_reasons) console.message("stored but ignored: " + why);
   const auto diagnosis = simulate::diagnose(plan, simulate::modelOf(plan, *stored, assumptions), how);
   progress.clear();
   return console.finish(format == Format::Json ? base::prettyJson(report::diagnosisJson(plan, diagnosis)) + "\n"

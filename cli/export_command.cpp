@@ -89,11 +89,10 @@ llvm::Error writeFile(const ExportOptions& options, const std::vector<exports::S
 /// Returns which options do not go together, or "".
 std::string contradiction(const ExportOptions& options) {
   const bool table = options.format == Format::Csv || options.format == Format::Parquet;
-  if (options.series && !table) return "--table series goes with --format csv and parquet; json holds both tables";
-  if (options.max_size && options.format != Format::Markdown) return "--max-size goes with --format markdown";
-  if (options.no_formulas && options.format != Format::Csv) return "--no-formulas goes with --format csv";
-  if (options.format == Format::Parquet && options.to == "-")
-    return "--format parquet is for a file; name it with --to FILE";
+  if (options.series && !table) return "--table series needs --format csv or parquet (json contains both tables)";
+  if (options.max_size && options.format != Format::Markdown) return "--max-size needs --format markdown";
+  if (options.no_formulas && options.format != Format::Csv) return "--no-formulas needs --format csv";
+  if (options.format == Format::Parquet && options.to == "-") return "--format parquet needs --to FILE";
   return "";
 }
 

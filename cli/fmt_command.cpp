@@ -63,7 +63,7 @@ llvm::Error addPath(const std::string& name, std::vector<std::string>& files) {
   else if (llvm::Error error = addFolder(name, files))
     return error;
   if (files.size() > before) return llvm::Error::success();
-  return llvm::createStringError(fmt::format("there is no .exp file in the folder {}", name));
+  return llvm::createStringError(fmt::format("no .exp file in the folder {}", name));
 }
 
 /// Formats one file as `options` say, and counts it in `changed` if its layout differs. Returns false after saying what

@@ -130,7 +130,7 @@ llvm::Expected<cluster::Site> siteOf(const RunOptions& options) {
     for (const std::string& name : *names)
       if (!std::getenv(name.c_str()))
         return llvm::createStringError(
-            fmt::format("{} asks for the variable {}, which is not set here: export it first", options.site, name));
+            fmt::format("{} passes on the variable {}, which is not set here: export it first", options.site, name));
   return site;
 }
 
@@ -159,7 +159,7 @@ llvm::Expected<JobRecord> submitScript(const RunOptions& options, const std::str
   return job;
 }
 
-/// Describes a job's state: "ended with exit code 3".
+/// Describes a job's state: "ended with exit code 3: a criterion fails".
 std::string stateText(const JobView& view) {
   const char* word = view.state == JobState::Unknown   ? "unknown"
                      : view.state == JobState::Pending ? "pending"
@@ -167,6 +167,7 @@ std::string stateText(const JobView& view) {
                                                        : "ended";
   std::string text = word;
   if (view.code) text += fmt::format(" with exit code {}", *view.code);
+  if (const auto meaning = meaningOf(view.code.value_or(-1)); !meaning.empty()) text += fmt::format(": {}", meaning);
   if (!view.note.empty()) text += " (" + view.note + ")";
   return text;
 }
@@ -201,7 +202,7 @@ int follow(const std::string& folder, const JobRecord& job, const Console& conso
 /// Returns the commands that follow and end a job.
 std::string waysOn(const JobRecord& job, const std::string& results) {
   const std::string rest = results == "results" ? "" : " --results " + base::shellWord(results);
-  return fmt::format("{}: follow it with `expc attach {}{}`, end it with `expc cancel {}{}`", job.name, job.name, rest,
+  return fmt::format("{}: follow it with `expc attach {}{}`, stop it with `expc cancel {}{}`", job.name, job.name, rest,
                      job.name, rest);
 }
 
@@ -214,7 +215,7 @@ llvm::Expected<std::vector<JobRecord>> chosenJobs(const JobOptions& options, con
   for (const JobRecord& job : jobs)
     if (job.name == options.job || job.id == options.job) return std::vector{job};
   return llvm::createStringError(
-      fmt::format("{} has no job {}: `expc status` lists them", options.results, options.job));
+      fmt::format("{} has no job '{}'; `expc status` lists all jobs", options.results, options.job));
 }
 
 }  // namespace
@@ -230,7 +231,7 @@ int submitRun(const RunOptions& options, const Console& console) {
   // Names end up in a script for the shell and for Slurm's own parser, which cannot quote control characters.
   for (const std::string& name : {job.name, job.folder, job.jobs})
     if (base::printable(name) != name)
-      return console.error(name + ": holds a control character or is no UTF-8, so a script for Slurm cannot name it");
+      return console.error(name + ": has a control character or is not UTF-8, so a script for Slurm cannot name it");
   const std::string script = cluster::renderScript(*site, job);
   if (options.dry_run) return console.printRaw(script) ? kSuccess : kError;
   auto submitted = submitScript(options, folder, script);
@@ -245,15 +246,15 @@ int detachRun(const RunOptions& options, const Console& console, int (*run)(cons
   std::error_code error;
   fs::create_directories(folder, error);
   base::Pipe ready;
-  if (ready.read < 0) return console.error("no pipe can be made");
+  if (ready.read < 0) return console.error("cannot make a pipe");
   // The child reports through a pipe once its record is written; the parent waits for that, so that `expc status` finds
   // the job at once. The pipe closes without a word if the child fails.
   const pid_t child = fork();
-  if (child < 0) return console.error("no process can be made");
+  if (child < 0) return console.error("cannot start a process");
   if (child > 0) {
     ready.write.close();
     char word = 0;
-    if (read(ready.read, &word, 1) != 1) return console.error(fmt::format("nothing can be written into {}", folder));
+    if (read(ready.read, &word, 1) != 1) return console.error(fmt::format("cannot write into {}", folder));
     JobRecord job;
     job.name = fmt::format("local-{}", child);
     console.message(waysOn(job, options.results));
@@ -281,7 +282,7 @@ int detachRun(const RunOptions& options, const Console& console, int (*run)(cons
 int status(const JobOptions& options, const Console& console) {
   auto jobs = chosenJobs(options, console);
   if (!jobs) return console.error(jobs.takeError());
-  if (jobs->empty()) console.message(fmt::format("{} has no jobs", options.results));
+  if (jobs->empty()) console.message(fmt::format("{} has no detached or submitted runs", options.results));
   auto views = cluster::look(cluster::jobsFolder(options.results), *jobs);
   if (!views) return console.error(views.takeError());
   for (const JobRecord& job : *jobs)
@@ -292,7 +293,7 @@ int status(const JobOptions& options, const Console& console) {
 int attach(const JobOptions& options, const Console& console) {
   auto jobs = chosenJobs(options, console);
   if (!jobs) return console.error(jobs.takeError());
-  if (jobs->empty()) return console.error(fmt::format("{} has no jobs to follow", options.results));
+  if (jobs->empty()) return console.error(fmt::format("{} has no detached or submitted runs", options.results));
   return follow(cluster::jobsFolder(options.results), jobs->back(), console);
 }
 
@@ -310,12 +311,12 @@ int cancel(const JobOptions& options, const Console& console) {
     if (auto error = cluster::cancel(folder, job))
       code = console.error(std::move(error));
     else
-      console.message(job.name + " is asked to end; what it measured is kept");
+      console.message(job.name + " is being stopped; its measurements are kept");
   }
   // Say so: silence would look like a job that was ended.
   if (over == jobs->size())
-    console.message(options.job.empty() ? options.results + " has no job that is left to end"
-                                        : options.job + " needs no end: " + stateText(views->begin()->second));
+    console.message(options.job.empty() ? options.results + ": nothing to stop"
+                                        : options.job + " has already " + stateText(views->begin()->second));
   return code;
 }
 

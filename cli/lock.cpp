@@ -319,7 +319,7 @@ llvm::Expected<llvm::json::Value> readLock(const std::string& path) {
 
 llvm::Expected<llvm::json::Value> parseLock(std::string_view text) {
   auto json = base::parseJson(text);
-  if (!json) return llvm::createStringError(fmt::format("is no lock: {}", llvm::toString(json.takeError())));
+  if (!json) return llvm::createStringError(fmt::format("is not a lock: {}", llvm::toString(json.takeError())));
   const llvm::json::Object* object = json->getAsObject();
   const llvm::json::Object* studies = object ? object->getObject("studies") : nullptr;
   const bool whole = studies && object->getString("schema") == kSchema &&
@@ -327,7 +327,7 @@ llvm::Expected<llvm::json::Value> parseLock(std::string_view text) {
                                  [](const auto& study) { return study.second.getAsObject() != nullptr; });
   if (whole) return std::move(*json);
   return llvm::createStringError(
-      fmt::format("is no lock of this version ({}); write it anew with `expc plan --lock`", kSchema.str()));
+      fmt::format("is a lock of another version ({}); write a new one with `expc plan --lock`", kSchema.str()));
 }
 
 std::map<std::string, std::string> lockedData(const llvm::json::Value& lock, const std::string& study) {

@@ -95,10 +95,8 @@ class Files {
       if (auto read = llama::readConfig(folder))
         config = std::move(*read);
       else
-        note(
-            fmt::format("nothing is known of the memory that {} takes: {}; '-D model=llama3_8b', or another "
-                        "model with a name, plans by its sizes",
-                        model.toString(), llvm::toString(read.takeError())));
+        note(fmt::format("the memory that {} needs is unknown: {}. To estimate with a known model: -D model=llama3_8b",
+                         model.toString(), llvm::toString(read.takeError())));
     } else if (const auto* level = std::get_if<EnumValue>(&model.node)) {
       config = llama::namedConfig(nameOf(*level));
     }
@@ -143,7 +141,7 @@ class Files {
     options.max_length = wholeOf(arguments[0]);
     // Missing data is common when planning for another machine, so it gets a note of its own before anything is opened.
     if (const std::string& path = options.data.path; !path.empty() && !llvm::sys::fs::exists(path))
-      note(fmt::format("nothing is expected of the memory of points that read {}, which is not there", path));
+      note(fmt::format("no memory estimate for points that read {}, which is missing", path));
     else
       at->second = measured(options);
     // Without a tokenizer each byte is a token. With a large vocabulary that is hardly meant, and the estimate would be
@@ -151,8 +149,8 @@ class Files {
     if (!options.data.path.empty() && options.tokenizer.empty() && options.model_folder.empty() &&
         options.vocabulary >= kLlama3Vocabulary)
       note(
-          fmt::format("no tokenizer is named, so each byte of {} is a token of a model that has {}: '-D "
-                      "tokenizer=file(\"tokenizer.model\")' makes rows as long as that model's",
+          fmt::format("no tokenizer is named, so each byte of {} counts as a token of a model that has {}. For real "
+                      "row lengths: -D 'tokenizer=file(\"tokenizer.model\")'",
                       options.data.path, options.vocabulary));
     return at->second;
   }
@@ -160,8 +158,8 @@ class Files {
   /// Tokenizes all rows on all cores to count them; nothing after a note.
   std::optional<text::RowLengths> measured(const text::TokenRowsOptions& options) {
     const auto drop = [&](llvm::Error error) {
-      note(fmt::format("nothing is expected of the memory of points whose rows cannot be read: {}",
-                       llvm::toString(std::move(error))));
+      note(
+          fmt::format("no memory estimate for points whose rows cannot be read: {}", llvm::toString(std::move(error))));
       return std::nullopt;
     };
     auto rows = text::TokenRows::open(options);
@@ -171,8 +169,8 @@ class Files {
     const int64_t longest = lengths->longest(), usual = lengths->usual();
     if (options.data.pairs && 4 * longest > 5 * usual)
       note(
-          fmt::format("the memory of trials that read pairs of {} is estimated for the longest of {} ({} tokens; half "
-                      "of them have at most {}): a trial that does not meet it takes less",
+          fmt::format("memory of trials that read pairs of {} is estimated for the longest of {} ({} tokens; the "
+                      "median has {}): a trial without that pair needs less",
                       rows->origin(), lengths->count(), longest, usual));
     return std::move(*lengths);
   }

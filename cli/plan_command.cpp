@@ -26,7 +26,7 @@ namespace {
 
 // ---- --explain
 
-EXPC_DIAGNOSTIC(BadPoint, Error, "'{0}' names no point: {1}");
+EXPC_DIAGNOSTIC(BadPoint, Error, "'{0}' is not a point of the study: {1}");
 
 /// Whether a text can be the beginning of a point's id: up to 16 hexadecimal digits.
 bool looksLikeId(const std::string& text) {
@@ -59,7 +59,7 @@ class Explainer {
       const bool active = prepared_.space->active(factor, levels);
       const std::string& name = study_.factors[factor].name;
       if (active && !named[factor]) {
-        emitter.emit({}, BadPoint, text, fmt::format("it does not say the level of '{}'", name));
+        emitter.emit({}, BadPoint, text, fmt::format("it gives no level of '{}'", name));
         return std::nullopt;
       }
       if (!active && named[factor]) {
@@ -174,9 +174,9 @@ bool explainPoint(points::Prepared& prepared, const std::string& point, const Co
   if (looksLikeId(point)) {
     auto found = explainer.withId(point);
     if (found.size() != 1) {
-      emitter.emit({}, BadPoint, point,
-                   found.empty() ? "no point of this study has an id that begins so"
-                                 : "more than one id begins so; write more of it");
+      emitter.emit(
+          {}, BadPoint, point,
+          found.empty() ? "no id of its points starts with it" : "several ids start with it; write more of it");
       return false;
     }
     levels = std::move(found[0]);
@@ -389,7 +389,7 @@ int plan(const PlanOptions& options, const Console& console) {
   // A lock of a part of the file would not hold the rest to anything.
   const bool restricted = options.study.study || !options.study.plain();
   if (restricted && (options.lock || !options.diff.empty()))
-    return console.usage("a lock is of the whole file: leave out --study, --preset and -D");
+    return console.usage("a lock covers the whole file: leave out --study, --preset and -D");
   if (options.lock) return writeLockFile(options, compilation, console);
   if (!options.diff.empty()) return showChanges(options, compilation, console);
   auto system = findSystem(*compilation.program, options.study.system.value_or("local"), options.machine);

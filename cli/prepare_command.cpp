@@ -141,7 +141,7 @@ llvm::Error copy(const std::string& from, const std::string& to) {
     gzclose(in);
     close(out);
     if (code != 0) return files::systemError(to, code);
-    if (bytes > kMostBytes) return failure("{}: holds more than {} MiB", from, kMostBytes >> 20);
+    if (bytes > kMostBytes) return failure("{}: has more than {} MiB", from, kMostBytes >> 20);
     return state == Z_OK || state == Z_STREAM_END ? llvm::Error::success() : failure("{}: {}", from, why);
   });
 }
@@ -154,7 +154,7 @@ llvm::Error prepareImages(const PrepareOptions& options, const Downloads& downlo
     sources.push_back(downloads.lookup(name).second);
     if (sources.back().empty()) sources.back() = downloads.lookup(std::string(name) + ".gz").second;
     if (!sources.back().empty()) continue;
-    account.missing.push_back(fmt::format("MNIST: there is no {0} or {0}.gz below {1}", name, options.from));
+    account.missing.push_back(fmt::format("MNIST: no {0} or {0}.gz in {1}", name, options.from));
     return llvm::Error::success();
   }
   fs::create_directories(to);
@@ -175,7 +175,7 @@ std::string fileOf(const RowSet& set, const std::string& folder, const Downloads
   for (const char* stem : set.stems)
     for (const char* ending : {".json", ".jsonl", ".csv", ".tsv", ".parquet"})
       if (std::string path = downloads.lookup(std::string(stem) + ending).second; !path.empty()) return path;
-  account.missing.push_back(fmt::format("{}: there is no {}.json, .jsonl, .csv, .tsv or .parquet below {}; it is at {}",
+  account.missing.push_back(fmt::format("{}: no {}.json, .jsonl, .csv, .tsv or .parquet in {}; download it from {}",
                                         set.title, set.stems.front(), folder, set.origin));
   return "";
 }
@@ -221,7 +221,7 @@ llvm::Expected<llvm::json::Object> renamed(const RowSet& set, const llvm::json::
     if (const auto text = value ? value->getAsString() : std::nullopt)
       result[column.wanted] = *text;
     else if (column.needed)
-      return failure("{}: there is no text in a column called {}", place, fmt::join(column.names, " or "));
+      return failure("{}: no text in a column called {}", place, fmt::join(column.names, " or "));
   }
   return result;
 }
@@ -315,7 +315,7 @@ llvm::Error prepareRows(const RowSet& set, const PrepareOptions& options, const 
   auto digest = digestOf(to);
   if (!digest) return digest.takeError();
   account.done.push_back(fmt::format("{}: {} rows{}, digest {}: {}\n    {}", set.title, *count,
-                                     *count == set.most ? ", no more are taken" : "", *digest, to,
+                                     *count == set.most ? " (the maximum)" : "", *digest, to,
                                      tokensText(set, to, tokenizer)));
   return llvm::Error::success();
 }
@@ -335,8 +335,8 @@ llvm::Expected<std::string> prepareTokenizer(const PrepareOptions& options, cons
     account.done.push_back(fmt::format("tokenizer: {} tokens, of {}: {}", tokenizer->rows(), from, to));
     return to;
   }
-  account.missing.push_back(fmt::format(
-      "tokenizer: there is no tokenizer.model or tokenizer.json below {}; it comes with Llama 3", options.from));
+  account.missing.push_back(
+      fmt::format("tokenizer: no tokenizer.model or tokenizer.json in {}; it comes with Llama 3", options.from));
   return "";
 }
 
@@ -345,7 +345,7 @@ llvm::Expected<std::string> prepareTokenizer(const PrepareOptions& options, cons
 int prepareData(const PrepareOptions& options, const Console& console) {
   std::error_code code;
   if (!fs::is_directory(options.from, code))
-    return console.error(fmt::format("{} is no folder of downloads", options.from));
+    return console.error(fmt::format("{} is not a folder of downloads", options.from));
   fs::create_directories(fs::path(options.to) / "llm", code);
   if (code) return console.error(files::systemError(options.to, code.value()));
   // Everything is tried, so that one run tells all that is missing.

@@ -43,9 +43,9 @@ llvm::Expected<std::optional<llvm::json::Value>> openLock(const RunOptions& opti
   for (const std::string& line : compareLocks(*found, *now, kShownBeforeRun, options.study.study))
     changes += "\n  " + line;
   if (changes.empty()) return std::move(*found);
-  return llvm::createStringError(
-      fmt::format("the study is not what {} holds; if that is meant, write it anew with `expc plan {} --lock`:{}", path,
-                  options.study.file, changes));
+  return llvm::createStringError(fmt::format(
+      "the study differs from its lock ({}). If you meant to change it, run `expc plan {} --lock`. Changes:{}", path,
+      options.study.file, changes));
 }
 
 /// Returns the nodes that the command line or an allocation names; nothing if trials run on this machine only. In that
@@ -70,11 +70,11 @@ llvm::Expected<std::optional<engine::nodes::NodesAsked>> nodesAsked(const RunOpt
   const cluster::Allocation& own = **allocation;
   if (count > own.nodes.size())
     return llvm::createStringError(
-        fmt::format("--nodes {}, and the allocation {} has {}", count, own.job, own.nodes.size()));
+        fmt::format("--nodes {}: allocation {} has only {}", count, own.job, own.nodes.size()));
   // One node that is this one needs no agent.
   if (count == 1 && own.is_here) return std::nullopt;
   if (!own.is_here)
-    console.message(fmt::format("this host is none of the allocation {}: trials run on its nodes ({})", own.job,
+    console.message(fmt::format("this machine is not part of allocation {}: trials run on its nodes ({})", own.job,
                                 fmt::join(own.nodes, ", ")));
   for (unsigned i = 0; i < count; ++i) asked.all.push_back({own.nodes[i], cluster::agentLine(own.nodes[i])});
   return asked;
@@ -104,7 +104,7 @@ int runOne(const ChosenPlan& chosen, const RunOptions& options, const std::optio
   // Inside an allocation the engine stops starting trials that would not end before it does.
   auto left = cluster::secondsLeft();
   if (!left)
-    console.message("the end of this allocation is not known, so the run does not keep to it: " +
+    console.message("the end of this allocation is unknown, so the run may be cut off there: " +
                     llvm::toString(left.takeError()));
   else if (*left)
     engine_options.ends_at = engine_options.clock->boot() + **left;
@@ -134,7 +134,7 @@ llvm::Expected<std::optional<report::LiveServer>> serve(const std::vector<Chosen
   const auto port = options.serve == "free" ? 0u : static_cast<unsigned>(std::stoul(options.serve));
   auto server = report::LiveServer::start(port, std::move(plans), options.results);
   if (!server) return server.takeError();
-  console.message("the run is shown at " + server->url());
+  console.message("watch the run at " + server->url());
   return std::optional<report::LiveServer>(std::move(*server));
 }
 
@@ -193,8 +193,7 @@ llvm::Expected<std::string> nullGpusAs(const check::System& system) {
   for (const char* property : {"gpus", "gpu.memory"}) {
     if (system[property]) continue;
     return llvm::createStringError(
-        fmt::format("the system '{}' does not say {}: add it to the system, or name the cards with --null-gpus 4x94GB",
-                    system.name, property));
+        fmt::format("system '{}' declares no {}: add it, or use --null-gpus 4x94GB", system.name, property));
   }
   const auto number = [&](const char* property) {
     return static_cast<uint64_t>(system[property]->asNumber()->toDouble());
@@ -220,7 +219,7 @@ int rehearseOne(const plan::Plan& plan, const engine::RehearsalOptions& engine, 
       console.print(options.format == Format::Json ? base::prettyJson(rehearsal::toJson(outcome->study)) + "\n"
                     : part.blocks.empty()          ? ""
                                           : report::documentText({part}, console.width(), console.colourOut()));
-  if (outcome->interrupted) console.message("interrupted; what was rehearsed is kept, and the same command continues");
+  if (outcome->interrupted) console.message("interrupted; rehearsals so far are kept, and the same command continues");
   return printed ? codeOf(plan, *outcome) : kError;
 }
 
@@ -228,8 +227,7 @@ int rehearseOne(const plan::Plan& plan, const engine::RehearsalOptions& engine, 
 
 int rehearse(const RehearseOptions& options, const Console& console) {
   if (!options.study.system && options.machine.null_gpus.empty())
-    return console.usage(
-        "a rehearsal needs to know the cards: name a machine with --system proxima, or cards with --null-gpus 4x94GB");
+    return console.usage("which GPUs? Name a machine (--system proxima) or simulated GPUs (--null-gpus 4x94GB)");
   Compilation compilation;
   if (!openWithoutErrors(options.study, console, compilation)) return compilation.code();
   auto system = findSystem(*compilation.program, options.study.system.value_or("local"), options.machine);

@@ -46,7 +46,7 @@ int compactStore(const StoreOptions& options, const Console& console) {
   auto done = store::compact(options.results, messages);
   tell(messages, console);
   if (!done) return console.error(done.takeError());
-  return console.finish(fmt::format("{}: {} made one, {} bytes where there were {}\n", options.results,
+  return console.finish(fmt::format("{}: merged {}; {} bytes became {}\n", options.results,
                                     base::counted(done->journals, "journal"), done->bytes_after, done->bytes_before));
 }
 
@@ -56,7 +56,7 @@ int mergeStore(const StoreOptions& options, const Console& console) {
   auto merged = store::merge(options.results, options.other, messages);
   tell(messages, console);
   if (!merged) return console.error(merged.takeError());
-  return console.finish(fmt::format("{}: took over {}, {}, {} and {} of {}; {} were there\n", options.results,
+  return console.finish(fmt::format("{}: added {}, {}, {} and {} from {}; {} already present\n", options.results,
                                     base::counted(merged->sessions, "session"), base::counted(merged->runs, "run"),
                                     base::counted(merged->blocks, "block"), base::counted(merged->trials, "trial"),
                                     options.other, base::counted(merged->known, "trial")));
@@ -82,14 +82,14 @@ void addStoreTools(CLI::App& app, Asked& asked) {
                        const char* other, const char* other_help, const char* type) {
     auto [command, options] = addCommand(store, asked, name, help, run);
     if (other) command.add_option(other, options.other, other_help)->required()->type_name(type);
-    command.add_option("--results", options.results, "The results folder")->type_name("DIR")->capture_default_str();
+    command.add_option("--results", options.results, "Results folder")->type_name("DIR")->capture_default_str();
   };
-  add("verify", "Read every line of the journals; change nothing", verifyStore, nullptr, "", "");
-  add("compact", "Make one journal of all", compactStore, nullptr, "", "");
-  add("merge", "Take over what another results folder holds; again, and only what is new comes", mergeStore, "other",
+  add("verify", "Check every line of the journals; changes nothing", verifyStore, nullptr, "", "");
+  add("compact", "Merge all journals of the folder into one", compactStore, nullptr, "", "");
+  add("merge", "Add the results of another folder; a repeated merge adds only what is new", mergeStore, "other",
       "Another results folder", "DIR");
-  add("export", "Write what the store holds now as one SQLite file, beside a live run too", exportStore, "file",
-      "The file to write; it must not be there", "FILE");
+  add("export", "Write the results as one SQLite file; works during a run, too", exportStore, "file",
+      "File to write; it must not exist", "FILE");
 }
 
 // ---- expc extract
@@ -108,10 +108,10 @@ int extractOne(const plan::Plan& plan, const MeasuredOptions& options, const Con
   if (!outcome) return console.error(outcome.takeError());
   for (const std::string& message : outcome->messages) console.message(message);
   for (const auto& [why, number] : outcome->refused)
-    console.message(fmt::format("{} could not be read again: {}", trials(number), why));
+    console.message(fmt::format("{} could not be re-read: {}", trials(number), why));
   std::string text =
-      fmt::format("study {}: {} read again, {} as before", plan.study, trials(outcome->read), outcome->as_before);
-  if (outcome->not_kept > 0) text += fmt::format("; the output of {} is not kept", trials(outcome->not_kept));
+      fmt::format("study {}: re-read {}, {} unchanged", plan.study, trials(outcome->read), outcome->as_before);
+  if (outcome->not_kept > 0) text += fmt::format("; {} had no stored output", trials(outcome->not_kept));
   if (!console.print(text + "\n")) return kError;
   return outcome->refused.empty() && outcome->not_kept == 0 ? kSuccess : kSomeUndecided;
 }

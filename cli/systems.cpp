@@ -126,7 +126,7 @@ llvm::Expected<check::System> findSystem(const check::Program& program, const st
   // Devices are slots of this machine and mean nothing on another.
   if (!options.devices.empty())
     return llvm::createStringError(
-        fmt::format("--devices are slots of this machine, and --system {} is another", name));
+        fmt::format("--devices selects devices of this machine, but --system {} is another machine", name));
   std::vector<std::string> names = {"local"};
   for (const auto& system : program.systems) {
     if (system->name == name) return *system;
@@ -138,7 +138,7 @@ llvm::Expected<check::System> findSystem(const check::Program& program, const st
     names.push_back(system.name);
   }
   const auto best = diag::closest(name, names);
-  return llvm::createStringError(fmt::format("there is no system '{}'{} (there are {})", name,
+  return llvm::createStringError(fmt::format("unknown system '{}'{} (there are {})", name,
                                              best ? fmt::format("; did you mean '{}'?", *best) : "",
                                              fmt::join(names, ", ")));
 }

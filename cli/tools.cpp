@@ -56,7 +56,7 @@ int explain(const ExplainOptions& options, const Console& console) {
     const std::optional<diag::Kind> kind = editor::find(*options.code);
     if (!kind)
       return console.usage(fmt::format(
-          "there is no diagnostic '{}'; {}", *options.code,
+          "unknown diagnostic '{}'; {}", *options.code,
           diag::didYouMean(*options.code, editor::names(), "'expc explain' without a code lists all of them")));
     text = editor::renderMarkdown(editor::page(*kind), {console.textWidth(), console.colourOut()});
   }
@@ -66,8 +66,8 @@ int explain(const ExplainOptions& options, const Console& console) {
 void addExplain(CLI::App& app, Asked& asked) {
   auto [command, options] =
       addCommand(app, asked, "explain", "Explain an error or warning: cause, examples, fix", explain, kPlainExitCodes);
-  addOption(command, "code", "CODE", options.code, "A code or name, such as E0203 or unknown-unit");
-  command.add_flag("--list", options.list, "List every diagnostic (also without a CODE)");
+  addOption(command, "code", "CODE", options.code, "Code or name, such as E0203 or unknown-unit (default: list all)");
+  command.add_flag("--list", options.list, "List every diagnostic");
 }
 
 // ---- doc
@@ -116,7 +116,7 @@ std::optional<editor::ModulePage> pageNamed(const std::string& what, const Conso
   if (!stdlib::module(bare) && what.find('/') == std::string::npos && !what.ends_with(".exp")) {
     std::vector<std::string> names;
     for (std::string_view name : stdlib::names()) names.push_back("std." + std::string(name));
-    console.error(fmt::format("there is no module '{}'; {}", what,
+    console.error(fmt::format("unknown module '{}'; {}", what,
                               diag::didYouMean("std." + bare, names, "'expc doc' lists them, a file ends in .exp")));
     return std::nullopt;
   }
@@ -157,9 +157,8 @@ void addDoc(CLI::App& app, Asked& asked) {
   auto [command, options] = addCommand(
       app, asked, "doc", "Print what a module declares: workloads, parameters, metrics, enums", doc, kPlainExitCodes);
   addOption(command, "module", "MODULE|FILE", options.module,
-            "A built-in module, such as std.image, or a file (.exp); without one, "
-            "the built-in modules are listed");
-  addOption(command, "workload", "WORKLOAD", options.workload, "Only this workload of it");
+            "A built-in module, such as std.image, or a file (.exp); default: list the built-in modules");
+  addOption(command, "workload", "WORKLOAD", options.workload, "Only this workload of the module");
   addChoice<bool>(command, "--format", "FORMAT", options.markdown, {{"text", false}, {"markdown", true}},
                   "How to print (default text)");
 }
@@ -182,7 +181,7 @@ int newStudy(const NewOptions& options, const Console& console) {
     std::vector<std::string> names;
     for (const auto& [workload, file] : kStarters) names.emplace_back(workload);
     return console.usage(fmt::format(
-        "there is no starter for '{}'; {}", options.workload,
+        "unknown starter '{}'; {}", options.workload,
         diag::didYouMean(options.workload, names, fmt::format("--workload takes {}", fmt::join(names, ", ")))));
   }
   std::filesystem::path path = options.name;
@@ -190,15 +189,17 @@ int newStudy(const NewOptions& options, const Console& console) {
   const std::string name = path.stem().string();
   // The study is called like its file, so the file's name must be a name of the language.
   if (!parse::isName(name))
-    return console.usage(fmt::format(
-        "'{}' cannot name a study: letters, digits and _, not a digit first and no word of the language", name));
+    return console.usage(
+        fmt::format("'{}' cannot name a study: a name has letters, digits and _, does not start with a digit, and is "
+                    "not a word of the language",
+                    name));
   // Every starter declares the study `starter` on a line of its own.
   constexpr std::string_view kStudy = "\nstudy starter {";
   std::string text(*starterText(starter->second));
   text.replace(text.find(kStudy), kStudy.size(), "\nstudy " + name + " {");
   const std::string shown = path.string();
   if (!options.force && files::isThere(shown))
-    return console.error(fmt::format("{} is there already; choose another name, or replace it with --force", shown));
+    return console.error(fmt::format("{} exists; choose another name, or replace it with --force", shown));
   if (llvm::Error error = files::write(shown, text))
     return console.error(fmt::format("cannot write {}", llvm::toString(std::move(error))));
   return console.finish(
@@ -208,11 +209,11 @@ int newStudy(const NewOptions& options, const Console& console) {
 void addNew(CLI::App& app, Asked& asked) {
   auto [command, options] =
       addCommand(app, asked, "new", "Write a commented study to start from", newStudy, kPlainExitCodes);
-  addOption(command, "name", "NAME", options.name, "Its name; the file is NAME.exp")->capture_default_str();
+  addOption(command, "name", "NAME", options.name, "Name of the study; the file is NAME.exp")->capture_default_str();
   addOption(command, "--workload", "WORKLOAD", options.workload,
-            "What it is about: image.mobilenet_v2 or llm.finetune, which need torch, or command, a program of your own")
+            "What it runs: command (a program of your own), image.mobilenet_v2 or llm.finetune (both need torch)")
       ->capture_default_str();
-  command.add_flag("--force", options.force, "Replace a file of that name");
+  command.add_flag("--force", options.force, "Replace an existing file");
 }
 
 // ---- fmt, lsp
@@ -220,18 +221,20 @@ void addNew(CLI::App& app, Asked& asked) {
 void addFmt(CLI::App& app, Asked& asked) {
   auto [command, options] =
       addCommand(app, asked, "fmt", "Format study files", format,
-                 "Exit codes: 0 success, 1 an error, or with --check a file that would change, 2 usage.");
-  addOption(command, "paths", "PATH", options.paths, "Files and folders, or - for standard input to standard output")
+                 "Exit codes: 0 success, 1 error, or with --check a file that would change, 2 usage.");
+  addOption(command, "paths", "PATH", options.paths,
+            "Files and folders, or - to format standard input to standard output")
       ->required();
-  command.add_flag("--check", options.check, "Write nothing, name the files that would change; exit with 1 then");
-  command.add_flag("--diff", options.diff, "Write nothing, print what would change");
+  command.add_flag("--check", options.check,
+                   "Write nothing; list the files that would change, and exit with 1 if there are any");
+  command.add_flag("--diff", options.diff, "Write nothing; print the changes");
 }
 
 /// Serves an editor. A person who calls it in a terminal is told what it is for, and it serves nevertheless.
 int lsp(const bool&, const Console& console) {
   if (isatty(STDIN_FILENO) == 1)
     console.message(
-        "expc lsp speaks with an editor over standard input and output; docs/editors.md says how to set one up");
+        "expc lsp talks to an editor over standard input and output; docs/editors.md shows how to set one up");
   return expc::editor::serve(STDIN_FILENO, STDOUT_FILENO, std::string(kVersion));
 }
 
@@ -256,9 +259,11 @@ void addTools(CLI::App& app, Asked& asked) {
       addCommand(app, asked, "completion", "Print a shell completion script", printCompletionScript, kPlainExitCodes);
   addOption(completion, "shell", "SHELL", shell, "bash, zsh or fish")->required();
 
-  auto [server, stdio] = addCommand(app, asked, "lsp", "Language server for editors (docs/editors.md)", lsp,
-                                    "Exit codes: 0 after shutdown and exit, 1 if the client went without, 2 usage.");
-  server.add_flag("--stdio", stdio, "The only way to be spoken to; for clients that insist on saying so");
+  auto [server, stdio] =
+      addCommand(app, asked, "lsp", "Language server for editors (docs/editors.md)", lsp,
+                 "Exit codes: 0 after shutdown and exit, 1 if the client left without them, 2 usage.");
+  server.add_flag("--stdio", stdio,
+                  "Talk over standard input and output; always on, for clients that pass this option");
 }
 
 }  // namespace expc::cli

@@ -80,9 +80,8 @@ llvm::Expected<const report::Chart*> chosen(const std::vector<report::Chart>& ch
     if (charts[i].name.starts_with(wanted)) begins.push_back(&charts[i]);
   }
   if (begins.size() == 1) return begins[0];
-  if (charts.empty())
-    return llvm::createStringError("the report has no chart: nothing was measured yet that could be drawn");
-  const std::string why = wanted.empty()   ? "the report has several charts: say --chart"
+  if (charts.empty()) return llvm::createStringError("the report has no chart: nothing to draw was measured yet");
+  const std::string why = wanted.empty()   ? "the report has several charts. Choose one with --chart"
                           : begins.empty() ? "the report has no chart '" + base::printable(wanted) + "'"
                                            : "several charts begin with '" + base::printable(wanted) + "'";
   return llvm::createStringError(why + " with a name or a number of these:" + names);
@@ -129,7 +128,7 @@ int showVerdicts(const plan::Plan& plan, const store::Results& results, const Re
   llvm::Error written = report::writeHtml(page, findings, html);
   const bool page_failed = static_cast<bool>(written);
   if (page_failed && options.html.empty())  // nobody asked for it: the verdicts are what counts
-    console.message("there is no page: " + llvm::toString(std::move(written)));
+    console.message("the report page was not written: " + llvm::toString(std::move(written)));
   else if (page_failed)
     console.error(std::move(written));
 
@@ -154,7 +153,7 @@ std::optional<rehearsal::Study> rehearsedOf(const plan::Plan& plan, const std::s
                                             const Console& console) {
   llvm::Expected<rehearsal::Study> found = rehearsal::read(results, plan.study);
   if (found) return std::move(*found);
-  console.message("no rehearsal is shown: " + llvm::toString(found.takeError()));
+  console.message("cannot read the rehearsal: " + llvm::toString(found.takeError()));
   return std::nullopt;
 }
 
@@ -182,7 +181,7 @@ int report(const ReportOptions& options, const Console& console) {
   // Options of pictures are refused for other formats rather than ignored.
   const bool picture = options.format != Format::Text && options.format != Format::Json;
   if (!picture && (!options.chart.empty() || !options.to.empty()))
-    return console.error("--chart and --to are for a picture: say --format svg, png or pdf"), kUsage;
+    return console.error("--chart and --to need --format svg, png or pdf"), kUsage;
   if (const std::string why = showsOneStudy(options, plans->size()); !why.empty()) return console.usage(why);
   int code = kSuccess;
   for (const ChosenPlan& one : *plans) {

@@ -15,9 +15,9 @@ namespace expc::check {
 namespace {
 
 EXPC_DIAGNOSTIC(BadCommand, Error, "the command of '{0}' {1}");
-EXPC_DIAGNOSTIC(UnusedParameter, Warning, "no argument of the command holds the parameter '{0}'");
+EXPC_DIAGNOSTIC(UnusedParameter, Warning, "the parameter '{0}' is never passed to the command");
 
-EXPC_DIAGNOSTIC(ShellWord, Warning, "no shell reads this command, so its program gets '{0}' itself");
+EXPC_DIAGNOSTIC(ShellWord, Warning, "'{0}' is passed to the program unchanged: commands run without a shell");
 
 /// Whether an argument looks like shell syntax (`<`, `>out.txt`, `2>&1`, `|`), which no shell will interpret.
 /// Words such as `<pad>` and `>=` do not.
@@ -107,7 +107,8 @@ struct CommandChecker {
         checkTemplate(text);
         if (!argument.options && isShellWord(text.value) && !std::exchange(said, true))
           context.emitter.build(text.range, ShellWord, text.value)
-              .note({}, "a shell is a program, too: [\"sh\", \"-c\", \"…\"], with the files that it reads in 'inputs'")
+              .note({},
+                    "to use a shell, run one: [\"sh\", \"-c\", \"…\"], and list the files that it reads in 'inputs'")
               .emit();
         made.texts.push_back(text.value);
       }
@@ -115,7 +116,7 @@ struct CommandChecker {
     }
     const bool none = arguments.empty() || arguments[0].options;
     if (none || arguments[0].texts[0].empty())
-      context.emitter.emit(written.range, BadCommand, declaration.name.name, "names no program");
+      context.emitter.emit(written.range, BadCommand, declaration.name.name, "has no program");
     return arguments;
   }
 
@@ -129,8 +130,7 @@ struct CommandChecker {
       }
       size_t end = value.compare(at, 2, "${") == 0 ? value.find('}', at) : std::string::npos;
       if (end == std::string::npos)
-        return context.emitter
-            .build(text.range, BadCommand, declaration.name.name, "has a '$' that begins no parameter")
+        return context.emitter.build(text.range, BadCommand, declaration.name.name, "has a '$' without a parameter")
             .note({}, "write '${{gpus}}', or '$$' for a dollar sign")
             .emit();
       placeholder(parse::writtenRange(context.sources, text.range, at + 2, end), value.substr(at + 2, end - at - 2));
@@ -154,7 +154,7 @@ struct CommandChecker {
     // They determine the resources of a trial, which the planner knows from parameters.
     if (name == "gpus" || name == "nodes")
       return context.emitter.emit(range, BadCommand, declaration.name.name,
-                                  fmt::format("computes '{}', which only a parameter can say", name));
+                                  fmt::format("computes '{}', which only a parameter can set", name));
     const ast::Expr written{range, ast::NameExpr{{{{name, range}}, range}}};
     const FormulaPtr value = context.expressions.build(written, place);
     if (!value->type.isError()) command.computed.push_back({name, value, combine(Formula::Op::Equal, value, value)});
@@ -164,10 +164,10 @@ struct CommandChecker {
   /// have it, once.
   void checkOptions(const ast::Command& written, const ast::CommandArgument& argument, CommandArgument& made) {
     if (&written != &*declaration.command || told_all)
-      return context.emitter.emit(argument.range, BadCommand, declaration.name.name,
-                                  told_all
-                                      ? "has 'options' twice, which stands for all parameters"
-                                      : "has 'options' in 'prepare' or 'before', which must name what they are told");
+      return context.emitter.emit(
+          argument.range, BadCommand, declaration.name.name,
+          told_all ? "has 'options' twice, but it already stands for all parameters"
+                   : "has 'options' in 'prepare' or 'before', which must name their parameters one by one");
     told_all = true;
     if (made.texts.empty()) made.texts = {"--{name}", "{value}"};
     const std::string &first = made.texts.front(), &last = made.texts.back();
@@ -221,7 +221,7 @@ struct CommandChecker {
       if (read[i] || name == "gpus" || name == "nodes") continue;
       context.emitter.build(workload.parameters[i].range, UnusedParameter, name)
           .note(declaration.command->range,
-                "write '${{{}}}' in one of them, or 'options' for all parameters; without it the value changes nothing",
+                "write '${{{}}}' in an argument, or 'options' for all parameters; otherwise the value has no effect",
                 name)
           .emit();
     }
@@ -245,7 +245,7 @@ struct CommandChecker {
 void refuseClauses(Context& context, const ast::WorkloadDecl& declaration) {
   const auto refuse = [&](source::Range range, std::string_view clause) {
     context.emitter
-        .build(range, BadCommand, declaration.name.name, fmt::format("is missing, so '{}' says nothing", clause))
+        .build(range, BadCommand, declaration.name.name, fmt::format("is missing, so '{}' has no effect", clause))
         .note({}, "write 'workload {} command [\"./program\", options] {{ … }}'", declaration.name.name)
         .emit();
   };

@@ -15,9 +15,9 @@ EXPC_DIAGNOSTIC(CompareWithoutBaseline, Error, "'{0}' compares over '{1}', which
 EXPC_DIAGNOSTIC(EfficiencyOfNonRate, Error, "efficiency takes a rate, but '{0}' is of type {1}");
 EXPC_DIAGNOSTIC(EfficiencyOverNonNumber, Error, "efficiency needs levels that count something, but {0}");
 EXPC_DIAGNOSTIC(ComparedTwice, Error, "'{0}' compares over '{1}' already");
-EXPC_DIAGNOSTIC(RatioOfNonPositive, Error, "'{0}' can be zero or negative, so a ratio of it means nothing");
-EXPC_DIAGNOSTIC(AggregatedAway, Error, "'{0}' has no '{1}' any more");
-EXPC_DIAGNOSTIC(NoAggregate, Error, "'{0}' of '{1}' means nothing: {2}");
+EXPC_DIAGNOSTIC(RatioOfNonPositive, Error, "'{0}' can be zero or negative, so a ratio of it has no meaning");
+EXPC_DIAGNOSTIC(AggregatedAway, Error, "'{0}' no longer has '{1}'");
+EXPC_DIAGNOSTIC(NoAggregate, Error, "'{0}' of '{1}' has no meaning: {2}");
 EXPC_DIAGNOSTIC(ScalingMismatch, Warning, "'{0}' is named {1} scaling, but {2}");
 
 using Function = Comparison::Function;
@@ -299,7 +299,7 @@ struct Comparisons {
       if (declared && declared->baseline) return context.expressions().refuse();
       auto builder = emitter.build(declaration.over_range, CompareWithoutBaseline, comparison.name, factor.name);
       if (study.hasWorkloadFactor() && comparison.over == 0)
-        builder.note({}, "say which one it is compared with: 'against {}'", factor.levels.back().label);
+        builder.note({}, "name the level to compare with: 'against {}'", factor.levels.back().label);
       else
         builder.note(factor.range, "give the factor a 'baseline', or the comparison 'against' a level");
       return builder.refuse();
@@ -328,7 +328,7 @@ struct Comparisons {
       if (metric.series)
         errors::seriesValue(emitter, range, metric.name, metric.range);
       else
-        emitter.build(range, errors::NotASeries, metric.name).note(metric.range, "it has one value a trial").emit();
+        emitter.build(range, errors::NotASeries, metric.name).note(metric.range, "it has one value per trial").emit();
       return false;
     }
     // A gap is a distance: no direction and no sign matter.
@@ -367,7 +367,7 @@ struct Comparisons {
     return emitter
         .build(range, errors::WrongArguments, base::wordOf(kFunctions, comparison.function).str(), "a metric",
                "a comparison")
-        .note(inner.range, "a comparison is compared again by 'ratio' or 'difference'")
+        .note(inner.range, "compare a comparison again by 'ratio' or 'difference'")
         .refuse();
   }
 
@@ -381,8 +381,8 @@ struct Comparisons {
                                    metric.dimension.typeName());
       if (time)
         builder.note({},
-                     "say what work it is the time of: 'efficiency({0}, strong)' where it is the same at all levels, "
-                     "'efficiency({0}, weak)' where it grows with them",
+                     "declare which work this is the time of: 'efficiency({0}, strong)' if the work is the same at all "
+                     "levels, 'efficiency({0}, weak)' if it grows with them",
                      metric.name);
       const auto other = std::ranges::find_if(study.metrics, &Dimension::isRate, &Metric::dimension);
       if (other != study.metrics.end()) builder.note(other->range, "'{}' is a rate", other->name);
@@ -416,7 +416,7 @@ struct Comparisons {
       context.emitter
           .build(how.range, ScalingMismatch, declaration.name.name, strong ? "strong" : "weak",
                  fmt::format("more '{}' {} the same work{}", factor.name, strong ? "do not share" : "share", *other))
-          .note(condition->range, "it is shared where '{}'", context.expressions().written(condition->range))
+          .note(condition->range, "it is shared if '{}'", context.expressions().written(condition->range))
           .emit();
       return;
     }

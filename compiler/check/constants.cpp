@@ -31,7 +31,7 @@ bool Expressions::allows(const Value& value, source::Range range, const Type& ty
     return emitter_.refuse(range, errors::TypeMismatch, what, "a whole number", number->toString());
   if (!refinement || refinement->allows(value)) return true;
   return emitter_.build(range, errors::OutOfRange, what, value.toString(), "in " + refinement->text)
-      .note(refinement->range, "the values allowed are declared here")
+      .note(refinement->range, "the allowed values are declared here")
       .refuse();
 }
 

@@ -15,12 +15,12 @@ namespace expc::check {
 namespace {
 
 EXPC_DIAGNOSTIC(MissingDesign, Error, "the study '{0}' has no design");
-EXPC_DIAGNOSTIC(MissingSetting, Error, "{0} trials need '{1}'");
-EXPC_DIAGNOSTIC(KindWithoutDesign, Error, "'{0}' comes from {1} trials, and the design has none");
+EXPC_DIAGNOSTIC(MissingSetting, Error, "{0} trials need the setting '{1}'");
+EXPC_DIAGNOSTIC(KindWithoutDesign, Error, "'{0}' is measured by {1} trials, but the design has none");
 EXPC_DIAGNOSTIC(BadLooks, Error, "the looks at {0} trials {1}");
 EXPC_DIAGNOSTIC(BadUntil, Error, "the {0} repetitions {1}");
-EXPC_DIAGNOSTIC(UnusedDesign, Warning, "{0} trials are designed, but nothing measured comes from them");
-EXPC_DIAGNOSTIC(UnusedSetting, Warning, "no command of the study is told the '{0}' of {1} trials");
+EXPC_DIAGNOSTIC(UnusedDesign, Warning, "the design has {0} trials, but the study measures nothing with them");
+EXPC_DIAGNOSTIC(UnusedSetting, Warning, "the '{0}' of {1} trials is never passed to a command of the study");
 
 /// A whole-number setting: its name, its range, and whether a design must have it. Plans accept the same
 /// ranges.
@@ -121,7 +121,7 @@ struct DesignChecker {
       return emitter.emit(value.range, BadUntil, toString(kind), "must be a number, or a range such as 10..20");
     const auto least = whole(*rule, *range->lower), most = whole(*rule, *range->upper);
     if (least && most && *most <= *least)
-      emitter.emit(value.range, BadUntil, toString(kind), "must end above where they begin");
+      emitter.emit(value.range, BadUntil, toString(kind), "must end above their beginning");
     else if (most)
       add(name, least, settings, most);
   }
@@ -160,7 +160,7 @@ struct DesignChecker {
     if (setting.looks.empty()) return;
     if (setting.name.name != "repeat")
       return emitter.emit(setting.name.range, BadLooks, toString(kind),
-                          "stand behind `repeat`, as in `repeat 20 looks at 8, 14`");
+                          "go after `repeat`, as in `repeat 20 looks at 8, 14`");
     // The setting itself was added before, or refused.
     const Design::Kind& block = design.kinds[kind];
     const auto repeat = block.settings.find("repeat");
@@ -185,8 +185,7 @@ struct DesignChecker {
     bool ranged = setting.name.name == "repeat" && std::holds_alternative<ast::RangeExpr>(setting.value->node);
     if (ranged && setting.until) return condition(kind, *setting.until);
     if (ranged)
-      emitter
-          .build(setting.value->range, BadUntil, toString(kind), "have a range, and nothing says when they end in it")
+      emitter.build(setting.value->range, BadUntil, toString(kind), "have a range, but no rule when to stop in it")
           .note({}, "write 'until half_width(gain) <= 1%' after the range")
           .emit();
     else if (setting.until)
@@ -207,7 +206,7 @@ struct DesignChecker {
     const bool width = call && joined(call->callee) == "half_width" && call->arguments.size() == 1;
     const ast::Identifier* word = width && !call->arguments[0].name ? wordOf(*call->arguments[0].value) : nullptr;
     if (!word)
-      return emitter.build(expr.range, BadUntil, toString(kind), "can only end at the half-width of an interval")
+      return emitter.build(expr.range, BadUntil, toString(kind), "can stop only at the half-width of an interval")
           .note({}, "write 'until half_width(gain) <= 1%'")
           .emit();
     Until until;
@@ -222,13 +221,13 @@ struct DesignChecker {
     until.comparison = named->comparison;
     if (!named->comparison) until.metric = named->metric;
     const Metric& measured = study.metrics[named->metric];
-    const std::string why = measured.kind != kind ? fmt::format("comes from {} trials", toString(measured.kind))
+    const std::string why = measured.kind != kind ? fmt::format("is measured by {} trials", toString(measured.kind))
                             : measured.exact      ? "is exact and has no interval"
                             : !named->comparison && measured.series ? "is a series and has no interval"
                                                                     : "";
     if (why.empty()) return true;
     return emitter
-        .build(word.range, BadUntil, toString(kind), fmt::format("cannot end at '{}', which {}", word.name, why))
+        .build(word.range, BadUntil, toString(kind), fmt::format("cannot stop at '{}', which {}", word.name, why))
         .note(measured.range, "the metric is declared here")
         .refuse();
   }
@@ -321,7 +320,7 @@ void missing(StudyContext& context, TrialKind kind, const Design::Kind& block, c
     if (use.workload->range.isValid() && !use.workload->command &&
         !context.context.sources.name(use.workload->range.file).starts_with("<stdlib>"))
       builder.note(use.workload->range,
-                   "it names no program; one that does needs no '{}': command [\"./run\", options]", rule.name);
+                   "this workload has no program; with one, it needs no '{}': command [\"./run\", options]", rule.name);
   builder.emit();
 }
 
@@ -334,7 +333,7 @@ void claimsHaveTrials(StudyContext& context, const Design& design, const Design*
   });
   if (claim != criteria.end())
     context.emitter.build(claim->range, KindWithoutDesign, claim->name, toString(TrialKind::Timed))
-        .note(design.range, "write 'timed {{ repeat 1 }}' here: what runs out of memory is found by trying it")
+        .note(design.range, "write 'timed {{ repeat 1 }}' here: only a trial shows whether memory runs out")
         .emit();
 }
 
@@ -419,7 +418,7 @@ void checkDesignCovers(StudyContext& context, size_t before) {
     for (const auto& [name, setting] : block.settings)
       if (context.context.problems() == before && !reads(study, name))
         context.emitter.build(setting.range, UnusedSetting, name, toString(kind))
-            .note({}, "write '${{{}}}' in an argument, or leave the setting out: it changes nothing", name)
+            .note({}, "write '${{{}}}' in an argument, or leave the setting out: it has no effect", name)
             .emit();
   };
   // A kind's block must have all required settings, and something measured must come from it.

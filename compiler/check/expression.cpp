@@ -17,7 +17,7 @@ namespace {
 EXPC_DIAGNOSTIC(UnknownUnit, Error, "unknown unit '{0}'");
 EXPC_DIAGNOSTIC(UnknownLevel, Error, "'{0}' is not a level of {1}");
 EXPC_DIAGNOSTIC(ExpressionTooLarge, Error, "this expression is too large");
-EXPC_DIAGNOSTIC(MisplacedSystem, Error, "only rules may ask about 'system'");
+EXPC_DIAGNOSTIC(MisplacedSystem, Error, "only rules may use 'system'");
 
 // Limit on lets and metrics that are defined by each other: each level recurses.
 constexpr unsigned kMaxLetDepth = 100;
@@ -69,7 +69,7 @@ FormulaPtr Expressions::make(Formula formula) {
   // Shared lets count at each use, so the size bounds the time of evaluation, not only memory.
   if (size > kMaxFormulaSize)
     return error(emitter_.build(formula.range, ExpressionTooLarge)
-                     .note({}, "with its 'let's written out it has more than {} parts", kMaxFormulaSize)
+                     .note({}, "with its 'let's expanded it has more than {} parts", kMaxFormulaSize)
                      .refuse());
   formula.size = static_cast<uint32_t>(size);
   if (!constant) return std::make_shared<const Formula>(std::move(formula));
@@ -213,7 +213,7 @@ FormulaPtr Expressions::name(const ast::NameExpr& name, source::Range range, con
   // The commonest mistake where a string is expected.
   if (expected && (expected->kind == Type::Kind::String || expected->kind == Type::Kind::Path))
     return error(emitter_.build(word.range, diag::UnknownName, "name", word.name, "")
-                     .note({}, "a string stands in quotes")
+                     .note({}, "put a string in quotes")
                      .guess(word.range, fmt::format("\"{}\"", word.name))
                      .refuse());
   // An expected Error means that the type is unknown, so the word may well be a level (lookUp).
@@ -247,7 +247,8 @@ FormulaPtr Expressions::systemProperty(const ast::QualifiedName& name, source::R
   if (!place.system)
     return error(
         emitter_.build(range, MisplacedSystem)
-            .note({}, "a rule with it marks points that a machine cannot run; everything else holds on every machine")
+            .note({},
+                  "such a rule marks points that a machine cannot run; everything else must not depend on the machine")
             .refuse());
   return make(Formula::Op::System, systemProperties()[index].type, range, {}, static_cast<unsigned>(index));
 }
@@ -279,20 +280,20 @@ void Expressions::unknown(const ast::Identifier& word, const ExpressionScope& pl
     const std::string_view measured = metric >= 0 ? "metric" : "comparison";
     note(word.range, metric >= 0 ? study->workload->metrics[metric].range : study->comparisons[comparison].range);
     emitter_.build(word.range, errors::NotAValue, fmt::format("the {} '{}'", measured, word.name))
-        .note({}, "it is known only after a run; criteria judge it")
+        .note({}, "metrics have no value before a run; use a criterion to judge them")
         .emit();
     return;
   }
   // A unit, written like a variable.
   if (findUnit(word.name) || place.module->units.contains(word.name)) {
     emitter_.build(word.range, diag::UnknownName, "name", word.name, "")
-        .note({}, "it is a unit: one is written '1{}'", word.name)
+        .note({}, "it is a unit: write '1{}' for one", word.name)
         .emit();
     return;
   }
   if (place.siblings && named(*place.siblings, word.name)) {
     emitter_.build(word.range, diag::UnknownName, "name", word.name, "")
-        .note({}, "a default is a constant, so it reads no other parameter")
+        .note({}, "a default is a constant, so it cannot use another parameter")
         .emit();
     return;
   }
@@ -379,7 +380,7 @@ FormulaPtr Expressions::variant(const ast::CallExpr& call, source::Range range, 
       emitter_.build(range, errors::NotAValue, fmt::format("the call '{}(…)'", function))
           .note({}, "{}",
                 function == "count" || function == "sum"
-                    ? "conditions are counted so: choose(a, 1, 0) + choose(b, 1, 0) <= 1"
+                    ? "to count conditions: choose(a, 1, 0) + choose(b, 1, 0) <= 1"
                     : "the functions of expressions are " + diag::list(language::texts(language::Role::Choice)))
           .emit();
     return refused(call, place);
@@ -421,7 +422,7 @@ FormulaPtr Expressions::variant(const ast::CallExpr& call, source::Range range, 
 bool Expressions::tooDeep(source::Range range) {
   if (let_depth_ < kMaxLetDepth) return false;
   emitter_.build(range, ExpressionTooLarge)
-      .note({}, "more than {} names are defined by each other here", kMaxLetDepth)
+      .note({}, "more than {} names are defined by one another here", kMaxLetDepth)
       .emit();
   return true;
 }
@@ -440,8 +441,7 @@ FormulaPtr Expressions::metric(const ast::Identifier& word, const ExpressionScop
       errors::seriesValue(emitter_, word.range, metric.name, metric.range);
     else
       emitter_.build(word.range, errors::NotASeries, metric.name)
-          .note(metric.range, "it has one value in each trial; a series is declared 'metric {} : float series'",
-                metric.name)
+          .note(metric.range, "it has one value per trial; declare a series as 'metric {} : float series'", metric.name)
           .emit();
     return error();
   }
@@ -468,9 +468,10 @@ FormulaPtr Expressions::reduce(const ast::CallExpr& call, source::Range range, c
   const auto made = reduction(call, range, place);
   if (!made) return refused(call, place);
   if (!word)
-    return refused(call, place,
-                   emitter_.refuse(range, errors::TypeMismatch, fmt::format("what '{}' takes", joined(call.callee)),
-                                   "one series", written(range)));
+    return refused(
+        call, place,
+        emitter_.refuse(range, errors::TypeMismatch, fmt::format("the argument of '{}'", joined(call.callee)),
+                        "one series", written(range)));
   FormulaPtr series = metric(*word, place, true);
   if (!series) unknownName(emitter_, "metric", *word, namesOf(place.metrics->metrics));
   if (!series || series->type.isError()) return error();
@@ -488,7 +489,7 @@ FormulaPtr Expressions::epochsTo(const ast::CallExpr& call, source::Range range,
   auto* condition = call.arguments.size() == 1 ? std::get_if<ast::BinaryExpr>(&call.arguments[0].value->node) : nullptr;
   const ast::Identifier* word = condition && relationOf(opOf(condition->op)) ? wordOf(*condition->left) : nullptr;
   if (!word)
-    return error(emitter_.refuse(range, errors::TypeMismatch, "what 'epochs_to' takes",
+    return error(emitter_.refuse(range, errors::TypeMismatch, "the argument of 'epochs_to'",
                                  "a series and a bound, as in 'accuracy >= 97%'", written(range)));
   FormulaPtr series = metric(*word, place, true);
   if (!series) unknownName(emitter_, "metric", *word, namesOf(place.metrics->metrics));

@@ -45,14 +45,14 @@ namespace errors {
 
 EXPC_DIAGNOSTIC(TypeMismatch, Error, "{0} must be {1}, not {2}");
 EXPC_DIAGNOSTIC(UnitMismatch, Error, "{0} is {1}, but {2} is {3}");
-EXPC_DIAGNOSTIC(NumberTooLarge, Error, "the number {0} cannot be held exactly");
+EXPC_DIAGNOSTIC(NumberTooLarge, Error, "the number {0} cannot be represented exactly");
 EXPC_DIAGNOSTIC(NotSupported, Error, "{0} is not supported");
 EXPC_DIAGNOSTIC(WhenCycle, Error, "whether '{0}' is active depends on itself");
-EXPC_DIAGNOSTIC(NotAValue, Error, "{0} is no value here");
+EXPC_DIAGNOSTIC(NotAValue, Error, "{0} is not a value here");
 EXPC_DIAGNOSTIC(NotASeries, Error, "'{0}' is not a series");
 EXPC_DIAGNOSTIC(SeriesValue, Error, "'{0}' is a series, not one value");
 EXPC_DIAGNOSTIC(OutOfRange, Error, "{0} is {1}, but must be {2}");
-EXPC_DIAGNOSTIC(NoDirection, Error, "whether more of '{0}' is better is not said");
+EXPC_DIAGNOSTIC(NoDirection, Error, "'{0}' does not declare whether lower or higher is better");
 EXPC_DIAGNOSTIC(LetCycle, Error, "the {0} '{1}' depends on itself");
 EXPC_DIAGNOSTIC(WrongArguments, Error, "'{0}' needs {1}, but has {2}");
 

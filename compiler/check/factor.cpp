@@ -14,7 +14,7 @@ namespace {
 
 EXPC_DIAGNOSTIC(FactorIsArgument, Error, "'{0}' is both an argument and a factor");
 EXPC_DIAGNOSTIC(NoLevels, Error, "the factor '{0}' has no levels");
-EXPC_DIAGNOSTIC(DuplicateLevel, Error, "the level {0} of '{1}' is there twice");
+EXPC_DIAGNOSTIC(DuplicateLevel, Error, "the level {0} of '{1}' is given twice");
 EXPC_DIAGNOSTIC(BaselineNotLevel, Error, "the baseline {0} is not a level of '{1}'");
 EXPC_DIAGNOSTIC(LockstepShape, Error, "{0} must be a tuple of {1} values, as in {2}");
 
@@ -375,10 +375,10 @@ std::optional<unsigned> StudyScope::factor(const ast::Identifier& name) {
   auto builder = emitter.build(name.range, diag::UnknownName, "factor", name.name, "");
   if (const int at = study.factor_of[parameter]; at >= 0)
     builder.note(study.factors[at].range,
-                 "it is varied in lockstep, and several levels share a value of it: write '{}'",
+                 "it varies in lockstep, and several levels share one of its values: write '{}'",
                  study.factors[at].name);
   else
-    builder.note({}, "it is a parameter that this study does not vary");
+    builder.note({}, "this study does not vary this parameter");
   return builder.refuse();
 }
 

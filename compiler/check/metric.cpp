@@ -12,7 +12,7 @@ namespace expc::check {
 namespace {
 
 EXPC_DIAGNOSTIC(IncompleteMetric, Error, "the metric '{0}' {1}");
-EXPC_DIAGNOSTIC(MixedKinds, Error, "'{0}' mixes {1} and {2} trials, which are never the same run");
+EXPC_DIAGNOSTIC(MixedKinds, Error, "'{0}' reads metrics of {1} and of {2} trials, but no trial is both");
 
 /// Whether an operation reads a series as it goes; its operands say which, and are nothing by themselves.
 bool readsSeries(Formula::Op op) { return op == Formula::Op::EpochsTo || op == Formula::Op::Reduce; }
@@ -135,7 +135,7 @@ std::optional<Metric> DerivedMetrics::check(const ast::MetricDecl& declaration) 
   Metric metric = introduced(declaration);
   if (declaration.optional)
     return context.emitter.refuse(declaration.name.range, IncompleteMetric, metric.name,
-                                  "has no value where what it reads has none: 'optional' stands there");
+                                  "has no value where a metric that it reads has none: write 'optional' there");
   metric.text = context.expressions.written(declaration.derived->range);
   FormulaPtr value = context.expressions.build(*declaration.derived, place);
   if (value->type.isError()) return std::nullopt;
@@ -143,7 +143,7 @@ std::optional<Metric> DerivedMetrics::check(const ast::MetricDecl& declaration) 
   const Formula* foreign = foreignPart(*value);
   if (foreign || value->type.kind != Type::Kind::Number)
     return context.emitter.refuse(foreign ? foreign->range : value->range, errors::TypeMismatch, "a derived metric",
-                                  "made with + - * /, max, min, epochs_to, and median, p99 and the like of a series",
+                                  "built with + - * /, max, min, epochs_to, and median, p99 and the like of a series",
                                   context.expressions.written((foreign ? foreign : value.get())->range));
   // `use` sets the kind when the expression reads a metric.
   if (!kind)
@@ -151,8 +151,7 @@ std::optional<Metric> DerivedMetrics::check(const ast::MetricDecl& declaration) 
   if (termDepth(*value) > plan::kMostDepth)
     return context.emitter.refuse(
         declaration.derived->range, IncompleteMetric, metric.name,
-        fmt::format("nests terms more than {} deep: make it of fewer metrics that are each made of "
-                    "another",
+        fmt::format("nests terms more than {} deep: build it from fewer metrics that build on one another",
                     plan::kMostDepth));
   metric.dimension = value->type.dimension;
   // A percentile of latencies is better where latencies are; how many there are is no value of them.
@@ -200,7 +199,7 @@ std::optional<Metric> checkMetric(Context& context, ModuleScope& scope, const as
   };
   if (!declaration.type) return incomplete("needs a type, as in ': Time'");
   // Measured metrics need a direction, since speed-ups and verdicts depend on it.
-  if (!declaration.direction) return incomplete("must say which is better: 'lower' or 'higher'");
+  if (!declaration.direction) return incomplete("must declare which is better: 'lower' or 'higher'");
   auto [type, allowed] = resolveType(context, *declaration.type, scope);
   if (type.isError()) return std::nullopt;
   if (type.kind != Type::Kind::Number) return incomplete("must be a number or a quantity");

@@ -10,8 +10,8 @@
 namespace expc::check {
 namespace {
 
-EXPC_DIAGNOSTIC(MetricSourceShape, Error, "a number cannot be read so: {0}");
-EXPC_DIAGNOSTIC(MissingSource, Error, "the command's metric '{0}' does not say where it is read");
+EXPC_DIAGNOSTIC(MetricSourceShape, Error, "cannot read a number this way: {0}");
+EXPC_DIAGNOSTIC(MissingSource, Error, "the command's metric '{0}' has no source to read it from");
 
 using From = plan::CommandMetric::From;
 using Source = std::optional<plan::CommandMetric>;
@@ -72,13 +72,12 @@ struct Reader {
   std::vector<std::string> named;
 };
 
-const std::vector<Reader> kReaders = {
-    {"regex", From::Regex, 1, "a pattern", {"unit", "file"}},
-    {"json", From::Json, 2, "a file and a JSON pointer", {"unit"}},
-    {"csv", From::Csv, 2, "a file and a column", {"unit", "column"}},
-    {"stdout", From::Lines, 0, "no text: its last line is the number", {"unit"}},
-    {"size", From::Size, 1, "a file or folder", {}},
-    {"same", From::Same, 2, "the file that is written and the one that it must be like", {}}};
+const std::vector<Reader> kReaders = {{"regex", From::Regex, 1, "a pattern", {"unit", "file"}},
+                                      {"json", From::Json, 2, "a file and a JSON pointer", {"unit"}},
+                                      {"csv", From::Csv, 2, "a file and a column", {"unit", "column"}},
+                                      {"stdout", From::Lines, 0, "no text: its last line is the number", {"unit"}},
+                                      {"size", From::Size, 1, "a file or folder", {}},
+                                      {"same", From::Same, 2, "the written file and the file that it must equal", {}}};
 
 /// Checks one call. `texts`, `named` and `scale` collect its arguments.
 struct SourceChecker {
@@ -97,7 +96,7 @@ struct SourceChecker {
     static const ast::CallExpr kBare;
     auto* name = std::get_if<ast::NameExpr>(&expr.node);
     auto* call = std::get_if<ast::CallExpr>(&expr.node);
-    if (!name && !call) return refuse(context, expr.range, "this says no way to read a number");
+    if (!name && !call) return refuse(context, expr.range, "this is not a way to read a number");
     const ast::QualifiedName& callee = name ? name->name : call->callee;
     const std::string word = joined(callee);
     if (call && isReduction(word)) return oneOf(expr, *call);
@@ -131,7 +130,7 @@ struct SourceChecker {
       if (word == name)
         return context.emitter
             .build(range, MetricSourceShape,
-                   fmt::format("'{0}' is measured for every program: declare 'metric {0} : {1}', without 'from'", name,
+                   fmt::format("expc measures '{0}' of every program: declare 'metric {0} : {1}', without 'from'", name,
                                type))
             .refuse();
     std::vector<std::string> names;
@@ -150,18 +149,18 @@ struct SourceChecker {
     if (std::ranges::count_if(call.arguments, positional) != 1)
       return refuse(context, expr.range, fmt::format("'{}' takes one way to read numbers", word));
     if (wanted.series)
-      return refuse(context, expr.range, fmt::format("a series takes all numbers, so '{}' says nothing", word));
+      return refuse(context, expr.range, fmt::format("a series keeps all numbers, so '{}' has no effect", word));
     const bool counts = take->take == plan::Reduction::Take::Count;
     if (counts && !wanted.dimension.isPure())
       return context.emitter.refuse(expr.range, errors::UnitMismatch, "a count", "a number",
-                                    wanted.expected ? "what it is compared with" : fmt::format("'{}'", wanted.name),
+                                    wanted.expected ? "the other side" : fmt::format("'{}'", wanted.name),
                                     wanted.dimension.typeName());
     const bool number = std::exchange(wanted.number, wanted.number && !counts);
     auto source = read(*std::ranges::find_if(call.arguments, positional)->value);
     wanted.number = number;
     if (!source) return std::nullopt;
     if (source->take || source->from == From::Size || source->from == From::Same)
-      return refuse(context, expr.range, fmt::format("'{}' takes what gives several numbers", word));
+      return refuse(context, expr.range, fmt::format("'{}' takes a source of several numbers", word));
     if (counts && source->scale != 1) return refuse(context, expr.range, "a count has no unit");
     source->take = take;
     return source;
@@ -208,7 +207,7 @@ struct SourceChecker {
       auto file = outputsFile(wanted.outputs, reader.word);
       if (file) texts.insert(texts.begin(), std::move(*file));
       if (json && texts.size() == 1) {
-        return refuse(context, range, "'json' takes a file, and 'outputs' names none");
+        return refuse(context, range, "'json' needs a file, but 'outputs' names none");
       }
     }
     if (texts.size() == 1 && !named.empty()) texts.push_back(named);
@@ -225,7 +224,7 @@ struct SourceChecker {
     const bool bytes = from != From::Size || !wanted.number || wanted.dimension == Dimension::of(Dimension::Bytes);
     if (!bytes)
       context.emitter.emit(range, errors::UnitMismatch, "the size of a file", "Bytes",
-                           wanted.expected ? "what it is compared with" : fmt::format("'{}'", wanted.name),
+                           wanted.expected ? "the other side" : fmt::format("'{}'", wanted.name),
                            wanted.dimension.typeName());
     return grouped && pointer && bytes;
   }
@@ -235,8 +234,8 @@ struct SourceChecker {
     const size_t at = text.find("${");
     if (at == std::string::npos || (at > 0 && text[at - 1] == '\\')) return true;
     return refuse(context, range,
-                  fmt::format("'{}' stands as it is, without values in it: let the command write the same names at all "
-                              "points, since each trial has a folder of its own, or let a pattern match any value",
+                  fmt::format("'{}' cannot contain parameters: let the command write the same file names at all points "
+                              "(each trial has its own folder), or use a pattern that matches any value",
                               text));
   }
 };
@@ -258,7 +257,7 @@ bool checkOutputsClause(Context& context, ModuleScope& scope, const ast::Workloa
   for (size_t i = 0; call && i < call->arguments.size(); ++i) {
     const ast::CallArgument& argument = call->arguments[i];
     if (argument.name && argument.name->name == "unit") {
-      return refuse(context, argument.name->range, "each metric has a unit of its own: say it in the metric's 'from'");
+      return refuse(context, argument.name->range, "each metric has its own unit: write it in the metric's 'from'");
     }
   }
   return SourceChecker{context, scope, std::move(wanted)}.read(*workload.outputs).has_value();
@@ -270,7 +269,8 @@ void checkMetricSource(Context& context, ModuleScope& scope, const ast::Workload
                 true,        declaration.optional, workload.outputs.get()};
   SourceChecker checker{context, scope, std::move(wanted)};
   if (declaration.optional && !workload.command)
-    refuse(context, metric.range, "only a command's metric can be optional, since only its output may lack a value");
+    refuse(context, metric.range,
+           "only a metric of a command can be optional, because only a command's output may lack a value");
   if (declaration.source) {
     if (workload.command)
       metric.source = checker.read(*declaration.source);
@@ -287,8 +287,8 @@ void checkMetricSource(Context& context, ModuleScope& scope, const ast::Workload
   }
   context.emitter.build(metric.range, MissingSource, metric.name)
       .note({},
-            "write 'from regex(…)', 'from json(…)' or 'from csv(…)' after it, or 'outputs json(…)' for all; only "
-            "'wall' and 'cpu_time' (Time), 'host_memory_peak' (Bytes) and 'energy' (Energy) are seen from outside")
+            "write 'from regex(…)', 'from json(…)' or 'from csv(…)' after it, or 'outputs json(…)' for all; without a "
+            "source, expc measures only 'wall' and 'cpu_time' (Time), 'host_memory_peak' (Bytes) and 'energy' (Energy)")
       .emit();
 }
 
@@ -305,7 +305,7 @@ std::optional<plan::Expectation> checkExpectation(Context& context, ModuleScope&
   auto* binary = std::get_if<ast::BinaryExpr>(&condition.node);
   const auto relation = binary ? relationOf(opOf(binary->op)) : std::nullopt;
   if (relation) {
-    auto limit = context.expressions.number(*binary->right, {&scope}, "what is expected");
+    auto limit = context.expressions.number(*binary->right, {&scope}, "an expectation");
     if (!limit) return std::nullopt;
     wanted.dimension = std::get<Value::Number>(limit->node).dimension;
     expectation.bound = boundOf(*relation, *limit->asNumber(), context.expressions.written(binary->right->range));
@@ -314,8 +314,7 @@ std::optional<plan::Expectation> checkExpectation(Context& context, ModuleScope&
   auto source = SourceChecker{context, scope, std::move(wanted)}.read(relation ? *binary->left : condition);
   if (!source) return std::nullopt;
   if (forbidden && (relation || source->from != From::Regex || source->take))
-    return refuse(context, expr.range,
-                  "'not' stands before a pattern that must not occur, as in 'not regex(\"ERROR\")'");
+    return refuse(context, expr.range, "'not' goes before a pattern that must not occur, as in 'not regex(\"ERROR\")'");
   // A pattern that must not occur is one that occurs no times.
   if (forbidden) {
     source->take = plan::Reduction::Take::Count;
@@ -324,9 +323,9 @@ std::optional<plan::Expectation> checkExpectation(Context& context, ModuleScope&
   // A bare reader is a condition only if it can match or compare; a number needs a relation.
   const bool truth = source->from == From::Regex || source->from == From::Json || source->from == From::Same;
   if (!relation && !forbidden && (!truth || source->take))
-    return refuse(context, expr.range, "a number is compared with what it must be, as in 'size(\"out\") <= 1MB'");
+    return refuse(context, expr.range, "compare the number with its bound, as in 'size(\"out\") <= 1MB'");
   if (relation && source->from == From::Same)
-    return refuse(context, expr.range, "whether two files are the same is no number");
+    return refuse(context, expr.range, "whether two files are equal is not a number");
   expectation.read = std::move(*source);
   expectation.read.name = context.expressions.written(expr.range);
   return expectation;

@@ -46,15 +46,15 @@ void Expressions::mismatch(source::Range range, std::string_view what, const Typ
   using Flavor = Dimension::Flavor;
   bool ratio_and_share = expected.dimension.flavor != Flavor::Plain && found.dimension.flavor != Flavor::Plain &&
                          expected.dimension != found.dimension;
-  if (ratio_and_share) builder.note({}, "'x' writes a Ratio (1.2x), '%' a Share (95%); they never mix");
+  if (ratio_and_share) builder.note({}, "'x' makes a Ratio (1.2x), '%' a Share (95%); they cannot be mixed");
   // The unit of a share is percent, which `baseUnit` leaves out.
   const bool numbers = expected.kind == Type::Kind::Number && found.kind == Type::Kind::Number;
   if (numbers && found.dimension.isPlain() && !expected.dimension.isPlain()) {
     const std::string unit = expected.dimension.baseUnit();
-    builder.note({}, "write a unit behind the number, as in '{}'", unit.empty() ? "95%" : "1" + unit);
+    builder.note({}, "write a unit after the number, as in '{}'", unit.empty() ? "95%" : "1" + unit);
   }
   if (expected.kind == Type::Kind::Enum && found.kind == Type::Kind::String)
-    builder.note({}, "a level is a name, without quotes");
+    builder.note({}, "a level is a name without quotes");
   if (expected.kind == Type::Kind::Bool) builder.note({}, "it is true or false");
   builder.emit();
 }
@@ -87,7 +87,7 @@ FormulaPtr Expressions::unary(const ast::UnaryExpr& unary, source::Range range, 
   bool negate = unary.op == ast::UnaryOp::Negate;
   FormulaPtr operand = build(*unary.operand, place);
   if (!want(*operand, negate ? Type::Kind::Number : Type::Kind::Bool,
-            negate ? "what '-' negates" : "what 'not' negates"))
+            negate ? "the operand of '-'" : "the operand of 'not'"))
     return error();
   return make(negate ? Op::Negate : Op::Not, operand->type, range, {operand});
 }
@@ -115,7 +115,7 @@ FormulaPtr Expressions::coalesce(const ast::BinaryExpr& binary, source::Range ra
   // A constant is always there, so the alternative is dead.
   if (left->isConstant()) {
     emitter_.build(binary.left->range, UselessCoalesce, written(binary.left->range))
-        .note(binary.right->range, "what stands after '\?\?' is never used")
+        .note(binary.right->range, "the value after '\?\?' is never used")
         .emit();
     return left;
   }
@@ -143,7 +143,7 @@ FormulaPtr Expressions::equality(const ast::BinaryExpr& binary, source::Range ra
     const Type& type = left->type;
     bool ordered = type.kind == Type::Kind::Number || (type.kind == Type::Kind::Enum && type.enumeration->ordered);
     if (!ordered)
-      return error(emitter_.refuse(range, errors::TypeMismatch, "what is put in order",
+      return error(emitter_.refuse(range, errors::TypeMismatch, "an operand of an ordering",
                                    "a number or a level of an ordered enum", describe(type)));
   }
   return make(op, Type::boolean(), range, {left, right});
@@ -161,7 +161,7 @@ FormulaPtr Expressions::membership(const ast::BinaryExpr& binary, source::Range 
   FormulaPtr result;
   if (is_list) {
     if (!value->type.isError() && !value->type.agreesWith(list->type.composite->parts[0])) {
-      mismatch(binary.left->range, "what may be in the list", list->type.composite->parts[0], value->type);
+      mismatch(binary.left->range, "the left side of 'in'", list->type.composite->parts[0], value->type);
       return error();
     }
     result = make(Op::InList, Type::boolean(), range, {value, list});
@@ -178,7 +178,7 @@ FormulaPtr Expressions::membership(const ast::BinaryExpr& binary, source::Range 
     }
     result = good ? make(Op::InSet, Type::boolean(), range, std::move(operands)) : error();
   } else {
-    return error(emitter_.refuse(binary.right->range, errors::TypeMismatch, "what follows 'in'",
+    return error(emitter_.refuse(binary.right->range, errors::TypeMismatch, "the right side of 'in'",
                                  "a set { … }, a range or a list", describe(list->type)));
   }
   // `not in` negates the same formula.
@@ -190,7 +190,7 @@ FormulaPtr Expressions::range(FormulaPtr value, const ast::RangeExpr& bounds, so
                               const ExpressionScope& place) {
   Formula formula = formulaOf(Op::InRange, Type::boolean(), where, {value});
   formula.geometric = bounds.geometric;
-  bool good = want(*value, Type::Kind::Number, "what lies in a range");
+  bool good = want(*value, Type::Kind::Number, "the left side of 'in'");
   for (const ast::ExprPtr* part : {&bounds.lower, &bounds.upper, &bounds.step}) {
     FormulaPtr built = *part ? build(**part, place) : nullptr;
     // A geometric step is a plain factor; all other parts have the value's unit.
@@ -282,7 +282,7 @@ FormulaPtr Expressions::extreme(const ast::CallExpr& call, source::Range range, 
   Type type;
   for (const ast::CallArgument& argument : call.arguments) {
     const Formula& value = *values.emplace_back(build(*argument.value, place));
-    if (!want(value, Type::Kind::Number, fmt::format("what '{}' compares", word)) || !alike(value, first, type, word))
+    if (!want(value, Type::Kind::Number, fmt::format("an argument of '{}'", word)) || !alike(value, first, type, word))
       return error();
   }
   return make(word == "max" ? Formula::Op::Max : Formula::Op::Min, type, range, std::move(values));
@@ -290,7 +290,7 @@ FormulaPtr Expressions::extreme(const ast::CallExpr& call, source::Range range, 
 
 FormulaPtr Expressions::misplacedLookup(std::string_view name, source::Range range) {
   return error(emitter_.build(range, MisplacedLookup, name)
-                   .note({}, "points and what is asked of them are the same on every machine, whatever files are there")
+                   .note({}, "points and criteria must not depend on files of one machine; only estimates may")
                    .refuse());
 }
 
@@ -319,8 +319,8 @@ FormulaPtr Expressions::field(const ast::NameExpr& name, source::Range range, co
   for (size_t i = 1; i < parts.size(); ++i) {
     if (record->type.isError()) return error();
     if (record->type.kind != Type::Kind::Record)
-      return error(emitter_.refuse(parts[i].range, errors::TypeMismatch, "what stands before '.'",
-                                   "a module or a record", record->type.name()));
+      return error(emitter_.refuse(parts[i].range, errors::TypeMismatch, "the left side of '.'", "a module or a record",
+                                   record->type.name()));
     const CompositeType& type = *record->type.composite;
     const int found = findNamed(type.fields, parts[i].name);
     if (found < 0) return error(unknownName(emitter_, "field", parts[i], namesOf(type.fields)));

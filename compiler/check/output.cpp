@@ -23,10 +23,10 @@ bool checkSubject(StudyContext& context, const ast::Identifier& word) {
   const Metric& metric = context.study.metrics[subject->metric];
   if (metric.series)
     context.emitter.build(word.range, errors::SeriesValue, word.name)
-        .note(metric.range,
-              "draw it whole with 'plot {0} over epoch', or read a value of it with 'epochs_to({0} >= …)' or "
-              "'median({0})'",
-              word.name)
+        .note(
+            metric.range,
+            "draw all of it with 'plot {0} over epoch', or take one value with 'epochs_to({0} >= …)' or 'median({0})'",
+            word.name)
         .emit();
   return !metric.series;
 }
@@ -147,10 +147,9 @@ struct PlotChecker {
   bool noSeries(int subject) {
     auto builder = context.emitter.build(plot.subject.range, errors::NotASeries, plot.subject.name);
     if (subject >= 0)
-      builder.note(context.study.metrics[subject].range, "it has one value a trial, and none for each {}",
-                   plot.over.name);
+      builder.note(context.study.metrics[subject].range, "it has one value per trial, not one per {}", plot.over.name);
     else
-      builder.note({}, "a comparison is plotted over a factor");
+      builder.note({}, "a comparison can be plotted only over a factor");
     return builder.refuse();
   }
 };
@@ -176,7 +175,7 @@ void checkMeasures(StudyContext& context) {
       context.note(name, study.metrics[metric].range);
       // Listing a metric twice is harmless, so a warning is enough.
       if (auto [at, fresh] = seen.emplace(name.name, name.range); !fresh)
-        context.emitter.build(name.range, MeasuredTwice, name.name).note(at->second, "the first time is here").emit();
+        context.emitter.build(name.range, MeasuredTwice, name.name).note(at->second, "first measured here").emit();
       measure(study, static_cast<unsigned>(metric));
     }
   // Whatever comparisons, tables and plots read is measured without being listed.

@@ -64,7 +64,7 @@ struct PresetChecker {
     }
     if (const Constant* constant = factor < 0 && index < 0 ? named(study.constants, name.name) : nullptr)
       return context.emitter.build(target.range, errors::NotSupported, "a study's constant in a preset")
-          .note(constant->range, "-D {}=… replaces it for one invocation", name.name)
+          .note(constant->range, "-D {}=… replaces it for one call", name.name)
           .emit();
     if (factor < 0 && index < 0)
       return void(diag::unknownName(context.emitter, target.range, "parameter",

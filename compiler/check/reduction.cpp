@@ -11,7 +11,8 @@ namespace expc::check {
 namespace {
 
 EXPC_DIAGNOSTIC(BadReduction, Error, "'{0}' {1}");
-EXPC_DIAGNOSTIC(FewValues, Warning, "{0} of at most {1} values says little: fewer than one is expected beyond it");
+EXPC_DIAGNOSTIC(FewValues, Warning,
+                "{0} of at most {1} values is unreliable: fewer than one value is expected beyond it");
 
 /// The number of `p99.9`; nothing for another word.
 std::optional<double> percentileOf(std::string_view word) {
@@ -46,7 +47,7 @@ std::optional<plan::Reduction> Expressions::reduction(const ast::CallExpr& call,
   if (const auto number = percentileOf(word)) {
     made.percentile = *number;
     if (*number <= 0 || *number >= 100)
-      return refuse(call.callee.range, "is no percentile: they lie between 0 and 100, as 'p99' and 'p99.9' do");
+      return refuse(call.callee.range, "is not a percentile: write one between 0 and 100, such as 'p99' or 'p99.9'");
   }
   const std::vector<std::pair<std::string, uint64_t*>> named = {
       {"skip", &made.skip}, {"first", &made.first}, {"last", &made.last}};
@@ -62,7 +63,7 @@ std::optional<plan::Reduction> Expressions::reduction(const ast::CallExpr& call,
     const Rational& number = *count->asNumber();
     if (!number.isInteger() || number.sign() <= 0 || number.toDouble() > kMost)
       return refuse(argument.value->range,
-                    fmt::format("takes a whole number of values behind '{}', from 1 on", found->first));
+                    fmt::format("takes a whole number of values after '{}', from 1 up", found->first));
     *found->second = static_cast<uint64_t>(number.toDouble());
   }
   if (made.first > 0 && made.last > 0) return refuse(range, "takes 'first' or 'last', not both");

@@ -144,8 +144,7 @@ struct ReferenceReader {
         context.emitter.build(declared.value->range, errors::UnitMismatch, fmt::format("'{}'", declared.name.name),
                               column.type.name(), "its column", type.name());
     const std::string unit = column.type.kind == Type::Kind::Number ? column.type.dimension.baseUnit() : "";
-    if (!unit.empty())
-      builder.note({}, "the cells are plain numbers: write what one is, as in 'column(…) * 1{}'", unit);
+    if (!unit.empty()) builder.note({}, "the cells are plain numbers: write their unit, as in 'column(…) * 1{}'", unit);
     return builder.refuse();
   }
 
@@ -171,7 +170,7 @@ struct ReferenceReader {
       }
       Value& value = std::get<Value>(outcome);
       if (column.type.whole && !value.asNumber()->isInteger())
-        return refuseFile(fmt::format("has {} for '{}' in line {}, which is no whole number", value.toString(),
+        return refuseFile(fmt::format("has {} for '{}' in line {}, which is not a whole number", value.toString(),
                                       study.workload->parameters[column.parameter].name, line));
       if (column.parameter >= 0)
         published.parameters.emplace_back(static_cast<unsigned>(column.parameter), std::move(value));
@@ -199,7 +198,7 @@ struct ReferenceReader {
     const std::string cell = wanted.column < cells.size() ? cells[wanted.column] : "";
     if (cell.empty()) return true;
     if (!(value = parse(cell, type)))
-      refuseFile(fmt::format("has '{}' in line {}, which is no {}", cell, line,
+      refuseFile(fmt::format("has '{}' in line {}, which is not a {}", cell, line,
                              type.kind == Type::Kind::Number ? "number" : type.name()));
     return value.has_value();
   }

@@ -277,7 +277,8 @@ diag::Refusal StudyScope::unknownSubject(const ast::Identifier& name, std::strin
     if (metric < 0) continue;
     return emitter.build(name.range, diag::UnknownName, what, name.name, "")
         .note(use.workload->metrics[metric].range,
-              "the workload '{}' has it, but a study measures only what all of its workloads have", use.label)
+              "the workload '{}' has it, but a study can measure only metrics that all of its workloads have",
+              use.label)
         .refuse();
   }
   return unknownName(emitter, what, name, namesOf(study.comparisons, study.metrics),

@@ -11,7 +11,7 @@
 namespace expc::check {
 namespace {
 
-EXPC_DIAGNOSTIC(WorkloadsDiffer, Error, "'{0}' is not the same in '{1}' and '{2}'");
+EXPC_DIAGNOSTIC(WorkloadsDiffer, Error, "'{0}' differs between '{1}' and '{2}'");
 
 using Op = Formula::Op;
 
@@ -218,7 +218,7 @@ struct Uniter {
     if (left.dimension != right.dimension) return "with another type";
     if (left.kind != right.kind) return "of another kind of trial";
     if (left.better != right.better) return "with another direction";
-    if (left.series != right.series) return left.series ? "as one value, no series" : "as a series";
+    if (left.series != right.series) return left.series ? "as one value, not a series" : "as a series";
     if (!left.derived && right.derived) return "where it is derived, not measured";
     if (left.derived && !right.derived) return "where it is measured, not derived";
     if (left.derived && !sameFormula(*left.derived, *right.derived, workload)) return "by another formula";

@@ -8,7 +8,7 @@
 namespace expc::check {
 namespace {
 
-EXPC_DIAGNOSTIC(BadEstimate, Error, "an estimate is of memory, of type Bytes, and '{0}' is of type {1}");
+EXPC_DIAGNOSTIC(BadEstimate, Error, "an estimate is of memory (type Bytes), but '{0}' is of type {1}");
 EXPC_DIAGNOSTIC(BadVersion, Error, "a workload's version is a whole number from 1, not {0}");
 
 /// Declares the module's own units and resolves them.
@@ -24,7 +24,7 @@ void declareUnits(Context& context, ModuleScope& scope) {
           .emit();
     else if (name.name[0] == '_' || exponent)
       context.emitter.build(name.range, errors::NotSupported, fmt::format("a unit called '{}'", name.name))
-          .note({}, "behind a number it would be read as something else: '5{}'", name.name)
+          .note({}, "after a number this name already means something else, as in '5{}'", name.name)
           .emit();
     else
       declareLet(context.emitter, "unit", declaration, scope.units);
@@ -149,7 +149,7 @@ void takeMetrics(Context& context, ModuleScope& scope, const ast::WorkloadDecl& 
   if (!found) return;
   if (found->ast->metrics.empty())
     context.emitter.build(module.range, diag::UnknownName, "metric", "*", " of " + module.name)
-        .note({}, "the module declares none by itself; those of its workloads are theirs")
+        .note({}, "the module itself declares none; its workloads have their own")
         .emit();
   for (auto [declared, metric] : found->metrics) {
     if (declared->source || outputs)
@@ -290,7 +290,7 @@ std::optional<Rule> checkRule(Context& context, const ast::RuleDecl& declaration
   rule.text = context.expressions.written(declaration.condition->range);
   rule.range = declaration.range;
   rule.condition = context.expressions.condition(*declaration.condition, place,
-                                                 require ? "what 'require' asks" : "what 'exclude' leaves out");
+                                                 require ? "the condition of 'require'" : "the condition of 'exclude'");
   if (!rule.condition) return std::nullopt;
   rule.parameters = parametersOf(*rule.condition);
   return rule;

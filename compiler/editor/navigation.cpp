@@ -191,20 +191,19 @@ llvm::json::Value prepareRename(const Query& query) {
 
 llvm::Expected<llvm::json::Value> rename(const Query& query, const std::string& name) {
   const Symbol* symbol = query.symbol();
-  if (!symbol) return llvm::createStringError("there is no name here");
+  if (!symbol) return llvm::createStringError("no name here");
   const Names& names = query.analysis.names();
   if (!canRename(names, *symbol))
-    return llvm::createStringError(
-        "a " + std::string(toString(symbol->kind)) +
-        " is renamed by hand: other files, results and command lines may call it by its name");
+    return llvm::createStringError("a " + std::string(toString(symbol->kind)) +
+                                   " must be renamed by hand: other files, results and command lines may use its name");
   if (!parse::isName(name))
     return llvm::createStringError("'" + jsonText(name) +
-                                   "' is no name: letters, digits and _, and no word of the language");
+                                   "' is not a name: use letters, digits and _, and not a word of the language");
   if (name != symbol->name && taken(names, *symbol, name))
-    return llvm::createStringError("'" + name + "' is there already");
+    return llvm::createStringError("'" + name + "' already exists");
   // The parser leaves broken statements out, and uses of the name in them would be missed.
   if (!query.analysis.parsed)
-    return llvm::createStringError("the file has syntax errors, so that not every use of the name is known");
+    return llvm::createStringError("the file has syntax errors, so expc does not know every use of the name");
   // A name of a part also stands in the studies that use it, which may be other documents.
   std::map<std::string, llvm::json::Array> edits;
   const llvm::json::Value found = references(query, true);

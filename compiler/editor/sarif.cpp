@@ -91,7 +91,7 @@ Object fixObject(const source::SourceManager& sources, const std::vector<diag::F
                              {"replacements", std::move(replacements)}});
   }
   const bool certain = fixes[0].applicability == diag::Applicability::Certain;
-  return Object{{"description", message(certain ? "A safe fix" : "What was probably meant")},
+  return Object{{"description", message(certain ? "A safe fix" : "Probably meant")},
                 {"artifactChanges", std::move(changes)}};
 }
 

@@ -195,7 +195,7 @@ Server::Result Server::ask(const std::string& method, const llvm::json::Object& 
   // Checks in this order give the most useful error: the method first, then the document, then the position.
   const auto whole = kOfDocument.find(method), placed = kOfPlace.find(method);
   if (whole == kOfDocument.end() && placed == kOfPlace.end())
-    return protocolError(kMethodNotFound, fmt::format("there is no method '{}'", jsonText(method)));
+    return protocolError(kMethodNotFound, fmt::format("unknown method '{}'", jsonText(method)));
   const std::optional<std::string> uri = uriFrom(params);
   if (!uri) return protocolError(kInvalidParams, fmt::format("{} names a textDocument", method));
   const Document* document = workspace_.find(*uri);

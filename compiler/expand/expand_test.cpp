@@ -217,8 +217,8 @@ TEST_CASE("a level that never occurs is blamed on the rules and the condition th
   CHECK(study.lints() == Slugs{"level-never-occurs", "level-never-occurs"});
   const auto& notes = study.fixture.collector.diagnostics[1].notes;
   REQUIRE(notes.size() == 2);
-  CHECK(notes[0].message == "'rank' varies only where this holds");
-  CHECK(notes[1].message == "this rule is to blame");
+  CHECK(notes[0].message == "'rank' varies only if this is true");
+  CHECK(notes[1].message == "this rule is the cause");
 }
 
 TEST_CASE("a smallest conflict misses no rule and needs each") {

@@ -16,9 +16,9 @@
 namespace expc::expand {
 namespace {
 
-EXPC_DIAGNOSTIC(NoStudy, Error, "there is no study in {0}");
+EXPC_DIAGNOSTIC(NoStudy, Error, "{0} has no study");
 EXPC_DIAGNOSTIC(BadOverride, Error, "-D {0}: {1}");
-EXPC_DIAGNOSTIC(BadPoint, Error, "'{0}' names no point: {1}");
+EXPC_DIAGNOSTIC(BadPoint, Error, "'{0}' is not a point of the study: {1}");
 
 /// The scope of a checked study: resolves names in texts that arrive after the file was checked.
 struct Names : check::Context {
@@ -51,7 +51,7 @@ bool choose(check::StudyScope& scope, const ast::Assignment& assignment, const s
   // A level that is named twice is harmless; two levels of one factor are no point.
   if (levels[*factor] && *levels[*factor] != *level)
     return scope.emitter.refuse({}, BadPoint, text,
-                                fmt::format("it has two levels of '{}'", assignment.target.parts[0].name));
+                                fmt::format("it gives two levels of '{}'", assignment.target.parts[0].name));
   levels[*factor] = *level;
   return true;
 }
@@ -148,9 +148,9 @@ std::optional<check::Change> resolveOverride(const check::Program& program, cons
   Names names(program, study, emitter);
   const auto [name, value] = llvm::StringRef(text).split('=');
   if (lacksQuotes(names.scope, name.str(), value))
-    return emitter.refuse({}, BadOverride, text,
-                          fmt::format("a string stands in quotes, inside the shell's: -D '{}=\"{}\"'", name.str(),
-                                      value.trim('\'').str()));
+    return emitter.refuse(
+        {}, BadOverride, text,
+        fmt::format("put a string in quotes, inside the shell's: -D '{}=\"{}\"'", name.str(), value.trim('\'').str()));
   const auto file = parse::load(sources, "-D", text, emitter);
   auto setting = file ? parse::parseSetting(sources, *file, emitter) : std::nullopt;
   if (!setting) return std::nullopt;
@@ -158,7 +158,7 @@ std::optional<check::Change> resolveOverride(const check::Program& program, cons
     // `-D gpus=1,2` lacks the braces of a set; show the command line with them.
     const size_t equals = text.find('=') + 1;
     return emitter.refuse({}, BadOverride, text,
-                          fmt::format("several levels stand in braces, quoted for the shell: -D '{}{{{}}}'",
+                          fmt::format("put several levels in braces, quoted for the shell: -D '{}{{{}}}'",
                                       text.substr(0, equals), text.substr(equals)));
   }
   // An override is checked as a preset with one assignment, named by its text.

@@ -291,8 +291,7 @@ bool Space::rulesAreFew(diag::Emitter& emitter) const {
     if ((work += count) <= kMaxRuleWork) continue;
     return emitter
         .build(rule.range, check::errors::NotSupported, "a study whose rules look at so many combinations of levels")
-        .note({}, "all together may look at {}; let rules name fewer factors, or the factors have fewer levels",
-              kMaxRuleWork)
+        .note({}, "all together may look at {}; use fewer factors in rules, or fewer levels", kMaxRuleWork)
         .refuse();
   }
   return true;

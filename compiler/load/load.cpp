@@ -18,7 +18,7 @@
 namespace expc::load {
 namespace {
 
-EXPC_DIAGNOSTIC(UnknownModule, Error, "there is no module '{0}'");
+EXPC_DIAGNOSTIC(UnknownModule, Error, "unknown module '{0}'");
 EXPC_DIAGNOSTIC(ImportNotFound, Error, "cannot find '{0}'");
 EXPC_DIAGNOSTIC(ImportUnreadable, Error, "cannot read '{0}': {1}");
 EXPC_DIAGNOSTIC(ImportCycle, Error, "'{0}' imports itself");
@@ -94,7 +94,7 @@ struct Loader {
       for (std::string_view name : stdlib::names()) names.push_back("std." + std::string(name));
       auto builder = emitter.build(import.target_range, UnknownModule, text);
       builder.suggest(import.target_range, text, names, [](const auto& known) {
-        return fmt::format("built in are {}; a file is imported by its path in quotes", diag::list(known));
+        return fmt::format("built-in modules: {}; import a file by its path in quotes", diag::list(known));
       });
       builder.emit();
       return nullptr;

@@ -91,18 +91,18 @@ bool onLaterLine(const Reporter& reporter, const Situation& situation) {
 std::string unitHint(std::string_view before, std::string_view text) {
   const bool plain = !before.empty() && before.back() >= '0' && before.back() <= '9';
   if (!plain || !language::findUnit(text)) return "";
-  return fmt::format("; a unit is written without a space: '{}{}'", before, text);
+  return fmt::format("; write the unit without a space: '{}{}'", before, text);
 }
 
 /// A hint for signs of other languages; `rest` is the text from the found token on.
 std::string signHint(Token previous, std::string_view rest) {
   if (rest.starts_with("=>") || rest.starts_with("=<")) return fmt::format("; did you mean '{}='?", rest[1]);
-  if (rest.starts_with("/*")) return "; a comment begins with '//' and ends with its line";
-  if (rest.starts_with(":=")) return "; a value is given by '='";
+  if (rest.starts_with("/*")) return "; a comment starts with '//' and ends with its line";
+  if (rest.starts_with(":=")) return "; give a value with '='";
   if (previous == Token::Less && rest.starts_with(">")) return "; did you mean '!='?";
   if (previous == Token::Equal && rest.starts_with("=")) return "; did you mean '=='?";
   if (previous == Token::Range && rest.starts_with(".")) return "; a range has two dots: 1..4";
-  if (previous == Token::Star && rest.starts_with("*")) return "; there is no power: write the product";
+  if (previous == Token::Star && rest.starts_with("*")) return "; there is no power operator: write the product";
   return "";
 }
 
@@ -113,7 +113,7 @@ std::string wordHint(std::string_view word, const Situation& situation) {
   if ((word == "vs" || word == "versus") && situation.expects(Token::Over)) return "; did you mean 'over'?";
   static constexpr std::pair<std::string_view, std::string_view> kMeant[] = {
       {"if", "a condition follows 'when'"},          {"unless", "a condition follows 'when', as in 'when not a'"},
-      {"is", "a comparison is written '=='"},        {"to", "a range is written 1..4"},
+      {"is", "write a comparison as '=='"},          {"to", "write a range as 1..4"},
       {"step", "a step follows 'by': 0..100 by 10"}, {"vs", "did you mean 'against'?"},
       {"versus", "did you mean 'against'?"},         {"base", "did you mean 'baseline'?"},
       {"since", "did you mean 'because'?"},          {"else", "a value for a factor that is not active follows '?\?'"}};
@@ -131,43 +131,45 @@ bool isOrder(Token token) {
 std::string constructHint(const Situation& situation, std::string_view before) {
   const Token found = situation.found.token;
   if (situation.within(Rule::CommandDecl) && found == Token::String)
-    return "; the program and each argument are texts of their own, and no shell reads them";
+    return "; write the program and each argument as a text of its own; they run without a shell";
   if (situation.within(Rule::SettingValue) && situation.within(Rule::List))
-    return "; the settings of a kind of trial stand in braces: timed { repeat 10 }";
+    return "; put the settings of a kind of trial in braces: timed { repeat 10 }";
   if (situation.within(Rule::KindBody) && found == Token::LeftBrace && language::find(language::Role::Kind, before))
     return fmt::format("; close the trials above by '}}' before '{}'", before);
   if (situation.within(Rule::InputsDecl) && found == Token::LeftBracket)
-    return "; files are listed without brackets: inputs \"a\", \"b\"";
+    return "; list files without brackets: inputs \"a\", \"b\"";
   if (situation.within(Rule::ReferenceBody) && found == Token::Colon)
-    return "; what a name is read from follows '=': time = column(total_time_s) * 1s";
+    return "; write the source of a name after '=': time = column(total_time_s) * 1s";
   const bool alone = situation.rules.back() == Rule::ValueFile;  // a condition of the command line
   if ((situation.rules.front() == Rule::Group || alone) && found == Token::Assign)
-    return "; a comparison is written '=='";
+    return "; write a comparison as '=='";
   const bool names = situation.within(Rule::RecordField) && situation.earlier.token == Token::LeftBrace &&
                      (found == Token::Comma || found == Token::RightBrace);
   if (names || (found == Token::Enum && situation.rules.front() == Rule::Type))
-    return "; names to choose from are declared apart, as in enum Cache { none, lru }, and the enum's name is the type";
+    return "; declare the names to choose from separately, as in enum Cache { none, lru }, and use the enum's name as "
+           "the type";
   if (before == "list" && (found == Token::LeftBracket || found == Token::Less || isWord(found)))
-    return "; a type of lists is written list(int)";
+    return "; write a type of lists as list(int)";
   if (found == Token::LeftParen && language::find(language::Role::Source, before))
-    return fmt::format("; what a metric is read from follows 'from': from {}(…)", before);
+    return fmt::format("; write the source of a metric after 'from': from {}(…)", before);
   if (situation.rules.front() == Rule::Bound && diag::closest(before, {"infeasible"}))
     return "; did you mean 'infeasible'?";
   if (isOrder(found) && isOrder(situation.earlier.token)) return "; comparisons do not chain: write 'x within a..b'";
   const bool in_study = situation.rules.front() == Rule::StudyBody;
   if (found == Token::Assign && language::find(language::Role::Trait, before))
-    return "; a metric's value stands before what is said of it: metric rate : float = 1 / loss higher";
+    return "; write a metric's value before its properties: metric rate : float = 1 / loss higher";
   if (in_study && found == Token::Comma && situation.earlier.token == Token::Table)
     return "; a table shows one metric or comparison: write another 'table'";
   if (in_study && found == Token::String && situation.previous.token != Token::String)
     return "; a reason follows 'because'";
   if (in_study && found == Token::Comma && situation.previous.token == Token::Number)
-    return "; several levels stand in braces: { 32, 64 }";
-  if (in_study && found == Token::Only) return "; 'only' belongs to a preset; a study leaves points out by 'require'";
+    return "; put several levels in braces: { 32, 64 }";
+  if (in_study && found == Token::Only)
+    return "; 'only' belongs to a preset; in a study, leave points out with 'require'";
   if (situation.rules.front() != Rule::WorkloadBody) return "";
-  if (found == Token::Timeout) return "; 'timeout' stands behind the command: command [\"python\"] timeout 2h";
+  if (found == Token::Timeout) return "; write 'timeout' after the command: command [\"python\"] timeout 2h";
   if (found == Token::String && situation.previous.token != Token::String)
-    return "; a program is given by 'command': workload w command [\"python\", \"train.py\"]";
+    return "; give a program with 'command': workload w command [\"python\", \"train.py\"]";
   return "";
 }
 
@@ -177,7 +179,7 @@ std::string claimHint(std::string_view file, const Situation& situation) {
   const Token found = situation.found.token;
   if (found == Token::Over)
     return "; name the aggregate first, as in 'compare overall = geomean(gain) over program', and judge 'overall'";
-  if (found == Token::Where) return "; the configurations that a claim is about stand before it: forall where a > 1: …";
+  if (found == Token::Where) return "; write the configurations of a claim before it: forall where a > 1: …";
   return "";
 }
 
@@ -188,13 +190,13 @@ std::string hint(std::string_view file, const Situation& situation) {
   const Located &found = situation.found, &previous = situation.previous, &earlier = situation.earlier;
   const std::string_view text = textOf(found), before = textOf(previous);
   if (found.token >= Token::Service && found.token <= Token::Find)
-    return "; statements of a coming version begin with it, so choose another name";
+    return "; this word is reserved for a later version, so choose another name";
   if (previous.token == Token::Number)
     if (std::string unit = unitHint(before, text); !unit.empty()) return unit;
   // `-D threads=1,4` lacks braces. A condition of `--where` starts at the same rule, but has a comparison in it.
   if (situation.rules.back() == Rule::ValueFile && found.token == Token::Comma &&
       file.find_first_of("<>=!") == std::string_view::npos)
-    return fmt::format("; several levels stand in braces: {{{}}}", file);
+    return fmt::format("; put several levels in braces: {{{}}}", file);
   const Rule rule = situation.rules.front();
   const bool entry = rule == Rule::Assignment || rule == Rule::DesignItem || rule == Rule::Setting;
   // In an entry a number is already a whole value, so the error comes one token behind the stray unit.
@@ -304,15 +306,15 @@ void reportCharacters(Reporter& reporter, uint32_t begin, uint32_t end) {
       {"&&", "and"}, {"&", "and"}, {"||", "or"}, {"|", "or"}, {"!", "not"}};
   for (auto [written, meant] : kMeant)
     if (text == written) return mend(text, fmt::format(": write '{}'", meant), std::string(meant));
-  if (text == ";") return mend(text, ": a statement ends without a sign", "");
+  if (text == ";") return mend(text, ": a statement needs no sign at its end", "");
   // The token holds the whole line behind the `#`; only the sign itself is wrong.
   if (text.front() == '#') {
     range.end = begin + 1;
-    return mend("#", ": a comment begins with '//'", "//");
+    return mend("#", ": a comment starts with '//'", "//");
   }
   std::string why;
   if (text.front() == '\'' || text.front() == '`') {
-    why = ": a text stands in double quotes";
+    why = ": put a text in double quotes";
     // A text with a quote or an escape inside would change its meaning in double quotes, so it gets no mend.
     const std::string_view inner = text.size() > 1 ? text.substr(1, text.size() - 2) : "";
     if (text.size() > 1 && text.back() == '\'' && inner.find_first_of("\"\\") == std::string_view::npos)
@@ -324,9 +326,9 @@ void reportCharacters(Reporter& reporter, uint32_t begin, uint32_t end) {
     std::string_view before = reporter.text(0, begin);
     before = before.substr(0, before.find_last_not_of(' ') + 1);
     before.remove_prefix(before.find_last_not_of("0123456789.") + 1);
-    if (!before.empty()) why = fmt::format("; a unit is written without a space: '{}%'", before);
+    if (!before.empty()) why = fmt::format("; write the unit without a space: '{}%'", before);
   } else if (static_cast<unsigned char>(text.front()) >= 0x80) {
-    why = "; names and signs are ASCII, other characters stand in texts and comments";
+    why = "; names and signs are ASCII; other characters are allowed only in texts and comments";
   }
   reporter.emit(range, UnexpectedCharacter, quote(text), why);
 }

@@ -66,7 +66,7 @@ std::string_view restOfLine(std::string_view file, uint32_t begin) {
 std::optional<Slip> levelsWithoutBraces(std::string_view file, const Situation& situation) {
   if (situation.found.token != Token::Comma || situation.earlier.token != Token::In) return std::nullopt;
   const std::string_view levels = restOfLine(file, situation.previous.begin);
-  const std::string meant = "; several levels stand in braces";
+  const std::string meant = "; put several levels in braces";
   const bool plain = llvm::all_of(
       levels, [](unsigned char c) { return std::isalnum(c) != 0 || c == ',' || c == '.' || c == ' ' || c == '_'; });
   if (!plain || levels.find(" baseline ") != std::string_view::npos) return std::nullopt;

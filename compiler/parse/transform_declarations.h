@@ -22,7 +22,7 @@ namespace expc::parse {
 
 EXPC_DIAGNOSTIC(
     UnknownTrait, Error,
-    "'{0}' says nothing about a metric; it may be lower or higher; timed, quality or profile; exact; series; optional");
+    "unknown metric property '{0}'; known: lower, higher, timed, quality, profile, exact, series, optional");
 
 struct Declarations : Expressions {
   using Expressions::Expressions;
@@ -131,9 +131,9 @@ struct Declarations : Expressions {
       if (isRule(item, Rule::TimeoutDecl) && limit != kNone) duplicate(item, "the timeout", range(limit));
       if (isRule(item, Rule::TimeoutDecl) && limit == kNone) limit = item;
       once(Rule::CommandDecl, out.command, "the command", command);
-      once(Rule::OutputsDecl, out.outputs, "what metrics are read from", [&] { return expressionIn(item, Rule::Sum); });
+      once(Rule::OutputsDecl, out.outputs, "the source of metrics", [&] { return expressionIn(item, Rule::Sum); });
       once(Rule::PrepareDecl, out.prepare, "the preparation", command);
-      once(Rule::BeforeDecl, out.before, "what runs before each start", command);
+      once(Rule::BeforeDecl, out.before, "the command before each start", command);
     }
     if (limit != kNone && !out.command) reporter.syntaxError(range(limit), "'command' beside 'timeout'");
     if (limit != kNone && out.command) out.command->timeout = expressionIn(limit, Rule::Sum);
@@ -154,7 +154,8 @@ struct Declarations : Expressions {
     const std::string_view blanks = sources.text(between);
     if (blanks.find('\n') != std::string_view::npos && blanks.find_first_not_of(" \t\r\n") == std::string_view::npos)
       reporter
-          .deprecated(range(limit), "'timeout' below 'prepare'", "write the preparation's on the line where it ends")
+          .deprecated(range(limit), "'timeout' after 'prepare'",
+                      "write the preparation's timeout on the line where it ends")
           .fix(between, " ")
           .emit();
     return out;
@@ -248,7 +249,7 @@ struct Declarations : Expressions {
 
   /// Reads `from regex("…")`: how the metric is read from what a command writes.
   void metricSource(uint32_t index, ast::MetricDecl& metric) {
-    if (metric.source) return duplicate(index, "what the metric is read from", metric.source->range);
+    if (metric.source) return duplicate(index, "the source of the metric", metric.source->range);
     metric.source = expressionIn(index, Rule::Sum);
   }
 

@@ -23,7 +23,7 @@
 
 namespace expc::parse {
 
-EXPC_DIAGNOSTIC(InvalidEscape, Error, "'{0}' is no escape; there are \\\" \\\\ \\n \\t \\r and \\u{{1F600}}");
+EXPC_DIAGNOSTIC(InvalidEscape, Error, "invalid escape '{0}'; known are \\\" \\\\ \\n \\t \\r and \\u{{1F600}}");
 EXPC_DIAGNOSTIC(DuplicateClause, Error, "{0} is given twice");
 
 /// Access to the parts of nodes, and the reading of names and texts. Borrows everything it is built from.

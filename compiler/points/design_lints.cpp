@@ -13,15 +13,19 @@
 namespace expc::points {
 namespace {
 
-EXPC_DIAGNOSTIC(CannotPass, Error, "the criterion '{0}' can never pass: it needs {1} repetitions, the design has {2}");
-EXPC_DIAGNOSTIC(CannotFail, Warning,
-                "the criterion '{0}' can never fail: that takes {1} repetitions, the design has {2}");
+EXPC_DIAGNOSTIC(
+    CannotPass, Error,
+    "the criterion '{0}' can never pass, whatever is measured: it needs {1} repetitions, the design has {2}");
+EXPC_DIAGNOSTIC(
+    CannotFail, Warning,
+    "the criterion '{0}' can pass or stay undecided, but never fail: a fail needs {1} repetitions, the design has {2}");
 EXPC_DIAGNOSTIC(UntilNeverHolds, Error,
-                "'until' can never end these repetitions: an interval takes {0} of them, the design has at most {1}");
+                "'until' can never stop these repetitions: an interval needs {0} of them, the design has at most {1}");
 EXPC_DIAGNOSTIC(LookDecidesNothing, Warning,
-                "the look after {0} repetitions can decide nothing: the criterion '{1}' takes {2} there");
-EXPC_DIAGNOSTIC(BudgetTooSmall, Error, "a budget of {0}s cannot hold {1} trials: each takes at least 1 ms to start");
-EXPC_DIAGNOSTIC(SamePoint, Error, "two points of the study '{0}' run exactly the same");
+                "the look after {0} repetitions is too early: the criterion '{1}' needs {2} to be decided");
+EXPC_DIAGNOSTIC(BudgetTooSmall, Error,
+                "a budget of {0}s is too short for {1} trials: each needs at least 1 ms to start");
+EXPC_DIAGNOSTIC(SamePoint, Error, "two points of the study '{0}' are duplicates: they run exactly the same");
 
 /// Starting a process takes longer than this on any machine, whatever the trial then does.
 constexpr double kLeastSeconds = 0.001;
@@ -54,8 +58,7 @@ void lintLooks(const check::Design::Kind& kind, const check::Criterion& criterio
     const unsigned needed = std::min(counts.repetitionsToPass(confidence), counts.repetitionsToFail(confidence));
     if (needed <= look.repetitions || !reported.fresh(diag::Kind::LookDecidesNothing, nullptr, look.range)) continue;
     emitter.build(look.range, LookDecidesNothing, look.repetitions, criterion.name, needed)
-        .note(criterion.range,
-              "intervals have {:.4g}% confidence at this look, so that all looks together keep {:.4g}%",
+        .note(criterion.range, "this look uses {:.4g}% intervals, so that all looks together keep {:.4g}%",
               confidence * 100, *criterion.confidence * 100)
         .emit();
   }
@@ -95,11 +98,11 @@ void lintRepetitions(const expand::Space& space, const check::Criterion& criteri
   lintLooks(kind->second, criterion, counts, have, reported, emitter);
   auto fresh = [&](diag::Kind what) { return reported.fresh(what, &criterion, repeat->second.range); };
   auto finish = [&](diag::Builder builder, unsigned needed) {
-    builder.note(repeat->second.range, "{} {} at {:.4g}% confidence{}{}: write 'repeat {}'", cells,
-                 cells == 1 ? "cell" : "cells", confidence * 100,
+    builder.note(repeat->second.range, "for {} {} at {:.4g}% confidence{}{}, write 'repeat {}'", cells,
+                 cells == 1 ? "configuration" : "configurations", confidence * 100,
                  !looks.empty()               ? " after the looks before"
                  : kind->second.until.empty() ? ""
-                                              : " where repetitions adapt",
+                                              : " with adaptive repetitions",
                  selection.empty() ? "" : " with " + selection, needed);
     builder.emit();
   };
@@ -188,8 +191,8 @@ void lintSamePoints(const expand::Space& whole, diag::Emitter& emitter) {
     first = false;
     return true;
   });
-  if (count > 1) builder.note({}, "{} points mean what another one does", count);
-  builder.note({}, "leave one of them out: what is the same is measured once");
+  if (count > 1) builder.note({}, "{} points are duplicates", count);
+  builder.note({}, "remove the duplicates: each point is measured once");
   builder.emit();
 }
 

@@ -10,27 +10,27 @@
 namespace expc::points {
 namespace {
 
-EXPC_DIAGNOSTIC(EmptyGrid, Error, "the rules leave the study '{0}' no point");
-EXPC_DIAGNOSTIC(EmptySelection, Error, "{0} leaves the study '{1}' no point");
-EXPC_DIAGNOSTIC(UselessRule, Warning, "the rule '{0}' removes no point");
+EXPC_DIAGNOSTIC(EmptyGrid, Error, "the rules of the study '{0}' exclude every point");
+EXPC_DIAGNOSTIC(EmptySelection, Error, "{0} leaves no point in the study '{1}'");
+EXPC_DIAGNOSTIC(UselessRule, Warning, "the rule '{0}' has no effect: it removes no point");
 EXPC_DIAGNOSTIC(LevelNeverOccurs, Warning, "the {0} of '{1}' never occur{2}");
-EXPC_DIAGNOSTIC(IdleValue, Warning, "'{0}' is active at no point, so what is given to it changes nothing");
+EXPC_DIAGNOSTIC(IdleValue, Warning, "'{0}' is never active, so its value has no effect");
 EXPC_DIAGNOSTIC(NothingLearned, Warning, "with {0} = 0 nothing is learned");
-EXPC_DIAGNOSTIC(HoldsWithout, Warning, "'{0}' can hold without {1}");
+EXPC_DIAGNOSTIC(HoldsWithout, Warning, "'{0}' can pass without {1}");
 EXPC_DIAGNOSTIC(NoPartner, Error, "the comparison '{0}' has no pair of points");
 EXPC_DIAGNOSTIC(OutOfRange, Error, "{0} is {1}, but must be {2}");
 EXPC_DIAGNOSTIC(UnevenParts, Warning, "'{0}' aggregates other levels at {1} than at {2}");
-EXPC_DIAGNOSTIC(SomeWithoutPartner, Warning, "{0} of {1} points of the comparison '{2}' have no partner");
+EXPC_DIAGNOSTIC(SomeWithoutPartner, Warning, "{0} of {1} points of the comparison '{2}' have no point to compare with");
 EXPC_DIAGNOSTIC(AmbiguousBaseline, Error, "the comparison '{0}' has several baseline points for one point");
 EXPC_DIAGNOSTIC(EmptyCriterion, Error, "the criterion '{0}' has no point to judge");
 EXPC_DIAGNOSTIC(ControlPoint, Error, "the control '{0}' names {1}");
-EXPC_DIAGNOSTIC(NothingPublished, Error, "nothing is published in '{0}' for the points of the criterion '{1}'");
+EXPC_DIAGNOSTIC(NothingPublished, Error, "'{0}' publishes no value for the points of the criterion '{1}'");
 EXPC_DIAGNOSTIC(PartlyPublished, Warning,
-                "for {0} of {1} cells of the criterion '{2}' nothing is published in '{3}'; they are left out");
+                "'{3}' publishes no value for {0} of {1} configurations of the criterion '{2}'; they are left out");
 EXPC_DIAGNOSTIC(LevelWithoutPart, Error, "'{0}' has no value at {1}, where the claim asks for it");
-EXPC_DIAGNOSTIC(PlainQuantifier, Warning, "'at least' in '{0}' comes to {1}");
+EXPC_DIAGNOSTIC(PlainQuantifier, Warning, "'at least' in '{0}' means {1}");
 EXPC_DIAGNOSTIC(ExpectedInfeasible, Error,
-                "on '{0}' every point of the criterion '{1}' is expected to run out of memory");
+                "on '{0}' every point of the criterion '{1}' is estimated not to fit in memory");
 
 // Levels that a message lists; the others are counted.
 constexpr size_t kShownLevels = 5;
@@ -51,15 +51,16 @@ void noteConflict(diag::Builder& builder, const expand::Space& space, const std:
   for (const expand::Space::Rule& rule : space.rules()) {
     if (std::ranges::find(rules, rule.index) == rules.end()) continue;
     const check::Rule& declared = space.study().rules[rule.index];
-    std::string because = declared.because.empty() ? "" : fmt::format(" because \"{}\"", declared.because);
-    builder.note(declared.range, "this rule is {}to blame{}", rules.size() == 1 ? "" : "one of those ", because);
+    std::string because = declared.because.empty() ? "" : fmt::format(" (\"{}\")", declared.because);
+    builder.note(declared.range, "this rule is {}{}", rules.size() == 1 ? "the cause" : "part of the conflict",
+                 because);
     for (unsigned parameter : declared.parameters)
       if (int factor = space.study().factor_of[parameter]; factor >= 0 && space.activity(factor))
         conditional.insert(static_cast<unsigned>(factor));
   }
   for (unsigned factor : conditional) {
     const check::Factor& declared = space.study().factors[factor];
-    builder.note(declared.active->range, "it depends on '{}', which varies only where this holds", declared.name);
+    builder.note(declared.active->range, "it depends on '{}', which varies only if this is true", declared.name);
   }
 }
 
@@ -78,7 +79,7 @@ void lintLevels(const expand::Space& whole, unsigned factor, const Seen& seen, d
   bool one = missing.size() == 1;
   auto builder = emitter.build(declared.levels[missing[0]].range, LevelNeverOccurs, (one ? "level" : "levels") + labels,
                                declared.name, one ? "s" : "");
-  if (declared.active) builder.note(declared.active->range, "'{}' varies only where this holds", declared.name);
+  if (declared.active) builder.note(declared.active->range, "'{}' varies only if this is true", declared.name);
   // To find the rules to blame, ask for a minimal conflict of a study that has only the missing levels.
   auto kept = whole.selected().levels;
   kept[factor] = missing;
@@ -104,8 +105,8 @@ void reportSeveral(const expand::Space& whole, const check::Comparison& comparis
                    diag::Emitter& emitter) {
   const check::Study& study = whole.study();
   auto builder = emitter.build(comparison.range, AmbiguousBaseline, comparison.name);
-  builder.note({}, "{} {} several; the first is the one at {}", of.several,
-               of.several == 1 ? "point has" : "points have", expand::labelOf(study, of.example));
+  builder.note({}, "{} {} several baselines, first at {}", of.several, of.several == 1 ? "point has" : "points have",
+               expand::labelOf(study, of.example));
   // Only factors that are not active at the treated point can have several levels at the baseline.
   for (unsigned factor = 0; factor < study.factors.size(); ++factor)
     if (of.example[factor] == expand::kAbsent && study.factors[factor].active)
@@ -124,9 +125,7 @@ void lintAbsent(const expand::Space& whole, const check::Criterion& criterion, c
     emitter
         .build(criterion.range, HoldsWithout, criterion.name,
                fmt::format("a level of '{}'", study.factors[factor].name))
-        .note({},
-              "where it is not active the other factors' levels are one more case of 'exists'; leave them out with "
-              "'where'")
+        .note({}, "points where it is inactive also count for 'exists'; exclude them with 'where'")
         .emit();
   // Then levels of a `forall` at which the condition of an `exists` leaves nothing: the claim is silent about
   // them.
@@ -139,7 +138,7 @@ void lintAbsent(const expand::Space& whole, const check::Criterion& criterion, c
               .build(criterion.range, HoldsWithout, criterion.name,
                      fmt::format("anything at {}={}", study.factors[factor].name,
                                  study.factors[factor].levels[level].label))
-              .note({}, "nothing there satisfies the 'where' of 'exists', so 'forall' passes over it")
+              .note({}, "no point at that level satisfies the 'where' of 'exists', so 'forall' ignores the level")
               .emit();
   }
 }
@@ -157,7 +156,7 @@ void lintIdle(const expand::Space& space, const Survey& survey, bool whole, diag
   const check::Study& study = space.study();
   const expand::Selected& selected = space.selected();
   const auto report = [&](source::Range at, std::string_view name, source::Range condition) {
-    if (at.isValid()) emitter.build(at, IdleValue, name).note(condition, "it is active only where this holds").emit();
+    if (at.isValid()) emitter.build(at, IdleValue, name).note(condition, "it is active only if this is true").emit();
   };
   // Arguments are reported for each use that has them; a change once, at its own place.
   std::set<unsigned> said;
@@ -271,7 +270,7 @@ void lintSomePairs(const expand::Space& whole, const Survey& survey, const sourc
       auto builder = emitter.build(comparison.range, UnevenParts, comparison.name, expand::labelOf(study, of.uneven[1]),
                                    expand::labelOf(study, of.uneven[0]));
       noteReasons(builder, of, study, sources);
-      builder.note({}, "narrow it by 'where' to levels that are everywhere, or accept it by 'partial'").emit();
+      builder.note({}, "restrict it with 'where' to levels that occur everywhere, or accept it with 'partial'").emit();
       continue;
     }
     // Report a comparison if some reason is its own, or one of the workload's that was not reported yet.
@@ -285,7 +284,7 @@ void lintSomePairs(const expand::Space& whole, const Survey& survey, const sourc
     auto builder =
         emitter.build(comparison.range, SomeWithoutPartner, of.without, of.without + of.pairs, comparison.name);
     noteReasons(builder, of, study, sources);
-    builder.note({}, "leave out both sides of a pair, or accept it by 'partial'");
+    builder.note({}, "exclude both points of each pair, or accept it with 'partial'");
     builder.emit();
   }
 }
@@ -296,7 +295,7 @@ static void lintJoined(const expand::Space& whole, const check::Criterion& crite
   if (const auto& gap = joined.gap()) {
     const check::Assertion &without = criterion.assertions[gap->without], &with = criterion.assertions[gap->with];
     return emitter.build(without.range, LevelWithoutPart, without.text, expand::labelOf(whole.study(), gap->levels))
-        .note(with.range, "'{}' has a value there: select a level, or narrow with 'where'", with.text)
+        .note(with.range, "'{}' has a value there: select a level, or restrict it with 'where'", with.text)
         .emit();
   }
   const auto plain = joined.plain();
@@ -365,7 +364,7 @@ void lintPublished(const expand::Space& whole, const Survey& survey, diag::Emitt
       std::string example = expand::labelOf(study, of.example);
       if (of.shape.cells() == 0)
         emitter.build(criterion.range, NothingPublished, reference.name, criterion.name)
-            .note(reference.range, "a row is looked up by the parameters that are its columns, as at {}", example)
+            .note(reference.range, "rows are matched by their parameter columns; no row matches {}", example)
             .emit();
       else
         emitter

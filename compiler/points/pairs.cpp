@@ -145,7 +145,8 @@ std::string text(const Missing& missing, const check::Study& study, const source
     return fmt::format("'{}' does not vary there", study.factors[obstacle.factor].name);
   const check::Rule& rule = study.rules[obstacle.rule];
   const std::string because = rule.because.empty() ? "" : fmt::format(" ({})", rule.because);
-  return fmt::format("the rule of {} removes it{}", ruleName(rule, sources), because);
+  const std::string which = rule.name.empty() ? "the rule in " + ruleName(rule, sources) : "rule '" + rule.name + "'";
+  return fmt::format("removed by {}{}", which, because);
 }
 
 const check::Comparison* innerOf(const expand::Space& space, const check::Comparison& comparison) {

@@ -164,9 +164,9 @@ struct Surveyor {
     emitter
         .build(study.factors[risk.factor].range, MissingArgument, study.uses[risk.use].workload->name,
                fmt::format("'{}'", parameter.name))
-        .note({}, "at {} the factor is not active, and the workload still has the parameter",
+        .note({}, "at {} the factor is inactive, but the workload still has the parameter",
               expand::labelOf(study, failed_at))
-        .note(parameter.range, "give it a default, or a 'when' that says where the workload has it")
+        .note(parameter.range, "give it a default, or a 'when' for where the workload has it")
         .emit();
   }
 

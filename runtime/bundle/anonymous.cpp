@@ -414,10 +414,10 @@ llvm::Error Anonymous::search(const std::string& folder, std::set<std::string>& 
     if (!why.empty()) left.push_back(fmt::format("{} line {} has {}", file, line, why));
   }
   if (left.empty()) return llvm::Error::success();
-  return llvm::createStringError(fmt::format(
-      "no bundle was written, for it would tell who measured or where: {}. What a study, an option or a data file says "
-      "is not changed here: say it otherwise there, or bundle without --anonymous",
-      llvm::join(left, "; ")));
+  return llvm::createStringError(
+      fmt::format("no bundle was written, because it would show who measured or where: {}. expc does not change "
+                  "studies, options or data files: reword them, or bundle without --anonymous",
+                  llvm::join(left, "; ")));
 }
 
 }  // namespace expc::bundle

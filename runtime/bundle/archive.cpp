@@ -63,7 +63,7 @@ llvm::Error add(archive* out, const std::string& path, const std::string& folder
   const Entry entry(archive_entry_new(), archive_entry_free);
   archive_entry_set_pathname(entry.get(), name.c_str());
   if (!llvm::json::isUTF8(name))
-    return base::failure("a file's name is not UTF-8, so no archive can hold it: give '{}' another one",
+    return base::failure("the name '{}' is not UTF-8, so an archive cannot hold the file: rename it",
                          llvm::json::fixUTF8(name));
   archive_entry_set_size(entry.get(), int64_t((*content)->getBufferSize()));
   archive_entry_set_filetype(entry.get(), AE_IFREG);
@@ -100,8 +100,8 @@ llvm::Error takeOut(archive* in, archive_entry* entry, const std::string& path, 
   la_int64_t offset = 0, at = 0;
   int code = ARCHIVE_OK;
   while ((code = archive_read_data_block(in, &piece, &size, &offset)) == ARCHIVE_OK) {
-    if (offset != at) return base::failure("{}: holds a file with holes", path);
-    if (size > left) return base::failure("{}: holds more than is taken out of a bundle", path);
+    if (offset != at) return base::failure("{}: contains a sparse file", path);
+    if (size > left) return base::failure("{}: contains more than expc unpacks from a bundle", path);
     left -= size;
     at += la_int64_t(size);
     if (const int error = files::writeAll(out, {static_cast<const char*>(piece), size}))
@@ -125,7 +125,7 @@ llvm::Expected<std::set<std::string>> filesBelow(const std::string& folder) {
 llvm::Error pack(const std::string& folder, const std::string& path) {
   auto names = filesBelow(folder);
   if (!names) return names.takeError();
-  if (files::isThere(path)) return base::failure("{}: is there already; name a file that is not", path);
+  if (files::isThere(path)) return base::failure("{} exists; name a new file", path);
   return files::writeBy(path, [&](const std::string& temporary) -> llvm::Error {
     const auto names_as_they_are = utf8Names();
     const Archive out(archive_write_new(), archive_write_free);
@@ -144,7 +144,7 @@ llvm::Error unpack(const std::string& path, const std::string& folder) {
   const auto names_as_they_are = utf8Names();
   std::error_code failed;
   const uint64_t size = fs::is_regular_file(path, failed) ? fs::file_size(path, failed) : 0;
-  if (size == 0) return base::failure("{}: is no file that holds anything", path);
+  if (size == 0) return base::failure("{}: is empty or not a file", path);
   const Archive in(archive_read_new(), archive_read_free);
   if (archive_read_support_format_tar(in.get()) != ARCHIVE_OK ||
       archive_read_support_filter_zstd(in.get()) != ARCHIVE_OK ||
@@ -160,11 +160,11 @@ llvm::Error unpack(const std::string& path, const std::string& folder) {
     const std::string name = named ? named : "";
     const bool plain = archive_entry_filetype(entry) == AE_IFREG && !archive_entry_hardlink(entry);
     if (!plain || !staysInside(name) || !seen.insert(name).second)
-      return base::failure("{}: holds '{}', which is no plain file of a bundle", path, name.substr(0, 200));
+      return base::failure("{}: contains '{}', which is not a plain file of a bundle", path, name.substr(0, 200));
     for (fs::path above = fs::path(name).parent_path(); !above.empty() && seen.insert(above / "").second;)
       above = above.parent_path();
     if (seen.size() > kMostEntries + size / kLeastOfEntry)
-      return base::failure("{}: holds more files and folders than a bundle of its size has", path);
+      return base::failure("{}: contains more files and folders than a bundle of its size can have", path);
     if (auto error = takeOut(in.get(), entry, path, fs::path(folder) / name, left)) return error;
   }
   return code == ARCHIVE_EOF ? llvm::Error::success() : errorOf(path, in.get());

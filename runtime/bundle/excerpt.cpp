@@ -82,8 +82,7 @@ llvm::Error addAll(const store::Store& from, store::Store& into, const plan::Pla
 
 llvm::Error writeExcerpt(const store::Store& from, const plan::Plan& plan, const store::Run& run,
                          const store::Results& results, const std::string& folder, const Anonymous* hidden) {
-  if (results.trials.empty())
-    return llvm::createStringError("nothing was measured that counts for the study: run it first");
+  if (results.trials.empty()) return llvm::createStringError("the study has no usable results: run it first");
   std::vector<std::string> messages;
   auto into = store::Store::openForWriting(folder, messages);
   if (!into) return into.takeError();

@@ -19,7 +19,7 @@ TEST_CASE("a site file is read line by line, and what is wrong is named with its
   CHECK(site->modules == std::vector<std::string>{"cuda/13"});
   CHECK(site->setup == std::vector<std::string>{"export A=1 # b"});
   CHECK(errorOf("partition gpu").find("site:1: ") == 0);
-  CHECK(errorOf("\nqueue = gpu").find("site:2: there is no setting 'queue'; known are partition,") == 0);
+  CHECK(errorOf("\nqueue = gpu").find("site:2: unknown setting 'queue'; known are partition,") == 0);
   for (const char* time : {"30", "30:00", "4:00:00", "2-12", "2-12:00:00"})
     CHECK(errorOf(fmt::format("time = {}", time).c_str()) == "");
   for (const char* time : {"30min", "4h", "1:2:3:4", "-5", "2-"})

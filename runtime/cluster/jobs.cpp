@@ -76,17 +76,17 @@ void describe(base::JsonRecord& io, JobRecord& job) {
   if (!io.reads() || io.failed()) return;
   if (schema != kSchema) io.fail("schema", "expected " + kSchema);
   if (job.id.empty() || job.id.size() > kMostDigits || job.id.front() == '0' || !llvm::all_of(job.id, llvm::isDigit))
-    io.fail("id", "is no number of a job or process");
+    io.fail("id", "is not the number of a job or process");
   if (job.name != (job.cluster.empty() ? "local" : job.cluster) + "-" + job.id ||
       (job.cluster != "slurm" && job.cluster != ""))
-    io.fail("name", "is not what a job with this id is called");
+    io.fail("name", "is not the name of a job with this id");
 }
 
 /// The state of a detached process. Processes of other machines cannot be seen from here.
 JobView lookAtProcess(const std::string& folder, const JobRecord& job) {
-  if (job.host != hostName()) return {JobState::Unknown, std::nullopt, "on " + job.host + ", ask there"};
+  if (job.host != hostName()) return {JobState::Unknown, std::nullopt, "on " + job.host + ": run expc status there"};
   if (isAtWork(folder, job)) return {JobState::Running, std::nullopt, ""};
-  return {JobState::Ended, std::nullopt, "it left no exit code"};
+  return {JobState::Ended, std::nullopt, "no exit code recorded"};
 }
 
 /// The view of a job from Slurm's state words (squeue(1), JOB STATE CODES). Unknown words count as pending, with the
@@ -151,7 +151,7 @@ llvm::Error writeJob(const std::string& folder, const JobRecord& job) {
 std::vector<JobRecord> readJobs(const std::string& folder, std::vector<std::string>& messages) {
   std::vector<JobRecord> jobs;
   const auto skip = [&](const fs::path& path, const std::string& why) {
-    messages.push_back(fmt::format("{}: {}; left out, remove it", path.string(), why));
+    messages.push_back(fmt::format("{}: {}; it is ignored, remove it", path.string(), why));
   };
   std::error_code error;
   for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
@@ -160,7 +160,7 @@ std::vector<JobRecord> readJobs(const std::string& folder, std::vector<std::stri
     if (!text) {
       llvm::Error failed = text.takeError();
       if (llvm::errorToErrorCode(std::move(failed)) == std::errc::no_such_file_or_directory) continue;  // removed since
-      skip(entry->path(), "is no file of a job");
+      skip(entry->path(), "is not the record of a job");
     } else if (auto job = parseJob((*text)->getBuffer().str())) {
       jobs.push_back(std::move(*job));
     } else {
@@ -226,10 +226,10 @@ llvm::Error cancel(const std::string& folder, const JobRecord& job) {
     return printed ? llvm::Error::success() : printed.takeError();
   }
   // A number names a process on its own machine only.
-  if (job.host != hostName()) return base::failure("{} runs on {}: cancel it there", job.name, job.host);
+  if (job.host != hostName()) return base::failure("{} runs on {}: run expc cancel there", job.name, job.host);
   if (!isAtWork(folder, job)) return llvm::Error::success();  // it has ended
   if (kill(std::stoi(job.id), SIGTERM) != 0 && errno != ESRCH)
-    return base::failure("{} cannot be ended: {}", job.name, std::strerror(errno));
+    return base::failure("cannot stop {}: {}", job.name, std::strerror(errno));
   return llvm::Error::success();
 }
 

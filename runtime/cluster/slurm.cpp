@@ -77,13 +77,13 @@ std::string complaint(llvm::StringRef name, llvm::StringRef value) {
   }
   if (!isOneWord(value)) return fmt::format("'{}' takes one word without quotes", name.str());
   unsigned nodes = 0;
-  if (name == "nodes" && (value.getAsInteger(10, nodes) || nodes == 0)) return "'nodes' takes how many, such as 4";
+  if (name == "nodes" && (value.getAsInteger(10, nodes) || nodes == 0)) return "'nodes' takes a number, such as 4";
   // The formats of sbatch --time: minutes, a clock such as 30:00 or 4:00:00, or days in front of hours.
   static const llvm::Regex time("^([0-9]+(:[0-9]{1,2}){0,2}|[0-9]+-[0-9]{1,2}(:[0-9]{1,2}){0,2}|UNLIMITED|INFINITE)$");
   if (name == "time" && !time.match(value))
-    return "'time' takes what sbatch takes, such as 30 (minutes), 30:00, 4:00:00 or 2-12:00:00";
+    return "'time' takes a time as sbatch does, such as 30 (minutes), 30:00, 4:00:00 or 2-12:00:00";
   if (name == kScratch && !value.starts_with("/") && !value.starts_with("$"))
-    return "'scratch' takes a folder as /local/$USER or $TMPDIR";
+    return "'scratch' takes a folder, such as /local/$USER or $TMPDIR";
   if (name == "option" && !value.starts_with("-"))
     return "'option' takes an option of sbatch, such as --exclusive or --mem-per-cpu=4G";
   return "";
@@ -97,7 +97,7 @@ std::string take(Site& site, llvm::StringRef name, llvm::StringRef value) {
   const auto* const repeated = llvm::find_if(kRepeated, is);
   const bool is_once = once != std::end(kOnce), is_repeated = repeated != std::end(kRepeated);
   if (!is_once && !is_repeated && name != kScratch)
-    return fmt::format("there is no setting '{}'; known are {}", isVariable(name) ? name.str() : "", known());
+    return fmt::format("unknown setting '{}'; known are {}", isVariable(name) ? name.str() : "", known());
   if (std::string wrong = complaint(name, value); !wrong.empty()) return wrong;
   if (is_repeated) {
     (site.*repeated->second).push_back(value.str());
@@ -105,7 +105,7 @@ std::string take(Site& site, llvm::StringRef name, llvm::StringRef value) {
   }
   if (is_once ? llvm::any_of(site.asked, [&](const auto& asked) { return asked.first == once->second; })
               : !site.scratch.empty())
-    return fmt::format("'{}' stands here for the second time", name.str());
+    return fmt::format("'{}' is given twice", name.str());
   if (is_once)
     site.asked.emplace_back(once->second, value.str());
   else
@@ -230,11 +230,11 @@ std::string renderScript(const Site& site, const Job& job) {
 llvm::Expected<std::string> output(const std::vector<std::string>& command) {
   auto program = llvm::sys::findProgramByName(command.front());
   if (!program)
-    return base::failure("there is no {} in PATH: is this a login node of a cluster with Slurm?", command.front());
+    return base::failure("{} not found in PATH: is this a login node of a cluster with Slurm?", command.front());
   // ExecuteAndWait redirects to files only.
   llvm::SmallString<64> out, err;
   if (llvm::sys::fs::createTemporaryFile("expc", "out", out) || llvm::sys::fs::createTemporaryFile("expc", "err", err))
-    return base::failure("no temporary file can be made");
+    return base::failure("cannot make a temporary file");
   const std::optional<llvm::StringRef> redirects[] = {llvm::StringRef(), out.str(), err.str()};
   std::vector<llvm::StringRef> words(command.begin(), command.end());
   std::string failure;
@@ -244,7 +244,7 @@ llvm::Expected<std::string> output(const std::vector<std::string>& command) {
   llvm::sys::fs::remove(out);
   llvm::sys::fs::remove(err);
   if (code == 0) return text;
-  return base::failure("{} ended with {}: {}", command.front(), code, complaint.empty() ? failure : complaint);
+  return base::failure("{} exited with {}: {}", command.front(), code, complaint.empty() ? failure : complaint);
 }
 
 llvm::Expected<std::string> submit(const std::string& script_path) {
@@ -253,7 +253,7 @@ llvm::Expected<std::string> submit(const std::string& script_path) {
   // sbatch --parsable prints "12", or "12;cluster" in a federation.
   const std::string id = llvm::StringRef(*printed).trim().split(';').first.str();
   if (id.empty() || !llvm::all_of(id, llvm::isDigit))
-    return base::failure("sbatch printed no number of a job but '{}'", *printed);
+    return base::failure("sbatch printed '{}' and not the number of a job", *printed);
   return id;
 }
 
@@ -286,7 +286,7 @@ llvm::Expected<std::optional<double>> secondsLeft() {
   const llvm::StringRef text = llvm::StringRef(*printed).trim();
   if (text == "UNLIMITED") return std::nullopt;
   if (auto seconds = parseTimeLeft(text)) return seconds;
-  return base::failure("squeue does not say when job {} ends but '{}'", job, text.str());
+  return base::failure("squeue does not say when job {} ends; it printed '{}'", job, text.str());
 }
 
 llvm::Expected<std::optional<Allocation>> allocation() {
@@ -301,7 +301,7 @@ llvm::Expected<std::optional<Allocation>> allocation() {
   // SLURM_JOB_NODELIST is compressed, such as n[1-4]; scontrol expands it to one name a line.
   llvm::SplitString(*printed, names);
   for (const llvm::StringRef name : names) own.nodes.push_back(name.str());
-  if (own.nodes.empty()) return base::failure("scontrol does not say which nodes allocation {} has", job);
+  if (own.nodes.empty()) return base::failure("scontrol did not print the nodes of allocation {}", job);
   const char* node = std::getenv("SLURMD_NODENAME");
   const std::string host = base::hostName(), here = node ? node : host.substr(0, host.find('.'));
   own.is_here = llvm::is_contained(own.nodes, here);

@@ -64,13 +64,12 @@ bool budgetSpent(const judge::Index& index) {
 }
 
 std::string wayOn(const EngineOptions& options) {
-  return options.fresh ? "the command without --fresh continues with all that is kept (with it, everything is measured "
-                         "once more)"
+  return options.fresh ? "the same command without --fresh continues (with --fresh it starts over)"
                        : "the same command continues";
 }
 
 std::string budgetText(const judge::Index& index, const EngineOptions& options) {
-  return fmt::format("stopped: the budget of {} is spent ({} of trials). Raise it (-D design.budget=TIME) and {}",
+  return fmt::format("stopped: the budget of {} is used up ({} of trials). Raise it with -D design.budget=TIME, and {}",
                      durationText(*index.plan().design.budget_seconds), durationText(index.spentSeconds()),
                      wayOn(options));
 }
@@ -149,7 +148,7 @@ llvm::Error Campaign::end(int64_t run) {
     return done(Ending::Interrupted, {Outcome::OutOfTime});
   }
   if (const auto& failed = index_.firstFailedForGood(); options_.fail_fast && failed) {
-    env_.listener.say("stopped (--fail-fast), since every attempt failed: {}", failureText(index_, *failed));
+    env_.listener.say("stopped (--fail-fast): every attempt failed: {}", failureText(index_, *failed));
     return done(Ending::Incomplete, {Outcome::Failed});
   }
   if (needsTrials(index_) && budgetSpent(index_)) {
@@ -213,7 +212,7 @@ llvm::Expected<bool> Campaign::continueSession(unsigned lane, const store::Sessi
   lanes_[lane].session = session.id;
   index_.add(session);
   // A run that continues at once needs no message.
-  if (gap > 1) env_.listener.say("session {} goes on (last seen {} ago)", session.id, durationText(gap));
+  if (gap > 1) env_.listener.say("session {} continues (last seen {} ago)", session.id, durationText(gap));
   if (auto error = env_.store.touchSession(session.id, env_.now())) return error;
   return true;
 }
@@ -281,14 +280,14 @@ llvm::Error Campaign::heatGpusOf(const LaneDevices& lane) {
   if (!end) return end.takeError();
   // A failed heat-up is no reason to refuse the run: trials are still valid, only the first may be slower.
   if (end->status != store::TrialStatus::Valid && !launch::Interrupts::requested())
-    env_.listener.say("the GPUs are not heated up: {}", end->reason);
+    env_.listener.say("GPU warm-up skipped: {}", end->reason);
   return llvm::Error::success();
 }
 
 llvm::Error Campaign::mindGap(unsigned lane) {
   const double gap = env_.clock.boot() - lanes_[lane].last_active;
   if (gap <= kSessionGapSeconds) return llvm::Error::success();
-  env_.listener.say("paused for {}: the interrupted block is dropped, and a new session begins", durationText(gap));
+  env_.listener.say("paused for {}: the interrupted block is dropped, and a new session starts", durationText(gap));
   // The block stays in the store as it is. What it lacks is measured in other blocks, in whole pairs.
   scheduler_.abandon(lane);
   return openSession(lane);
@@ -336,7 +335,7 @@ void Campaign::blockOver(plan::TrialKind kind) {
   scheduler_.close(kind);
   all_failed_ = true;
   env_.listener.finished();
-  env_.listener.say("stopped: every {} trial {}. Fix this, and {}; the reason: {}", plan::toString(kind),
+  env_.listener.say("stopped: every {} trial {}. Fix the cause, and {}. The cause: {}", plan::toString(kind),
                     index_.tally().failed > 0 ? "failed" : "was disturbed", wayOn(options_),
                     newest ? newest->last_reason : "");
 }
@@ -352,8 +351,8 @@ void Campaign::sayWidths(plan::TrialKind kind) {
     // Cells that have not even the least number of repetitions have no width to speak of.
     if (state.blocks < plan::designOf(plan_, kind)->repeat) continue;
     const std::string where = state.where.empty() ? "" : " at " + state.where;
-    std::string text = fmt::format("after {} of at most {} repetitions: ", state.blocks, state.most);
-    text += state.widest ? fmt::format("half-width of {} {}{}, {} asked", state.until.subject,
+    std::string text = fmt::format("after {} of at most {} blocks: ", state.blocks, state.most);
+    text += state.widest ? fmt::format("half-width of {} is {}{} (target {})", state.until.subject,
                                        judge::widthText(plan_, state.until, *state.widest), where,
                                        judge::widthText(plan_, state.until, state.until.half_width))
                          : fmt::format("no interval of {} yet{}", state.until.subject, where);
@@ -380,8 +379,8 @@ void Campaign::sayBudget(plan::TrialKind kind) {
   budget_told_ = block > 0 && ends < fewest;
   if (budget_told_)
     env_.listener.say(
-        "the budget of {} is spent after about {:.0f} {} repetitions, and {} has no interval before {}: "
-        "raise it (-D design.budget=TIME), or make trials shorter",
+        "the budget of {} allows about {:.0f} {} blocks, but {} needs {} for an interval: raise it with -D "
+        "design.budget=TIME, or make trials shorter",
         durationText(budget), ends, plan::toString(kind), claim->name, fewest);
 }
 

@@ -40,8 +40,8 @@ constexpr double kCrowded = 0.1;
 
 llvm::Error noProgress(plan::TrialKind kind) {
   return base::failure(
-      "{} blocks of {} trials were asked for and had nothing to start: this is a mistake of expc, please "
-      "report it with the study. What was measured is kept",
+      "internal error: {} blocks of {} trials had nothing to start. Results are kept. Please report this with the "
+      "study file",
       kMostEmpty + 1, plan::toString(kind));
 }
 
@@ -263,7 +263,9 @@ llvm::Error Campaign::finish(Flight& flight, launch::TrialEnd end) {
   // index.
   const bool as_before = index_.failedAsBefore(trial);
   const bool likewise = !trial.reason.empty() && trial.reason == told_;
-  const std::string told = as_before ? "failed again, as before" : likewise ? "for the same reason" : trial.reason;
+  const std::string told = as_before  ? "failed again for the same reason"
+                           : likewise ? "for the same reason"
+                                      : trial.reason;
   if (!trial.reason.empty()) told_ = trial.reason;
   index_.add(trial);
   scheduler_.ended(flight.lane, trial);
@@ -272,7 +274,7 @@ llvm::Error Campaign::finish(Flight& flight, launch::TrialEnd end) {
   outcome_.add(trial.status);
   env_.listener.trialEnded(noteOf(flight), trial.status, trial.seconds, told);
   if (trial.status == TrialStatus::Failed && index_.givenUp(kind, *index_.number(trial.place())))
-    env_.listener.say("{} {} is left alone for the rest of this run: it failed {} times in a row", plan::toString(kind),
+    env_.listener.say("skipping {} {} for the rest of this run: it failed {} times in a row", plan::toString(kind),
                       flight.note.point_label, index_.of(kind, trial.place()).failed_in_a_row);
   return llvm::Error::success();
 }
@@ -291,8 +293,7 @@ llvm::Error Campaign::closeLostLanes() {
     lane.told = true;
     scheduler_.abandon(number);
     std::erase_if(alone_, [&](const auto& alone) { return alone.second == number; });
-    if (lane.closed != told)
-      env_.listener.say("{}; what was under way there is left as it is, and the others go on", lane.closed);
+    if (lane.closed != told) env_.listener.say("{}. Its block is dropped; the other nodes continue", lane.closed);
     told = lane.closed;
   }
   if (any_open) return llvm::Error::success();
@@ -301,7 +302,7 @@ llvm::Error Campaign::closeLostLanes() {
   pollfd told_here{launch::Interrupts::fd(), POLLIN, 0};
   poll(&told_here, 1, kNodesEnd);
   if (launch::Interrupts::requested()) return llvm::Error::success();
-  return base::failure("{}. No node is left; what was measured is kept, and {}", told, wayOn(options_));
+  return base::failure("{}. No node is left. Results are kept, and {}", told, wayOn(options_));
 }
 
 llvm::Error Campaign::closeLane(const Flight& flight, const std::vector<int>& stuck) {
@@ -316,8 +317,8 @@ llvm::Error Campaign::closeLane(const Flight& flight, const std::vector<int>& st
   if (std::ranges::none_of(lanes_, [](const Lane& lane) { return lane.closed.empty(); }))
     return launch::besideStuck(who);
   env_.listener.say(
-      "{}, was killed and does not die: no trial is measured on its devices any more, and its block is left "
-      "as it is; the others go on",
+      "{}, was killed but is still running. Its block is dropped, and no more trials run on its devices; the others "
+      "continue",
       who);
   return llvm::Error::success();
 }
@@ -365,7 +366,7 @@ void Campaign::tidy(const Flight& flight) {
 void Campaign::drop(const std::string& folder) {
   const std::string stays = folders_.drop(folder);
   if (stays.empty() || std::exchange(told_stays_, true)) return;
-  env_.listener.say("{}: its trial's folder is not removed, nor are such folders of later trials", stays);
+  env_.listener.say("{}: the folder of its trial is not removed, nor are those of later trials", stays);
 }
 
 TrialNote Campaign::noteOf(const Flight& flight) const {

@@ -249,7 +249,7 @@ TEST_CASE("a trial during which the machine swapped is kept, tried again in its 
     return trial.status == store::TrialStatus::Invalid;
   });
   REQUIRE(disturbed != results.trials.end());
-  CHECK(disturbed->reason == "disturbed: the machine swapped 8 MiB (1 MiB allowed)");
+  CHECK(disturbed->reason == "disturbed: the machine swapped 8 MiB (limit 1 MiB)");
   CHECK(!disturbed->metrics.empty());
   const judge::Judgement judgement = judge::judge(plan, results);
   const judge::PointStatus* status = judgement.status(disturbed->place().point, plan::TrialKind::Timed);

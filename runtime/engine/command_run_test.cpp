@@ -189,7 +189,7 @@ TEST_CASE(
   study.command().metrics[0].where = "b ([0-9])";
   const Ran outcome = study.run();
   CHECK(outcome.trials == 1);
-  CHECK(says(outcome, "another way to read a metric"));
+  CHECK(says(outcome, "the study now reads a metric"));
   CHECK(study.trials()[0].metrics.at("value") == 2);
   study.plan.metrics.push_back(metricOf("other"));
   CHECK(study.run().trials == 1);
@@ -270,7 +270,7 @@ TEST_CASE("what a program does wrong fails its trial with one line that says wha
   SUBCASE("not a number") {
     Study study(python("print('loss n/a')"));
     study.regex("loss (\\S+)");
-    CHECK(has(study.failure(), "found what is no value: 'n/a' is no number"));
+    CHECK(has(study.failure(), "found something that is not a value: 'n/a' is not a number"));
   }
   SUBCASE("binary output") {
     Study study(
@@ -313,7 +313,7 @@ TEST_CASE("a program says by a file that memory ran out, and never by the words 
   study.measure("wall");
   store::Trial trial = study.one();
   CHECK((trial.status == store::TrialStatus::Infeasible));
-  CHECK(trial.reason == "the worker: /usr/bin/python3 ran out of memory, as it says itself: no room for 9 GiB");
+  CHECK(trial.reason == "the worker: /usr/bin/python3 reported that it ran out of memory: no room for 9 GiB");
   Study words(
       python("import sys; sys.exit('torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 9 GiB')"));
   words.measure("wall");
@@ -388,8 +388,8 @@ TEST_CASE("an input that changes while a run goes on ends it, and what was measu
     study.command().inputs = {"input.txt"};
     study.measure("wall");
     const std::string refusal = study.refusal();
-    CHECK(has(refusal, "/input.txt' has changed since this run began"));
-    CHECK(has(refusal, "the same command measures anew"));
+    CHECK(has(refusal, "/input.txt' has changed during the run"));
+    CHECK(has(refusal, "the same command measures again"));
     for (const store::Trial& trial : study.trials()) CHECK((trial.status == store::TrialStatus::Failed));
   }
   SUBCASE("another file of the same content") {
@@ -405,14 +405,14 @@ TEST_CASE("an input that changes while a run goes on ends it, and what was measu
     study.write("input.txt", "text");
     study.command().inputs = {"input.txt"};
     study.measure("wall");
-    CHECK(has(study.refusal(), "/input.txt' has changed since this run began"));
+    CHECK(has(study.refusal(), "/input.txt' has changed during the run"));
   }
   SUBCASE("it is gone") {
     Study study(python(source + "os.unlink(path)"));
     study.write("input.txt", "text");
     study.command().inputs = {"input.txt"};
     study.measure("wall");
-    CHECK(has(study.refusal(), "/input.txt' has vanished since this run began"));
+    CHECK(has(study.refusal(), "/input.txt' has vanished during the run"));
   }
 }
 
@@ -470,14 +470,14 @@ TEST_CASE("a rehearsal of a command is refused by what would start it") {
       fmt::format("'{}' --trial '{}/spec.json' > '{}/events'", EXPC_COMMAND_WORKER, study.path, study.path);
   CHECK(std::system(line.c_str()) != 0);
   std::ifstream events(study.path + "/events");
-  CHECK(has(std::string(std::istreambuf_iterator<char>(events), {}), "a command is not rehearsed"));
+  CHECK(has(std::string(std::istreambuf_iterator<char>(events), {}), "a command is not run on simulated GPUs"));
   CHECK_FALSE(fs::exists(study.path + "/started"));
 }
 
 TEST_CASE("what is missing is refused before the first trial") {
   Study study({"no-such-program"});
   study.measure("wall");
-  CHECK(has(study.refusal(), "the workload tool: the program 'no-such-program' is not in PATH"));
+  CHECK(has(study.refusal(), "the workload tool: program 'no-such-program' not found in PATH"));
   study.command().arguments = {"true"};
   study.command().inputs = {"src/**"};
   CHECK(has(study.refusal(), "the workload tool: the input 'src/**' matches no file in " + study.path));
@@ -487,10 +487,10 @@ TEST_CASE("what is missing is refused before the first trial") {
   study.options.command_worker = EXPC_COMMAND_WORKER;
   study.regex("(a");
   CHECK(study.refusal() ==
-        "the workload tool: the metric value, read from standard output: the pattern '(a' is wrong at "
+        "the workload tool: the metric value, read from standard output: the pattern '(a' is invalid at "
         "character 3: missing closing parenthesis");
   study.command().metrics[0] = {"value", CommandMetric::From::Json, "out.json", "a/b", 1, false};
-  CHECK(has(study.refusal(), "the JSON pointer 'a/b' does not begin with a slash"));
+  CHECK(has(study.refusal(), "the JSON pointer 'a/b' does not start with a slash"));
   study.command().metrics[0] = {"value", CommandMetric::From::Csv, "../out.csv", "a", 1, false};
   CHECK(has(study.refusal(), "read from '../out.csv': a path inside the trial's folder is needed"));
   study.options.command_worker = EXPC_NULL_WORKER;  // which knows no --check
@@ -590,7 +590,7 @@ TEST_CASE("of several numbers the one that is asked for is taken") {
   CHECK(metrics.at("size") == 38.5);
   Study array(python("open('out.json', 'w').write('[1, 2]')"));
   array.measure(CommandMetric{"value", From::Json, "out.json", "", 1, false});
-  CHECK(has(array.failure(), "is an array; a metric with the trait `series` takes one, or say which"));
+  CHECK(has(array.failure(), "there is an array: declare the metric as `series`, or choose one number"));
 }
 
 TEST_CASE("an optional metric that the output lacks has no value, and all else is kept") {
@@ -624,13 +624,13 @@ TEST_CASE("an optional metric that the output lacks has no value, and all else i
 TEST_CASE("a name with a star is that of one file, and of no input") {
   Study study(python("[open(f'out-{n}.csv', 'w').write('a\\n1') for n in (1, 2)]"));
   study.measure(CommandMetric{"a", CommandMetric::From::Csv, "out-*.csv", "a", 1, false});
-  CHECK(has(study.failure(), "read from 'out-*.csv': 2 files have such a name: out-1.csv, out-2.csv"));
+  CHECK(has(study.failure(), "read from 'out-*.csv': 2 files match: out-1.csv, out-2.csv"));
   study.command().metrics[0].file = "no-*.csv";
-  CHECK(has(study.failure(), "the program wrote no such file"));
+  CHECK(has(study.failure(), "the program did not write this file"));
   study.write("in.csv", "a\n1");
   study.command().inputs = {"in.csv"};
   study.command().metrics[0].file = "*.csv";
-  CHECK(has(study.refusal(), "is read from '*.csv', which is one of the inputs"));
+  CHECK(has(study.refusal(), "is read from '*.csv', which is an input"));
 }
 
 TEST_CASE("what prepares runs once for the parameters that it is told, before any trial") {
@@ -654,7 +654,7 @@ assert os.getcwd() == sys.argv[2] == os.environ['EXPC_PREPARED']
     return text;
   };
   study.write("broken", "");
-  CHECK(has(study.refusal(), "the workload tool cannot be prepared for"));
+  CHECK(has(study.refusal(), "preparing workload tool for"));
   CHECK(log() == "ab");
   CHECK(!store::isStore(study.options.results));
   fs::remove(study.path + "/broken");
@@ -701,7 +701,7 @@ os.chmod('bench', 0o755))"),
     const Ran ran = study.run();
     CHECK(ran.trials == 4);
     CHECK(std::ranges::any_of(ran.messages, [](const std::string& text) {
-      return has(text, "kept, not counted: 3 trials") && has(text, "/bench has changed");
+      return has(text, "stored but ignored: 3 trials") && has(text, "/bench has changed");
     }));
     CHECK(values() == std::vector<double>(4, 2));
     const std::string folder = fs::directory_iterator(study.options.results + "/prepared")->path().stem().string();
@@ -712,7 +712,7 @@ os.chmod('bench', 0o755))"),
     clear();
     study.write("source", "3\necho '#' >> $0\n");  // each trial makes it another one
     study.plan.design.kinds[0].repeat = 5;
-    CHECK(has(study.refusal(), "bench' has changed since this run began"));
+    CHECK(has(study.refusal(), "bench' has changed during the run"));
     const auto trials = study.trials();
     REQUIRE(trials.size() == 1);
     CHECK((trials[0].status == store::TrialStatus::Failed));
@@ -737,8 +737,8 @@ TEST_CASE("an interrupted run says which command continues") {
   };
   CHECK(has(interrupted(), "1 trial of this run is stored, and the same command continues"));
   study.options.fresh = true;
-  CHECK(has(interrupted(), "and the command without --fresh continues with all that is kept"));
-  CHECK(has(interrupted(), "with it, everything is measured once more"));
+  CHECK(has(interrupted(), "and the same command without --fresh continues"));
+  CHECK(has(interrupted(), "with --fresh it starts over"));
   study.options.fresh = false;
   CHECK((study.run().ending == Ending::NothingToDo));
 }

@@ -71,7 +71,7 @@ TEST_CASE("a budget that ends before the first interval is said as soon as a blo
   claim.claim = {plan::Claim::Kind::Cell, {}, 0};
   plan.criteria = {claim};
   plan.design.budget_seconds = 1e-6;
-  CHECK(says(runPlan(plan, options), "timed repetitions, and claim has no interval before 6: raise it"));
+  CHECK(says(runPlan(plan, options), "timed blocks, but claim needs 6 for an interval: raise it"));
   plan.design.budget_seconds = 3600;
   CHECK(!says(runPlan(plan, options), "has no interval"));
 }
@@ -142,7 +142,7 @@ TEST_CASE("what is expected infeasible starts only when asked to") {
   CHECK((outcome.ending == Ending::Complete));
   CHECK(outcome.valid == 2);
   CHECK(outcome.infeasible == 0);
-  CHECK(says(outcome, "1 point is estimated not to fit in memory and not started (needs 120 GiB, a card has 94 GB)"));
+  CHECK(says(outcome, "1 point is estimated not to fit in memory and skipped (needs 120 GiB, a card has 94 GB)"));
   options.try_infeasible = true;
   outcome = runPlan(plan, options);
   CHECK(outcome.infeasible == 2);

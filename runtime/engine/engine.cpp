@@ -57,7 +57,7 @@ llvm::Error markUnavailable(Setup& setup, ProgressListener& listener) {
   if (setup.plan.points.empty()) return base::failure("the plan has no points: nothing to run");
   if (static_cast<size_t>(all) < setup.plan.points.size()) return llvm::Error::success();
   return base::failure(
-      "none of the {} points is available on this machine ({}; the first one: {}): use another machine or --devices",
+      "none of the {} points can run on this machine ({}; the first one: {}). Use another machine, or --devices",
       setup.plan.points.size(), machine::summary(setup.machine, setup.slots), why);
 }
 
@@ -70,7 +70,7 @@ void findHeater(Setup& setup, const EngineOptions& options, ProgressListener& li
   if (description)
     setup.heater = path;
   else
-    listener.say("the GPUs start cold: {}", llvm::toString(description.takeError()));
+    listener.say("GPU warm-up skipped: {}", llvm::toString(description.takeError()));
 }
 
 /// Describes the workers that the plan's workloads need and takes their builds into `setup.match`.
@@ -107,7 +107,7 @@ llvm::Error markInfeasible(Setup& setup, bool try_them, ProgressListener& listen
     return base::failure("nothing to run: {} ({}); --try-infeasible runs them anyway", points, why);
   }
   listener.message(try_them ? fmt::format("{} ({}), run anyway", points, why)
-                            : fmt::format("{} and not started ({}); --try-infeasible starts them", points, why));
+                            : fmt::format("{} and skipped ({}); --try-infeasible runs them", points, why));
   return llvm::Error::success();
 }
 
@@ -119,8 +119,7 @@ llvm::Expected<Setup> prepare(const plan::Plan& plan, const EngineOptions& optio
   setup.plan = plan;
   if (auto error = findNodes(setup, options, options.results)) return error;
   if (auto error = findSlots(setup, options, listener)) return error;
-  if (setup.null_machine)
-    listener.message("the GPUs are null cards, which compute nothing: no verdict comes from this run");
+  if (setup.null_machine) listener.message("the GPUs are simulated and compute nothing: this run gives no verdict");
   if (auto error = markUnavailable(setup, listener)) return error;
   if (auto error = markInfeasible(setup, options.try_infeasible, listener)) return error;
   shareDevices(setup, listener);
@@ -152,8 +151,8 @@ llvm::Error digestAll(Setup& setup, const EngineOptions& options, const inputs::
   for (const auto& [path, digest] : *digests)
     if (auto locked = options.locked_data.find(path); locked != options.locked_data.end() && locked->second != digest)
       return base::failure(
-          "{} is not the data that the lock holds ({}, not {}): restore it, or write the lock anew with "
-          "`expc plan --lock`",
+          "{} has changed since the lock was written ({} instead of {}): restore it, or renew the lock with `expc plan "
+          "--lock`",
           path, digest, locked->second);
   if (!options.scratch.empty()) setup.copies = inputs::scratchCopies(setup.plan, *digests, options.scratch);
   setup.match.data_digests = std::move(*digests);
@@ -207,7 +206,7 @@ void load(const Env& env, judge::Index& index) {
   for (const store::Trial& trial : results.trials) index.add(trial);
   for (store::PastLook& look : results.looks) index.add(std::move(look));
   env.outcome.null_cards = env.setup.null_machine != nullptr;
-  for (const std::string& why : results.not_counted_reasons) env.listener.say("kept, not counted: {}", why);
+  for (const std::string& why : results.not_counted_reasons) env.listener.say("stored but ignored: {}", why);
   index.startRun(env.options);
   env.outcome.reused = env.options.fresh ? 0 : index.tally().valid;
 }
@@ -241,7 +240,7 @@ llvm::Error campaign(const Env& env, judge::Index& index) {
   const Setup& setup = env.setup;
   const EngineOptions& options = env.options;
   // Another run that wants the same devices shows this text to its user.
-  const std::string owner = fmt::format("process {}: a run of {} by user {}, with results in {}", getpid(),
+  const std::string owner = fmt::format("process {}, a run of {} by user {} with results in {}", getpid(),
                                         setup.plan.study, getuid(), options.results);
   const auto workers = [&](const std::string& log) {
     return launch::LocalWorkers{setup.builtInPath(), setup.command ? setup.command->path : "", setup.environment,
@@ -283,7 +282,7 @@ llvm::Error execute(const Env& env) {
     env.listener.say("nothing to run: {}", !early.empty() ? early
                                            : lacking.empty()
                                                ? fmt::format("all {} trials are stored", env.outcome.reused)
-                                               : lacking + "; --retry-failed tries them again");
+                                               : lacking + "; --retry-failed tries again");
     return recordRun(env, {store::Outcome::NothingToDo});
   }
   if (budgetSpent(index)) {

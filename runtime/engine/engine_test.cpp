@@ -78,7 +78,7 @@ TEST_CASE("more repetitions and more points continue what is there") {
   other.design.kinds[0].settings["steps"] = 6;
   outcome = runPlan(other, options);
   CHECK(outcome.trials == 4);
-  CHECK(says(outcome, "kept, not counted: 8 trials: other settings"));
+  CHECK(says(outcome, "stored but ignored: 8 trials: measured with other settings"));
 }
 
 TEST_CASE("two devices make two ranks, and too many are not available") {
@@ -91,7 +91,7 @@ TEST_CASE("two devices make two ranks, and too many are not available") {
   CHECK(outcome.trials == 2);
   CHECK((outcome.ending == Ending::Complete));
   plan.points[0].parameters["gpus"] = 2;
-  CHECK(has(errorOf(plan, options), "none of the 2 points is available"));
+  CHECK(has(errorOf(plan, options), "none of the 2 points can run"));
 }
 
 TEST_CASE("whatever a worker does wrong ends its trial with the reason, not the run") {
@@ -103,11 +103,11 @@ TEST_CASE("whatever a worker does wrong ends its trial with the reason, not the 
   const Case cases[] = {
       {"exit", store::TrialStatus::Failed, "the worker exited with code 7"},
       {"abort", store::TrialStatus::Failed, "the worker was killed by signal 6 (Aborted)"},
-      {"garbage", store::TrialStatus::Failed, "the worker wrote a line that is no event: 'step 3 of 10, loss nan'"},
+      {"garbage", store::TrialStatus::Failed, "the worker wrote a line that is not an event: 'step 3 of 10, loss nan'"},
       {"silent", store::TrialStatus::Failed, "the worker ended without a result"},
       {"refuse", store::TrialStatus::Failed, "the worker: null.idle was asked to fail"},
       {"late_exit", store::TrialStatus::Failed, "the worker exited with code 9"},
-      {"missing_metric", store::TrialStatus::Failed, "lacks the metric step_time"},
+      {"missing_metric", store::TrialStatus::Failed, "has no metric step_time"},
       {"out_of_memory", store::TrialStatus::Infeasible, "the worker: out of memory, as asked"},
       {"hang", store::TrialStatus::Timeout, "not finished after 0.3 s"},
       {"flood", store::TrialStatus::Timeout, "not finished after 0.3 s"},
@@ -200,7 +200,7 @@ TEST_CASE("what can be refused is refused before the first trial") {
   options.worker = "/no/such/worker";
   CHECK(has(errorOf(plan, options), "build it with `make`"));
   options.worker = "/bin/true";
-  CHECK(has(errorOf(plan, options), "no description of a worker"));
+  CHECK(has(errorOf(plan, options), "not print the description of a worker"));
   options.worker = "/bin/false";
   CHECK(has(errorOf(plan, options), "does not run"));
   CHECK(!std::filesystem::exists(options.results));

@@ -137,7 +137,7 @@ class Extraction {
                                                    {"outputs", base::jsonTexts(outputs)}});
       if (!lines) return lines.takeError();
       if (lines->size() != outputs.size())
-        return base::failure("the worker '{}' did not answer for each output", worker_);
+        return base::failure("the worker '{}' did not answer for every output", worker_);
       for (size_t i = first; i < last; ++i)
         if (auto error = take(batch.trials[i].first, batch.trials[i].second, (*lines)[i - first])) return error;
     }

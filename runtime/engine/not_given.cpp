@@ -67,7 +67,7 @@ std::vector<std::string> notGivenLines(const CommandEnvironment& environment,
   std::vector<std::string> known, lines;
   std::ranges::copy_if(environment.withheld, std::back_inserter(known), isKnown);
   if (!known.empty())
-    lines.push_back(fmt::format("{} {} set here and not passed to commands; --pass-env NAME passes one",
+    lines.push_back(fmt::format("{} {} set here but not passed to commands; --pass-env NAME passes one",
                                 fmt::join(known, ", "), base::are(known.size())));
   for (const inputs::CommandFiles& one : files)
     for (const inputs::Import& import : one.imports)
@@ -85,7 +85,7 @@ std::string notGivenText(const std::string& reason, const plan::Command& command
   for (const std::string& name : environment.withheld)
     // Very short names occur in messages by chance.
     if (names.contains(name) && name.size() > 2)
-      text += fmt::format("; {0} is set here and not passed to commands: --pass-env {0}", name);
+      text += fmt::format("; {0} is set here but not passed to commands: --pass-env {0}", name);
   llvm::SmallVector<StringRef> parts;
   // Python's ModuleNotFoundError.
   if (llvm::Regex("No module named '?([[:alnum:]_]+)([[:alnum:]_.]*)").match(reason, &parts)) {
@@ -105,7 +105,7 @@ std::string notGivenText(const std::string& reason, const plan::Command& command
     if (std::string path = besideStudy(name, root, folder); !path.empty() && !isResult(path))
       beside.insert(std::move(path));
   for (const std::string& path : beside)
-    text += fmt::format("; {0} lies beside the study and is not in the trial's folder: inputs \"{0}\"", path);
+    text += fmt::format("; {0} is next to the study but not in the trial's folder: inputs \"{0}\"", path);
   return text;
 }
 

@@ -23,9 +23,9 @@ TEST_CASE("variables of training libraries that commands do not get are told in 
                                      "CUDA_HOME=/cuda", "EDITOR=vi",       "PATH=/bin"};
   CHECK(notGivenLines(environmentOf(all), {}) ==
         std::vector<std::string>{
-            "HF_HOME, NCCL_DEBUG are set here and not passed to commands; --pass-env NAME passes one"});
+            "HF_HOME, NCCL_DEBUG are set here but not passed to commands; --pass-env NAME passes one"});
   CHECK(notGivenLines(environmentOf(all, {"HF_HOME"}), {}) ==
-        std::vector<std::string>{"NCCL_DEBUG is set here and not passed to commands; --pass-env NAME passes one"});
+        std::vector<std::string>{"NCCL_DEBUG is set here but not passed to commands; --pass-env NAME passes one"});
   CHECK(notGivenLines(environmentOf(all, {"HF_HOME", "NCCL_DEBUG"}), {}).empty());
 }
 
@@ -42,10 +42,10 @@ TEST_CASE("a failure that names what was not given says how to give it") {
     command.metrics.emplace_back().file = "r.json";
     return notGivenText(reason, command, environment, study.path, trial.path);
   };
-  CHECK(text("KeyError: 'MODEL_DIR'") == "; MODEL_DIR is set here and not passed to commands: --pass-env MODEL_DIR");
+  CHECK(text("KeyError: 'MODEL_DIR'") == "; MODEL_DIR is set here but not passed to commands: --pass-env MODEL_DIR");
   CHECK(text("run.sh: line 3: MODEL_DIR: unbound variable").find("--pass-env MODEL_DIR") != std::string::npos);
   CHECK(text("MODEL_DIRS and A and PATH").empty());
-  const std::string beside = " lies beside the study and is not in the trial's folder: inputs ";
+  const std::string beside = " is next to the study but not in the trial's folder: inputs ";
   CHECK(text("No such file or directory: 'data/train.txt'") == "; data/train.txt" + beside + "\"data/train.txt\"");
   CHECK(text("cannot open ./run.cfg.") == "; run.cfg" + beside + "\"run.cfg\"");
   CHECK(text("cat: " + trial.path + "/run.cfg: gone") == "; run.cfg" + beside + "\"run.cfg\"");

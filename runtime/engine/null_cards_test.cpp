@@ -76,7 +76,7 @@ TEST_CASE("what null cards measured is marked in the store and counts for nothin
   CHECK(outcome.null_cards);
   CHECK(outcome.valid == 4);
   CHECK(outcome.reused == 0);
-  CHECK(says(outcome, "the GPUs are null cards, which compute nothing"));
+  CHECK(says(outcome, "the GPUs are simulated and compute nothing"));
 
   std::vector<std::string> messages;
   auto store = llvm::cantFail(store::Store::openForReading(options.results, messages));
@@ -109,7 +109,7 @@ TEST_CASE("a session on GPUs begins with load on all of them, and one that goes 
   EngineOptions options = optionsFor(folder);
   options.heat_up_seconds = 0.02;
   const Ran outcome = runPlan(nullPlan(1, 1), options);
-  CHECK(!says(outcome, "not heated up"));
+  CHECK(!says(outcome, "GPU warm-up skipped"));
   for (const char* rank : {"0", "1"}) {
     const std::string log = options.results + "/logs/heat-up." + rank + ".log";
     CHECK(contents(log) == std::string("rank ") + rank + " of 2 is heated up\n");
@@ -138,7 +138,7 @@ TEST_CASE("the GPUs of commands are heated up too, and where nothing can do it t
   options.cuda_worker = folder.path + "/expc-worker-cuda";
   const Ran cold = runPlan(plan, options);
   CHECK(cold.valid == 1);
-  CHECK(says(cold, "the GPUs start cold: the worker '" + options.cuda_worker + "' cannot be started"));
+  CHECK(says(cold, "GPU warm-up skipped: the worker '" + options.cuda_worker + "' cannot be started"));
 }
 
 TEST_CASE("GPUs get the worker for GPUs, and without it the way to it is said") {

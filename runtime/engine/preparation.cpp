@@ -80,11 +80,10 @@ llvm::Error prepareCommand(const Env& env, launch::TrialRunner& runner, const pl
   if (!end) return end.takeError();
   if (end->status == store::TrialStatus::Interrupted && launch::Interrupts::requested()) return llvm::Error::success();
   if (end->status != store::TrialStatus::Valid)
-    return base::failure(
-        "the workload {} cannot be prepared for {}: {}{} (what it wrote is in {}); no trial was started", workload.name,
-        plan.label(point), end->reason,
-        notGivenText(end->reason, *workload.command, setup.command_environment, plan.root, folder),
-        plan::outputsOf(folder));
+    return base::failure("preparing workload {} for {} failed: {}{} (output: {}); no trial was started", workload.name,
+                         plan.label(point), end->reason,
+                         notGivenText(end->reason, *workload.command, setup.command_environment, plan.root, folder),
+                         plan::outputsOf(folder));
   // Some programs end with 0 although their last writes failed on a full disk.
   if (const int full = inputs::noRoomBeside(folder)) return files::cannotWrite(env.options.results, full);
   env.listener.say("prepared {} for {} in {}", workload.name, plan.label(point),

@@ -66,7 +66,7 @@ class Rehearser {
       ++(isKept(point) ? outcome_.kept : expected_);
     }
     if (outcome_.kept > 0) {
-      listener_.say("{} {} kept: this worker has rehearsed {} on such cards (--again does it anew)",
+      listener_.say("{} {} kept: this worker has rehearsed {} on such GPUs before (--again repeats them)",
                     base::counted(outcome_.kept, "point"), base::are(outcome_.kept),
                     outcome_.kept == 1 ? "it" : "them");
     }
@@ -97,8 +97,8 @@ class Rehearser {
   /// Why the point cannot be rehearsed; "" if it can.
   std::string whyNot(const plan::Point& point) const {
     if (point.parameters.getString("loader") == "dali")
-      return "DALI brings a CUDA runtime of its own, which finds no driver on null cards";
-    return setup_.workloadOf(point).command ? "a command, which does what its program does" : point.unavailable;
+      return "DALI has its own CUDA runtime, which finds no driver on simulated GPUs";
+    return setup_.workloadOf(point).command ? "a command is not run on simulated GPUs" : point.unavailable;
   }
 
   /// Records that a point is not rehearsed, and why.
@@ -202,7 +202,7 @@ class Rehearser {
 
 /// Everything that can refuse a rehearsal without touching the results folder.
 llvm::Expected<Setup> prepare(const plan::Plan& plan, const RehearsalOptions& options, ProgressListener& listener) {
-  assert(options.null_gpus && "a rehearsal is on null cards, whatever the machine has");
+  assert(options.null_gpus && "a rehearsal runs on simulated GPUs only");
   Setup setup;
   setup.plan = plan;
   if (auto error = findSlots(setup, options, listener)) return error;

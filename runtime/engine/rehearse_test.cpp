@@ -130,7 +130,7 @@ TEST_CASE("what fails is a result with its reason, and is tried again") {
         Case{"refuse", Outcome::Failed, "null.idle was asked to fail", 1},
         Case{"exit", Outcome::Failed, "exited with code 7", 1}, Case{"abort", Outcome::Failed, "killed by signal 6", 1},
         Case{"hang", Outcome::Failed, "not finished after 2 s (--timeout sets another", 1},
-        Case{"missing_metric", Outcome::Failed, "lacks what was rehearsed", 1}}) {
+        Case{"missing_metric", Outcome::Failed, "has no rehearsal", 1}}) {
     CAPTURE(expected.fault);
     const plan::Plan plan = withFault(expected.fault);
     options.again = true;

@@ -228,7 +228,7 @@ std::string failureText(const Index& index, const judge::Failure& failure) {
 std::string endedAtLookText(const Index& index) {
   const plan::KindDesign* design = judge::endedAtLook(index);
   if (!design) return "";
-  return fmt::format("every criterion is decided at the look after {} of {} {} repetitions",
+  return fmt::format("stopped early: every criterion was decided at the look after {} of {} {} blocks",
                      judge::repetitionsAsked(index, *design), design->repeat, toString(design->kind));
 }
 
@@ -244,7 +244,7 @@ std::string shortfallText(const Index& index) {
   }
   std::string text = endsText(index.tally());
   // Each point has its trials, but in blocks that lack the other point of a pair.
-  if (lacks.empty()) return text.empty() ? "some pairs are not complete" : text + "; some pairs are not complete";
+  if (lacks.empty()) return text.empty() ? "some pairs are incomplete" : text + "; some pairs are incomplete";
   for (size_t i = 0; i < lacks.size() && i < kNamedPlaces; ++i)
     text += (i > 0 ? ", " : text.empty() ? "" : "; ") + lacks[i];
   return lacks.size() > kNamedPlaces ? text + fmt::format(" and {} more", lacks.size() - kNamedPlaces) : text;

@@ -143,11 +143,10 @@ bool mustAgree(StringRef name) { return isAmong(kAgree, name) || name.starts_wit
 
 llvm::Error checkHost(const std::vector<std::string>& folders) {
   if (!base::processOf(getpid()).runs())
-    return base::failure("/proc is not mounted here, and no trial can be watched without it: mount -t proc proc /proc");
+    return base::failure("/proc is not mounted, but expc needs it to watch trials: mount -t proc proc /proc");
   for (const std::string& path : folders)
     if (!llvm::json::isUTF8(path))
-      return base::failure("the path '{}' is not UTF-8, so no trial can be told where it runs: rename that folder",
-                           path);
+      return base::failure("the path '{}' is not UTF-8, so it cannot be passed to trials: rename that folder", path);
   return llvm::Error::success();
 }
 
@@ -170,8 +169,8 @@ llvm::Expected<CommandEnvironment> commandEnvironment(const std::vector<std::str
       return base::failure("--pass-env takes a name alone, not '{}': set the variable before `expc`", name);
     if (isAmong(kSet, name))
       return base::failure(
-          "--pass-env {}: expc sets that variable itself for each trial; where it is to be another, let the "
-          "command set it, as in command [\"env\", \"{}=${{value}}\", …]",
+          "--pass-env {}: expc sets this variable for each trial. To use another value, set it in the command: command "
+          "[\"env\", \"{}=${{value}}\", …]",
           name, name);
     if (!set.count(name))
       return base::failure("--pass-env {}: that variable is not set here; set it, or leave the option out", name);
@@ -186,7 +185,7 @@ llvm::Expected<CommandEnvironment> commandEnvironment(const std::vector<std::str
       continue;
     }
     if (!llvm::json::isUTF8(value))
-      return base::failure("the variable {} is not UTF-8, so no trial can be given it: set it otherwise, or unset it",
+      return base::failure("the variable {} is not UTF-8, so it cannot be passed to trials: change it, or unset it",
                            name);
     environment.variables.push_back(name + "=" + value);
     if (!agrees) continue;
@@ -219,7 +218,7 @@ llvm::Error findSlots(Setup& setup, const Resources& resources, ProgressListener
   if (!setup.slots.front().null) return llvm::Error::success();
   setup.null_machine = std::make_unique<files::TemporaryFolder>();
   if (setup.null_machine->path().empty())
-    return base::failure("no folder for the null cards: {}; name a folder for temporary files in TMPDIR",
+    return base::failure("no folder for the simulated GPUs: {}; set TMPDIR to a folder for temporary files",
                          std::strerror(errno));
   setup.environment = machine::nullEnvironment(setup.machine, setup.null_machine->path() + "/machine");
   return llvm::Error::success();
@@ -231,8 +230,7 @@ void markUnavailable(Setup& setup, bool places) {
     if (std::string lack = lackOf(setup, point); !lack.empty()) {
       point.unavailable = std::move(lack);
     } else if (places && !setup.workloadOf(point).command && isTooFar(setup, point)) {
-      point.unavailable =
-          "numa far needs a slot of one socket and another socket; there is one socket, or none is known";
+      point.unavailable = "numa far needs a second socket; this machine has one, or its sockets are unknown";
     }
   }
 }
@@ -250,8 +248,8 @@ void shareDevices(Setup& setup, ProgressListener& listener) {
   for (unsigned lanes = std::min(asked, slots / least); lanes > 1 && sets.empty(); --lanes)
     sets = divided(all, slots, lanes, least);
   const std::string fewer =
-      fmt::format(" (the design would share {}; its points need up to {} of the {} devices)", asked, least, slots);
-  if (sets.empty()) return listener.say("blocks run one after the other{}", fewer);
+      fmt::format(" (share {} was requested, but a point needs up to {} of the {} devices)", asked, least, slots);
+  if (sets.empty()) return listener.say("blocks run one at a time{}", fewer);
   setup.lanes.clear();
   std::string shown;
   for (const machine::AlikeSets::Set& set : sets) {
@@ -263,7 +261,7 @@ void shareDevices(Setup& setup, ProgressListener& listener) {
       shown += fmt::format("{}{}", &slot == &lane.slots.front() ? "" : "+", slot.index);
     setup.lanes.push_back(std::move(lane));
   }
-  listener.say("{} blocks run in parallel, on the devices {}{}", sets.size(), shown, sets.size() < asked ? fewer : "");
+  listener.say("{} blocks run in parallel, on devices {}{}", sets.size(), shown, sets.size() < asked ? fewer : "");
 }
 
 llvm::Error findWorker(Setup& setup, const Resources& resources, const plan::Workload& workload) {

@@ -41,8 +41,8 @@ std::string difference(const machine::Machine& one, const machine::Machine& othe
 
 llvm::Error unlike(const nodes::Node& one, const nodes::Node& other, const std::string& how) {
   return base::failure(
-      "the nodes {} and {} are not alike ({}): what is compared is measured on nodes of one kind; ask for "
-      "such nodes, by a constraint or a partition",
+      "nodes {} and {} differ ({}), but a comparison needs identical nodes: request them with a constraint or "
+      "partition",
       one.name, other.name, how);
 }
 
@@ -63,8 +63,7 @@ llvm::Error checkWorker(Setup& setup, WorkerProgram& worker, const std::vector<V
     const Value here = libraries ? *libraries : Value(nullptr);
     if (here != worker.description.libraries)
       return base::failure(
-          "{} finds other libraries on node {} than here: start the run on one of the nodes, and take nodes "
-          "that are alike",
+          "{} finds other libraries on node {} than here: start the run on one of the nodes, and use identical nodes",
           worker.path, nodes[i].name);
   }
   return llvm::Error::success();
@@ -112,7 +111,7 @@ llvm::Expected<std::vector<LaneDevices>> lanesOn(const Setup& setup, unsigned no
         machine::environmentClass(setup.machine, like.slots, nullptr, first.size()))
       continue;
     const std::string how = difference(setup.machine, machine);
-    return unlike(nodes.front(), nodes[node], how.empty() ? "their devices, and how these are joined" : how);
+    return unlike(nodes.front(), nodes[node], how.empty() ? "their devices, and how these are connected" : how);
   }
   return lanes;
 }
@@ -131,7 +130,7 @@ std::string spreadText(const Setup& setup, unsigned each) {
   for (const nodes::Node& node : setup.nodes->all()) names += (names.empty() ? "" : ", ") + node.name;
   const unsigned used = setup.lanes.size() / setup.lanes_per_node * each, all = setup.nodes->all().size();
   const std::string left =
-      used < all ? fmt::format("; the last {} of them {} left over", all - used, base::are(all - used)) : "";
+      used < all ? fmt::format("; the last {} of them {} unused", all - used, base::are(all - used)) : "";
   const std::string where =
       each == 1 ? fmt::format("{} on each", setup.lanes_per_node) : fmt::format("each on {}", each);
   return fmt::format("{} block{} at once, {} of the nodes {}{}", setup.lanes.size(),
@@ -142,8 +141,7 @@ std::string spreadText(const Setup& setup, unsigned each) {
 
 llvm::Error findNodes(Setup& setup, const Resources& resources, const std::string& results) {
   if (!resources.nodes) return llvm::Error::success();
-  if (resources.null_gpus)
-    return base::failure("null cards are of one machine: run on one node, or without --null-gpus");
+  if (resources.null_gpus) return base::failure("--null-gpus works on a single node: run on one node, or leave it out");
   auto nodes = nodes::Nodes::start(*resources.nodes, results);
   if (!nodes) return nodes.takeError();
   setup.nodes = std::move(*nodes);
@@ -169,7 +167,7 @@ llvm::Error spreadOverNodes(Setup& setup, const Resources& resources, ProgressLi
     // A point that one process drives cannot span nodes, so it is left out here instead of failing in every trial.
     if (isOneProcess(setup, point))
       point.unavailable = setup.workloadOf(point).command
-                              ? "no node has so many devices; a parameter 'nodes' says on how many a command runs"
+                              ? "no node has so many devices; with a parameter 'nodes' a command runs on several"
                               : "one process drives all its devices, and no node has so many";
     else
       each = std::max(each, wanted);

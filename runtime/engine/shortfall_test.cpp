@@ -36,7 +36,7 @@ TEST_CASE("trials that a look has ended are said to be") {
     records.pairs(more, 1.5, 0.01, "bf16", more == 7 ? 1 : 8);
   }
   CHECK(endedAtLookText(judge::Index(plan, records.results)) ==
-        "every criterion is decided at the look after 8 of 20 timed repetitions");
+        "stopped early: every criterion was decided at the look after 8 of 20 timed blocks");
 }
 
 }  // namespace expc::engine

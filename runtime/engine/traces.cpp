@@ -40,7 +40,7 @@ llvm::Error Traces::prepare() const {
   // Checked before the first trial, since the worker would only fail at the end of a profile trial.
   if (!failed && access(folder_.c_str(), W_OK) != 0) failed = std::error_code(errno, std::generic_category());
   if (!failed) return llvm::Error::success();
-  return base::failure("--trace {}: {}; name a folder that can be written", folder_, failed.message());
+  return base::failure("--trace {}: {}; name a writable folder", folder_, failed.message());
 }
 
 std::string Traces::path(const plan::Plan& plan, const plan::Point& point, int64_t trial) const {
@@ -72,17 +72,16 @@ std::string Traces::summary(const plan::Plan& plan) const {
   const auto points = [](size_t count) { return base::counted(count, "point"); };
   // The message explains the most likely reason if nothing was traced, in the order in which things can go wrong.
   const std::string lacking =
-      fmt::format("{} left no trace: the notes in the report say why", points(untraced_.size()));
+      fmt::format("{} left no trace; the notes in the report explain why", points(untraced_.size()));
   if (!traced_.empty())
     return fmt::format("traces of {} are in {}: open one at https://ui.perfetto.dev or chrome://tracing{}",
                        points(traced_.size()), folder_, untraced_.empty() ? "" : "; " + lacking);
   if (!untraced_.empty()) return "--trace: " + lacking;
-  if (failed_) return "--trace: nothing was traced, since no profile trial ended well";
+  if (failed_) return "--trace: nothing was traced, because no profile trial was valid";
   if (!plan::designOf(plan, plan::TrialKind::Profile))
-    return "--trace: nothing was traced, since the design has no profile trials; give it `profile { repeat 1 steps 20 "
-           "warmup 5 }` and measure one of their metrics";
-  return "--trace: nothing was traced, since no profile trial was left to run; another --results folder runs them "
-         "again";
+    return "--trace: nothing was traced, because the design has no profile trials: add `profile { repeat 1 steps 20 "
+           "warmup 5 }` to it, and measure one of their metrics";
+  return "--trace: nothing was traced, because all profile trials are stored; another --results folder runs them again";
 }
 
 }  // namespace expc::engine

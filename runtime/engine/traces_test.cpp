@@ -25,10 +25,10 @@ TEST_CASE("the first profile trial of each point is traced, and nothing else") {
   traces.ended(TrialKind::Timed, plan, one, 6, true);
   CHECK(traces.summary(plan).find("has no profile trials") != std::string::npos);
   traces.ended(TrialKind::Profile, plan, one, 7, false);
-  CHECK(traces.summary(plan) == "--trace: nothing was traced, since no profile trial ended well");
+  CHECK(traces.summary(plan) == "--trace: nothing was traced, because no profile trial was valid");
   CHECK_FALSE(traces.variable(TrialKind::Profile, plan, one, 8).empty());
   traces.ended(TrialKind::Profile, plan, one, 8, true);  // its disk was full, say
-  CHECK(traces.summary(plan) == "--trace: 1 point left no trace: the notes in the report say why");
+  CHECK(traces.summary(plan) == "--trace: 1 point left no trace; the notes in the report explain why");
   CHECK_FALSE(traces.variable(TrialKind::Profile, plan, one, 9).empty());
   std::ofstream(at + "/step=1ms.trial9.rank0.json") << "{}";
   traces.ended(TrialKind::Profile, plan, one, 9, true);
@@ -60,7 +60,7 @@ TEST_CASE("traces that cannot be, and none at all, are said") {
   CHECK(Traces("").variable(plan::TrialKind::Profile, plan, plan.points[0], 1).empty());
   CHECK(Traces("/t").summary(plan).find("has no profile trials") != std::string::npos);
   plan.design.kinds[0].kind = plan::TrialKind::Profile;
-  CHECK(Traces("/t").summary(plan).find("no profile trial was left to run") != std::string::npos);
+  CHECK(Traces("/t").summary(plan).find("all profile trials are stored") != std::string::npos);
 
   // A run reports the same.
   EngineOptions options = optionsFor(folder);

@@ -87,7 +87,7 @@ bool timesOutNow(const Course& course) { return isWorstNow(course, &Stay::timeou
 report::Paragraph lostLine(const Course& course) {
   const bool fails = failsNow(course);
   const auto said = std::ranges::find(course.lost.rbegin(), course.lost.rend(), !fails, &Stay::disturbed);
-  return {.text = (fails ? "" : "something disturbed every trial: ") + said->reason,
+  return {.text = (fails ? "" : "every trial was disturbed: ") + said->reason,
           .word = base::counted(course.lost.size(), "session") + " since then without a value:",
           .style = fails ? "fail" : "open",
           .depth = 1};
@@ -188,7 +188,8 @@ void add(Section& section, const std::vector<std::string>& sides, const Course& 
                               fmt::format("medians of the first and the last third of the sessions, p = {:.2g}", p),
                               or_step ? "drift or step" : "drift"));
     if (or_step)
-      lines.push_back({.text = "these sessions do not tell a drift from a step between two of them", .depth = 2});
+      lines.push_back(
+          {.text = "these sessions cannot show whether it is a drift or a step between two of them", .depth = 2});
     drift = base::record("before", before, "after", after, "worse", worse, "p", p, "or_step", or_step);
   }
   if (course.outlying) {
@@ -232,7 +233,7 @@ Document bySession(const plan::Plan& plan, const std::vector<std::string>& sides
   }
   // The condition of the test stands beside its counts: Holm's correction over all courses.
   section.part.rest = fmt::format(
-      "{} changed of {} (Holm over all at {}; a value is a session's median, and fewer than {} show nothing)", changed,
+      "{} of {} values changed level (session medians; Holm-corrected at {}; at least {} sessions are needed)", changed,
       courses.size(), base::formatConfidence(judge::kConfidence), stats::kLeastCourse);
   const auto also = [&](size_t count, std::string_view text) {
     if (count > 0) section.part.rest += fmt::format("; {} {}", count, text);
@@ -241,7 +242,7 @@ Document bySession(const plan::Plan& plan, const std::vector<std::string>& sides
   also(outlying, "outlying in the newest session");
   also(without, "without a value in the newest session");
   also(timed_out, "with timeouts in the newest session that has a value");
-  if (quiet > 0) section.part.rest += "; --all shows the others";
+  if (quiet > 0) section.part.rest += "; --all lists the others";
   Document document(plan, sides, outcome);
   document.title += base::joined(sides) + " by session";
   document.sections = {std::move(section)};

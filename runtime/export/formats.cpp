@@ -26,8 +26,8 @@ namespace expc::exports {
 namespace {
 
 /// The Python package, what it is needed for, and the way out for a message.
-constexpr Package kWriter{"pyarrow", "parquet", "--format csv does without"};
-constexpr Package kReader{"pyarrow", "parquet", "JSON lines and CSV do without"};
+constexpr Package kWriter{"pyarrow", "parquet", "--format csv does not need it"};
+constexpr Package kReader{"pyarrow", "parquet", "JSON lines and CSV do not need it"};
 /// Time limit for reading Parquet: a download may have hundreds of millions of rows.
 constexpr unsigned kReadSeconds = 24 * 60 * 60;
 

@@ -76,8 +76,15 @@ struct Claim {
 std::string_view fateText(Verdict fate) {
   return fate == Verdict::Pass           ? "replicated"
          : fate == Verdict::Fail         ? "contradicted"
-         : fate == Verdict::Inconclusive ? "open"
-                                         : "without a conclusion to replicate";
+         : fate == Verdict::Inconclusive ? "undecided"
+                                         : "nothing to replicate";
+}
+
+/// The word for it in `expc.compare/2`, whose words stay.
+std::string_view fateWord(Verdict fate) {
+  return fate == Verdict::Pass || fate == Verdict::Fail ? fateText(fate)
+         : fate == Verdict::Inconclusive                ? "open"
+                                                        : "without a conclusion to replicate";
 }
 
 /// Returns the criteria that are asked, in the study's order.
@@ -124,8 +131,9 @@ Section verdictsOf(const plan::Plan& plan, std::span<const Side> sides, const st
       all.push_back(
           base::record("side", sides[i].name, "verdict", claim.verdict(i), "why", why, "look", look, "cells", cells));
     }
-    section.json.push_back(base::record("name", claim.criterion.name, "text", claim.criterion.text, "became", became,
-                                        "changed", claim.changed(), "lost", claim.lost(), "sides", all));
+    section.json.push_back(base::record("name", claim.criterion.name, "text", claim.criterion.text, "became",
+                                        std::string(fateWord(claim.fate())), "changed", claim.changed(), "lost",
+                                        claim.lost(), "sides", all));
   }
   return section;
 }
@@ -195,8 +203,7 @@ Section scopeOf(const describe::Sides& sides) {
     section.say({text});
     section.json.push_back(base::jsonText(text));
   };
-  say(fmt::format("before: {}; after: {}; no value of one side is paired with one of the other", of(sides.before),
-                  of(sides.after)));
+  say(fmt::format("before: {}; after: {}. The sides are compared unpaired", of(sides.before), of(sides.after)));
   if (sides.generalises())
     say("intervals include the variation between sessions, so changes hold for similar sessions");
   else if (sides.ofChance())
@@ -218,7 +225,7 @@ std::vector<MissingThing> missingOf(const plan::Plan& plan, const judge::Judgeme
   };
   const auto ran_out = [](const judge::PointStatus& status) { return status.infeasible >= judge::kInfeasibleBlocks; };
   for (const MissingThing& one : report::missingThings(plan, before))
-    if (!known(one.what)) all.push_back({one.what, "it has no value before: " + one.why, Verdict::Inconclusive});
+    if (!known(one.what)) all.push_back({one.what, "no value before: " + one.why, Verdict::Inconclusive});
   for (const judge::PointStatus& now : after.points) {
     const judge::PointStatus* then = before.status(now.point, now.kind);
     const plan::Point* point = plan.findPoint(now.point);
@@ -228,7 +235,7 @@ std::vector<MissingThing> missingOf(const plan::Plan& plan, const judge::Judgeme
     if (known(what)) continue;
     all.push_back({std::move(what),
                    ran_out(now) ? now.memory_reason
-                                : fmt::format("it failed in {}: {}", base::counted(now.lost, "block"), now.last_reason),
+                                : fmt::format("failed in {}: {}", base::counted(now.lost, "block"), now.last_reason),
                    Verdict::Broken});
   }
   return all;
@@ -280,13 +287,13 @@ std::string summary(const describe::Sides& sides) {
   const auto count = [&](bool Shift::* is) { return std::ranges::count(sides.shifts, true, is); };
   std::string text = fmt::format("{} of {} changed", count(&Shift::moved), sides.shifts.size());
   if (sides.tested > 0)
-    text += fmt::format(" (Holm over {} at {})", sides.tested, base::formatConfidence(judge::kConfidence));
+    text += fmt::format(" (Holm-corrected over {} at {})", sides.tested, base::formatConfidence(judge::kConfidence));
   if (const auto apart = count(&Shift::apart))
     text += fmt::format("; {} undecided: the sides differ, but no more than sessions of one side may differ", apart);
   if (const size_t few = sides.shifts.size() - static_cast<size_t>(count(&Shift::tellable)))
-    text += fmt::format("; {} could not have been found to move with so few values", few);
+    text += fmt::format("; {} have too few values for any change to be detected", few);
   if (sides.only_before + sides.only_after > 0)
-    text += fmt::format("; measured before alone: {}, after alone: {}", sides.only_before, sides.only_after);
+    text += fmt::format("; only before: {}; only after: {}", sides.only_before, sides.only_after);
   return text;
 }
 
@@ -369,7 +376,7 @@ Document moves(const plan::Plan& plan, std::span<const Side> sides, double margi
     verdicts.part.rest =
         fmt::format("{} of {} changed", std::ranges::count(claims, true, &Claim::changed), claims.size());
   document.sections = {differences(before, after), std::move(verdicts),
-                       missingSection(missing, "what cannot be compared, or fails after"), values(found, margin),
+                       missingSection(missing, "not comparable, or failing after"), values(found, margin),
                        scopeOf(found)};
   return document;
 }
@@ -397,7 +404,7 @@ Document conclusions(const plan::Plan& plan, std::span<const Side> sides) {
   Document document(plan, namesOf(sides), broken ? Verdict::Broken : outcome);
   document.title += "conclusions of " + sides.front().name + " on " + base::joined(namesOf(sides.subspan(1)));
   if (document.outcome == Verdict::NotRun) document.exit_code = 5;
-  document.sections = {verdictsOf(plan, sides, claims, true), missingSection(missing, "what has no value elsewhere")};
+  document.sections = {verdictsOf(plan, sides, claims, true), missingSection(missing, "no value elsewhere")};
   document.sections[0].part.rest = base::joined(counts);
   return document;
 }

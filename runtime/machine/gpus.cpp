@@ -125,7 +125,7 @@ void askNvml(Machine& machine, const std::string& library) {
   // This happens in containers without devices, and after a driver update without a restart.
   if (!nvml.works()) {
     machine.notes.emplace_back(
-        "NVML is installed but does not start (no NVIDIA device, or driver and library differ): GPUs are not used");
+        "GPUs are not used: NVML does not start (no NVIDIA device, or driver and library differ)");
     return;
   }
   // The path of the library that was really loaded, so that the monitor of trials loads the same one.
@@ -135,13 +135,12 @@ void askNvml(Machine& machine, const std::string& library) {
   nvml.call("nvmlSystemGetCudaDriverVersion_v2", &machine.cuda_driver);
   unsigned count = 0;
   if (!nvml.call("nvmlDeviceGetCount_v2", &count))
-    machine.notes.emplace_back("NVML does not say how many GPUs there are: GPUs are not used");
+    machine.notes.emplace_back("GPUs are not used: NVML does not report their number");
   for (unsigned i = 0; i < count; ++i) {
     if (isDivided(nvml, i))
-      machine.notes.push_back(
-          fmt::format("GPU {} is divided (MIG), and expc measures on whole GPUs: it is not used; as the administrator "
-                      "`nvidia-smi -i {} -mig 0` makes it whole",
-                      i, i));
+      machine.notes.push_back(fmt::format(
+          "GPU {} is not used: it is partitioned (MIG). An administrator can undo this: nvidia-smi -i {} -mig 0", i,
+          i));
     else
       machine.gpus.push_back(describe(nvml, i));
   }
@@ -195,8 +194,7 @@ std::vector<Gpu> visible(std::vector<Gpu> gpus, std::string_view list, std::stri
       // "-1" and "NoDevFiles" are the usual ways to name no GPU.
       if (entry.starts_with("MIG-"))
         note = fmt::format(
-            "CUDA_VISIBLE_DEVICES names a part of a GPU with '{}', and expc measures on whole GPUs: it "
-            "is not used",
+            "CUDA_VISIBLE_DEVICES names a part of a GPU with '{}': it is not used, because expc measures on whole GPUs",
             entry.str());
       else if (entry != "-1" && entry != "NoDevFiles")
         note = fmt::format("CUDA_VISIBLE_DEVICES names no GPU with '{}'", entry.str());
@@ -227,15 +225,15 @@ llvm::Expected<NullGpus> nullGpusFrom(std::string_view text, const std::string& 
   if (!llvm::to_integer(cards, asked.cards, 10) || asked.cards == 0 || asked.cards > kMostCards ||
       (has_memory && !isMemory(memory))) {
     return base::failure(
-        "--null-gpus {}: expected a number of cards up to {}, with their memory and its unit if it matters, as in 4 or "
-        "4x94GiB, or 'found' for those that the machine shows",
+        "--null-gpus {}: expected a number of GPUs up to {}, optionally with their memory, such as 4 or 4x94GiB; or "
+        "'found' for those that the machine shows",
         text, kMostCards);
   }
   asked.memory = memory.str();
   for (const char* name : {kNvml, kPreload}) {
     if (std::filesystem::exists(std::filesystem::path(folder) / name)) continue;
-    return base::failure("--null-gpus {}: {} is not in {}: `make cuda` builds the null GPU and the worker for it", text,
-                         name, folder);
+    return base::failure("--null-gpus {}: {} is not in {}: `make cuda` builds the simulated GPU and the worker for it",
+                         text, name, folder);
   }
   asked.library = (std::filesystem::path(folder) / kNvml).string();
   return asked;
@@ -262,7 +260,7 @@ void readGpus(Machine& machine) {
   if (!machine.null_gpus && hidden > 0)
     machine.notes.push_back(
         fmt::format("the {} of this machine compute nothing and are not used (--null-gpus found uses them)",
-                    base::counted(hidden, "null GPU")));
+                    base::counted(hidden, "simulated GPU")));
 }
 
 std::vector<std::string> nullEnvironment(const Machine& machine, const std::string& machine_file) {

@@ -56,7 +56,7 @@ TEST_CASE("--null-gpus says how many cards, and how large") {
   CHECK(large.memory == "94GiB");
   CHECK(llvm::cantFail(nullGpusFrom("found", "/nonexistent")).cards == 0);
   for (const char* wrong : {"", "0", "four", "4x", "4xlots", "4x8Gb", "4x94", "-1", "65", "4 "})
-    CHECK(errorOf(wrong, libraries.path).find("as in 4 or 4x94GiB") != std::string::npos);
+    CHECK(errorOf(wrong, libraries.path).find("such as 4 or 4x94GiB") != std::string::npos);
   CHECK(errorOf("2", "/nonexistent").find("`make cuda` builds") != std::string::npos);
   CHECK(errorOf("2", Libraries(false).path).find("libnullgpu_preload.so is not in") != std::string::npos);
 }
@@ -67,7 +67,7 @@ TEST_CASE("null cards that a machine shows are no GPUs unless they are asked for
   CHECK(machine.gpus.empty());
   CHECK(!llvm::cantFail(slots(machine)).front().gpu);
   CHECK(has(machine.notes,
-            "the 2 null GPUs of this machine compute nothing and are not used (--null-gpus found uses them)"));
+            "the 2 simulated GPUs of this machine compute nothing and are not used (--null-gpus found uses them)"));
 
   const Machine asked = probe(NullGpus{});
   const auto found = llvm::cantFail(slots(asked));
@@ -85,7 +85,7 @@ TEST_CASE("real GPUs are none where null cards are asked for, and that there are
   CHECK(machine.gpus.empty());
   auto none = slots(machine);
   REQUIRE(!none);
-  CHECK(llvm::toString(none.takeError()).find("--null-gpus 4 brings four along") != std::string::npos);
+  CHECK(llvm::toString(none.takeError()).find("--null-gpus 4 simulates four") != std::string::npos);
 }
 
 TEST_CASE("the null cards of the libraries are asked for by number, whatever this machine shows and leaves visible") {

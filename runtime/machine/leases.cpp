@@ -92,11 +92,10 @@ std::string shown(const std::string& name) { return name.substr(0, 5) == "core-"
 llvm::Error taken(const std::map<std::string, std::vector<std::string>>& by_owner) {
   std::string text;
   for (const auto& [owner, devices] : by_owner)
-    text += fmt::format("{}{} {} held by {}", text.empty() ? "" : "; ", fmt::join(devices, ", "),
+    text += fmt::format("{}{} {} in use by {}", text.empty() ? "" : "; ", fmt::join(devices, ", "),
                         base::are(devices.size()), owner);
   return base::failure(
-      "{}. Wait for it, take other devices (--devices; `taskset` for other cores), or measure beside it all the same "
-      "with EXPC_DEVICE_LOCKS=none",
+      "{}. Wait, choose other devices (--devices, or taskset for cores), or measure anyway with EXPC_DEVICE_LOCKS=none",
       text);
 }
 
@@ -113,7 +112,7 @@ llvm::Expected<DeviceLeases> DeviceLeases::take(const std::vector<Slot>& slots, 
   DeviceLeases leases;
   if (folder.empty()) return leases;
   const auto unlocked = [&](const std::string& path) {
-    notes.push_back(fmt::format("devices are not leased, so another run may measure beside this one: {}: {}", path,
+    notes.push_back(fmt::format("cannot reserve devices, so another run may use them at the same time: {}: {}", path,
                                 std::strerror(errno)));
     return DeviceLeases();
   };
@@ -134,8 +133,8 @@ llvm::Expected<DeviceLeases> DeviceLeases::take(const std::vector<Slot>& slots, 
     if (!locked)
       by_owner[text.substr(0, text.find('\n'))].push_back(shown(name));
     else if (!stuck.empty())
-      by_owner[fmt::format("process {}, which an earlier run killed and which does not die", stuck.front())].push_back(
-          shown(name));
+      by_owner[fmt::format("process {}, which an earlier run killed but which is still running", stuck.front())]
+          .push_back(shown(name));
   }
   if (!by_owner.empty()) return taken(by_owner);
   // Owners are written only once all locks are held, since a refused run must not leave its name.

@@ -114,7 +114,7 @@ TEST_CASE("where nothing can be locked it is said, and the run goes on") {
   std::vector<std::string> notes;
   llvm::cantFail(DeviceLeases::take({core(0)}, folder.path + "/no/such", "x", notes));
   REQUIRE(notes.size() == 1);
-  CHECK(notes[0].find("another run may measure beside this one") != std::string::npos);
+  CHECK(notes[0].find("another run may use them at the same time") != std::string::npos);
   llvm::cantFail(DeviceLeases::take({core(0)}, "", "x", notes));
   CHECK(notes.size() == 1);
 }

@@ -78,12 +78,12 @@ TEST_CASE("a wrong --devices says what is possible") {
   CHECK(errorOf(slots(withCores(2), "two")).find("expected a number") != std::string::npos);
   CHECK(errorOf(slots(withCores(2), "cpu:")).find("expected a number") != std::string::npos);
   CHECK(errorOf(slots(withCores(2), "0")).find("at least one") != std::string::npos);
-  CHECK(
-      errorOf(slots(withCores(2), "3")) ==
-      "--devices 3: this machine offers 2 cores, one for each CPU slot (cpu:3 lets slots share cores: to try a study, "
-      "not to measure)");
+  CHECK(errorOf(slots(withCores(2), "3")) ==
+        "--devices 3: this machine offers 2 cores, one for each CPU device (cpu:3 lets devices share cores: to try a "
+        "study, "
+        "not to measure)");
   CHECK(errorOf(slots(withCores(2), "cpu:33")) ==
-        "--devices cpu:33: this machine offers 2 cores, for at most 32 CPU slots");
+        "--devices cpu:33: this machine offers 2 cores, for at most 32 CPU devices");
   CHECK(errorOf(slots(withCores(2), "2x")).find("expected a number") != std::string::npos);
 }
 
@@ -93,7 +93,7 @@ TEST_CASE("cpu:N may ask for more slots than cores; they share, it is said, and 
   REQUIRE(four.size() == 4);
   CHECK(four[0].cores == four[2].cores);
   CHECK(four[0].cores != four[1].cores);
-  CHECK(summary(machine, four).find("4 CPU slots that share 2 cores") != std::string::npos);
+  CHECK(summary(machine, four).find("4 CPU devices that share 2 cores") != std::string::npos);
   CHECK(environmentClass(machine, four, nullptr) != environmentClass(withCores(4), four, nullptr));
 }
 

@@ -221,7 +221,7 @@ std::string AlikeSets::choiceText(unsigned wanted) const {
     for (const unsigned slot : set) numbers.push_back(slots_[slot].index);
     sets.push_back(fmt::format("{}", fmt::join(numbers, "+")));
   }
-  return fmt::format("trials on {} of the {} devices run on {}, which are alike (other sets are not of this kind: {})",
+  return fmt::format("trials on {} of the {} devices run on {}, which are equally connected (other sets differ: {})",
                      wanted, devices_.size(), fmt::join(sets, ", "), kind.name);
 }
 

@@ -53,7 +53,7 @@ TEST_CASE("sets of cards are those that are joined alike, the nearest first") {
   CHECK(sets.of(4) == Sets{{0, 1, 2, 3}});
   CHECK(sets.of(5).empty());
   CHECK(sets.choiceText(2) ==
-        "trials on 2 of the 4 devices run on 0+1, 2+3, which are alike (other sets are not of this kind: 2 x A of 0 "
+        "trials on 2 of the 4 devices run on 0+1, 2+3, which are equally connected (other sets differ: 2 x A of 0 "
         "MiB, 1 cores [NV4])");
   CHECK(sets.choiceText(1).empty());
 }

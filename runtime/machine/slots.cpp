@@ -65,8 +65,8 @@ bool shareCores(const Machine& machine, const std::vector<Slot>& slots) {
 /// The error if null cards were asked for and there are none: the machine shows none, or the build lacks them.
 llvm::Error noNullGpus(const NullGpus& asked) {
   if (asked.cards == 0)
-    return base::failure("--null-gpus found: this machine shows none; --null-gpus 4 brings four along");
-  return base::failure("--null-gpus {}: {} shows no null GPU; build it again with `make cuda`", asked.cards,
+    return base::failure("--null-gpus found: this machine shows none; --null-gpus 4 simulates four");
+  return base::failure("--null-gpus {}: {} shows no simulated GPU; build it again with `make cuda`", asked.cards,
                        asked.library);
 }
 
@@ -136,16 +136,16 @@ llvm::Expected<std::vector<Slot>> slots(const Machine& machine, std::string_view
   if (may_share) use_gpus = false;
   unsigned count = 0;
   if (!llvm::to_integer(number, count, 10))
-    return bad(devices, "expected a number of devices, as in --devices 2, or of CPU slots, as in --devices cpu:2");
+    return bad(devices, "expected a number of devices, as in --devices 2, or of CPU devices, as in --devices cpu:2");
   if (count == 0) return bad(devices, "at least one device is needed");
   // With cpu:N slots may share cores, which is for trying a study; times then say nothing, and summary() says so.
   const unsigned there = use_gpus ? machine.gpus.size() : usableCores(machine);
   const std::string offers = "this machine offers " + base::counted(there, use_gpus ? "GPU" : "core");
   if (may_share && count > there * kMostOnACore)
-    return bad(devices, fmt::format("{}, for at most {} CPU slots", offers, there * kMostOnACore));
+    return bad(devices, fmt::format("{}, for at most {} CPU devices", offers, there * kMostOnACore));
   if (!may_share && count > there) {
-    const std::string way_out =
-        fmt::format(", one for each CPU slot (cpu:{} lets slots share cores: to try a study, not to measure)", count);
+    const std::string way_out = fmt::format(
+        ", one for each CPU device (cpu:{} lets devices share cores: to try a study, not to measure)", count);
     return bad(devices, use_gpus ? offers : offers + way_out);
   }
   if (!use_gpus) return cpuSlots(machine, count);
@@ -218,10 +218,10 @@ std::string summary(const Machine& machine, const std::vector<Slot>& slots) {
   const Slot& first = slots.front();
   if (first.gpu) return fmt::format("{}; {} x {}", text, slots.size(), first.name);
   if (shareCores(machine, slots)) {
-    return fmt::format("{}; {} CPU slots that share {}: to try a study, its times say nothing", text, slots.size(),
+    return fmt::format("{}; {} CPU devices that share {}: good for trying a study, not for timing", text, slots.size(),
                        base::counted(usableCores(machine), "core"));
   }
-  return fmt::format("{}; {} of {}", text, base::counted(slots.size(), "CPU slot"),
+  return fmt::format("{}; {} of {}", text, base::counted(slots.size(), "CPU device"),
                      base::counted(first.cores.size(), "core"));
 }
 

@@ -48,7 +48,7 @@ std::optional<Slot> placed(const Machine& machine, const Slot& slot, Placement p
 std::string environmentClass(const Machine& machine, const std::vector<Slot>& slots, const llvm::json::Value& libraries,
                              unsigned beside = 1);
 
-/// A line for people: "AMD EPYC, 2 cores, 23 GiB; 2 CPU slots of 1 core".
+/// A line for people: "AMD EPYC, 2 cores, 23 GiB; 2 CPU devices of 1 core".
 std::string summary(const Machine& machine, const std::vector<Slot>& slots);
 
 }  // namespace expc::machine

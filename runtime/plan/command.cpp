@@ -111,7 +111,7 @@ void describe(JsonRecord& io, Expectation& expectation) {
   const From from = expectation.read.from;
   if (!expectation.bound && from != From::Regex && from != From::Json && from != From::Same)
     io.fail("bound", "a number needs one");
-  if (expectation.bound && from == From::Same) io.fail("bound", "whether two files are the same is no number");
+  if (expectation.bound && from == From::Same) io.fail("bound", "whether two files are equal is not a number");
 }
 
 void describe(JsonRecord& io, Command& command) {
@@ -127,7 +127,7 @@ void describe(JsonRecord& io, Command& command) {
   std::vector<std::string> names;
   io.list("metrics", command.metrics, [&](JsonRecord& inner, CommandMetric& metric) {
     describe(inner, metric);
-    if (metric.from == From::Same) inner.fail("whether two files are the same is no number");
+    if (metric.from == From::Same) inner.fail("whether two files are equal is not a number");
     if (std::find(names.begin(), names.end(), metric.name) != names.end())
       inner.fail("'" + metric.name + "' is read twice");
     names.push_back(metric.name);

@@ -105,7 +105,7 @@ struct PlanFields {
 
   /// Notes an error unless an element of this sort has the name.
   void require(JsonRecord& io, llvm::StringRef key, llvm::StringRef sort, const Known& known, const std::string& name) {
-    if (!known.contains(name)) io.fail(key, inQuotes(name) + " is no " + sort + " of the plan");
+    if (!known.contains(name)) io.fail(key, ("the plan has no " + sort + " ").str() + inQuotes(name));
   }
 
   /// A metric that was read before, or null.
@@ -367,7 +367,7 @@ struct PlanFields {
     const Metric* subject = findMetric(plot.subject);
     if (!factor && !(subject && subject->series)) require(io, "over", "factor or metric", metrics, plot.over);
     if (!factor && !subject)
-      io.fail("subject", inQuotes(plot.subject) + " is no metric, and is plotted over no factor");
+      io.fail("subject", inQuotes(plot.subject) + " is not a metric, and is not plotted over a factor");
   }
 
   void describe(JsonRecord& io, Cell& cell, const std::vector<const Factor*>& of) {

@@ -200,7 +200,7 @@ TEST_CASE("what only larger studies have is checked") {
       }),
       "$.metrics[5].derived: expected a term of a derived metric");
   has(refusalAfterChange([](Object& p) { at(p, "metrics", 5)["derived"] = Object{{"metric", "epochs"}}; }),
-      "$.metrics[5].derived.metric: 'epochs' is no metric of the plan");
+      "$.metrics[5].derived.metric: the plan has no metric 'epochs'");
 }
 
 TEST_CASE("every kind of term comes back") {
@@ -383,8 +383,7 @@ TEST_CASE("terms are checked") {
     CHECK(text.find(part) != std::string::npos);
   };
   const std::string point = examplePlan().points[0].id;
-  has(refusalOf(Object{{"metric", "speed"}, {"point", point}}),
-      "cells[0].term.metric: 'speed' is no metric of the plan");
+  has(refusalOf(Object{{"metric", "speed"}, {"point", point}}), "cells[0].term.metric: the plan has no metric 'speed'");
   has(refusalOf(Object{{"metric", "step_time"}, {"point", "nowhere"}}), "cells[0].term.point: 'nowhere' is no point");
   has(refusalOf(Object{{"metric", "accuracy"}, {"point", point}}),
       "'accuracy' is measured by quality trials, the cell reads timed ones");

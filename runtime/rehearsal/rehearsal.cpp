@@ -49,7 +49,7 @@ void describePoint(JsonRecord& io, Point& point) {
   // Readers use `rehearsed` of such points without asking, so a file without it must not pass.
   const bool counted = point.outcome == Outcome::Runs || point.outcome == Outcome::LacksData;
   if (io.reads() && point.rehearsed.has_value() != counted)
-    io.fail("rehearsed", "belongs to a point that runs or lacks data, and to no other");
+    io.fail("rehearsed", "is allowed only for a point that runs or whose data is missing");
 }
 
 void describeStudy(JsonRecord& io, Study& study) {

@@ -88,7 +88,8 @@ TEST_CASE("every member is needed, and no other is known") {
     CHECK(has(changed([&](llvm::json::Object& point) { point[member] = true; }), std::string("$.points[0].") + member));
   }
   CHECK(has(changed([](llvm::json::Object& point) { point["more"] = 1; }), "more"));
-  CHECK(has(changed([](llvm::json::Object& point) { point["outcome"] = "failed"; }), "belongs to a point that runs"));
+  CHECK(has(changed([](llvm::json::Object& point) { point["outcome"] = "failed"; }),
+            "is allowed only for a point that runs"));
   CHECK(has(changed([](llvm::json::Object& point) { point["point"] = "b"; }), "a second entry of the same point"));
 }
 

@@ -33,16 +33,14 @@ struct ViewText {
 };
 constexpr ViewText kViewTexts[] = {
     {"step", "phases of the step",
-     "what is beside is time of other threads and devices, and an all-reduce lasts until the slowest rank has come: it "
-     "holds waiting"},
-    {"device", "the device",
-     "NCCL's kernels run until the slowest rank has come: their time holds waiting for other ranks"},
+     "rows marked \"beside\" are time of other threads and devices; an all-reduce includes waiting for the slowest "
+     "rank"},
+    {"device", "the device", "times of NCCL's kernels include waiting for the slowest rank"},
     {"api", "calls of the CUDA runtime, host time",
-     "calls of all threads, and a call that waits for the device lasts as long as the device works"},
-    {"kernel", "kernels, device time", "kernels that run at the same time count each"},
+     "calls of all threads; a call that waits for the device lasts as long as the device works"},
+    {"kernel", "kernels, device time", "kernels that run at the same time each count in full"},
     {"operator", "operators, own time",
-     "operators of all threads: those of other threads than the step's run beside it, and one that waits counts its "
-     "waiting"}};
+     "operators of all threads, also of those that run in parallel with the step; waiting is included"}};
 
 /// Whether a workload is built in: only these have profiles.
 bool hasBuiltIn(const plan::Plan& plan) {
@@ -131,18 +129,17 @@ std::string pairText(const plan::Plan& plan, const describe::Attribution& attrib
   return text;
 }
 
-/// Returns the sentence about a whole step: "a step takes 12.3 ms against 20.1 ms (-7.8 ms, 95 % interval [-8.1 ms,
-/// -7.4 ms]); means of 7 profile trials of each, in the same blocks".
+/// Returns the sentence about a whole step: "12.3 ms per step instead of 20.1 ms (-7.8 ms, 95 % interval [-8.1 ms,
+/// -7.4 ms]); means of 7 profile trials each, from the same blocks".
 std::string stepText(const describe::Attribution& attribution) {
   const std::string interval =
       attribution.interval ? fmt::format(", {} {}", intervalHead(), judge::formatInterval(*attribution.interval, "s"))
                            : std::string();
   std::string text = fmt::format(
-      "a step takes {} against {} ({}{}); means of {} of each, in the same blocks",
+      "{} per step instead of {} ({}{}); means of {} each, from the same blocks",
       judge::formatQuantity(attribution.treated_seconds, "s"), judge::formatQuantity(attribution.baseline_seconds, "s"),
       differenceText(attribution.difference()), interval, counted(attribution.blocks, "profile trial"));
-  if (!attribution.interval)
-    text += fmt::format("; intervals need {} of them", stats::minimumPairs(judge::kConfidence));
+  if (!attribution.interval) text += fmt::format("; an interval needs {}", stats::minimumPairs(judge::kConfidence));
   return text;
 }
 
@@ -155,18 +152,16 @@ std::vector<std::string> cautions(const plan::Plan& plan, const describe::Attrib
     const plan::Comparison* found = base::named(plan.comparisons, none->comparison);
     const std::string unit = found ? found->unit : "";
     texts.push_back(
-        fmt::format("in the timed trials the difference may be none: the interval of {}, {}, includes it. "
-                    "What is divided here may be noise, and explains nothing",
+        fmt::format("the timed trials show no clear difference ({} {}), so this breakdown may only divide noise",
                     none->comparison, judge::formatInterval(*none->interval, unit)));
   } else if (!attribution.timed.empty() &&
              std::ranges::none_of(attribution.timed,
                                   [](const describe::TimedEffect& one) { return one.interval.has_value(); })) {
-    texts.push_back(fmt::format("whether the timed trials differ at all is not known: {} has no interval yet",
+    texts.push_back(fmt::format("it is unknown whether the timed trials differ: {} has no interval yet",
                                 attribution.timed.front().comparison));
   }
   if (attribution.interval && attribution.interval->low <= 0 && attribution.interval->high >= 0)
-    texts.push_back(
-        "the profile trials themselves may take the same time: the interval of their difference includes 0");
+    texts.push_back("the profile trials show no clear difference: its interval includes 0");
   return texts;
 }
 
@@ -182,7 +177,7 @@ Table viewTable(const describe::AttributionView& view, const std::pair<std::stri
                    {"difference"}};
   if (intervals) table.columns.push_back({intervalHead()});
   table.columns.push_back({"difference, drawn", Kind::Drawing, Shown::OnPage});
-  table.columns.push_back({"share of it"});
+  table.columns.push_back({"share"});
   table.columns.push_back({"in a step", Kind::Number, Shown::OnPage});
   // Small categories are combined rather than dropped, so that the column still adds up.
   const auto categories = shortened(view, most);
@@ -236,10 +231,10 @@ std::string withoutAttribution(const describe::Findings& findings) {
   if (designed) {
     const bool ran = std::ranges::any_of(
         results.trials, [](const store::Trial& trial) { return trial.key->kind == plan::TrialKind::Profile; });
-    return ran ? "not known: no block has profiles of both levels of a comparison" : "";
+    return ran ? "unknown: no block has profile trials of both levels of a comparison" : "";
   }
   if (!comparisonFails(plan, judgement)) return "";
-  return "not known: the design has no profile trials. " + profileAdvice(plan);
+  return "unknown: the design has no profile trials. " + profileAdvice(plan);
 }
 
 std::string_view titleOf(const describe::AttributionView& view) {
@@ -253,9 +248,9 @@ std::string noteOf(const describe::AttributionView& view) {
 }
 
 std::string profileAdvice(const plan::Plan& plan) {
-  return hasBuiltIn(plan) ? "With `profile { repeat 1  steps 20  warmup 5 }` in the design and `measure profiled_time` "
-                            "they say which phases and operators make a difference; what is measured already is kept"
-                          : "Trials of commands have no profiles; times of their parts are metrics that they print";
+  return hasBuiltIn(plan) ? "To see which phases and operators make the difference, add `profile { repeat 1  steps 20  "
+                            "warmup 5 }` to the design, and `measure profiled_time`. Stored results stay valid"
+                          : "Commands have no profile trials; let them print the times of their parts as metrics";
 }
 
 Part attributionPart(const plan::Plan& plan, const describe::Attribution& attribution, Detail detail) {
@@ -283,11 +278,10 @@ Part attributionParts(const plan::Plan& plan, const std::vector<describe::Attrib
   Part section{"Where the time went"};
   if (all.empty() && !without.empty()) section.blocks.emplace_back(Paragraph{without});
   if (all.empty()) return section;
-  section.rest = "profile trials; a description, not a verdict";
-  section.blocks.emplace_back(
-      Paragraph{.text = "From profile trials, which are slower than timed ones; means of a step over blocks that hold "
-                        "both levels. A description, not a verdict.",
-                .shown = Shown::OnPage});
+  section.rest = "from profile trials; descriptive, not a verdict";
+  section.blocks.emplace_back(Paragraph{.text = "Means per step from profile trials, which are slower than timed ones, "
+                                                "over blocks with both levels. Descriptive, not a verdict.",
+                                        .shown = Shown::OnPage});
   for (size_t i = 0; i < all.size() && i < kMostDrawn; ++i) {
     Part part = attributionPart(plan, all[i], Detail::Summary);
     // The page has all pairs, a terminal the first few and the number of the others.

@@ -28,9 +28,9 @@ std::string shareOfStudies(double value) {
   return fmt::format("{:.{}f} %", value * 100, value > 0 && value < 0.1 ? 1 : 0);
 }
 
-/// Returns the chances as text: "passes 97 %, fails 0 %, open 3 %".
+/// Returns the chances as text: "pass 97 %, fail 0 %, undecided 3 %".
 std::string chances(const Chances& of) {
-  return fmt::format("passes {}, fails {}, open {}", shareOfStudies(of.pass), shareOfStudies(of.fail),
+  return fmt::format("pass {}, fail {}, undecided {}", shareOfStudies(of.pass), shareOfStudies(of.fail),
                      shareOfStudies(of.open));
 }
 
@@ -49,15 +49,16 @@ std::string valueText(const plan::Plan& plan, const plan::Criterion& criterion, 
   return judge::formatAgainst(value, others, criterion.unit, judge::dimensionOf(plan, criterion.cells.front()));
 }
 
-/// Says under which truth a criterion was simulated: "as measured (1.45x to 1.52x)".
+/// Says under which truth a criterion was simulated: "if the true values are 1.45x to 1.52x (measured)".
 std::string truthText(const plan::Plan& plan, const plan::Criterion& criterion, const CriterionDiagnosis& one) {
   if (!one.valued) return "without a value";
-  if (!criterion.assertions.empty()) return "as " + one.known;
+  if (!criterion.assertions.empty()) return "if the true values are as " + one.known;
   const std::string least = valueText(plan, criterion, one, one.least),
                     most = valueText(plan, criterion, one, one.most);
-  return fmt::format(
-      "as {} ({}{})", one.known, least == most ? least : least + " to " + most,
-      one.timeouts > 0 ? fmt::format(" where none times out; up to {} do", shareOfStudies(one.timeouts)) : "");
+  const std::string timeouts =
+      one.timeouts > 0 ? fmt::format(" where no trial times out; up to {} do", shareOfStudies(one.timeouts)) : "";
+  return fmt::format("if the true value{} {} ({}{})", least == most ? " is" : "s are",
+                     least == most ? least : least + " to " + most, one.known, timeouts);
 }
 
 /// Lists the points at which trials end in a certain way: "30 % of timed trials at arm=b"; "" if there are none.
@@ -78,9 +79,8 @@ std::string endsText(const plan::Plan& plan, const simulate::Model& model, doubl
 /// Describes the sessions of a simulated study: their number, and their effect on values.
 std::string sessionsText(const simulate::Model& model) {
   if (model.sessions < 2)
-    return "All trials come from one session. A study that restarts of the machine interrupt decides less: --sessions "
-           "N "
-           "simulates it.";
+    return "All trials come from one session. If restarts of the machine interrupt a study, it decides less often: "
+           "--sessions N simulates that.";
   const bool apart = std::ranges::any_of(model.metrics, [](const auto& one) { return one.apart + one.shared > 0; });
   return fmt::format("The trials come from {} sessions, {}.", model.sessions,
                      apart                       ? "which differ as the stored ones do"
@@ -88,7 +88,7 @@ std::string sessionsText(const simulate::Model& model) {
                                                  : "which do not differ; how much they would is not measured");
 }
 
-/// "10 timed, 3 quality".
+/// "10 timed and 3 quality".
 std::string repetitions(const plan::Plan& plan, const DesignDiagnosis& design) {
   std::vector<std::string> texts;
   for (const plan::KindDesign& kind : plan.design.kinds)
@@ -106,7 +106,7 @@ std::string costText(const DesignDiagnosis& design) {
         fmt::format("{:.4g} {} trials in {:.3g} block{}", trials, toString(kind), blocks, blocks == 1 ? "" : "s"));
   }
   std::string text = joined(texts, ", ");
-  if (design.seconds) text += "; about " + durationText(*design.seconds) + " one after the other";
+  if (design.seconds) text += "; about " + durationText(*design.seconds) + " if run one at a time";
   return text;
 }
 
@@ -117,21 +117,20 @@ std::string powerText(const plan::Plan& plan, const plan::Criterion& criterion, 
   const auto end = [&](const char* word, const std::optional<double>& value, const std::optional<double>& distance,
                        bool passes) {
     // No distance in the sweep reached the power: the effect that it would take is beyond what was simulated.
-    if (!distance) return fmt::format("{} for no effect in the simulated range", word);
-    if (!value && !own)
-      return fmt::format("{} nowhere, since it would take a value that there cannot be: this design cannot {}", word,
-                         passes ? "pass" : "fail");
+    if (!distance) return fmt::format("cannot {} for any effect in the simulated range", word);
+    if (!value && !own) return fmt::format("cannot {}, because that would need an impossible value", word);
     if (!value)
-      return fmt::format("{} where it truly lies {:.1f} half-widths of its interval {} the bound", word,
+      return fmt::format("{} if the true value is {:.1f} half-widths of the interval {} the bound", word,
                          std::abs(*distance), passes ? "inside" : "outside");
-    // For an upper bound, passing means small values: "passes from 12 ms down".
+    // For an upper bound, passing means small values: "pass if the true value is at most 12 ms".
     const bool below =
         criterion.bound.relation == plan::Relation::LessEqual || criterion.bound.relation == plan::Relation::Less;
-    return fmt::format("{} from {} {}", word, valueText(plan, criterion, one, *value), below == passes ? "down" : "on");
+    return fmt::format("{} if the true value is at {} {}", word, below == passes ? "most" : "least",
+                       valueText(plan, criterion, one, *value));
   };
-  return fmt::format("in {:.0f} % of studies it {}, and {}", simulate::kPower * 100,
-                     end("passes", one.passes_from, one.passes_at, true),
-                     end("fails", one.fails_from, one.fails_at, false));
+  return fmt::format("power {:.0f} %: {}, {}", simulate::kPower * 100,
+                     end("pass", one.passes_from, one.passes_at, true),
+                     end("fail", one.fails_from, one.fails_at, false));
 }
 
 /// Adds the lines of one criterion: chances under what is known, what keeps it open, chances at its bound, its power,
@@ -146,36 +145,35 @@ void addCriterion(const plan::Plan& plan, const Diagnosis& diagnosis, size_t c, 
   if (!one.valued) return say(chancesText(plan, criterion, one, diagnosis.studies));
   if (one.chances)
     say(truthText(plan, criterion, one) + ": " + chances(*one.chances) +
-        (one.coverage ? fmt::format("; intervals cover what is true in {:.1f} %", *one.coverage * 100) : ""));
+        (one.coverage ? fmt::format("; coverage {:.1f} %", *one.coverage * 100) : ""));
   else
-    say("what is true of it is not known: measure" +
+    say("the true value is unknown: measure it" +
         (criterion.assertions.empty() ? ", or state it with --effect " + one.name + "=VALUE" : ""));
   if (one.untrusted > 0)
-    say(
-        fmt::format("a control that differs by nothing keeps it open in {} of studies, by chance, whatever its values "
-                    "are",
-                    shareOfStudies(one.untrusted)));
+    say(fmt::format(
+        "in {} of studies the control leaves the claim undecided by chance, though identical runs are alike",
+        shareOfStudies(one.untrusted)));
   if (const auto noise = simulate::noiseOf(diagnosis.model, criterion))
     if (std::string text = controlNeedText(plan, criterion, *noise); !text.empty()) say(std::move(text));
-  // The budget can end a study before its trials are in, which no repetition mends.
+  // The budget can end a study before its trials are in, which no further block helps.
   if (one.cut_off > 0)
-    say(fmt::format("the budget of {} keeps it open in {} of studies: it is spent before the trials are in",
-                    durationText(plan.design.budget_seconds.value_or(0)), shareOfStudies(one.cut_off)));
+    say(fmt::format("in {} of studies the budget of {} ends before enough trials are measured",
+                    shareOfStudies(one.cut_off), durationText(plan.design.budget_seconds.value_or(0))));
   if (one.sweeps.empty())
     return say(one.timeouts > 0 ? "its values do not vary where no trial times out"
-                                : "its values do not vary, so the first two decide it");
+                                : "its values do not vary, so the first two runs decide");
   for (const simulate::Sweep& sweep : one.sweeps)
     if (sweep.distance == 0)
-      say((criterion.assertions.empty() ? "if it is at its bound: " : "if each part is at its bound: ") +
+      say((criterion.assertions.empty() ? "if the true value is at the bound: " : "if each value is at its bound: ") +
           chances(sweep.chances));
   say(powerText(plan, criterion, one));
   // Half as many repetitions again, to show what more work would bring.
   if (diagnosis.larger && diagnosis.larger->most != diagnosis.design.most)
-    say(fmt::format("with {}: {}{}", repetitions(plan, *diagnosis.larger),
-                    powerText(plan, criterion, diagnosis.larger->criteria[c]),
+    say(fmt::format("with {} blocks: {}{}", repetitions(plan, *diagnosis.larger),
                     one.chances
-                        ? "; " + chances(*diagnosis.larger->criteria[c].chances) + " " + truthText(plan, criterion, one)
-                        : ""));
+                        ? chances(*diagnosis.larger->criteria[c].chances) + " " + truthText(plan, criterion, one) + "; "
+                        : "",
+                    powerText(plan, criterion, diagnosis.larger->criteria[c])));
 }
 
 }  // namespace
@@ -188,26 +186,25 @@ std::string chancesText(const plan::Plan& plan, const plan::Criterion& criterion
 
 std::vector<Block> diagnosisBlocks(const plan::Plan& plan, const Diagnosis& diagnosis) {
   std::vector<Block> blocks{
-      Paragraph{.text = fmt::format("{} repetitions of {} (seed {})", repetitions(plan, diagnosis.design),
+      Paragraph{.text = fmt::format("{} blocks, {} (seed {})", repetitions(plan, diagnosis.design),
                                     counted(plan.points.size(), "point"), diagnosis.seed),
                 .of = fmt::format("{} simulated studies of {}", diagnosis.studies, plan.study)},
       Paragraph{"noise of one trial: " + noiseText(diagnosis.model)}};
   blocks.emplace_back(Paragraph{sessionsText(diagnosis.model)});
-  if (diagnosis.model.lost > 0)
-    blocks.emplace_back(Paragraph{"trials that are lost: " + shareOfStudies(diagnosis.model.lost)});
+  if (diagnosis.model.lost > 0) blocks.emplace_back(Paragraph{"lost trials: " + shareOfStudies(diagnosis.model.lost)});
   if (diagnosis.model.disturbed > 0)
-    blocks.emplace_back(Paragraph{"trials that are disturbed: " + shareOfStudies(diagnosis.model.disturbed)});
+    blocks.emplace_back(Paragraph{"disturbed trials: " + shareOfStudies(diagnosis.model.disturbed)});
   if (const std::string text = endsText(plan, diagnosis.model, &simulate::PointEnds::infeasible); !text.empty())
-    blocks.emplace_back(Paragraph{"trials that run out of memory: " + text});
+    blocks.emplace_back(Paragraph{"out of memory: " + text});
   if (const std::string text = endsText(plan, diagnosis.model, &simulate::PointEnds::timeouts); !text.empty())
-    blocks.emplace_back(Paragraph{"trials that time out: " + text});
+    blocks.emplace_back(Paragraph{"timeouts: " + text});
   blocks.emplace_back(Paragraph{costText(diagnosis.design)});
   for (size_t c = 0; c < plan.criteria.size(); ++c) addCriterion(plan, diagnosis, c, blocks);
-  if (plan.criteria.empty()) blocks.emplace_back(Paragraph{"there is no criterion to decide"});
+  if (plan.criteria.empty()) blocks.emplace_back(Paragraph{"the study has no criterion to decide"});
   if (diagnosis.larger)
     blocks.emplace_back(
         Paragraph{.text = costText(*diagnosis.larger),
-                  .of = fmt::format("a larger design of {} repetitions", repetitions(plan, *diagnosis.larger)),
+                  .of = fmt::format("a larger design of {} blocks", repetitions(plan, *diagnosis.larger)),
                   .apart = true});
   return blocks;
 }

@@ -324,7 +324,7 @@ std::vector<Block> environmentBlocks(const Page& page) {
     for (const store::Worker& worker : session.workers)
       about += fmt::format("; worker build {}, environment class {}", worker.build, worker.environment_class);
     blocks.emplace_back(Part{.title = fmt::format("Session {} on {}{}", session.id, session.where.text(),
-                                                  session.onNullCards() ? ", null cards" : ""),
+                                                  session.onNullCards() ? ", simulated GPUs" : ""),
                              .rest = std::move(about),
                              .blocks = {environmentFacts({{session.environment_json, 1}})}});
   }

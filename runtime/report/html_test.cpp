@@ -200,7 +200,7 @@ TEST_CASE("a page from null cards says so over everything, and another does not"
   CHECK(text.find("<b>Simulated GPUs:</b> all numbers here come from simulated GPUs, which compute nothing; no") !=
         std::string::npos);
   CHECK(text.find("<title>Simulated GPUs: precision") != std::string::npos);
-  CHECK(text.find("Session 1 on node07, null cards") != std::string::npos);
+  CHECK(text.find("Session 1 on node07, simulated GPUs") != std::string::npos);
   CHECK(text.find("PASS</span>") == std::string::npos);
   CHECK(text.find("FAIL</span>") == std::string::npos);
   CHECK(page(exampleResults()).find("<div class=\"null-cards\"") == std::string::npos);
@@ -211,7 +211,7 @@ TEST_CASE("the page says where the time went, for levels with profiles") {
   const std::string text = page(withProfiles(exampleResults()));
   for (const char* part :
        {"<h2>Where the time went</h2>", "precision=fp32 against fp64, gpus=1",
-        "a step takes 60.0 ms against 100 ms (-40.0 ms); means of 1 profile trial of each", "phases of the step",
+        "60.0 ms per step instead of 100 ms (-40.0 ms); means of 1 profile trial each", "phases of the step",
         "-30.0 ms", "75 %", "all_reduce, beside these", "operators, own time", "&lt;b&gt;evil&lt;/b&gt;", "52×"}) {
     CAPTURE(part);
     CHECK(text.find(part) != std::string::npos);

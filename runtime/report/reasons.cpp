@@ -122,7 +122,7 @@ std::string agreementText(const plan::Plan& plan, const judge::ControlResult& co
   const std::string text = fmt::format(
       "{} of {}, {} {} {} ({})", control.metric, judge::placeLabel(plan, plan.findPoint(control.point), control.name),
       alone ? "which ran alone," : "run twice in each block: the later run",
-      leaves && differs ? "differs from" : "agrees with", alone ? "the runs beside others" : "the earlier",
+      leaves && differs ? "differs from" : "agrees with", alone ? "the runs in parallel" : "the earlier",
       estimate ? judge::formatEstimate(*estimate, interval, unit, dimension, bounds)
                : judge::formatInterval(interval, unit, dimension, bounds));
   if (gap == 0) return text + "; no criterion defines how much is allowed";

@@ -97,14 +97,14 @@ std::vector<RehearsedValue> stepOf(const plan::Plan& plan, const plan::Point& po
   protocol::RehearsedRank most = mostOf(seen);
   const double steps = seen.steps;
   const auto least = rehearsal::leastStep(seen, plan::devicesOf(point), plan.rates);
-  return {
-      {"launches", true, numberText(double(most.launches) / steps)},
-      {"waits", true, numberText(double(most.synchronisations) / steps)},
-      {"to device", true, trafficText(most.to_device, steps)},
-      {"from device", true, trafficText(most.from_device, steps)},
-      {"collectives", true, trafficText(most.collectives[""], steps)},
-      {"host time", false, secondsText(most.host_seconds / steps)},
-      {"at least", false, least ? fmt::format("{} ({})", secondsText(least->seconds), toString(least->limit)) : "–"}};
+  return {{"kernel launches", true, numberText(double(most.launches) / steps)},
+          {"host waits", true, numberText(double(most.synchronisations) / steps)},
+          {"copies to GPU", true, trafficText(most.to_device, steps)},
+          {"copies from GPU", true, trafficText(most.from_device, steps)},
+          {"collectives", true, trafficText(most.collectives[""], steps)},
+          {"CPU time", false, secondsText(most.host_seconds / steps)},
+          {"lower bound", false,
+           least ? fmt::format("{} ({})", secondsText(least->seconds), toString(least->limit)) : "–"}};
 }
 
 /// Returns an outcome beside its expectation: "runs", "does not fit, as expected", "runs, though expected not to fit".
@@ -112,7 +112,7 @@ std::string outcomeText(const plan::Point& point, const rehearsal::Point& seen) 
   std::string text(toString(seen.outcome));
   if (point.expected_infeasible.empty()) return text;
   if (seen.outcome == rehearsal::Outcome::DoesNotFit) return text + ", as expected";
-  if (seen.rehearsed) return text + ", though expected not to fit";
+  if (seen.rehearsed) return text + ", although the estimate says it does not fit";
   return text;
 }
 
@@ -121,7 +121,8 @@ std::string cardsText(const rehearsal::Study& study) {
   std::vector<std::string> texts;
   for (const rehearsal::Point& seen : study.points) {
     if (seen.outcome == rehearsal::Outcome::NotRehearsed) continue;
-    std::string text = counted(seen.cards.count, "card") + " of " + bytesText(static_cast<double>(seen.cards.memory));
+    std::string text =
+        counted(seen.cards.count, "simulated GPU") + " of " + bytesText(static_cast<double>(seen.cards.memory));
     if (std::ranges::find(texts, text) == texts.end()) texts.push_back(std::move(text));
   }
   return joined(texts, "; ");
@@ -156,14 +157,14 @@ std::string titleRest(const plan::Plan& plan, const rehearsal::Study& study) {
   const size_t all = plan.points.size();
   std::string text = study.points.size() == all ? counted(all, "point")
                                                 : fmt::format("{} of {}", study.points.size(), counted(all, "point"));
-  if (const std::string cards = cardsText(study); !cards.empty()) text += " on " + cards + ", which compute nothing";
+  if (const std::string cards = cardsText(study); !cards.empty()) text += " on " + cards;
   return text;
 }
 
 /// Returns a table with a row for each point, with the columns of `values`; without `outcomes` only points that run.
 Table pointsTable(const plan::Plan& plan, const rehearsal::Study& study, decltype(memoryOf)& values, bool outcomes,
                   size_t most) {
-  Table table{.label = outcomes ? "What rehearsals saw" : "What a step does",
+  Table table{.label = outcomes ? "Outcomes of the rehearsals" : "Counts per step",
               .style = "grid",
               .one_row = "point",
               .most = most,
@@ -197,8 +198,8 @@ Table pointsTable(const plan::Plan& plan, const rehearsal::Study& study, decltyp
 std::string leastText(const plan::Plan& plan, const rehearsal::Study& study) {
   const auto seconds = rehearsal::leastDeviceSeconds(plan, study);
   if (!seconds) return "";
-  return fmt::format("by the rates of {} the steps of the plan take at least {} GPU hours (a bound, not measured)",
-                     plan.system, judge::formatQuantity(*seconds / 3600, ""));
+  return fmt::format("lower bound for the plan: {1} GPU hours (from the rates of {0}; not measured)", plan.system,
+                     judge::formatQuantity(*seconds / 3600, ""));
 }
 
 /// Names the estimate of the peak that is farthest from what was counted.
@@ -216,7 +217,8 @@ std::string farthestEstimate(const plan::Plan& plan, const rehearsal::Study& stu
     farthest = off;
     at = &point;
   }
-  return at ? fmt::format("estimates of the peak are at most {:.1f} % off (at {})", 100 * farthest, plan.label(*at))
+  return at ? fmt::format("memory estimates are within {:.1f} % of the rehearsed peak (worst at {})", 100 * farthest,
+                          plan.label(*at))
             : "";
 }
 
@@ -238,16 +240,15 @@ Part rehearsalPart(const plan::Plan& plan, const rehearsal::Study& all, const Re
       part.blocks.emplace_back(Paragraph{.text = std::move(text), .tone = Tone::Plain, .shown = shown});
   };
   const std::string cards = cardsText(study);
-  say(fmt::format(
-          "Not measured: a few steps on {} that compute nothing, counted. Memory is of the rank that takes most, "
-          "the rest is of a step of the rank that does most. No verdict comes from it.",
-          cards.empty() ? "cards" : cards),
+  say(fmt::format("Not measured: a few steps on {}. Memory is that of the rank with the highest peak; counts are per "
+                  "step, of the busiest rank. No verdict uses them.",
+                  cards.empty() ? "simulated GPUs" : cards),
       Shown::OnPage);
   part.blocks.emplace_back(pointsTable(plan, study, memoryOf, /*outcomes=*/true, options.most_points));
   if (options.steps && countOf(study, Outcome::Runs) + countOf(study, Outcome::LacksData) > 0)
     part.blocks.emplace_back(
-        Part{.title = "A step",
-             .rest = "of the rank that does most",
+        Part{.title = "Per step",
+             .rest = "busiest rank",
              .blocks = {pointsTable(plan, study, stepOf, /*outcomes=*/false, options.most_points)}});
   // Outcomes that need attention come with their reasons, points with the same reason in one line.
   for (const Outcome outcome : {Outcome::LacksData, Outcome::Failed, Outcome::DoesNotFit, Outcome::NotRehearsed}) {
@@ -256,7 +257,7 @@ Part rehearsalPart(const plan::Plan& plan, const rehearsal::Study& all, const Re
       if (seen.outcome == outcome) reasons[beginningOf(seen.reason)].push_back(seen.label);
     for (std::string& text : reasonLines(reasons, verb(outcome, 1), verb(outcome, 2))) say(std::move(text));
     if (outcome == Outcome::Failed && countOf(study, outcome) > 0 && !options.logs.empty())
-      say("what ranks printed lies in " + options.logs, Shown::InText);
+      say("logs: " + options.logs, Shown::InText);
   }
   std::vector<std::string> counts;
   for (const Outcome outcome :

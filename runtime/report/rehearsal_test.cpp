@@ -58,8 +58,8 @@ TEST_CASE("a rehearsal in the terminal: rows, reasons, and how far estimates are
        {"on 4 cards of 87.5 GiB, which compute nothing", "9.31 GiB", "10.2 GiB", "9.13 GiB (-2.0 %)", "2.79 GiB",
         "launches", "1000", "3 (5.72 MiB)", "1 (8 B)", "65 (477 MiB)", "10.0 ms", "1 point failed: no <rows>",
         "1 point does not fit: out of memory", "1 point not rehearsed: a command",
-        "1 runs, 1 failed, 1 does not fit, 1 not rehearsed", "estimates of the peak are at most 2.0 % off (at ",
-        "what ranks printed lies in results/rehearsals/logs"})
+        "1 runs, 1 failed, 1 does not fit, 1 not rehearsed",
+        "memory estimates are within 2.0 % of the rehearsed peak (worst at ", "logs: results/rehearsals/logs"})
     CHECK_MESSAGE(has(text, part), part);
   CHECK(!has(text, "\x1b"));
   CHECK(!has(text, "another preset"));
@@ -93,7 +93,7 @@ TEST_CASE("what was expected of a point stands beside what was seen") {
   plan::Plan plan = examplePlanWithEstimate();
   plan.points[0].expected_infeasible = plan.points[2].expected_infeasible = "too large";
   const std::string text = rehearsalText(plan, seenOf(plan));
-  CHECK(has(text, "runs, though expected not to fit"));
+  CHECK(has(text, "runs, although the estimate says it does not fit"));
   CHECK(has(text, "does not fit, as expected"));
 }
 

@@ -297,7 +297,7 @@ TEST_CASE("results say on what they were measured") {
   results.sessions[1].environment_json =
       R"({"slots": [{"device": "cuda", "name": "H100"}, {"device": "cuda", "name": "H100"},
       {"device": "cuda", "name": "H100", "null": true}]})";
-  CHECK(measuredOnText(plan, results).ends_with("; here: 2 x H100, 1 x null card"));
+  CHECK(measuredOnText(plan, results).ends_with("; here: 2 x H100, 1 x simulated GPU"));
   results.sessions = {store::Session()};
   CHECK(measuredOnText(plan, results).empty());
 }
@@ -327,7 +327,7 @@ TEST_CASE("results say where the time went, for levels with profiles") {
   shows(text, "Where the time went");
   shows(text, "\nNotes of trials\n  of profile trials\\x1b (");
   shows(text, "\n  of timed trials\\x1b (");
-  shows(text, "precision=fp32 against fp64, gpus=1: gain, judged by fp32_pays: a step takes 60.0 ms against 100");
+  shows(text, "precision=fp32 against fp64, gpus=1: gain, judged by fp32_pays: 60.0 ms per step instead of 100");
   shows(text, "backward                  30.0 ms  60.0 ms    -30.0 ms         75 %");
   shows(text, "all_reduce, beside these");
   shows(text, "operators, own time");
@@ -342,7 +342,7 @@ TEST_CASE("results say where the time went, for levels with profiles") {
   // Tables that hold time of other threads say so.
   const auto* notes = (*all)[0].getAsObject()->getObject("notes");
   REQUIRE(notes);
-  CHECK(notes->getString("step")->contains("holds waiting"));  // all-reduce, beside
+  CHECK(notes->getString("step")->contains("includes waiting"));  // all-reduce, beside
   CHECK(notes->getString("operator")->contains("of all threads"));
   for (store::Trial& trial : example.results.trials) trial.series.erase("profile.beside.all_reduce");
   const auto apart = resultJson({example.plan, example.judgement, example.results});
@@ -368,7 +368,7 @@ TEST_CASE("many criteria of a pair are counted") {
   const Example example = withProfiles(exampleResults());
   describe::Attribution one = describe::attribute({example.plan, example.judgement, example.results}).at(0);
   one.criteria = {"a", "b", "c", "d", "e"};
-  shows(attributionPart(example.plan, one, Detail::Summary).rest, "judged by a, b, c and 2 more: a step takes ");
+  shows(attributionPart(example.plan, one, Detail::Summary).rest, "judged by a, b, c and 2 more: ");
 }
 
 TEST_CASE("results of null cards say so first and last, and in JSON") {
@@ -397,7 +397,9 @@ TEST_CASE("where a comparison fails, the report says how to see where the time w
   const auto why = [&] { return withoutAttribution({example.plan, example.judgement, example.results}); };
   CHECK(why().empty());  // the failing criterion compares no two points
   example.judgement.criteria[0].verdict = judge::Verdict::Fail;
-  shows(why(), "the design has no profile trials. With `profile { repeat 1  steps 20  warmup 5 }`");
+  shows(why(),
+        "the design has no profile trials. To see which phases and operators make the difference, add `profile { "
+        "repeat 1  steps 20  warmup 5 }`");
   const std::string text = resultText({example.plan, example.judgement, example.results}, {.all = true});
   shows(text, "Where the time went");
   example.plan.workloads[0].command.emplace();  // a program of the user's has no profile
@@ -407,5 +409,5 @@ TEST_CASE("where a comparison fails, the report says how to see where the time w
   CHECK(why().empty());  // profile trials are designed and will come
   example = withProfiles(std::move(example));
   example.results.trials.pop_back();
-  shows(why(), "no block has profiles of both levels");
+  shows(why(), "no block has profile trials of both levels");
 }

@@ -69,7 +69,7 @@ std::string nextStepText(const plan::Criterion& criterion, const judge::Criterio
           criterion.cells.size() > 1 ? ", or ask about fewer configurations" : "");
     case Reach::Trend:
       return "More blocks do not help while values drift over the run. Remove the trend first (a longer warm-up, fixed "
-             "clocks, a quiet machine), then measure anew.";
+             "clocks, a quiet machine), then measure again.";
     case Reach::NotSimulated:
       return "The study is too large to simulate here how many blocks would decide it. `expc diagnose` with "
              "-D design.KIND.repeat=N says how often N repetitions would.";

@@ -37,7 +37,7 @@ std::string parameterText(const llvm::json::Value& value) {
   return base::canonicalJson(value);
 }
 
-/// Describes the slots of a session: "4 x NVIDIA H100", "2 x null card", "2 x 1 core".
+/// Describes the slots of a session: "4 x NVIDIA H100", "2 x simulated GPU", "2 x 1 core".
 std::string slotsText(const llvm::json::Array& slots) {
   InOrder<std::string, unsigned> kinds;
   for (const llvm::json::Value& value : slots) {
@@ -46,7 +46,7 @@ std::string slotsText(const llvm::json::Array& slots) {
     if (!slot) continue;
     const llvm::json::Array* cores = slot->getArray("cores");
     std::string kind = slot->getString("name").value_or("GPU").str();
-    if (slot->getBoolean("null").value_or(false)) kind = "null card";
+    if (slot->getBoolean("null").value_or(false)) kind = "simulated GPU";
     if (slot->getString("device") == "cpu") kind = counted(cores ? cores->size() : 0, "core");
     ++kinds[kind];
   }
@@ -174,7 +174,7 @@ std::string noteText(const plan::Note& note) {
       {"shared its cores with other processes (over {3:.0f} %)", Note::Crowded},
       {"{0} is not known of it{4}, so this limit was not applied", Note::LimitUnknown},
       {"{0} diverged: it is {1:f}", Note::Diverged},
-      {"it went on, though {2}", Note::WentOn},
+      {"it continued, though {2}", Note::WentOn},
       {"numa = any: this machine has one memory node, so all that differs from near is that ranks may move between "
        "cores",
        Note::AnyPlace},

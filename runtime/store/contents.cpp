@@ -142,7 +142,7 @@ llvm::Expected<Contents> Contents::read(const std::string& folder, const Journal
         damaged);
     if (error) return error;
     if (lost > 0)
-      damaged.push_back({journal.name, 0, fmt::format("{} entries refer to what is not there, or say it twice", lost)});
+      damaged.push_back({journal.name, 0, fmt::format("{} entries refer to missing records, or repeat one", lost)});
   }
   return contents;
 }

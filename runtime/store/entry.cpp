@@ -139,7 +139,7 @@ void describeOutcome(JsonRecord& io, Outcome& outcome) {
   } else if (const auto kind = base::valueOf(kOutcomes, *text)) {
     outcome.kind = *kind;
   } else {
-    io.fail("outcome", "'" + *text + "' is nothing that this expc knows");
+    io.fail("outcome", "'" + *text + "' is unknown to this expc");
   }
 }
 
@@ -260,7 +260,7 @@ Entry readEntry(JsonRecord& io) {
   const auto index = static_cast<size_t>(std::find(kNames.begin(), kNames.end(), name) - kNames.begin());
   Entry entry = emptyEntry(index, std::make_index_sequence<kNames.size()>());
   if (index == kNames.size())
-    io.fail("entry", "'" + name + "' is nothing that this expc knows");
+    io.fail("entry", "'" + name + "' is unknown to this expc");
   else
     std::visit([&](auto& value) { describe(io, value); }, entry);
   return entry;
@@ -294,9 +294,9 @@ std::string toLine(const Entry& entry) {
 std::string_view damageOf(std::string_view line) {
   // The subtraction wraps for a short line; the length is checked before `at` is used.
   const size_t at = line.size() - kSumSize;
-  if (line.size() < kSumSize || line.substr(at, kSum.size()) != kSum) return "has no checksum at its end";
+  if (line.size() < kSumSize || line.substr(at, kSum.size()) != kSum) return "has no checksum at the end";
   const bool fits = line.substr(at + kSum.size(), 8) == sumOf(line.substr(0, at));
-  return fits ? "" : "its checksum does not fit: it was damaged or edited";
+  return fits ? "" : "its checksum does not match: the line was damaged or edited";
 }
 
 llvm::Expected<Entry> entryFromLine(std::string_view line) {

@@ -97,7 +97,7 @@ llvm::Expected<Head> readHead(const std::string& folder, const std::string& name
   }
   const auto* opened = std::get_if<Opened>(&*entry);
   if (!opened || opened->epoch != epoch)
-    return base::failure("{}: does not begin as a journal of its name", pathOf(folder, name));
+    return base::failure("{}: does not start like a journal of this name", pathOf(folder, name));
   head.opened = *opened;
   return head;
 }
@@ -138,14 +138,14 @@ llvm::Expected<Journals> listJournals(const std::string& folder) {
     }
     if (head.file.bytes < counted)
       return base::failure(
-          "{}: has {} bytes of the {} that it had when the next journal was opened; put the whole file back",
+          "{}: has only {} of the {} bytes that it had when the next journal was started; restore the whole file",
           pathOf(folder, head.file.name), head.file.bytes, counted);
     // Without its first line nothing says which bytes of the earlier journals count, unless a later journal repeats
     // it.
     if (!head.damage.empty() && !is_sealed)
       return base::failure(
-          "{}: the first line: {}. It says how much of earlier journals counts, and no later journal does: put the "
-          "file back as it was, or move it away, and nothing that it holds counts",
+          "{}: the first line: {}. This line says how much of earlier journals counts. Restore the file; or move it "
+          "away, and its contents are ignored",
           pathOf(folder, head.file.name), head.damage);
     head.file.ignored += head.file.bytes - counted;
     head.file.bytes = counted;
@@ -155,7 +155,7 @@ llvm::Expected<Journals> listJournals(const std::string& folder) {
   for (const auto& [name, bytes] : sealed)
     if (bytes > 0 && !gone.count(name))
       journals.missing.push_back(
-          {name, 0, fmt::format("is not there, although a later journal counts on its {} bytes: put it back", bytes)});
+          {name, 0, fmt::format("is missing, but a later journal needs its {} bytes: restore it", bytes)});
   return journals;
 }
 
@@ -227,8 +227,7 @@ llvm::Expected<std::unique_ptr<JournalWriter>> JournalWriter::make(const std::st
       open(writer.path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0666));
   if (writer.fd_ < 0 && errno == EEXIST) {
     return base::failure(
-        "{}: another process began to write in this moment; the same command continues once it has ended",
-        writer.path_);
+        "{}: another process has just started to write here; run the same command once it has finished", writer.path_);
   }
   if (writer.fd_ < 0) return files::cannotWrite(folder, errno);
   writer.hidden_ = hidden;
@@ -283,7 +282,7 @@ llvm::Expected<std::string> JournalWriter::keepElsewhere() const {
   std::string folder = (std::filesystem::temp_directory_path(failed) / "expc-results-XXXXXX").string();
   // mkdtemp makes it for this user alone, since temporary folders are shared.
   if (failed || !mkdtemp(folder.data()))
-    return base::failure("no folder can be made where temporary files go: {}", std::strerror(errno));
+    return base::failure("cannot make a folder for temporary files: {}", std::strerror(errno));
   std::filesystem::create_directory(pathOf(folder, ""), failed);
   if (auto error = files::write(pathOf(folder, file_.name), text_)) return error;
   return folder;
@@ -293,7 +292,7 @@ llvm::Error JournalWriter::publish() {
   if (auto error = sync()) return error;
   // Between create and publish somebody may have cleaned the folder up.
   if (isLost())
-    return base::failure("'{}' was removed or changed while it was written; run the same command again", path_);
+    return base::failure("'{}' was removed or changed while expc wrote it; run the same command again", path_);
   const std::string path = pathOf(folder_, file_.name);
   if (rename(path_.c_str(), path.c_str()) != 0) return files::cannotWrite(folder_, errno);
   path_ = path;

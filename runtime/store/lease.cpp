@@ -164,8 +164,7 @@ llvm::Expected<base::Descriptor> create(const std::string& folder, const std::st
 /// The error about a folder that another process uses.
 llvm::Error inUse(const std::string& folder, const LeaseHolder& holder) {
   return base::failure(
-      "the results folder '{}' is in use by {} (expc {}): wait for it, stop it, or choose another folder with "
-      "--results DIR",
+      "the results folder '{}' is in use by {} (expc {}): wait, stop it, or choose another folder with --results DIR",
       folder, holder.name(), holder.purpose);
 }
 
@@ -207,7 +206,7 @@ std::string LeaseHolder::toText() const {
 }
 
 std::string LeaseHolder::name() const {
-  if (pid <= 0) return "an unknown process (the lease file is damaged)";
+  if (pid <= 0) return "an unknown process (the lock file is damaged)";
   return fmt::format("process {} on host {}", pid, host);
 }
 
@@ -236,7 +235,7 @@ llvm::Expected<Lease> Lease::acquire(const std::string& folder, std::string_view
       if (!found) continue;
       if (found == silent || signOf(found->holder, folder) == Sign::Gone) {
         if (removeStale(path, found->text))
-          messages.push_back(fmt::format("took over the results folder '{}' from {}, which {}", folder,
+          messages.push_back(fmt::format("resuming '{}' after a run that ended abnormally: {} {}", folder,
                                          found->holder.name(), found == silent ? "gave no sign of life" : "is gone"));
         continue;
       }
@@ -273,12 +272,12 @@ llvm::Error Lease::heartbeat() {
     const std::string folder = std::filesystem::path(path_).parent_path().string();
     if (access(folder.c_str(), F_OK) != 0 && errno == ENOENT)
       return base::failure(
-          "the results folder '{}' was removed or moved while this run wrote to it: move it back and the "
-          "same command continues; without it the command begins anew",
+          "the results folder '{}' disappeared during the run. Move it back to continue; otherwise the same command "
+          "starts over",
           folder);
     return base::failure(
-        "'{}' is not ours any more: another process took the results folder over, or somebody removed the file; "
-        "the same command continues once the folder is free",
+        "this run lost its lock on the results folder ('{}' was removed, or another process replaced it). Run the same "
+        "command once the folder is free",
         path_);
   }
   if (due) {

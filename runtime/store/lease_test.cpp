@@ -176,7 +176,7 @@ TEST_CASE("a lease that is no file, or none of ours, is nothing that is read") {
   SUBCASE("a link") { std::filesystem::create_symlink("/dev/zero", folder.lease); }
   SUBCASE("a pipe") { REQUIRE(mkfifo(folder.lease.c_str(), 0600) == 0); }
   SUBCASE("nested without end") { std::ofstream(folder.lease) << std::string(1 << 20, '['); }
-  CHECK(has(folder.refusal(), "the lease file is damaged") == std::filesystem::is_regular_file(folder.lease));
+  CHECK(has(folder.refusal(), "the lock file is damaged") == std::filesystem::is_regular_file(folder.lease));
   folder.age(1000);
   CHECK(folder.refusal() == "");
 }

@@ -31,8 +31,8 @@ llvm::Expected<Verified> verify(const std::string& folder) {
   for (const JournalFile& journal : journals->files)
     if (journal.ignored > 0)
       found.notes.push_back(
-          fmt::format("{}: {} bytes at its end do not count: a line that was cut, or written after "
-                      "another process had taken the folder over",
+          fmt::format("{}: the last {} bytes are ignored: an incomplete line, or one written after another process had "
+                      "taken over the folder",
                       journal.name, journal.ignored));
   return found;
 }
@@ -69,7 +69,7 @@ llvm::Expected<Compacted> compact(const std::string& folder, std::vector<std::st
     if (error) return error;
   }
   if (!damaged.empty())
-    return base::failure("{}; nothing was changed: put the journals of a backup back, or go on without compacting",
+    return base::failure("{}; nothing was changed: restore the journals from a backup, or do without compacting",
                          damaged[0].text());
   // The lease may have been lost while all this was read: look before the old journals are replaced.
   if (auto error = store->heartbeat()) return error;
@@ -245,18 +245,16 @@ llvm::Expected<Merged> merge(const std::string& folder, const std::string& other
   if (!into) return into.takeError();
   // Copies share the name and number their new records alike, so equal numbers would mean different trials.
   if (theirs->name == into->name()) {
-    return base::failure(
-        "'{}' is a copy of '{}', or this is a copy of it: what one of them measured since cannot be told "
-        "from what the other did",
-        other, folder);
+    return base::failure("'{}' and '{}' are copies of one folder: what each measured since then cannot be told apart",
+                         other, folder);
   }
   if (auto error = into->beginWhole()) return error;
   Merger merger(*into, *theirs, other, live);
   auto merged = merger.run();
   if (!merged) return merged.takeError();
   if (merger.leavesRuns())
-    messages.push_back(fmt::format(
-        "a run is at work in '{}': what it measures is taken over by the same command after its end", other));
+    messages.push_back(
+        fmt::format("a run is in progress in '{}': repeat the command when it has finished, to add the rest", other));
   if (auto error = into->close()) return error;
   return merged;
 }

@@ -65,14 +65,14 @@ TEST_CASE("a journal that is gone is told, as long as a later one names it, and 
   const Verified found = verified(folder.path);
   CHECK(found.journals == 2);
   REQUIRE(found.damage.size() == 1);
-  CHECK(has(found.damage[0], "000002.jsonl: is not there"));
+  CHECK(has(found.damage[0], "000002.jsonl: is missing"));
   std::vector<std::string> messages;
   CHECK(readBack(folder.path, plan, &messages).trials.size() == 4);
   REQUIRE(messages.size() == 1);
-  CHECK(has(messages[0], "000002.jsonl: is not there"));
+  CHECK(has(messages[0], "000002.jsonl: is missing"));
   CHECK(llvm::cantFail(merge(other.path, folder.path, messages)).trials == 4);
   CHECK(messages.size() == 2);
-  CHECK(has(errorOf(compact(folder.path, messages)), "000002.jsonl: is not there"));
+  CHECK(has(errorOf(compact(folder.path, messages)), "000002.jsonl: is missing"));
   measure(folder.path, plan, 4);
   CHECK(verified(folder.path).damage.size() == 1);
   std::filesystem::rename(backup, journal);
@@ -93,7 +93,7 @@ TEST_CASE("a later journal stands in for the damaged first line of another, and 
   std::vector<std::string> messages;
   CHECK(readBack(folder.path, plan, &messages).trials.size() == 6);
   REQUIRE(messages.size() == 1);
-  CHECK(has(messages[0], "000002.jsonl line 1: its checksum does not fit"));
+  CHECK(has(messages[0], "000002.jsonl line 1: its checksum does not match"));
   CHECK(verified(folder.path).damage.size() == 1);
   CHECK(has(errorOf(compact(folder.path, messages)), "000002.jsonl line 1"));
   CHECK(llvm::cantFail(merge(other.path, folder.path, messages)).trials == 6);
@@ -102,8 +102,8 @@ TEST_CASE("a later journal stands in for the damaged first line of another, and 
   CHECK(llvm::cantFail(merge(other.path, folder.path, messages)).trials == 2);
 
   damage("000004.jsonl");
-  CHECK(has(errorOf(verify(folder.path)), "000004.jsonl: the first line: its checksum does not fit"));
-  CHECK(has(errorOf(Store::openForWriting(folder.path, messages)), "put the file back as it was, or move it away"));
+  CHECK(has(errorOf(verify(folder.path)), "000004.jsonl: the first line: its checksum does not match"));
+  CHECK(has(errorOf(Store::openForWriting(folder.path, messages)), "Restore the file; or move it away"));
   std::filesystem::rename(folder.path + "/journal/000004.jsonl", folder.path + "/away");
   CHECK(readBack(folder.path, plan).trials.size() == 6);
 }
@@ -281,7 +281,7 @@ TEST_CASE("what a killed run measured comes with the run, and what one at work m
   CHECK(merged.blocks == 0);
   CHECK(merged.trials == 0);
   REQUIRE(messages.size() == 1);
-  CHECK(has(messages[0], "a run is at work in '" + from.path + "'"));
+  CHECK(has(messages[0], "a run is in progress in '" + from.path + "'"));
   llvm::cantFail(store.endRun(run, {102, 12}, {Outcome::Complete}));
   llvm::cantFail(store.close());
   merged = llvm::cantFail(merge(into.path, from.path, messages));
@@ -325,7 +325,7 @@ TEST_CASE("a copy that went on by itself is refused") {
   std::filesystem::copy(folder.path, other.path + "/copy", std::filesystem::copy_options::recursive);
   measure(other.path + "/copy", plan, 2);
   std::vector<std::string> messages;
-  CHECK(has(errorOf(merge(folder.path, other.path + "/copy", messages)), "is a copy of"));
+  CHECK(has(errorOf(merge(folder.path, other.path + "/copy", messages)), "are copies of one folder"));
   CHECK(readBack(folder.path, plan).trials.size() == 2);
   // The refused merge took nothing over: each folder has its own trials.
   CHECK(readBack(other.path + "/copy", plan).trials.size() == 4);
@@ -354,5 +354,5 @@ TEST_CASE("an export is one file with all of it, beside a writer too") {
   sqlite3_close(db);
   llvm::Error again = exportSql(folder.path, file, messages);
   REQUIRE(bool(again));
-  CHECK(has(llvm::toString(std::move(again)), "is there already"));
+  CHECK(has(llvm::toString(std::move(again)), "exists"));
 }

@@ -262,23 +262,23 @@ std::string Counting::objection(const TrialKey& key, const Match* then) const {
   const TrialKey& now = wanted(key);
   // The first difference is the reason that the user sees.
   if (key.settings != now.settings)
-    return fmt::format("other settings of {} trials: {}", plan::toString(key.kind), key.settings);
+    return fmt::format("measured with other settings of {} trials: {}", plan::toString(key.kind), key.settings);
   if (key.worker_build != now.worker_build) return "measured by another worker build";
   // Looked for only where something differs.
   const auto point = [&]() -> const plan::Point& { return *plan_.findPoint(key.place.point); };
   const auto is_command = [&](const plan::Point& of) { return plan_.workloads[of.workload].command.has_value(); };
   if (key.environment_class != now.environment_class)
-    return "measured in another environment (devices, driver, libraries, CPU model, or the variables that commands "
+    return "measured in a different environment (devices, driver, libraries, CPU model, or the variables that commands "
            "get)" +
            (then && is_command(point()) ? partChanges(kVariable, *then, match_, true) : "");
   // Readings of metrics that the plan does not ask for do not matter, so those of the key need only include the
   // wanted ones.
   if (key.data == now.data && !std::ranges::includes(key.readings, now.readings))
-    return "another way to read a metric, or an expectation (`expc extract` reads what was kept)";
+    return "the study now reads a metric or an expectation differently (`expc extract` re-reads stored output)";
   if (key.data != now.data) {
     const plan::Point& of = point();
-    std::string why = is_command(of) ? "measured with another program, other inputs or data"
-                                     : "measured on other data (the files have changed)";
+    std::string why =
+        is_command(of) ? "measured with another program, other inputs or data" : "the data files have changed since";
     if (!then) return why;
     if (is_command(of)) why += partChanges(commandKey(plan_.workloads[of.workload]), *then, match_, false);
     // Name the files whose digests differ, as far as the earlier run recorded them.
@@ -288,7 +288,7 @@ std::string Counting::objection(const TrialKey& key, const Match* then) const {
       const auto was = then->data_digests.find(path), is = match_.data_digests.find(path);
       if (is == match_.data_digests.end() || is->second.empty()) continue;
       if (was == then->data_digests.end() || was->second.empty())
-        why += fmt::format(", what {} was is not recorded", path);
+        why += fmt::format(", {} was not recorded", path);
       else if (was->second != is->second)
         why += fmt::format(", {} has changed", path);
     }
@@ -299,7 +299,7 @@ std::string Counting::objection(const TrialKey& key, const Match* then) const {
                      std::any_of(plan_.controls.begin(), plan_.controls.end(), [&](const plan::Control& control) {
                        return control.name == key.place.control && control.point == key.place.point;
                      });
-  if (!known) return fmt::format("of the control {}, which the plan does not have", key.place.control);
+  if (!known) return fmt::format("belongs to the control {}, which the plan does not have", key.place.control);
   return "";
 }
 

@@ -194,7 +194,7 @@ void write(const Contents& contents, Tables& to) {
 }  // namespace
 
 llvm::Error exportSql(const std::string& folder, const std::string& file, std::vector<std::string>& messages) {
-  if (files::isThere(file)) return base::failure("{}: is there already; name a file that is not", file);
+  if (files::isThere(file)) return base::failure("{} exists; name a new file", file);
   auto store = Store::openForReading(folder, messages);
   if (!store) return store.takeError();
   return files::writeBy(file, [&](const std::string& temporary) -> llvm::Error {
@@ -203,7 +203,7 @@ llvm::Error exportSql(const std::string& folder, const std::string& file, std::v
     write(store->contents(), tables);
     tables.execute("COMMIT");
     if (tables.code() == SQLITE_OK) return llvm::Error::success();
-    return base::failure("{}: cannot be written: {}", file, sqlite3_errstr(tables.code()));
+    return base::failure("cannot write {}: {}", file, sqlite3_errstr(tables.code()));
   });
 }
 

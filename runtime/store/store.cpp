@@ -45,9 +45,8 @@ llvm::Error refuseDatabaseAlone(const std::string& folder) {
   const std::string path = databaseIn(folder);
   if (!files::isThere(path)) return llvm::Error::success();
   return base::failure(
-      "'{0}' lies in a results folder without journals: put '{1}/{2}' back if it was there. Of a folder that "
-      "never had one, the expc of commit {3} makes it: `expc store compact --results {1}`. To begin anew, "
-      "move the file away",
+      "'{0}' is a database without journals. Restore '{1}/{2}' from a backup. If the folder never had journals, "
+      "convert it with the expc of commit {3}: `expc store compact --results {1}`. To start over, move the file away",
       path, folder, kJournalFolder, kLastWithDatabases);
 }
 
@@ -78,9 +77,8 @@ llvm::Error spool(const std::string& store, const Entry& entry) {
   // A failed write leaves nothing: neither a part of a line nor an empty file.
   if (error != 0 && fd >= 0 && (ftruncate(fd, before.st_size) != 0 || before.st_size == 0)) unlink(path.c_str());
   if (error == 0 && fdatasync(fd) == 0)
-    return base::failure("what was measured last is kept in {} and is taken from there by the next run on this machine",
-                         path);
-  return base::failure("what was measured last is lost: {} cannot be written either: {}", path,
+    return base::failure("the last trial was saved in {}, and the next run on this machine adds it", path);
+  return base::failure("the last trial is lost: {} cannot be written either: {}", path,
                        std::strerror(error != 0 ? error : errno));
 }
 
@@ -122,7 +120,7 @@ llvm::Error copyOutput(const std::string& from, int64_t trial, const std::string
   if (!output)
     return llvm::handleErrors(output.takeError(), [](const llvm::ErrorInfoBase& unread) -> llvm::Error {
       if (unread.convertToErrorCode() == std::errc::no_such_file_or_directory) return llvm::Error::success();
-      return base::failure("{}; this output of a trial would be lost: to go on without it, move it away",
+      return base::failure("{}; this output of a trial would be lost. To continue without it, move it away",
                            unread.message());
     });
   std::error_code failed;
@@ -149,7 +147,7 @@ void tellDamaged(const std::string& folder, const std::vector<DamagedLine>& dama
                  std::vector<std::string>& messages) {
   if (damaged.empty()) return;
   const bool one = damaged.size() == 1;
-  messages.push_back(fmt::format("the journals in '{}' are damaged in {}: what {} held does not count ({}{})", folder,
+  messages.push_back(fmt::format("the journals in '{}' are damaged in {}; {} ignored ({}{})", folder,
                                  base::counted(damaged.size(), "place"), one ? "it" : "they",
                                  one ? "" : "the first: ", damaged.front().text()));
 }
@@ -161,7 +159,7 @@ llvm::Expected<Store> Store::openForReading(const std::string& folder, std::vect
   const bool live = Lease::isLive(folder);
   auto journals = listJournals(folder);
   if (!journals) return journals.takeError();
-  if (live) messages.push_back(fmt::format("a run is at work in '{}': this is what it has measured so far", folder));
+  if (live) messages.push_back(fmt::format("a run is in progress in '{}'; these are its results so far", folder));
   std::vector<DamagedLine> damaged;
   auto contents = readStore(folder, *journals, damaged);
   if (!contents) return contents.takeError();
@@ -217,14 +215,14 @@ llvm::Error Store::takeSpooled(std::vector<std::string>& messages) {
     return trial->second.status != TrialStatus::Running;
   });
   if (late > 0)
-    messages.push_back(fmt::format("{} in {} came too late: another user or machine closed {} as interrupted",
+    messages.push_back(fmt::format("{} in {} came too late: another user or machine had marked {} as interrupted",
                                    base::counted(late, "trial"), spoolPath(name_), late == 1 ? "it" : "them"));
   for (const Entry& entry : entries)
     // One wait at the end suffices: a sync covers all that was written before.
     if (auto error = append(entry, &entry == &entries.back() ? OnDisk::Now : OnDisk::Sometime)) return error;
   unlink(spoolPath(name_).c_str());
   if (entries.empty()) return llvm::Error::success();
-  messages.push_back(fmt::format("{} that the disk had no room for {} in the store now",
+  messages.push_back(fmt::format("{} that did not fit on the disk {} stored now",
                                  base::counted(entries.size(), "trial"), base::are(entries.size())));
   return llvm::Error::success();
 }
@@ -377,7 +375,7 @@ llvm::Error Store::writeAgain() {
   const std::string name = journal_->file().name;
   auto again = journal_->again(before_.files, name_);
   if (!again)
-    return keepRemoved(base::failure("journal/{} was removed or changed, and cannot be written again: {}", name,
+    return keepRemoved(base::failure("journal/{} was removed or changed, and writing it again failed: {}", name,
                                      llvm::toString(again.takeError())),
                        /*lost=*/true);
   journal_ = std::move(*again);
@@ -387,10 +385,10 @@ llvm::Error Store::writeAgain() {
     also = llvm::toString(journals.takeError());
   else if (!journals->missing.empty())
     also = journals->missing.front().text();
-  tell_(fmt::format(
-      "{0}/journal/{1} was removed or changed while this run wrote to it; all that the run measured stands in "
-      "{0}/journal/{2} now{3}{4}",
-      folder_, name, journal_->file().name, also.empty() ? "" : "; ", also));
+  tell_(
+      fmt::format("{0}/journal/{1} was removed or changed while this run wrote to it; all results of the run are in "
+                  "{0}/journal/{2} now{3}{4}",
+                  folder_, name, journal_->file().name, also.empty() ? "" : "; ", also));
   return llvm::Error::success();
 }
 
@@ -404,7 +402,7 @@ llvm::Error Store::keepRemoved(llvm::Error error, bool lost) {
     // The file is certainly gone, or known to be unusable: the lines in memory are all that is left.
     if (lost || journal_->isRemoved()) {
       auto kept = journal_->keepElsewhere();
-      kept_ = fmt::format("What this run measured in journal/{} is {}", journal_->file().name,
+      kept_ = fmt::format("The results of this run in journal/{} are {}", journal_->file().name,
                           kept ? "kept in the results folder " + *kept : "lost: " + llvm::toString(kept.takeError()));
     } else if (files::isThere(lease)) {
       break;

@@ -121,7 +121,7 @@ class Runs {
       return names;
     };
     const std::string how = changes(named(*was), named(*is), false);
-    return "started otherwise: " + (how.empty() ? "in another order" : how);
+    return "started otherwise: " + (how.empty() ? "the block was started in another order" : how);
   }
   /// The match of a run; null if the run is not known.
   const Match* match(int64_t run) const {
@@ -389,7 +389,7 @@ const Run* newestAlike(const Contents& contents, SharesAlike& alike, std::string
 }  // namespace
 
 std::string measuredWithText(unsigned share) {
-  return fmt::format("measured with --jobs {0}; give it here too, as -D design.share={0}", share);
+  return fmt::format("measured with --jobs {0}: add -D design.share={0} to use them", share);
 }
 
 std::optional<PartResults> loadPart(const Store& store, const plan::Plan& plan, const Part& part) {

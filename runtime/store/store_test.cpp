@@ -172,7 +172,7 @@ TEST_CASE("a command's trial counts for a plan that reads its metrics the same w
   plan.workloads[0].command->metrics[0].scale = 1e-3;
   const Results results = store.load(plan, match);
   CHECK(results.trials.empty());
-  CHECK(has(results.not_counted_reasons.at(0), "another way to read a metric"));
+  CHECK(has(results.not_counted_reasons.at(0), "the study now reads a metric"));
 
   // The kept output is read again: the same trial, under the new key, with the new value.
   Trial again = trialOf(plan, 0, filled.block, filled.session, 0, [&](TrialKey& changed) { changed = key(0); });
@@ -298,8 +298,8 @@ TEST_CASE("a lease that was taken away is noticed") {
   std::filesystem::remove(folder.path + "/expc.lease");
   llvm::Error error = store.heartbeat();
   CHECK(bool(error));
-  CHECK(has(llvm::toString(std::move(error)), "not ours any more"));
-  CHECK(has(errorOf(store.addBlock({})), "not ours any more"));
+  CHECK(has(llvm::toString(std::move(error)), "lost its lock"));
+  CHECK(has(errorOf(store.addBlock({})), "lost its lock"));
   llvm::Error closing = store.close();
   CHECK(bool(closing));
   llvm::consumeError(std::move(closing));
@@ -315,7 +315,7 @@ TEST_CASE("readers see all that has ended beside a live writer, write nothing an
   finish(writer, trialOf(plan, 0, filled.block, filled.session, 0));
   Store reader = llvm::cantFail(Store::openForReading(folder.path, messages));
   REQUIRE(messages.size() == 1);
-  CHECK(has(messages[0], "a run is at work"));
+  CHECK(has(messages[0], "a run is in progress"));
   finish(writer, trialOf(plan, 1, filled.block, filled.session, 1));
   CHECK(reader.load(plan, usualMatch()).trials.size() == 1);
   CHECK(readBack(folder.path, plan).trials.size() == 2);
@@ -437,7 +437,7 @@ TEST_CASE("series, derived metrics and controls: what makes a trial count") {
   results = reader.load(plan, usualMatch());
   CHECK(results.trials.size() == 1);
   CHECK(results.not_counted_reasons ==
-        std::vector<std::string>{"1 trial: of the control twice, which the plan does not have"});
+        std::vector<std::string>{"1 trial: belongs to the control twice, which the plan does not have"});
 }
 
 TEST_CASE("what diverged is kept, and is not taken for what was never measured") {
@@ -521,8 +521,7 @@ TEST_CASE("without a match a run counts that put as many blocks beside each othe
   CHECK(store.load(plan).trials.empty());
   CHECK(store.load(plan).kept_not_counted == 1);
   CHECK(store.load(plan).not_counted_reasons ==
-        std::vector<std::string>{
-            "1 trial: the study was measured with --jobs 2; give it here too, as -D design.share=2"});
+        std::vector<std::string>{"1 trial: the study was measured with --jobs 2: add -D design.share=2 to use them"});
   CHECK(store.latestRun(plan) == nullptr);
   ran(plan, "class");
   ran(sharing, "beside");
@@ -602,7 +601,7 @@ TEST_CASE("what refers to nothing, or says twice what can be said once, is left 
   std::vector<std::string> said;
   CHECK(readBack(folder.path, plan, &said).trials.size() == 1);
   REQUIRE(said.size() == 1);
-  CHECK(has(said[0], fmt::format("{} entries refer to what is not there, or say it twice", wrong.size())));
+  CHECK(has(said[0], fmt::format("{} entries refer to missing records, or repeat one", wrong.size())));
 }
 
 TEST_CASE("a damaged line is left out and told, and all others count") {
@@ -737,7 +736,7 @@ TEST_CASE("a journal that is gone at the end of a run is written again, and earl
     llvm::cantFail(store.close());
   }
   REQUIRE(news.size() == 1);
-  CHECK(has(news[0], "000001.jsonl: is not there"));
+  CHECK(has(news[0], "000001.jsonl: is missing"));
   CHECK(readBack(folder.path, plan).trials.size() == 1);
   CHECK(llvm::cantFail(verify(folder.path)).damage.size() == 1);
 }
@@ -752,7 +751,7 @@ TEST_CASE("what was measured into a folder that was removed is kept where tempor
     finish(store, trialOf(plan, 0, filled.block, filled.session, 0));
     std::filesystem::remove_all(folder.path + "/results");
     const std::string error = llvm::toString(store.heartbeat());
-    CHECK(has(error, "was removed or moved"));
+    CHECK(has(error, "disappeared during the run"));
     CHECK(has(error, "kept in the results folder " + temporary.path));
     llvm::consumeError(store.close());
   }
@@ -827,7 +826,7 @@ TEST_CASE("a results folder that is a link to nowhere is named with where it lea
   TestFolder folder;
   std::filesystem::create_symlink("/nowhere/at/all", folder.path + "/results");
   CHECK(has(llvm::toString(files::makeFolder(folder.path + "/results")),
-            "is a link to '/nowhere/at/all', which is not there"));
+            "is a link to '/nowhere/at/all', which does not exist"));
 }
 
 TEST_CASE("a value counts once for a seed, whatever the study was called") {

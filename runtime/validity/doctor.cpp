@@ -127,9 +127,9 @@ void quota(const machine::Machine& machine, const std::string& root, Findings& f
 /// A memory limit of the control groups.
 void memoryLimit(const machine::Machine& machine, const std::string& root, Findings& findings) {
   if (machine.memory_limit == 0) return;
-  findings.push_back(
-      {Weight::Note, "memory limit", fmt::format("the control groups grant {} MiB", machine.memory_limit >> 20),
-       "a trial that needs more is killed, however much memory the machine has", "run expc without this limit"});
+  findings.push_back({Weight::Note, "memory limit", fmt::format("{} MiB (control group)", machine.memory_limit >> 20),
+                      "a trial that needs more is killed, however much memory the machine has",
+                      "run expc without this limit"});
 }
 
 /// Watches the machine for kWatch seconds while nothing of ours runs: whatever is busy is somebody else.
@@ -190,7 +190,7 @@ void card(const machine::Gpu& gpu, const Cards& cards, Findings& findings) {
     std::vector<std::string> names;
     for (const int pid : state->processes) names.push_back(processText(pid));
     add(Weight::Spoils, fmt::format("is used by {}", fmt::join(names, ", ")),
-        "they share its cores and its memory with every trial", "stop them, or choose other GPUs with --devices");
+        "they share its cores and memory with every trial", "stop them, or choose other GPUs with --devices");
   }
   // With nothing running a card should not be held down; if it is, its cooling or supply is at fault.
   if (state->reasons & kThrottles)
@@ -198,7 +198,7 @@ void card(const machine::Gpu& gpu, const Cards& cards, Findings& findings) {
         "runs below its normal clock", "fix its cooling or its power supply");
   if (state->ecc_errors.value_or(0) > 0)
     add(Weight::Spoils, fmt::format("had {} memory errors that could not be corrected", *state->ecc_errors),
-        "what it computes may be wrong", fmt::format("sudo nvidia-smi -i {} -r, and have it replaced", gpu.index));
+        "its results may be wrong", fmt::format("sudo nvidia-smi -i {} -r, and have it replaced", gpu.index));
   if (settings.persistence == false)
     add(Weight::Note, "persistence mode is off", "the first program after idling is slower, and clock locks are lost",
         fmt::format("sudo nvidia-smi -i {} -pm 1", gpu.index));
@@ -226,13 +226,13 @@ std::string tryFolder(const fs::path& folder) {
   // mkstemp gives the file a name that nobody else has.
   std::string file = (folder / "expc-doctor-XXXXXX").string();
   const int fd = mkstemp(file.data());
-  if (fd < 0) return fmt::format("no file can be made in it ({})", std::strerror(errno));
+  if (fd < 0) return fmt::format("cannot create a file in it ({})", std::strerror(errno));
   const std::string second = file + ".link";
   std::string trouble;
   if (link(file.c_str(), second.c_str()) != 0)
-    trouble = fmt::format("no file in it can have two names ({})", std::strerror(errno));
+    trouble = fmt::format("cannot create a hard link in it ({})", std::strerror(errno));
   else if (flock(fd, LOCK_EX | LOCK_NB) != 0)
-    trouble = fmt::format("no file in it can be locked ({})", std::strerror(errno));
+    trouble = fmt::format("cannot lock a file in it ({})", std::strerror(errno));
   close(fd);
   unlink(second.c_str());
   unlink(file.c_str());
@@ -260,9 +260,9 @@ std::vector<Finding> examineFolder(const std::string& folder) {
   const fs::path at = existing(folder);
   if (const std::string trouble = tryFolder(at); !trouble.empty())
     return {{Weight::Spoils, "results", fmt::format("{}: {}", at.string(), trouble),
-             "nothing can be measured into it, since nobody could keep a second run out",
+             "expc cannot keep two runs apart there, so it does not measure into this folder",
              "choose another folder with --results"}};
-  return {{Weight::Fine, "results", fmt::format("{} can be written and leased", at.string())}};
+  return {{Weight::Fine, "results", fmt::format("{} is writable and lockable", at.string())}};
 }
 
 }  // namespace expc::validity

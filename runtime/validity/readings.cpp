@@ -70,23 +70,23 @@ std::string mebibytes(double bytes) { return fmt::format("{:.4g} MiB", bytes / (
 /// value.
 std::string textOf(const Readings& readings, std::string_view limit, double value, double most) {
   if (limit == "other_cpu")
-    return fmt::format("others took {} of its cores ({} allowed){}", percent(value), percent(most),
+    return fmt::format("other processes used {} of the trial's cores (limit {}){}", percent(value), percent(most),
                        listed(readings.busy_others));
   for (const GpuReadings& gpu : readings.gpus) {
     // Exact comparison is right: `value` was taken from one of these cards.
     if (ofGpu(gpu, limit) != value) continue;
     if (limit == "other_gpu") return fmt::format("other processes are on GPU {}{}", gpu.index, listed(gpu.others));
     if (limit == "throttled")
-      return fmt::format("GPU {} was slowed down in {} of the looks at it ({})", gpu.index, percent(value),
+      return fmt::format("GPU {} was throttled in {} of the samples ({})", gpu.index, percent(value),
                          throttleText(gpu.reasons));
     if (limit == "ecc_errors")
       return fmt::format("the memory of GPU {} had {} errors that it could not correct", gpu.index, value);
   }
-  if (limit == "clock_drop") return fmt::format("a clock fell by {} ({} allowed)", percent(value), percent(most));
-  if (limit == "swapped") return fmt::format("the machine swapped {} ({} allowed)", mebibytes(value), mebibytes(most));
+  if (limit == "clock_drop") return fmt::format("a clock fell by {} (limit {})", percent(value), percent(most));
+  if (limit == "swapped") return fmt::format("the machine swapped {} (limit {})", mebibytes(value), mebibytes(most));
   if (limit == "page_faults")
-    return fmt::format("the machine read {:.0f} pages from a disk ({:.0f} allowed)", value, most);
-  return fmt::format("{} of the time somebody waited for memory ({} allowed)", percent(value), percent(most));
+    return fmt::format("the machine read {:.0f} pages from a disk (limit {:.0f})", value, most);
+  return fmt::format("memory pressure {} of the time (limit {})", percent(value), percent(most));
 }
 
 }  // namespace

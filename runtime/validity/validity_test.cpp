@@ -81,7 +81,8 @@ TEST_CASE("what others take of a trial's cores is told, with who they are, and n
   CHECK(judge(readings, limits({})).empty());
   const std::vector<Flag> flags = judge(readings, limits({{"other_cpu", 0.05}}));
   REQUIRE(names(flags) == std::vector<std::string>{"other_cpu"});
-  CHECK(disturbedText(flags) == "disturbed: others took 20 % of its cores (5 % allowed): 99 (cc1) plus)");
+  CHECK(disturbedText(flags) ==
+        "disturbed: other processes used 20 % of the trial's cores (limit 5 %): 99 (cc1) plus)");
 }
 
 TEST_CASE(
@@ -131,7 +132,7 @@ TEST_CASE("a card that is slowed down, that others use, or whose memory errs dis
   readings.gpus[0].throttled = 1;
   readings.gpus[0].reasons = 0x48;
   CHECK(disturbedText(judge(readings, {})) ==
-        "disturbed: GPU 3 was slowed down in 25 % of the looks at it (hardware slowdown, heat, by the hardware)");
+        "disturbed: GPU 3 was throttled in 25 % of the samples (hardware slowdown, heat, by the hardware)");
   CHECK(judge(readings, limits({{"throttled", 0.3}})).empty());
   readings.gpus = {gpu};
   readings.gpus[0].others = {"77 (python3)"};
@@ -273,7 +274,7 @@ TEST_CASE("the doctor names what spoils a measurement, and how to mend it") {
     CHECK((found[subject].weight == Finding::Weight::Spoils));
     CHECK(!found[subject].mend.empty());
   }
-  CHECK(found["memory limit"].what == "the control groups grant 300 MiB");
+  CHECK(found["memory limit"].what == "300 MiB (control group)");
   CHECK(found["governor"].what == "powersave of 1 cores");
   CHECK(found["swap"].what == "3 of 4 MiB in use");
   CHECK((found["turbo"].weight == Finding::Weight::Note));

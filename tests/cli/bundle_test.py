@@ -111,12 +111,12 @@ study reads { workload w  measure t  criterion quick: forall *: t <= 1min  desig
         self.expc("run", "in.exp", "--devices", "cpu:1", "--heat-up", "0", "-D", "design.seed=7")
         said = self.expc("bundle", "in.exp", "--devices", "cpu:1", "-D", "design.seed=7").stdout
         self.assertIn("2 trials of reads, its report and 3 inputs\n", said)
-        for line in ("not in it: table.bin has 5.00 MiB, more than a bundle has room for\n", "not in it: README.md has the name of something else in the archive"):
+        for line in ("not included: table.bin has 5.00 MiB, more than fits into a bundle\n", "not included: README.md has the name of another file in the archive"):
             self.assertIn(line, said)
-        self.assertIn("not in it: table.bin has 5.00 MiB, more than a bundle has room for; put it", self.open("reads.bundle.tar.zst", "--to", "out").stdout)
+        self.assertIn("not included: table.bin has 5.00 MiB, more than fits into a bundle; put it", self.open("reads.bundle.tar.zst", "--to", "out").stdout)
         out = self.folder / "out"
         readme = (out / "README.md").read_text()
-        self.assertRegex(readme, r"- `table.bin` has 5.00 MiB, more than a bundle has room for \(digest [0-9a-f]{32}\)")
+        self.assertRegex(readme, r"- `table.bin` has 5.00 MiB, more than fits into a bundle \(digest [0-9a-f]{32}\)")
         command, = re.findall(r"^    (expc run .*--results mine)", readme, re.M)
         command = [*shlex.split(command)[1:], "--devices", "cpu:1", "--heat-up", "0"]
         self.assertIn("'table.bin' matches no file in", self.expc(*command, folder=out, code=1).stderr)
@@ -125,7 +125,7 @@ study reads { workload w  measure t  criterion quick: forall *: t <= 1min  desig
         self.assertIn("2 trials", self.expc("bundle", "in.exp", "--devices", "cpu:1", "-D", "design.seed=7", "--results", "mine", "--to", "again.tar.zst", folder=out).stdout)
         # An input that has changed since the run is left out.
         self.write("rows.txt", "8")
-        self.assertIn("not in it: rows.txt has changed since it was measured",
+        self.assertIn("not included: rows.txt has changed since it was measured",
                       self.expc("bundle", "in.exp", "--devices", "cpu:1", "-D", "design.seed=7", "--to", "later.tar.zst").stdout)
 
     def test_what_a_killed_command_left_is_removed_by_the_next(self):
@@ -160,7 +160,7 @@ study reads { workload w  measure t  criterion quick: forall *: t <= 1min  desig
             subprocess.run(["zstd", "-q", str(folder / "bad.tar"), "-o", str(bad)], check=True)
             done = self.open(bad, "--to", str(folder / "new/refused"), code=1)
             self.assertEqual([p.name for p in folder.iterdir() if p.name not in ("out", "bad.tar", bad.name)], [], "nothing of it stays")
-            for part in ("no bundle to rely on", *parts):
+            for part in ("verification failed", *parts):
                 self.assertIn(part, done.stderr)
             return done.stderr
 
@@ -172,7 +172,7 @@ study reads { workload w  measure t  criterion quick: forall *: t <= 1min  desig
         # Leases of other engines are not packed.
         self.refuse(lambda out: (out / "results/expc.sqlite").write_text("x"), "results/expc.sqlite")
         self.refuse(lambda out: (out / "results/expc.lease").write_text("{}"), "results/expc.lease")
-        self.refuse(lambda out: (out / "link").symlink_to("/etc/passwd"), "link", "no plain file")
+        self.refuse(lambda out: (out / "link").symlink_to("/etc/passwd"), "link", "not a plain file")
         self.refuse(lambda out: (out / "manifest.json").write_text("[" * 5000), "")
 
         def verdict(out):
@@ -191,7 +191,7 @@ study reads { workload w  measure t  criterion quick: forall *: t <= 1min  desig
                     tar.addfile(info, content)
             subprocess.run(["zstd", "-qf", str(self.folder / "evil.tar"), "-o", str(self.folder / "evil.bundle.tar.zst")], check=True)
             done = self.open("evil.bundle.tar.zst", "--to", "deep/out", code=1)
-            self.assertIn("no plain file", done.stderr)
+            self.assertIn("not a plain file", done.stderr)
             self.assertFalse((self.folder / "evil").exists() or (self.folder / "deep/evil").exists() or pathlib.Path("/tmp/expc-evil").exists())
             subprocess.run(["rm", "-rf", str(self.folder / "deep")], check=True)
 
@@ -204,11 +204,11 @@ study reads { workload w  measure t  criterion quick: forall *: t <= 1min  desig
                     tar.addfile(info, io.BytesIO(b"0" * size))
             subprocess.run(["zstd", "-qf", str(self.folder / "big.tar"), "-o", str(self.folder / name)], check=True)
             return self.open(name, code=1).stderr
-        self.assertIn("more than is taken out", pack("large.bundle.tar.zst", [("manifest.json", 64 << 20)]))
+        self.assertIn("more than expc unpacks", pack("large.bundle.tar.zst", [("manifest.json", 64 << 20)]))
         self.assertIn("more files and folders than", pack("many.bundle.tar.zst", ((f"d/{i}", 0) for i in range(20000))))
         self.assertIn("more files and folders than", pack("deep.bundle.tar.zst", ((f"{i}/" + "d/" * 400 + "f", 0) for i in range(100))))
         long = pack("long.bundle.tar.zst", [("a" * 100000, 0)])
-        self.assertIn("no plain file", long)
+        self.assertIn("not a plain file", long)
         self.assertLess(len(long), 1000)
         self.assertIn("more files and folders than", pack("deeper.bundle.tar.zst", [("d/" * 2000 + "f", 0)]))
 
@@ -222,12 +222,12 @@ study reads { workload w  measure t  criterion quick: forall *: t <= 1min  desig
 
     def test_what_cannot_be_is_said(self):
         self.bundle()
-        self.assertIn("is there already", self.bundle(code=1).stderr)
+        self.assertIn("exists", self.bundle(code=1).stderr)
         self.assertIn("no results in", self.bundle("--results", "none", "--to", "x.bundle.tar.zst", code=1).stderr)
-        self.assertIn("a bundle's name ends in .tar.zst, by which it is known: --to b.zst.tar.zst", self.bundle("--to", "b.zst", code=2).stderr)
+        self.assertIn("--to needs a name that ends in .tar.zst, such as b.zst.tar.zst", self.bundle("--to", "b.zst", code=2).stderr)
         self.assertIn("none/b.tar.zst: No such file or directory", self.bundle("--to", "none/b.tar.zst", code=1).stderr)
         (self.folder / "cut.bundle.tar.zst").write_bytes((self.folder / "nothing.bundle.tar.zst").read_bytes()[:2000])
-        self.assertIn("no bundle to rely on", self.open("cut.bundle.tar.zst", code=1).stderr)
+        self.assertIn("verification failed", self.open("cut.bundle.tar.zst", code=1).stderr)
 
 
 if __name__ == "__main__":

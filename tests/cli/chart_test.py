@@ -142,7 +142,7 @@ class Charts(unittest.TestCase):
     def test_a_chart_is_asked_for_by_name_or_number(self):
         several = study("report", "--format", "svg")
         self.assertEqual(1, several.returncode)
-        self.assertRegex(several.stderr, r"several charts: say --chart .*\n *1  job_time over gpus by method")
+        self.assertRegex(several.stderr, r"several charts\. Choose one with --chart .*\n *1  job_time over gpus by method")
         self.assertIn("no chart 'x'", study("report", "--format", "svg", "--chart", "x").stderr)
         for words in (["--chart", "1"], ["--to", "x.svg"]):
             self.assertEqual(2, study("report", *words).returncode)

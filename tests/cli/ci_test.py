@@ -106,11 +106,11 @@ class History(Command):
         self.assertEqual(courses["steady"]["changes"], [])
         text = self.history("results-0").stdout
         self.assertIn("worse: ", text)
-        self.assertIn("2 changed of 3", text)
+        self.assertIn("2 of 3 values changed level", text)
         self.assertNotIn("steady at", text)
         self.assertIn("steady at", self.history("results-0", "--all").stdout)
-        self.assertIn("1 changed of 1", self.history("results-0", "--metric", "wall").stdout)
-        self.assertIn("measures no 'speed'", self.history("results-0", "--metric", "speed").stderr)
+        self.assertIn("1 of 1 values changed level", self.history("results-0", "--metric", "wall").stdout)
+        self.assertIn("does not measure 'speed'", self.history("results-0", "--metric", "speed").stderr)
 
     def test_what_is_derived_has_a_course_that_is_neither_better_nor_worse(self):
         whole = json.loads(self.history("results-0", "--metric", "twice", "--format", "json").stdout)

@@ -99,7 +99,7 @@ class Surroundings(Tiny):
         self.expc("report", "s.exp", "--devices", "cpu:1", "--html", "link", code=6)
         self.assertTrue((self.folder / "link").is_symlink())
         self.assertIn("<html", (self.folder / "target").read_text()[:200])
-        self.assertIn("a pipe that nobody reads", self.expc("report", "s.exp", "--devices", "cpu:1", "--html", "pipe", code=1).stderr)
+        self.assertIn("a pipe without a reader", self.expc("report", "s.exp", "--devices", "cpu:1", "--html", "pipe", code=1).stderr)
         self.assertTrue((self.folder / "pipe").is_fifo())
 
     def test_a_link_in_a_results_folder_leads_no_page_elsewhere(self):
@@ -114,7 +114,7 @@ class Surroundings(Tiny):
 
     def test_a_results_folder_without_a_name_is_refused(self):
         for words in (("run", self.study), ("rehearse", self.study), ("report", self.study), ("status",), ("attach",), ("cancel",), ("bench", "true")):
-            self.assertIn("--results: names no folder: it is empty", self.expc(*words, "--results", "", code=2).stderr, words)
+            self.assertIn("--results: its name is empty", self.expc(*words, "--results", "", code=2).stderr, words)
 
     def test_a_results_folder_that_is_a_file_holds_no_results(self):
         self.write("s.exp", COMMAND)
@@ -148,7 +148,7 @@ class Surroundings(Tiny):
         self.assertIn("measured for the study one; `expc run` counts those that fit", said)
         self.write("s.exp", COMMAND.replace("study s", "study one").replace("level", "step"))
         self.assertRegex(report(), r"Trials no stored trial counts.*; [0-9]+ stored but ignored: [0-9]+ trials: measured at points that the study no longer has")
-        self.assertRegex(self.expc("run", "s.exp", "--devices", "cpu:1", "--heat-up", "0", code=6).stderr, "kept, not counted: [0-9]+ trials: measured at points that the study no longer has")
+        self.assertRegex(self.expc("run", "s.exp", "--devices", "cpu:1", "--heat-up", "0", code=6).stderr, "stored but ignored: [0-9]+ trials: measured at points that the study no longer has")
 
     def test_an_input_whose_name_looks_like_a_pattern_is_that_file(self):
         for name in ("in[1].txt", "a\\b", "open[.txt"):
@@ -244,8 +244,8 @@ study s { workload w  measure wall  criterion right: forall *: wall <= 6min  des
                "began": began, "submitted": 1}
         record = jobs / f"local-{sleep.pid}.json"
         record.write_text(json.dumps(job))
-        self.assertIn(f"local-{sleep.pid} needs no end: ended", self.expc("cancel", f"local-{sleep.pid}", "--results", "r").stderr)
-        self.assertIn("r has no job that is left to end", self.expc("cancel", "--results", "r").stderr)
+        self.assertIn(f"local-{sleep.pid} has already ended", self.expc("cancel", f"local-{sleep.pid}", "--results", "r").stderr)
+        self.assertIn("r: nothing to stop", self.expc("cancel", "--results", "r").stderr)
         self.assertIsNone(sleep.poll())
         self.assertNotIn("\x1b", self.expc("status", "--results", "r").stdout)
         (jobs / f"local-{sleep.pid}.log").symlink_to("/dev/zero")
@@ -254,7 +254,7 @@ study s { workload w  measure wall  criterion right: forall *: wall <= 6min  des
         self.assertIn("nested deeper", self.expc("status", "--results", "r").stderr)
         record.unlink()
         os.mkfifo(record)
-        self.assertIn("no file of a job", self.expc("status", "--results", "r", timeout=20).stderr)
+        self.assertIn("not the record of a job", self.expc("status", "--results", "r", timeout=20).stderr)
 
     def test_a_damaged_file_of_a_job_hides_no_other(self):
         jobs = self.folder / "r/jobs"
@@ -264,12 +264,12 @@ study s { workload w  measure wall  criterion right: forall *: wall <= 6min  des
         (jobs / "local-8.code").write_text("3\n")
         (jobs / "local-1.json").write_text("")
         (jobs / "d.json").mkdir()
-        for words, code, told in (("status",), 0, "local-8  a.exp  ended with exit code 3"), (("attach", "local-8"), 3, "local-8: ended"), \
-                                 (("cancel", "local-8"), 0, "local-8 needs no end: ended"), (("cancel", "8"), 0, "8 needs no end: ended"):
+        for words, code, told in (("status",), 0, "local-8  a.exp  ended with exit code 3: a criterion fails"), (("attach", "local-8"), 3, "local-8: ended"), \
+                                 (("cancel", "local-8"), 0, "local-8 has already ended"), (("cancel", "8"), 0, "8 has already ended"):
             done = self.expc(*words, "--results", "r", code=code, timeout=20)
             self.assertIn(told, done.stdout + done.stderr)
-            self.assertRegex(done.stderr, r"r/jobs/local-1\.json: .*; left out, remove it")
-            self.assertIn("r/jobs/d.json: is no file of a job; left out, remove it", done.stderr)
+            self.assertRegex(done.stderr, r"r/jobs/local-1\.json: .*; it is ignored, remove it")
+            self.assertIn("r/jobs/d.json: is not the record of a job; it is ignored, remove it", done.stderr)
 
     def test_a_name_with_a_line_end_writes_no_line_of_a_job(self):
         self.write("a\ntouch pwned #.exp", COMMAND)
@@ -406,7 +406,7 @@ class Usage(Tiny):
         self.expc("check", code=2)
         self.expc("plan", self.study, "--format", "xml", code=2)
         for limit in ("--memory-limit", "--log-limit"):
-            self.assertIn("16: a size has a unit, as in 16GiB", self.expc("run", self.study, limit, "16", code=2).stderr)
+            self.assertIn("16: a size needs a unit, as in 16GiB", self.expc("run", self.study, limit, "16", code=2).stderr)
 
     def test_missing_file_is_named(self):
         for command in (["check"], ["plan"], ["rehearse", "--system", "proxima"], ["run"], ["report"]):
@@ -520,7 +520,7 @@ class Run(Tiny):
         page.unlink()
         page.mkdir()  # stands in its way, whoever runs the test
         done = self.expc("report", "fails.exp", "--devices", "cpu:2", code=3)
-        self.assertIn("there is no page: the report results/tiny.html: Is a directory; write it elsewhere", done.stderr)
+        self.assertIn("the report page was not written: the report results/tiny.html: Is a directory; write it elsewhere", done.stderr)
         self.assertIn("FAIL", done.stdout)
         self.expc("report", "fails.exp", "--devices", "cpu:2", "--html", "results/tiny.html", code=1)
 
@@ -545,7 +545,7 @@ class Run(Tiny):
         # One page and one document are of one study: neither is written over by the next, or followed by it.
         of_one = [("run", both), ("report", both), ("compare", both, "results", "results")]
         for command in of_one:
-            self.assertIn("holds 2 studies and a document is of one: choose it with --study NAME",
+            self.assertIn("has 2 studies, but a document is for one: choose it with --study NAME",
                           self.expc(*command, "--format", "json", code=2).stderr)
         for command in of_one[:2]:
             self.assertIn("holds 2 studies and a page is of one", self.expc(*command, "--html", "x.html", code=2).stderr)
@@ -607,7 +607,7 @@ class LargerPlans(Tiny):
 
         path = self.plan(change)
         result = self.run_study(path, code=4)
-        self.assertIn("2 points are estimated not to fit in memory and not started (needs 120 GiB)", result.stderr)
+        self.assertIn("2 points are estimated not to fit in memory and skipped (needs 120 GiB)", result.stderr)
         self.assertIn("was not started: its estimated memory exceeds the device's: needs 120 GiB", " ".join(result.stdout.split()))
         self.assertIn("PASS", self.run_study(path, "--try-infeasible").stdout)
 

@@ -55,7 +55,7 @@ class Compare(Command):
     def test_nothing_moves_between_two_runs_of_the_same(self):
         text = self.compare("old", "same", code=0)
         self.assertIn("verdicts  0 of 2 changed", text)
-        self.assertIn("0 of 5 changed (Holm over 3 at 95 %)", text)
+        self.assertIn("0 of 5 changed (Holm-corrected over 3 at 95 %)", text)
         self.assertIn("only changes above 1.25x count", text)
 
     def test_what_sessions_do_not_show_is_not_said_of_them(self):
@@ -70,7 +70,7 @@ class Compare(Command):
     def test_what_got_worse_is_named_with_its_verdict(self):
         text = self.compare("old", "slow", code=3)
         self.assertIn("PASS → FAIL quick: ", text)
-        self.assertIn("4 of 5 changed (Holm over 3 at 95 %); 1 undecided", " ".join(text.split()))
+        self.assertIn("4 of 5 changed (Holm-corrected over 3 at 95 %); 1 undecided", " ".join(text.split()))
         whole = json.loads(self.compare("old", "slow", "--format", "json", code=3))
         self.assertEqual(whole["outcome"], "fail")
         self.assertEqual([one["lost"] for one in whole["verdicts"] if one["name"] == "quick"], [True])
@@ -108,14 +108,14 @@ class Compare(Command):
         shutil.copytree(self.folder / "old", self.folder / "copy")
         (self.folder / "link").symlink_to("old")
         for one, other in (("old", "copy"), ("old", "link"), ("old", "old,run=1")):
-            self.assertIn(f"{one} and {other} hold the same trials: nothing can have moved between copies",
+            self.assertIn(f"{one} and {other} contain the same trials: nothing can have changed between copies",
                           self.compare(one, other, code=1))
         self.compare("old,since=2020-01-01", "slow,before=2999-01-01", code=3)
         host = os.uname().nodename
         self.expc("run", "s.exp", "--results", "lanes", "--heat-up", "0", "--jobs", "2", devices="cpu:2")
         done = self.expc("compare", "s.exp", f"lanes,host={host}", "old", devices="cpu:2")
         self.assertIn(" of 5 changed", done.stdout, done.stderr)
-        self.assertIn("old,host=nowhere has no results of study s", self.compare("old,host=nowhere", "slow", code=5))
+        self.assertIn("old,host=nowhere has no usable results of study s", self.compare("old,host=nowhere", "slow", code=5))
         (self.folder / "old,run=7").symlink_to("old")
         self.compare("old,run=7", "slow", code=3)
         self.compare("old,run=7,since=2020-01-01", "slow", code=3)
@@ -150,11 +150,11 @@ class Compare(Command):
         self.assertIn("timed out: 1 trial in 1 session, 1 of 1 in the newest", done.stdout)
 
     def test_sides_are_as_many_as_the_question_takes(self):
-        self.assertIn("one side has nothing to be compared with", self.compare("old", code=2))
-        self.assertIn("what moved is said of two sides", self.compare("old", "same", "slow", code=2))
+        self.assertIn("name a second results folder to compare with", self.compare("old", code=2))
+        self.assertIn("compare takes exactly two sides", self.compare("old", "same", "slow", code=2))
         self.assertIn("--margin", self.compare("old", "same", "--claims", "--margin", "2", code=2))
-        self.assertIn("old and old,run=1 hold the same trials: each counts once", self.compare("old", "old,run=1", "--by", "session", code=1))
-        self.assertIn("old and old hold the same trials: a copy", self.compare("old", "old", "--claims", code=1))
+        self.assertIn("old and old,run=1 contain the same trials: each counts once", self.compare("old", "old,run=1", "--by", "session", code=1))
+        self.assertIn("old and old contain the same trials: a copy", self.compare("old", "old", "--claims", code=1))
         self.assertIn("replicate is now `expc run", self.expc("replicate", "s.exp", "--of", "old").stderr)
         self.expc("history", "s.exp", code=2)
 

@@ -162,7 +162,7 @@ class Counting(Command):
     def test_a_variable_that_expc_sets_is_not_passed(self):
         self.study()
         for name in ("OMP_NUM_THREADS", "CUDA_VISIBLE_DEVICES", "TMPDIR", "EXPC_SEED"):
-            self.assertIn(f"--pass-env {name}: expc sets that variable itself", self.run_study("--pass-env", name, code=1, **{name: "7"}))
+            self.assertIn(f"--pass-env {name}: expc sets this variable", self.run_study("--pass-env", name, code=1, **{name: "7"}))
 
 
 if __name__ == "__main__":

@@ -65,7 +65,7 @@ class Data(Command):
             file.unlink()
             self.assertIn("MNIST: 1437 training and 360 test images, digest ", said)
             self.assertIn("alpaca_cleaned: 3 rows, digest ", said)
-            self.assertIn("missing: tokenizer: there is no tokenizer.model or tokenizer.json below downloads", said)
+            self.assertIn("missing: tokenizer: no tokenizer.model or tokenizer.json in downloads", said)
             self.assertIn("missing: colour images of 300 px: expc data make shapes --size 300px --count 60000 --to data/mnist_300", said)
             self.assertEqual(self.written("instruct.jsonl"), [{k: r[k] for k in ("input", "instruction", "output")} for r in rows])
             self.assertEqual(self.written("summarize.jsonl"), [{"dialogue": "A: hello\nB: hi", "summary": "greeting"}])
@@ -75,8 +75,8 @@ class Data(Command):
     def test_hostile_downloads_are_named_and_leave_nothing(self):
         downloads = self.folder / "downloads"
         downloads.mkdir()
-        for name, text, why in (("samsum.json", '[{"dialogue": 3, "summary": "x"}]', "row 1: there is no text in a column called dialogue"),
-                                ("samsum.csv", "dialogue,other\na,b\n", "row 1: there is no text in a column called summary"),
+        for name, text, why in (("samsum.json", '[{"dialogue": 3, "summary": "x"}]', "row 1: no text in a column called dialogue"),
+                                ("samsum.csv", "dialogue,other\na,b\n", "row 1: no text in a column called summary"),
                                 ("samsum.jsonl", '{"dialogue": "x"', "samsum.jsonl"), ("samsum.json", "", "samsum.json"),
                                 ("c4_200m.tsv", "one text\n", "c4_200m.tsv: line 1: not two texts with a tab between them"),
                                 ("c4_200m.tsv", "a\tb\tc\n", "c4_200m.tsv: line 1: not two texts"),
@@ -87,16 +87,16 @@ class Data(Command):
             self.assertEqual([p.name for p in (self.folder / "data/llm").iterdir()], [], name)
             (downloads / name).unlink()
         said = self.prepare().stdout
-        self.assertIn("missing: samsum: there is no samsum.json, .jsonl, .csv, .tsv or .parquet below downloads", said)
-        self.assertIn("missing: MNIST: there is no train-images-idx3-ubyte or train-images-idx3-ubyte.gz below downloads", said)
+        self.assertIn("missing: samsum: no samsum.json, .jsonl, .csv, .tsv or .parquet in downloads", said)
+        self.assertIn("missing: MNIST: no train-images-idx3-ubyte or train-images-idx3-ubyte.gz in downloads", said)
         images = gzip.compress((DIGITS / "train-images-idx3-ubyte").read_bytes())
         for name in ("train-labels-idx1-ubyte", "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"):
             shutil.copy(DIGITS / name, downloads)
-        for content, why in ((images[:-2000], "train-images-idx3-ubyte.gz"), (gzip.compress(bytes(300 << 20)), "holds more than 256 MiB"),
+        for content, why in ((images[:-2000], "train-images-idx3-ubyte.gz"), (gzip.compress(bytes(300 << 20)), "has more than 256 MiB"),
                              (b"x", "data/mnist/train-images-idx3-ubyte")):
             (downloads / "train-images-idx3-ubyte.gz").write_bytes(content)
             self.assertIn(why, self.refused("prepare", "reference", "--from", "downloads", "--to", "data"))
-        self.assertIn("nowhere is no folder of downloads", self.refused("prepare", "reference", "--from", "nowhere"))
+        self.assertIn("nowhere is not a folder of downloads", self.refused("prepare", "reference", "--from", "nowhere"))
 
     def test_parquet_is_read_and_what_is_none_is_named(self):
         if not os.path.exists(OPTIONS.clients):
@@ -117,8 +117,8 @@ class Data(Command):
         not_text = "pa.Array.from_buffers(pa.string(), 1, [None, pa.py_buffer(b'\\0\\0\\0\\0\\1\\0\\0\\0'), pa.py_buffer(b'\\xff')])"
         for content, why in ((b"PAR1", "samsum.parquet: "), (b"", "samsum.parquet: "), (whole[:-9] + b"\xff" * 5 + b"PAR1", "samsum.parquet: "),
                              (whole[:40] + bytes(60) + whole[100:], "samsum.parquet: "),
-                             ("{'dialogue': [3], 'summary': ['x']}", "samsum.parquet: row 1: there is no text in a column called dialogue"),
-                             ("{'dialogue': ['x', 'y'], 'summary': ['x', None]}", "samsum.parquet: row 2: there is no text in a column called summary"),
+                             ("{'dialogue': [3], 'summary': ['x']}", "samsum.parquet: row 1: no text in a column called dialogue"),
+                             ("{'dialogue': ['x', 'y'], 'summary': ['x', None]}", "samsum.parquet: row 2: no text in a column called summary"),
                              (f"{{'dialogue': {not_text}, 'summary': ['x']}}", "samsum.parquet: row 1: not UTF-8")):
             file.write_bytes(content) if isinstance(content, bytes) else write(content)
             self.assertIn(why, self.refused("prepare", "reference", "--from", "downloads", "--to", "data"), content)
@@ -241,7 +241,7 @@ class Data(Command):
         self.assertIn(packed["checksum"], self.data("info", "shapes.pack").stdout)
         text = self.data("info", "shapes").stdout
         self.assertIn("images    20 training, 4 test\n  size      24 x 24, colour\n  files     24 JPEG, 0 PNG\n", text)
-        self.assertEqual(self.data("verify", "shapes").stdout, "shapes: all 24 images are well\n")
+        self.assertEqual(self.data("verify", "shapes").stdout, "shapes: all 24 images decode without errors\n")
         report = json.loads(self.data("verify", "shapes.pack", "--format", "json").stdout)
         self.assertEqual((report["schema"], report["images"], report["damaged"]), ("expc.data.verify/1", 24, []))
 
@@ -251,7 +251,7 @@ class Data(Command):
         twin = next((self.folder / "shapes" / "test").rglob("*.jpg"))
         twin.write_bytes(train.read_bytes())
         said = self.data("verify", "shapes").stdout
-        self.assertIn("shapes: 1 of 4 test images are also training images, so an accuracy measures memory there\n", said)
+        self.assertIn("shapes: 1 of 4 test images are also training images, so accuracy there measures memorisation\n", said)
         report = json.loads(self.data("verify", "shapes", "--format", "json").stdout)
         self.assertEqual((report["test"], report["also_trained"], report["damaged"]), (4, 1, []))
 
@@ -285,22 +285,22 @@ class Data(Command):
 
     def test_places_that_are_taken_or_missing(self):
         self.shapes()
-        self.assertIn("shapes is there already; choose another name, or replace it with --force",
+        self.assertIn("shapes exists; choose another name, or replace it with --force",
                       self.refused("make", "shapes", "--size", "24px", "--count", 20, "--to", "shapes"))
         self.shapes("--force", "--seed", 2)
         mine = self.folder / "mine"
         mine.write_text("my own")
         for arguments in (["pack", "shapes", "--to", "mine"], ["pack", "shapes", "--to", "mine", "--force"]):
-            self.assertIn("mine is there already", self.refused(*arguments))
+            self.assertIn("mine exists", self.refused(*arguments))
         self.assertEqual(mine.read_text(), "my own")
         self.assertIn("is no file", self.refused("pack", "shapes", "--to", "shapes", "--force"))
         self.data("pack", "shapes", "--to", "p")
-        self.assertIn("p is there already; choose another name, or replace it with --force", self.refused("pack", "shapes", "--to", "p"))
+        self.assertIn("p exists; choose another name, or replace it with --force", self.refused("pack", "shapes", "--to", "p"))
         self.data("pack", "shapes", "--to", "p", "--size", "20px", "--force")
         self.assertIn("20 x 20", self.data("info", "p").stdout)
         self.assertIn("nowhere/p: No such file or directory", self.refused("pack", "shapes", "--to", "nowhere/p"))
         for command in ("info", "verify"):
-            self.assertIn("gone: there is no such file or folder", self.refused(command, "gone"))
+            self.assertIn("gone: no such file or folder", self.refused(command, "gone"))
             self.assertIn("expected train/CLASS/*.jpg", self.refused(command, "."))
             self.assertIn("mine: not a packed file of images", self.refused(command, "mine"))
         self.assertEqual(self.entries(), ["mine", "p", "shapes"])
@@ -316,7 +316,7 @@ class Data(Command):
         self.assertTrue(said[0].startswith(f"{name}: damaged JPEG"), said)
         self.assertEqual(said[1], "shapes: 1 of 24 images cannot be decoded")
         self.assertEqual(len(json.loads(self.data("verify", "shapes", "--format", "json", code=1).stdout)["damaged"]), 1)
-        self.assertIn("leave such images out with --skip-corrupt", self.refused("pack", "shapes", "--to", "q"))
+        self.assertIn("skip such images with --skip-corrupt", self.refused("pack", "shapes", "--to", "q"))
         result = self.data("pack", "shapes", "--to", "q", "--skip-corrupt")
         self.assertIn(f"left out: {name}: damaged JPEG", result.stderr)
         self.assertIn("packed 19 training", result.stdout)
@@ -327,7 +327,7 @@ class Data(Command):
         said = self.data("verify", "p", code=1).stdout
         self.assertIn("p: test image 3 (class ", said)
         packed.write_bytes(content[:-1])
-        self.assertIn("it was cut off", self.refused("verify", "p"))
+        self.assertIn("it was truncated", self.refused("verify", "p"))
 
     def test_interrupted_it_leaves_nothing(self):
         process = subprocess.Popen([OPTIONS.expc, "data", "make", "shapes", "--size", "300px", "--count", "1000000", "--to", "big"],

@@ -41,7 +41,7 @@ class Diagnose(Command):
         text = self.expc("diagnose", "s.exp", "--studies", "200").stdout
         self.assertIn("noise of one trial: t 1 % assumed", text)
         self.assertIn("what is true of it is not known", text)
-        self.assertRegex(text, r"in 80 % of studies it passes from 1\.2\d+x on, and fails from 1\.1\d+x down")
+        self.assertRegex(text, r"power 80 %: pass if the true value is at least 1\.2\d+x, fail if the true value is at most 1\.1\d+x")
         self.assertEqual([path.name for path in self.folder.iterdir()], ["s.exp"])
 
     def test_no_design_passes_at_a_share_above_all(self):
@@ -97,7 +97,7 @@ study s {
         self.assertRegex(self.expc("plan", "s.exp").stdout, r"gain >= 1\.2x; ±\S+ % at the noise of stored trials\n")
         text = self.expc("plan", "s.exp", "--all").stdout
         self.assertRegex(text, r"expected resolution ±\S+ % at the noise of stored trials\n")
-        self.assertRegex(text, r"as measured \(1\.\d+x\): passes (100|9\d\.?\d?) %, fails 0 %, open \d\.?\d? % of 200 simulated studies")
+        self.assertRegex(text, r"if the true value is 1\.\d+x \(measured\): pass (100|9\d\.?\d?) %, fail 0 %, undecided \d\.?\d? % of 200 simulated studies")
 
     def test_sessions_cost_power_and_are_named(self):
         words = ("--noise", "2%", "--effect", "pays=1.24x", "--studies", "300")
@@ -117,7 +117,7 @@ study s {
     def test_what_is_too_large_is_refused(self):
         large = STUDY.replace("in 0..1 = 0", "in 0..100000 = 0").replace("factor fast in 0..1", "factor fast in 0..9999")
         (self.folder / "s.exp").write_text(large, encoding="utf-8")
-        self.assertIn("study s is too large to simulate: 10000 points with 9999 cells of criteria; select fewer", self.expc("diagnose", "s.exp", code=1).stderr)
+        self.assertIn("study s is too large to simulate: 10000 points, 9999 configurations of claims; select fewer", self.expc("diagnose", "s.exp", code=1).stderr)
 
     def test_trials_that_time_out_do_so_again(self):
         (self.folder / "s.exp").write_text(LATE, encoding="utf-8")
@@ -146,7 +146,7 @@ study s {
         self.assertEqual((pays["known"], pays["chances"]["fail"]), (None, 1))
         text = self.expc("diagnose", "s.exp", "--studies", "100").stdout
         self.assertIn("trials that run out of memory: 100 % of timed trials at fast=1\n", text)
-        self.assertIn("    without a value: passes 0 %, fails 100 %, open 0 % of 100 simulated studies\n", text)
+        self.assertIn("    without a value: pass 0 %, fail 100 %, undecided 0 % of 100 simulated studies\n", text)
         self.assertNotIn("do not vary", text)
         text = self.expc("plan", "s.exp", "--all").stdout
         self.assertIn("without a value: passes 0 %, fails 100 %", text)
@@ -155,7 +155,7 @@ study s {
     def test_a_pilot_measures_the_noise_and_is_no_look(self):
         run = ("run", "s.exp", "--heat-up", "0", "--devices", "cpu:1")
         text = self.expc(*run, "--pilot").stdout
-        self.assertIn("1000 simulated studies of s: 10 timed repetitions", text)
+        self.assertIn("1000 simulated studies of s: 10 timed blocks", text)
         self.assertIn("measured (10 trials)", text)
         self.assertFalse((self.folder / "results" / "s.html").exists())
         found, = self.document(*run)["criteria"]
@@ -167,7 +167,7 @@ study s {
                             (("--noise", "wall=2%"), "measures no metric of that name"),
                             (("--effect", "1.3x"), "expected NAME=VALUE, as in --effect pays=1.3x"),
                             (("--effect", "pay=1.3x"), "has no criterion of that name"),
-                            (("--effect", "pays=3s"), "pays is about 'x', not about 's'"),
+                            (("--effect", "pays=3s"), "the unit 's' does not fit, because pays is about 'x'"),
                             (("--lost", "2"), "expected a share, as 2%")):
             self.assertIn(said, self.expc("diagnose", "s.exp", *words, code=2).stderr)
         self.assertIn("not above zero", self.expc("diagnose", "s.exp", "--effect", "pays=0").stdout)

@@ -110,8 +110,8 @@ class Tables(unittest.TestCase):
         self.assertEqual(export("--to", "out.csv"), "")
         self.assertEqual((FOLDER / "out.csv").read_text(encoding="utf-8"), export())
         self.assertIn("cannot write no/such/place.csv: No such file", export("--to", "no/such/place.csv", code=1))
-        self.assertIn("--no-formulas goes with", export("--no-formulas", "--format", "json", code=2))
-        self.assertIn("--table series goes with", export("--table", "series", "--format", "junit", code=2))
+        self.assertIn("--no-formulas needs", export("--no-formulas", "--format", "json", code=2))
+        self.assertIn("--table series needs", export("--table", "series", "--format", "junit", code=2))
         self.assertIn("no results in", export("--results", "nowhere", code=1))
 
 
@@ -223,7 +223,7 @@ print(duckdb.sql("SELECT step, avg(value) FROM 's.parquet' GROUP BY ALL ORDER BY
         self.assertEqual(client(script, EVIL), "[(10, 0.11, 6), (20, 0.12, 6)]\n[('TIMESTAMP WITH TIME ZONE', 'BOOLEAN')]\n"
                          "[(1, 3.0), (2, 2.0)]\n")
         self.assertIn("cannot write no/place.parquet: ", export("--format", "parquet", "--to", "no/place.parquet", code=1))
-        self.assertIn("name it with --to FILE", export("--format", "parquet", code=2))
+        self.assertIn("--format parquet needs --to FILE", export("--format", "parquet", code=2))
 
     def test_the_notebook_makes_a_figure(self):
         cells = json.loads((ROOT / "docs/results.ipynb").read_text(encoding="utf-8"))["cells"]

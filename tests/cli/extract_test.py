@@ -38,18 +38,18 @@ class Commands(Command):
         self.expc("run", code=None)
         self.assertEqual(self.values(), [5, 5, 5])
         self.read("loss ([0-9]+)")
-        self.assertIn("`expc extract` reads what was kept", " ".join(self.expc("report", code=None).stdout.split()))
-        self.assertEqual(self.expc("extract", code=0).stdout, "study s: 3 trials read again, 0 as before\n")
+        self.assertIn("`expc extract` re-reads stored output", " ".join(self.expc("report", code=None).stdout.split()))
+        self.assertEqual(self.expc("extract", code=0).stdout, "study s: re-read 3 trials, 0 unchanged\n")
         self.assertEqual(self.values(), [3, 3, 3])
         self.assertIn("nothing to run: all 3 trials are stored", self.expc("run", code=None).stderr)
-        self.assertEqual(self.expc("extract", code=0).stdout, "study s: 0 trials read again, 3 as before\n")
+        self.assertEqual(self.expc("extract", code=0).stdout, "study s: re-read 0 trials, 3 unchanged\n")
 
     def test_half_a_number_fails_and_can_be_read_again_whole(self):
         for pattern, printed, whole in (("loss ([0-9.]+)", "loss 9.8e-05", 9.8e-05), ("([0-9.]+) rows", "1,250.5 rows", None)):
             study = STUDY.replace("echo loss 3", f"echo {printed}")
             (self.folder / "s.exp").write_text(study % pattern, encoding="utf-8")
             done = self.expc("run", "--results", printed[:4], code=5)
-            self.assertRegex(done.stderr, r"found '[0-9.]+', which is a part of '[0-9].*': let the group take")
+            self.assertRegex(done.stderr, r"found '[0-9.]+', which is a part of '[0-9].*': make the group match")
             if whole:
                 (self.folder / "s.exp").write_text(study % r"loss (\\S+)", encoding="utf-8")
                 self.expc("extract", "--results", printed[:4], code=0)
@@ -75,11 +75,11 @@ study s {{ workload tool  measure value  design {{ repeat 3 }} }}""", encoding="
         self.expc("run", code=None)
         self.read("no such words ([0-9]+)")
         done = self.expc("extract", code=4)
-        self.assertIn("3 trials could not be read again: the metric value", done.stderr)
-        self.assertEqual(done.stdout, "study s: 0 trials read again, 0 as before\n")
+        self.assertIn("3 trials could not be re-read: the metric value", done.stderr)
+        self.assertEqual(done.stdout, "study s: re-read 0 trials, 0 unchanged\n")
         for kept in (self.folder / "results/outputs").iterdir():
             kept.unlink()
-        self.assertIn("; the output of 3 trials is not kept", self.expc("extract", code=4).stdout)
+        self.assertIn("; 3 trials had no stored output", self.expc("extract", code=4).stdout)
 
     def test_a_variable_counts_once_it_is_passed_and_is_not_seen_else(self):
         self.read("nap ([0-9.]*)$")

@@ -92,7 +92,7 @@ class Folders(Run):
                            'study s {\n  workload gone\n  factor n in 1..2\n  measure wall\n  design { repeat 2 }\n}\n'
                            % (self.folder, away))
                 said = self.run_study(code=1).stderr
-                self.assertEqual(said.count("was removed or moved while this run wrote to it"), 1, said)
+                self.assertEqual(said.count("disappeared during the run"), 1, said)
                 self.assertIn("expc: error: the results folder", said)
                 self.assertFalse((self.folder / "results").exists(), said)
 
@@ -117,15 +117,15 @@ class Reasons(Run):
 
     def test_a_variable_that_was_not_passed_is_named(self):
         said = self.failing("import os\nos.environ['MODEL_DIR']", MODEL_DIR="/m")
-        self.assertIn("KeyError: 'MODEL_DIR'; MODEL_DIR is set here and not passed to commands: --pass-env MODEL_DIR", said)
-        line = "HF_HOME, NCCL_DEBUG.* are set here and not passed to commands; --pass-env NAME passes one"
+        self.assertIn("KeyError: 'MODEL_DIR'; MODEL_DIR is set here but not passed to commands: --pass-env MODEL_DIR", said)
+        line = "HF_HOME, NCCL_DEBUG.* are set here but not passed to commands; --pass-env NAME passes one"
         self.assertRegex(self.failing("", HF_HOME="/hf", NCCL_DEBUG="INFO"), line)
         self.assertRegex(self.expc("plan", "s.exp", HF_HOME="/hf", NCCL_DEBUG="INFO").stderr, line)
 
     def test_a_file_beside_the_study_that_is_no_input_is_named(self):
         self.write("data/train.txt", "1")
         said = self.failing("open('data/train.txt')")
-        self.assertIn("'data/train.txt'; data/train.txt lies beside the study and is not in the trial's folder: inputs \"data/train.txt\"", said)
+        self.assertIn("'data/train.txt'; data/train.txt is next to the study but not in the trial's folder: inputs \"data/train.txt\"", said)
 
     def test_an_import_works_whether_the_script_is_an_input_or_not(self):
         self.write("net.py", "K = 2")
@@ -160,8 +160,8 @@ class Failures(Run):
         self.assertIn("4 of 16 trials failed", said)
         self.assertIn("n=3 has 0 of 6", said)
         self.assertEqual(said.count("no licence"), 2, f"once as it happened, and once at the end\n{said}")
-        self.assertIn("failed again, as before", said)
-        self.assertIn("n=3 is left alone for the rest of this run: it failed 4 times in a row", said)
+        self.assertIn("failed again for the same reason", said)
+        self.assertIn("skipping timed n=3 for the rest of this run: it failed 4 times in a row", said)
         self.assertFalse(levels["3"]["lacking"], "another run tries it again")
 
     def test_nothing_is_all_there_when_something_failed_for_good(self):
@@ -173,7 +173,7 @@ class Failures(Run):
         again = self.run_study(code=6)
         self.assertNotIn("are stored", again.stderr)
         self.assertIn("nothing to run: 18 of 33 trials failed; timed n=3 has 0 of 6 (the worker: sh exited with code 1: no licence); "
-                      "--retry-failed tries them again", again.stderr)
+                      "--retry-failed tries again", again.stderr)
         self.assertIn("timed n=3: 0 of 6 blocks; expc has stopped retrying (--retry-failed tries again)", " ".join(again.stdout.split()))
         self.assertEqual(self.trials()[0], counts, "nothing was started")
 
@@ -194,7 +194,7 @@ class Failures(Run):
         counts, _ = self.trials()
         self.assertEqual(counts["3"], (0, 2))
         self.assertLessEqual(max(valid for valid, _ in counts.values()), 1)
-        self.assertIn("stopped (--fail-fast), since every attempt failed: timed n=3: the worker: sh exited with code 1: no licence", said)
+        self.assertIn("stopped (--fail-fast): every attempt failed: timed n=3: the worker: sh exited with code 1: no licence", said)
 
     def test_a_fresh_run_measures_all_once_more_and_keeps_the_old(self):
         (self.folder / "licence").touch()

@@ -41,7 +41,7 @@ class Looks(Command):
 
     def test_a_clear_effect_ends_at_the_first_planned_look(self):
         self.study("20 looks at 8, 14")
-        ended = "every criterion is decided at the look after 8 of 20 timed repetitions"
+        ended = "stopped early: every criterion was decided at the look after 8 of 20 timed blocks"
         run = self.expc("run", code=0)
         self.assertIn(ended, run.stderr)
         self.assertRegex(self.expc("report", "--all", code=0).stdout, r"interim analysis 1 \(8 of 20 blocks now\)")

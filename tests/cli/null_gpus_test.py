@@ -38,9 +38,9 @@ class NullGpus(NullCards):
                          **variables)
 
     def test_missing_libraries_and_wrong_words_have_one_line_with_the_way_out(self):
-        for words, folder, said in (("4", "/nonexistent", "`make cuda` builds the null GPU"),
-                                    ("lots", None, "as in 4 or 4x94GiB, or 'found'"),
-                                    ("found", None, "this machine shows none; --null-gpus 4 brings four along")):
+        for words, folder, said in (("4", "/nonexistent", "`make cuda` builds the simulated GPU"),
+                                    ("lots", None, "such as 4 or 4x94GiB, or 'found'"),
+                                    ("found", None, "this machine shows none; --null-gpus 4 simulates four")):
             extra = {"EXPC_NULLGPU_FOLDER": folder} if folder else {}
             for command in ("plan", "run", "report"):
                 text = self.expc(command, "tiny.exp", "--null-gpus", words, code=1, EXPC_NVML_LIBRARY="/nonexistent",
@@ -57,7 +57,7 @@ class NullGpus(NullCards):
 
     def test_nothing_is_judged_and_everything_is_marked(self):
         done = self.run_study("--null-gpus", "2x1GiB", code=4)
-        self.assertIn("the GPUs are null cards, which compute nothing: no verdict comes from this run", done.stderr)
+        self.assertIn("the GPUs are simulated and compute nothing: this run gives no verdict", done.stderr)
         self.assertEqual(done.stdout.count(NOTICE), 2, done.stdout)
         self.assertEqual(len(re.findall(r"(?m)^INCONCLUSIVE ", done.stdout)), 2, done.stdout)
         self.assertNotRegex(done.stdout, r"(?m)^(PASS|FAIL)")
@@ -81,7 +81,7 @@ class NullGpus(NullCards):
         self.assertNotIn("SIMULATED GPUS", done.stdout)
         said = " ".join(done.stdout.split())
         self.assertIn("36 of 36 valid", said)
-        self.assertIn("36 stored but ignored: 36 trials: measured in another environment (devices, ", said)
+        self.assertIn("36 stored but ignored: 36 trials: measured in a different environment (devices, ", said)
         self.assertIn("from stored trials", self.expc("plan", "tiny.exp", **real).stdout)
         again = self.run_study("--null-gpus", "2", code=4)  # a rehearsal that comes later hides no measurement
         self.assertIn("nothing to run", again.stderr)

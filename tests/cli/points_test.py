@@ -215,7 +215,7 @@ class Locks(Tiny):
 
     def test_a_lock_is_of_the_whole_file(self):
         for arguments in [("--lock", "--preset", "quick"), ("--lock", "-D", "gpus=1"), ("--diff", "x.lock", "--study", "tiny")]:
-            self.assertIn("a lock is of the whole file", self.plan(*arguments, code=2).stderr)
+            self.assertIn("a lock covers the whole file", self.plan(*arguments, code=2).stderr)
         self.assertIn("excludes", self.plan("--lock", "--explain", "gpus=1", code=2).stderr)
         self.assertFalse((self.folder / "tiny.exp.lock").exists())
 
@@ -230,7 +230,7 @@ class Locks(Tiny):
         self.run_study()
 
     def test_what_is_no_lock(self):
-        for text, word in [("", "no lock"), ("[]", "no lock of this version"), ('{"schema": "expc.lock/1"}', "no lock of")]:
+        for text, word in [("", "is not a lock"), ("[]", "a lock of another version"), ('{"schema": "expc.lock/1"}', "a lock of another version")]:
             self.write("tiny.exp.lock", text)
             self.assertIn(word, self.run_study(code=1).stderr)
         self.assertIn("cannot read", self.plan("--diff", "nothing.lock", code=1).stderr)
@@ -242,7 +242,7 @@ class Locks(Tiny):
         self.plan("--lock")
         self.run_study()
         (self.folder / "data/a.bin").write_bytes(b"two")
-        self.assertIn("not the data that the lock holds", self.run_study(code=1).stderr)
+        self.assertIn("has changed since the lock was written", self.run_study(code=1).stderr)
         self.assertIn("tiny: data data changed", self.plan("--diff", "tiny.exp.lock").stdout)
 
     def test_the_inputs_of_a_command_are_held_too(self):
@@ -304,7 +304,7 @@ study memory {{
             self.write("mine/config.json", text)
             found, said = self.estimates('folder("mine")')
             self.assertEqual(found, [None, None], text)
-            self.assertIn("nothing is known of the memory that folder(\"mine\") takes", said)
+            self.assertIn("the memory that folder(\"mine\") needs is unknown", said)
             self.assertIn(why, said)
         self.assertIn("nothing is known", self.estimates('folder("none")')[1])
         self.assertEqual(self.expc("check", "memory.exp").stderr, "memory.exp: no mistakes found\n")
@@ -316,8 +316,8 @@ study memory {{
         short, _ = self.estimates(data='file("short.jsonl")')
         cut, said = self.estimates(data='file("long.jsonl")')
         unknown, note = self.estimates(data='file("none.jsonl")')
-        self.assertIn("no tokenizer is named, so each byte of long.jsonl is a token of a model that has 128256", said)
-        self.assertIn("nothing is expected of the memory of points that read none.jsonl, which is not there", note)
+        self.assertIn("no tokenizer is named, so each byte of long.jsonl counts as a token of a model that has 128256", said)
+        self.assertIn("no memory estimate for points that read none.jsonl, which is missing", note)
         for one, other in zip(short, cut):
             self.assertLess(one, other)
         self.assertEqual(set(unknown), {None})
@@ -329,7 +329,7 @@ study memory {{
         self.write("one.jsonl", pairs(*[5] * 8, 90))
         self.assertNotIn("estimated for the longest", self.estimates(data='file("alike.jsonl")', method="dpo")[1])
         self.assertRegex(self.estimates(data='file("one.jsonl")', method="dpo")[1],
-                         r"pairs of one.jsonl is estimated for the longest of 9 \(2\d\d tokens; half of them have at most \d+\): a trial that does not meet it takes less")
+                         r"pairs of one.jsonl is estimated for the longest of 9 \(2\d\d tokens; the median has \d+\): a trial without that pair needs less")
 
 
 if __name__ == "__main__":

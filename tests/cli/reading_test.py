@@ -115,7 +115,7 @@ study s {
 study s { workload w  factor build in { "old", "new" }  measure wall  design { repeat 1 } }
 """)
         for given, wanted in (("build=new", 'build="new"'), ("prog=./new", 'prog="./new"'), ("build='new'", 'build="new"')):
-            self.assertIn(f"a string stands in quotes, inside the shell's: -D '{wanted}'", self.expc("plan", "-D", given, code=2).stderr)
+            self.assertIn(f"put a string in quotes, inside the shell's: -D '{wanted}'", self.expc("plan", "-D", given, code=2).stderr)
         self.assertIn("did you mean '\"new\"'?", self.expc("plan", "--where", "build == new").stderr)
         self.expc("plan", "-D", 'build="new"', code=0)
 

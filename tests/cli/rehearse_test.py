@@ -51,23 +51,23 @@ class Rehearse(NullCards):
 
     def test_the_cards_must_be_known_and_what_is_wrong_with_them_is_one_line(self):
         for cards, code, said in (
-                ((), 2, "name a machine with --system proxima, or cards with --null-gpus 4x94GB"),
+                ((), 2, "Name a machine (--system proxima) or simulated GPUs (--null-gpus 4x94GB)"),
                 (("--system", "box", "--null-gpus", "2"), 2, "--system excludes --null-gpus"),
-                (("--system", "bare"), 1, "the system 'bare' does not say gpu.memory"),
-                (("--system", "bax"), 1, "there is no system 'bax'; did you mean 'box'?"),
-                (("--null-gpus", "lots"), 1, "as in 4 or 4x94GiB")):
+                (("--system", "bare"), 1, "system 'bare' declares no gpu.memory"),
+                (("--system", "bax"), 1, "unknown system 'bax'; did you mean 'box'?"),
+                (("--null-gpus", "lots"), 1, "such as 4 or 4x94GiB")):
             with self.subTest(cards):
                 self.assertIn(said, self.rehearse(cards=cards, code=code).stderr)
                 self.assertFalse(self.file.exists())
 
     def test_each_point_has_a_row_and_the_reasons_stand_below_once(self):
         done = self.rehearse(preset=None, code=3)
-        for said in ("on 2 cards of 1.00 GiB, which compute nothing", "runs", "1.00 GiB", "2.00 GiB", "A step",
+        for said in ("on 2 simulated GPUs of 1.00 GiB", "runs", "1.00 GiB", "2.00 GiB", "Per step",
                      "1 point does not fit: the worker: out of memory, as asked (step=20ms gpus=1 fault=out_of_memory)",
                      "1 point failed: the worker: null.idle was asked to fail",
-                     "1 point failed: the worker's result lacks what was rehearsed: it is older than this expc",
+                     "1 point failed: the worker's result has no rehearsal: the worker is older than this expc",
                      "2 points not rehearsed: there are fewer cards",
-                     "4 run, 2 failed, 1 does not fit, 2 not rehearsed", "what ranks printed lies in results/rehearsals/logs"):
+                     "4 run, 2 failed, 1 does not fit, 2 not rehearsed", "logs: results/rehearsals/logs"):
             self.assertIn(said, done.stdout)
         self.assertLessEqual(max(map(len, done.stdout.splitlines())), 100)
         self.assertIn("[1/7] step=20ms gpus=1 fault=none: runs in", done.stderr)
@@ -83,7 +83,7 @@ class Rehearse(NullCards):
         self.rehearse()
         first = self.kept()
         again = self.rehearse()
-        self.assertIn("4 points are kept: this worker has rehearsed them on such cards (--again does it anew)", again.stderr)
+        self.assertIn("4 points are kept: this worker has rehearsed them on such GPUs before (--again repeats them)", again.stderr)
         self.assertIn("4 run", again.stdout)
         self.assertEqual(self.kept(), first)
         self.rehearse("--again", "--where", "gpus == 2")
@@ -126,7 +126,7 @@ class Rehearse(NullCards):
         self.assertIn("remove it, and `expc rehearse` makes it again", said)
         self.assertEqual(self.file.read_bytes(), cut)
         plan = self.expc("plan", "tiny.exp", "--system", "box")
-        self.assertIn("no rehearsal is shown: results/rehearsals/tiny.json: ", plan.stderr)
+        self.assertIn("cannot read the rehearsal: results/rehearsals/tiny.json: ", plan.stderr)
         self.assertNotIn("Rehearsed", plan.stdout)
         self.file.unlink()
         self.assertIn("4 run", self.rehearse().stdout)
@@ -150,7 +150,7 @@ class Rehearse(NullCards):
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=120)
         self.assertEqual(process.returncode, 130, out + err)
-        self.assertIn("interrupted; what was rehearsed is kept, and the same command continues", err)
+        self.assertIn("interrupted; rehearsals so far are kept, and the same command continues", err)
         runs = sum(point["outcome"] == "runs" for point in self.kept().values())
         self.assertIn(runs, (1, 2, 3))
         rest = self.rehearse()

@@ -68,7 +68,7 @@ class Statistics(Command):
             self.study(NOISE.replace("{base}", "100"), name=name, unit=unit, criterion="forall level: gain <= 3x")
         self.run_study("--results", "a")
         self.run_study("--results", "b", name="u.exp")
-        self.assertIn("a has no results of study s that count; kept are", self.expc("compare", "u.exp", "a", "b", code=5))
+        self.assertIn("a has no usable results of study s. Stored but ignored:", self.expc("compare", "u.exp", "a", "b", code=5))
 
     def test_a_copy_replicates_nothing(self):
         self.study(NOISE.replace("{base}", "100"), criterion="forall level: gain <= 3x")
@@ -78,7 +78,7 @@ class Statistics(Command):
         self.expc("bundle", "s.exp")
         self.expc("bundle", "s.bundle.tar.zst", "--to", "out")
         for other in ("copy", "merged", "out/results"):
-            self.assertIn("hold the same trials: a copy replicates nothing",
+            self.assertIn("contain the same trials: a copy is not a replication",
                           self.expc("compare", "s.exp", "results", other, "--claims", code=1))
         self.run_study("--results", "again")
         self.assertIn("1 replicated", self.expc("compare", "s.exp", "results", "again", "--claims"))

@@ -102,7 +102,7 @@ class Resume(Case):
         spec = make(count, self.folder, **parameters)
         self.killed(spec, epochs, victims=victims)
         event = ranks.result(WORKER, spec)
-        self.assertRegex(event["notes"][0], rf"went on after epoch \d of {EPOCHS} from {self.folder}/.*/epoch-")
+        self.assertRegex(event["notes"][0], rf"continued after epoch \d of {EPOCHS} from {self.folder}/.*/epoch-")
         self.assertEqual(event["series"]["loss"], whole["series"]["loss"])
         self.assertEqual(event["series"]["accuracy_curve"], whole["series"]["accuracy_curve"])
         for metric in ("accuracy", "train_accuracy", "final_loss"):
@@ -192,7 +192,7 @@ class Weights(Case):
         def given(path):
             return {"initial_weights": {"file": [str(path)]}}
         self.refused(self.timed(**given("none.safetensors")), "none.safetensors: No such file or directory")
-        self.refused(self.timed(width=0.5, **given(TORCHVISION)), "of another shape: features.0.0.weight [8, 3, 3, 3] for [16, 3, 3, 3]",
+        self.refused(self.timed(width=0.5, **given(TORCHVISION)), "with another shape: features.0.0.weight [8, 3, 3, 3] for [16, 3, 3, 3]",
                      "mobilenet_v2 with width_mult 0.5 is wanted")
         tensors = read_safetensors(TORCHVISION)
         file = self.folder / "w.safetensors"
@@ -204,7 +204,7 @@ class Weights(Case):
         tensors["classifier.1.weight"] = ("F32", [3, 1280], b"\0" * 4 * 3 * 1280)
         tensors["classifier.1.bias"] = ("F32", [3], b"\0" * 12)
         write_safetensors(file, tensors)
-        self.refused(self.timed(**given(file)), "tells 3 classes apart", "have 10")
+        self.refused(self.timed(**given(file)), "has 3 classes", "have 10")
         file.write_bytes(TORCHVISION.read_bytes()[:1000])
         self.refused(self.timed(**given(file)), str(file), "truncated")
 

@@ -190,7 +190,7 @@ class Packed(unittest.TestCase):
 
     def test_what_is_no_packed_file_is_refused(self):
         (self.root / "cut.pack").write_bytes((self.root / "shapes.pack").read_bytes()[:-1])
-        for path, wanted in (("cut.pack", "it was cut off"), ("nowhere", "no such file"), ("shapes", "not a file")):
+        for path, wanted in (("cut.pack", "it was truncated"), ("nowhere", "no such file"), ("shapes", "not a file")):
             reason = ranks.run(WORKER, self.trial({"packed": [path]}))[0].last().get("reason", "")
             self.assertIn(wanted, reason)
 

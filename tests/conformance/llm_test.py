@@ -257,7 +257,7 @@ class Resume(checkpoint_test.Case):
         spec = specification("quality", count, {"epochs": EPOCHS}, checkpoints={"folder": [str(self.folder)]}, **parameters)
         self.killed(spec, (2,))
         event = ranks.result(WORKER, spec)
-        self.assertTrue(any("went on after epoch" in note for note in event["notes"]), event["notes"])
+        self.assertTrue(any("continued after epoch" in note for note in event["notes"]), event["notes"])
         self.assertEqual(event["series"]["loss"], whole["series"]["loss"])
         for metric in ("final_loss", "evaluation_loss", "reward_margin"):
             self.assertEqual(event["metrics"][metric], whole["metrics"][metric])
@@ -326,10 +326,10 @@ class Refusals(Case):
         self.refused(specification(data=self.written("alike.jsonl", '{"input": "a", "output": "b"}\n' * 3), method="dpo"), "alike.jsonl")
 
     def test_lengths(self):
-        self.refused(specification(max_length=32), "anything is left to learn", "raise max_length")
-        self.refused(specification(max_length=512), "rows of 512 tokens, the model has 256 positions")
-        self.refused(specification(batch=16, accumulation=2), "a step takes 32 rows (batch 16 x accumulation 2 x 1 ranks)", "24")
-        self.refused(specification("quality", 1, {"epochs": 1}, row_limit=1), "holds at least one out")
+        self.refused(specification(max_length=32), "has an answer within", "raise max_length")
+        self.refused(specification(max_length=512), "rows have 512 tokens, but the model only 256 positions")
+        self.refused(specification(batch=16, accumulation=2), "a step needs 32 rows (batch 16 x accumulation 2 x 1 ranks)", "24")
+        self.refused(specification("quality", 1, {"epochs": 1}, row_limit=1), "also needs one for evaluation")
 
     def test_models_and_tokenizers(self):
         broken = FOLDER / "broken"
@@ -348,7 +348,7 @@ class Refusals(Case):
         tokens = [bytes([byte]) for byte in range(256)] + [b"a" + bytes([byte]) for byte in range(100)]
         large = "".join(f"{base64.b64encode(token).decode()} {rank}\n" for rank, token in enumerate(tokens))
         self.refused(specification(tokenizer=self.written("large.model", large)), "large.model has tokens up to", "576 rows")
-        self.refused(specification(method="qat", group_size=256), "group_size is 256, and its products take 128 values in")
+        self.refused(specification(method="qat", group_size=256), "group_size is 256, but its products have 128 inputs")
 
     def test_weights_that_are_pickles(self):
         folder = FOLDER / "pickles"
@@ -365,7 +365,7 @@ class Refusals(Case):
 
     def test_a_folder_of_checkpoints_that_cannot_be(self):
         spec = specification("quality", 1, {"epochs": 1}, checkpoints={"folder": [str(MODEL / "config.json")]})
-        self.refused(spec, "checkpoints cannot be kept in")
+        self.refused(spec, "cannot write checkpoints in")
 
 
 if __name__ == "__main__":

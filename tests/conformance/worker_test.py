@@ -127,8 +127,8 @@ class Failures(unittest.TestCase):
         self.refused(make(batch=2000), "batch is 2000.*lower batch or gpus")
         self.refused(make(settings={"warmup": 1}), "steps is not set")
         self.refused(dict(make(), workload="image.resnet"), "no workload image.resnet")
-        self.refused(dict(make(), workload_version=99), "version 1 in this worker, the plan asks for version 99")
-        self.refused(dict(make(), slots=[{"device": "cuda", "index": 0}]), "device is 'cuda', this worker knows: cpu")
+        self.refused(dict(make(), workload_version=99), "version 1 in this worker, but the plan needs version 99")
+        self.refused(dict(make(), slots=[{"device": "cuda", "index": 0}]), "device is 'cuda', but this worker knows only: cpu")
         self.refused(make(metrics=["accuracy"]), "accuracy is not measured by timed trials")
         self.refused(make(metrics=["launch_time"]), "launch_time is not measured by timed trials")
 

@@ -149,7 +149,7 @@ def refused(job):
     result = job.run(PATH=str(job.folder))
     assert result.returncode == 1, result.returncode
     line, = result.stderr.strip().splitlines()
-    assert f"the workload xz: the program 'xz' is not in PATH: install it, or write its path (PATH is {job.folder})" in line, line
+    assert f"the workload xz: program 'xz' not found in PATH: install it, or write its path (PATH is {job.folder})" in line, line
     (job.folder / "corpus.txt").unlink()
     result = job.run()
     assert result.returncode == 1

@@ -160,7 +160,7 @@ def main():
         try:
             url = None
             for _ in range(600):
-                found = re.search(r"the run is shown at (http://127\.0\.0\.1:(\d+)/)", (folder / "err").read_text())
+                found = re.search(r"watch the run at (http://127\.0\.0\.1:(\d+)/)", (folder / "err").read_text())
                 if found:
                     url, port = found.group(1), int(found.group(2))
                     break

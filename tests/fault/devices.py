@@ -60,7 +60,7 @@ def a_run_with_nothing_to_do_needs_no_devices():
 
 def leases_that_cannot_be_taken_are_said():
     with Folder() as folder, leases_in("/proc/no-such-folder"):
-        folder.run().expect(0, "devices are not leased", "/proc/no-such-folder")
+        folder.run().expect(0, "cannot reserve devices", "/proc/no-such-folder")
 
 
 STUDY = """\
@@ -93,7 +93,7 @@ taskset -pc $$ > {folder.path}/core.$EXPC_TRIAL
 for i in 1 2 3 4 5 6; do ls -d {folder.path}/here.* >> {folder.path}/seen.$EXPC_TRIAL; sleep 0.05; done
 rmdir {folder.path}/here.$EXPC_TRIAL
 """)
-        folder.run("--devices", "cpu:2").expect(0, "2 blocks run in parallel, on the devices 0, 1")
+        folder.run("--devices", "cpu:2").expect(0, "2 blocks run in parallel, on devices 0, 1")
         folder.check_store("wall")
         expect(folder.one("SELECT count(*) FROM trial WHERE status = 'valid'") == 3 * 4, "two points and the control in four blocks")
         expect(folder.one("SELECT count(DISTINCT session) FROM trial") == 2, "each lane has a session")
@@ -107,7 +107,7 @@ rmdir {folder.path}/here.$EXPC_TRIAL
                 shared += 1
         expect(shared > 0, "other trials ran beside each other")
         alone = folder.run("--devices", "cpu:2", "--jobs", "1").expect(0)
-        expect("kept, not counted" in alone.err, "what ran beside others counts only beside such")
+        expect("stored but ignored" in alone.err, "what ran beside others counts only beside such")
         return f"{shared} trials beside others"
 
 
@@ -146,7 +146,7 @@ sleep 0.1
 """)
         ended = folder.run("--devices", "cpu:2", "--timeout", "2", timeout=120)
         pid = (folder.path / "pid").read_text().strip()
-        ended.expect(0, f"process {pid}, in state D", "the others go on")
+        ended.expect(0, f"process {pid}, in state D", "the others continue")
         expect(folder.one("SELECT count(*) FROM trial WHERE status = 'timeout'") == 1, "its trial timed out")
         core = "core " + str(json.loads(folder.one("SELECT devices FROM trial WHERE status = 'timeout'"))[0]["cores"][0])
         folder.check_store("wall")

@@ -65,8 +65,8 @@ def a_busy_core_makes_trials_invalid():
         with contextlib.ExitStack() as others:
             for _ in range(cores - 1):
                 others.enter_context(beside(sys.executable, "-c", "while True: pass"))
-            folder.run("--devices", "cpu:1").expect(5, "others took", "(5 % allowed)", "every timed trial was disturbed")
-            expect_disturbed(folder, "others took")
+            folder.run("--devices", "cpu:1").expect(5, "other processes used", "(limit 5 %)", "every timed trial was disturbed")
+            expect_disturbed(folder, "other processes used")
             folder.run("--devices", "cpu:1").expect(5)
             expect(len(judged(folder)) == 6, "the next run tries again what was disturbed")
             write(folder, "other_cpu 5%  repeat_disturbed 1")
@@ -185,7 +185,7 @@ def a_clock_that_falls_makes_trials_invalid():
         program, throttle = folder.path / "works.py", folder.path / "throttle"
         program.write_text(CLOCKS.format(library=null_library(), throttle=throttle))
         write(folder, "clock_drop 10%  repeat_disturbed 1", f"exec(open('{program}').read())")
-        on_null_cards(folder, NULLGPU_THROTTLE=f"@{throttle}").expect(5, "a clock fell by 39.4 % (10 % allowed)")
+        on_null_cards(folder, NULLGPU_THROTTLE=f"@{throttle}").expect(5, "a clock fell by 39.4 % (limit 10 %)")
         expect_disturbed(folder, "a clock fell by", times=1)
         throttle.unlink()
         write(folder, "clock_drop 50%", f"exec(open('{program}').read())")
@@ -240,8 +240,8 @@ def a_slowed_down_card_makes_trials_invalid():
         return "SKIPPED: the null cards are not built"
     with Folder() as folder:
         write(folder, "", "pass")
-        on_null_cards(folder, NULLGPU_THROTTLE="0x40").expect(5, "GPU 0 was slowed down", "heat, by the hardware")
-        expect_disturbed(folder, "was slowed down")
+        on_null_cards(folder, NULLGPU_THROTTLE="0x40").expect(5, "GPU 0 was throttled", "heat, by the hardware")
+        expect_disturbed(folder, "was throttled")
         write(folder, "throttled 100%", "pass")
         on_null_cards(folder, NULLGPU_THROTTLE="0x40")
         expect(judged(folder)[-1][0] == "valid", "a limit that allows it is kept to")

@@ -53,11 +53,11 @@ def fault(name, status, reason, tail="", timeout="0.4", **study):
 def faults_of_the_worker():
     fault("exit", "failed", "exited with code 7", tail="the last words of rank 0")
     fault("abort", "failed", "killed by signal 6")
-    fault("garbage", "failed", "wrote a line that is no event: 'step 3 of 10, loss nan'")
+    fault("garbage", "failed", "wrote a line that is not an event: 'step 3 of 10, loss nan'")
     fault("silent", "failed", "ended without a result")
     fault("refuse", "failed", "null.idle was asked to fail")
     fault("late_exit", "failed", "exited with code 9")
-    fault("missing_metric", "failed", "lacks the metric")
+    fault("missing_metric", "failed", "has no metric")
     fault("out_of_memory", "infeasible", "out of memory, as asked")
     fault("hang", "timeout", "not finished after 0.4 s")
     fault("flood", "timeout", "not finished after 0.4 s")  # events without end keep nobody from looking at the time
@@ -148,7 +148,7 @@ def ctrl_c_twice():
             os.kill(pid, signal.SIGCONT)
         expect_no_orphans()
         folder.write(duration="5ms")
-        folder.run().expect(0, "took over the results folder")
+        folder.run().expect(0, "resuming")
 
 
 def a_killed_engine_leaves_nothing_running():
@@ -172,7 +172,7 @@ def two_engines():
         expect(first.poll() is None, "the first one is not disturbed")
         report = subprocess.run([harness.options.expc, "report", str(folder.study), "--results", str(folder.results)],
                                 capture_output=True, text=True, cwd=folder.path)
-        expect(report.returncode != 0 and "a run is at work" in report.stderr, f"a report says so too\n{report.stderr}")
+        expect(report.returncode != 0 and "a run is in progress" in report.stderr, f"a report says so too\n{report.stderr}")
         first.send_signal(signal.SIGINT)
         first.communicate(timeout=10)
         folder.check_store()
@@ -351,9 +351,9 @@ def a_damaged_lease():
         folder.run().expect(0)
         lease = folder.results / "expc.lease"
         lease.write_text("half a le")
-        folder.run().expect(1, "lease file is damaged")
+        folder.run().expect(1, "lock file is damaged")
         os.utime(lease, (1, 1))  # nobody has touched it for long
-        folder.run().expect(0, "took over")
+        folder.run().expect(0, "resuming")
 
 
 def missing_things():

@@ -85,7 +85,7 @@ def a_frozen_machine_that_wakes_up_commits_nothing():
         trials = folder.query("SELECT id, status FROM trial ORDER BY id")
         engine.send_signal(signal.SIGCONT)
         _, err = engine.communicate(timeout=30)
-        expect(engine.returncode == 1 and "not ours any more" in err, f"it is told so\n{err}")
+        expect(engine.returncode == 1 and "lost its lock" in err, f"it is told so\n{err}")
         expect_no_orphans()
         expect(folder.query("SELECT id, status FROM trial ORDER BY id") == trials, "nothing was added")
         folder.check_store()

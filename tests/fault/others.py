@@ -167,7 +167,7 @@ def a_folder_that_trials_cannot_be_told_is_refused_before_the_first():
             ran = subprocess.run([harness.options.expc, *words], cwd=there, capture_output=True, text=True)
             expect(ran.returncode == 1 and "is not UTF-8" in ran.stderr and ran.stderr.count("\n") == 1, f"{words}: {ran.returncode}\n{ran.stderr}")
         os.symlink("/nowhere/at/all", study.results)
-        study.run().expect(1, "is a link to '/nowhere/at/all', which is not there")
+        study.run().expect(1, "is a link to '/nowhere/at/all', which does not exist")
 
 
 def without_proc_nothing_is_run():

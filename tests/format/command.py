@@ -82,7 +82,7 @@ class Files(Command):
         self.assertEqual(result.stderr, "expc: error: cannot read nowhere.exp: No such file or directory\n")
         self.assertEqual(good.read_text(), TIDY)
         (self.folder / "empty").mkdir()
-        self.assertEqual(self.fmt("empty", code=1).stderr, "expc: error: there is no .exp file in the folder empty\n")
+        self.assertEqual(self.fmt("empty", code=1).stderr, "expc: error: no .exp file in the folder empty\n")
 
     def test_files_that_cannot_be_read_or_written(self):
         path = self.write("a.exp", LOOSE)

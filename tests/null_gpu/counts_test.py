@@ -162,7 +162,7 @@ class Refused(Case):
     def test_cards_that_are_not_null(self):
         spec = image()
         spec["slots"] = [{key: value for key, value in slot.items() if key != "null"} for slot in spec["slots"]]
-        self.assertIn("a rehearsal runs on null cards", self.reason(spec))
+        self.assertIn("a rehearsal runs on simulated GPUs", self.reason(spec))
 
 
 if __name__ == "__main__":

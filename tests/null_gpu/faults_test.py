@@ -175,7 +175,7 @@ class Machines(unittest.TestCase):
         spec["slots"][0].update(uuid=null_gpu.uuid(9), index=9)
         event = SERVER.run(spec)[0]
         self.assertEqual(event["event"], "failed")
-        self.assertRegex(event["reason"], "asks for CUDA device|CUDA does not start")
+        self.assertRegex(event["reason"], "needs CUDA device|CUDA does not start")
 
 
 class Checkpoints(unittest.TestCase):

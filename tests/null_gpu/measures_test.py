@@ -62,7 +62,7 @@ class Measures(unittest.TestCase):
         event = self.result(image(), PYTORCH_NO_CUDA_MEMORY_CACHING="1")
         self.assertIsNone(event["metrics"]["device_memory_peak"])
         self.assertIsNone(event["metrics"]["device_memory_allocated_peak"])
-        self.assertIn("torch's allocator counted no memory for device_memory_peak and device_memory_allocated_peak, so there is no value; "
+        self.assertIn("torch's allocator counted no memory for device_memory_peak and device_memory_allocated_peak, so the metric has no value; "
                       "set is PYTORCH_NO_CUDA_MEMORY_CACHING=1", event["notes"])
 
     def test_the_host_waits_where_the_study_says_so(self):

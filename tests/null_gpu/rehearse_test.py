@@ -84,7 +84,7 @@ class Rehearse(unittest.TestCase):
     def test_dali_is_left_out(self):
         points = self.rehearse(IMAGE.format(arguments="size = 32px", factors="factor loader in { dataloader, dali }"))
         self.check(points["loader=dataloader"], "runs")
-        self.check(points["loader=dali"], "not rehearsed", "DALI brings a CUDA runtime of its own")
+        self.check(points["loader=dali"], "not rehearsed", "DALI has its own CUDA runtime")
 
     def test_a_step_that_is_observed_needs_no_second_steps_memory(self):
         study = IMAGE.format(arguments="size = 768px", factors="")

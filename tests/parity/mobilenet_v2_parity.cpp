@@ -297,7 +297,7 @@ TEST_CASE("a state survives a file and a foreign one is refused") {
     };
     const std::string wider = said(model::MobileNetV2(options, 5).stateDict());
     CHECK(wider.find(path + " does not fit the model; tensors ") == 0);
-    CHECK(wider.find(" of another shape: features.0.0.weight [8, 3, 3, 3] for [16, 3, 3, 3], ") != std::string::npos);
+    CHECK(wider.find(" with another shape: features.0.0.weight [8, 3, 3, 3] for [16, 3, 3, 3], ") != std::string::npos);
     CHECK(wider.find(" more") == wider.size() - 5);
     auto changed = other.stateDict();
     changed.pop_back();

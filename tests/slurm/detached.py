@@ -51,7 +51,7 @@ def a_killed_run_is_over_without_an_exit_code():
         number = int(next((folder.results / "jobs").glob("*.json")).stem.split("-")[1])
         expect(number in marked_processes(), "it is there")
         os.kill(number, signal.SIGKILL)
-        wait_for(lambda: "it left no exit code" in say(folder, "status").stdout, "status says so", 30)
+        wait_for(lambda: "no exit code recorded" in say(folder, "status").stdout, "status says so", 30)
         expect_no_orphans()
 
 

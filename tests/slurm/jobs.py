@@ -117,7 +117,7 @@ def a_cancelled_job_leaves_nothing_behind():
         job = study.submit()
         slurm.until(study.has_valid, "it runs trials")
         done = study.say("cancel")
-        expect(done.returncode == 0 and "asked to end" in done.stderr, f"cancel says so\n{done.stderr}")
+        expect(done.returncode == 0 and "being stopped" in done.stderr, f"cancel says so\n{done.stderr}")
         slurm.until(lambda: slurm.state(job) == "CANCELLED", "it is cancelled")
         expect_no_orphans()
         attached = study.say("attach")
@@ -138,7 +138,7 @@ def what_a_job_lacks_is_said_before_it_is_queued():
     with Study() as study:
         (study.path / "site").write_text("partiton = main\n")
         done = study.on_slurm()
-        expect(done.returncode == 1 and "site:1: there is no setting 'partiton'" in done.stderr, done.stderr)
+        expect(done.returncode == 1 and "site:1: unknown setting 'partiton'" in done.stderr, done.stderr)
         (study.path / "site").write_text("time = 30min\n")
         done = study.on_slurm()
         expect(done.returncode == 1 and "site:1: 'time' takes" in done.stderr, done.stderr)

@@ -10,7 +10,7 @@
 namespace expc::check {
 namespace {
 
-EXPC_DIAGNOSTIC(Overflow, Error, "the result of this arithmetic cannot be held exactly");
+EXPC_DIAGNOSTIC(Overflow, Error, "the result of this arithmetic cannot be represented exactly");
 EXPC_DIAGNOSTIC(DivisionByZero, Error, "division by zero");
 EXPC_DIAGNOSTIC(InactiveParameter, Error, "'{0}' has no value where it is not active");
 EXPC_DIAGNOSTIC(BadRange, Error, "this range {0}");
@@ -286,8 +286,7 @@ void reportFailure(const Failure& failure, std::string_view parameter_name, cons
                      : emitter.build(failure.range, InactiveParameter, parameter_name);
   if (failure.kind == Kind::Overflow) builder.note({}, "numbers are exact fractions of 64-bit whole numbers");
   if (failure.kind == Kind::Inactive)
-    builder.note({},
-                 "write what stands for it there, as in 'rank ?? 0 > 8', or test first: 'method == lora and rank > 8'");
+    builder.note({}, "give it a value there, as in 'rank ?? 0 > 8', or test first: 'method == lora and rank > 8'");
   if (!context.empty()) builder.note({}, "{}", context);
   builder.emit();
 }
@@ -296,10 +295,10 @@ std::optional<std::vector<Value>> enumerateRange(const Value& lower, const Value
                                                  bool geometric, source::Range range, size_t limit,
                                                  diag::Emitter& emitter) {
   auto refuse = [&](std::string_view why) { return emitter.refuse(range, BadRange, why); };
-  if (!upper) return refuse("has no end; levels need one");
+  if (!upper) return refuse("has no end, but levels need one");
   const Dimension dimension = std::get<Value::Number>(lower.node).dimension;
   const Rational &first = *lower.asNumber(), &last = *upper->asNumber();
-  if (last < first) return refuse("is empty: its end lies before its beginning");
+  if (last < first) return refuse("is empty: its end is before its beginning");
   // `1..4` counts by one; for quantities and fractions a default distance would be a guess.
   if (!step && (!dimension.isPlain() || !first.isInteger())) return refuse("needs a step: write 'by' and the distance");
   Rational stride = step ? *step->asNumber() : Rational(1);
@@ -318,7 +317,7 @@ std::optional<std::vector<Value>> enumerateRange(const Value& lower, const Value
     if (next) continue;
     const auto room = geometric ? last / *at : last - *at;
     if (!room || stride <= *room)
-      return refuse(fmt::format("has a value after {} that cannot be held exactly; write the levels one by one",
+      return refuse(fmt::format("has a value after {} that cannot be represented exactly; write the levels one by one",
                                 values.back().toString()));
   }
   return values;

@@ -56,8 +56,8 @@ struct CsvRows::Parser {
       failure = fmt::format("it is longer than {} bytes; a quote may not be closed", kLargestRow);
     if (!done || !failure.empty() || (used == piece.size() && csv_fini(&csv, on_cell, on_row, this) == 0)) return;
     failure =
-        "it is no CSV: a quote stands where none may be, or is not closed; a cell with quotes, commas or line breaks "
-        "stands in quotes, and quotes in it are doubled";
+        "it is not CSV: a quote is misplaced or not closed. Put a cell with quotes, commas or line breaks in quotes, "
+        "and double the quotes in it";
   }
 
   void endOfRow() {

@@ -48,7 +48,7 @@ llvm::Error pour(const std::string& temporary, const std::string& path) {
   const int out = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0666);
   if (out < 0 && errno == ENXIO)
     return llvm::createStringError(std::make_error_code(std::errc::no_such_device_or_address),
-                                   path + ": is a pipe that nobody reads, or a socket");
+                                   path + ": is a pipe without a reader, or a socket");
   if (out < 0) return systemError(path, errno);
   // From here on waiting is right: the reader is there, and may be slow.
   ::fcntl(out, F_SETFL, ::fcntl(out, F_GETFL) & ~O_NONBLOCK);
@@ -122,7 +122,7 @@ llvm::Expected<Opened> openRegular(const std::string& path, uint64_t most, Links
   file.size = static_cast<uint64_t>(state.st_size);
   if (file.size <= most) return file;
   return llvm::createStringError(std::make_error_code(std::errc::file_too_large),
-                                 fmt::format("{}: has {} bytes, and at most {} are read", path, file.size, most));
+                                 fmt::format("{}: has {} bytes; at most {} are allowed", path, file.size, most));
 }
 
 /// The content of a file. `changes`: somebody may shorten it while it is read, so it is copied and not mapped.
@@ -246,7 +246,7 @@ llvm::Error eachFile(const std::string& path, llvm::function_ref<llvm::Error(con
     if (std::ranges::find(above, folder) != above.end()) at.disable_recursion_pending();
     above.push_back(folder);
     if (at->is_symlink(failed) && ++links > kMostLinks)
-      return llvm::createStringError(fmt::format("{}: holds more than {} links to folders", path, kMostLinks));
+      return llvm::createStringError(fmt::format("{}: has more than {} links to folders", path, kMostLinks));
   }
   return failed ? systemError(path, failed.value()) : llvm::Error::success();
 }
@@ -328,15 +328,15 @@ TemporaryFolder::TemporaryFolder(const std::string& place) {
 }
 
 std::string_view formOf(llvm::StringRef bytes) {
-  constexpr std::string_view kUtf16 = "UTF-16 text: make it UTF-8 with iconv -f UTF-16 -t UTF-8";
-  constexpr std::string_view kPage = "an HTML page, which a download that asks to log in leaves";
+  constexpr std::string_view kUtf16 = "UTF-16 text: convert it with iconv -f UTF-16 -t UTF-8";
+  constexpr std::string_view kPage = "an HTML page, as a download without a login gives";
   constexpr std::pair<llvm::StringLiteral, std::string_view> kForms[] = {
       {"\x1f\x8b", "gzip data: unpack it with gunzip"},
       {"\x28\xb5\x2f\xfd", "zstd data: unpack it with unzstd"},
       {"\xfd\x37zXZ", "xz data: unpack it with unxz"},
-      {"version https://git-lfs", "a Git LFS pointer in place of the file: git lfs pull brings it"},
-      {"PK\3\4", "a zip archive; one of torch.save holds a pickle: save with safetensors.torch.save_file"},
-      {"PAR1\x15", "a Parquet file: write its rows as CSV or JSONL"},
+      {"version https://git-lfs", "a Git LFS pointer and not the file itself: run git lfs pull"},
+      {"PK\3\4", "a zip archive; if torch.save made it, it contains a pickle: save with safetensors.torch.save_file"},
+      {"PAR1\x15", "a Parquet file: convert it to CSV or JSONL"},
       {"\xff\xfe", kUtf16},
       {"\xfe\xff", kUtf16},
       {"<!DOCTYPE", kPage},
@@ -345,7 +345,7 @@ std::string_view formOf(llvm::StringRef bytes) {
   };
   // A pickle begins with the byte 0x80 and its protocol, from 2 to 5; text in UTF-8 never begins so.
   if (bytes.size() > 2 && bytes[0] == '\x80' && bytes[1] >= 2 && bytes[1] <= 5 && bytes[2] != 0)
-    return "a pickle, which may run anything and is never loaded: save with safetensors.torch.save_file";
+    return "a pickle, which could run any code and is never loaded: save with safetensors.torch.save_file";
   for (const auto& [begins, name] : kForms)
     if (bytes.starts_with(begins)) return name;
   return "";

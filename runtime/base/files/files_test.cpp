@@ -107,7 +107,7 @@ TEST_CASE("only a regular file of the name itself is replaced") {
   CHECK(refusal(write(place / "null", "new")).empty());
   CHECK(fs::is_symlink(place / "null"));
   CHECK(refusal(write(place / "full", "new")).find("No space left") != std::string::npos);
-  CHECK(refusal(write(place / "pipe", "new")) == (place / "pipe") + ": is a pipe that nobody reads, or a socket");
+  CHECK(refusal(write(place / "pipe", "new")) == (place / "pipe") + ": is a pipe without a reader, or a socket");
   const int reader = open((place / "pipe").c_str(), O_RDONLY | O_NONBLOCK);
   CHECK(refusal(write(place / "pipe", "new")).empty());
   char piece[8] = {};
@@ -211,7 +211,7 @@ TEST_CASE("what is no regular file is not read, and waited for neither") {
   CHECK(contents(place / "itself").find("Too many levels of symbolic links") != std::string::npos);
   CHECK(contents(place.path).ends_with("Is a directory"));
   CHECK(refusal(write(place / "long", "12345")).empty());
-  CHECK(llvm::toString(read(place / "long", 4).takeError()).ends_with("has 5 bytes, and at most 4 are read"));
+  CHECK(llvm::toString(read(place / "long", 4).takeError()).ends_with("has 5 bytes; at most 4 are allowed"));
   CHECK(contents(place / "long") == "12345");
 }
 

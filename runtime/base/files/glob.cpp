@@ -86,7 +86,7 @@ class Walk {
          it.increment(failed), ++looked_)
       if (!isTemporary(it->path().filename().string())) entries.push_back(it->path());
     if (looked_ == kMostEntries)
-      problem_ = fmt::format("more than {} names were looked at: say more of where the files are", kMostEntries);
+      problem_ = fmt::format("more than {} names to search: write more of the folder's path", kMostEntries);
     // A plain name that does not exist, or is a file, matches nothing. A folder that cannot be read is a problem, since
     // files might be missing unnoticed.
     if (failed && failed != std::errc::no_such_file_or_directory && failed != std::errc::not_a_directory)

@@ -10,17 +10,17 @@ namespace expc::files {
 
 llvm::Error cannotWrite(const std::string& folder, int error) {
   const char* way_out = error == ENOSPC || error == EDQUOT || error == EFBIG
-                            ? "free some space and run the same command again; what was measured before is kept"
+                            ? "results so far are kept. Free space and run the same command again"
                             : "make it writable, or choose another folder with --results DIR";
-  return base::failure("the results folder '{}' cannot be written: {}; {}", folder, std::strerror(error), way_out);
+  return base::failure("cannot write to the results folder '{}': {}; {}", folder, std::strerror(error), way_out);
 }
 
 llvm::Error makeFolder(const std::string& folder) {
   std::error_code error;
   if (std::filesystem::is_symlink(folder, error) && !std::filesystem::exists(folder, error))
     return base::failure(
-        "the results folder '{}' is a link to '{}', which is not there: mount or make that folder, or choose another "
-        "with --results DIR",
+        "the results folder '{}' is a link to '{}', which does not exist: mount or create that folder, or choose "
+        "another with --results DIR",
         folder, std::filesystem::read_symlink(folder, error).string());
   std::filesystem::create_directories(folder, error);
   if (error) return cannotWrite(folder, error.value());

@@ -77,7 +77,7 @@ const char* toString(Kind kind) {
 llvm::Expected<data::Source> recognise(const std::string& path) {
   std::error_code code;
   const fs::file_status status = fs::status(path, code);
-  if (status.type() == fs::file_type::not_found) return failure("{}: there is no such file or folder", path);
+  if (status.type() == fs::file_type::not_found) return failure("{}: no such file or folder", path);
   if (code) return failure("{}: {}", path, code.message());
   if (status.type() != fs::file_type::directory) return data::Source{Kind::Packed, path, 0};
   // IDX files are looked for first: a folder of them may hold others as well.
@@ -88,8 +88,8 @@ llvm::Expected<data::Source> recognise(const std::string& path) {
   if (fs::is_directory(folder / "train", code) || fs::is_directory(folder / "test", code))
     return data::Source{Kind::Folder, path, 0};
   return failure(
-      "{}: no data set: expected train/CLASS/*.jpg (or .png) and test/CLASS/*.jpg in it, or MNIST's four IDX "
-      "files (train-images-idx3-ubyte, …)",
+      "{}: not a data set: expected train/CLASS/*.jpg (or .png) and test/CLASS/*.jpg in it, or MNIST's four IDX files "
+      "(train-images-idx3-ubyte, …)",
       path);
 }
 

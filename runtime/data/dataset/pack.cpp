@@ -63,7 +63,7 @@ Chosen allOf(const data::ImageSets& sets) {
 llvm::Error corruption(llvm::Error error, const PackOptions& options, std::string& why) {
   if (!error.isA<data::CorruptImage>()) return error;
   why = llvm::toString(std::move(error));
-  if (!options.skip_corrupt) return failure("{}; fix it, or leave such images out with --skip-corrupt", why);
+  if (!options.skip_corrupt) return failure("{}; fix it, or skip such images with --skip-corrupt", why);
   return llvm::Error::success();
 }
 
@@ -125,7 +125,7 @@ class Attempt {
   /// Fixes the layout and takes the room on the disk.
   llvm::Error open(const std::string& temporary) {
     if (names_.size() > data::kMostClasses || header_.name_bytes > data::kMostNameBytes)
-      return failure("{} classes are more than a packed file can hold", header_.classes);
+      return failure("{} classes do not fit into a packed file", header_.classes);
     header_.pixels_at = data::packedPixelsAt(header_);
     header_.file_bytes = header_.pixels_at + header_.images() * header_.imageBytes();
     file_ = base::Descriptor(::open(temporary.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));

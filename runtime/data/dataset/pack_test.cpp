@@ -220,7 +220,7 @@ TEST_CASE("a header that lies is refused, also with the right sum") {
   };
   using H = data::PackedHeader;
   CHECK(said([](H&) {}) == "well");
-  const std::string senseless = "its header makes no sense";
+  const std::string senseless = "its header is inconsistent";
   for (auto change :
        {+[](H& h) { h.rows = 0; }, +[](H& h) { h.cols = 1u << 31; }, +[](H& h) { h.channels = 2; },
         +[](H& h) { h.train = 0; }, +[](H& h) { h.train = ~uint64_t{0}; }, +[](H& h) { h.test = uint64_t{1} << 40; },

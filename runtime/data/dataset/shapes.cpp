@@ -209,19 +209,16 @@ llvm::Error checkPlace(const fs::path& folder, bool replace) {
   const fs::file_status status = fs::status(folder, code);
   if (status.type() == fs::file_type::not_found) return llvm::Error::success();
   if (code) return failure("{}: {}", folder.string(), code.message());
-  if (status.type() != fs::file_type::directory)
-    return failure("{} is there already, and is no folder", folder.string());
+  if (status.type() != fs::file_type::directory) return failure("{} exists and is not a folder", folder.string());
   if (fs::is_empty(folder, code) && !code) return llvm::Error::success();
   if (code) return failure("{}: {}", folder.string(), code.message());
   const bool ours = fs::exists(folder / kMark, code);
   if (replace && ours) return llvm::Error::success();
   if (replace)
     return failure(
-        "{} is there already and was not made by `expc data make` (no {} in it): choose another name, or "
-        "remove it yourself",
+        "{} exists and was not made by `expc data make` (no {} in it); choose another name, or delete it yourself",
         folder.string(), kMark);
-  return failure("{} is there already; choose another name{}", folder.string(),
-                 ours ? ", or replace it with --force" : "");
+  return failure("{} exists; choose another name{}", folder.string(), ours ? ", or replace it with --force" : "");
 }
 
 }  // namespace
@@ -297,7 +294,7 @@ llvm::Error makeShapes(const std::string& folder, const ShapeOptions& options, b
   if (!fs::exists(place / kMark, none)) return files::move(draft, place.string());
   if (::renameat2(AT_FDCWD, draft.c_str(), AT_FDCWD, place.c_str(), RENAME_EXCHANGE) == 0)
     return llvm::Error::success();
-  return failure("{} cannot be replaced: {}; choose another name, or remove it yourself", place.string(),
+  return failure("cannot replace {}: {}; choose another name, or delete it yourself", place.string(),
                  llvm::sys::StrError(errno));
 }
 

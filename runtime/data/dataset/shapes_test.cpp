@@ -114,11 +114,10 @@ TEST_CASE("a folder that is there is replaced only if it was made here, and only
   const ShapeOptions options{.size = 16, .count = 4, .classes = 2};
   fs::create_directory(folder / "mine");
   std::ofstream(folder / "mine/thesis.txt") << "text";
-  CHECK(textOf(makeShapes(folder / "mine", options, false)).find("is there already; choose another name") !=
-        std::string::npos);
+  CHECK(textOf(makeShapes(folder / "mine", options, false)).find("exists; choose another name") != std::string::npos);
   CHECK(textOf(makeShapes(folder / "mine", options, true)).find("was not made by") != std::string::npos);
   CHECK(fs::exists(folder / "mine/thesis.txt"));
-  CHECK(textOf(makeShapes(folder / "mine/thesis.txt", options, true)).find("is no folder") != std::string::npos);
+  CHECK(textOf(makeShapes(folder / "mine/thesis.txt", options, true)).find("is not a folder") != std::string::npos);
   REQUIRE(textOf(makeShapes(folder / "shapes", options, false)) == "none");
   CHECK(textOf(makeShapes(folder / "shapes", options, false)).find("--force") != std::string::npos);
   auto more = options;

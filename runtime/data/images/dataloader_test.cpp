@@ -244,7 +244,7 @@ TEST_CASE("keeping more batches than announced is an error of the data loader an
       REQUIRE((batch && *batch));
       kept.push_back(std::move(**batch));
     }
-    CHECK(errorOf(*loader).find("2 batches are still held") != std::string::npos);
+    CHECK(errorOf(*loader).find("2 batches are still in use") != std::string::npos);
     kept.erase(kept.begin());
     auto batch = loader->next();
     REQUIRE((batch && *batch));
@@ -279,7 +279,7 @@ TEST_CASE("options without sense are refused by the data loader") {
     CHECK(refused(pinned).find("no memory for") != std::string::npos);
     auto failing = some();
     failing.order = [](int64_t) -> std::vector<int64_t> { throw std::bad_alloc(); };
-    CHECK(refused(failing).find("order of the items of epoch 0") != std::string::npos);
+    CHECK(refused(failing).find("order the items of epoch 0") != std::string::npos);
     auto outside = some();
     outside.order = [](int64_t) { return std::vector<int64_t>{2, 3}; };
     auto loader = make(images, outside);

@@ -173,7 +173,7 @@ llvm::Expected<Pixels> readPng(Reading& reading, const Destination& to) {
   // libpng's transformations must have given the row that the memory is sized for.
   if (png_get_rowbytes(reading.png, reading.info) != expected)
     return corrupt(
-        fmt::format("a PNG of {} bits and colour type {}, which is not read", reading.bits, reading.colours));
+        fmt::format("a PNG of {} bits and colour type {}, which is not supported", reading.bits, reading.colours));
   uint8_t* out = to.place(reading.height, reading.width);
   // An interlaced file is read in passes, and libpng combines each row with what is there, so the memory must be
   // initialised.
@@ -186,7 +186,7 @@ llvm::Expected<Pixels> readPng(Reading& reading, const Destination& to) {
 llvm::Expected<Shape> pngShape(llvm::ArrayRef<uint8_t> bytes) {
   constexpr size_t kHeader = 24;  // signature, length, "IHDR", width, height
   if (bytes.size() < kHeader || std::memcmp(bytes.data() + 12, "IHDR", 4) != 0)
-    return corrupt("not a readable PNG: it does not begin with its size");
+    return corrupt("not a readable PNG: it does not start with its size");
   const int64_t cols = png_get_uint_32(bytes.data() + 16), rows = png_get_uint_32(bytes.data() + 20);
   if (auto error = checkSides(rows, cols)) return error;
   return Shape{rows, cols, 3};

@@ -89,7 +89,7 @@ TEST_CASE("errors name the file, what was expected and what was found") {
   }
   SUBCASE("compressed under the plain name") {
     folder.write("train-images-idx3-ubyte", "\x1f\x8b\x08 and more bytes than a header has");
-    CHECK(contains(folder.error(), "no IDX file of images but gzip data: unpack it with gunzip"));
+    CHECK(contains(folder.error(), "not an IDX file of images but gzip data: unpack it with gunzip"));
   }
   SUBCASE("empty file") {
     folder.write("train-images-idx3-ubyte", "");

@@ -21,7 +21,7 @@ llvm::Expected<Order> BatchPlan::beginEpoch() {
     try {
       order_ = std::make_shared<const std::vector<int64_t>>(options_.order(++epoch_));
     } catch (const std::exception& error) {
-      return base::failure("loader: the order of the items of epoch {} could not be made: {}", epoch_, error.what());
+      return base::failure("loader: cannot order the items of epoch {}: {}", epoch_, error.what());
     }
     const auto items = static_cast<int64_t>(order_->size());
     number_ = 0;
@@ -102,7 +102,7 @@ llvm::Expected<std::optional<HostBatch>> Loader::next() {
   if (!failure_.empty()) return llvm::createStringError(failure_);
   // All slots are held: waiting for one that only the caller can release would never end.
   if (out_ && out_->held() >= held_)
-    return base::failure("loader: {} batches are still held, at most {} may be; release one first", out_->held(),
+    return base::failure("loader: {} batches are still in use, at most {} may be; release one first", out_->held(),
                          held_);
   // The wait is measured here, around the whole call, so that it means the same for every loader.
   const auto start = std::chrono::steady_clock::now();

@@ -70,8 +70,7 @@ llvm::Expected<Buffer> readFile(const std::string& path) {
   auto buffer = files::map(path);
   if (buffer || llvm::sys::fs::exists(path) || !llvm::sys::fs::exists(path + ".gz")) return buffer;
   llvm::consumeError(buffer.takeError());
-  return failure("{}: not found, but {}.gz is there; compressed files are not read: unpack it with `gunzip -k {}.gz`",
-                 path, path, path);
+  return failure("{}: not found, but {}.gz exists; unpack it with `gunzip -k {}.gz`", path, path, path);
 }
 
 uint32_t bigEndian(const Buffer& file, size_t offset) {
@@ -83,7 +82,7 @@ llvm::Error checkHeader(const std::string& path, const Buffer& file, uint32_t ma
                         llvm::StringRef what) {
   const size_t size = file->getBufferSize();
   if (const auto form = files::formOf(file->getBuffer()); !form.empty())
-    return failure("{}: no IDX file of {} but {}", path, what.str(), form);
+    return failure("{}: not an IDX file of {} but {}", path, what.str(), form);
   if (size < header)
     return failure("{}: {} bytes, expected at least the {} bytes of an IDX header", path, size, header);
   const uint32_t found = bigEndian(file, 0);

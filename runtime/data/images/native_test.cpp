@@ -123,7 +123,7 @@ TEST_CASE("an order of a later epoch that cannot be made is met after the batche
       auto batch = loader->next();
       REQUIRE((batch && *batch));
     }
-    CHECK(errorOf(*loader).find("order of the items of epoch 1") != std::string::npos);
+    CHECK(errorOf(*loader).find("order the items of epoch 1") != std::string::npos);
   }
 }
 
@@ -172,7 +172,7 @@ TEST_CASE("a batch outlives its native loader, and one too many is an error") {
       REQUIRE((batch && *batch));
       kept.push_back(std::move(**batch));
     }
-    CHECK(errorOf(*loader).find("2 batches are still held") != std::string::npos);
+    CHECK(errorOf(*loader).find("2 batches are still in use") != std::string::npos);
     kept.erase(kept.begin());
     auto batch = loader->next();
     REQUIRE((batch && *batch));

@@ -77,7 +77,7 @@ using Below = std::vector<std::pair<std::string, std::vector<std::string>>>;
 
 /// Adds the folder `below` of a class, and the folders in it, to `result`.
 llvm::Error gather(const std::string& root, const std::string& below, int depth, Below& result) {
-  if (depth > kDeepest) return failure("{}/{}: folders in folders without end", root, below);
+  if (depth > kDeepest) return failure("{}/{}: folders are nested without end", root, below);
   auto listed = contentsOf(below.empty() ? root : root + "/" + below);
   if (!listed) return listed.takeError();
   std::vector<std::string> images;
@@ -85,7 +85,7 @@ llvm::Error gather(const std::string& root, const std::string& below, int depth,
     if (readable(name))
       images.push_back(std::move(name));
     else if (otherImage(name))
-      return failure("{}/{}{}: expected JPEG or PNG files; convert it, or take it out", root, below, name);
+      return failure("{}/{}{}: expected JPEG or PNG files; convert it, or remove it", root, below, name);
   }
   result.emplace_back(below, std::move(images));
   for (const std::string& name : listed->folders)

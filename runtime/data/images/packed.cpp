@@ -104,10 +104,10 @@ llvm::Error PackedFile::readHeader() {
   // The sum is right, so the numbers are those that were written. They are still not trusted.
   if (!sensible(header_) || header_.pixels_at != packedPixelsAt(header_) ||
       header_.file_bytes != header_.pixels_at + header_.images() * header_.imageBytes())
-    return failure("{}: its header makes no sense: {} + {} images of {} x {} x {} in {} bytes; pack it again", path_,
+    return failure("{}: its header is inconsistent: {} + {} images of {} x {} x {} in {} bytes; pack it again", path_,
                    header_.train, header_.test, header_.rows, header_.cols, header_.channels, header_.file_bytes);
   if (size != header_.file_bytes)
-    return failure("{}: {} bytes, expected {}: it was cut off or written to; pack it again", path_, size,
+    return failure("{}: {} bytes, expected {}: it was truncated or changed; pack it again", path_, size,
                    header_.file_bytes);
   return llvm::Error::success();
 }

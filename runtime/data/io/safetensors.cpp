@@ -117,19 +117,19 @@ llvm::Expected<SafeTensors> SafeTensors::parse(std::unique_ptr<llvm::MemoryBuffe
   const llvm::StringRef all = buffer->getBuffer();
   // A pointer to Git LFS or a compressed file is a common slip; its error says what the file is.
   const auto unless = [&, form = files::formOf(all)](const std::string& what) {
-    return form.empty() ? failure("{}: {}", name, what) : failure("{}: no safetensors but {}", name, form);
+    return form.empty() ? failure("{}: {}", name, what) : failure("{}: not safetensors but {}", name, form);
   };
   if (all.size() < kPrefix) return failure("{}: {} bytes, expected a safetensors file (at least 8)", name, all.size());
   const uint64_t length = llvm::support::endian::read64le(all.data());
   if (length > kLargestHeader || length > all.size() - kPrefix)
-    return unless(
-        fmt::format("a header of {} bytes announced, {} are there and {} allowed: truncated, or no safetensors file",
-                    length, all.size() - kPrefix, kLargestHeader));
+    return unless(fmt::format(
+        "it announces a header of {} bytes, but {} are there and {} allowed: truncated, or not a safetensors file",
+        length, all.size() - kPrefix, kLargestHeader));
   const llvm::StringRef header = all.substr(kPrefix, length);
   auto json = base::parseJson(header);
-  if (!json) return unless("header is no JSON: " + llvm::toString(json.takeError()));
+  if (!json) return unless("header is not JSON: " + llvm::toString(json.takeError()));
   const auto* object = json->getAsObject();
-  if (object == nullptr) return failure("{}: header is no JSON object", name);
+  if (object == nullptr) return failure("{}: header is not a JSON object", name);
 
   SafeTensors file;
   file.path_ = name;

@@ -188,7 +188,7 @@ llvm::Expected<Config> configFromJson(const llvm::json::Value& json) {
   }
   for (const char* key : kTokenIds)
     if (const llvm::json::Value* value = reader.find(key); value && isTokenIds(*value)) c.token_ids[key] = *value;
-  if (!wrong.empty()) return base::failure("no Llama 3: {}", fmt::join(wrong, "; "));
+  if (!wrong.empty()) return base::failure("not Llama 3: {}", fmt::join(wrong, "; "));
   return c;
 }
 
@@ -252,7 +252,7 @@ llvm::Expected<llvm::json::Value> readJsonFile(const std::string& path) {
   if (!file) return file.takeError();
   // A Git LFS pointer or a compressed file is a common slip; its error says what the file is.
   if (const auto form = files::formOf((*file)->getBuffer()); !form.empty())
-    return base::failure("{}: no JSON but {}", path, form);
+    return base::failure("{}: not JSON but {}", path, form);
   auto value = base::parseJson((*file)->getBuffer());
   if (!value) return llvm::createStringError(path + ": " + llvm::toString(value.takeError()));
   return value;

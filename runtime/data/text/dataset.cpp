@@ -47,7 +47,7 @@ std::string columnsOf(const llvm::json::Object& row) {
 /// The text of a column; an error if it is missing or no text.
 llvm::Expected<std::string> textOf(const llvm::json::Object& row, llvm::StringRef column) {
   const auto* value = row.get(column);
-  if (value == nullptr) return failure("there is no column '{}' (there are: {})", column.str(), columnsOf(row));
+  if (value == nullptr) return failure("unknown column '{}' (columns: {})", column.str(), columnsOf(row));
   const auto text = value->getAsString();
   if (!text) return failure("'{}' is {}, expected a string", column.str(), base::kindName(*value).str());
   return text->str();
@@ -94,7 +94,7 @@ llvm::Error refuseFields(const llvm::json::Object& object, llvm::ArrayRef<llvm::
     const bool known = yes || no || llvm::is_contained(own, name) || llvm::is_contained(kSeen, name);
     if (!known || agrees || isNothing(value)) continue;
     const std::string text = base::canonicalJson(value);
-    return failure("'{}' is {}, which this build does not apply; remove the field, or the row", name.str(),
+    return failure("'{}' is {}, which expc does not support; remove the field, or the row", name.str(),
                    text.size() > 40 ? llvm::json::fixUTF8(text.substr(0, 40)) + "…" : text);
   }
   return llvm::Error::success();
@@ -124,13 +124,14 @@ llvm::Expected<Message> messageOf(const llvm::json::Value& value) {
 /// The list of messages in a column of a row of `plain`. Roles are checked one by one, their order by problemOf().
 llvm::Expected<Conversation> messagesOf(const llvm::json::Object& row, llvm::StringRef column) {
   const auto* value = row.get(column);
-  if (value == nullptr) return failure("there is no column '{}' (there are: {})", column.str(), columnsOf(row));
+  if (value == nullptr) return failure("unknown column '{}' (columns: {})", column.str(), columnsOf(row));
   const auto* list = value->getAsArray();
   if (list == nullptr)
-    return failure("'{}' is {}, expected an array of messages; CSV has none, so conversations are in JSON or JSONL",
-                   column.str(), base::kindName(*value).str());
+    return failure(
+        "'{}' is {}, expected an array of messages; CSV has no arrays, so write conversations as JSON or JSONL",
+        column.str(), base::kindName(*value).str());
   if (list->size() > kMostMessages)
-    return failure("'{}' has {} messages, at most {} are taken", column.str(), list->size(), kMostMessages);
+    return failure("'{}' has {} messages, at most {} are allowed", column.str(), list->size(), kMostMessages);
   Conversation conversation;
   for (size_t i = 0; i < list->size(); ++i) {
     auto message = messageOf((*list)[i]);
@@ -268,9 +269,8 @@ llvm::Error Reader::lendAnswers() {
   for (size_t at = 2 * count - 1; at-- > 0;) next[at] = answer(at) == answer(at + 1) ? next[at + 1] : at + 1;
   if (count < 2 || next[0] >= 2 * count)
     return failure(
-        "dpo needs two answers a row; these rows have one, and a rejected answer cannot be taken from "
-        "another row since all {} answers "
-        "are alike; add columns chosen and rejected, or take more rows",
+        "dpo needs two answers per row. These rows have one, and all {} answers are equal, so none can be taken from "
+        "another row as the rejected one. Add columns chosen and rejected, or use more rows",
         count);
   for (size_t at = 0; at < count; ++at)
     examples_[at].rejected = {examples_[at].chosen.front(), assistant(answer(next[at]))};

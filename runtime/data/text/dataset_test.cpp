@@ -57,7 +57,7 @@ TEST_CASE("a row limit stops reading, so what follows may be anything") {
     auto dataset = read(text, of(Template::Grammar, false, 1));
     REQUIRE(dataset);
     CHECK(dataset->examples.size() == 1);
-    has(messageOf(read(text, of(Template::Grammar))), "d.jsonl: row 2: it is no JSON");
+    has(messageOf(read(text, of(Template::Grammar))), "d.jsonl: row 2: it is not JSON");
   }
 }
 
@@ -125,9 +125,8 @@ TEST_CASE("the rejected answer of rows with one is the next other one") {
     CHECK(example.rejected[0].masked);
   }
   CHECK(rejected == "bbca");
-  has(messageOf(read(text, of(Template::Summarize, true, 2))),
-      "all 2 answers are alike; add columns chosen and rejected");
-  has(messageOf(read(text, of(Template::Summarize, true, 1))), "all 1 answers are alike");
+  has(messageOf(read(text, of(Template::Summarize, true, 2))), "all 2 answers are equal");
+  has(messageOf(read(text, of(Template::Summarize, true, 1))), "all 1 answers are equal");
 }
 
 TEST_CASE("rows with two answers are taken as they are") {
@@ -165,7 +164,7 @@ TEST_CASE("rows with two answers are taken as they are") {
   has(messageOf(
           read("{\"instruction\":\"a\",\"chosen\":\"b\",\"rejected\":\"c\"}\n{\"instruction\":\"a\",\"output\":\"b\"}",
                of(Template::Instruct, true))),
-      "d.jsonl: row 2: there is no column 'chosen' (there are: ");
+      "d.jsonl: row 2: unknown column 'chosen' (columns: ");
 }
 
 TEST_CASE("errors name file, row and column") {
@@ -177,13 +176,14 @@ TEST_CASE("errors name file, row and column") {
   has(message("[1]", Template::Grammar), "row 1: expected an object");
   has(message("\"text\"", Template::Grammar), "row 1: expected an object");
   has(message("[{\"input\":\"a\",\"output\":\"b\"}", Template::Grammar),
-      "row 2: the file ends within its array; it may be cut off");
+      "row 2: the file ends within its array; it may be truncated");
   has(message("[{\"input\":\"a\",\"output\":\"b\"},", Template::Grammar), "row 2: the file ends within its array");
-  has(message("[{\"input\":\"a\",\"output\":\"b\"}]x", Template::Grammar), "row 2: something follows the array's end");
-  has(message("{\"input\":\"a", Template::Grammar), "row 1: the file ends within it; it may be cut off");
+  has(message("[{\"input\":\"a\",\"output\":\"b\"}]x", Template::Grammar),
+      "row 2: there is text after the end of the array");
+  has(message("{\"input\":\"a", Template::Grammar), "row 1: the file ends within it; it may be truncated");
   has(message("{\"input\":\"a\",\"output\":1}", Template::Grammar),
       "d.jsonl: row 1: 'output' is a number, expected a string (template grammar)");
-  has(message("{\"input\":\"a\"}", Template::Grammar), "row 1: there is no column 'output' (there are: input)");
+  has(message("{\"input\":\"a\"}", Template::Grammar), "row 1: unknown column 'output' (columns: input)");
   has(message("{\"input\":\"\xff\",\"output\":\"\"}", Template::Grammar), "row 1: it is not UTF-8; convert the file");
   has(message(std::string(300, '['), Template::Grammar), "row 1: the file ends within it");
   has(message("{\"a\":" + std::string(300, '[') + std::string(300, ']') + "}", Template::Grammar),
@@ -200,11 +200,12 @@ TEST_CASE("errors name file, row and column") {
   has(message("input,input\na,b\n", Template::Grammar, "d.csv"), "two columns are called 'input'");
   has(message("input,output\na,b\nc\n", Template::Grammar, "d.csv"),
       "d.csv: row 2: 1 cells, the first row names 2 columns");
-  has(message("input,output\na,b\n\"c,d\n", Template::Grammar, "d.csv"), "d.csv: row 2: it is no CSV: a quote stands");
-  has(message("input,output\na,b\"c\n", Template::Grammar, "d.csv"), "d.csv: row 1: it is no CSV");
+  has(message("input,output\na,b\n\"c,d\n", Template::Grammar, "d.csv"),
+      "d.csv: row 2: it is not CSV: a quote is misplaced");
+  has(message("input,output\na,b\"c\n", Template::Grammar, "d.csv"), "d.csv: row 1: it is not CSV");
   has(message("input,output\na,\xe9\n", Template::Grammar, "d.csv"),
       "row 1: column 'output' is not UTF-8; convert the file");
-  has(message("messages\nx\n", Template::Plain, "d.csv"), "CSV has none");
+  has(message("messages\nx\n", Template::Plain, "d.csv"), "CSV has no arrays");
   const std::string nul("input,output\na\0b,c\n", 19);
   auto dataset = read(nul, of(Template::Grammar), "d.csv");
   REQUIRE(dataset);
@@ -214,7 +215,7 @@ TEST_CASE("errors name file, row and column") {
 TEST_CASE("a quote that is never closed ends the reading, not the memory") {
   const std::string endless(kLargestRow + (1 << 20), 'x');
   has(messageOf(read("{\"input\": \"" + endless, of(Template::Grammar))),
-      "d.jsonl: row 1: it is longer than 16777216 bytes; a quote or a bracket");
+      "d.jsonl: row 1: it is longer than 16777216 bytes; perhaps a quote or a bracket");
   has(messageOf(read("input,output\n\"" + endless, of(Template::Grammar), "d.csv")),
       "d.csv: row 1: it is longer than 16777216 bytes; a quote may not");
 }

@@ -51,12 +51,12 @@ class JsonRows : public RowReader {
     if (!length) return length.takeError();
     if (!llvm::json::isUTF8(rest_.take_front(*length))) return notUtf8("it");
     auto value = base::parseJson(rest_.take_front(*length));
-    if (!value) return llvm::createStringError("it is no JSON: " + llvm::toString(value.takeError()));
+    if (!value) return llvm::createStringError("it is not JSON: " + llvm::toString(value.takeError()));
     rest_ = rest_.drop_front(*length);
     auto* object = value->getAsObject();
     if (object == nullptr)
       return llvm::createStringError(
-          "expected an object, {\"column\": \"text\", …}; the file is an array of such, or one a line");
+          "expected an object, {\"column\": \"text\", …}; the file is an array of objects, or has one on each line");
     row = std::move(*object);
     return true;
   }
@@ -70,16 +70,16 @@ class JsonRows : public RowReader {
     if (rest_.consume_front("]")) {
       ended_ = true;
       skipSpace();
-      if (!rest_.empty()) return failure("something follows the array's end");
+      if (!rest_.empty()) return failure("there is text after the end of the array");
       return false;
     }
     if (!first_ && !rest_.consume_front(",")) {
-      if (rest_.empty()) return failure("the file ends within its array; it may be cut off");
+      if (rest_.empty()) return failure("the file ends within its array; it may be truncated");
       return failure("expected a comma or the array's end");
     }
     first_ = false;
     skipSpace();
-    if (rest_.empty()) return failure("the file ends within its array; it may be cut off");
+    if (rest_.empty()) return failure("the file ends within its array; it may be truncated");
     return true;
   }
 
@@ -90,7 +90,7 @@ class JsonRows : public RowReader {
     bool in_string = false;
     for (size_t at = 0; at < rest_.size(); ++at) {
       if (at > kLargestRow)
-        return failure("it is longer than {} bytes; a quote or a bracket may not be closed", kLargestRow);
+        return failure("it is longer than {} bytes; perhaps a quote or a bracket is not closed", kLargestRow);
       const char c = rest_[at];
       if (in_string) {
         if (c == '\\')
@@ -107,7 +107,7 @@ class JsonRows : public RowReader {
         return at;
       }
     }
-    if (depth > 0 || in_string) return failure("the file ends within it; it may be cut off");
+    if (depth > 0 || in_string) return failure("the file ends within it; it may be truncated");
     return rest_.size();
   }
 
@@ -165,7 +165,7 @@ llvm::Expected<std::unique_ptr<RowReader>> RowReader::open(const std::string& pa
   const llvm::StringRef ending = llvm::sys::path::extension(path);
   const bool csv = ending.equals_insensitive(".csv");
   if (!csv && !ending.equals_insensitive(".json") && !ending.equals_insensitive(".jsonl"))
-    return failure("{}: rows are read from .json, .jsonl and .csv; convert the file, or give it its ending", path);
+    return failure("{}: rows are read from .json, .jsonl and .csv; convert the file, or correct its ending", path);
   auto buffer = files::mapText(path, UINT64_MAX, "data is a file of rows: .json, .jsonl or .csv");
   if (!buffer) return buffer.takeError();
   // The rows are views of the mapping, which the reader keeps.

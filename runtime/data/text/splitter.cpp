@@ -48,15 +48,16 @@ llvm::Expected<std::string> translated(llvm::StringRef pattern) {
   std::string result;
   for (size_t at = 0; at < pattern.size(); ++at) {
     if (pattern.substr(at).starts_with("[:"))
-      return failure("the pattern '{}' has a class by name ([:…:]), which is not supported", pattern.str());
+      return failure("the pattern '{}' has a named class ([:…:]), which is not supported", pattern.str());
     if (pattern[at] != '\\' || at + 1 == pattern.size()) {
       result += pattern[at];
       continue;
     }
     const char escaped = pattern[++at];
     if (llvm::isAlnum(escaped) && !kKnownEscapes.contains(escaped))
-      return failure("the pattern '{}' uses \\{}, which regular expressions take differently; it is not supported",
-                     pattern.str(), escaped);
+      return failure(
+          "the pattern '{}' uses \\{}, which is not supported because regular expressions differ in its meaning",
+          pattern.str(), escaped);
     if (escaped == 's')
       result += "\\p{White_Space}";
     else if (escaped == 'S')
@@ -209,7 +210,7 @@ llvm::Expected<Splitter> Splitter::compile(llvm::StringRef pattern) {
 
 llvm::Expected<Splitter> Splitter::byPcre2(llvm::StringRef pattern) {
   if (pattern.size() > kLongestPattern)
-    return failure("a pattern of {} bytes, at most {} are taken", pattern.size(), kLongestPattern);
+    return failure("a pattern of {} bytes, at most {} are allowed", pattern.size(), kLongestPattern);
   auto parts = std::make_shared<Pattern>();
   parts->text = pattern.str();
   auto text = translated(pattern);
@@ -219,7 +220,7 @@ llvm::Expected<Splitter> Splitter::byPcre2(llvm::StringRef pattern) {
   // UTF and UCP: characters and properties are Unicode's. \C, which matches half characters, is refused.
   parts->code = pcre2_compile(reinterpret_cast<PCRE2_SPTR>(text->data()), text->size(),
                               PCRE2_UTF | PCRE2_UCP | PCRE2_NEVER_BACKSLASH_C, &error, &offset, nullptr);
-  if (!parts->code) return failure("the pattern '{}' is wrong: {}", parts->text, wordsOf(error));
+  if (!parts->code) return failure("the pattern '{}' is invalid: {}", parts->text, wordsOf(error));
   // The compiler fails on a system without executable memory; matching then interprets the pattern.
   (void)pcre2_jit_compile(parts->code, PCRE2_JIT_COMPLETE);
   Splitter splitter;

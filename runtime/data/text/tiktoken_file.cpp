@@ -16,13 +16,13 @@ namespace {
 std::string readLine(llvm::StringRef line, std::string& bytes, size_t& rank) {
   const auto [base64, digits] = line.rsplit(' ');
   if (base64.empty() || digits.empty()) return "expected base64, a space and a rank";
-  if (digits.getAsInteger(10, rank)) return "its rank is no whole number";
+  if (digits.getAsInteger(10, rank)) return "its rank is not a whole number";
   // Checked before decoding, which would allocate.
   if (base64.size() > kLongestToken * 4 / 3) return fmt::format("a token of more than {} bytes", kLongestToken);
   std::vector<char> decoded;
   if (auto error = llvm::decodeBase64(base64, decoded)) {
     llvm::consumeError(std::move(error));
-    return "what stands before the space is no base64";
+    return "the text before the space is not base64";
   }
   if (decoded.empty()) return "a token without bytes";
   bytes.assign(decoded.begin(), decoded.end());
@@ -67,7 +67,7 @@ llvm::Expected<Tokenizer> Tokenizer::fromTiktoken(llvm::StringRef bytes, const s
   for (size_t rank = 0; rank < tokens.size(); ++rank) {
     if (line_of[rank] == 0)
       return wrong(
-          fmt::format("no line has rank {}, though one has {}; the file may be cut off", rank, tokens.size() - 1));
+          fmt::format("no line has rank {}, though one has {}; the file may be truncated", rank, tokens.size() - 1));
     texts.emplace_back(tokens[rank]);
   }
   auto vocabulary = Vocabulary::make(texts);

@@ -202,7 +202,7 @@ void TokenRows::take(Dataset dataset) {
   dataset_ = std::move(dataset);
   origin_ = dataset_.origin;
   if (dataset_.borrowed_answers)
-    notes_.push_back("rows have one answer: the rejected one is the next row's that differs");
+    notes_.push_back("rows have one answer: the rejected one is the next row's different answer");
 }
 
 llvm::Error TokenRows::openTokenizer(const TokenRowsOptions& options) {

@@ -169,7 +169,7 @@ llvm::Expected<std::string> Tokenizer::decode(llvm::ArrayRef<Token> tokens) cons
       continue;
     }
     const auto name = special_names_.find(token);
-    if (name == special_names_.end()) return failure("{}: there is no token {}", origin_, token);
+    if (name == special_names_.end()) return failure("{}: no token {}", origin_, token);
     text += special_.all[name->second].first;
   }
   return text;

@@ -80,7 +80,7 @@ llvm::Expected<Added> readAdded(const Object& root) {
   const Value* value = root.get("added_tokens");
   if (value == nullptr || value->getAsNull()) return added;
   const Array* array = value->getAsArray();
-  if (array == nullptr) return failure("added_tokens is no array");
+  if (array == nullptr) return failure("added_tokens is not an array");
   std::vector<Token> ids;
   for (size_t i = 0; i < array->size(); ++i) {
     const Object* token = (*array)[i].getAsObject();
@@ -107,9 +107,9 @@ llvm::Expected<Added> readAdded(const Object& root) {
 /// Reads model.vocab: the bytes of each token, by id; "" for ids that are not used.
 llvm::Expected<std::vector<std::string>> readVocabulary(const Object& model, const Added& added) {
   const Object* entries = model.getObject("vocab");
-  if (entries == nullptr) return failure("model.vocab is no object");
+  if (entries == nullptr) return failure("model.vocab is not an object");
   if (entries->size() > kMostTokens)
-    return failure("model.vocab has {} tokens, at most {} are taken", entries->size(), kMostTokens);
+    return failure("model.vocab has {} tokens, at most {} are allowed", entries->size(), kMostTokens);
   std::vector<std::string> texts;
   for (const auto& [key, value] : *entries) {
     const llvm::StringRef characters = key;
@@ -123,7 +123,7 @@ llvm::Expected<std::vector<std::string>> readVocabulary(const Object& model, con
       return failure("model.vocab has the id {} among {} tokens", at, entries->size());
     const auto bytes = bytesOfCharacters(characters);
     if (!bytes || bytes->empty())
-      return failure("model.vocab has '{}', which is no text of ByteLevel's characters",
+      return failure("model.vocab has '{}', which is not a text of ByteLevel's characters",
                      characters.take_front(40).str());
     if (at >= texts.size()) texts.resize(at + 1);
     if (!texts[at].empty()) return failure("two tokens of model.vocab have the id {}", at);
@@ -148,19 +148,19 @@ std::optional<std::pair<llvm::StringRef, llvm::StringRef>> sidesOf(const Value& 
 /// Reads model.merges: pairs of ids in the order of merging. Each pair and its result must be tokens.
 llvm::Expected<std::unique_ptr<PairMerges>> readMerges(const Object& model, const Vocabulary& vocabulary) {
   const Array* array = model.getArray("merges");
-  if (array == nullptr) return failure("model.merges is no array");
+  if (array == nullptr) return failure("model.merges is not an array");
   if (array->size() > kMostTokens * 4) return failure("model.merges has {} entries", array->size());
   auto merges = std::make_unique<PairMerges>();
   merges->reserve(static_cast<unsigned>(array->size()));
   for (size_t i = 0; i < array->size(); ++i) {
     const auto sides = sidesOf((*array)[i]);
-    if (!sides) return failure("model.merges[{}] is no pair of tokens", i);
+    if (!sides) return failure("model.merges[{}] is not a pair of tokens", i);
     const auto left = bytesOfCharacters(sides->first), right = bytesOfCharacters(sides->second);
     const Token left_id = left ? vocabulary.find(*left) : -1, right_id = right ? vocabulary.find(*right) : -1;
     // Ids are looked up once here, so that merging compares numbers instead of texts.
     const Token both = left && right ? vocabulary.find(*left + *right) : -1;
     if (left_id < 0 || right_id < 0 || both < 0)
-      return failure("model.merges[{}] ('{}' and '{}') joins what model.vocab lacks", i,
+      return failure("model.merges[{}] ('{}' and '{}') joins tokens that are not in model.vocab", i,
                      sides->first.take_front(40).str(), sides->second.take_front(40).str());
     // The first of equal pairs counts.
     merges->try_emplace(pairKey(left_id, right_id), Joined{static_cast<uint32_t>(i), both});
@@ -186,9 +186,9 @@ llvm::Expected<std::string> readPattern(const Object& root) {
   llvm::SmallVector<const Object*, 4> steps;
   if (typeOf(*top) == "Sequence") {
     const Array* array = top->getArray("pretokenizers");
-    if (array == nullptr) return failure("pre_tokenizer.pretokenizers is no array");
+    if (array == nullptr) return failure("pre_tokenizer.pretokenizers is not an array");
     for (const Value& step : *array) {
-      if (step.getAsObject() == nullptr) return failure("a step of pre_tokenizer is no object");
+      if (step.getAsObject() == nullptr) return failure("a step of pre_tokenizer is not an object");
       steps.push_back(step.getAsObject());
     }
   } else {
@@ -197,7 +197,7 @@ llvm::Expected<std::string> readPattern(const Object& root) {
   // Two forms occur: GPT-2's, in which ByteLevel has the pattern, and Llama 3's, in which a Split has it.
   if (steps.empty() || steps.size() > 2 || typeOf(*steps.back()) != "ByteLevel" ||
       (steps.size() == 2 && typeOf(*steps[0]) != "Split"))
-    return failure("its pre_tokenizer is not supported: ByteLevel is, alone or after one Split");
+    return failure("its pre_tokenizer is not supported; only ByteLevel is, alone or after one Split");
   const Object& level = *steps.back();
   // Missing members have the library's defaults, which are true for both.
   if (level.getBoolean("add_prefix_space").value_or(true))

@@ -78,7 +78,7 @@ TEST_CASE("without a file bytes are tokens") {
   auto back = tokenizer.decode(std::vector<Token>{256, 'a', 265});
   REQUIRE(back);
   CHECK(*back == "<|begin_of_text|>a<|eot_id|>");
-  CHECK(messageOf(tokenizer.decode(std::vector<Token>{-1})).find("there is no token -1") != std::string::npos);
+  CHECK(messageOf(tokenizer.decode(std::vector<Token>{-1})).find("no token -1") != std::string::npos);
   CHECK(messageOf(tokenizer.decode(std::vector<Token>{2147483647})).find("no token 2147483647") != std::string::npos);
   CHECK(tokenizer.rows() == 266);
 }
@@ -180,9 +180,9 @@ TEST_CASE("files that are no vocabulary say what is wrong") {
   const auto tiktoken = [](llvm::StringRef text) { return messageOf(Tokenizer::fromTiktoken(text, "t.model")); };
   has(tiktoken(""), "t.model: it is empty; a tokenizer in tiktoken's form");
   has(tiktoken("AA== 0\nAQ== 1\nnonsense\n"), "line 3: expected base64");
-  has(tiktoken("AA== 0\n!!!! 1\n"), "line 2: what stands before the space is no base64");
+  has(tiktoken("AA== 0\n!!!! 1\n"), "line 2: the text before the space is not base64");
   has(tiktoken("AA== 0\nAQ== 0\n"), "lines 1 and 2 both have rank 0");
-  has(tiktoken("AA== 0\nAQ== 99999999999999999999\n"), "its rank is no whole number");
+  has(tiktoken("AA== 0\nAQ== 99999999999999999999\n"), "its rank is not a whole number");
   has(tiktoken("AA== 0\nAQ== 3999999\n"), "ranks count up from 0");
   has(tiktoken("AA== 0\nAQ== 2\n"), "no line has rank 1");
   has(tiktoken("AA== 0\nAA== 1\n"), "tokens 0 and 1 are both '\\x00'");
@@ -205,8 +205,8 @@ TEST_CASE("files that are no vocabulary say what is wrong") {
   has(changed("\"special\":true", "\"special\":false"), "is not special");
   has(changed("<|eot_id|>", "<|end|>"), "no special token <|eot_id|>");
   has(changed("\"Ā\":0", "\"Ā\":1"), "have the id 1");
-  has(changed("\"Ā\":0", "\"你\":0"), "no text of ByteLevel's characters");
-  has(changed("\"merges\":[", "\"merges\":[[\"Ā\",\"Ā\"],"), "joins what model.vocab lacks");
+  has(changed("\"Ā\":0", "\"你\":0"), "not a text of ByteLevel's characters");
+  has(changed("\"merges\":[", "\"merges\":[[\"Ā\",\"Ā\"],"), "joins tokens that are not in model.vocab");
   has(messageOf(Tokenizer::fromJson(std::string(100'000, '{'), "t.json")), "t.json: ");
   has(messageOf(Tokenizer::fromJson(whole.substr(0, whole.size() / 2), "t.json")), "t.json: ");
   has(messageOf(Tokenizer::open("/nowhere/tokenizer.model")), "/nowhere/tokenizer.model: ");

@@ -139,12 +139,12 @@ bool Vocabulary::insert(Token id) {
 }
 
 llvm::Expected<Vocabulary> Vocabulary::make(llvm::ArrayRef<llvm::StringRef> tokens) {
-  if (tokens.size() > kMostTokens) return failure("{} tokens, at most {} are taken", tokens.size(), kMostTokens);
+  if (tokens.size() > kMostTokens) return failure("{} tokens, at most {} are allowed", tokens.size(), kMostTokens);
   Vocabulary result;
   size_t total = 0;
   for (const llvm::StringRef token : tokens) {
     if (token.size() > kLongestToken)
-      return failure("token {}… has {} bytes, at most {} are taken", shown(token.take_front(12)), token.size(),
+      return failure("token {}… has {} bytes, at most {} are allowed", shown(token.take_front(12)), token.size(),
                      kLongestToken);
     total += token.size();
     result.longest_ = std::max(result.longest_, token.size());

@@ -101,8 +101,8 @@ class Finder {
         const char* search = std::getenv("PATH");
         const bool here = fs::exists(fs::path(plan_.root) / name, failed);
         return fail(
-            "the program '{}' is not in PATH: {} (PATH is {})", name,
-            here ? fmt::format("the one beside the study is written './{}'", name) : "install it, or write its path",
+            "program '{}' not found in PATH: {} (PATH is {})", name,
+            here ? fmt::format("for the file next to the study, write './{}'", name) : "install it, or write its path",
             search ? search : "not set");
       }
       file = *found;
@@ -118,8 +118,8 @@ class Finder {
     if (first.starts_with("#!") && llvm::Regex("^#![ \t]*([^ \t]+)[ \t]*(.*)$").match(first, &words)) {
       if (words[1].ends_with("\r") || (words[1].ends_with("/env") && words[2].ends_with("\r")))
         return fail(
-            "the first line of '{0}' ends with a carriage return, as Windows writes lines, so that its "
-            "interpreter is not found: sed -i 's/\\r$//' {0} takes them away",
+            "the first line of '{0}' ends with a carriage return (Windows line ends), so its interpreter is not found. "
+            "Remove them: sed -i 's/\\r$//' {0}",
             file);
       if (!fs::exists(words[1].str(), failed))
         return fail("the interpreter of '{}' does not exist ({})", file, words[1].str());
@@ -172,9 +172,8 @@ class Finder {
       std::erase_if(*found, [&](const std::string& file) { return isOurs(plan_.root, file); });
     // A pattern without a match is a mistake: the command would run without the file and fail, or worse, not fail.
     if (found->empty())
-      return fail(
-          "the input '{}' matches no file in {}: put the file there, or write its name in `inputs` as it is there",
-          pattern, plan_.root);
+      return fail("the input '{}' matches no file in {}: put the file there, or correct its name in `inputs`", pattern,
+                  plan_.root);
     for (const std::string& path : *found) add(path, true, copy);
     return llvm::Error::success();
   }
@@ -191,8 +190,8 @@ class Finder {
       add(path.string(), false);
       if (files_.inputs.back().name.empty())
         return fail(
-            "the argument '{}' is a file outside of the study's folder, and a command runs in a folder of "
-            "its own: write the absolute path, or make it a parameter of type path",
+            "the argument '{}' is a file outside the study's folder, and each trial runs in its own folder: write the "
+            "absolute path, or make it a parameter of type path",
             argument);
     }
     return llvm::Error::success();
@@ -243,8 +242,8 @@ class Finder {
       for (const InputFile& input : files_.inputs)
         if (!file.empty() && !input.copy && (input.name == file || (many && pattern->match(input.name))))
           return fail(
-              "{} is read from '{}', which is one of the inputs: take it out of `inputs`, or write "
-              "`inputs copy \"{}\"` where the program changes it",
+              "{} is read from '{}', which is an input: remove it from `inputs`, or write `inputs copy \"{}\"` if the "
+              "program changes it",
               what, read, read);
       return llvm::Error::success();
     };

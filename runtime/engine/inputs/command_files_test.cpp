@@ -112,10 +112,10 @@ TEST_CASE("a command's program is looked for before the first trial") {
   CHECK(found(planOf(folder, {"true"})).programs.size() == 1);
   CHECK(found(planOf(folder, {"${tool}"})).programs.size() == 2);
   CHECK(has(refusal(planOf(folder, {"no-such-program"})),
-            "the workload train: the program 'no-such-program' is not in PATH"));
+            "the workload train: program 'no-such-program' not found in PATH"));
   CHECK(has(refusal(planOf(folder, {"./bench"})), "does not exist (looked for " + folder.path + "/bench)"));
   folder.write("bench", "#!/bin/true\n");
-  CHECK(has(refusal(planOf(folder, {"bench"})), "the one beside the study is written './bench'"));
+  CHECK(has(refusal(planOf(folder, {"bench"})), "for the file next to the study, write './bench'"));
   if (geteuid() != 0) CHECK(has(refusal(planOf(folder, {"./bench"})), "is not executable"));
   folder.write("bench", "#!/bin/true\n", true);
   CHECK(found(planOf(folder, {"./bench"})).programs == List{folder.path + "/bench"});
@@ -163,13 +163,13 @@ TEST_CASE("inputs are found once, with the files that the arguments name") {
   StudyFolder other;
   other.write("x.py");
   const std::string outside = "../" + fs::path(other.path).filename().string() + "/x.py";
-  CHECK(has(refusal(planOf(folder, {"true", outside})), "is a file outside of the study's folder"));
+  CHECK(has(refusal(planOf(folder, {"true", outside})), "is a file outside the study's folder"));
 
   plan.workloads[0].command->metrics.push_back(
       {"launch", plan::CommandMetric::From::Json, "./out.json", "/a", 1, false});
   CHECK(refusal(plan) == "(accepted)");
   plan.workloads[0].command->inputs.push_back("*.json");
-  CHECK(has(refusal(plan), "the metric launch is read from './out.json', which is one of the inputs"));
+  CHECK(has(refusal(plan), "the metric launch is read from './out.json', which is an input"));
 }
 
 TEST_CASE("a copy is the trial's own, and may be read from") {
@@ -178,7 +178,7 @@ TEST_CASE("a copy is the trial's own, and may be read from") {
   folder.write("other.db", "two");
   plan::Plan plan = planOf(folder, {"true"}, {"*.db"});
   plan.workloads[0].command->metrics.push_back({"size", plan::CommandMetric::From::Size, "base.db", "", 1, false});
-  CHECK(has(refusal(plan), "write `inputs copy \"base.db\"` where the program changes it"));
+  CHECK(has(refusal(plan), "write `inputs copy \"base.db\"` if the program changes it"));
   plan.workloads[0].command->copied = {"base.db"};
   const CommandFiles files = found(plan);
   REQUIRE(files.inputs.size() == 2);
@@ -188,7 +188,7 @@ TEST_CASE("a copy is the trial's own, and may be read from") {
   CHECK(fs::equivalent(trial + "/other.db", folder.path + "/other.db"));
   plan.workloads[0].command->expectations.push_back(
       {{"same", plan::CommandMetric::From::Same, "other.db", "base.db", 1, false}, {}});
-  CHECK(has(refusal(plan), "what is expected is read from 'other.db', which is one of the inputs"));
+  CHECK(has(refusal(plan), "an expectation is read from 'other.db', which is an input"));
 }
 
 TEST_CASE("programs that a path names are data of their points, and stale by themselves") {
@@ -221,7 +221,7 @@ TEST_CASE("what prepares is looked for, and belongs to the digest") {
   plan.workloads[0].command->preparation->arguments.back() = "x${gpus}";
   CHECK(digestOf(plan) != digest);
   plan.workloads[0].command->preparation->arguments.front() = "no-such-program";
-  CHECK(has(refusal(plan), "the program 'no-such-program' is not in PATH"));
+  CHECK(has(refusal(plan), "program 'no-such-program' not found in PATH"));
 }
 
 TEST_CASE("a trial's folder has a link to each input, and nothing of before") {
@@ -238,7 +238,7 @@ TEST_CASE("a trial's folder has a link to each input, and nothing of before") {
   CHECK_FALSE(fs::is_symlink(trial + "/src/deep/a.py"));  // some programs refuse these
   CHECK(fs::is_regular_file(trial + "/src/deep/a.py"));
   CHECK(std::distance(fs::directory_iterator(trial), {}) == 2);
-  CHECK(has(llvm::toString(makeTrialFolder("/proc/none", files)), "the trial's folder '/proc/none' cannot be made"));
+  CHECK(has(llvm::toString(makeTrialFolder("/proc/none", files)), "cannot make the trial's folder '/proc/none'"));
 }
 
 TEST_CASE("in a folder that stays the user's files have one name again") {

@@ -34,7 +34,7 @@ llvm::Error unreadable(const fs::path& path, const std::string& why) {
 
 llvm::Error cannotCopy(const ScratchCopy& copy, const std::string& why) {
   return base::failure(
-      "'{}' cannot be copied to '{}': {}; another folder is --scratch DIR, or `scratch` in a site file", copy.from,
+      "cannot copy '{}' to '{}': {}; choose another folder with --scratch DIR, or `scratch` in a site file", copy.from,
       copy.to, why);
 }
 
@@ -86,9 +86,8 @@ llvm::Error checkDataExists(const plan::Plan& plan, const std::string& path) {
   std::error_code error;
   if (fs::exists(full, error)) return llvm::Error::success();
   return base::failure(
-      "'{}' does not exist (looked for {}), and trials read it: put it there, or name another in the study "
-      "or with -D",
-      path, full.string());
+      "data '{}' is missing (looked for {}). Put it there, or set another path in the study or with -D", path,
+      full.string());
 }
 
 bool isMadeUp(const plan::Plan& plan, const std::string& path) {

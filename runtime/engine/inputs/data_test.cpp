@@ -91,7 +91,7 @@ TEST_CASE("nothing is left of a copy that cannot be made") {
   ScratchCopy full = copy;
   full.to = "/dev/null/expc-data-0/x/digits";
   const std::string error = llvm::toString(makeCopy(full, noTick));
-  CHECK(error.find("cannot be copied to '/dev/null/") != std::string::npos);
+  CHECK(error.find("cannot copy") != std::string::npos);
   CHECK(error.find("--scratch") != std::string::npos);
 }
 

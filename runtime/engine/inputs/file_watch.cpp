@@ -25,8 +25,7 @@ std::string pathOf(const plan::Plan& plan, const std::string& data) {
 /// The error of a file that changed during the run; `gone`: it does not exist any more.
 llvm::Error changed(const std::string& path, bool gone) {
   return base::failure(
-      "'{}' {} since this run began, so what comes is not comparable with what was measured. All of that is "
-      "kept, and the same command measures anew with the file as it is then",
+      "'{}' {} during the run, so the run stopped. Results are kept. The same command measures again with the new file",
       path, gone ? "has vanished" : "has changed");
 }
 

@@ -45,7 +45,7 @@ void addLink(const InputFile& input, const fs::path& link, std::error_code& fail
 }
 
 llvm::Error failedToMake(const std::string& folder, const std::string& why) {
-  return base::failure("the trial's folder '{}' cannot be made: {}; what was measured before is kept", folder, why);
+  return base::failure("cannot make the trial's folder '{}': {}. Results so far are kept", folder, why);
 }
 
 /// Fills an existing folder that has no inputs yet.

@@ -42,7 +42,7 @@ std::vector<RankReport> EventLines::add(std::string_view bytes) {
     if (auto event = protocol::eventFromLine(line))
       reports.push_back({.what = RankReport::What::Said, .event = std::move(*event)});
     else
-      refuse(fmt::format("wrote a line that is no event: '{}' ({})", files::excerpt(line),
+      refuse(fmt::format("wrote a line that is not an event: '{}' ({})", files::excerpt(line),
                          llvm::toString(event.takeError())));
   }
   return reports;
@@ -58,7 +58,7 @@ void describe(base::JsonRecord& io, TrialRequest& request) {
   if (io.reads() && !io.failed() &&
       (request.environment.size() != request.spec.world_size || request.first_rank > request.spec.world_size ||
        request.endRank() > request.spec.world_size))
-    io.fail("its ranks do not agree with each other");
+    io.fail("its ranks contradict each other");
 }
 
 void describe(base::JsonRecord& io, RankReport& report) {

@@ -152,8 +152,7 @@ class LocalLauncher final : public Launcher {
     if (server.started) {
       if (++restarts_ > kMaxRestarts) {
         return base::failure(
-            "the worker's launch server died {} times; see {}. What was measured is kept, and the same "
-            "command continues",
+            "the worker's launch server died {} times; see {}. Results are kept, and the same command continues",
             restarts_, log_);
       }
       say_(fmt::format("the worker's launch server {}: starting it again ({} of {})", server.death, restarts_,
@@ -163,8 +162,8 @@ class LocalLauncher final : public Launcher {
     const std::optional<inputs::FileStamp> program = inputs::stampOf(server.path);
     if (server.program && program && server.program != program) {
       return base::failure(
-          "the worker '{}' has been changed since this run began: what was measured is kept, "
-          "and the same command continues with the one that is there then",
+          "the worker '{}' changed during the run. Results are kept, and the same command continues with the new "
+          "worker",
           server.path);
     }
     server.program = program;
@@ -199,7 +198,7 @@ class LocalLauncher final : public Launcher {
   /// request that is too long.
   llvm::Error launchRank(const TrialRequest& request, unsigned number, Trial& trial) {
     const auto failed = [](const std::string& what, int error) {
-      return base::failure("{}: {}; what was measured before is kept", what, std::strerror(error));
+      return base::failure("{}: {}. Results so far are kept", what, std::strerror(error));
     };
     const std::string log = request.log(number);
     const base::Descriptor log_fd(files::openLog(log));
@@ -350,11 +349,10 @@ class LocalLauncher final : public Launcher {
       for (const Rank& rank : trial.ranks)
         if (!rank.exited && processState(rank.process.pid) != '\0') stuck.push_back(rank.process.pid);
       if (!stuck.empty()) {
-        lose(id, trial, "was ended, and not all of it is gone", std::move(stuck));
+        lose(id, trial, "was stopped, but some of its processes are still running", std::move(stuck));
         trials_.erase(at);
       } else if (trial.server->process.alive()) {
-        trial.server->death =
-            fmt::format("had not ended a trial {:.0f} s after it was told to, and was stopped", kKillGrace);
+        trial.server->death = fmt::format("did not stop a trial within {:.0f} s, and was stopped itself", kKillGrace);
         trial.server->process.stop();
       }
     }

@@ -60,7 +60,7 @@ llvm::Expected<std::vector<std::string>> withTorch(const std::string& worker, st
         "the folder of one with --torch PATH or in EXPC_TORCH",
         worker, wanted, torch.string(),
         !there            ? "has no lib/libtorch_cpu.so"
-        : version.empty() ? "does not say its version"
+        : version.empty() ? "does not state its version"
                           : "is " + version);
   }
   // Wheels of NVIDIA's packages are installed beside torch's, in site-packages/nvidia.

@@ -62,7 +62,7 @@ TEST_CASE("a torch that is named comes first, then what null cards bring, then N
   CHECK(got == Variables{"B=2", "EXPC_DALI_ROOT=" + beside + "/dali",
                          "LD_LIBRARY_PATH=" + site.torch() + "/lib:/null:" + beside + "/cu13/lib"});
   fs::remove(site.root / "torch/version.py");
-  CHECK(llvm::StringRef(errorOf(withTorch("/elsewhere/expc-worker", {}))).contains("does not say its version"));
+  CHECK(llvm::StringRef(errorOf(withTorch("/elsewhere/expc-worker", {}))).contains("does not state its version"));
   site.write("torch/build-version", kBuilt + "+cu130\n");
   CHECK(errorOf(withTorch("/elsewhere/expc-worker", {})).empty());
 }

@@ -50,8 +50,8 @@ void watchLogs(const TrialRequest& request, TrialWatch& watch) {
 
 llvm::Error besideStuck(const std::string& who) {
   return base::failure(
-      "{}, was killed and does not die: no trial is measured beside it. Once it is gone (a restart of the "
-      "machine ends it for sure) the same command continues; what was measured is kept",
+      "{}, was killed but is still running, so expc stopped. Results are kept. Once the process is gone (a reboot "
+      "always helps), the same command continues",
       who);
 }
 

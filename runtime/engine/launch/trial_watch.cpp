@@ -124,7 +124,7 @@ void TrialWatch::takeExit(Rank& rank, const RankReport& report) {
   // SIGKILL comes from people, schedulers and the memory killer alike, and the status does not tell which.
   if (WIFSIGNALED(status)) {
     rank.killed = WTERMSIG(status) == SIGKILL;
-    const char* who = rank.killed ? "; nothing tells who did that" : "";
+    const char* who = rank.killed ? "; the sender of the signal is unknown" : "";
     complain(rank, Weight::Signal, fmt::format("was {}{}", statusText(status), who));
   } else if (!ended_well && rank.weight == Weight::None) {  // a rank that said why it fails has the better words
     complain(rank, Weight::BadExit, statusText(status));
@@ -238,7 +238,7 @@ void TrialWatch::takeResult() {
   for (const std::string& name : request_.spec.metrics) {
     const llvm::json::Value* value = result_->metrics.get(name);
     if (result_->series.get(name) && (!value || value->getAsNull())) continue;  // a series, taken below
-    if (!value) return stop(TrialStatus::Failed, fmt::format("the worker's result lacks the metric {}", name));
+    if (!value) return stop(TrialStatus::Failed, fmt::format("the worker's result has no metric {}", name));
     // NaN and infinity are values: a training that diverged is a result. Null means that this device has no such
     // metric.
     if (auto number = base::measuredNumber(*value)) {
@@ -251,7 +251,7 @@ void TrialWatch::takeResult() {
   for (const auto& [name, value] : result_->series) end_.series[name.str()] = base::measuredNumbers(value);
   if (request_.spec.rehearsal && !result_->rehearsed) {
     return stop(TrialStatus::Failed,
-                "the worker's result lacks what was rehearsed: it is older than this expc; build both from one tree");
+                "the worker's result has no rehearsal: the worker is older than this expc; build both from one tree");
   }
   end_.rehearsed = std::move(result_->rehearsed);
   end_.status = TrialStatus::Valid;

@@ -237,7 +237,7 @@ TEST_CASE("out of memory is what the kernel or the worker's own exception says, 
     trial.exited(SIGKILL, 101);
     const TrialEnd end = trial.endAt(101);
     CHECK((end.status == TrialStatus::Failed));
-    CHECK(end.reason == "the worker was killed by signal 9 (Killed); nothing tells who did that");
+    CHECK(end.reason == "the worker was killed by signal 9 (Killed); the sender of the signal is unknown");
   }
   SUBCASE("the kernel counted it in the trial's own group") {
     trial.exited(SIGKILL, 101, 0, "oom_kill 1 in memory.events");
@@ -278,9 +278,9 @@ TEST_CASE("nonsense, a second result, a flood and a lost launcher fail a trial")
   SUBCASE("nonsense") {
     RankReport report;
     report.what = What::Nonsense;
-    report.text = "wrote a line that is no event: 'x'";
+    report.text = "wrote a line that is not an event: 'x'";
     trial.watch.take(report);
-    reason = "the worker wrote a line that is no event: 'x'";
+    reason = "the worker wrote a line that is not an event: 'x'";
   }
   SUBCASE("a second result") {
     trial.result(101);

@@ -169,7 +169,7 @@ llvm::Expected<Answer> ask(const std::string& path, const std::vector<std::strin
   while (waitpid(pid, &answer.status, 0) < 0 && errno == EINTR) {
   }
   if (read == Read::Complete) return answer;
-  if (read == Read::Interrupted) return base::failure("interrupted while the worker '{}' was asked", path);
+  if (read == Read::Interrupted) return base::failure("interrupted while waiting for the worker '{}'", path);
   return base::failure("the worker '{}' did not answer {} in {} s", path, arguments.front(), kStartPatience.count());
 }
 
@@ -178,7 +178,8 @@ llvm::Expected<Answer> ask(const std::string& path, const std::vector<std::strin
 llvm::Expected<WorkerDescription> parseDescription(const std::string& path, const std::string& text) {
   auto bad = [&](const std::string& why) {
     return base::failure(
-        "what '{} --describe' printed is no description of a worker: {}; is it expc-worker of this build?", path, why);
+        "'{} --describe' did not print the description of a worker: {}; is it the expc-worker of this build?", path,
+        why);
   };
   auto value = base::parseJson(text);
   if (!value) return bad(llvm::toString(value.takeError()));
@@ -221,13 +222,12 @@ llvm::Expected<WorkerDescription> describeWorker(const std::string& path, const 
   auto answer = ask(path, {"--describe"}, *variables);
   if (!answer) return answer.takeError();
   if (answer->status == 0) return parseDescription(path, answer->text);
-  return base::failure("the worker '{}' does not run: `{} --describe` {}; see above for what it said, and {}", path,
-                       path, statusText(answer->status),
-                       isCudaWorker(path)
-                           ? "install CUDA's libraries with `tools/setup --gpu` if it misses one"
-                           : fmt::format("build it again with `make`, or give an installed one its torch: `pip install "
-                                         "'torch=={}.*'` beside it, or --torch PATH",
-                                         torchWanted()));
+  return base::failure("the worker '{}' does not run: `{} --describe` {}; see its output above, and {}", path, path,
+                       statusText(answer->status),
+                       isCudaWorker(path) ? "install CUDA's libraries with `tools/setup --gpu` if one is missing"
+                                          : fmt::format("build it again with `make`; an installed worker needs torch: "
+                                                        "`pip install 'torch=={}.*'` next to it, or --torch PATH",
+                                                        torchWanted()));
 }
 
 llvm::Error checkCommand(const std::string& path, const plan::Workload& workload,
@@ -249,9 +249,9 @@ llvm::Expected<std::vector<std::string>> askForMetrics(const std::string& path, 
   unlink(file.c_str());
   if (!answer) return answer.takeError();
   if (answer->status != 0)
-    return base::failure("the metrics cannot be read again: {}", answer->text.empty()
-                                                                     ? path + " " + statusText(answer->status)
-                                                                     : llvm::StringRef(answer->text).trim().str());
+    return base::failure("cannot re-read the metrics: {}", answer->text.empty()
+                                                               ? path + " " + statusText(answer->status)
+                                                               : llvm::StringRef(answer->text).trim().str());
   llvm::SmallVector<llvm::StringRef, 64> lines;
   llvm::StringRef(answer->text).trim().split(lines, '\n');
   return std::vector<std::string>(lines.begin(), lines.end());
@@ -299,8 +299,8 @@ llvm::Expected<WorkerServer> WorkerServer::start(const std::string& path, const 
   }
   std::string how =
       server.alive() ? fmt::format("was not ready after {} s", kStartPatience.count()) : server.deathText();
-  return base::failure("the worker '{}' does not start ({}); its last words (all of them are in {}):\n{}", path, how,
-                       log, files::lastWords(log));
+  return base::failure("the worker '{}' does not start ({}). The end of its log {}:\n{}", path, how, log,
+                       files::lastWords(log));
 }
 
 bool WorkerServer::launch(const protocol::LaunchRequest& request, int event_fd, int log_fd, int next_fd) {
@@ -339,7 +339,7 @@ std::optional<protocol::LaunchReply> WorkerServer::receive() {
 std::string WorkerServer::deathText() {
   if (!nonsense_.empty()) {
     stop();
-    return "said what cannot be understood: " + nonsense_;
+    return "sent a message that expc does not understand: " + nonsense_;
   }
   if (pid_ < 0) return "is gone";
   // Its socket is closed, so the server is dead or about to die.

@@ -156,7 +156,7 @@ class Agent {
         if (launcher_ && engines == static_cast<uint64_t>(*trial)) launcher_->kill(own);
       return llvm::Error::success();
     }
-    return base::failure("the engine asks what this agent does not know: both must be of one build");
+    return base::failure("the engine sent an unknown request: agent and engine must be of one build");
   }
 
   /// Describes the workers at the given paths.
@@ -175,7 +175,7 @@ class Agent {
 
   /// Error if nobody waits for this agent's work any more: SIGTERM came, or the engine is gone.
   llvm::Error wanted() const {
-    if (told_to_end) return base::failure("its agent was told to end");
+    if (told_to_end) return base::failure("its agent was told to stop");
     if (!lines_.hasPeer()) return base::failure("its standard input has ended");
     return llvm::Error::success();
   }
@@ -224,7 +224,7 @@ class Agent {
   llvm::Error start(const Value& value, int64_t number) {
     auto request = base::readRecord<TrialRequest>(value, "a trial for this node");
     if (!request) return request.takeError();
-    if (!launcher_) return base::failure("the engine starts a trial before it says what runs it");
+    if (!launcher_) return base::failure("the engine starts a trial before it describes the workers");
     auto own = launcher_->start(*request);
     if (!own) return own.takeError();
     engines_number_[*own] = static_cast<uint64_t>(number);
@@ -287,7 +287,7 @@ void Lines::take(llvm::StringRef line, std::string& others, std::vector<Object>&
   if (Object* message = value ? value->getAsObject() : nullptr)
     messages.push_back(std::move(*message));
   else
-    messages.push_back(Object{{"error", value ? "a message is no object" : llvm::toString(value.takeError())}});
+    messages.push_back(Object{{"error", value ? "a message is not an object" : llvm::toString(value.takeError())}});
 }
 
 std::vector<Object> Lines::receive(size_t longest) {

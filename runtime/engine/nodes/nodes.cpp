@@ -138,7 +138,7 @@ class NodeLauncher final : public launch::Launcher {
     if (const auto error = said.getString("error")) return lose(own, error->str());
     const llvm::json::Array* all = said.getArray("reports");
     const auto told = said.getNumber("now");
-    if (!all || !told) return lose(own, "its agent said what this engine does not know: both must be of one build");
+    if (!all || !told) return lose(own, "its agent sent an unknown message: agent and engine must be of one build");
     // A message arrives late, so `ahead` is too small by its delay. The quickest message estimates the offset of the
     // clocks best: keep the largest value, and let it decay by the possible drift.
     const double now = clock_.boot(), ahead = *told - now;
@@ -169,7 +169,7 @@ class NodeLauncher final : public launch::Launcher {
   void lose(Node& own, const std::string& why) {
     own.lines.close();
     if (!own.lost.empty()) return;
-    own.lost = fmt::format("node {} was lost: {}", own.name, why.empty() ? "the connection to it has ended" : why);
+    own.lost = fmt::format("lost node {}: {}", own.name, why.empty() ? "the connection to it has ended" : why);
     for (auto& [id, trial] : trials_)
       if (trial.left.count(&own - nodes_.all().data())) end(id, trial, lostWith(own.lost));
   }
@@ -224,7 +224,8 @@ Nodes::~Nodes() {
 llvm::Expected<std::unique_ptr<Nodes>> Nodes::start(const NodesAsked& asked, const std::string& results) {
   // The agent's command line passes through shells, here and on the node, so quoting cannot be relied on.
   if (asked.program.find_first_of(" \t\n'\"\\$`;&|<>()*?[]#~") != std::string::npos)
-    return failure("'{}' has a character that shells read otherwise: agents cannot be started by it", asked.program);
+    return failure("'{}' has a character that is special to shells, so agents cannot be started from there",
+                   asked.program);
   // In the environment rather than replaced in the line, so that the user's line needs no escaping rules of ours.
   setenv("EXPC_AGENT", (asked.program + " agent").c_str(), 1);
   const std::string folder = results + "/nodes";
@@ -287,7 +288,7 @@ llvm::Expected<std::vector<Value>> Nodes::ask(llvm::StringRef key, llvm::functio
   // Null stands for an answer that has not come.
   const auto is_missing = [](const Value& answer) { return answer.kind() == Value::Null; };
   while (llvm::any_of(answers, is_missing)) {
-    if (Interrupts::requested()) return failure("interrupted while the nodes were asked");
+    if (Interrupts::requested()) return failure("interrupted while waiting for the nodes");
     if (auto error = tick()) return error;
     std::vector<pollfd> fds{{Interrupts::fd(), POLLIN, 0}};
     for (const auto& [node, answer] : llvm::zip(nodes_, answers))
@@ -303,7 +304,7 @@ llvm::Expected<std::vector<Value>> Nodes::ask(llvm::StringRef key, llvm::functio
       if (!is_missing(answer)) continue;
       if (!node.lines.isOpen()) return missing(node, "what started its agent has ended");
       if (Clock::real().boot() > until)
-        return missing(node, fmt::format("no agent has come in {:.0f} s", kStartSeconds));
+        return missing(node, fmt::format("its agent did not connect within {:.0f} s", kStartSeconds));
     }
   }
   return answers;

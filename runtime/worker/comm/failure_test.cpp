@@ -56,7 +56,7 @@ TEST_CASE("the host's memory, other ranks, and the rest") {
   CHECK(ofText("mat1 and mat2 shapes cannot be multiplied (2x3 and 4x5)") == Failure::Other);
   CHECK(ofText("cuDNN error: CUDNN_STATUS_EXECUTION_FAILED") == Failure::Other);
   CHECK(failureOf(std::runtime_error("expected at least one batch")) == Failure::Other);
-  CHECK(failureOf(std::runtime_error("this worker is built for NCCL 2.28.9 and the system loaded 2.27.3")) ==
+  CHECK(failureOf(std::runtime_error("this worker is built for NCCL 2.28.9, but the system loaded 2.27.3")) ==
         Failure::Other);
 }
 

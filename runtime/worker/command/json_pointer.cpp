@@ -149,7 +149,7 @@ llvm::Expected<std::vector<Value>> documentsIn(llvm::StringRef text) {
   auto whole = parse(text);
   if (whole) documents.push_back(std::move(*whole));
   if (whole) return documents;
-  const std::string why = "it is no JSON that can be read: " + llvm::toString(whole.takeError());
+  const std::string why = "it is not valid JSON: " + llvm::toString(whole.takeError());
   while (!text.empty()) {
     const auto [line, rest] = text.split('\n');
     text = rest;
@@ -172,10 +172,10 @@ llvm::Expected<std::vector<Value>> documentsOf(llvm::StringRef text) {
   if (documents || json.size() == text.size()) return documents;
   llvm::consumeError(documents.takeError());
   const std::string begin = excerpt(text.ltrim().split('\n').first.trim(), 60);
-  if (json.empty()) return failure("it is no JSON: it begins with '{}'", begin);
+  if (json.empty()) return failure("it is not JSON: it starts with '{}'", begin);
   documents = documentsIn(json);
   if (documents) return documents;
-  return within(fmt::format("it begins with '{}', and behind that ", begin), documents.takeError());
+  return within(fmt::format("it starts with '{}', and after that ", begin), documents.takeError());
 }
 
 /// Calls `use` for what is at `pointer` in every document that has something there, or only in the last of these.
@@ -199,8 +199,8 @@ llvm::Error visit(llvm::StringRef text, const std::string& pointer, Which which,
   }
   if (found.empty()) {
     const std::string led = "/" + llvm::join(written.begin(), written.begin() + way.farthest, "/");
-    return llvm::make_error<NoValue>(fmt::format("there is nothing at {}: {} is {}", pointer,
-                                                 way.farthest > 0 ? led : "the document", membersOf(*way.end)));
+    return llvm::make_error<NoValue>(
+        fmt::format("nothing at {}: {} is {}", pointer, way.farthest > 0 ? led : "the document", membersOf(*way.end)));
   }
   if (which == Which::Last) found.erase(found.begin(), found.end() - 1);
   for (const std::vector<const Value*>& values : found)
@@ -220,7 +220,7 @@ llvm::Error addNumber(const Value& value, Values& values) {
   }
   if (number && values.size() == kMostValues) return failure("more than the millionth number");
   if (number) return values.push_back(*number), llvm::Error::success();
-  const std::string message = "no number but " + kindOf(value);
+  const std::string message = "not a number but " + kindOf(value);
   return none ? llvm::make_error<NoValue>(message) : llvm::createStringError(message);
 }
 
@@ -243,12 +243,12 @@ llvm::Error addNumbers(const Value& value, const std::string& pointer, JsonNumbe
 
 llvm::Error checkPointer(const std::string& pointer) {
   if (!pointer.empty() && pointer.front() != '/')
-    return failure("the JSON pointer '{}' does not begin with a slash", pointer);
+    return failure("the JSON pointer '{}' does not start with a slash", pointer);
   if (std::ranges::count(pointer, '/') > ptrdiff_t(kMostTokens))
     return failure("the JSON pointer has more than {} parts", kMostTokens);
   for (size_t at = pointer.find('~'); at != std::string::npos; at = pointer.find('~', at + 1))
     if (at + 1 == pointer.size() || (pointer[at + 1] != '0' && pointer[at + 1] != '1'))
-      return failure("the JSON pointer '{}': a tilde is written ~0, a slash in a name ~1", pointer);
+      return failure("the JSON pointer '{}': write ~0 for a tilde, and ~1 for a slash in a name", pointer);
   return llvm::Error::success();
 }
 

@@ -57,13 +57,13 @@ llvm::Expected<std::string> readDocument(const std::string& path) {
   if (!file) return file.takeError();
   auto [head, body] = (*file)->getBuffer().split('\n');
   uint64_t size = 0;
-  if (!head.consume_front(kMark)) return failed(path, "this is no kept output");
+  if (!head.consume_front(kMark)) return failed(path, "this is not a stored output");
   const auto [how, number] = head.split(' ');
-  if (number.getAsInteger(10, size) || size > kMostDocument) return failed(path, "this is no kept output");
+  if (number.getAsInteger(10, size) || size > kMostDocument) return failed(path, "this is not a stored output");
   if (how == "plain") return body.str();
   llvm::SmallVector<uint8_t, 0> document;
   if (how != "zstd" || !llvm::compression::zstd::isAvailable())
-    return failed(path, "it is compressed in a way that this build does not know");
+    return failed(path, "it is compressed in an unknown way");
   const llvm::ArrayRef<uint8_t> packed(reinterpret_cast<const uint8_t*>(body.data()), body.size());
   if (auto error = llvm::compression::zstd::decompress(packed, document, size))
     return failed(path, llvm::toString(std::move(error)));
@@ -165,7 +165,7 @@ llvm::Expected<KeptOutput> unpackOutput(const std::string& path, const std::stri
     std::vector<char> text;
     // The names come from a file that may be a stranger's; none may lead outside the folder.
     const auto coded = packed.getAsString();
-    if (!coded || !staysInside(name.str())) return failed(path, "this is no kept output");
+    if (!coded || !staysInside(name.str())) return failed(path, "this is not a stored output");
     if (auto error = llvm::decodeBase64(*coded, text)) return failed(path, llvm::toString(std::move(error)));
     const fs::path file = trialFile(name.str(), folder);
     std::error_code ignored;

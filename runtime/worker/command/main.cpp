@@ -85,12 +85,12 @@ bool isRead(const Question& question, const std::string& file) {
 llvm::Expected<protocol::Event> readOne(const Question& question, const MetricReader& reader,
                                         const std::string& output) {
   const files::TemporaryFolder scratch;
-  if (scratch.path().empty()) return failure("no temporary folder can be made in TMPDIR");
+  if (scratch.path().empty()) return failure("cannot make a temporary folder in TMPDIR");
   const std::string folder = scratch.path() + "/trial";
   auto kept = unpackOutput(output, folder);
   if (!kept) return kept.takeError();
   for (const std::string& file : kept->left_out)
-    if (isRead(question, file)) return failure("'{}' was too large to be kept", file);
+    if (isRead(question, file)) return failure("'{}' was too large to be stored", file);
   protocol::Event result{.type = protocol::Event::Type::Result};
   const auto next = [](const plan::CommandMetric&) {};
   auto error = reader.verify(folder, question.root, next);

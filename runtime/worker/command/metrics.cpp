@@ -68,12 +68,12 @@ llvm::Expected<std::string> pathOf(const CommandMetric& metric, const std::strin
   if (metric.file.find('*') == std::string::npos) return path;
   auto found = files::filesMatching(folder, metric.file, "");
   if (!found) return found.takeError();
-  if (found->empty()) return failure("the program wrote no such file");
+  if (found->empty()) return failure("the program did not write this file");
   if (found->size() == 1) return found->front();
   std::string names;
   for (size_t i = 0; i < std::min<size_t>(found->size(), 4); ++i)
     names += (i > 0 ? ", " : "") + std::filesystem::path((*found)[i]).lexically_relative(folder).string();
-  return failure("{} files have such a name: {}{}", found->size(), names, found->size() > 4 ? ", …" : "");
+  return failure("{} files match: {}{}", found->size(), names, found->size() > 4 ? ", …" : "");
 }
 
 /// The text to read a metric from, without colours unless the pattern wants to see them.
@@ -178,9 +178,8 @@ llvm::Expected<Values> MetricReader::valuesOf(const CommandMetric& metric, const
   if (!numbers) return numbers.takeError();
   if ((numbers->array || numbers->places > 1) && !metric.series && !metric.take)
     return failure(
-        "at {} {}; a metric with the trait `series` takes one, or say which of its numbers is meant, as in "
-        "`from median(json(…))` or `last(…)`",
-        metric.where, numbers->places > 1 ? fmt::format("are {} values", numbers->places) : "is an array");
+        "at {} {}: declare the metric as `series`, or choose one number, as in `from median(json(…))` or `last(…)`",
+        metric.where, numbers->places > 1 ? fmt::format("there are {} values", numbers->places) : "there is an array");
   return std::move(numbers->values);
 }
 
@@ -204,7 +203,7 @@ llvm::Expected<double> MetricReader::valueOf(const CommandMetric& metric, const 
   const std::optional<double> value = plan::reduced(*values, reduction);
   if (!value)
     return llvm::make_error<NoValue>(
-        fmt::format("it has {} values, and skip = {} leaves none", values->size(), reduction.skip));
+        fmt::format("it has {} values, but skip = {} leaves none", values->size(), reduction.skip));
   if (series) *series = std::move(*values);
   return *value * metric.scale;
 }

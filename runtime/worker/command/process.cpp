@@ -127,10 +127,10 @@ std::string whyNoExec(const std::string& file, int error) {
   if (error == ENOENT && access(file.c_str(), F_OK) != 0) return fmt::format("the program '{}' does not exist", file);
   if (error == ENOENT)
     return fmt::format("'{}' cannot be started: the interpreter that its first line names does not exist", file);
-  if (error == EACCES) return fmt::format("the program '{}' is not executable (chmod +x makes it so)", file);
+  if (error == EACCES) return fmt::format("the program '{}' is not executable (use chmod +x)", file);
   if (error == ENOEXEC)
     return fmt::format(
-        "'{}' is no program that this machine can run; a script begins with a line '#!/path/of/its/interpreter'", file);
+        "this machine cannot run the program '{}'; a script needs a first line '#!/path/of/its/interpreter'", file);
   if (error == E2BIG) return fmt::format("the arguments of '{}' are too long for the system", file);
   return fmt::format("the program '{}' cannot be started: {}", file, std::strerror(error));
 }
@@ -138,7 +138,7 @@ std::string whyNoExec(const std::string& file, int error) {
 /// The error of a program that was not started.
 llvm::Error refused(const Program& program, const std::string& file, const Refusal& refusal) {
   if (refusal.step == Refusal::Exec) return llvm::createStringError(whyNoExec(file, refusal.error));
-  return failure("the trial's folder '{}' cannot be entered: {}", program.folder, std::strerror(refusal.error));
+  return failure("cannot enter the trial's folder '{}': {}", program.folder, std::strerror(refusal.error));
 }
 
 /// Whether a file is larger than `most` bytes.
@@ -218,7 +218,7 @@ llvm::Expected<ProgramEnd> runProgram(const Program& program) {
   const std::string file = locate(program.path);
   if (file.empty()) {
     const char* path = std::getenv("PATH");
-    return failure("the program '{}' is not in PATH; one that stands beside the study is written './{}' (PATH is {})",
+    return failure("program '{}' not found in PATH; for a file next to the study, write './{}' (PATH is {})",
                    program.path, program.path, path ? path : "not set");
   }
   /// Processes that the program abandons come to us and can be found.

@@ -135,20 +135,19 @@ TEST_CASE("exit codes and signals are reported") {
 
 TEST_CASE("a program that cannot be started says why") {
   Runner runner;
-  CHECK(has(runner.refusal("no-such-program"), "the program 'no-such-program' is not in PATH; "));
+  CHECK(has(runner.refusal("no-such-program"), "program 'no-such-program' not found in PATH; "));
   CHECK(has(runner.refusal("no-such-program"), "is written './no-such-program'"));
   CHECK(runner.refusal("/no/such") == "the program '/no/such' does not exist");
   CHECK(has(runner.refusal("/etc/passwd"), "is not executable"));
   CHECK(has(runner.refusal(runner.folder.path), "is not executable"));
   // The file is not handed to a shell.
   const std::string plain = runner.script("echo hello\n");
-  CHECK(runner.refusal(plain) == "'" + plain +
-                                     "' is no program that this machine can run; a script begins with a line "
-                                     "'#!/path/of/its/interpreter'");
+  CHECK(runner.refusal(plain) == "this machine cannot run the program '" + plain +
+                                     "'; a script needs a first line '#!/path/of/its/interpreter'");
   const std::string lost = runner.script("#! /no/such/interpreter -x\n");
   CHECK(has(runner.refusal(lost), "the interpreter that its first line names does not exist"));
   runner.program.folder = "/no/such/folder";
-  CHECK(has(runner.refusal("/usr/bin/true"), "the trial's folder '/no/such/folder' cannot be entered"));
+  CHECK(has(runner.refusal("/usr/bin/true"), "cannot enter the trial's folder '/no/such/folder'"));
 }
 
 TEST_CASE("nothing that a program started outlives it") {

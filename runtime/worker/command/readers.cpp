@@ -168,7 +168,7 @@ llvm::Expected<double> readNumber(llvm::StringRef text) {
   double value = 0;
   const auto [end, error] = std::from_chars(digits.begin(), digits.end(), value);
   if (digits.empty() || end != digits.end() || error == std::errc::invalid_argument) {
-    const std::string message = fmt::format("'{}' is no number", excerpt(text));
+    const std::string message = fmt::format("'{}' is not a number", excerpt(text));
     return isNoValue(text) ? llvm::make_error<NoValue>(message) : llvm::createStringError(message);
   }
   // A value beyond the range of a double is an error and not infinite: the program did not mean
@@ -184,7 +184,7 @@ llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> readFile(const std::string& 
   // Each error of the system in words that fit behind "the metric loss, read from 'x': ".
   const std::error_code code = llvm::errorToErrorCode(buffer.takeError());
   if (code == std::errc::no_such_file_or_directory) return failure("the program did not write it");
-  if (code == std::errc::invalid_argument) return failure("it is no regular file");
+  if (code == std::errc::invalid_argument) return failure("it is not a regular file");
   if (code == std::errc::file_too_large) return failure("it is too large: at most {} MiB are read", most >> 20);
   return failure("it cannot be read: {}", code.message());
 }
@@ -306,7 +306,7 @@ struct Pattern::Parts {
   }
   llvm::Error gaveUp(int code) const {
     if (code == PCRE2_ERROR_MATCHLIMIT || code == PCRE2_ERROR_DEPTHLIMIT || code == PCRE2_ERROR_HEAPLIMIT)
-      return complain("was given up: it tries too many ways to match (nested repetitions such as (a+)+ do that)");
+      return complain("was given up: it tries too many ways to match, as nested repetitions such as (a+)+ do");
     return complain("failed: " + wordsOf(code));
   }
   /// Finds the first match at or after `at`; its groups are in `data`. `in` must be UTF-8 if the
@@ -341,7 +341,7 @@ llvm::Expected<std::unique_ptr<Pattern::Parts>> Pattern::Parts::make(const std::
   parts->code = pcre2_compile(reinterpret_cast<PCRE2_SPTR>(text.data()), text.size(),
                               PCRE2_MULTILINE | PCRE2_NEVER_BACKSLASH_C | characters, &error, &offset, lines);
   pcre2_compile_context_free(lines);
-  if (!parts->code) return failure("the pattern '{}' is wrong at character {}: {}", text, offset + 1, wordsOf(error));
+  if (!parts->code) return failure("the pattern '{}' is invalid at character {}: {}", text, offset + 1, wordsOf(error));
   parts->data = pcre2_match_data_create_from_pattern(parts->code, nullptr);
   parts->context = pcre2_match_context_create(nullptr);
   pcre2_set_match_limit(parts->context, kMatchLimit);
@@ -357,7 +357,7 @@ llvm::Expected<Pattern> Pattern::compile(const std::string& text, Use use) {
   uint32_t groups = 0;
   pcre2_pattern_info((*parts)->code, PCRE2_INFO_CAPTURECOUNT, &groups);
   if (groups != 1)
-    return failure("the pattern '{}' has {} groups; one is needed, around the number (others are written (?:…))", text,
+    return failure("the pattern '{}' has {} groups; it needs one, around the number. Write other groups as (?:…)", text,
                    groups);
   // On bytes, because it looks at pieces of a text.
   (*parts)->numbers = llvm::cantFail(Parts::make(numbersBeside(text), 0));
@@ -438,16 +438,17 @@ llvm::Expected<Values> Pattern::read(llvm::StringRef written, Which which, std::
     std::ranges::sort(found, {}, [](const Taken& one) { return one.group.begin(); });
   }
   if (found.size() > kMostValues) return parts_->complain("matches more than a million times");
-  if (found.empty()) return parts_->nothing(matched ? "matches, but its group takes no part" : "matches nothing");
+  if (found.empty()) return parts_->nothing(matched ? "matches, but its group matched nothing" : "matches nothing");
   Values values;
   for (const auto& [begin, end, digits] : found) {
     auto value = readNumber(digits);
     if (!value)
-      return within(fmt::format("the pattern '{}' found what is no value: ", parts_->text), value.takeError());
+      return within(fmt::format("the pattern '{}' found something that is not a value: ", parts_->text),
+                    value.takeError());
     // The group took only a part of a number: the pattern is wrong, and silently using the part
     // would be worse.
     if (const llvm::StringRef whole = wholeOf(text, digits); !whole.empty())
-      return parts_->complain(fmt::format("found '{}', which is a part of '{}': let the group take the whole number",
+      return parts_->complain(fmt::format("found '{}', which is a part of '{}': make the group match the whole number",
                                           excerpt(digits), excerpt(whole)));
     values.push_back(*value);
   }

@@ -68,13 +68,14 @@ TEST_CASE("the last match counts, or all of them") {
   CHECK(refusal(match("loss ([0-9]+)", text)) == "the pattern 'loss ([0-9]+)' matches nothing");
   CHECK(refusal(match("x([0-9]+)", "")) == "the pattern 'x([0-9]+)' matches nothing");
   CHECK(refusal(match("step(?: (a))?", "step 7")) ==
-        "the pattern 'step(?: (a))?' matches, but its group takes no part");
+        "the pattern 'step(?: (a))?' matches, but its group matched nothing");
   CHECK(texts(match("step(?: (a))?", text)) == "nan");
-  CHECK(refusal(match("step ()", text)) == "the pattern 'step ()' found what is no value: '' is no number");
+  CHECK(refusal(match("step ()", text)) ==
+        "the pattern 'step ()' found something that is not a value: '' is not a number");
   // The search goes on behind an empty match.
   CHECK(llvm::cantFail(match("(?:([0-9])|x)?", "1x2 3", Which::All)) == Values{1, 2, 3});
   CHECK(refusal(match("(?:([0-9])|x)*?", "1x2")) ==
-        "the pattern '(?:([0-9])|x)*?' matches, but its group takes no part");
+        "the pattern '(?:([0-9])|x)*?' matches, but its group matched nothing");
 }
 
 TEST_CASE("nan and inf are values where the words of a pattern stand around them") {
@@ -110,8 +111,9 @@ TEST_CASE("a group that takes a part of a number has found none") {
     const size_t at = said.find("is a part of '"), end = said.find("': let");
     return at == std::string::npos ? said : said.substr(at + 14, end - at - 14);
   };
-  CHECK(refusal(match("loss: ([0-9.]+)", "loss: 9.8e-05\n")) ==
-        "the pattern 'loss: ([0-9.]+)' found '9.8', which is a part of '9.8e-05': let the group take the whole number");
+  CHECK(
+      refusal(match("loss: ([0-9.]+)", "loss: 9.8e-05\n")) ==
+      "the pattern 'loss: ([0-9.]+)' found '9.8', which is a part of '9.8e-05': make the group match the whole number");
   CHECK(part("([0-9.]+) rows/s", "rate 1,250.5 rows/s") == "1,250.5");
   CHECK(part("([0-9.]+) ms", "wall 12,5 ms") == "12,5");
   CHECK(part("wall ([0-9.]+)", "wall 12,5 ms") == "12,5");
@@ -152,8 +154,8 @@ TEST_CASE("a group that takes a part of a number has found none") {
 
 TEST_CASE("a pattern that cannot work is refused before anything runs") {
   CHECK(refusal(match("step ([0-9.+ ms", "")) ==
-        "the pattern 'step ([0-9.+ ms' is wrong at character 16: missing terminating ] for character class");
-  CHECK(has(refusal(match("step [0-9]+", "")), "has 0 groups; one is needed"));
+        "the pattern 'step ([0-9.+ ms' is invalid at character 16: missing terminating ] for character class");
+  CHECK(has(refusal(match("step [0-9]+", "")), "has 0 groups; it needs one"));
   CHECK(has(refusal(match("(a)(b)", "")), "has 2 groups"));
   CHECK(refusal(match("(?:a)(b)", "")) == "the pattern '(?:a)(b)' matches nothing");
 }
@@ -202,31 +204,31 @@ TEST_CASE("a JSON pointer leads to a number or an array of them") {
   CHECK(array.values == Values{1, 2, 3});
 
   const auto why = [&](const char* pointer) { return refusal(readJson(text, pointer)); };
-  CHECK(why("/api/lunch") == "there is nothing at /api/lunch: /api is an object with , a/b, launch");
-  CHECK(why("/nothing/at/all") == "there is nothing at /nothing/at/all: the document is an object with api, list, on");
-  CHECK(why("/list/2/x") == "there is nothing at /list/2/x: /list is an array of 2");
-  CHECK(why("/list/01/x") == "there is nothing at /list/01/x: /list is an array of 2");
-  CHECK(why("/list/-") == "there is nothing at /list/-: /list is an array of 2");
-  CHECK(why("/api/launch/x") == "there is nothing at /api/launch/x: /api/launch is 12.5");
-  CHECK(why("/on") == "at /on is no number but true");
-  CHECK(why("/api") == "at /api is no number but an object");
-  CHECK(why("/list") == "at /list/0 is no number but an object");
-  CHECK(why("api") == "the JSON pointer 'api' does not begin with a slash");
-  CHECK(has(why("/a~2"), "a tilde is written ~0"));
+  CHECK(why("/api/lunch") == "nothing at /api/lunch: /api is an object with , a/b, launch");
+  CHECK(why("/nothing/at/all") == "nothing at /nothing/at/all: the document is an object with api, list, on");
+  CHECK(why("/list/2/x") == "nothing at /list/2/x: /list is an array of 2");
+  CHECK(why("/list/01/x") == "nothing at /list/01/x: /list is an array of 2");
+  CHECK(why("/list/-") == "nothing at /list/-: /list is an array of 2");
+  CHECK(why("/api/launch/x") == "nothing at /api/launch/x: /api/launch is 12.5");
+  CHECK(why("/on") == "at /on is not a number but true");
+  CHECK(why("/api") == "at /api is not a number but an object");
+  CHECK(why("/list") == "at /list/0 is not a number but an object");
+  CHECK(why("api") == "the JSON pointer 'api' does not start with a slash");
+  CHECK(has(why("/a~2"), "write ~0 for a tilde"));
 }
 
 TEST_CASE("what is no JSON is an error, however deep or odd") {
-  CHECK(has(refusal(readJson("", "/a")), "it is no JSON that can be read"));
-  CHECK(has(refusal(readJson("{\"a\": 1", "/a")), "it is no JSON that can be read"));
+  CHECK(has(refusal(readJson("", "/a")), "it is not valid JSON"));
+  CHECK(has(refusal(readJson("{\"a\": 1", "/a")), "it is not valid JSON"));
   CHECK(has(refusal(readJson(std::string(1 << 20, '['), "/a")), "nested deeper"));
-  CHECK(has(refusal(readJson("{\"a\": \"\xff\"}", "/a")), "it is no JSON that can be read"));
+  CHECK(has(refusal(readJson("{\"a\": \"\xff\"}", "/a")), "it is not valid JSON"));
   const auto numbers = [](const char* text) { return llvm::cantFail(readJson(text, "/a", Which::All)).values; };
   CHECK(texts(numbers("{\"a\": NaN}")) == "inf");  // a bare word, which no JSON has
   CHECK(texts(numbers("{\"a\": [1, -Infinity, \"nan\", 2]}")) == "1 -inf nan 2");
   CHECK(texts(numbers("{\"a\": \"Infinity\"}")) == "inf");
-  CHECK(refusal(readJson("{\"a\": \"12 ms\"}", "/a")) == "at /a is no number but the string '12 ms'");
+  CHECK(refusal(readJson("{\"a\": \"12 ms\"}", "/a")) == "at /a is not a number but the string '12 ms'");
   CHECK(refusal(readJson("{\"a\": []}", "/a")) == "the array at /a is empty");
-  CHECK(refusal(readJson("{\"a\": null}", "/a")) == "at /a is no number but null");
+  CHECK(refusal(readJson("{\"a\": null}", "/a")) == "at /a is not a number but null");
 }
 
 TEST_CASE("what programs write is read: a byte order mark, NaN elsewhere, a document a line, elements by name") {
@@ -238,7 +240,7 @@ TEST_CASE("what programs write is read: a byte order mark, NaN elsewhere, a docu
   const char two[] = "{\"a\": 1}\n{\"a\": 2}\n";
   CHECK(one(two, "/a").values == Values{2});
   CHECK(llvm::cantFail(readJson(two, "/a", Which::All)).values == Values{1, 2});
-  CHECK(has(refusal(readJson("{\"a\": 1}\n{\"a\": 2}\n", "/b")), "there is nothing at /b"));
+  CHECK(has(refusal(readJson("{\"a\": 1}\n{\"a\": 2}\n", "/b")), "nothing at /b"));
   const char benchmarks[] =
       R"({"benchmarks": [{"name": "BM_a/8", "t": 1}, {"name": "BM_b", "t": 2}, {"name": "BM_b"}]})";
   CHECK(one(benchmarks, "/benchmarks/name=BM_a~18/t").values == Values{1});
@@ -253,9 +255,9 @@ TEST_CASE("text before a document is passed over, and shown where there is none"
   CHECK(one("[INFO] \"x\"\nfio: pid=4, err=5\n{\n  \"a\": [1]\n}\n", "/a") == Values{1});
   CHECK(one("# started on Sat\n\n{\"event\": \"a\", \"n\": 3}\n{\"event\": \"b\", \"n\": 4}\n", "/event=a/n") ==
         Values{3});
-  CHECK(refusal(readJson("fio: pid=4, err=5\nmore\n", "/a")) == "it is no JSON: it begins with 'fio: pid=4, err=5'");
+  CHECK(refusal(readJson("fio: pid=4, err=5\nmore\n", "/a")) == "it is not JSON: it starts with 'fio: pid=4, err=5'");
   CHECK(has(refusal(readJson("warning: x\n{\"a\": 2\n", "/a")),
-            "it begins with 'warning: x', and behind that it is no JSON that can be read"));
+            "it starts with 'warning: x', and after that it is not valid JSON"));
 }
 
 TEST_CASE("a pointer selects by texts, numbers and truth values, in arrays and among lines, and takes all elements") {
@@ -270,10 +272,10 @@ TEST_CASE("a pointer selects by texts, numbers and truth values, in arrays and a
   CHECK(all("/r/n=1.5/t").values == Values{2, 3});
   CHECK(all("/r/n=1.5/t").places == 2);
   CHECK(all("/r/n=1.5/on=false/t").values == Values{2});
-  CHECK(has(refusal(readJson(text, "/r/*/t", Which::All)), "at /r/*/t is no number but null"));
+  CHECK(has(refusal(readJson(text, "/r/*/t", Which::All)), "at /r/*/t is not a number but null"));
   CHECK(all("/r/*/other").values == Values{7});
-  CHECK(refusal(readJson(text, "/r/*/none")) == "there is nothing at /r/*/none: /r/* is an object with n, on, t");
-  CHECK(refusal(readJson(text, "/r/n=7/t")) == "there is nothing at /r/n=7/t: /r is an array of 6");
+  CHECK(refusal(readJson(text, "/r/*/none")) == "nothing at /r/*/none: /r/* is an object with n, on, t");
+  CHECK(refusal(readJson(text, "/r/n=7/t")) == "nothing at /r/n=7/t: /r is an array of 6");
   CHECK(has(refusal(readJson(text, std::string(2000, '/'))), "more than 1000 parts"));
   const char lines[] = "{\"test\": \"pp\", \"t\": 5}\n{\"test\": \"tg\", \"t\": 6}\n";
   CHECK(llvm::cantFail(readJson(lines, "/test=pp/t")).values == Values{5});
@@ -336,8 +338,7 @@ TEST_CASE("what is no table is an error") {
   CHECK(refusal(readColumn("a,a\n1,2\n", "a", Which::Last)) == "it has two columns 'a'");
   CHECK(refusal(readColumn("a,b\n1,2\n3\n", "a", Which::Last)) == "row 3 has 1 cells, the first row has 2");
   CHECK(has(refusal(readColumn("a\n\"1\n", "a", Which::Last)), "is no CSV"));
-  CHECK(
-      has(refusal(readColumn("a\n1\"2\n", "a", Which::Last)), "row 2: it is no CSV: a quote stands where none may be"));
+  CHECK(has(refusal(readColumn("a\n1\"2\n", "a", Which::Last)), "row 2: it is not CSV: a quote is misplaced"));
   CHECK(has(refusal(readColumn(std::string(3 << 20, '\xff'), "a", Which::Last)), "it has no column 'a'"));
 }
 
@@ -361,7 +362,7 @@ TEST_CASE("a truth value stands at a JSON pointer") {
   CHECK(truth("/ok") == "yes");
   CHECK(truth("/bad") == "at /bad is false, not true");
   CHECK(truth("/n") == "at /n is 1, not true");
-  CHECK(has(truth("/none"), "there is nothing at /none"));
+  CHECK(has(truth("/none"), "nothing at /none"));
 }
 
 TEST_CASE("lines are numbers, the last that is not blank or all") {
@@ -407,7 +408,7 @@ TEST_CASE("a file is read if it is one") {
   CHECK(llvm::cantFail(readFile(folder.path + "/some", 2))->getBuffer() == "12");
   CHECK(refusal(readFile(folder.path + "/none", 2)) == "the program did not write it");
   CHECK(refusal(readFile(folder.path, 2)) == "it cannot be read: Is a directory");
-  CHECK(refusal(readFile("/dev/zero", 2)) == "it is no regular file");
+  CHECK(refusal(readFile("/dev/zero", 2)) == "it is not a regular file");
   CHECK(refusal(readFile(folder.path + "/some/more", 2)) == "it cannot be read: Not a directory");
   std::ofstream(folder.path + "/some") << std::string(3 << 20, 'x');
   CHECK(refusal(readFile(folder.path + "/some", 1 << 20)) == "it is too large: at most 1 MiB are read");

@@ -106,13 +106,12 @@ class Trial {
 
 llvm::Error Trial::prepare() {
   if (!spec_.command) return failure("this worker runs commands only, and the trial has none");
-  if (spec_.rehearsal)
-    return failure("a command is not rehearsed: what its program does on null cards is its own affair");
+  if (spec_.rehearsal) return failure("a command is not run on simulated GPUs");
   if (auto error = MetricReader::make(*spec_.command, spec_.metrics).moveInto(reader_)) return error;
   auto arguments = plan::expandArguments(spec_.command->arguments, protocol::argumentValues(spec_));
   if (!arguments) return arguments.takeError();
   if (arguments->empty() || arguments->front().empty())
-    return failure("the command has no program left to run: its name stands for an inactive parameter");
+    return failure("the command has no program to run: its name comes from an inactive parameter");
   program_.arguments = std::move(*arguments);
   program_.path = plan::programPath(program_.arguments.front(), spec_.root);
   program_.folder = spec_.folder;
@@ -122,7 +121,7 @@ llvm::Error Trial::prepare() {
   std::error_code failed;
   for (const std::string& folder : {spec_.folder, plan::outputsOf(spec_.folder)})
     if (!failed) std::filesystem::create_directories(folder, failed);
-  if (failed) return failure("the trial's folder '{}' cannot be made: {}", spec_.folder, failed.message());
+  if (failed) return failure("cannot make the trial's folder '{}': {}", spec_.folder, failed.message());
   // Remember the files' state now: a copy of an old result must not be read as a new one
   // (dropUnwritten()).
   for (const std::string& file : filesRead(*spec_.command))
@@ -158,12 +157,12 @@ int Trial::run() {
 
 int Trial::judge(const ProgramEnd& end) {
   if (!end.stuck.empty()) {
-    events_.failed(fmt::format("{} left process {} behind, which was killed and does not die",
+    events_.failed(fmt::format("{} left process {} behind, which was killed but is still running",
                                program_.arguments.front(), end.stuck.front()));
     return 1;  // this process must end, so that its server looks after what is left
   }
   if (end.flooded) {
-    events_.failed(fmt::format("{} was ended: it wrote more than {} to an output", program_.arguments.front(),
+    events_.failed(fmt::format("{} was stopped: it wrote more than {} to an output", program_.arguments.front(),
                                protocol::logLimitText(spec_.log_limit)));
     return 1;
   }
@@ -194,7 +193,7 @@ int Trial::fail(const std::string& reason, const ProgramEnd& end) {
   const bool killed = WIFSIGNALED(end.status) && WTERMSIG(end.status) == SIGKILL;
   const std::string logged = killed ? kernel_log_.killed(end.pid) : "";
   if (!said.empty())
-    events_.infeasible(fmt::format("{} ran out of memory, as it says itself: {}", program_.arguments.front(), said));
+    events_.infeasible(fmt::format("{} reported that it ran out of memory: {}", program_.arguments.front(), said));
   else if (!logged.empty())
     events_.infeasible(fmt::format("{} (the kernel's log says '{}')", reason, logged));
   else
@@ -207,7 +206,7 @@ void Trial::keep(const ProgramEnd& end) const {
   if (spec_.outputs.empty()) return;
   const std::vector<std::string> files = filesRead(*spec_.command);
   if (auto error = keepOutput(spec_.outputs, spec_.folder, files, end))
-    std::printf("the output is not kept: %s\n", llvm::toString(std::move(error)).c_str());
+    std::printf("the output is not stored: %s\n", llvm::toString(std::move(error)).c_str());
 }
 
 /// Removes files that the program left unchanged: they are copies of inputs and not its output,

@@ -191,7 +191,7 @@ llvm::Expected<std::optional<data::HostBatch>> DaliLoader::take() {
   fed_.pop_front();
   const size_t bytes = static_cast<size_t>(fed.plan.count) * options_.preparation.imageBytes();
   if (!asWanted(**output) || (*output)->bytes() != bytes)
-    return base::failure("loader dali: DALI gave {} bytes for {} images of {}, {} were expected", (*output)->bytes(),
+    return base::failure("loader dali: DALI returned {} bytes for {} images of {}, expected {}", (*output)->bytes(),
                          fed.plan.count, images_.origin(), bytes);
   auto held = std::make_shared<Held>();
   held->pipeline = pipeline_;
@@ -232,7 +232,7 @@ llvm::Expected<std::unique_ptr<data::Batches>> makeLoader(const data::Images& im
   if (auto error = data::checkOptions(options)) return error;
   if (options.on_corrupt != data::OnCorrupt::Fail)
     return llvm::createStringError(
-        "loader dali: DALI gives up a whole batch for one corrupt image; take on_corrupt = fail, or another loader");
+        "loader dali: DALI rejects a whole batch for one corrupt image; use on_corrupt = fail, or another loader");
   auto library = load();
   if (!library) return library.takeError();
   auto loader = std::make_unique<DaliLoader>(images, std::move(options), gpu, **library);

@@ -288,7 +288,7 @@ TEST_CASE("options that make no sense are refused") {
   auto loader = makeLoader(images, skipping);
   REQUIRE(!loader);
   const std::string text = textOf(loader.takeError());
-  CHECK(text.find(isBuilt() ? "take on_corrupt = fail, or another loader" : "run `tools/setup --dali`") !=
+  CHECK(text.find(isBuilt() ? "use on_corrupt = fail, or another loader" : "run `tools/setup --dali`") !=
         std::string::npos);
   if (!isBuilt()) return;
   auto none = options(2, 4, 16);

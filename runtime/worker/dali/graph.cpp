@@ -57,9 +57,9 @@ llvm::Expected<Graph> makeGraph(const GraphOptions& options) {
   const data::Preparation& wanted = options.preparation;
   if (wanted.element == Element::BFloat16)
     return llvm::createStringError(
-        "loader dali: DALI has no bfloat16; leave transfer_dtype = as_input, or take another loader");
+        "loader dali: DALI has no bfloat16; use transfer_dtype = as_input, or another loader");
   if (options.source == Source::Pixels && wanted.channels == 1)
-    return llvm::createStringError("loader dali: colour images are not made grey");
+    return llvm::createStringError("loader dali: cannot convert colour images to grey");
 
   const Backend backend = options.on_device ? Backend::Gpu : Backend::Cpu;
   const bool files = options.source == Source::Files;

@@ -122,12 +122,12 @@ TEST_CASE("what DALI cannot do is said") {
   auto bf16 = makeGraph(options(Source::Files, Element::BFloat16, Layout::Nchw));
   REQUIRE(!bf16);
   CHECK(llvm::toString(bf16.takeError()) ==
-        "loader dali: DALI has no bfloat16; leave transfer_dtype = as_input, or take another loader");
+        "loader dali: DALI has no bfloat16; use transfer_dtype = as_input, or another loader");
   auto grey = options(Source::Pixels, Element::Float32, Layout::Nchw);
   grey.preparation.channels = 1;
   auto refused = makeGraph(grey);
   REQUIRE(!refused);
-  CHECK(llvm::toString(refused.takeError()) == "loader dali: colour images are not made grey");
+  CHECK(llvm::toString(refused.takeError()) == "loader dali: cannot convert colour images to grey");
 }
 
 }  // namespace expc::dali

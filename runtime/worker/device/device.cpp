@@ -110,7 +110,7 @@ llvm::Expected<std::unique_ptr<Device>> openDevice(const std::vector<Backend>& b
     if (name == llvm::StringRef(backend.name)) return backend.open(slots);
     known += (known.empty() ? "" : ", ") + std::string(backend.name);
   }
-  return llvm::createStringError("the slot's device is '" + name + "', this worker knows: " + known +
+  return llvm::createStringError("the device is '" + name + "', but this worker knows only: " + known +
                                  " (GPUs need expc-worker-cuda: tools/setup --gpu, then make build)");
 }
 

@@ -34,7 +34,8 @@ TEST_CASE("a slot opens its device; an unknown one is refused with what there is
   CHECK_FALSE((*device)->memoryPeaks().has_value());
   auto none = open(llvm::json::Object{{"device", "cuda"}, {"index", 0}});
   REQUIRE_FALSE(static_cast<bool>(none));
-  CHECK(llvm::toString(none.takeError()).find("device is 'cuda', this worker knows: cpu") != std::string::npos);
+  CHECK(llvm::toString(none.takeError()).find("device is 'cuda', but this worker knows only: cpu") !=
+        std::string::npos);
 }
 
 TEST_CASE("marks give the time between them") {

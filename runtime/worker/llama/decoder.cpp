@@ -68,8 +68,8 @@ llvm::Error checkOptions(const Config& config, const DecoderOptions& options) {
   // Collect all reasons before answering, so that a user can mend them at once.
   std::vector<std::string> wrong;
   if (options.max_length > config.max_positions)
-    wrong.push_back(fmt::format("rows of {} tokens, the model has {} positions: lower max_length", options.max_length,
-                                config.max_positions));
+    wrong.push_back(fmt::format("rows have {} tokens, but the model only {} positions: lower max_length",
+                                options.max_length, config.max_positions));
   if (options.lora && config.tied &&
       std::count(options.lora->targets.begin(), options.lora->targets.end(), Role::Head) > 0)
     wrong.push_back("adapters for a head that is the embedding");
@@ -87,11 +87,11 @@ llvm::Error checkOptions(const Config& config, const DecoderOptions& options) {
   if (options.qat &&
       !std::all_of(inputs.begin(), inputs.end(), [&](int64_t values) { return values % options.qat->group == 0; }))
     wrong.push_back(
-        fmt::format("group_size is {}, and its products take {} values in: what a group does not divide would stay "
-                    "unquantised, so take a group_size that divides each",
+        fmt::format("group_size is {}, but its products have {} inputs: a group_size must divide each of them, or some "
+                    "would stay unquantised",
                     options.qat->group, fmt::join(inputs, " and ")));
   if (wrong.empty()) return llvm::Error::success();
-  return base::failure("this model cannot be tuned so: {}", fmt::join(wrong, "; "));
+  return base::failure("this model cannot be tuned this way: {}", fmt::join(wrong, "; "));
 }
 
 Decoder::Decoder(const Config& config, const DecoderOptions& options, uint64_t seed, const WeightSource& source)

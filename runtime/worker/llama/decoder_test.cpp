@@ -307,7 +307,7 @@ TEST_CASE("one error lists why a model cannot be tuned so") {
   options.qat = QatOptions{256, QuantCopies::Kept};
   const std::string error = llvm::toString(checkOptions(smallConfig(), options));
   for (const char* part : {"33 tokens", "NF4 without adapters", "multiples of 16384",
-                           "group_size is 256, and its products take 32 and 64 values in"}) {
+                           "group_size is 256, but its products have 32 and 64 inputs"}) {
     CAPTURE(error);
     CAPTURE(part);
     CHECK(error.find(part) != std::string::npos);

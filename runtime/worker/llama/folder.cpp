@@ -137,7 +137,7 @@ at::Tensor rowsToHuggingFace(const at::Tensor& rows, int64_t head_width) {
 
 llvm::Expected<Folder> Folder::open(const std::string& path) {
   if (!llvm::sys::fs::is_directory(path))
-    return failure("{}: no folder; expected one with config.json and safetensors", path);
+    return failure("{}: not a folder; expected one with config.json and safetensors", path);
   Folder folder;
   if (!llvm::sys::fs::exists(joined(path, "config.json")))
     return failure("{}: it has no config.json; expected a model's folder as Hugging Face has them", path);
@@ -156,8 +156,8 @@ llvm::Error Folder::openFiles(const std::string& path) {
     // Explain the most frequent reason for missing weights: a model saved in torch's old format.
     return failure("{}: neither {} nor {} is there{}", path, kOneFile, kIndex,
                    hasPickles(path)
-                       ? ". Its .bin, .pt or .pth files are pickles, which may run anything and are never loaded: "
-                         "write safetensors with transformers' save_pretrained, or take the model's safetensors"
+                       ? ". Its .bin, .pt or .pth files are pickles, which could run any code and are never loaded: "
+                         "write safetensors with transformers' save_pretrained, or download the model's safetensors"
                        : "; the weights of a model are expected in safetensors");
   }
   for (const std::string& name : names) {
@@ -211,8 +211,8 @@ llvm::Error Folder::check(const std::string& path) const {
   std::sort(left_over.begin(), left_over.end());
   const std::string wrong = model::faultsText({{"missing", missing},
                                                {"not part of the model", left_over},
-                                               {"of another shape than config.json says", shapes},
-                                               {"no floating-point numbers", types}});
+                                               {"with another shape than in config.json", shapes},
+                                               {"without floating-point numbers", types}});
   if (wrong.empty()) return llvm::Error::success();
   return failure("{}: the weights do not fit config.json; tensors {}", path, wrong);
 }

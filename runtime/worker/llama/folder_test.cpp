@@ -95,7 +95,7 @@ TEST_CASE("one error lists what does not fit") {
   other.mlp_width = 48;
   put(place / "config.json", llvm::formatv("{0}", llvm::json::Value(configToJson(other, "float32"))).str());
   std::string error = errorOf(place);
-  CHECK(has(error, "of another shape"));
+  CHECK(has(error, "with another shape"));
   CHECK(has(error, "model.layers.0.mlp.down_proj.weight [16, 32] for [16, 48]"));
   CHECK(has(error, "9 not part of the model"));
   CHECK(has(error, "and 3 more"));
@@ -105,7 +105,7 @@ TEST_CASE("one error lists what does not fit") {
   REQUIRE(static_cast<bool>(saved));
   error = errorOf(place);
   CHECK(has(error, "missing: model.embed_tokens.weight"));
-  CHECK(has(error, "no floating-point numbers: model.norm.weight I32"));
+  CHECK(has(error, "without floating-point numbers: model.norm.weight I32"));
   llvm::sys::fs::remove(place / "model.safetensors");
   CHECK(has(errorOf(place), "neither model.safetensors nor"));
   put(place / "config.json", "{]");

@@ -77,7 +77,7 @@ llvm::Error load(const io::SafeTensors& file, const std::vector<NamedTensor>& st
     if (wanted.count(info.name) == 0) left_over.push_back(info.name);
   const std::string wrong = faultsText({{"missing", missing},
                                         {"not part of the model", left_over},
-                                        {"of another shape", shapes},
+                                        {"with another shape", shapes},
                                         {"of a type that is not cast", types}});
   if (!wrong.empty()) return failure("{} does not fit the model; tensors {}", file.path(), wrong);
   at::NoGradGuard no_grad;

@@ -59,7 +59,7 @@ int runWorker(int argc, char** argv, const Worker& worker) {
     int fd = -1;
     if (llvm::to_integer(llvm::StringRef(argv[2]), fd, 10) && fcntl(fd, F_GETFD) != -1)
       return run(fd, worker.child, worker.reuse);
-    std::fprintf(stderr, "%s: --serve %s: that is no open descriptor; expc passes one\n", worker.name, argv[2]);
+    std::fprintf(stderr, "%s: --serve %s: not an open descriptor; expc passes one\n", worker.name, argv[2]);
     return 2;
   }
   if (command == "--trial" && argc == 3) return runTrialFile(argv[2], worker);

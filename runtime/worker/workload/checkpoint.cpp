@@ -46,10 +46,8 @@ std::string digestOfJson(const Object& object) {
 
 /// The error for any damage. It names the way out: without this folder the trial continues from an older checkpoint.
 llvm::Error damaged(const std::string& folder, const std::string& what) {
-  return failure(
-      "the checkpoint is damaged: {}. Remove {}: the trial then goes on from an older one if there is, "
-      "else begins anew",
-      what, folder);
+  return failure("the checkpoint is damaged: {}. Remove {}: the trial then continues from an older one, or starts over",
+                 what, folder);
 }
 
 /// The content of checkpoint.json, if it matches its digest.
@@ -122,14 +120,14 @@ llvm::Expected<std::optional<CheckpointFolder::Checkpoint>> CheckpointFolder::ne
   const Object* facts = content->getObject("trial");
   const Object* own = content->getObject("own");
   if (content->getInteger("format") != kFormat || !facts || !own || content->getInteger("epochs") != epochs.back())
-    return failure("{}/{} is not in format {} of this build. Remove {} to begin the trial anew", folder, kContent,
+    return failure("{}/{} is not in format {} of this build. Remove {} to start the trial over", folder, kContent,
                    kFormat, path_);
   // Compare facts before reading tensors: a message about another trial helps more than one about its files.
   const auto differing = differences(*facts, identity_.facts);
   if (!differing.empty())
     return failure(
-        "{} was written by another trial ({}): going on would mix the two. Remove it to begin "
-        "the trial anew, or name another folder in `checkpoints`",
+        "{} was written by another trial ({}), and continuing would mix the two. Remove it to start the trial over, or "
+        "name another folder in `checkpoints`",
         folder, fmt::join(differing, "; "));
   auto model = readTensors(folder, *content, kModel);
   if (!model) return model.takeError();
@@ -142,8 +140,7 @@ llvm::Error CheckpointFolder::prepare() {
   // create_directories() accepts a file of that name, so check for it.
   auto code = fs::create_directories(path_, true, fs::all_all);
   if (!code && !fs::is_directory(path_)) code = std::make_error_code(std::errc::not_a_directory);
-  if (code)
-    return failure("checkpoints cannot be kept in {}: {}. Name a folder that can be written", path_, code.message());
+  if (code) return failure("cannot write checkpoints in {}: {}. Name a writable folder", path_, code.message());
   // Lock the folder itself, so that no lock file lies in it. The system releases the lock when the process ends,
   // however it does. If the folder cannot be opened, save() will say so.
   lock_.close();
@@ -193,12 +190,10 @@ llvm::Error CheckpointFolder::save(int64_t epochs, const std::vector<model::Name
     // A failed save leaves the older checkpoint; say so, for it decides what the user does next.
     const std::string kept =
         older.empty()
-            ? "a repeated trial begins anew"
-            : fmt::format("the one after epoch {} is intact, and a repeated trial goes on from it", older.back());
-    return failure(
-        "the checkpoint after epoch {} cannot be written: {}. Make room there, or leave out "
-        "`checkpoints`; {}",
-        epochs, llvm::toString(std::move(written)), kept);
+            ? "a repeated trial starts over"
+            : fmt::format("the one after epoch {} is intact, and a repeated trial continues from it", older.back());
+    return failure("cannot write the checkpoint after epoch {}: {}. Free space there, or leave out `checkpoints`; {}",
+                   epochs, llvm::toString(std::move(written)), kept);
   }
   for (const int64_t epoch : older) files::removeTree(epochPath(epoch));
   return llvm::Error::success();

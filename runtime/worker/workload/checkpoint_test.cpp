@@ -128,7 +128,7 @@ TEST_CASE("a checkpoint of another trial is refused with what differs") {
   const std::string said = refusal(place.folder(Object{{"seed", "7"}, {"threads", "2"}, {"torch", "9"}}));
   CHECK(contains(said, "(threads 1 there, 2 here; torch none there, 9 here)"));
   CHECK(contains(said, place.epoch("000001")));
-  CHECK(contains(said, "Remove it to begin the trial anew"));
+  CHECK(contains(said, "Remove it to start the trial over"));
 }
 
 TEST_CASE("at the end the model stays") {
@@ -148,7 +148,7 @@ TEST_CASE("at the end the model stays") {
 TEST_CASE("where checkpoints cannot be kept is said at once, and a second writer is noticed") {
   Place place;
   write(place.path + "/trial", "a file");
-  CHECK(contains(llvm::toString(place.folder().prepare()), "Name a folder that can be written"));
+  CHECK(contains(llvm::toString(place.folder().prepare()), "Name a writable folder"));
   fs::remove(place.path + "/trial");
   REQUIRE(save(place.folder(), 1).empty());
   const std::string said = save(place.folder(), 1);

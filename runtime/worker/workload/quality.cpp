@@ -113,9 +113,8 @@ llvm::Error resume(Training& training, Course& course, const Checkpoint& checkpo
   const int64_t evaluations = training.evaluatesEpochs() ? checkpoint.epochs : 0;
   if (!done || static_cast<int64_t>(course.accuracies.size()) != evaluations ||
       static_cast<int64_t>(course.losses.size()) != checkpoint.epochs * training.stepsPerEpoch())
-    return base::failure(
-        "{} does not have what this build keeps, or was written with other data: remove it to begin the trial anew",
-        checkpoint.path);
+    return base::failure("{} was written by another build, or with other data: remove it to start the trial over",
+                         checkpoint.path);
   return training.restore(checkpoint.model, checkpoint.state, *done);
 }
 
@@ -197,7 +196,7 @@ llvm::Expected<protocol::Event> qualityTrial(TrialContext& context, int64_t epoc
   protocol::Event result{.type = protocol::Event::Type::Result};
   if (checkpoint) {
     if (auto error = resume(training, course, *checkpoint)) return error;
-    result.notes.push_back(fmt::format("went on after epoch {} of {} from {}; times are the sum of both parts",
+    result.notes.push_back(fmt::format("continued after epoch {} of {} from {}; times are the sum of both parts",
                                        checkpoint->epochs, epochs, checkpoint->path));
     // Its files are mapped into memory; release them before training.
     checkpoint.reset();

@@ -138,21 +138,21 @@ llvm::Expected<protocol::Rehearsed> gather(TrialContext& context, RehearsedRank 
 llvm::Error checkRehearsal(const protocol::TrialSpec& spec) {
   if (spec.kind != plan::TrialKind::Timed)
     return llvm::createStringError("a rehearsal is a timed trial, and this is a " +
-                                   std::string(plan::toString(spec.kind)) + " trial: expc rehearse makes it one");
+                                   std::string(plan::toString(spec.kind)) + " trial: use expc rehearse");
   if (!spec.metrics.empty())
-    return llvm::createStringError("a rehearsal measures nothing, and is asked for metric " + spec.metrics.front() +
-                                   ": ask for none");
+    return llvm::createStringError("a rehearsal measures nothing, but was asked for metric " + spec.metrics.front() +
+                                   ": leave it out");
   for (const llvm::json::Value& slot : spec.slots) {
     // The engine marks a null card's slot.
     const llvm::json::Object* object = slot.getAsObject();
     if (!object || !object->getBoolean("null").value_or(false))
-      return llvm::createStringError("a rehearsal runs on null cards, and the trial's slot is " +
-                                     llvm::formatv("{0}", slot).str() + ": expc rehearse gives it null cards");
+      return llvm::createStringError("a rehearsal runs on simulated GPUs, but the trial's device is " +
+                                     llvm::formatv("{0}", slot).str() + ": use expc rehearse");
   }
   if (!nullCounters())
     return llvm::createStringError(
-        "a rehearsal counts what null cards do, and this process has not loaded libnullgpu.so: expc rehearse sets "
-        "LD_PRELOAD and LD_LIBRARY_PATH for it (docs/null-gpu.md)");
+        "a rehearsal needs libnullgpu.so, which this process has not loaded: expc rehearse sets LD_PRELOAD and "
+        "LD_LIBRARY_PATH for it (docs/null-gpu.md)");
   return llvm::Error::success();
 }
 
@@ -164,7 +164,7 @@ std::string standInForData(const protocol::TrialSpec& spec, llvm::json::Object& 
   const auto path = arguments && arguments->size() == 1 ? (*arguments)[0].getAsString() : std::nullopt;
   std::error_code ignored;
   if (!path || std::filesystem::exists(std::filesystem::path(spec.root) / path->str(), ignored)) return "";
-  std::string note = llvm::formatv("data: '{0}' does not exist, and made-up data stands in for it", *path);
+  std::string note = llvm::formatv("data: '{0}' does not exist, so synthetic data is used", *path);
   parameters["data"] = llvm::json::Object{{"synthetic", llvm::json::Array{kMadeUp}}};
   return note;
 }

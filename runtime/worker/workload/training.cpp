@@ -74,7 +74,7 @@ llvm::Expected<Clocked> clockSteps(TrialContext& context, Training& training, co
   result.energy = device::energyBetween(energy_before, energy_after);
   if (energy_before && !result.energy)
     result.notes.push_back(
-        "the energy counter did not move during the timed steps, so energy is not known: more steps");
+        "the energy counter did not change during the timed steps, so energy is unknown: use more steps");
   return result;
 }
 
@@ -86,8 +86,8 @@ std::string uncountedText(const device::MemoryPeaks& peaks) {
     if (bytes == 0) names += fmt::format("{}{}", names.empty() ? "" : " and ", name);
   for (const char* name : {"PYTORCH_NO_CUDA_MEMORY_CACHING", "PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF"})
     if (const char* value = std::getenv(name)) set += fmt::format(" {}={}", name, value);
-  return fmt::format("torch's allocator counted no memory for {}, so there is no value{}", names,
-                     set.empty() ? "" : fmt::format("; set is{}", set));
+  return fmt::format("torch's allocator counted no memory for {}, so the metric has no value{}", names,
+                     set.empty() ? "" : fmt::format("; set in the environment:{}", set));
 }
 
 }  // namespace
@@ -120,8 +120,8 @@ llvm::Expected<std::vector<double>> Training::takeLosses() {
     const int64_t step = first + static_cast<int64_t>(i) + 1;
     if (!std::isfinite(sums[i]) && step == 1)
       return llvm::createStringError(
-          "the loss of step 1, before anything is learned, is not finite: weights or data that were read hold NaN or "
-          "infinity, or overflow in this precision");
+          "the loss of step 1, before anything is learned, is not finite: weights or data contain NaN or infinity, or "
+          "overflow in this precision");
     // Only the first loss that is not finite is worth a note: those after it follow from it.
     if (!std::isfinite(sums[i]) && !std::exchange(diverged_, true))
       notes_.push_back(fmt::format(
@@ -148,7 +148,7 @@ llvm::Expected<at::Tensor> Training::restoreOptimizer(
     else if (name.consume_front(prefix))
       state.emplace_back(name.str(), *tensor);
     else
-      return base::failure("{}: tensor {} means nothing to this build", rest.path(), info.name);
+      return base::failure("{}: unknown tensor {}", rest.path(), info.name);
   }
   if (auto error = optimizer.restore(state))
     return base::failure("{}: {}", rest.path(), llvm::toString(std::move(error)));

@@ -33,7 +33,7 @@ const Workload* find(const Capabilities& capabilities, const protocol::TrialSpec
     if (workload.name != spec.workload) continue;
     if (workload.version == spec.workload_version) return &workload;
     why = spec.workload + " has version " + std::to_string(workload.version) +
-          " in this worker, the plan asks for version " + std::to_string(spec.workload_version) +
+          " in this worker, but the plan needs version " + std::to_string(spec.workload_version) +
           ": plan the study again with the expc of this build";
     return nullptr;
   }
@@ -61,7 +61,7 @@ llvm::Error keepAsked(const protocol::TrialSpec& spec, protocol::Event& event) {
   for (const std::string& name : spec.metrics) {
     const llvm::json::Value* value = event.metrics.get(name);
     if (!value && event.series.get(name)) continue;
-    if (!value) return llvm::createStringError(spec.workload + " did not give its metric " + name);
+    if (!value) return llvm::createStringError(spec.workload + " did not return its metric " + name);
     kept[name] = *value;
   }
   event.metrics = std::move(kept);
@@ -197,7 +197,7 @@ struct Rank {
     const bool one_process = spec.world_size == 1 && !spec.slots.empty();  // that process may drive several devices
     if (rendezvous->world_size != spec.world_size || (!one_process && spec.slots.size() != spec.world_size)) {
       return llvm::createStringError("the trial is for " + llvm::Twine(spec.world_size) + " ranks on " +
-                                     llvm::Twine(spec.slots.size()) + " slots, WORLD_SIZE says " +
+                                     llvm::Twine(spec.slots.size()) + " devices, but WORLD_SIZE is " +
                                      llvm::Twine(rendezvous->world_size));
     }
     place = "rank " + std::to_string(rendezvous->rank) + " of " + std::to_string(spec.world_size);
@@ -242,7 +242,7 @@ struct Rank {
     serve::describePlace(result.environment);
     result.environment["ranks"] = spec.world_size;
     result.environment["seed"] = spec.seed;
-    if (!writer.write(result)) return llvm::createStringError("the engine does not read the result any more");
+    if (!writer.write(result)) return llvm::createStringError("the engine no longer reads the result");
     return llvm::Error::success();
   }
 };

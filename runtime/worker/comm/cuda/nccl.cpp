@@ -74,8 +74,8 @@ std::string ncclMismatch(int loaded) {
   if (loaded == NCCL_VERSION_CODE) return "";
   const auto text = [](int code) { return fmt::format("{}.{}.{}", code / 10000, code / 100 % 100, code % 100); };
   return fmt::format(
-      "this worker is built for NCCL {} and the system loaded {}: ncclConfig_t differs between versions. Install "
-      "libraries and headers together (tools/setup --gpu), and take another libnccl.so.2 out of LD_LIBRARY_PATH and "
+      "this worker is built for NCCL {}, but the system loaded {}: ncclConfig_t differs between versions. Install "
+      "libraries and headers together (tools/setup --gpu), and remove another libnccl.so.2 from LD_LIBRARY_PATH and "
       "LD_PRELOAD",
       text(NCCL_VERSION_CODE), text(loaded));
 }

@@ -295,8 +295,8 @@ llvm::Expected<std::unique_ptr<Device>> openCuda(llvm::ArrayRef<llvm::json::Valu
   for (const llvm::json::Value& slot : slots) {
     const auto index = numberOf(slot.getAsObject(), count);
     if (!index) {
-      return llvm::createStringError("the slot asks for CUDA device " + llvm::formatv("{0}", slot).str() +
-                                     ", this process sees " + llvm::Twine(count));
+      return llvm::createStringError("the trial needs CUDA device " + llvm::formatv("{0}", slot).str() +
+                                     ", but this process sees " + llvm::Twine(count));
     }
     devices.push_back(static_cast<c10::DeviceIndex>(*index));
   }

@@ -105,10 +105,10 @@ class CuptiProbe final : public Probe {
     assert(!collecting.load() && "one probe at a time");
     // CUPTI serves one subscriber. Subscribing tells whether another profiler was first, before it
     // is disturbed.
-    if (!works(cuptiSubscribe(&subscriber_, ignore, nullptr), "CUPTI is not to be had")) return;
+    if (!works(cuptiSubscribe(&subscriber_, ignore, nullptr), "CUPTI is not available")) return;
     subscribed_ = true;
     collecting.store(collection_, std::memory_order_release);
-    if (!works(cuptiActivityRegisterCallbacks(giveBuffer, takeBuffer), "CUPTI takes no buffers")) return;
+    if (!works(cuptiActivityRegisterCallbacks(giveBuffer, takeBuffer), "CUPTI accepts no buffers")) return;
     cuptiActivityFlushPeriod(kFlushMilliseconds);
     for (const CUpti_ActivityKind kind : kKinds) {
       if (!works(cuptiActivityEnable(kind), "CUPTI does not record everything")) return;
@@ -127,7 +127,7 @@ class CuptiProbe final : public Probe {
       // Disable first, so that the flush is complete.
       cuptiGetTimestamp(&end);
       for (const CUpti_ActivityKind kind : kKinds) cuptiActivityDisable(kind);
-      works(cuptiActivityFlushAll(0), "CUPTI did not hand over its records");
+      works(cuptiActivityFlushAll(0), "CUPTI did not return its records");
       const std::lock_guard lock(collection_->mutex);
       ActivityTotals totals = collection_->sum.take(begin_, end);
       if (why_.empty()) report(findings, std::move(totals), wall_seconds);
@@ -145,10 +145,12 @@ class CuptiProbe final : public Probe {
     why_ = std::string(what) + " (" + resultText(result) + "): calls, kernels and copies were not measured";
     if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED)
       why_ =
-          "another tool has CUPTI, which serves one (Nsight, or CUDA_INJECTION64_PATH): calls, kernels and copies were "
-          "not measured; run without it for these metrics";
+          "another tool (Nsight, or CUDA_INJECTION64_PATH) uses CUPTI, which serves only one: calls, kernels and "
+          "copies were not measured; run without that tool to measure them";
     if (result == CUPTI_ERROR_INSUFFICIENT_PRIVILEGES)
-      why_ += "; the driver keeps profiling to administrators (NVreg_RestrictProfilingToAdminUsers=0 lets others)";
+      why_ +=
+          "; the driver allows profiling to administrators only (NVreg_RestrictProfilingToAdminUsers=0 allows it to "
+          "all)";
     release();
     return false;
   }
@@ -159,8 +161,8 @@ class CuptiProbe final : public Probe {
     const auto note = [&](uint64_t count, const char* what) {
       if (count > 0) findings.notes.push_back("CUPTI: " + std::to_string(count) + what);
     };
-    note(collection_->dropped, " records were dropped; totals are too small by these");
-    note(totals.untimed, " records have no time; they count, and their time is missing");
+    note(collection_->dropped, " records were dropped, so totals are too small");
+    note(totals.untimed, " records have no time; they are counted, but their time is missing");
     note(totals.malformed, " records end before they begin and were left out");
     findings.device = std::move(totals);
   }

@@ -127,11 +127,11 @@ llvm::Error Training::loadInitialWeights() {
   const int64_t classes = sets_.train->classes();
   if (classifier && classifier->shape.size() == 2 && classifier->shape[0] != classes)
     return failure(
-        "initial_weights: {} tells {} classes apart, the images of {} have {}: use weights that "
-        "were trained on as many, or give the file a new classifier",
+        "initial_weights: {} has {} classes, but the images of {} have {}: use weights for that number of classes, or "
+        "give the file a new classifier",
         file->path(), classifier->shape[0], sets_.train->origin(), classes);
   if (auto error = model::loadState(*file, model_->stateDict()))
-    return failure("initial_weights: {} (torchvision's mobilenet_v2 with width_mult {} is wanted)",
+    return failure("initial_weights: {} (expected torchvision's mobilenet_v2 with width_mult {})",
                    llvm::toString(std::move(error)), parameters_.width);
   return llvm::Error::success();
 }

@@ -36,26 +36,26 @@ llvm::Error checkSupport(const TrialContext& context, const Parameters& paramete
   const bool one_process = parameters.strategy == Strategy::Dp;
   if (one_process && (context.spec.world_size != 1 || static_cast<size_t>(parameters.gpus) != context.slots.size())) {
     return failure(
-        "strategy dp drives all devices from one process: gpus is {}, the launcher started {} ranks and gave the first "
-        "one {} slots",
+        "strategy dp drives all devices from one process: gpus is {}, but the launcher started {} ranks and gave the "
+        "first one {} devices",
         parameters.gpus, context.spec.world_size, context.slots.size());
   }
   if (!one_process && parameters.gpus != context.spec.world_size)
-    return failure("parameter gpus is {}, the launcher started {} ranks", parameters.gpus, context.spec.world_size);
+    return failure("parameter gpus is {}, but the launcher started {} ranks", parameters.gpus, context.spec.world_size);
   const bool cpu = context.device.torchDevice().is_cpu();
   if (parameters.precision == Precision::Tf32 && cpu) {
     return llvm::createStringError("precision tf32 needs a GPU: it is a mode of tensor cores; use fp32");
   }
   if (parameters.precision == Precision::Fp16 && cpu) {
     return llvm::createStringError(
-        "precision fp16 needs a GPU: the CPU's convolutions have no fp16 path worth measuring; use bf16, or "
-        "leave the level out with `exclude`");
+        "precision fp16 needs a GPU: the CPU has no fast convolutions in fp16; use bf16, or leave the level out with "
+        "`exclude`");
   }
   const llvm::json::Object* slot = context.slots.front().getAsObject();
   if (parameters.loader == feed::LoaderKind::Dali && slot && slot->getBoolean("null").value_or(false)) {
     return llvm::createStringError(
-        "loader dali needs a real GPU: DALI brings a CUDA runtime of its own, which finds no driver on null cards; "
-        "leave the level out there, with -D 'loader={dataloader,native}'");
+        "loader dali needs a real GPU: DALI has its own CUDA runtime, which finds no driver on simulated GPUs; leave "
+        "the level out there, with -D 'loader={dataloader,native}'");
   }
   return llvm::Error::success();
 }
@@ -120,8 +120,8 @@ llvm::Expected<std::unique_ptr<Training>> Training::create(TrialContext& context
   if (epochs > 0 && place.kind == Data::Kind::Mnist)
     if (const int64_t alike = data::countAlike(training->sets_); alike > 0)
       training->notes_.push_back(
-          fmt::format("{} of {} test images are also among the training images, so accuracy measures memory there",
-                      alike, training->sets_.test->count()));
+          fmt::format("{} of {} test images are also training images, so accuracy there measures memorisation", alike,
+                      training->sets_.test->count()));
   if (auto error = training->preload()) return error;
   // The graph is opened before feed and model, since these are made on its stream.
   training->openGraph();
@@ -306,8 +306,8 @@ at::Tensor Training::train(const feed::DeviceBatch& batch) {
   if (graph_->record(batch.images, batch.labels, weights_, work)) return loss;
   parallel_ = makeRanks(context_.communicator, *model_);  // the old reducer waits for gradients that did not come
   notes_.push_back(
-      "the step could not be recorded as a CUDA graph and was queued operator by operator, as with kernels = plain; "
-      "the reason: " +
+      "the step could not be recorded as a CUDA graph, so it was queued operator by operator, as with kernels = "
+      "plain: " +
       graph_->refusal());
   return loss;
 }

@@ -169,7 +169,7 @@ std::optional<double> Training::utilisation(double flops, double wall) {
   // A single rank without memory makes the total meaningless: the smallest rate, as the largest of the negated.
   const auto found = context_.communicator.allReduce(std::vector<double>{-own}, comm::Reduction::Max);
   if (found[0] == 0) {
-    notes_.push_back("flops_utilisation: no memory was left to measure what the device can do");
+    notes_.push_back("flops_utilisation: no memory was left to measure the device's peak");
     return std::nullopt;
   }
   const double rate = context_.communicator.allReduce(own, comm::Reduction::Sum);
@@ -187,8 +187,7 @@ std::vector<profile::Measure> Training::measure(const Clocked& clocked, int64_t 
   const Work all{sums[0], sums[1], sums[2]};
   // Padding costs time without learning. DPO cannot pack, since pairs are scored row by row.
   if (all.padding() > kMuchPadding && !parameters_.packing && parameters_.method != Method::Dpo)
-    notes_.push_back(
-        "more than a tenth of the tokens computed are padding: packing = true puts rows one behind the other");
+    notes_.push_back("more than a tenth of the tokens computed are padding; packing = true joins rows");
   return timed(clocked, all, static_cast<double>(order_->itemsPerStep() * steps),
                static_cast<double>(rows_->train.count()), utilisation(all.flops, clocked.wall));
 }

@@ -36,7 +36,7 @@ TEST_CASE("what cannot fit is said with the way out") {
   CHECK(
       whyTooLarge(model, full, 4, 2, 64e9) ==
       "the model does not fit: weights, gradients and the optimiser's state alone take 32.1 GB on each of 4 ranks, the "
-      "host has 64.0 GB for 2 of them: take a smaller model, precision = bf16 or method = qlora, or more hosts with "
+      "host has 64.0 GB for 2 of them: use a smaller model, precision = bf16 or method = qlora, or more hosts with "
       "sharding = fsdp");
 }
 

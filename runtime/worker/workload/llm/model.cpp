@@ -104,8 +104,8 @@ std::string whyTooLarge(const llama::Config& config, const Parameters& parameter
   if (each * local_ranks <= memory) return "";
   const char* held = parameters.hasAdapters() ? "weights" : "weights, gradients and the optimiser's state";
   return fmt::format(
-      "the model does not fit: {} alone take {:.1f} GB on each of {} ranks, the host has {:.1f} GB for {} of them: "
-      "take a smaller model, precision = bf16 or method = qlora, or more hosts with sharding = fsdp",
+      "the model does not fit: {} alone need {:.1f} GB on each of {} ranks, but the host has {:.1f} GB for {} of them: "
+      "use a smaller model, precision = bf16 or method = qlora, or more hosts with sharding = fsdp",
       held, each / 1e9, ranks, memory / 1e9, local_ranks);
 }
 

@@ -92,23 +92,20 @@ llvm::Error describe(const text::TokenRows& rows, const Survey& survey, int64_t 
   const int64_t without = all - kept - survey.alike;  // rows of which no part of the answer is left
   if (kept == 0 && survey.alike > 0)
     return failure(
-        "data: of none of the {} pairs of {} the two answers differ within max_length = {} tokens, so there "
-        "is nothing to prefer: take pairs that do, or raise max_length where they differ behind it",
+        "data: in all {} pairs of {} the two answers are equal within max_length = {} tokens, so there is nothing to "
+        "prefer: use other pairs, or raise max_length if they differ later",
         all, rows.origin(), max_length);
   if (kept == 0)
-    return failure(
-        "data: of none of the {} rows of {} anything is left to learn within max_length = {} "
-        "tokens: the answers lie behind it; raise max_length",
-        all, rows.origin(), max_length);
+    return failure("data: none of the {} rows of {} has an answer within max_length = {} tokens: raise max_length", all,
+                   rows.origin(), max_length);
   if (survey.cut > 0)
-    notes.push_back(fmt::format("{} of {} texts were cut at max_length = {} tokens", survey.cut,
+    notes.push_back(fmt::format("{} of {} texts were truncated to max_length = {} tokens", survey.cut,
                                 rows.pairs() ? 2 * all : all, max_length));
   if (without > 0)
-    notes.push_back(
-        fmt::format("{} of {} rows are left out: within max_length nothing of their answer is left", without, all));
+    notes.push_back(fmt::format("{} of {} rows are skipped: they have no answer within max_length", without, all));
   if (survey.alike > 0)
-    notes.push_back(fmt::format("{} of {} pairs are left out: within max_length their two answers do not differ",
-                                survey.alike, all));
+    notes.push_back(
+        fmt::format("{} of {} pairs are skipped: their two answers are equal within max_length", survey.alike, all));
   return llvm::Error::success();
 }
 
@@ -249,10 +246,8 @@ llvm::Expected<RowSets> openRows(const Parameters& parameters, const std::string
   // Split by places among the rows that learn, so that left-out rows change neither sizes nor the draw.
   const auto count = static_cast<int64_t>(survey->learning.size());
   if (hold_out && count < 2)
-    return failure(
-        "data: {} has one row to learn from, and a quality trial holds at least one out: more "
-        "rows",
-        origin);
+    return failure("data: {} has one row to learn from, but a quality trial also needs one for evaluation: add rows",
+                   origin);
   const int64_t apart = hold_out ? heldOutOf(count) : 0;
   std::vector<int64_t> train(static_cast<size_t>(count)), held_out;
   std::iota(train.begin(), train.end(), 0);
@@ -272,9 +267,10 @@ llvm::Expected<RowSets> openRows(const Parameters& parameters, const std::string
     };
     if (const int64_t alike = data::countAmong(digests(held_out), digests(train));
         alike > 0 && !options.data.path.empty())
-      notes.push_back(fmt::format(
-          "{} of {} rows held out are also among the rows trained on, so evaluation_loss measures memory there", alike,
-          apart));
+      notes.push_back(
+          fmt::format("{} of {} rows held out for evaluation are also training rows, so evaluation_loss there measures "
+                      "memorisation",
+                      alike, apart));
   }
   // Held-out rows are never packed: evaluation weighs single rows.
   Items apart_items(rows, at(survey->learning, held_out));

@@ -174,7 +174,8 @@ TEST_CASE("rows held out that are also trained on are counted") {
     llvm::sys::fs::remove(path);
     return sets.notes.back();
   };
-  CHECK(note(4) == "4 of 4 rows held out are also among the rows trained on, so evaluation_loss measures memory there");
+  CHECK(note(4) ==
+        "4 of 4 rows held out for evaluation are also training rows, so evaluation_loss there measures memorisation");
   CHECK(note(40) == "4 of 40 rows are held out for evaluation");
 }
 
@@ -196,7 +197,7 @@ TEST_CASE("pairs whose answers do not differ are left out and counted, by every 
       const RowSets sets = opened(parameters, false, 7, ranks);
       CHECK(sets.train.count() == 8);
       CHECK(std::count(sets.notes.begin(), sets.notes.end(),
-                       "16 of 24 pairs are left out: within max_length their two answers do not differ") == 1);
+                       "16 of 24 pairs are skipped: their two answers are equal within max_length") == 1);
     });
   llvm::sys::fs::remove(parameters.data.path);
   parameters.data.path = written([](int) { return "same"; });

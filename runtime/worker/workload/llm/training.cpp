@@ -33,7 +33,7 @@ llvm::Expected<std::unique_ptr<Training>> Training::create(TrialContext& context
   // The parameter says how many ranks were planned; a launcher that starts another number would measure something
   // else.
   if (parameters.gpus != context.spec.world_size)
-    return failure("parameter gpus is {}, the launcher started {} ranks", parameters.gpus, context.spec.world_size);
+    return failure("parameter gpus is {}, but the launcher started {} ranks", parameters.gpus, context.spec.world_size);
   std::unique_ptr<Training> training(new Training(context, parameters));
   training->begin(parameters.pin_memory);
   if (auto error = training->build(settings)) return error;
@@ -61,8 +61,9 @@ llvm::Error Training::build(const Settings& settings) {
   order_.emplace(rows_->train.count(), spec.world_size, parameters_.batch, parameters_.accumulation, spec.seed);
   if (order_->stepsPerEpoch() == 0)
     return failure(
-        "a step takes {} {} (batch {} x accumulation {} x {} ranks), and there are only {} to learn from in {}: lower "
-        "batch, accumulation or gpus, or take more rows",
+        "a step needs {0} {1} (batch {2} x accumulation {3} x {4} ranks), but {6} has only {5}: lower batch, "
+        "accumulation "
+        "or gpus, or use more rows",
         order_->itemsPerStep(), parameters_.packing ? "packs of rows" : "rows", parameters_.batch,
         parameters_.accumulation, spec.world_size, rows_->train.count(), rows_->origin);
   // Tokens are made before the clock: for all steps of a timed trial, or for an epoch at a time in a quality trial.
@@ -82,8 +83,8 @@ llvm::Error Training::build(const Settings& settings) {
       return failure("adapters: {}", llvm::toString(std::move(error)));
   if (decoder_->attention().kernel() == llama::AttentionKernel::Plain)
     notes_.push_back(
-        "attention: this device has no fused kernel for this type and these heads, so all scores of length x length "
-        "are held");
+        "attention: this device has no fused kernel for this type and these heads, so all length x length scores are "
+        "in memory");
   flops_.emplace(*decoder_);
   // With ddp the backward pass of a step's last pass averages the ranks' gradients.
   if (spec.world_size > 1 && parameters_.sharding == Sharding::Ddp)
@@ -109,8 +110,9 @@ void Training::buildOptimizer(const Settings& settings) {
     schedule =
         optim::WarmupCosine{parameters_.learning_rate, parameters_.warmup_steps, settings.epochs * stepsPerEpoch()};
     if (schedule->warmup_steps >= schedule->total_steps)
-      notes_.push_back(fmt::format("warmup_steps is {}, the training has {} steps: the step width rose to its end",
-                                   schedule->warmup_steps, schedule->total_steps));
+      notes_.push_back(
+          fmt::format("warmup_steps is {}, but the training has only {} steps: the learning rate rose until the end",
+                      schedule->warmup_steps, schedule->total_steps));
   }
   auto optimizer = parameters_.optimizer == OptimizerKind::AdamW
                        ? optim::makeAdam(weights, {.learning_rate = parameters_.learning_rate,
