@@ -3,12 +3,14 @@
 // is runtime/simulate. It also bounds the work, since the user waits in front of the terminal.
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/ADT/StringRef.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
+#include <set>
 #include <utility>
 
 #include "cli/commands.h"
@@ -17,6 +19,7 @@
 #include "runtime/base/find.h"
 #include "runtime/base/json.h"
 #include "runtime/base/printable.h"
+#include "runtime/plan/evaluate.h"
 #include "runtime/report/document.h"
 #include "runtime/report/records_json.h"
 #include "runtime/report/sections.h"
@@ -79,20 +82,29 @@ std::string readNoise(const plan::Plan& plan, const Quantities& noise, simulate:
   return "";
 }
 
-/// Fills `effects` with the true effects of criteria, in the criterion's base unit. Returns the mistake, or "".
+/// Fills `effects` with the true effects of criteria, or of the assertions that one joins ("useful.gain"), in base
+/// units. Returns the mistake, or "".
 std::string readEffects(const plan::Plan& plan, const Quantities& stated, std::map<std::string, double>& effects) {
   for (const auto& [name, quantity] : stated) {
-    const plan::Criterion* criterion = base::named(plan.criteria, name);
+    const plan::Criterion* criterion = base::named(plan.criteria, llvm::StringRef(name).split('.').first.str());
     if (!criterion) return fmt::format("--effect {}: study {} has no criterion of that name", name, plan.study);
-    if (!criterion->assertions.empty())
-      return fmt::format("--effect {0}: {0} joins {1} claims, but an effect belongs to a single claim", name,
-                         criterion->assertions.size());
-    const language::Unit* unit = language::findUnit(criterion->unit);
+    const auto cell = std::ranges::find(criterion->cells, name, [&](const plan::Cell& one) {
+      return plan::isInfeasible(*criterion, one) ? "" : simulate::effectName(*criterion, one);
+    });
+    const bool found = cell != criterion->cells.end();
+    if (!found && (criterion->name != name || !criterion->assertions.empty())) {
+      std::set<std::string> known;
+      for (const plan::Cell& one : criterion->cells)
+        if (!plan::isInfeasible(*criterion, one)) known.insert(simulate::effectName(*criterion, one) + "=VALUE");
+      return fmt::format("--effect {}: an effect belongs to a single claim: write {}", name, fmt::join(known, " or "));
+    }
+    const std::string& of = found ? plan::unitOf(*criterion, *cell) : criterion->unit;
+    const language::Unit* unit = language::findUnit(of);
     // A bare number is taken in the criterion's own unit; a unit must be of the same kind.
-    const std::string_view type = criterion->unit.empty() ? "Share" : unit ? unit->type : "";
+    const std::string_view type = of.empty() ? "Share" : unit ? unit->type : "";
     if (quantity.unit && quantity.unit->type != type)
       return fmt::format("--effect {0}: the unit '{2}' does not fit, because {0} is about {1}", name,
-                         criterion->unit.empty() ? "shares" : "'" + criterion->unit + "'", quantity.unit->text);
+                         of.empty() ? "shares" : "'" + of + "'", quantity.unit->text);
     effects[name] = quantity.value;
   }
   return "";
@@ -102,8 +114,12 @@ std::string readEffects(const plan::Plan& plan, const Quantities& stated, std::m
 void assume(const ChosenPlan& one, simulate::Assumptions& assumptions, std::map<std::string, double>& effects) {
   const bool noise = assumptions.noise.empty();
   for (const check::Expected& expected : one.expected) {
-    for (const std::string& criterion : expected.criteria)
-      if (base::named(one.plan.criteria, criterion)) effects.try_emplace(criterion, expected.value);
+    for (const plan::Criterion& criterion : one.plan.criteria)
+      for (const plan::Cell& cell : criterion.cells)
+        if (const std::string name = simulate::effectName(criterion, cell);
+            !plan::isInfeasible(criterion, cell) &&
+            (std::ranges::count(expected.criteria, criterion.name) > 0 || name == criterion.name + "." + expected.name))
+          effects.try_emplace(name, expected.value);
     for (const std::string& metric : expected.metrics)
       if (noise && expected.noise) assumptions.noise.try_emplace(metric, *expected.noise);
   }

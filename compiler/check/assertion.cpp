@@ -36,6 +36,8 @@ struct AssertionChecker {
   std::vector<source::Range> bound_at = {};
   /// Some quantifier or selector was refused, so an unbound factor proves nothing.
   bool unknown = false;
+  /// The subject stands behind the bound, which was reported.
+  bool turned = false;
 
   /// `others` are the assertions with a subject that were checked before; `named` is the criterion's name.
   std::optional<Assertion> run(const std::vector<Assertion>& others, source::Range named) {
@@ -48,6 +50,7 @@ struct AssertionChecker {
     quantifiers();
     // Without a subject the bound cannot be judged, but its names have a meaning.
     if (!judged) {
+      if (turned) return std::nullopt;
       for (const ast::ExprPtr* part : {&declaration.bound, &declaration.band_low, &declaration.band_high})
         if (*part) context.expressions().lookUp(**part, context.place());
       return std::nullopt;
@@ -74,15 +77,7 @@ struct AssertionChecker {
     auto* index = std::get_if<ast::IndexExpr>(&expr->node);
     if (index) expr = index->base.get();
     const ast::Identifier* word = wordOf(*expr);
-    if (!word)
-      return emitter.build(expr->range, CriterionShape, name, "must judge a metric or a comparison")
-          .note({}, "{}",
-                compares(*expr)
-                    ? "name it first, as in 'compare overall = geomean(gain) over program', and judge 'overall'"
-                : std::holds_alternative<ast::CallExpr>(expr->node)
-                    ? "write its name alone; with a confidence the claim is about the median over trials"
-                    : "write its name, and '[factor = level]' to look at one level")
-          .refuse();
+    if (!word) return noSubject(*expr);
     const auto subject = context.subject(*word);
     if (subject) {
       assertion.comparison = subject->comparison;
@@ -98,10 +93,33 @@ struct AssertionChecker {
     return errors::seriesValue(emitter, word->range, word->name, metric().range);
   }
 
-  /// Whether the expression calls a function of `compare`.
-  static bool compares(const ast::Expr& expr) {
+  /// Reports an expression in the place of a subject, and says how to write it.
+  bool noSubject(const ast::Expr& expr) {
+    auto builder = emitter.build(expr.range, CriterionShape, name, "must judge a metric or a comparison");
     const auto* call = std::get_if<ast::CallExpr>(&expr.node);
-    return call && language::find(language::Role::Comparison, call->callee.parts.back().name);
+    const ast::Expr* other = declaration.bound.get();
+    if (const auto* index = other ? std::get_if<ast::IndexExpr>(&other->node) : nullptr) other = index->base.get();
+    const ast::Identifier* word = other ? wordOf(*other) : nullptr;
+    if (word && (study.findComparison(word->name) >= 0 || study.findMetric(word->name) >= 0)) {
+      const auto written = [&](source::Range range) { return context.expressions().written(range); };
+      std::string sign(llvm::StringRef(written({expr.range.file, expr.range.end, other->range.begin})).trim());
+      sign.front() = sign.front() == '<' ? '>' : sign.front() == '>' ? '<' : sign.front();
+      turned = true;
+      const std::string mended = fmt::format("{} {} {}", written(declaration.bound->range), sign, written(expr.range));
+      return builder.note({}, "the subject stands first: '{}'", mended).fix(declaration.range, mended).refuse();
+    }
+    if (std::holds_alternative<ast::BinaryExpr>(expr.node))
+      builder.note({}, "a metric may be derived: 'metric total = a + b', and 'total' judged");
+    else if (!call)
+      builder.note({}, "write its name, and '[factor = level]' to look at one level");
+    if (!call) return builder.refuse();
+    const std::string& function = call->callee.parts.back().name;
+    const bool aggregates = language::find(language::Role::Comparison, function);
+    if (aggregates)
+      builder.note({}, "name it first, as in 'compare overall = geomean(gain) over program', and judge 'overall'");
+    if (!aggregates || language::find(language::Role::Taken, function))
+      builder.note({}, "of trials write the name alone; with a confidence the claim is about their median");
+    return builder.refuse();
   }
 
   /// Checks one selector `[factor = level]`.
@@ -383,16 +401,7 @@ struct AssertionChecker {
     // Without `within` agreement means 10 %.
     assertion.agreement = *Rational::make(1, 10);
     if (!declaration.like_within) return;
-    if (auto share = properShare(*declaration.like_within, "the agreement")) assertion.agreement = *share;
-  }
-
-  /// A share between 0% and 100%, both excluded; nothing after a report.
-  std::optional<Rational> properShare(const ast::Expr& expr, std::string_view what) {
-    auto value = context.expressions().constant(expr, context.place(), Type::number(Dimension::share()), what);
-    if (!value) return std::nullopt;
-    if (value->asNumber()->sign() > 0 && *value->asNumber() < Rational(1)) return *value->asNumber();
-    return emitter.refuse(expr.range, errors::OutOfRange, std::string(what), value->toString(),
-                          "above 0% and below 100%");
+    if (auto share = properShare(context, *declaration.like_within, "the agreement")) assertion.agreement = *share;
   }
 
   /// Whether the judged metric is `published` itself or derived from it.
@@ -435,7 +444,8 @@ struct AssertionChecker {
       std::string text = fmt::format("within {}..{}", first, last);
       if (declaration.give) give(*low, *high, text);
       assertion.bound = {Relation::Within, low->toDouble(), high->toDouble(), std::move(text)};
-      return unreachable(range, *low, *high);
+      return void(
+          refuseUnreachable(context, {*assertion.metric, assertion.comparison}, assertion.bound, range, *low, *high));
     }
     auto relation = declaration.relation ? relationOf(opOf(*declaration.relation)) : std::nullopt;
     if (!relation || !declaration.bound)
@@ -445,13 +455,14 @@ struct AssertionChecker {
     auto low = limit(*declaration.bound, "the bound");
     if (!low) return;
     assertion.bound = boundOf(*relation, *low, written(*declaration.bound));
-    unreachable(declaration.bound->range, *low, *low);
+    refuseUnreachable(context, {*assertion.metric, assertion.comparison}, assertion.bound, declaration.bound->range,
+                      *low, *low);
   }
 
   /// Widens a band, as the old spelling `within 0.6x..0.7x give 10%` did: each end moves outwards by this share of
   /// itself.
   void give(Rational& low, Rational& high, std::string& text) {
-    auto share = properShare(*declaration.give, "what a band gives");
+    auto share = properShare(context, *declaration.give, "what a band gives");
     if (!share) return;
     std::vector<std::string> ends;
     const auto move = [&](Rational& end, int outwards, const ast::Expr& expr) {
@@ -483,38 +494,48 @@ struct AssertionChecker {
     return fmt::format("({}) * {}", context.context.expressions.written(end.range), factor.toString());
   }
 
-  /// Refuses bounds outside the values of the subject's dimension: shares lie in 0..100 %, quantities and
-  /// ratios above 0. Differences and derived metrics may be anything.
-  void unreachable(source::Range range, const Rational& low, const Rational& high) {
-    using enum plan::Relation;
-    using Function = Comparison::Function;
-    if (comparison() && comparison()->values == Function::Difference) return;
-    const bool of_metric = !comparison() || !comparison()->values;
-    if (of_metric && metric().derived) return;
-    if (dimension().isPlain()) return;
-    const Relation relation = assertion.bound.relation;
-    // A ratio of measurements is never zero either.
-    const bool quotient = !of_metric && comparison()->values != Function::MaxGap;
-    const bool share = dimension() == Dimension::share();
-    const int sign = high.sign();
-    const bool too_low =
-        relation != GreaterEqual && relation != Greater && (sign < 0 || (sign == 0 && (quotient || relation == Less)));
-    const bool too_high = share && relation != LessEqual && relation != Less &&
-                          (Rational(1) < low || (relation == Greater && low == Rational(1)));
-    if (!too_low && !too_high) return;
-    emitter.build(range, UnreachableBound, fmt::format("'{}'", subjectName()), assertion.bound.text)
-        .note({}, "{}",
-              share      ? "a Share lies between 0% and 100%"
-              : quotient ? "a ratio of two measurements is above zero"
-                         : "its values are never negative")
-        .emit();
-  }
-
   /// Whether the bound is one value, which no interval ever equals.
   bool equality() const { return !assertion.like && assertion.bound.relation == Relation::Equal; }
 };
 
 }  // namespace
+
+std::optional<Rational> properShare(StudyScope& context, const ast::Expr& expr, std::string_view what) {
+  auto value = context.expressions().constant(expr, context.place(), Type::number(Dimension::share()), what);
+  if (!value) return std::nullopt;
+  if (value->asNumber()->sign() > 0 && *value->asNumber() < Rational(1)) return *value->asNumber();
+  return context.emitter.refuse(expr.range, errors::OutOfRange, std::string(what), value->toString(),
+                                "above 0% and below 100%");
+}
+
+bool refuseUnreachable(StudyScope& context, const Subject& subject, const Bound& bound, source::Range range,
+                       const Rational& low, const Rational& high) {
+  using enum plan::Relation;
+  using Function = Comparison::Function;
+  const Metric& metric = context.study.metrics[subject.metric];
+  const Comparison* comparison = subject.comparison ? &context.study.comparisons[*subject.comparison] : nullptr;
+  const Dimension dimension = comparison ? comparison->dimension : metric.dimension;
+  if (comparison && comparison->values == Function::Difference) return false;
+  const bool of_metric = !comparison || !comparison->values;
+  if ((of_metric && metric.derived) || dimension.isPlain()) return false;
+  // A ratio of measurements is never zero either.
+  const bool quotient = !of_metric && comparison->values != Function::MaxGap;
+  const bool share = dimension == Dimension::share();
+  const int sign = high.sign();
+  const bool too_low = bound.relation != GreaterEqual && bound.relation != Greater &&
+                       (sign < 0 || (sign == 0 && (quotient || bound.relation == Less)));
+  const bool too_high = share && bound.relation != LessEqual && bound.relation != Less &&
+                        (Rational(1) < low || (bound.relation == Greater && low == Rational(1)));
+  if (!too_low && !too_high) return false;
+  context.emitter
+      .build(range, UnreachableBound, fmt::format("'{}'", comparison ? comparison->name : metric.name), bound.text)
+      .note({}, "{}",
+            share      ? "a Share lies between 0% and 100%"
+            : quotient ? "a ratio of two measurements is above zero"
+                       : "its values are never negative")
+      .emit();
+  return true;
+}
 
 std::optional<Assertion> checkAssertion(Claiming& claiming, const ast::Assertion& declaration,
                                         const std::vector<const ast::Quantifier*>& chain,

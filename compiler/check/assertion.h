@@ -1,6 +1,7 @@
 #pragma once
 
-// One assertion of a criterion's claim, checked: what criterion.cpp asks of assertion.cpp. Not included elsewhere.
+// One assertion of a criterion's claim, checked: what criterion.cpp asks of assertion.cpp, and expected.cpp of its
+// bounds.
 
 #include <map>
 #include <set>
@@ -38,6 +39,14 @@ struct Claiming {
 std::optional<Assertion> checkAssertion(Claiming& claiming, const ast::Assertion& declaration,
                                         const std::vector<const ast::Quantifier*>& chain,
                                         const std::vector<Assertion>& others, source::Range named);
+
+/// A share between 0% and 100%, both excluded; nothing after a report.
+std::optional<Rational> properShare(StudyScope& context, const ast::Expr& expr, std::string_view what);
+
+/// Refuses a bound outside the values of the subject's dimension, and returns true: shares lie in 0..100 %, quantities
+/// and ratios above 0. Differences and derived metrics may be anything. `low` and `high` are the ends of the bound.
+bool refuseUnreachable(StudyScope& context, const Subject& subject, const Bound& bound, source::Range range,
+                       const Rational& low, const Rational& high);
 
 /// Reports a bound of a criterion with a confidence that no interval ever equals, since intervals have a width.
 void refuseEquality(Claiming& claiming, const ast::Assertion& declaration, const Assertion& assertion,

@@ -48,7 +48,9 @@ TypeAndRefinement resolveType(Context& context, const ast::TypeExpr& type, Modul
 
 /// The declaration of a study with the statements of the parts that it uses, each at the place of its `use`; notes
 /// these in `study`. It is the declaration itself if the study uses none, else the program owns it.
-const ast::StudyDecl& withParts(Checking& context, ModuleScope& scope, const ast::StudyDecl& declaration, Study& study);
+/// Clears `whole` if a part was not found.
+const ast::StudyDecl& withParts(Checking& context, ModuleScope& scope, const ast::StudyDecl& declaration, Study& study,
+                                bool& whole);
 
 /// Whether a text of `-D` gives a value to the constant `name`.
 bool setsConstant(std::string_view text, std::string_view name);

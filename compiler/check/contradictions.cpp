@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
+#include <set>
+#include <tuple>
 
 #include "compiler/check/checker.h"
 #include "runtime/plan/evaluate.h"
@@ -77,30 +80,47 @@ void needed(const Criterion& criterion, const Claim& claim, std::vector<const As
   for (const Claim& part : claim.parts) needed(criterion, part, found);
 }
 
-/// Warns of two parts of a claim that hold for every value, or for none.
+/// Warns of parts of a claim that hold for every value, or for none: two bounds of one subject, and a value where
+/// memory runs out. Of each subject the widest bounds so far stand for all, the narrowest for parts of an `and`.
 void settled(const Criterion& criterion, const Claim& claim, diag::Emitter& emitter) {
   for (const Claim& part : claim.parts) settled(criterion, part, emitter);
   const bool any = claim.kind == Claim::Kind::Any;
-  const auto plain = [&](const Claim& part) -> const Assertion* {
-    if (part.kind != Claim::Kind::Assertion || part.quantifiers > 0) return nullptr;
-    const Assertion& assertion = criterion.assertions[part.first];
-    return isBounded(assertion) ? &assertion : nullptr;
+  struct Ends {
+    const Assertion *low = nullptr, *high = nullptr;  // the lower bound and the upper one
   };
-  const auto alike = [](const Assertion& one, const Assertion& other) {
-    const auto shared = [](const Pin& a, const Pin& b) { return a.factor == b.factor && a.level == b.level; };
-    return one.comparison == other.comparison && one.metric == other.metric &&
-           std::ranges::is_permutation(one.pins, other.pins, shared);
+  using Pins = std::set<std::pair<unsigned, unsigned>>;
+  std::map<std::tuple<std::optional<unsigned>, std::optional<unsigned>, Pins>, Ends> subjects;
+  std::map<Pins, const Assertion*> first[2];  // with a value, and infeasible
+  const auto warn = [&](const Assertion& one, const Assertion& other) {
+    emitter.emit(source::join(one.range, other.range), Settled, one.text, any ? "or" : "and", other.text,
+                 any ? "always" : "never");
   };
-  for (size_t i = 0; i < claim.parts.size(); ++i)
-    for (size_t j = 0; j < i; ++j) {
-      const Assertion *one = plain(claim.parts[j]), *other = plain(claim.parts[i]);
-      if (!one || !other || !alike(*one, *other)) continue;
-      const bool fixed = any ? coverAll(one->bound, other->bound) || coverAll(other->bound, one->bound)
-                             : excludes(one->bound, other->bound);
-      if (fixed)
-        emitter.emit(source::join(one->range, other->range), Settled, one->text, any ? "or" : "and", other->text,
-                     any ? "always" : "never");
-    }
+  for (const Claim& part : claim.parts) {
+    if (part.kind != Claim::Kind::Assertion || part.quantifiers > 0) continue;
+    const Assertion& one = criterion.assertions[part.first];
+    Pins pins;
+    for (const Pin& pin : one.pins) pins.emplace(pin.factor, pin.level);
+    const bool fresh = first[one.infeasible].try_emplace(pins, &one).second;
+    if (const auto other = first[!one.infeasible].find(pins); fresh && !any && other != first[!one.infeasible].end())
+      warn(*other->second, one);
+    if (!isBounded(one)) continue;
+    Ends& ends = subjects[{one.comparison, one.metric, std::move(pins)}];
+    const auto fixed = [&](const Assertion* other) {
+      return other && (any ? coverAll(one.bound, other->bound) || coverAll(other->bound, one.bound)
+                           : excludes(one.bound, other->bound));
+    };
+    if (fixed(ends.low))
+      warn(*ends.low, one);
+    else if (ends.high != ends.low && fixed(ends.high))
+      warn(*ends.high, one);
+    const auto [low, high] = admitted(one.bound);
+    const auto reaches = [&](const Assertion* other, double own, double their) {
+      return !other || (any ? own > their : own < their);
+    };
+    if (!std::isinf(low) && reaches(ends.low, -low, ends.low ? -admitted(ends.low->bound).first : 0)) ends.low = &one;
+    if (!std::isinf(high) && reaches(ends.high, high, ends.high ? admitted(ends.high->bound).second : 0))
+      ends.high = &one;
+  }
 }
 
 }  // namespace

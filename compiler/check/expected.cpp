@@ -2,7 +2,7 @@
 // criterion, or a comparison or metric and with it all criteria about that; `diagnose` assumes the values, and the lock
 // holds them.
 
-#include "compiler/check/checker.h"
+#include "compiler/check/assertion.h"
 #include "compiler/check/named.h"
 
 namespace expc::check {
@@ -62,12 +62,14 @@ std::optional<Expected> expectedOf(StudyContext& context, const ast::ExpectedDec
   const std::string what = fmt::format("what is expected of '{}'", expected.name);
   const auto value = context.expressions().constant(*declaration.value, context.place(), Type::number(of), what);
   if (!value) return std::nullopt;
-  expected.value = value->asNumber()->toDouble();
+  const Rational& number = *value->asNumber();
+  expected.value = number.toDouble();
+  const Bound stated{Relation::Equal, expected.value, expected.value, value->toString()};
+  if (refuseUnreachable(context, *subject, stated, declaration.value->range, number, number)) return std::nullopt;
   if (!declaration.noise) return expected;
-  const auto noise =
-      context.expressions().constant(*declaration.noise, context.place(), Type::number(Dimension::share()), "'noise'");
-  if (!noise || !context.expressions().positive(*noise, declaration.noise->range, "'noise'")) return std::nullopt;
-  expected.noise = noise->asNumber()->toDouble();
+  const auto noise = properShare(context, *declaration.noise, "'noise'");
+  if (!noise) return std::nullopt;
+  expected.noise = noise->toDouble();
   return expected;
 }
 

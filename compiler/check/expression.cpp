@@ -293,7 +293,7 @@ void Expressions::unknown(const ast::Identifier& word, const ExpressionScope& pl
   }
   if (place.siblings && named(*place.siblings, word.name)) {
     emitter_.build(word.range, diag::UnknownName, "name", word.name, "")
-        .note({}, "a default is a constant, so it cannot use another parameter")
+          .note({}, "a default is a constant, so it cannot use another parameter; an argument may use a 'let', which can")
         .emit();
     return;
   }
@@ -366,7 +366,9 @@ FormulaPtr Expressions::variant(const ast::CallExpr& call, source::Range range, 
     if (FormulaPtr reduced = reduce(call, range, place)) return reduced;
   const bool choice = bare && language::find(language::Role::Choice, callee);
   if (choice && !(wants_level && expected->enumeration->find(callee) >= 0))
-    return callee == "choose" ? choose(call, range, place, expected) : extreme(call, range, place);
+    return callee == "choose"  ? choose(call, range, place, expected)
+           : callee == "count" ? count(call, range, place)
+                               : extreme(call, range, place);
   if (bare && place.columns && callee == "column") return column(call, range, place, expected);
   if (bare && !wants_level && findLookup(callee) >= 0) return lookup(call, range, place);
   if (place.metrics && callee == "epochs_to") return epochsTo(call, range, place);
@@ -378,10 +380,7 @@ FormulaPtr Expressions::variant(const ast::CallExpr& call, source::Range range, 
     const std::string& function = call.callee.parts.back().name;
     if (!expected || !expected->isError())
       emitter_.build(range, errors::NotAValue, fmt::format("the call '{}(…)'", function))
-          .note({}, "{}",
-                function == "count" || function == "sum"
-                    ? "to count conditions: choose(a, 1, 0) + choose(b, 1, 0) <= 1"
-                    : "the functions of expressions are " + diag::list(language::texts(language::Role::Choice)))
+          .note({}, "the functions of expressions are {}", diag::list(language::texts(language::Role::Choice)))
           .emit();
     return refused(call, place);
   }

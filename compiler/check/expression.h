@@ -162,6 +162,7 @@ class Expressions {
   FormulaPtr variant(const ast::CallExpr& call, source::Range range, const ExpressionScope& place,
                      const Type* expected);
   FormulaPtr choose(const ast::CallExpr& call, source::Range range, const ExpressionScope& place, const Type* expected);
+  FormulaPtr count(const ast::CallExpr& call, source::Range range, const ExpressionScope& place);
   FormulaPtr extreme(const ast::CallExpr& call, source::Range range, const ExpressionScope& place);
   FormulaPtr lookup(const ast::CallExpr& call, source::Range range, const ExpressionScope& place);
   /// Whether a function is called with positional arguments of the right number (`fits`). Otherwise reports

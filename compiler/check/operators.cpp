@@ -274,6 +274,21 @@ FormulaPtr Expressions::choose(const ast::CallExpr& call, source::Range range, c
   return good ? make(Formula::Op::Choose, type, range, std::move(parts)) : error();
 }
 
+FormulaPtr Expressions::count(const ast::CallExpr& call, source::Range range, const ExpressionScope& place) {
+  if (!takes(call, range, !call.arguments.empty(), "one condition or more", "conditions")) return error();
+  const auto whole = [&](int64_t value) { return constantOf(Value::number(Rational(value)), Type::integer(), range); };
+  FormulaPtr sum;
+  bool good = true;
+  for (const ast::CallArgument& argument : call.arguments) {
+    const FormulaPtr holds = condition(*argument.value, place, "a condition of 'count'");
+    good &= holds != nullptr;
+    if (!good) continue;
+    const FormulaPtr one = make(Formula::Op::Choose, Type::integer(), range, {holds, whole(1), whole(0)});
+    sum = sum ? make(Formula::Op::Add, Type::integer(), range, {sum, one}) : one;
+  }
+  return good ? sum : error();
+}
+
 FormulaPtr Expressions::extreme(const ast::CallExpr& call, source::Range range, const ExpressionScope& place) {
   const std::string& word = call.callee.parts[0].name;
   if (!takes(call, range, call.arguments.size() > 1, "two numbers or more", "numbers")) return error();

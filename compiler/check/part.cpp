@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
+#include <set>
 
 #include "compiler/check/checker.h"
 #include "compiler/check/named.h"
@@ -22,13 +24,19 @@ struct Flattener {
   Study& study;
   /// The parts whose statements are being added, to find circles.
   std::vector<const ast::PartDecl*> active = {};
+  /// Each part with the list of statements that took it, and the place.
+  std::map<const ast::PartDecl*, std::pair<const ast::StudyDecl*, source::Range>> used = {};
+  /// Each preset's name with a list of statements that has it.
+  std::set<std::pair<std::string, const ast::StudyDecl*>> presets = {};
+  /// Every part was found.
+  bool whole = true;
 
   void add(const ast::StudyDecl& from, ModuleScope& scope) {
     uint32_t at = 0;
     for (const ast::PartUse& use : from.uses) {
       between(from, at, use.range.begin);
       at = use.range.begin;
-      include(use, scope);
+      include(use, from, scope);
     }
     between(from, at, std::numeric_limits<uint32_t>::max());
   }
@@ -46,21 +54,53 @@ struct Flattener {
     using Study = ast::StudyDecl;
     each(&Study::workloads, &Study::params, &Study::factors, &Study::lets, &Study::rules, &Study::metrics,
          &Study::measures, &Study::compares, &Study::controls, &Study::criteria, &Study::confidences, &Study::expected,
-         &Study::designs, &Study::tables, &Study::plots, &Study::presets);
+         &Study::designs, &Study::tables, &Study::plots);
+    for (const ast::PresetDecl& preset : from.presets)
+      if (begin <= preset.range.begin && preset.range.begin < end) add(preset, from);
   }
 
-  void include(const ast::PartUse& use, ModuleScope& scope) {
+  /// Adds a preset. One of the same name of another list is the same preset, to which this one adds its statements;
+  /// twice in one list stays a mistake.
+  void add(const ast::PresetDecl& preset, const ast::StudyDecl& from) {
+    const bool fresh = presets.emplace(preset.name.name, &from).second;
+    const auto known = std::ranges::find(out.presets, preset.name.name, [](const auto& one) { return one.name.name; });
+    if (!fresh || known == out.presets.end()) return out.presets.push_back(preset);
+    const auto each = [&](auto... lists) {
+      const auto append = [&](auto list) { std::ranges::copy(preset.*list, std::back_inserter((*known).*list)); };
+      (append(lists), ...);
+    };
+    using Preset = ast::PresetDecl;
+    each(&Preset::assignments, &Preset::only, &Preset::claims, &Preset::criteria, &Preset::designs);
+    if (known->doc.empty()) known->doc = preset.doc;
+  }
+
+  /// Reports a name that is no part of its file.
+  void unknown(const ast::QualifiedName& name, const ModuleScope& where) {
+    whole = false;
+    const ast::Identifier& last = name.parts.back();
+    if (where.workloads.contains(last.name))
+      return context.emitter.build(last.range, diag::UnknownName, "part", last.name, "")
+          .note({}, "it is a workload: write 'workload {}'", joined(name))
+          .emit();
+    unknownName(context.emitter, "part", last, namesOf(where.ast->parts));
+  }
+
+  void include(const ast::PartUse& use, const ast::StudyDecl& from, ModuleScope& scope) {
     ModuleScope* where = context.expressions.scopeOf(use.name, scope);
+    whole &= where != nullptr;
     if (!where) return;
     const ast::Identifier& name = use.name.parts.back();
     const int index = use.name.parts.size() > 2 ? -1 : findNamed(where->ast->parts, name.name);
-    if (index < 0) return void(unknownName(context.emitter, "part", name, namesOf(where->ast->parts)));
+    if (index < 0) return unknown(use.name, *where);
     const ast::PartDecl& part = where->ast->parts[index];
     context.expressions.note(name.range, part.name.range);
     if (std::ranges::count(active, &part) > 0)
       return context.emitter.emit(name.range, errors::LetCycle, "part", name.name);
-    const auto known = std::ranges::find(study.parts, part.name.range, &diag::Inclusion::declared);
-    if (known != study.parts.end()) return void(duplicateName(context.emitter, "use of", name, known->use));
+    // Two parts may use a third one: its statements are taken once. Twice in one list is a slip.
+    if (const auto [at, fresh] = used.try_emplace(&part, std::pair(&from, use.range)); !fresh) {
+      if (at->second.first == &from) duplicateName(context.emitter, "use of", name, at->second.second);
+      return;
+    }
     if (study.parts.size() == kMaxParts)
       return context.emitter.emit(name.range, errors::NotSupported,
                                   fmt::format("a study with more than {} parts", kMaxParts));
@@ -113,12 +153,14 @@ struct ConstantChecker {
 
 }  // namespace
 
-const ast::StudyDecl& withParts(Checking& context, ModuleScope& scope, const ast::StudyDecl& declaration,
-                                Study& study) {
+const ast::StudyDecl& withParts(Checking& context, ModuleScope& scope, const ast::StudyDecl& declaration, Study& study,
+                                bool& whole) {
   if (declaration.uses.empty()) return declaration;
   auto flat = std::make_unique<ast::StudyDecl>();
   static_cast<ast::Declaration&>(*flat) = declaration;
-  Flattener{context, *flat, study}.add(declaration, scope);
+  Flattener parts{context, *flat, study};
+  parts.add(declaration, scope);
+  whole = parts.whole;
   context.program.flat.push_back(std::move(flat));
   return *context.program.flat.back();
 }

@@ -66,10 +66,13 @@ struct PresetChecker {
       return context.emitter.build(target.range, errors::NotSupported, "a study's constant in a preset")
           .note(constant->range, "-D {}=… replaces it for one call", name.name)
           .emit();
-    if (factor < 0 && index < 0)
-      return void(diag::unknownName(context.emitter, target.range, "parameter",
-                                    context.expressions().written(target.range), namesOf(study.workload->parameters),
-                                    " of " + study.workload->name));
+    if (factor < 0 && index < 0) {
+      const bool constants = is_override && !study.constants.empty();
+      const std::string of = constants ? fmt::format("the study '{}'", study.name) : study.workload->name;
+      return void(diag::unknownName(
+          context.emitter, target.range, "parameter", context.expressions().written(target.range),
+          namesOf(constants ? study.constants : std::vector<Constant>(), study.workload->parameters), " of " + of));
+    }
     if (!assigned.add(context.emitter, "argument", name)) return;
     if (factor >= 0) return levels(assignment, name, static_cast<unsigned>(factor));
     // Every workload that has the parameter must accept the value, since the change reaches all of them.

@@ -348,20 +348,22 @@ std::unique_ptr<Study> checkStudy(Checking& context, ModuleScope& scope, const a
   study->range = written.name.range;
   study->valid = false;
   const diag::Emitter::Including including(context.emitter, study->parts);
-  const ast::StudyDecl& declaration = withParts(context, scope, written, *study);
+  bool whole = true;
+  const ast::StudyDecl& declaration = withParts(context, scope, written, *study, whole);
   study->declaration = &declaration;
-  if (StudyContext inside{{context, scope, &declaration, *study}, context, *study}; checkUses(inside)) {
+  // A part that was not found may bring anything.
+  if (StudyContext inside{{context, scope, &declaration, *study}, context, *study}; whole && checkUses(inside)) {
     checkParts(inside, before);
     study->valid = study->workload->valid && context.problems() == before;
     return study;
   }
-  // Without its workloads nothing of a study can be judged, but many of its names have a meaning: check it
-  // silently against a stand-in.
+  // Without its workloads or parts nothing of a study can be judged, but many of its names have a meaning: check it
+  // silently, against a stand-in for workloads.
   diag::Collector unread;
   diag::Emitter silent(unread);
   Checking quiet{{context.sources, silent, context.names}, context.program};
   StudyContext inside{{quiet, scope, &declaration, *study}, quiet, *study};
-  standIn(inside);
+  if (whole || !checkUses(inside)) standIn(inside);
   checkParts(inside, 0);
   return study;
 }

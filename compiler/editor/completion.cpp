@@ -86,7 +86,11 @@ class Completion : Places {
         {Rule::WorkloadUse, Token::Assign, kWorkloads},
         {Rule::WorkloadUse, Token::LeftParen, [](C& c) { c.arguments(); }, Reach::Operands},
         {Rule::UseDecl, Token::Use, [](C& c) { c.imported(SymbolKind::Part); }},
-        {Rule::ExpectedDecl, Token::Expected, kSubjects},
+        {Rule::ExpectedDecl, Token::Expected,
+         [](C& c) {
+           kSubjects(c);
+           c.declared(SymbolKind::Criterion, c.study_);
+         }},
         {Rule::FactorDecl, Token::Factor, [](C& c) { c.newFactors(); }},
         {Rule::FactorDecl, Token::In, [](C& c) { c.values(c.typeOf(c.nameBefore(Token::In))); }, Reach::Operands},
         {Rule::FactorDecl, Token::Baseline,
@@ -266,6 +270,8 @@ class Completion : Places {
     if (context_.expected.size() == 1)
       if (const language::Word* only = language::find(parse::spelling(context_.expected[0]))) word(*only, kKeyword);
     const bool name = next(Token::Identifier);
+    if (kindAt(0) == Token::Criterion && next(Token::And)) words({"and", "or"});
+    if (next(Token::AtLeast)) propose("at least", kKeyword, "", "At least so many must hold.", "at least ${1:2} of $0");
     for (const Token token : context_.expected) {
       const language::Word* found = language::find(Role::Clause, parse::spelling(token));
       // `in` after an operand is proposed with `and` and `or` by names().

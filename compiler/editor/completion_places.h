@@ -44,7 +44,13 @@ class Places {
     if (context_.study != parse::kNone) study_ = symbols().declaredAt({root, context_.study, 0});
     if (context_.workload != parse::kNone) workload_ = symbols().declaredAt({root, context_.workload, 0});
     if (workload_) workloads_.insert(*workload_);
-    if (const ast::StudyDecl* around = declaredStudy()) addWorkloads(*around);
+    const ast::StudyDecl* around = declaredStudy();
+    if (const check::Study* study = around ? checkedStudy(query.analysis.program, *around) : nullptr) {
+      for (const diag::Inclusion& part : study->parts)
+        if (const auto found = symbols().declaredAt(part.declared)) parts_.push_back(*found);
+      around = study->declaration;
+    }
+    if (around) addWorkloads(*around);
   }
 
  protected:
@@ -59,8 +65,9 @@ class Places {
   // The symbol of the document's module.
   std::optional<unsigned> file_;
   // The symbols of the study and the workload that hold the place, if they could be read.
-  // The symbols of the study and the workload that hold the place, if they could be read.
   std::optional<unsigned> study_, workload_;
+  // The symbols of the parts that the study uses.
+  std::vector<unsigned> parts_;
   // The symbols of the workloads whose names are in sight.
   std::set<unsigned> workloads_;
   // Whether only items of a list stand between the slot's token and the place.
@@ -185,8 +192,12 @@ class Places {
         {SymbolKind::Parameter, kProperty},  {SymbolKind::Metric, kField},    {SymbolKind::Factor, kVariable},
         {SymbolKind::Comparison, kFunction}, {SymbolKind::Criterion, kEvent}, {SymbolKind::Reference, kStruct},
         {SymbolKind::Part, kClass}};
+    if (!parent) return;
+    const auto inside = [&](std::optional<unsigned> at) {
+      return at == parent || (parent == study_ && at && std::ranges::count(parts_, *at) > 0);
+    };
     for (const check::Symbol& symbol : symbols().symbols()) {
-      if (!parent || symbol.kind != kind || symbol.parent != parent) continue;
+      if (symbol.kind != kind || !inside(symbol.parent)) continue;
       const std::string name = module + symbol.name;
       propose(name, kKinds.at(kind), detailOf(query_.analysis, symbol), docOf(symbol),
               kind == SymbolKind::Workload ? name + "($0)" : "");
@@ -239,6 +250,7 @@ class Places {
       const bool enums = head == Token::Param || head == Token::Metric;
       if (last(2) == "like") return declared(SymbolKind::Reference, file), true;
       if (head == Token::Workload) return declared(SymbolKind::Workload, file), true;
+      if (head == Token::Use) return declared(SymbolKind::Part, file), true;
       if (enums) declared(SymbolKind::Enum, file);
       declared(SymbolKind::Let, file);
     }
@@ -269,6 +281,7 @@ class Places {
   /// Proposes constants in sight, and modules that have some.
   void lets() {
     for (const auto& parent : {workload_, study_, file_}) declared(SymbolKind::Let, parent);
+    declared(SymbolKind::Parameter, study_);
     for (const auto& [name, target] : root_->imports)
       if (target && !target->ast.lets.empty()) propose(name, kModule, "module", "");
   }

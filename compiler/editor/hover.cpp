@@ -363,8 +363,7 @@ llvm::json::Value hover(const Query& query) {
     range = query.name()->range;
   } else if (const parse::LexedToken* token = tokenAt(query.analysis, query.offset)) {
     range = token->range;
-    if (token->kind == parse::Token::Number) text = ofNumber(query.analysis.sources.text(range));
-    if (parse::isReserved(token->kind) || parse::isWord(token->kind)) text = ofWord(query, *token);
+    text = token->kind == parse::Token::Number ? ofNumber(query.analysis.sources.text(range)) : ofWord(query, *token);
   }
   if (text.empty()) return nullptr;
   return llvm::json::Object{{"contents", llvm::json::Object{{"kind", "markdown"}, {"value", jsonText(text)}}},

@@ -94,7 +94,7 @@ constexpr Word kWords[] = {
     {"baseline", Clause, "The level that comparisons compare with."},
     {"because", Clause, "The reason, shown with every point that the rule removes.", "because \"$0\""},
     {"by", Clause, "The step of a range (`by 2`, `by *2`), or the factors of a table."},
-    {"of", Clause, "Before the metrics that a table describes: `table effects of step_time`."},
+    {"of", Clause, "Before the metrics that a table describes, or the factors that `at least 2` counts."},
     {"over", Clause, "The factor that a comparison or plot runs over; the factors that an aggregate reduces."},
     {"against", Clause, "The level to compare with: one of the factor's, or `previous`."},
     {"partial", Clause, "Accepts that some points of the comparison have no partner."},
@@ -111,7 +111,7 @@ constexpr Word kWords[] = {
      "Interim analyses after these numbers of repetitions; the run stops when all claims are decided: `looks at 8, "
      "14`.",
      "looks at $0"},
-    {"at", Clause, "Before the numbers of repetitions of `looks`."},
+    {"at", Clause, "Before the numbers of repetitions of `looks`; `at least 2 of n` is a quantifier."},
     {"from", Clause, "Where a metric of a command is read: `from regex(…)`, `json(…)`, `csv(…)`, `size(…)`, `stdout`."},
     {"in", Clause, "Is one of; before the levels of a factor."},
     {"forall", Clause, "Every point must satisfy the claim."},
@@ -160,6 +160,7 @@ constexpr Word kWords[] = {
     {"choose", Choice,
      "`choose(condition, value, …, otherwise)`: the value after the first condition that holds, else the last one.",
      "choose($1, $2, $0)"},
+    {"count", Choice, "`count(a, b, …)`: how many of the conditions hold.", "count($0)"},
     {"max", Choice, "`max(a, b, …)`: the largest of two or more numbers of one unit.", "max($0)"},
     {"min", Choice, "`min(a, b, …)`: the smallest of two or more numbers of one unit.", "min($0)"},
     // Functions of one place.

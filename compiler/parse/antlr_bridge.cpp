@@ -132,8 +132,7 @@ static Token settled(Token head, Token previous, const Word& word, Token next) {
   if (word.text == "least" && previous == Token::AtLeast) return Token::Least;
   if (word.text == "infeasible" && beginsClaim(previous) && next != Token::Colon && !llvm::is_contained(kGoOn, next))
     return Token::Infeasible;
-  const bool counted = next == Token::Star || next == Token::Where || next == Token::Colon || isWord(next);
-  if (word.text == "of" && (endsOperand(previous) || previous == Token::Least) && counted) return Token::Of;
+  if (word.text == "of" && (endsOperand(previous) || previous == Token::Least)) return Token::Of;
   const bool clause = endsOperand(previous) && next != Token::Assign && next != Token::Dot;
   return clause && word.text == "always" ? Token::Always : clause && word.text == "give" ? Token::Give : token;
 }

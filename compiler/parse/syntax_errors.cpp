@@ -127,9 +127,9 @@ bool isOrder(Token token) {
 }
 
 /// A hint that depends on the construct around the error; `before` is the text of the token before it. The order
-/// matters: the first rule that applies wins.
-std::string constructHint(const Situation& situation, std::string_view before) {
-  const Token found = situation.found.token;
+/// matters: the first rule that applies wins. `later` if the error begins a line, which ends what stands before it.
+std::string constructHint(const Situation& situation, std::string_view before, bool later) {
+  const Token found = situation.found.token, earlier = later ? Token::EndOfFile : situation.earlier.token;
   if (situation.within(Rule::CommandDecl) && found == Token::String)
     return "; write the program and each argument as a text of its own; they run without a shell";
   if (situation.within(Rule::SettingValue) && situation.within(Rule::List))
@@ -152,18 +152,20 @@ std::string constructHint(const Situation& situation, std::string_view before) {
     return "; write a type of lists as list(int)";
   if (found == Token::LeftParen && language::find(language::Role::Source, before))
     return fmt::format("; write the source of a metric after 'from': from {}(…)", before);
-  if (situation.rules.front() == Rule::Bound && diag::closest(before, {"infeasible"}))
-    return "; did you mean 'infeasible'?";
   if (isOrder(found) && isOrder(situation.earlier.token)) return "; comparisons do not chain: write 'x within a..b'";
   const bool in_study = situation.rules.front() == Rule::StudyBody;
   if (found == Token::Assign && language::find(language::Role::Trait, before))
     return "; write a metric's value before its properties: metric rate : float = 1 / loss higher";
   if (in_study && found == Token::Comma && situation.earlier.token == Token::Table)
     return "; a table shows one metric or comparison: write another 'table'";
+  if (found == Token::LeftBrace && situation.previous.token == Token::Exclude)
+    return "; combinations are listed as tuples: exclude (os, size) in { (rhel, 1), (rhel, 2) }";
   if (in_study && found == Token::String && situation.previous.token != Token::String)
     return "; a reason follows 'because'";
-  if (in_study && found == Token::Comma && situation.previous.token == Token::Number)
+  if (in_study && (earlier == Token::In || (found == Token::Comma && situation.previous.token == Token::Number)))
     return "; put several levels in braces: { 32, 64 }";
+  if (in_study && earlier == Token::Use)
+    return found == Token::Comma ? "; write a 'use' for each part" : "; write only the name of a part after 'use'";
   if (in_study && found == Token::Only)
     return "; 'only' belongs to a preset; in a study, leave points out with 'require'";
   if (situation.rules.front() != Rule::WorkloadBody) return "";
@@ -173,14 +175,29 @@ std::string constructHint(const Situation& situation, std::string_view before) {
   return "";
 }
 
-/// Explains why a word behind a criterion's bound has no place there; "" for other words.
-std::string claimHint(std::string_view file, const Situation& situation) {
-  if (headOfLine(file, situation) != "criterion") return "";
+/// Explains what a claim has in place of a word of everyday language or of logic: `before` and `text` are the word in
+/// front of the error and the one at it. "" for other words.
+std::string claimHint(std::string_view file, const Situation& situation, std::string_view before,
+                      std::string_view text) {
+  if (!situation.within(Rule::CriterionDecl) && headOfLine(file, situation) != "criterion") return "";
   const Token found = situation.found.token;
   if (found == Token::Over)
     return "; name the aggregate first, as in 'compare overall = geomean(gain) over program', and judge 'overall'";
   if (found == Token::Where) return "; write the configurations of a claim before it: forall where a > 1: …";
-  return "";
+  if (situation.earlier.token == Token::Confidence) return "; a claim has one confidence, at its end";
+  if (found == Token::Not)
+    return "; write the opposite: '<' for '>=', 'exists' for 'forall', 'and' for 'or'; a bound holds only where a "
+           "trial ran";
+  if (found == Token::NotEqual) return "; write two bounds: 'gain < 1x or gain > 1x'";
+  if (situation.rules.front() != Rule::Bound)
+    return before == "of" ? "; write the factors whose levels are counted after 'of': at least 2 of n: …" : "";
+  if (text == "between") return "; write 'within 1x..2x'";
+  if (before == "if") return wordHint(before, situation);
+  if (before == "feasible")
+    return "; write 'forall * where feasible: …' to rely on the estimate, 'infeasible or …' to rely on the measurement";
+  if (before == "at" || before == "exactly" || before == "none" || before == "no")
+    return "; a claim counts what holds, so turn the bound around: 'at least 2 of n: gain < 1x', 'forall n: gain < 1x'";
+  return diag::closest(before, {"infeasible"}) ? "; did you mean 'infeasible'?" : "";
 }
 
 /// A guess at what a common slip, or a habit of another language, was meant to be: "; a range is written 1..4". "" if
@@ -189,6 +206,8 @@ std::string hint(std::string_view file, const Situation& situation) {
   const auto textOf = [&](const Located& token) { return file.substr(token.begin, token.end - token.begin); };
   const Located &found = situation.found, &previous = situation.previous, &earlier = situation.earlier;
   const std::string_view text = textOf(found), before = textOf(previous);
+  if (found.token == Token::Find && situation.rules.front() == Rule::StudyBody)
+    return "; a search is for a coming version; until then ask 'exists load where load >= 64: …'";
   if (found.token >= Token::Service && found.token <= Token::Find)
     return "; this word is reserved for a later version, so choose another name";
   if (previous.token == Token::Number)
@@ -202,9 +221,10 @@ std::string hint(std::string_view file, const Situation& situation) {
   // In an entry a number is already a whole value, so the error comes one token behind the stray unit.
   if (entry && earlier.token == Token::Number)
     if (std::string unit = unitHint(textOf(earlier), before); !unit.empty()) return unit;
+  const bool later = file.substr(previous.end, found.begin - previous.end).find('\n') != std::string_view::npos;
   if (std::string sign = signHint(previous.token, file.substr(found.begin)); !sign.empty()) return sign;
-  if (std::string meant = constructHint(situation, before); !meant.empty()) return meant;
-  if (std::string meant = claimHint(file, situation); !meant.empty()) return meant;
+  if (std::string meant = constructHint(situation, before, later); !meant.empty()) return meant;
+  if (std::string meant = claimHint(file, situation, before, text); !meant.empty()) return meant;
   return found.token == Token::Identifier ? wordHint(text, situation) : "";
 }
 

@@ -65,11 +65,13 @@ std::string_view restOfLine(std::string_view file, uint32_t begin) {
 /// `factor way in a, b`: braces around the levels, if nothing but levels is left of the line.
 std::optional<Slip> levelsWithoutBraces(std::string_view file, const Situation& situation) {
   if (situation.found.token != Token::Comma || situation.earlier.token != Token::In) return std::nullopt;
-  const std::string_view levels = restOfLine(file, situation.previous.begin);
+  std::string_view levels = restOfLine(file, situation.previous.begin);
+  for (const std::string_view clause : {" baseline ", " when "})
+    levels = llvm::StringRef(levels.substr(0, levels.find(clause))).rtrim();
   const std::string meant = "; put several levels in braces";
   const bool plain = llvm::all_of(
       levels, [](unsigned char c) { return std::isalnum(c) != 0 || c == ',' || c == '.' || c == ' ' || c == '_'; });
-  if (!plain || levels.find(" baseline ") != std::string_view::npos) return std::nullopt;
+  if (!plain) return std::nullopt;
   return Slip{situation.previous.begin, static_cast<uint32_t>(situation.previous.begin + levels.size()),
               fmt::format("{{ {} }}", levels), meant};
 }
@@ -95,6 +97,26 @@ std::optional<Slip> ruleWithWhen(std::string_view file, const Situation& situati
   return Slip{at(asked.begin()), at(when.end()), std::move(written), std::move(meant)};
 }
 
+/// `criterion c: infeasible where n == 4`: a claim says before it what it is about.
+std::optional<Slip> claimWithWhere(std::string_view file, const Situation& situation) {
+  const std::string_view head = headOfLine(file, situation);
+  if (situation.found.token != Token::Where || head != "criterion") return std::nullopt;
+  const std::string meant = "; the configurations that a claim is about stand before it: forall where a > 1: …";
+  const size_t line = static_cast<size_t>(head.data() - file.data());
+  const size_t begin = file.find_first_not_of(' ', file.find(':', line) + 1);
+  const llvm::StringRef claim = llvm::StringRef(file.substr(begin, situation.found.begin - begin)).rtrim();
+  llvm::StringRef when = restOfLine(file, situation.found.end);
+  when = when.split(" with confidence").first.split(" always").first.trim();
+  const size_t colon = claim.rfind(':');
+  // With a condition of its own, or several parts, there is no one reading.
+  if (when.empty() || claim.contains(" where ") || claim.contains(" and ") || claim.contains(" or "))
+    return std::nullopt;
+  std::string written = colon == llvm::StringRef::npos ? fmt::format("forall where {}: {}", when.str(), claim.str())
+                                                       : fmt::format("{} where {}{}", claim.take_front(colon).str(),
+                                                                     when.str(), claim.substr(colon).str());
+  return Slip{static_cast<uint32_t>(begin), static_cast<uint32_t>(when.end() - file.data()), std::move(written), meant};
+}
+
 }  // namespace
 
 std::string_view headOfLine(std::string_view file, const Situation& situation) {
@@ -109,9 +131,14 @@ std::optional<Slip> slipOf(std::string_view file, const Situation& situation) {
   if (auto slip = signBetween(file, situation)) return slip;
   if (auto slip = levelsWithoutBraces(file, situation)) return slip;
   if (auto slip = ruleWithWhen(file, situation)) return slip;
+  if (auto slip = claimWithWhere(file, situation)) return slip;
   const std::string_view head = headOfLine(file, situation);
   if (found.token == Token::Where && (head == "factor" || head == "param"))
     return Slip{found.begin, found.end, "when", "; a condition follows 'when'"};
+  if (situation.expects(Token::Confidence) && previous.token == Token::With)
+    if (const std::string_view rest = restOfLine(file, found.begin); rest.ends_with("% confidence"))
+      return Slip{found.begin, static_cast<uint32_t>(found.begin + rest.size()),
+                  fmt::format("confidence {}", rest.substr(0, rest.rfind(' ')))};
   if (!situation.within(Rule::Claim)) return std::nullopt;
   if (textOf(previous) == "for" && textOf(found) == "all") return Slip{previous.begin, found.end, "forall"};
   const bool band = restOfLine(file, found.end).find("..") != std::string_view::npos;

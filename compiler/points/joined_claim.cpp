@@ -135,12 +135,15 @@ std::optional<plan::Claim> JoinedClaim::parts(const check::Claim& declared, size
   claim.kind = declared.kind == check::Claim::Kind::All ? Kind::ForAll : Kind::Exists;
   // The first assertion with a subject of a part that has cells here, and of one that has none.
   std::optional<unsigned> with, without;
-  for (const check::Claim& part : declared.parts) {
-    Cells own;
-    std::ranges::copy_if(cells, std::back_inserter(own), [&](unsigned cell) {
-      return cells_[cell].assertion >= part.first && cells_[cell].assertion < part.end;
-    });
-    auto child = node(part, depth, 0, own);
+  // Parts have assertions in the order of the text, so that each cell finds its part at once.
+  std::vector<Cells> own(declared.parts.size());
+  for (const unsigned cell : cells)
+    own[static_cast<size_t>(std::ranges::upper_bound(declared.parts, cells_[cell].assertion, {}, &check::Claim::first) -
+                            declared.parts.begin() - 1)]
+        .push_back(cell);
+  for (size_t i = 0; i < own.size(); ++i) {
+    const check::Claim& part = declared.parts[i];
+    auto child = node(part, depth, 0, own[i]);
     for (unsigned a = part.first; a < part.end; ++a)
       if (!criterion_.assertions[a].infeasible && !(child ? with : without)) (child ? with : without) = a;
     if (child) claim.children.push_back(std::move(*child));

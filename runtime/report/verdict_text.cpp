@@ -70,9 +70,14 @@ std::string nextStepText(const plan::Criterion& criterion, const judge::Criterio
     case Reach::Trend:
       return "More blocks do not help while values drift over the run. Remove the trend first (a longer warm-up, fixed "
              "clocks, a quiet machine), then measure again.";
-    case Reach::NotSimulated:
-      return "The study is too large to simulate here how many blocks would decide it. `expc diagnose` with "
-             "-D design.KIND.repeat=N says how often N repetitions would.";
+    case Reach::NotSimulated: {
+      const bool kinds = std::ranges::any_of(
+          criterion.cells, [&](const plan::Cell& cell) { return cell.kind != criterion.cells.front().kind; });
+      return fmt::format(
+          "{} how many blocks would decide it. `expc diagnose` with -D design.KIND.repeat=N says how often N "
+          "repetitions would.",
+          kinds ? "A claim about several kinds of trials does not show" : "The study is too large to simulate here");
+    }
     case Reach::Sessions:
       return (next.sessions == 0 ? "More than a thousand sessions like these would"
                                  : fmt::format("About {} sessions like these have an 80 % chance to", next.sessions)) +

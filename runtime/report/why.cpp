@@ -293,12 +293,8 @@ class Explainer {
   std::string composedPass() const {
     const std::vector<size_t> held = holding(criterion_.claim);
     if (held.empty()) return "every part of the claim holds";
-    const plan::Claim& root = criterion_.claim;
-    const auto parts = std::ranges::count_if(root.children, [&](const auto& part) { return !holding(part).empty(); });
-    std::string text = "it holds";
-    if (root.kind == plan::Claim::Kind::AtLeast)
-      text =
-          fmt::format("{} of {} parts hold ({} {} enough)", parts, root.children.size(), root.least, are(root.least));
+    std::string text = heldParts(fmt::format("{} enough", are(criterion_.claim.least)));
+    if (text.empty()) text = "it holds";
     std::vector<std::string> names;
     for (const std::string& assertion : heldBy()) {
       const auto of = std::ranges::count_if(
@@ -308,6 +304,14 @@ class Explainer {
     if (!names.empty()) text += fmt::format(" by {}", fmt::join(names, " and "));
     const size_t chosen = worst(held);
     return fmt::format("{}{}: {}{}", text, held.size() > 1 ? "; the closest" : "", prefix(chosen), partOf(chosen));
+  }
+
+  /// Counts the parts of an `at least` that hold: "2 of 4 parts hold (3 must)"; "" for another claim.
+  std::string heldParts(std::string_view needed) const {
+    const plan::Claim& root = criterion_.claim;
+    if (root.kind != plan::Claim::Kind::AtLeast) return "";
+    const auto parts = std::ranges::count_if(root.children, [&](const auto& part) { return !holding(part).empty(); });
+    return fmt::format("{} of {} parts hold ({} {})", parts, root.children.size(), root.least, needed);
   }
 
   /// Explains one cell of a claim with parts, which passes or fails.
@@ -329,7 +333,8 @@ class Explainer {
       if (texts.size() < kNamed) texts.push_back(prefix(index) + partOf(index));
     if (texts.empty()) return "some part of the claim fails";
     if (failed.size() > kNamed) texts.push_back(fmt::format("and {} more", cellCount(failed.size() - kNamed)));
-    return fmt::format("{}", fmt::join(texts, "; "));
+    const std::string parts = heldParts("must");
+    return fmt::format("{}{}{}", parts, parts.empty() ? "" : ": ", fmt::join(texts, "; "));
   }
 
   /// Explains a failure by the worst cell, and by points that ran out of memory.

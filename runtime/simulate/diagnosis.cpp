@@ -118,12 +118,20 @@ Known knownOf(const plan::Plan& plan, const Model& model, size_t number, const s
               const std::vector<bool>& by_factor, const DiagnosisOptions& options) {
   const plan::Criterion& criterion = plan.criteria[number];
   const size_t cells = criterion.cells.size();
-  if (const auto stated = options.effects.find(criterion.name); stated != options.effects.end())
-    return {"stated", std::vector<double>(cells, stated->second)};
-  const auto all = [&](auto holds) { return std::ranges::all_of(criterion.cells, holds); };
-  if (all([&](const plan::Cell& cell) {
-        return isInfeasible(criterion, cell) || isMeasured(plan, model, *cell.term);
-      })) {
+  const auto all = [&](auto holds) {
+    return std::ranges::all_of(criterion.cells,
+                               [&](const plan::Cell& cell) { return isInfeasible(criterion, cell) || holds(cell); });
+  };
+  const auto stated = [&](const plan::Cell& cell) { return options.effects.contains(effectName(criterion, cell)); };
+  if (std::ranges::any_of(criterion.cells, stated)) {
+    DiagnosisOptions others = options;
+    for (const plan::Cell& cell : criterion.cells) others.effects.erase(effectName(criterion, cell));
+    Known known = all(stated) ? Known{"", truths} : knownOf(plan, model, number, truths, by_factor, others);
+    for (size_t i = 0; i < known.values.size(); ++i)
+      if (stated(criterion.cells[i])) known.values[i] = options.effects.at(effectName(criterion, criterion.cells[i]));
+    return known.values.empty() ? known : Known{"stated", std::move(known.values)};
+  }
+  if (all([&](const plan::Cell& cell) { return isMeasured(plan, model, *cell.term); })) {
     // The truth is the report's estimate from the same trials, or the points' own centres where there is no estimate.
     Known measured{"measured", truths};
     for (size_t i = 0; number < model.estimates.size() && i < std::min(cells, model.estimates[number].size()); ++i) {
@@ -175,9 +183,10 @@ struct Designer {
         if (!one.skipped && !isInfeasible(plan.criteria[c], cell) && !isProduct(plan, *cell.term) &&
             !isMeasured(plan, model, *cell.term))
           one.skipped = plan::because({plan::Reason::NoSize});
-      if (const auto stated = options.effects.find(one.name);
-          stated != options.effects.end() && study.by_factor[c][0] && !(stated->second > 0))
-        one.skipped = plan::because({plan::Reason::StatedNotPositive});
+      for (const plan::Cell& cell : plan.criteria[c].cells)
+        if (const auto stated = options.effects.find(effectName(plan.criteria[c], cell));
+            stated != options.effects.end() && study.by_factor[c][cell.assertion] && !(stated->second > 0))
+          one.skipped = plan::because({plan::Reason::StatedNotPositive});
       facts.push_back(one.skipped ? Known{} : knownOf(plan, model, c, truths[c], study.by_factor[c], options));
       diagnosis.criteria.push_back(std::move(one));
     }
@@ -392,6 +401,13 @@ plan::Plan largerOf(plan::Plan plan) {
 }
 
 }  // namespace
+
+std::string effectName(const plan::Criterion& criterion, const plan::Cell& cell) {
+  const plan::Assertion* assertion = plan::assertionOf(criterion, cell);
+  if (!assertion) return criterion.name;
+  // The text begins with the subject: "gain[cache = true] >= 1.1x".
+  return criterion.name + "." + assertion->text.substr(0, assertion->text.find_first_of(" [<>="));
+}
 
 uint64_t workOf(const plan::Plan& plan) {
   uint64_t cells = 0, most = 0;

@@ -72,11 +72,14 @@ struct Diagnosis {
   std::optional<DesignDiagnosis> larger;  // the same with half as many repetitions again
 };
 
+/// The name by which the truth of a cell is stated: its criterion's, or of several assertions "useful.gain".
+std::string effectName(const plan::Criterion& criterion, const plan::Cell& cell);
+
 /// Options of diagnose().
 struct DiagnosisOptions {
   unsigned studies = 1000;
   uint64_t seed = 1;
-  std::map<std::string, double> effects;  // criterion -> stated truth of each of its cells
+  std::map<std::string, double> effects;  // effectName -> stated truth of each such cell
   bool larger = true;                     // look at the next larger design, too
   base::Tick tick = nullptr;              // called while studies are drawn; its result does not end them
 };

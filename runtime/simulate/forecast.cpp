@@ -407,10 +407,11 @@ void advise(const plan::Plan& plan, const store::Results& results, describe::Con
     MeasuredCriterion measured = judge::measureCriterion(*evidence, criterion);
     // `measured` has no verdicts of its own; Holm over all cells gave them.
     for (size_t i = 0; i < measured.cells.size(); ++i) measured.cells[i].estimate.verdict = result.cells[i].verdict;
-    if (!measured.others.empty()) continue;  // further blocks of which kind decide it is not told apart
+    // Further blocks of which kind decide it is not told apart.
+    const bool kinds = !measured.others.empty();
     Forecast forecast(plan, criterion, std::move(measured));
     work += forecast.work();
-    result.next = work > kMostWork ? NextStep{.reach = Reach::NotSimulated} : forecast.next();
+    result.next = kinds || work > kMostWork ? NextStep{.reach = Reach::NotSimulated} : forecast.next();
     if (!result.next || !result.next->helps()) continue;
     if (const auto seconds = secondsOf(*index, criterion.cells.front().kind))
       result.next->seconds = *seconds * result.next->blocks;

@@ -64,13 +64,26 @@ class Claims(Command):
         self.assertIn("2 of 3 parts hold (2 are enough)", text)
         plan = self.document("plan", "s.exp")
         self.assertEqual((plan["criteria"][0]["claim"]["is"], plan["criteria"][0]["claim"]["least"]), ("at_least", 2))
+        text, _ = self.run_study("at least 60% of n: gain >= 1.5x  with confidence 95%", "2, 3, 4", code=3)
+        self.assertIn("1 of 3 parts hold (2 must)", text)
 
     def test_diagnose_simulates_the_tree(self):
         self.run_study("forall *: gain >= 1.5x or less <= 0.9x  with confidence 95%")
         said = self.document("diagnose", "s.exp", "--studies", "200", "--noise", "3%")["design"]["criteria"][0]
         at_bound = next(sweep for sweep in said["sweeps"] if sweep["half_widths"] == 0)
         self.assertLessEqual(at_bound["chances"]["pass"], 0.06)
-        self.assertIn("joins 2 claims", self.expc("diagnose", "s.exp", "--effect", "c=2x", code=2).stderr)
+        self.assertIn("write c.gain=VALUE or c.less=VALUE", self.expc("diagnose", "s.exp", "--effect", "c=2x", code=2).stderr)
+        for truth, chance in (("c.gain=3x", 1), ("c.gain=1.2x", 0)):
+            said = self.document("diagnose", "s.exp", "--studies", "200", "--noise", "3%", "--effect", truth, "--effect", "c.less=1x")
+            stated = said["design"]["criteria"][0]
+            self.assertEqual((stated["known"]["from"], stated["chances"]["pass"]), ("stated", chance))
+
+    def test_two_kinds_of_trials_get_advice(self):
+        study = STUDY.replace("Bytes lower", "Bytes lower quality").replace("{ repeat 10  seed 3 }", "{ timed { repeat 10 }  quality { repeat 10 }  seed 3 }")
+        self.write("s.exp", study.replace("CLAIM", "forall n: t[way = b] >= 1.003s and less <= 1.05x  with confidence 95%").replace("SIZES", "1, 2"))
+        self.expc("run", "s.exp", "--heat-up", "0", "--devices", "cpu:1", "--quiet", code=4)
+        text = " ".join(self.expc("report", "s.exp", "--all", code=4).stdout.split())
+        self.assertIn("A claim about several kinds of trials does not show how many blocks would decide it", text)
 
 
 if __name__ == "__main__":

@@ -87,9 +87,11 @@ def problems_of(options, file):
     if not expected:
         yield f"{name}: nothing was counted by hand in {counts_of(file).relative_to(ROOT)}"
         return
-    presets = re.findall(r"^\s*preset (\w+)", file.read_text(), re.M)
-    for preset in [None, *presets]:
+    # A part of another file may have a preset, and a part of this one may be used by others only.
+    for preset in (None, "quick", "paper", "day", "paper_full"):
         checked = expc(options, "check", str(name), *(["--preset", preset] if preset else []))
+        if preset and f"unknown preset '{preset}'" in checked.stderr + checked.stdout:
+            continue
         if checked.returncode != 0 or checked.stderr.strip() != f"{name}: no mistakes found":
             yield f"{name} {preset or ''}: does not check cleanly:\n{checked.stderr}{checked.stdout}"
     for position, (arguments, hand) in enumerate(expected):

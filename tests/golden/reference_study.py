@@ -62,8 +62,9 @@ class Study:
     def __init__(self, expc, name):
         self.file = ROOT / "experiments" / f"{name}.exp"
         self.problems = []
-        wanted = [None, *(p for p in PRESETS if re.search(rf"^\s*preset {p}\b", self.file.read_text(), re.M))]
-        self.plans = {preset: self.plan(expc, preset) for preset in wanted}
+        # A part of another file may have the preset.
+        plans = {preset: self.plan(expc, preset) for preset in [None, *PRESETS]}
+        self.plans = {preset: plan for preset, plan in plans.items() if plan}
         published = [plan for preset, plan in self.plans.items() if preset]
         self.criteria = {c["name"]: c for plan in published for c in plan["criteria"]}
         self.shown = {text for plan in published for text in shown(plan)}
@@ -76,6 +77,8 @@ class Study:
     def plan(self, expc, preset):
         done = subprocess.run([expc, "plan", self.file, "--system", "proxima", "--format", "json", *(["--preset", preset] if preset else [])],
                               capture_output=True, text=True, check=False)
+        if preset and f"unknown preset '{preset}'" in done.stderr:
+            return None
         if done.returncode:
             raise SystemExit(f"{self.file.name} {preset}: {done.stderr}")
         return json.loads(done.stdout)

@@ -262,9 +262,12 @@ class Completion(Features):
         self.offers(in_study("over method\n", "over method against |\n"), "lora", "previous")
         self.offers(in_study("cheap: forall gpus:", "cheap: |"), "forall", "exists", "slower", "wall")
         self.offers(in_study("cheap: forall gpus:", "cheap: forall |:"), "gpus", "method", never=["rank"])
+        self.offers(in_study("cheap: forall gpus:", "cheap: at least 2 of |:"), "gpus", "method", never=["rank"])
+        self.offers(in_study("cheap: forall gpus:", "cheap: at|"), "at least")
         self.offers(in_study("slower[method = lora]", "slower[|]"), "method", "gpus")
         self.offers(in_study("slower[method = lora]", "slower[method = |]"), "lora", "qlora", never=["gpus"])
-        self.offers(in_study("1.5x  with confidence", "1.5x  |"), "with")
+        self.offers(in_study("1.5x  with confidence", "1.5x  |"), "with", "and", "or")
+        self.offers(in_study("design { timed", "expected |\n  design { timed"), "slower", "wall", "cheap")
 
     def test_twins_and_pairs(self):
         def offers(old, new, *wanted, never=()):
