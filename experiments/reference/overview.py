@@ -6,8 +6,10 @@ usage: overview.py [--expc PATH] [--results DIR] [--preset NAME]… [--html FILE
 """
 import argparse
 import collections
+import concurrent.futures
 import html
 import json
+import os
 import pathlib
 import re
 import subprocess
@@ -15,9 +17,12 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 PAGE = HERE.parents[1] / "docs/reference-study.md"
-STYLE = ("body{font:15px/1.5 sans-serif;max-width:72em;margin:2em auto;padding:0 1em}td,th{text-align:left;vertical-align:top;padding:.25em .6em;"
-         "border-bottom:1px solid #8884}.holds{color:#18794e}.does{color:#c62a2f}.undecided{color:#946800}")
-ORDER = ("holds", "does not hold", "undecided", "not measured", "not asked")
+STYLE = """:root{color-scheme:light dark}body{font:15px/1.5 system-ui,sans-serif;max-width:76em;margin:2em auto;padding:0 1em}
+table{border-collapse:collapse;width:100%}td,th{text-align:left;vertical-align:top;padding:.3em .8em .3em 0;border-bottom:1px solid #8884}
+td:nth-child(1),td:nth-child(3){white-space:nowrap}td:nth-child(2){width:26em}td:last-child{font-size:.87em;overflow-wrap:anywhere}b{font-weight:600}
+.holds b{color:#18794e}.does b{color:#c62a2f}.undecided b{color:#946800}@media(prefers-color-scheme:dark){.holds b{color:#4cc38a}.does b{color:#ff8589}.undecided b{color:#f1a10d}}
+@media(max-width:50em){thead{display:none}td{overflow-wrap:anywhere}tr{display:block;padding:.6em 0;border-bottom:1px solid #8884}td{display:inline;border:0}td:nth-child(2),td:last-child{display:block;width:auto}}"""
+WORDS = {"holds": "hold", "does not hold": "do not hold", "undecided": "are undecided", "not measured": "are not measured", "not asked": "are not asked"}
 
 
 def rows():
@@ -50,16 +55,30 @@ def verdicts(options, study):
 
 
 def judged(criteria, names):
-    """(word, reason) of a row."""
-    seen = [criteria[name] for name in names if name in criteria]
-    words = [one["verdict"] for one in seen]
-    if not [word for word in words if word not in ("not run", "not asked")]:
+    """(word, evidence) of a row."""
+    seen = [criteria.get(name, {"name": name, "verdict": "not run"}) for name in names]
+    words = {"open" if one["verdict"] in ("not run", "not asked") else one["verdict"] for one in seen}
+    if words == {"open"}:
         return "not measured", ""
-    for one in seen:
-        if one["verdict"] == "fail":
-            return "does not hold", f"{one['name']}: {one.get('why') or one['text']}"
-    open_ones = [one["name"] for one in seen if one["verdict"] != "pass"]
-    return ("undecided", ", ".join(open_ones)) if open_ones else ("holds", "")
+    word = "does not hold" if "fail" in words else "holds" if words == {"pass"} else "undecided"
+    seen.sort(key=lambda one: one["verdict"] == "pass")
+    return word, "\n".join(f"{one['name']}: {one.get('why') or one['verdict']}" for one in seen)
+
+
+def marked(text):
+    """A cell of Markdown as HTML: a line for each criterion, and code."""
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", html.escape(text)).replace("\n", "<br>")
+
+
+def page(summary, sections):
+    """The sections as a page that reads on paper, on a desk and on a phone."""
+    parts = [f"<!doctype html><html lang=en><meta charset=utf-8><meta name=viewport content='width=device-width'><title>The reference study</title>"
+             f"<style>{STYLE}</style><h1>The reference study on this machine</h1><p>{summary}"]
+    for section, lines in sections.items():
+        rows = "".join(f"<tr class={word.split()[0]}><td>{item}<td>{html.escape(says)}<td><b>{word}</b><td>{by}<td>{marked(why)}"
+                       for item, says, word, by, why in lines)
+        parts.append(f"<h2>{html.escape(section)}</h2><table><thead><tr><th>item<th>the paper says<th>here<th>by<th>evidence<tbody>{rows}</table>")
+    return "".join(parts)
 
 
 def main():
@@ -70,29 +89,24 @@ def main():
     arguments.add_argument("--html", type=pathlib.Path, help="also writes a page")
     options = arguments.parse_args()
     options.preset = options.preset or ["paper", "paper+day", "paper_full"]
-    known, lines, counts = {}, [], collections.Counter()
-    for section, item, says, studies, criteria, _, remark in rows():
-        study = studies[0] if studies else ""
-        if study and study not in known:
-            known[study] = verdicts(options, study)
-        word, why = judged(known[study], criteria) if criteria else ("not asked", remark)
+    all_rows = list(rows())
+    studies = {row[3][0] for row in all_rows if row[3]}
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        known = dict(zip(studies, pool.map(lambda study: verdicts(options, study), studies)))
+    sections, counts = collections.defaultdict(list), collections.Counter()
+    for section, item, says, named, criteria, _, remark in all_rows:
+        word, why = judged(known[named[0]], criteria) if criteria else ("not asked", remark)
         counts[word] += 1
-        by = (f"{study} (about PyTorch)" if study.startswith("twin_") else study) if criteria else ""
-        lines.append((section, item, says, word, by, why))
-    summary = ", ".join(f"{counts[word]} {word}" for word in ORDER)
-    print(f"# The reference study on this machine\n\nOf {len(lines)} statements: {summary}.")
-    section = ""
-    for line in lines:
-        if line[0] != section:
-            section = line[0]
-            print(f"\n## {section}\n\n| item | says | verdict | study | why |\n| --- | --- | --- | --- | --- |")
-        print("| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in line[1:]) + " |")
+        by = named[0] + (" (about PyTorch)" if named[0].startswith("twin_") else "") if criteria else ""
+        sections[section].append((item, says, word, by, why))
+    summary = f"Of {len(all_rows)} statements " + ", ".join(f"{counts[word]} {plural}" for word, plural in WORDS.items()) + f". Read from {options.results}."
+    print(f"# The reference study on this machine\n\n{summary}")
+    for section, lines in sections.items():
+        print(f"\n## {section}\n\n| item | the paper says | here | by | evidence |\n| --- | --- | --- | --- | --- |")
+        for line in lines:
+            print("| " + " | ".join(cell.replace("|", "\\|").replace("\n", "; ") for cell in line) + " |")
     if options.html:
-        body = "".join(f"<tr><td>{item}<td>{html.escape(says)}<td class='{word.split()[0]}'>{word}<td>{by}<td>{html.escape(why)}"
-                       for _, item, says, word, by, why in lines)
-        options.html.write_text(f"<!doctype html><meta charset=utf-8><title>The reference study</title><style>{STYLE}</style><h1>The reference study on this "
-                                f"machine</h1><p>Of {len(lines)} statements: {summary}.<table><tr><th>item<th>says<th>verdict<th>study<th>why{body}</table>",
-                                encoding="utf-8")
+        options.html.write_text(page(summary, sections), encoding="utf-8")
     return 0
 
 

@@ -19,6 +19,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(ROOT / "experiments/reference"))
 import hours  # noqa: E402
 import overview  # noqa: E402
+from published import value  # noqa: E402
 PAGE = ROOT / "docs/reference-study.md"
 CLAIMS = ROOT / "experiments/reference/claims.csv"
 ITEMS = ["T1", "T2.1", "T2.2", "T2.3", "T2.4", "T3.1", "T3.2", "T3.3", "T4", "T5.1", "T5.2", *(f"F{n}" for n in range(1, 18)), "F8b",
@@ -29,18 +30,10 @@ SETTINGS = {"image.mobilenet_v2": {"numa": "any", "kernels": "plain", "cudnn_ben
             "torch.mobilenet_v2": {"host_waits": "both", "transfer_dtype": "compute"},
             "llm.finetune": {"precision": "fp32", "batch": 2, "max_length": 8192, "accumulation": 1, "activation_checkpointing": False, "warmup_steps": 100},
             "torchtune.finetune": {"precision": "fp32", "batch": 2, "max_length": 8192}}
-UNITS = {"x": 1, "%": 0.01, "s": 1, "ms": 0.001, "GB": 1e9, "": 1}
-WORDS = {"more": 1.5, "less": 1 / 1.5, "up": 0.05, "down": -0.05}
 PRESETS = ("paper", "paper_full")
 # What the paper does not have: claims of ours, and readings of which one must hold.
 OURS = {"fits", "more_than_lora", "doubles", "fits_two", "same_training", "costs_little", "ours_keeps_up", "ours_beyond_tuned",
         "ours_on_average", "starts_sooner", "qat_fits", "lora_faster", "second_card"}
-
-
-def value(text):
-    """A number with its unit as the language writes it, or a direction."""
-    number, unit = re.fullmatch(r"(-?[\d.]+|[a-z]+)(x|%|s|ms|GB|)", text).groups()
-    return WORDS[number] if number in WORDS else float(number) * UNITS[unit]
 
 
 def admits(bound, number):
