@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/judge/block_values.h"
 #include "runtime/judge/index.h"
 #include "runtime/judge/results.h"
 #include "runtime/stats/looks.h"
@@ -72,17 +73,6 @@ bool repetitionsAdapt(const plan::Plan& plan, plan::TrialKind kind);
 /// back. A run of which it is not known may have.
 bool stoppedByWidth(const Index& index, plan::TrialKind kind, const std::vector<int64_t>& runs);
 
-/// The cell's term in each block and session that has a value of it, ordered by block.
-struct ValuesBySession {
-  std::vector<double> values;
-  std::vector<int64_t> sessions;  // of each value
-};
-ValuesBySession valuesOf(const Index& index, const plan::Cell& cell);
-
-/// The order of a block's trials in a cell of two points. AsNamed: as the cell names them. ByTime, for two identical
-/// points: the later trial stands for the first and the earlier for the second, since a block's order is random.
-enum class Arms { AsNamed, ByTime };
-
 /// The block values of the cell's term, each inside one block and one session, and what they say at `confidence`. A
 /// timeout is worse than every value. A block in which every point of the cell was tried and that gives no value is
 /// lost, as it is for nextBlock.
@@ -98,20 +88,8 @@ std::optional<stats::NestedIntervals> intervalsAfter(const Evidence& evidence, c
 /// The fewest values from which an interval of that confidence can be made.
 unsigned fewestFor(double confidence, const MeasuredCell& measured);
 
-/// A reason that is of a place.
-plan::Reason about(const Index& index, const plan::Place& place, plan::Reason::Code code,
-                   std::vector<double> numbers = {}, std::string said = "");
-/// Why there is no trial of a place; `claimed`: to run out of memory, of which what is expected is no evidence.
-plan::Reason whyNotRun(const Index& index, const plan::Place& place, bool claimed = false);
-
-/// The first line of what a worker said, short enough for a verdict's line.
-std::string brief(const std::string& reason);
 /// A metric of a point, without levels.
 plan::Cell cellOf(const plan::Metric& metric, const std::string& point);
-
-/// "precision=fp32 gpus=2", "the point" where it has no levels or is not the plan's, with " (control NAME)" for one.
-std::string placeLabel(const plan::Plan& plan, const plan::Point* point, const std::string& control = "");
-std::string placeLabel(const Index& index, const plan::Place& place);
 
 /// "precision=fp32 gpus=2" of a cell whose owner has these `factors`.
 std::string cellLabel(const plan::Plan& plan, const std::vector<std::string>& factors, const plan::Cell& cell);

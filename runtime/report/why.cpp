@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
-#include <set>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -18,6 +17,7 @@
 #include "runtime/judge/format.h"
 #include "runtime/plan/evaluate.h"
 #include "runtime/plan/labels.h"
+#include "runtime/report/cell_choice.h"
 #include "runtime/report/paint.h"
 #include "runtime/report/reasons.h"
 #include "runtime/report/verdict_text.h"
@@ -30,32 +30,6 @@ using judge::CellState;
 using judge::Verdict;
 using plan::Reason;
 using plan::Relation;
-
-}  // namespace
-
-std::string endText(const plan::Bound& bound) {
-  llvm::StringRef text = bound.text;
-  text.consume_front(base::wordOf(plan::words::kRelation, bound.relation));
-  return text.ltrim().str();
-}
-
-std::string violation(const plan::Bound& bound) {
-  static constexpr base::Word<Relation> kViolated[] = {
-      {"below", Relation::GreaterEqual}, {"not above", Relation::Greater},  {"above", Relation::LessEqual},
-      {"not below", Relation::Less},     {"not equal to", Relation::Equal}, {"outside", Relation::Within}};
-  return fmt::format("{} {}", std::string_view(base::wordOf(kViolated, bound.relation)), endText(bound));
-}
-
-std::string boundText(const plan::Bound& bound) {
-  static constexpr base::Word<Relation> kSaid[] = {
-      {"at least", Relation::GreaterEqual}, {"more than", Relation::Greater}, {"at most", Relation::LessEqual},
-      {"less than", Relation::Less},        {"exactly", Relation::Equal},     {"between", Relation::Within}};
-  std::string ends = endText(bound);
-  if (const size_t dots = ends.find(".."); dots != std::string::npos) ends.replace(dots, 2, " and ");
-  return fmt::format("{} {}", std::string_view(base::wordOf(kSaid, bound.relation)), ends);
-}
-
-namespace {
 
 /// Names the estimate, or value, with the least margin to a bound.
 std::string_view extreme(const plan::Bound& bound) {
@@ -87,10 +61,9 @@ std::string countNoun(const plan::Cell& cell, size_t count) { return counted(cou
 const char* are(size_t count) { return count == 1 ? "is" : "are"; }
 
 /// Explains the cells of one criterion, and the criterion from them. Cells are addressed by their index in the results.
-class Explainer {
+class Explainer : CellChoice {
  public:
-  Explainer(const plan::Plan& plan, const plan::Criterion& criterion, std::span<const CellEstimate> cells)
-      : plan_(plan), criterion_(criterion), cells_(cells) {}
+  using CellChoice::CellChoice;
 
   /// Explains a cell: "" if it passes, else for example "1.18x [1.10x, 1.25x] does not decide >= 1.2x". The order of
   /// the cases matters: a stated reason comes before numbers.
@@ -190,19 +163,6 @@ class Explainer {
     return "";
   }
 
-  /// Whether every part of the claim must hold; an exists needs one.
-  bool forall() const { return criterion_.claim.kind != plan::Claim::Kind::Exists; }
-
-  /// The planned cell behind a result, and its bound.
-  const plan::Cell& planned(size_t index) const { return criterion_.cells[cells_[index].cell]; }
-  const plan::Bound& bound(size_t index) const { return boundOf(criterion_, planned(index)); }
-
-  /// Counts the values of a cell that break its bound.
-  size_t brokenOf(size_t index) const {
-    return static_cast<size_t>(std::ranges::count_if(
-        cells_[index].values, [&](double value) { return !satisfies(bound(index), value, value); }));
-  }
-
   /// Explains a cell of a claim without confidence, which is about every single trial.
   std::string trialsOf(size_t index) const {
     const CellEstimate& cell = cells_[index];
@@ -244,16 +204,6 @@ class Explainer {
         exact ? "" : " at " + judge::formatConfidence(*criterion_.confidence) + " confidence",
         exact ? std::string(extreme(bound(shown_cell))) : extremeEstimate(bound(shown_cell)),
         ownBounds() ? prefix(shown_cell) + shown(shown_cell) + ", " + bound(shown_cell).text : shown(shown_cell));
-  }
-
-  /// Returns the cells of the part by which an exists holds most surely; none if it does not hold.
-  std::vector<size_t> surestPart() const {
-    std::vector<size_t> surest;
-    for (const plan::Claim& part : criterion_.claim.children)
-      if (const std::vector<size_t> own = holding(part);
-          !own.empty() && (surest.empty() || marginOf(worst(own)) > marginOf(worst(surest))))
-        surest = own;
-    return surest;
   }
 
   /// Explains the pass of an exists: the parts that hold, and the one that holds most surely.
@@ -407,54 +357,6 @@ class Explainer {
                        so_far);
   }
 
-  /// Returns the indices of cells with a verdict.
-  std::vector<size_t> with(Verdict verdict) const {
-    std::vector<size_t> found;
-    for (size_t i = 0; i < cells_.size(); ++i) {
-      if (cells_[i].verdict == verdict) found.push_back(i);
-    }
-    return found;
-  }
-
-  /// Returns how far a cell is from breaking its bound, at its worse end; negative if it breaks it.
-  double marginOf(size_t index) const {
-    const CellEstimate& estimate = cells_[index];
-    if (criterion_.confidence && estimate.interval) {
-      // Margins are compared at one confidence: Holm's correction gives the surest cells the widest intervals.
-      const stats::Interval& alike = estimate.uncorrected ? *estimate.uncorrected : *estimate.interval;
-      // A failing cell is as far off as its end that is nearest to the bound.
-      return estimate.verdict == Verdict::Fail ? margin(bound(index), alike.high, alike.low)
-                                               : margin(bound(index), alike.low, alike.high);
-    }
-    double least = INFINITY;
-    for (const double v : estimate.values) least = std::min(least, margin(bound(index), v, v));
-    return least;
-  }
-
-  /// Returns the margin of the estimate alone: the smallest of several estimates need not have the interval that is
-  /// nearest to the bound.
-  double estimateMargin(size_t index) const {
-    const std::optional<double>& estimate = cells_[index].estimate;
-    return estimate ? margin(bound(index), *estimate, *estimate) : marginOf(index);
-  }
-
-  /// Returns the cell with the least margin; `among` must not be empty.
-  size_t worst(const std::vector<size_t>& among) const {
-    return *std::min_element(among.begin(), among.end(), [&](size_t a, size_t b) { return marginOf(a) < marginOf(b); });
-  }
-
-  /// Returns the cell with the value that is farthest from holding, and that value.
-  std::pair<size_t, double> worstValue(const std::vector<size_t>& among) const {
-    const size_t chosen = worst(among);
-    const auto margin_of = [&](double value) { return margin(bound(chosen), value, value); };
-    return {chosen, *std::ranges::min_element(cells_[chosen].values, {}, margin_of)};
-  }
-
-  /// Returns the cell with the largest margin; `among` must not be empty.
-  size_t best(const std::vector<size_t>& among) const {
-    return *std::max_element(among.begin(), among.end(), [&](size_t a, size_t b) { return marginOf(a) < marginOf(b); });
-  }
-
   /// Formats the estimate of a cell: "1.52x [1.48x, 1.57x]", "7.00 GiB (constant)".
   std::string shown(size_t index) const {
     const CellEstimate& estimate = cells_[index];
@@ -486,52 +388,6 @@ class Explainer {
 
   /// Returns the label of a cell: "precision=fp32 gpus=2"; "" for a single cell without labels.
   std::string label(size_t index) const { return cellLabel(plan_, criterion_, planned(index)); }
-
-  /// Returns all cells of a claim.
-  std::vector<size_t> cellsOf(const plan::Claim& claim) const {
-    if (claim.kind == plan::Claim::Kind::Cell) return {claim.cell};
-    std::vector<size_t> all;
-    for (const plan::Claim& child : claim.children) {
-      const std::vector<size_t> own = cellsOf(child);
-      all.insert(all.end(), own.begin(), own.end());
-    }
-    return all;
-  }
-
-  /// Returns the cells by which a part of the claim holds; none if it does not hold.
-  std::vector<size_t> holding(const plan::Claim& part) const {
-    if (part.kind == plan::Claim::Kind::Cell)
-      return cells_[part.cell].verdict == Verdict::Pass ? std::vector<size_t>{part.cell} : std::vector<size_t>();
-    std::vector<std::vector<size_t>> held;
-    for (const plan::Claim& child : part.children)
-      if (std::vector<size_t> own = holding(child); !own.empty()) held.push_back(std::move(own));
-    if (held.size() < std::max<size_t>(1, part.needed())) return {};
-    if (part.kind == plan::Claim::Kind::Exists)
-      return *std::ranges::max_element(held, {}, [&](const auto& own) { return marginOf(worst(own)); });
-    return unionOf(held);
-  }
-
-  /// Returns the cells by which a part of the claim fails; none if it does not fail.
-  std::vector<size_t> failing(const plan::Claim& part) const {
-    if (part.kind == plan::Claim::Kind::Cell) {
-      const Verdict verdict = cells_[part.cell].verdict;
-      const bool fails = verdict == Verdict::Fail || verdict == Verdict::Infeasible;
-      return fails ? std::vector<size_t>{part.cell} : std::vector<size_t>();
-    }
-    std::vector<std::vector<size_t>> failed;
-    for (const plan::Claim& child : part.children)
-      if (std::vector<size_t> own = failing(child); !own.empty()) failed.push_back(std::move(own));
-    if (failed.size() < part.children.size() - part.needed() + 1) return {};
-    if (part.needed() == part.children.size())
-      return *std::ranges::min_element(failed, {}, [&](const auto& own) { return marginOf(worst(own)); });
-    return unionOf(failed);
-  }
-
-  static std::vector<size_t> unionOf(const std::vector<std::vector<size_t>>& parts) {
-    std::set<size_t> all;
-    for (const auto& part : parts) all.insert(part.begin(), part.end());
-    return {all.begin(), all.end()};
-  }
 
   /// Returns the part of the label that these cells share and others do not: "level=19" of all its threads.
   std::string commonLabel(const std::vector<size_t>& cells) const {
@@ -574,9 +430,6 @@ class Explainer {
     return "";
   }
 
-  const plan::Plan& plan_;
-  const plan::Criterion& criterion_;
-  std::span<const CellEstimate> cells_;
   /// The reasons of cells that the line has told so far.
   std::vector<Words> told_;
 };
