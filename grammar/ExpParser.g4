@@ -38,7 +38,7 @@ prepareDecl     : PREPARE textList (TIMEOUT sum)?;
 beforeDecl      : BEFORE textList;
 exitDecl        : EXIT number (COMMA number)*;
 expectDecl      : EXPECT condition;
-paramDecl       : PARAM word COLON refinedType (ASSIGN value)? (WHEN condition)? paramTrait?;
+paramDecl       : PARAM word COLON refinedType (ASSIGN value | INSIDE metricSource?)? (WHEN condition)? paramTrait?;
 paramTrait      : WITH word word WHEN condition;
 metricDecl      : METRIC word (DOT STAR | (COLON refinedType)? (ASSIGN value (OVER overFactors)?)? (metricTrait | metricSource)*);
 metricTrait     : IDENTIFIER;

@@ -151,6 +151,11 @@ std::optional<Metric> checkMetric(Context& context, ModuleScope& scope, const as
 /// runtime observes from outside (wall time, memory).
 void checkMetricSource(Context& context, ModuleScope& scope, const ast::WorkloadDecl& workload,
                        const ast::MetricDecl& declaration, Metric& metric);
+/// Determines where rows of a command's output name the levels of an inside parameter. Nothing after a report.
+std::optional<plan::CommandMetric> checkInside(Context& context, ModuleScope& scope, const ast::WorkloadDecl& workload,
+                                               const ast::ParamDecl& declaration, const Workload& of);
+/// Marks a metric that stands in the rows of the workload's inside parameters; others are of the process.
+void takeRows(const Workload& of, Metric& metric);
 /// Checks `outputs` by itself, so that a mistake in it is reported once instead of for each metric.
 bool checkOutputsClause(Context& context, ModuleScope& scope, const ast::WorkloadDecl& workload);
 /// Checks one `expect` of a command.

@@ -2,6 +2,8 @@
 // value, by the runtime, without a shell. Checked here are the templates, that each parameter reaches the
 // program, and `options`, which passes all parameters that no other argument holds.
 
+#include "runtime/plan/command.h"
+
 #include <llvm/ADT/StringRef.h>
 #include <llvm/Support/Regex.h>
 
@@ -63,6 +65,8 @@ struct CommandChecker {
   std::vector<std::string> names = {};
   /// Whether `options` occurred, and whether a shell word was reported.
   bool told_all = false, said = false;
+  /// Whether the arguments are those of the measured program, which alone may be told inside levels.
+  bool measured = false;
   Command command = {};
 
   Command run() {
@@ -77,6 +81,7 @@ struct CommandChecker {
     if (declaration.before) command.before = argumentTexts(program(*declaration.before));
     command.exit_codes.assign(declaration.exit_codes.begin(), declaration.exit_codes.end());
     const size_t before = context.emitter.errors();
+    measured = true;
     command.written = program(*declaration.command);
     command.timeout_seconds = timeout(*declaration.command);
     // All parameters are marked by now. After an error a misspelt name may be the one that seems unused.
@@ -88,6 +93,9 @@ struct CommandChecker {
     inputs();
     for (const Metric& metric : workload.metrics)
       if (metric.source) command.metrics.push_back(*metric.source);
+    for (const Parameter& parameter : workload.parameters)
+      if (parameter.inside) command.inside.push_back(*parameter.inside);
+    std::ranges::sort(command.inside, {}, &plan::CommandMetric::name);
     for (const ast::ExprPtr& expr : declaration.expectations)
       if (auto expectation = checkExpectation(context, scope, declaration, *expr)) {
         // The file that an output must equal is read, so a change of it makes results stale.
@@ -140,7 +148,15 @@ struct CommandChecker {
 
   /// Marks one parameter as passed; reports an unknown name.
   void placeholder(source::Range range, const std::string& name) {
-    if (int index = workload.findParameter(name); index >= 0)
+    llvm::StringRef list = name;
+    if (!list.consume_back(plan::kFirst)) list.consume_back(plan::kLast);
+    const int inside = workload.findParameter(list.str());
+    if (inside >= 0 && workload.parameters[inside].inside) {
+      passed[static_cast<size_t>(inside)] = true;
+      if (!measured)
+        errors::badInside(context.emitter, range, list.str(),
+                          "stands in 'prepare' or 'before', which run for all of its levels at once");
+    } else if (int index = workload.findParameter(name); index >= 0)
       passed[static_cast<size_t>(index)] = true;
     else if (place.lets->contains(name))  // before the trial's own values, as a parameter of such a name is
       compute(range, name);
@@ -157,6 +173,10 @@ struct CommandChecker {
                                   fmt::format("computes '{}', which only a parameter can set", name));
     const ast::Expr written{range, ast::NameExpr{{{{name, range}}, range}}};
     const FormulaPtr value = context.expressions.build(written, place);
+    for (const unsigned read : parametersOf(*value))
+      if (workload.parameters[read].inside)
+        return errors::badInside(context.emitter, range, workload.parameters[read].name,
+                                 fmt::format("has no single value where '{}' is computed for the command", name));
     if (!value->type.isError()) command.computed.push_back({name, value, combine(Formula::Op::Equal, value, value)});
   }
 
@@ -218,7 +238,9 @@ struct CommandChecker {
     for (size_t i = 0; i < read.size(); ++i) {
       const std::string& name = workload.parameters[i].name;
       // `gpus` and `nodes` determine the resources of a trial, whether or not the program is told.
-      if (read[i] || name == "gpus" || name == "nodes") continue;
+      if (read[i] || name == "gpus" || name == "nodes" ||
+          declaration.params[static_cast<size_t>(findNamed(declaration.params, name))].inside)
+        continue;
       context.emitter.build(workload.parameters[i].range, UnusedParameter, name)
           .note(declaration.command->range,
                 "write '${{{}}}' in an argument, or 'options' for all parameters; otherwise the value has no effect",
@@ -267,6 +289,14 @@ std::optional<Command> checkCommand(Context& context, const ast::WorkloadDecl& d
     return std::nullopt;
   }
   return CommandChecker{context, declaration, workload, place}.run();
+}
+
+bool isToldOf(const Workload& workload, const std::string& parameter) {
+  const auto holds = [&](const std::string& text) {
+    return text.find("${" + parameter + "}") != std::string::npos ||
+           text.find("${" + parameter + ".") != std::string::npos;
+  };
+  return workload.command && std::ranges::any_of(workload.command->arguments, holds);
 }
 
 bool isTold(const Workload& workload, std::string_view setting) {

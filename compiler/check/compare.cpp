@@ -17,6 +17,7 @@ EXPC_DIAGNOSTIC(EfficiencyOverNonNumber, Error, "efficiency needs levels that co
 EXPC_DIAGNOSTIC(ComparedTwice, Error, "'{0}' compares over '{1}' already");
 EXPC_DIAGNOSTIC(RatioOfNonPositive, Error, "'{0}' can be zero or negative, so a ratio of it has no meaning");
 EXPC_DIAGNOSTIC(AggregatedAway, Error, "'{0}' no longer has '{1}'");
+EXPC_DIAGNOSTIC(OfProcess, Error, "'{0}' is one value of a whole process, and has no '{1}'");
 EXPC_DIAGNOSTIC(NoAggregate, Error, "'{0}' of '{1}' has no meaning: {2}");
 EXPC_DIAGNOSTIC(ScalingMismatch, Warning, "'{0}' is named {1} scaling, but {2}");
 
@@ -57,6 +58,7 @@ struct Comparisons {
   const std::vector<ast::CompareDecl>& declared = context.declaration->compares;
 
   void run() {
+    implied();
     const auto needs = [&](size_t at, auto visit) {
       if (const ast::Identifier* word = argument(declared[at]))
         for (size_t i = 0; i < declared.size(); ++i)
@@ -67,6 +69,27 @@ struct Comparisons {
         [&](size_t at) {
           context.emitter.emit(declared[at].name.range, errors::LetCycle, "comparison", declared[at].name.name);
         });
+  }
+
+  /// Adds the metrics of whole processes, which have no level of inside factors: to everything that follows they are
+  /// aggregates over these.
+  void implied() {
+    std::vector<unsigned> inside;
+    for (unsigned factor = 0; factor < study.factors.size(); ++factor)
+      if (study.factors[factor].inside) inside.push_back(factor);
+    for (unsigned metric = 0; metric < study.metrics.size() && !inside.empty(); ++metric) {
+      if (!study.metrics[metric].of_process || study.metrics[metric].series) continue;
+      Comparison whole;
+      whole.name = whole.text = study.metrics[metric].name;
+      whole.range = study.metrics[metric].range;
+      whole.function = Function::OfProcess;
+      whole.metric = metric;
+      whole.over = Comparison::kNoFactor;
+      whole.aggregated = whole.gone = inside;
+      whole.dimension = study.metrics[metric].dimension;
+      study.comparisons.push_back(std::move(whole));
+      ++study.implied;
+    }
   }
 
   /// The name in `speedup(name)`, or null.
@@ -469,6 +492,18 @@ struct Comparisons {
 diag::Refusal goneFactor(StudyScope& context, const Comparison& comparison, unsigned factor, source::Range range) {
   const Comparison* at = &comparison;
   while (std::ranges::count(at->aggregated, factor) == 0) at = &context.study.comparisons[*at->inner];
+  if (at->function == Function::OfProcess) {
+    const Metric& metric = context.study.metrics[at->metric];
+    const std::string file = metric.source ? metric.source->file : "";
+    return context.emitter.build(range, OfProcess, comparison.name, context.study.factors[factor].name)
+        .note(at->range, "{}",
+              !metric.source ? fmt::format("'{}' is measured of the process, which goes through '{}' by itself",
+                                           at->name, context.study.factors[factor].name)
+                             : fmt::format("'{}' is read from {}, no row of which says its '{}'", at->name,
+                                           file.empty() ? "standard output" : "'" + file + "'",
+                                           context.study.factors[factor].name))
+        .refuse();
+  }
   return context.emitter.build(range, AggregatedAway, comparison.name, context.study.factors[factor].name)
       .note(at->range, "'{}' aggregates over it", at->name)
       .refuse();

@@ -56,6 +56,14 @@ EXPC_DIAGNOSTIC(NoDirection, Error, "'{0}' does not declare whether lower or hig
 EXPC_DIAGNOSTIC(LetCycle, Error, "the {0} '{1}' depends on itself");
 EXPC_DIAGNOSTIC(WrongArguments, Error, "'{0}' needs {1}, but has {2}");
 
+EXPC_DIAGNOSTIC(BadInside, Error, "the inside parameter '{0}' {1}");
+
+inline void badInside(diag::Emitter& emitter, source::Range range, const std::string& name, std::string_view why) {
+  emitter.build(range, BadInside, name, why)
+      .note({}, "each process goes through the levels of an inside parameter by itself")
+      .emit();
+}
+
 /// "no argument", "one argument", "2 arguments".
 std::string arguments(size_t count);
 

@@ -16,6 +16,8 @@ EXPC_DIAGNOSTIC(FactorIsArgument, Error, "'{0}' is both an argument and a factor
 EXPC_DIAGNOSTIC(NoLevels, Error, "the factor '{0}' has no levels");
 EXPC_DIAGNOSTIC(DuplicateLevel, Error, "the level {0} of '{1}' is given twice");
 EXPC_DIAGNOSTIC(BaselineNotLevel, Error, "the baseline {0} is not a level of '{1}'");
+EXPC_DIAGNOSTIC(InsideUntold, Warning, "nothing tells the command which levels of '{0}' are asked");
+EXPC_DIAGNOSTIC(InsideLockstep, Error, "'{0}' cannot vary in lockstep with '{1}'");
 EXPC_DIAGNOSTIC(LockstepShape, Error, "{0} must be a tuple of {1} values, as in {2}");
 
 // Limit on factors of one study.
@@ -89,6 +91,37 @@ struct FactorChecker {
         }
       factor.parameters.push_back(parameter);
     }
+    return inside();
+  }
+
+  /// Whether all of its parameters are inside ones, or none is.
+  bool inside() {
+    const auto& parameters = study.workload->parameters;
+    const auto is = [&](unsigned parameter) { return parameters[parameter].inside.has_value(); };
+    const auto within = std::ranges::find_if(factor.parameters, is),
+               beside = std::ranges::find_if_not(factor.parameters, is);
+    factor.inside = within != factor.parameters.end();
+    if (!factor.inside) return true;
+    if (beside != factor.parameters.end()) {
+      // Uses of them are no second mistake.
+      for (const unsigned parameter : factor.parameters) context.not_varied.insert(parameters[parameter].name);
+      context.stray = true;
+      return context.emitter
+          .build(declaration.name.range, InsideLockstep, parameters[*within].name, parameters[*beside].name)
+          .note(parameters[*within].range, "one process goes through its levels, while '{}' is the same",
+                parameters[*beside].name)
+          .refuse();
+    }
+    const std::string& name = parameters[*within].name;
+    const bool range = declaration.levels && std::holds_alternative<ast::RangeExpr>(declaration.levels->node);
+    for (const Use& use : study.uses)
+      if (range && use.workload->command && !isToldOf(*use.workload, name))
+        context.emitter.build(declaration.name.range, InsideUntold, name)
+            .note(use.workload->range,
+                  "write '${{{0}}}', or '${{{0}.first}}' and '${{{0}.last}}', in its arguments; "
+                  "else list the levels that it goes through",
+                  name)
+            .emit();
     return true;
   }
 

@@ -159,6 +159,10 @@ std::optional<Metric> DerivedMetrics::check(const ast::MetricDecl& declaration) 
     const auto take = static_cast<plan::Reduction::Take>(value->operands[1]->constant.asNumber()->toDouble());
     if (take != plan::Reduction::Take::Count) metric.better = metrics[value->operands[0]->parameter].better;
   }
+  metric.of_process = true;
+  for (const unsigned read : metricsOf(*value)) metric.of_process &= metrics[read].of_process;
+  if (place.parameters)
+    for (const unsigned read : parametersOf(*value)) metric.of_process &= !(*place.parameters)[read].inside;
   metric.derived = std::move(value);
   metric.kind = *kind;
   // A stated kind must be that of the metrics it reads.

@@ -2,10 +2,14 @@
 // reader (regex, json, csv, stdout, size, same), perhaps inside a reduction (median, last, …), and becomes a
 // plan::CommandMetric: a file, a place in it, and the factor to base units.
 
+#include <llvm/ADT/StringRef.h>
+
 #include <algorithm>
 #include <utility>
 
 #include "compiler/check/checker.h"
+#include "compiler/check/tool_formats.h"
+#include "runtime/plan/command.h"
 
 namespace expc::check {
 namespace {
@@ -29,6 +33,8 @@ struct Wanted {
   bool optional = false;
   /// The workload's `outputs`, which gives a file that the reader does not name; may be null.
   const ast::Expr* outputs = nullptr;
+  /// Whether a text is read, which names a level.
+  bool text = false;
 };
 
 /// The metrics that the runtime measures for any program that it starts, with their types.
@@ -58,6 +64,18 @@ std::optional<std::string> outputsFile(const ast::Expr* outputs, std::string_vie
   auto* call = outputs ? std::get_if<ast::CallExpr>(&outputs->node) : nullptr;
   if (!call || joined(call->callee) != reader || call->arguments.empty()) return std::nullopt;
   return fileOf(*call->arguments[0].value);
+}
+
+/// The names of the groups of a pattern, as in `(?<size>[0-9]+)`.
+std::vector<std::string> groupsOf(llvm::StringRef pattern) {
+  std::vector<std::string> names;
+  for (size_t at = pattern.find("(?"); at != pattern.npos; at = pattern.find("(?", at + 1)) {
+    llvm::StringRef rest = pattern.drop_front(at + 2);
+    rest.consume_front("P");
+    if (!rest.consume_front("<") || rest.starts_with("=") || rest.starts_with("!")) continue;
+    names.push_back(rest.split('>').first.str());
+  }
+  return names;
 }
 
 /// A way to read a number.
@@ -90,6 +108,8 @@ struct SourceChecker {
   std::string named = {};
   /// The size in base units of one unit that is read.
   Rational scale = 1;
+  /// Whether `outputs` is read by itself, for all metrics.
+  bool whole = false;
 
   /// Reads one call; nothing after a report.
   Source read(const ast::Expr& expr) {
@@ -100,6 +120,8 @@ struct SourceChecker {
     const ast::QualifiedName& callee = name ? name->name : call->callee;
     const std::string word = joined(callee);
     if (call && isReduction(word)) return oneOf(expr, *call);
+    if (const ToolFormat* tool = call && !wanted.expected ? findToolFormat(word) : nullptr)
+      return columnOf(expr, *call, *tool);
     const auto reader = std::ranges::find(kReaders, word, &Reader::word);
     const bool known = reader != kReaders.end() && (call || reader->from == From::Lines) &&
                        (wanted.expected || reader->from != From::Same);
@@ -120,8 +142,58 @@ struct SourceChecker {
       if (!standsAsItIs(expr.range, text)) return std::nullopt;
     // The expected file is the author's, relative to the study; the written one lies in the trial's folder.
     if (reader->from == From::Same) texts[1] = load::relativeTo(scope.file->directory, texts[1]);
-    return plan::CommandMetric{wanted.name,      reader->from,  texts[0], texts[1],
-                               scale.toDouble(), wanted.series, {},       wanted.optional};
+    plan::CommandMetric made{wanted.name,      reader->from,  texts[0], texts[1],
+                             scale.toDouble(), wanted.series, {},       wanted.optional};
+    if (reader->from == From::Regex && !group(expr.range, made)) return std::nullopt;
+    return made;
+  }
+
+  /// Takes the group of a metric's name from a pattern with several: each match is a row.
+  bool group(source::Range range, plan::CommandMetric& made) {
+    const std::vector<std::string> names = groupsOf(made.where);
+    if (names.size() < 2 || wanted.expected || whole) return true;
+    if (std::ranges::count(names, wanted.name) == 0)
+      return refuse(context, range,
+                    fmt::format("the pattern has the groups {}, and none for '{}'", diag::list(names), wanted.name));
+    made.group = wanted.name;
+    return true;
+  }
+
+  /// Reads a column of another program's format: `nccl_tests(stdout)`, `fio("out.json", column = "iops")`.
+  Source columnOf(const ast::Expr& expr, const ast::CallExpr& call, const ToolFormat& tool) {
+    texts.clear();
+    named.clear();
+    scale = 1;
+    if (!collect(call, {tool.word, tool.from, 1, "a file, or stdout", {"unit", "column"}})) return std::nullopt;
+    if (texts.empty())
+      if (auto file = outputsFile(wanted.outputs, tool.word)) texts.push_back(std::move(*file));
+    if (texts.size() != 1) return refuse(context, expr.range, fmt::format("'{}' takes a file, or stdout", tool.word));
+    if (whole) return plan::CommandMetric{};
+    const std::string name = named.empty() ? wanted.name : named;
+    plan::CommandMetric made{wanted.name,      tool.from,     texts[0], "",
+                             scale.toDouble(), wanted.series, {},       wanted.optional};
+    const ToolColumn* column = tool.find(name);
+    if (!column && (tool.others.empty() || tool.from == From::Regex)) {
+      std::vector<std::string> names;
+      for (const ToolColumn& one : tool.columns) names.emplace_back(one.name);
+      return diag::unknownName(context.emitter, expr.range, "column", name, names, fmt::format(" of {}", tool.word));
+    }
+    made.where = tool.from == From::Regex ? tool.others : column ? column->where : tool.others;
+    if (tool.from == From::Regex) made.group = name;
+    if (!column) replaceAll(made.where, "{name}", name);
+    if (!column) return made;
+    made.part = column->part;
+    made.units = column->units;
+    const auto unit = findUnit(column->unit, nullptr);
+    if (wanted.text) return made;
+    if (unit->dimension != wanted.dimension && !(unit->dimension.isPure() && wanted.dimension.isPure()))
+      return context.emitter.refuse(expr.range, errors::UnitMismatch, fmt::format("'{}' of {}", name, tool.word),
+                                    unit->dimension.typeName(), fmt::format("'{}'", wanted.name),
+                                    wanted.dimension.typeName());
+    if (!(scale == Rational(1)))
+      return refuse(context, expr.range, fmt::format("'{}' says the unit of '{}' itself", tool.word, name));
+    made.scale = unit->scale.toDouble() * column->scale;
+    return made;
   }
 
   /// Reports an unknown reader, with those that are possible here as candidates.
@@ -136,6 +208,8 @@ struct SourceChecker {
     std::vector<std::string> names;
     for (const Reader& reader : kReaders)
       if (wanted.expected || reader.from != From::Same) names.emplace_back(reader.word);
+    if (!wanted.expected)
+      for (const ToolFormat& tool : toolFormats()) names.emplace_back(tool.word);
     std::ranges::move(language::texts(language::Role::Taken), std::back_inserter(names));
     return diag::unknownName(context.emitter, range, "way to read a number", word, names);
   }
@@ -260,7 +334,68 @@ bool checkOutputsClause(Context& context, ModuleScope& scope, const ast::Workloa
       return refuse(context, argument.name->range, "each metric has its own unit: write it in the metric's 'from'");
     }
   }
-  return SourceChecker{context, scope, std::move(wanted)}.read(*workload.outputs).has_value();
+  SourceChecker checker{context, scope, std::move(wanted)};
+  checker.whole = true;
+  return checker.read(*workload.outputs).has_value();
+}
+
+/// Whether both read the same table, so that their rows are the same.
+static bool readsRowsOf(const plan::CommandMetric& key, const plan::CommandMetric& column) {
+  if (key.from != column.from || key.file != column.file) return false;
+  if (key.from == From::Regex) return key.where == column.where;
+  if (key.from != From::Json) return true;
+  llvm::StringRef below = column.where;
+  return below.consume_front(plan::rowsIn(key.where)) && (below.empty() || below.front() == '/');
+}
+
+std::optional<plan::CommandMetric> checkInside(Context& context, ModuleScope& scope, const ast::WorkloadDecl& workload,
+                                               const ast::ParamDecl& declaration, const Workload& of) {
+  const std::string& name = declaration.name.name;
+  const Parameter& parameter = of.parameters[of.findParameter(name)];
+  const Type& type = parameter.type;
+  const bool number = type.kind == Type::Kind::Number;
+  const auto bad = [&](std::string_view why) {
+    errors::badInside(context.emitter, declaration.name.range, name, why);
+    return std::nullopt;
+  };
+  if (type.isError()) return std::nullopt;
+  if (!workload.command) return bad("is one of a workload without a command");
+  if (name == "gpus" || name == "nodes" || name == "numa") return bad("decides on which devices a process runs");
+  if (parameter.when) return bad("has a 'when': processes go through its levels always");
+  const bool levels =
+      type.kind == Type::Kind::Enum &&
+      std::ranges::all_of(type.enumeration->levels, [](const auto& level) { return level.fields.empty(); });
+  if (!number && !levels && type.kind != Type::Kind::String && type.kind != Type::Kind::Bool)
+    return bad("must be a number, a text, a bool or an enum without fields");
+  for (const Parameter& other : of.parameters)
+    if (other.when && std::ranges::count(parametersOf(*other.when), unsigned(&parameter - of.parameters.data())) > 0)
+      return bad(fmt::format("decides in 'when' whether '{}' exists, which a process has once", other.name));
+  if (!declaration.inside_source && !workload.outputs)
+    return bad("does not say where rows name its levels: write 'inside from csv(\"out.csv\")', or 'outputs' for all");
+  Wanted wanted{name, number ? type.dimension : Dimension()};
+  wanted.text = !number;
+  wanted.number = number;
+  wanted.outputs = workload.outputs.get();
+  const ast::Expr& source = declaration.inside_source ? *declaration.inside_source : *workload.outputs;
+  auto key = SourceChecker{context, scope, std::move(wanted)}.read(source);
+  if (!key) return std::nullopt;
+  replaceAll(key->where, "{name}", name);
+  const bool table = key->from == From::Json || key->from == From::Csv || !key->group.empty();
+  if (key->take || !table) return bad("must be read from rows: of a table, of JSON, or of a pattern with named groups");
+  key->row = true;
+  key->text = !number;
+  for (const Parameter& other : of.parameters)
+    if (other.inside && !readsRowsOf(*other.inside, *key))
+      return bad(fmt::format("is named in other rows than '{}'", other.name));
+  return key;
+}
+
+void takeRows(const Workload& of, Metric& metric) {
+  const auto key = std::ranges::find_if(of.parameters, [](const Parameter& one) { return one.inside.has_value(); });
+  metric.of_process = true;
+  if (key == of.parameters.end() || !metric.source) return;
+  metric.source->row = readsRowsOf(*key->inside, *metric.source);
+  metric.of_process = !metric.source->row;
 }
 
 void checkMetricSource(Context& context, ModuleScope& scope, const ast::WorkloadDecl& workload,

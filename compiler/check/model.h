@@ -48,6 +48,8 @@ struct Parameter {
   FormulaPtr when;
   /// The condition under which more of it (devices) share the same work; null: unknown.
   FormulaPtr strong;
+  /// Each process goes through its levels by itself, and rows of its output name them here.
+  std::optional<plan::CommandMetric> inside;
   source::Range range;
 };
 
@@ -76,6 +78,8 @@ struct Metric {
   std::string text;
   /// For a command's metric, where it is read: `from regex("…", unit = 1ms)`.
   std::optional<plan::CommandMetric> source;
+  /// A process that goes through levels by itself has one value of it.
+  bool of_process = false;
   source::Range range;
 };
 
@@ -152,6 +156,9 @@ struct Workload {
 /// the workload with that name takes its place, so it is not told then.
 bool isTold(const Workload& workload, std::string_view setting);
 
+/// Whether an argument of a command tells it the levels of an inside parameter, or an end of them.
+bool isToldOf(const Workload& workload, const std::string& parameter);
+
 /// A workload in a study.
 struct Use {
   /// "ours"; "" if the study has one workload.
@@ -195,6 +202,9 @@ struct Factor {
   FormulaPtr active;
   source::Range range;
 
+  /// Each process goes through its levels by itself.
+  bool inside = false;
+
   bool lockstep() const { return parameters.size() > 1; }
 };
 
@@ -213,7 +223,9 @@ struct Comparison {
     Sum = 7,
     Median = 8,
     Min = 9,
-    Max = 10
+    Max = 10,
+    /// No function that a study names: the value of a metric of whole processes, which has no level of inside factors.
+    OfProcess = 11
   };
   static constexpr unsigned kNoFactor = ~0u;
   std::string name, doc;
@@ -479,6 +491,8 @@ struct Study {
   /// Metrics to measure, in order: those of `measure`, then those that comparisons, tables and plots use.
   std::vector<unsigned> measured;
   std::vector<Comparison> comparisons;
+  /// How many of these, the first ones, stand for metrics of whole processes. Plans have none of them.
+  unsigned implied = 0;
   std::vector<Criterion> criteria;
   std::vector<Control> controls;
   std::vector<Expected> expected;
@@ -505,6 +519,10 @@ struct Study {
   const Change* findPreset(std::string_view wanted) const { return base::named(presets, wanted); }
   /// Whether no assertion of the criterion has values at single levels of the factor: all judge aggregates over it.
   bool lacks(const Criterion& criterion, unsigned factor) const;
+  /// Whether processes of a use go through levels by themselves.
+  bool goesInside(const Use& use) const {
+    return std::ranges::any_of(use.workload->parameters, [](const Parameter& one) { return one.inside.has_value(); });
+  }
   /// Whether the first factor and parameter choose between workloads.
   bool hasWorkloadFactor() const { return uses.size() > 1; }
 };

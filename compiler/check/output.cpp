@@ -180,6 +180,7 @@ void checkMeasures(StudyContext& context) {
     }
   // Whatever comparisons, tables and plots read is measured without being listed.
   for (const Comparison& comparison : study.comparisons) {
+    if (comparison.function == Comparison::Function::OfProcess) continue;  // whoever reads it says so
     measure(study, comparison.metric);
     if (comparison.weight_metric) measure(study, *comparison.weight_metric);
   }

@@ -111,6 +111,13 @@ struct Uniter {
     if (known.name == "workload")
       return emitter.refuse(parameter.range, errors::NotSupported,
                             "a parameter called 'workload' in a study with several workloads");
+    if (parameter.inside.has_value() != known.inside.has_value()) {
+      const Parameter& inside = parameter.inside ? parameter : known;
+      return emitter.build(use.range, WorkloadsDiffer, parameter.name, study.uses[0].label, use.label)
+          .note(inside.range, "here each process goes through its levels by itself")
+          .note(parameter.inside ? known.range : parameter.range, "and here a process has one")
+          .refuse();
+    }
     if (parameter.type.isError() || (parameter.type.agreesWith(known.type) && parameter.type.kind == known.type.kind)) {
       // The union accepts what any workload accepts (`int` widens to `float`); each workload checks by its own
       // type.
@@ -218,6 +225,7 @@ struct Uniter {
     if (left.dimension != right.dimension) return "with another type";
     if (left.kind != right.kind) return "of another kind of trial";
     if (left.better != right.better) return "with another direction";
+    if (left.of_process != right.of_process) return left.of_process ? "as one of rows" : "as one of whole processes";
     if (left.series != right.series) return left.series ? "as one value, not a series" : "as a series";
     if (!left.derived && right.derived) return "where it is derived, not measured";
     if (left.derived && !right.derived) return "where it is measured, not derived";

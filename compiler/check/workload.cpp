@@ -154,6 +154,7 @@ void takeMetrics(Context& context, ModuleScope& scope, const ast::WorkloadDecl& 
   for (auto [declared, metric] : found->metrics) {
     if (declared->source || outputs)
       checkMetricSource(context, declared->source ? *found : scope, declaration, *declared, metric);
+    takeRows(workload, metric);
     addMetric(context, workload, std::move(metric));
   }
 }
@@ -214,6 +215,11 @@ void declareWorkload(Checking& context, ModuleScope& scope, const ast::WorkloadD
       workload->parameters[workload->findParameter(param.name.name)].strong =
           context.expressions.condition(*param.strong, place, "the condition of 'strong'");
   const bool outputs = !declaration.outputs || checkOutputsClause(context, scope, declaration);
+  for (const ast::ParamDecl& param : declaration.params)
+    if (param.inside && (param.inside_source || outputs)) {
+      auto inside = checkInside(context, scope, declaration, param, *workload);
+      if (inside) workload->parameters[workload->findParameter(param.name.name)].inside = std::move(inside);
+    }
   for (const ast::MetricDecl& declared : declaration.metrics) {
     if (declared.all) takeMetrics(context, scope, declaration, declared.name, outputs, *workload);
     if (declared.all || declared.derived) continue;
@@ -221,6 +227,7 @@ void declareWorkload(Checking& context, ModuleScope& scope, const ast::WorkloadD
     if (!metric) continue;
     // Keep a metric whose source is refused: what reads it has no mistake of its own.
     if (declared.source || outputs) checkMetricSource(context, scope, declaration, declared, *metric);
+    takeRows(*workload, *metric);
     addMetric(context, *workload, std::move(*metric));
   }
   // Measured metrics are complete here.

@@ -77,6 +77,7 @@ class Completion : Places {
            c.words(Role::Taken, kFunction);
            c.words(Role::Source, kFunction);
          }},
+        {Rule::ParamDecl, Token::From, [](C& c) { c.words(Role::Source, kFunction); }},
         {Rule::EstimateDecl, Token::Estimate, kMetrics},
         {Rule::EstimateDecl, Token::Assign, kCondition, Reach::Condition},
         {Rule::EstimateDecl, Token::When, kCondition, Reach::Condition},

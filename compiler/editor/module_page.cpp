@@ -72,7 +72,8 @@ struct Writer {
     return {text(property.target.range), text(property.value)};
   }
   std::vector<std::string> cells(const ast::ParamDecl& param) const {
-    return {param.name.name, typeName(param.type), text(param.type.refinement), text(param.value), text(param.when)};
+    return {param.name.name, typeName(param.type), text(param.type.refinement),
+            param.inside ? "inside" : text(param.value), text(param.when)};
   }
   /// A metric that stands for all of a module (`NAME.*`) has no columns; finish() says what it is.
   std::vector<std::string> cells(const ast::MetricDecl& metric) const {

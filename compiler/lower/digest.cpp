@@ -88,7 +88,8 @@ struct Meaning {
     for (const plan::Factor& one : head.factors) factors.push_back(factor(one));
     result["factors"] = std::move(factors);
     // The plan has these only as text or as cells; add their structure.
-    add(result, "comparisons", study.comparisons, [&](const check::Comparison& one) { return comparison(one); });
+    const std::vector<check::Comparison> declared(study.comparisons.begin() + study.implied, study.comparisons.end());
+    add(result, "comparisons", declared, [&](const check::Comparison& one) { return comparison(one); });
     add(result, "references", study.references, [&](const check::Published& one) { return reference(one); });
     add(result, "criteria", prepared.selected.criteria, [&](const check::Criterion* one) { return criterion(*one); });
     Array controls, rules;

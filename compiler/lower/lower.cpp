@@ -36,7 +36,7 @@ struct PlanBuilder {
     points();
     references();
     controls();
-    for (size_t i = 0; i < study.comparisons.size(); ++i) comparison(i);
+    for (size_t i = study.implied; i < study.comparisons.size(); ++i) comparison(i);
     for (size_t i = 0; i < prepared.selected.criteria.size(); ++i) criterion(i);
     return std::move(plan);
   }
@@ -54,6 +54,7 @@ struct PlanBuilder {
       (void)failure;
       plan::Point point;
       point.id = id(levels);
+      point.process = prepared.writer->process(levels);
       point.workload = space.use(levels);
       point.levels = levelsInPlan(levels, nullptr);
       point.parameters = points::parametersOf(selected, at);
@@ -156,11 +157,12 @@ struct PlanBuilder {
   /// Writes the cells of a comparison.
   void comparison(size_t index) {
     const check::Comparison& declared = study.comparisons[index];
+    plan::Comparison& made = plan.comparisons[index - study.implied];
     for (size_t i = 0; i < plan.points.size(); ++i)
       if (points::comparedAt(space, declared, point(i)).found == points::Partner::Found::One &&
           prepared.machine->runs(&declared, point(i))) {
-        plan.comparisons[index].cells.push_back(cell(&declared, study.metrics[declared.metric], point(i)));
-        if (!declared.aggregates()) plan.comparisons[index].cells.back().ideal = ideal(declared, point(i));
+        made.cells.push_back(cell(&declared, study.metrics[declared.metric], point(i)));
+        if (!declared.aggregates()) made.cells.back().ideal = ideal(declared, point(i));
       }
   }
 

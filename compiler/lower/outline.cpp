@@ -116,6 +116,7 @@ struct Outliner {
     plan::Factor factor;
     factor.name = declared.name;
     factor.declared = declared.declared;
+    factor.inside = declared.inside;
     // The baseline becomes an index into the kept levels, and is absent if the selection leaves it out.
     for (unsigned level : selected.levels[index]) {
       if (declared.baseline == level) factor.baseline = static_cast<unsigned>(factor.levels.size());
@@ -216,7 +217,7 @@ struct Outliner {
 
   /// Comparisons and criteria, without cells, and their numbers of cells.
   void claims() {
-    for (size_t i = 0; i < study.comparisons.size(); ++i) {
+    for (size_t i = study.implied; i < study.comparisons.size(); ++i) {
       const check::Comparison& declared = study.comparisons[i];
       plan::Comparison result;
       result.name = declared.name;
@@ -292,7 +293,8 @@ struct Outliner {
     };
     for (const check::Assertion& one : criterion.assertions) {
       for (auto compared = one.comparison; compared; compared = study.comparisons[*compared].inner)
-        add(study.comparisons[*compared].name + " = " + study.comparisons[*compared].text);
+        if (study.comparisons[*compared].function != check::Comparison::Function::OfProcess)
+          add(study.comparisons[*compared].name + " = " + study.comparisons[*compared].text);
       if (one.comparison || !one.metric) continue;
       if (const plan::Metric metric = points::toPlan(study, study.metrics[*one.metric]); metric.derived)
         add(metric.name + " = " + metric.text);

@@ -110,6 +110,12 @@ static bool endsOperand(Token token) {
   return token == Token::Number || token == Token::RightParen || token == Token::RightBracket || isWord(token);
 }
 
+/// Whether the type of a parameter may end with this token.
+static bool endsType(Token token) {
+  return token == Token::Number || token == Token::RightParen || token == Token::RightBrace || token == Token::Range ||
+         isWord(token);
+}
+
 /// Whether a claim or a part of one may begin behind this token of a criterion.
 static bool beginsClaim(Token token) {
   return token == Token::Colon || token == Token::And || token == Token::Or || token == Token::LeftParen;
@@ -127,6 +133,7 @@ static Token settled(Token head, Token previous, const Word& word, Token next) {
   if (token != Token::Identifier) return token;
   if (word.text == "keep" && next == Token::Criterion)
     return wantsOperand(previous) || previous == Token::Assign || previous == Token::In ? token : Token::Keep;
+  if (head == Token::Param && word.text == "inside" && endsType(previous)) return Token::Inside;
   if (head == Token::Table && word.text == "of" && isWord(previous) && isWord(next)) return Token::Of;
   if (head != Token::Criterion) return token;
   if (word.text == "least" && previous == Token::AtLeast) return Token::Least;
@@ -143,6 +150,7 @@ static Token settled(Token head, Token previous, const Word& word, Token next) {
 /// - `at least` there begins a quantifier, up to `of`;
 /// - `always` and `give` behind the end of a criterion's bound or band are its clauses, unless they are assigned to;
 /// - `of` behind the first word of a table introduces the metrics that a description (correlation, effects) is about;
+/// - `inside` behind the type of a parameter says that processes go through its levels;
 /// - `keep` before `criterion` begins a statement of a preset, unless it is a value;
 /// - `p99.9` before a bracket is the name of a function, and nothing elsewhere;
 /// - `workload` in the place of a name is the factor that chooses between several workloads of a study.

@@ -201,11 +201,14 @@ struct Declarations : Expressions {
     return std::nullopt;
   }
 
-  /// `param NAME : TYPE [= DEFAULT] [when CONDITION] [with strong scaling when CONDITION]`. The words of the trait are
-  /// names to the grammar.
+  /// `param NAME : TYPE [= DEFAULT | inside [from SOURCE]] [when CONDITION] [with strong scaling when CONDITION]`. The
+  /// words of the trait are names to the grammar.
   void read(uint32_t index, ast::ParamDecl& out) {
     out.type = type(child(index, Rule::RefinedType));
     out.value = expressionIn(index, Rule::Value);
+    out.inside = has(index, Token::Inside);
+    if (const uint32_t source = child(index, Rule::MetricSource); source != kNone)
+      out.inside_source = expressionIn(source, Rule::Sum);
     out.when = expressionIn(index, Rule::Condition);
     const uint32_t trait = child(index, Rule::ParamTrait);
     if (trait == kNone) return;

@@ -119,7 +119,7 @@ plan::TermPtr aggregateTerm(const expand::Space& space, const check::Comparison&
 
 void forEachTreated(const expand::Space& space, const check::Comparison* comparison, expand::Levels point,
                     llvm::function_ref<void(expand::Levels)> visit) {
-  if (!comparison) return visit(point);
+  if (!comparison || comparison->function == check::Comparison::Function::OfProcess) return visit(point);
   const check::Comparison* inner = innerOf(space, *comparison);
   if (!comparison->aggregates()) return forEachTreated(space, inner, point, visit);
   for (const std::vector<unsigned>& part : partsAt(space, *comparison, point).points)

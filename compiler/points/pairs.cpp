@@ -204,7 +204,7 @@ Partner comparedAt(const expand::Space& space, const check::Comparison& comparis
 
 void forEachRead(const expand::Space& space, const check::Comparison* comparison, expand::Levels point,
                  llvm::function_ref<void(expand::Levels)> visit) {
-  if (!comparison) return visit(point);
+  if (!comparison || comparison->function == check::Comparison::Function::OfProcess) return visit(point);
   const check::Comparison* inner = innerOf(space, *comparison);
   if (comparison->aggregates()) {
     for (const std::vector<unsigned>& part : partsAt(space, *comparison, point).points)
@@ -224,6 +224,8 @@ plan::Metric toPlan(const check::Study& study, const check::Metric& metric) {
   result.kind = metric.kind;
   result.exact = metric.exact;
   result.series = metric.series;
+  result.of_process = metric.of_process &&
+                      std::ranges::any_of(study.uses, [&](const check::Use& use) { return study.goesInside(use); });
   if (metric.derived) {
     result.derived = derivedTerm(study, *metric.derived);
     result.text = metric.text;
@@ -240,6 +242,7 @@ plan::TermPtr comparisonTerm(const expand::Space& space, const check::Comparison
     return comparison.inner ? comparisonTerm(space, study.comparisons[*comparison.inner], at, name)
                             : termOf(plan::MetricTerm{metric.name, name(at)});
   };
+  if (comparison.function == Function::OfProcess) return value(point);
   if (comparison.aggregates()) return aggregateTerm(space, comparison, point, value, name);
   const std::vector<unsigned> partner = partnerOf(space, comparison, point).point;
   plan::TermPtr treated = value(point), baseline = value(partner);

@@ -24,8 +24,14 @@ llvm::json::Array writeAll(const std::vector<check::Value>& values, bool exact) 
 
 /// The part of a point's document that identifies its workload.
 llvm::json::Object identity(const check::Workload& workload) {
-  if (workload.command)
-    return llvm::json::Object{{"command", argumentsJson(*workload.command)}, {"version", workload.version}};
+  if (workload.command) {
+    llvm::json::Object document{{"command", argumentsJson(*workload.command)}, {"version", workload.version}};
+    llvm::json::Array inside;
+    for (const plan::CommandMetric& key : workload.command->inside) inside.push_back(base::jsonText(key.name));
+    // A process that goes through levels measures something else than one with a single level.
+    if (!inside.empty()) document["inside"] = std::move(inside);
+    return document;
+  }
   return llvm::json::Object{{"workload", workload.name}, {"version", workload.version}};
 }
 
@@ -144,6 +150,7 @@ PointWriter::Use PointWriter::compile(const expand::Space& space, unsigned index
   const check::Study& study = space.study();
   const check::Use& use = study.uses[index];
   Use result;
+  result.inside = study.goesInside(use);
   // Split the document's canonical text inside the empty "parameters" object, which sorts between the other
   // keys.
   llvm::json::Object document = identity(*use.workload);
@@ -171,6 +178,7 @@ PointWriter::Use PointWriter::compile(const expand::Space& space, unsigned index
     const unsigned parameter = std::get<unsigned>(what);
     entry.factor = study.factor_of[parameter];
     entry.when = space.when(parameter);
+    entry.inside = use.workload->parameters[use.parameter_of[parameter]].inside.has_value();
     auto add = [&](const check::Value* value) {
       entry.parameters.push_back(value ? member(parameters[parameter].name, toJson(*value)) : "");
       // A default is left out of the id, but stands among the parameters.
@@ -182,9 +190,9 @@ PointWriter::Use PointWriter::compile(const expand::Space& space, unsigned index
     const auto& given = space.selected().arguments[index][parameter];
     add(given ? &*given : nullptr);
     // Neighbours that never vary are joined into one text.
-    bool plain = entry.factor < 0 && !entry.when;
+    bool plain = entry.factor < 0 && !entry.when && !entry.inside;
     Entry* last = result.entries.empty() ? nullptr : &result.entries.back();
-    if (plain && last && last->factor < 0 && !last->when && !last->computed) {
+    if (plain && last && last->factor < 0 && !last->when && !last->computed && !last->inside) {
       append(last->id[0], entry.id[0]);
       append(last->parameters[0], entry.parameters[0]);
     } else {
@@ -194,9 +202,12 @@ PointWriter::Use PointWriter::compile(const expand::Space& space, unsigned index
   return result;
 }
 
-void PointWriter::appendMembers(expand::Levels point, std::vector<std::string> Entry::* texts, std::string& out) const {
+void PointWriter::appendMembers(expand::Levels point, std::vector<std::string> Entry::* texts, std::string& out,
+                                bool whole) const {
   for (const Entry& entry : uses_[space_.use(point)].entries)
-    if (entry.computed)
+    if (whole && entry.inside)
+      continue;
+    else if (entry.computed)
       appendComputed(point, entry, texts, out);
     else if (!entry.when || entry.when->holds(point))
       append(out, textAt(entry.*texts, entry.factor < 0 ? expand::kAbsent : point[entry.factor]));
@@ -222,16 +233,21 @@ void PointWriter::appendLevels(expand::Levels point, std::string& out) const {
   out += '}';
 }
 
-uint64_t PointWriter::hash(expand::Levels point) {
+uint64_t PointWriter::hash(expand::Levels point, bool whole) {
   const Use& use = uses_[space_.use(point)];
   canonical_ = use.prefix;
-  appendMembers(point, &Entry::id, canonical_);
+  appendMembers(point, &Entry::id, canonical_, whole);
   canonical_ += use.suffix;
   return base::hashOf(canonical_);
 }
 
-std::string_view PointWriter::id(expand::Levels point) {
-  uint64_t value = hash(point);
+std::string_view PointWriter::id(expand::Levels point) { return written(hash(point)); }
+
+std::string_view PointWriter::process(expand::Levels point) {
+  return uses_[space_.use(point)].inside ? written(hash(point, true)) : std::string_view();
+}
+
+std::string_view PointWriter::written(uint64_t value) {
   for (size_t i = 16; i-- > 0; value >>= 4) hex_[i] = "0123456789abcdef"[value & 15];
   return {hex_, 16};
 }

@@ -44,8 +44,11 @@ class PointWriter {
 
   /// 16 hexadecimal digits. Valid until the next call.
   std::string_view id(expand::Levels point);
+  /// The id of the process that measures the point with others: that of the point without its inside parameters. "" if
+  /// the point has trials of its own. Valid until the next call.
+  std::string_view process(expand::Levels point);
   /// The id as a number: the first eight bytes of the hash.
-  uint64_t hash(expand::Levels point);
+  uint64_t hash(expand::Levels point, bool whole = false);
   /// Appends {"batch":64,…}: every active parameter and computed argument, in the order of their names.
   void appendParameters(expand::Levels point, std::string& out) const;
   /// Appends {"gpus":"2","rank":null}: the labels, null for a factor that is not active.
@@ -59,6 +62,8 @@ class PointWriter {
     int factor = -1;
     /// The condition under which the workload has it; null: everywhere.
     const expand::Condition* when = nullptr;
+    /// A parameter whose levels processes go through by themselves.
+    bool inside = false;
     /// A let in place of a parameter, with the parameters that it reads; it is no part of an id.
     const check::Computed* computed = nullptr;
     std::vector<unsigned> reads = {};
@@ -68,12 +73,15 @@ class PointWriter {
   };
   /// A workload of the study: the canonical text around the parameters, and the parameters.
   struct Use {
+    bool inside = false;
     std::string prefix, suffix;
     std::vector<Entry> entries;
   };
   Use compile(const expand::Space& space, unsigned use);
   /// Appends one of the two texts of every entry that the point has, separated by commas.
-  void appendMembers(expand::Levels point, std::vector<std::string> Entry::* texts, std::string& out) const;
+  void appendMembers(expand::Levels point, std::vector<std::string> Entry::* texts, std::string& out,
+                     bool whole = false) const;
+  std::string_view written(uint64_t value);
   void appendComputed(expand::Levels point, const Entry& entry, std::vector<std::string> Entry::* texts,
                       std::string& out) const;
 

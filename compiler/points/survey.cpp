@@ -224,7 +224,8 @@ struct Surveyor {
     if (value.found == Partner::Found::None) ++of.without, ++of.reasons[value.missing];
     if (value.found == Partner::Found::Several && ++of.several == 1) of.example.assign(point.begin(), point.end());
     if (value.found != Partner::Found::One) return;
-    if (comparison.aggregates()) aggregate(index, point);
+    if (comparison.aggregates() && comparison.function != check::Comparison::Function::OfProcess)
+      aggregate(index, point);
     ++of.pairs;
     if (!machine.runs(&comparison, point)) return;
     ++of.cells;

@@ -9,6 +9,7 @@
 
 #include "runtime/judge/readings.h"
 #include "runtime/judge/results.h"
+#include "runtime/judge/rows.h"
 #include "runtime/stats/estimators.h"
 #include "runtime/stats/procedures.h"
 #include "runtime/store/match.h"
@@ -182,24 +183,26 @@ std::vector<Course> courses(const plan::Plan& plan, std::span<const store::Histo
     settings[design.kind] = store::settingsText(plan, design.kind);
   std::map<Of, Found> all_found;
   for (size_t side = 0; side < histories.size(); ++side)
-    for (const store::Trial& trial : histories[side].trials) {
-      const store::TrialKey& key = *trial.key;
-      const auto point = points.find(trial.place().point);
-      if (!trial.place().control.empty() || point == points.end() || settings[key.kind] != key.settings) continue;
-      const auto session = histories[side].sessions.find(trial.session);
-      const std::string host = session == histories[side].sessions.end() ? "" : session->second.where.machine();
-      for (size_t i = 0; i < plan.metrics.size(); ++i) {
-        if (plan.metrics[i].kind != key.kind || (!metric.empty() && plan.metrics[i].name != metric)) continue;
-        Found& found = all_found[{i, point->second, key.environment_class}];  // also of a course without any value
-        const Stay stay{trial.started, side, trial.session, host, key.worker_build, key.data};
-        add(found,
-            found.stays.try_emplace({side, trial.session, key.worker_build, key.data}, Trials{stay}).first->second,
-            trial,
-            trial.status == store::TrialStatus::Valid
-                ? judge::readMetric(plan, &plan.points[point->second], trial, plan.metrics[i].name)
-                : judge::Reading{});
-      }
-    }
+    for (const store::Trial& whole : histories[side].trials)
+      judge::forEachPoint(plan, whole, [&](const plan::Point* measured, const store::Trial& trial) {
+        const store::TrialKey& key = *trial.key;
+        const auto point = measured ? points.find(measured->id) : points.end();
+        if (!trial.place().control.empty() || point == points.end() || settings[key.kind] != key.settings) return;
+        const auto session = histories[side].sessions.find(trial.session);
+        const std::string host = session == histories[side].sessions.end() ? "" : session->second.where.machine();
+        for (size_t i = 0; i < plan.metrics.size(); ++i) {
+          if (plan.metrics[i].kind != key.kind || (!metric.empty() && plan.metrics[i].name != metric)) continue;
+          if (!plan.tells(plan.metrics[i], *measured)) continue;
+          Found& found = all_found[{i, point->second, key.environment_class}];  // also of a course without any value
+          const Stay stay{trial.started, side, trial.session, host, key.worker_build, key.data};
+          add(found,
+              found.stays.try_emplace({side, trial.session, key.worker_build, key.data}, Trials{stay}).first->second,
+              trial,
+              trial.status == store::TrialStatus::Valid
+                  ? judge::readMetric(plan, &plan.points[point->second], trial, plan.metrics[i].name)
+                  : judge::Reading{});
+        }
+      });
   std::vector<Course> all;
   for (auto& [of, found] : all_found) all.push_back(courseOf(plan, of, found));
   findChanges(all);

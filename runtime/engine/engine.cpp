@@ -130,6 +130,8 @@ llvm::Expected<Setup> prepare(const plan::Plan& plan, const EngineOptions& optio
   if (auto error = findWorkers(setup, options)) return error;
   findHeater(setup, options, listener);
   if (auto error = spreadOverNodes(setup, options, listener)) return error;
+  // Processes are asked for the points that are left.
+  if (!setup.plan.processes().empty()) setup.plan.indexPoints();
   if (auto error = inputs::checkDataExists(plan)) return error;
   auto files = inputs::findCommandFiles(setup.plan, options.results);
   if (!files) return files.takeError();

@@ -11,11 +11,14 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
+#include <map>
 #include <set>
 
 #include "runtime/base/failure.h"
 #include "runtime/base/json.h"
 #include "runtime/base/json_record.h"
+#include "runtime/engine/launch/trial_watch.h"
 #include "runtime/engine/launch/worker_client.h"
 #include "runtime/plan/command.h"
 #include "runtime/protocol/trial.h"
@@ -94,7 +97,7 @@ class Extraction {
     std::vector<std::string> lacking;
     for (const std::string& name : asked) {
       // "not on this device" is an answer, too.
-      const bool there = trial.metrics.count(name) || llvm::is_contained(trial.not_on_device, name);
+      const bool there = trial.tellsOf(name);
       if (!valid || !there || !isReadSo(*trial.key, key, name)) lacking.push_back(name);
     }
     if (lacking.empty() && key == *trial.key) {
@@ -168,9 +171,28 @@ class Extraction {
     // Energy is no output of the program but a reading of the monitor, which the environment keeps.
     if (!key.readings.contains(plan::kEnergy)) trial.supply(plan::kEnergy, energyIn(trial.environment_json));
     for (const auto& [name, value] : event->series) trial.series[name.str()] = base::measuredNumbers(value);
+    takeRows(trial, launch::rowsOf(*event));
     trial.key = std::make_shared<const store::TrialKey>(std::move(key));
     ++outcome_.read;
     return store_.reread(trial);
+  }
+
+  /// Puts values of rows in the place of those that were read before.
+  static void takeRows(Trial& trial, std::map<std::string, store::Values> rows) {
+    std::set<std::string> read;
+    for (const auto& [key, values] : rows) {
+      for (const auto& [name, value] : values.metrics) read.insert(name);
+      read.insert(values.not_on_device.begin(), values.not_on_device.end());
+    }
+    for (auto& [key, row] : trial.rows)
+      for (const std::string& name : read)
+        row.metrics.erase(name), row.series.erase(name), std::erase(row.not_on_device, name);
+    for (auto& [key, values] : rows) {
+      store::Values& row = trial.rows[key];
+      row.metrics.merge(values.metrics);
+      row.series.merge(values.series);
+      std::ranges::move(values.not_on_device, std::back_inserter(row.not_on_device));
+    }
   }
 
   const plan::Plan& plan_;

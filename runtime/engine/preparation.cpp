@@ -98,7 +98,8 @@ llvm::Error digestPrepared(Setup& setup, const std::string& results, const store
                            const inputs::Tick& tick) {
   auto& digests = setup.match.data_digests;
   std::set<std::string> seen;
-  for (const plan::Point& point : setup.plan.points) {
+  for (const plan::Point* started : setup.plan.started()) {
+    const plan::Point& point = *started;
     const bool filled = isFilled(folderOf(setup, point, results));
     for (const std::string& file : store::preparedFilesOf(setup.plan, point, digests)) {
       const std::string path = results + "/" + file;
@@ -126,7 +127,8 @@ llvm::Expected<bool> prepareCommands(const Env& env, launch::Launcher& launcher)
   const inputs::Tick tick = [&env] { return env.store.heartbeat(); };
   launch::TrialRunner runner(launcher, env.clock, tick);
   bool any = false;
-  for (const plan::Point& point : env.setup.plan.points) {
+  for (const plan::Point* started : env.setup.plan.started()) {
+    const plan::Point& point = *started;
     if (launch::Interrupts::requested()) return false;
     const std::string folder = point.startable() ? folderOf(env.setup, point, env.options.results) : "";
     if (folder.empty() || isFilled(folder)) continue;

@@ -239,7 +239,8 @@ std::string shortfallText(const Index& index) {
   for (const plan::KindDesign& design : index.plan().design.kinds) {
     const unsigned asked = judge::repetitionsAsked(index, design);
     for (unsigned number = 0; number < index.places(); ++number)
-      if (index.asked(design.kind, number) && index.of(design.kind, number).ended < asked)
+      if (index.starts(number) == number && index.asked(design.kind, number) &&
+          index.of(design.kind, number).ended < asked)
         lacks.push_back(lackText(index, design.kind, number, asked));
   }
   std::string text = endsText(index.tally());

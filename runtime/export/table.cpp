@@ -18,6 +18,7 @@
 #include "runtime/base/find.h"
 #include "runtime/base/text.h"
 #include "runtime/judge/readings.h"
+#include "runtime/judge/rows.h"
 #include "runtime/report/wording.h"
 
 namespace expc::exports {
@@ -59,7 +60,7 @@ Cell textOrNone(std::string_view text) { return text.empty() ? Cell() : Cell(tex
 const Described kWhat[] = {
     {{"study", Type::Text, "the study that was exported"}, [](const Said& of) -> Cell { return of.plan.study; }},
     {{"point", Type::Text, "the point's id: 16 hex digits of its workload and parameters"},
-     [](const Said& of) -> Cell { return of.trial.place().point; }},
+     [](const Said& of) -> Cell { return of.point ? of.point->id : of.trial.place().point; }},
     {{"label", Type::Text, "the point's levels in one text"},
      [](const Said& of) { return of.point ? Cell(of.label) : Cell(); }},
     {{"control", Type::Text, "the control's name; empty: the point itself"},
@@ -260,8 +261,8 @@ Table tableOf(const char* name, std::span<const Source> sources,
       for (const store::Trial& trial : results.trials) counting.insert(trial.id);
       std::map<std::string_view, std::pair<const plan::Point*, std::string>> points;  // with their labels
       for (const plan::Point& point : plan.points) points[point.id] = {&point, plan.label(point)};
-      for (const store::Trial& trial : history.trials) {
-        const auto* point = entryOf(points, trial.place().point);
+      const auto tell = [&](const plan::Point* measured, const store::Trial& trial) {
+        const auto* point = measured ? entryOf(points, measured->id) : nullptr;
         const store::Session* session = entryOf(history.sessions, trial.session);
         const store::Block* block = entryOf(history.blocks, trial.block);
         Said of{plan,
@@ -279,7 +280,8 @@ Table tableOf(const char* name, std::span<const Source> sources,
           std::ranges::transform(described, row.begin(), [&](const Described& one) { return one.cell(of); });
           take(row);
         });
-      }
+      };
+      for (const store::Trial& trial : history.trials) judge::forEachPoint(plan, trial, tell);
     }
   };
   return table;

@@ -180,7 +180,8 @@ BlockValues BlockValues::first(unsigned count) const {
 }
 Reason about(const Index& index, const plan::Place& place, Reason::Code code, std::vector<double> numbers,
              std::string said) {
-  const plan::Point* point = index.point(place.point);
+  const plan::Plan::Process* process = index.plan().findProcess(place.point);
+  const plan::Point* point = process ? &index.plan().points[process->rows.front()] : index.point(place.point);
   return {.code = code,
           .point = point ? static_cast<unsigned>(point - index.plan().points.data()) : UINT_MAX,
           .control = place.control,

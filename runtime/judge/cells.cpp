@@ -238,6 +238,13 @@ bool Evidence::wants(plan::TrialKind kind, const plan::Place& place) const {
   return number && *number < numbers.size() && numbers[*number];
 }
 
+/// The part that a point's sample has of the samples of its process.
+static double weightOf(const Index& index, const std::string& point) {
+  const std::optional<unsigned> number = index.number({point});
+  const size_t rows = number ? index.rowsOf(index.starts(*number)).size() : 0;
+  return 1 / static_cast<double>(std::max<size_t>(1, rows));
+}
+
 double Evidence::correlation(const std::string& metric) const {
   const auto [known, fresh] = correlations.try_emplace(metric, 0);
   const plan::Metric* declared = index.plan().findMetric(metric);
@@ -250,7 +257,7 @@ double Evidence::correlation(const std::string& metric) const {
       values.push_back(value.value);
       sessions.push_back(value.session);
     }
-    if (!values.empty()) all.add(values, sessions);
+    if (!values.empty()) all.add(values, sessions, declared->of_process ? 1 : weightOf(index, point.id));
   }
   return known->second = all.atMost(stats::Pairing::Alone);
 }
@@ -274,9 +281,14 @@ double Evidence::correlation(const plan::Cell& cell) const {
   const std::span cells = comparison ? std::span(comparison->cells) : std::span(&cell, 1);
   auto values = std::make_shared<ComparisonValues>(ComparisonValues{cells.data(), {}});
   stats::SerialCorrelation all;
+  std::map<unsigned, double> beside;  // cells of a process
+  for (const plan::Cell& one : cells)
+    if (const auto number = index.number(one.points.front())) ++beside[index.starts(*number)];
   for (const plan::Cell& one : cells) {
     const BlockValues& own = values->cells.emplace_back(one.term ? blockValues(index, one) : BlockValues{});
-    if (!own.values.empty()) all.add(scaledValues(one, own), own.sessions);
+    const auto number = index.number(one.points.front());
+    if (!own.values.empty())
+      all.add(scaledValues(one, own), own.sessions, number ? 1 / beside[index.starts(*number)] : 1);
   }
   const double correlation = all.atMost(pairingOf(cell));
   if (!comparison) return correlation;

@@ -55,17 +55,7 @@ bool PlaceOutcomes::endedIn(int64_t block, int64_t session) const {
 bool PlaceOutcomes::settledInfeasible() const { return infeasible - forgiven_infeasible >= kInfeasibleBlocks; }
 
 Index::Index(const plan::Plan& plan, Keep keep) : plan_(plan) {
-  for (unsigned i = 0; i < plan.points.size(); ++i) {
-    if (!points_.try_emplace(plan.points[i].id, i).second) continue;
-    numbers_[{plan.points[i].id}] = static_cast<unsigned>(places_.size());
-    places_.push_back({{plan.points[i].id}, i});
-  }
-  for (const plan::Control& control : plan.controls) {
-    const auto point = points_.find(control.point);
-    const plan::Place place(control.point, control.name);
-    if (point == points_.end() || !numbers_.try_emplace(place, static_cast<unsigned>(places_.size())).second) continue;
-    places_.push_back({place, point->second});
-  }
+  addPlaces();
   chooseColumns(keep);
   for (const plan::KindDesign& design : plan.design.kinds) addGroups(design.kind);
   clear();
@@ -83,6 +73,40 @@ bool isUncounted(const plan::Plan& plan, const plan::Metric* metric, double valu
   return value == 0 && counts && std::ranges::none_of(plan.workloads, [&](const plan::Workload& workload) {
            return workload.command && base::named(workload.command->metrics, metric->name);
          });
+}
+
+/// The number of a place, which is added unless it is there.
+unsigned Index::addPlace(plan::Place place, const plan::Point& point, unsigned unit) {
+  const auto number = static_cast<unsigned>(places_.size());
+  const auto [at, fresh] = numbers_.try_emplace(place, number);
+  if (fresh) places_.push_back({std::move(place), &point, unit, number});
+  return at->second;
+}
+
+void Index::addPlaces() {
+  const auto start = [&](unsigned row, unsigned process) {
+    places_[row].starts = process;
+    places_[row].unit = places_[process].unit;
+    places_[process].rows.push_back(row);
+  };
+  for (const plan::Point& point : plan_.points)
+    if (!points_.contains(point.id)) points_[point.id] = addPlace({point.id}, point, static_cast<unsigned>(units_++));
+  for (const plan::Plan::Process& process : plan_.processes()) {
+    if (points_.contains(process.whole.id)) continue;
+    const unsigned number = addPlace({process.whole.id}, process.whole, static_cast<unsigned>(units_++));
+    points_[process.whole.id] = number;
+    for (const unsigned row : process.rows) start(points_.at(plan_.points[row].id), number);
+  }
+  for (const plan::Control& control : plan_.controls) {
+    const auto found = points_.find(control.point);
+    const plan::Place place(control.point, control.name);
+    if (found == points_.end() || numbers_.contains(place)) continue;
+    const unsigned point = found->second, started = starts(point);
+    const unsigned number = addPlace(place, *places_[point].point, places_[point].unit);
+    if (started != point)
+      start(number,
+            addPlace({places_[started].place.point, control.name}, *places_[started].point, places_[started].unit));
+  }
 }
 
 void Index::add(store::PastLook look) {
@@ -138,7 +162,7 @@ void Index::clear() {
     own.places.assign(places_.size(), {});
     for (unsigned number = 0; number < places_.size(); ++number) {
       PlaceOutcomes& place = own.places[number];
-      place.parameters = &plan_.points[places_[number].point].parameters;
+      place.parameters = &places_[number].point->parameters;
       place.values.resize(columns_.size());
       place.series.resize(columns_.size());
       place.not_on_device.resize(columns_.size());
@@ -146,9 +170,9 @@ void Index::clear() {
     }
     for (Group& group : own.groups) group.complete = group.tried = 0;
     own.groups_of.resize(places_.size());
-    own.seconds.assign(plan_.points.size(), {});
-    own.longest.assign(plan_.points.size(), 0);
-    own.within.assign(plan_.points.size(), 0);
+    own.seconds.assign(units_, {});
+    own.longest.assign(units_, 0);
+    own.within.assign(units_, 0);
     own.longest_of_any = 0;
     own.failed = own.ended_otherwise = 0;
   }
@@ -192,7 +216,7 @@ const PlaceOutcomes& Index::of(plan::TrialKind kind, const plan::Place& place) c
 
 const plan::Point* Index::point(const std::string& id) const {
   const auto found = points_.find(id);
-  return found == points_.end() ? nullptr : &plan_.points[found->second];
+  return found == points_.end() ? nullptr : places_[found->second].point;
 }
 
 std::set<std::string> Index::nodes(const plan::Cell& cell, const std::set<int64_t>& sessions) const {
@@ -219,7 +243,10 @@ bool Index::runs(plan::TrialKind kind, unsigned number) const {
 }
 
 bool Index::asked(plan::TrialKind kind, unsigned number) const {
-  const plan::Point& point = plan_.points[places_[number].point];
+  // A process is started for any of its points.
+  if (!rowsOf(number).empty())
+    return std::ranges::any_of(rowsOf(number), [&](unsigned row) { return asked(kind, row); });
+  const plan::Point& point = *places_[number].point;
   if (!runs(kind, number) || !point.startable() || of(kind, number).settledInfeasible()) return false;
   return !policy_ || !policy_->only || policy_->only->count(point.id) != 0;
 }

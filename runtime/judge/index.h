@@ -175,11 +175,16 @@ class Index {
   bool onNullCards() const { return null_cards_; }
   const Tally& tally() const { return tally_; }
 
-  // Places by number, for needs: points in the plan's order, then controls.
+  // Places by number, for needs: points in the plan's order, then processes, then controls. A point that a process
+  // measures has outcomes, with the values of its row and of the process; trials are those of the process.
   size_t places() const { return places_.size(); }
   const plan::Place& place(unsigned number) const { return places_[number].place; }
   std::optional<unsigned> number(const plan::Place& place) const;
   const PlaceOutcomes& of(plan::TrialKind kind, unsigned number) const { return state(kind).places[number]; }
+  /// The number of the place whose trials measure this one: its process, or itself.
+  unsigned starts(unsigned number) const { return places_[number].starts; }
+  /// The places that trials of a process measure; none for others.
+  const std::vector<unsigned>& rowsOf(unsigned number) const { return places_[number].rows; }
   const std::vector<Group>& groups(plan::TrialKind kind) const { return state(kind).groups; }
   /// Whether trials of that kind are of it: those of a control are not where the kind has none beside it.
   bool runs(plan::TrialKind kind, unsigned number) const;
@@ -226,15 +231,18 @@ class Index {
 
   struct Numbered {
     plan::Place place;
-    unsigned point = 0;  // index into Plan::points
+    const plan::Point* point = nullptr;
+    unsigned unit = 0;    // the index of what its trials are of, in vectors by unit
+    unsigned starts = 0;  // the number of the place of which trials are started
+    std::vector<unsigned> rows = {};
   };
   /// All of one kind of trial.
   struct State {
     std::vector<PlaceOutcomes> places;
     std::vector<Group> groups;
     std::vector<std::vector<unsigned>> groups_of;  // by place
-    std::vector<stats::RunningMedian> seconds;     // of valid trials, by point
-    std::vector<double> longest, within;           // by point: of valid trials; no more than the limit they had
+    std::vector<stats::RunningMedian> seconds;     // of valid trials, by unit
+    std::vector<double> longest, within;           // by unit: of valid trials; no more than the limit they had
     double longest_of_any = 0;
     bool timed_out = false;                    // some trial: where none did, no limit that moves matters
     unsigned failed = 0, ended_otherwise = 0;  // trials; of those that failed also the disturbed ones
@@ -242,16 +250,22 @@ class Index {
 
   State& state(plan::TrialKind kind) { return states_[static_cast<size_t>(kind)]; }
   const State& state(plan::TrialKind kind) const { return states_[static_cast<size_t>(kind)]; }
+  void addPlaces();
+  unsigned addPlace(plan::Place place, const plan::Point& point, unsigned unit);
   void chooseColumns(Keep keep);
   void addGroups(plan::TrialKind kind);
   void clear();
-  void noteDevice(PlaceOutcomes& place, const store::Trial& trial);
+  /// Adds a row of a process's trial.
+  void addRow(State& own, unsigned number, const store::Trial& trial, const std::string* reason);
+  void noteDevice(PlaceOutcomes& place, const store::Trial& trial, const store::Values* row);
   void noteFailure(unsigned number, PlaceOutcomes& place, const store::Trial& trial, const std::string* reason);
   void noteSeconds(plan::TrialKind kind, unsigned number, const store::Trial& trial);
   static size_t outcomeOf(PlaceOutcomes& place, int64_t block, int64_t session);
-  void merge(State& state, unsigned number, const store::Trial& trial, const std::string* reason);
+  void noteGiven(PlaceOutcomes& place, const store::Trial& trial);
+  void merge(State& state, unsigned number, const store::Trial& trial, const std::string* reason,
+             const store::Values* row);
   static void countGroups(State& state, unsigned number, const Outcome& outcome, bool was_tried, bool had_ended);
-  void keepValues(PlaceOutcomes& place, size_t at, const store::Trial& trial);
+  void keepValues(PlaceOutcomes& place, size_t at, const store::Trial& trial, const store::Values* row);
   void noteValid(plan::TrialKind kind, unsigned number, const store::Trial& trial);
   double leastLimit(plan::TrialKind kind, unsigned number) const;
   /// Looks again at which timeouts of a place count, after the limit has moved.
@@ -261,7 +275,8 @@ class Index {
 
   const plan::Plan& plan_;
   std::optional<RunPolicy> policy_;
-  std::map<std::string, unsigned, std::less<>> points_;  // index into Plan::points
+  std::map<std::string, unsigned, std::less<>> points_;  // numbers of points and processes
+  size_t units_ = 0;
   std::vector<Numbered> places_;
   std::map<plan::Place, unsigned> numbers_;
   std::map<std::string, unsigned, std::less<>> columns_;

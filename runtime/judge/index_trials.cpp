@@ -9,6 +9,7 @@
 
 #include "runtime/base/find.h"
 #include "runtime/judge/index.h"
+#include "runtime/plan/command.h"
 
 namespace expc::judge {
 namespace {
@@ -83,24 +84,46 @@ bool Index::add(const Trial& trial) {
   const bool lost = trial.status == TrialStatus::Failed || trial.status == TrialStatus::Invalid;
   ++(lost ? own.failed : own.ended_otherwise);
   place.nodes = std::max(place.nodes, trial.nodes);
-  noteDevice(place, trial);
+  noteDevice(place, trial, nullptr);
   noteFailure(*known, place, trial, reason);
-  merge(own, *known, trial, reason);
+  merge(own, *known, trial, reason, nullptr);
   noteSeconds(trial.key->kind, *known, trial);
+  for (const unsigned row : rowsOf(*known)) addRow(own, row, trial, reason);
   return true;
 }
 
-void Index::noteDevice(PlaceOutcomes& place, const Trial& trial) {
-  lacks_on_device_ = lacks_on_device_ || !trial.not_on_device.empty();
-  for (const std::string& name : trial.not_on_device)
-    if (const auto found = column(name)) place.not_on_device[*found] = not_on_device_[*found] = true;
-  for (const auto& [name, number] : columns_) {
-    const auto value = trial.metrics.find(name);
-    if (value != trial.metrics.end() && isUncounted(plan_, plan_.findMetric(name), value->second))
-      place.not_on_device[number] = not_on_device_[number] = lacks_on_device_ = true;
-    else if (value != trial.metrics.end() || trial.series.count(name))
-      place.measured[number] = measured_[number] = true;
+void Index::addRow(State& own, unsigned number, const Trial& trial, const std::string* reason) {
+  static const store::Values kNone;
+  PlaceOutcomes& place = own.places[number];
+  const plan::Point& point = *places_[number].point;
+  const auto& command = plan_.workloads[point.workload].command;
+  const auto found = command ? trial.rows.find(plan::rowKey(*command, point.parameters)) : trial.rows.end();
+  const store::Values* row = found == trial.rows.end() ? &kNone : &found->second;
+  place.nodes = std::max(place.nodes, trial.nodes);
+  noteDevice(place, trial, row);
+  noteFailure(number, place, trial, reason);
+  merge(own, number, trial, reason, row);
+  noteGiven(place, trial);
+}
+
+void Index::noteDevice(PlaceOutcomes& place, const Trial& trial, const store::Values* row) {
+  for (const store::Values* values : {static_cast<const store::Values*>(&trial), row}) {
+    if (!values) continue;
+    lacks_on_device_ = lacks_on_device_ || !values->not_on_device.empty();
+    for (const std::string& name : values->not_on_device)
+      if (const auto found = column(name)) place.not_on_device[*found] = not_on_device_[*found] = true;
+    for (const auto& [name, number] : columns_) {
+      const auto value = values->metrics.find(name);
+      if (value != values->metrics.end() && isUncounted(plan_, plan_.findMetric(name), value->second))
+        place.not_on_device[number] = not_on_device_[number] = lacks_on_device_ = true;
+      else if (value != values->metrics.end() || values->series.count(name))
+        place.measured[number] = measured_[number] = true;
+    }
   }
+  // The output has no row of these levels.
+  const bool missing = row && trial.status == TrialStatus::Valid && row->metrics.empty() && row->series.empty();
+  for (const auto& [name, number] : columns_)
+    if (missing && !trial.Values::tellsOf(name)) place.not_on_device[number] = lacks_on_device_ = true;
 }
 
 void Index::noteFailure(unsigned number, PlaceOutcomes& place, const Trial& trial, const std::string* reason) {
@@ -143,7 +166,8 @@ size_t Index::outcomeOf(PlaceOutcomes& place, int64_t block, int64_t session) {
 }
 
 /// Puts the trial into its block's outcome and brings the counts of the place and its groups up to date.
-void Index::merge(State& own, unsigned number, const Trial& trial, const std::string* reason) {
+void Index::merge(State& own, unsigned number, const Trial& trial, const std::string* reason,
+                  const store::Values* row) {
   PlaceOutcomes& place = own.places[number];
   const bool was_tried = place.triedIn(trial.block), had_ended = place.endedIn(trial.block, trial.session);
   if (trial.status == TrialStatus::Infeasible && !place.anyIn(trial.block, &Outcome::out_of_memory)) ++place.infeasible;
@@ -159,7 +183,7 @@ void Index::merge(State& own, unsigned number, const Trial& trial, const std::st
     outcome.reason = reason;
     outcome.limit = trial.status == TrialStatus::Timeout ? limitMet(trial) : 0;
     outcome.superseded = trial.status == TrialStatus::Timeout && outcome.limit < leastLimit(trial.key->kind, number);
-    keepValues(place, at, trial);
+    keepValues(place, at, trial, row);
   }
   // The next run tries again what was disturbed.
   outcome.forgiven = !policy_ && outcome.status == TrialStatus::Invalid;
@@ -186,18 +210,19 @@ void Index::countGroups(State& own, unsigned number, const Outcome& outcome, boo
   }
 }
 
-void Index::keepValues(PlaceOutcomes& place, size_t at, const Trial& trial) {
+void Index::keepValues(PlaceOutcomes& place, size_t at, const Trial& trial, const store::Values* row) {
   for (const auto& [name, number] : columns_) {
     double& value = place.values[number][at];
     value = kNoValue;
     auto& column = place.series[number];
     if (!column.empty()) column[at] = nullptr;
-    if (const auto series = trial.series.find(name); series != trial.series.end()) {
+    const store::Values& said = row && row->tellsOf(name) ? *row : trial;
+    if (const auto series = said.series.find(name); series != said.series.end()) {
       column.resize(place.outcomes.size());
       column[at] = std::make_shared<const std::vector<double>>(series->second);
       if (!series->second.empty()) value = orDiverged(series->second.back());
-    } else if (const auto metric = trial.metrics.find(name);
-               metric != trial.metrics.end() && !isUncounted(plan_, plan_.findMetric(name), metric->second)) {
+    } else if (const auto metric = said.metrics.find(name);
+               metric != said.metrics.end() && !isUncounted(plan_, plan_.findMetric(name), metric->second)) {
       value = orDiverged(metric->second);
     }
   }
@@ -209,13 +234,14 @@ double Index::limit(plan::TrialKind kind, const std::string& id) const {
   if (found == points_.end()) return kDefaultTimeoutSeconds;
   if (const plan::KindDesign* designed = plan::designOf(plan_, kind); designed && designed->timeout_seconds)
     return *designed->timeout_seconds;
-  const unsigned workload = plan_.points[found->second].workload;
+  const Numbered& point = places_[found->second];
+  const unsigned workload = point.point->workload;
   if (workload < plan_.workloads.size()) {
     const std::optional<plan::Command>& command = plan_.workloads[workload].command;
     if (command && command->timeout_seconds) return *command->timeout_seconds;
   }
   const State& own = state(kind);
-  const double longest = own.longest[found->second];
+  const double longest = own.longest[point.unit];
   return longest > 0 ? stepped(kLeastTimeoutSeconds, kTimeoutFactor * longest)
                      : stepped(kDefaultTimeoutSeconds, kTimeoutFactor * own.longest_of_any);
 }
@@ -226,7 +252,7 @@ double Index::limit(plan::TrialKind kind, const std::string& id) const {
 double Index::leastLimit(plan::TrialKind kind, unsigned number) const {
   if (policy_) return limit(kind, places_[number].place.point);
   const State& own = state(kind);
-  return std::max(own.places[number].given, own.within[places_[number].point]);
+  return std::max(own.places[number].given, own.within[places_[number].unit]);
 }
 
 void Index::noteSeconds(plan::TrialKind kind, unsigned number, const store::Trial& trial) {
@@ -234,20 +260,24 @@ void Index::noteSeconds(plan::TrialKind kind, unsigned number, const store::Tria
   PlaceOutcomes& place = own.places[number];
   const double least = leastLimit(kind, number);
   own.timed_out = own.timed_out || trial.status == TrialStatus::Timeout;
-  if (trial.status == TrialStatus::Timeout) place.limit = std::max(place.limit, limitMet(trial));
-  if (const double given = trial.status == TrialStatus::Timeout ? limitMet(trial) : trial.limit;
-      given > 0 && trial.id > place.last_given) {
-    place.last_given = trial.id;
-    place.given = given;
-  }
+  noteGiven(place, trial);
   if (trial.status == TrialStatus::Valid) noteValid(kind, number, trial);
   if (least != leastLimit(kind, number)) settleTimeouts(kind, number);
+}
+
+/// Notes how long a trial could take at most.
+void Index::noteGiven(PlaceOutcomes& place, const store::Trial& trial) {
+  if (trial.status == TrialStatus::Timeout) place.limit = std::max(place.limit, limitMet(trial));
+  const double given = trial.status == TrialStatus::Timeout ? limitMet(trial) : trial.limit;
+  if (given <= 0 || trial.id <= place.last_given) return;
+  place.last_given = trial.id;
+  place.given = given;
 }
 
 /// Notes a valid trial, whose length may move the limits of its point and of points that were never measured.
 void Index::noteValid(plan::TrialKind kind, unsigned number, const store::Trial& trial) {
   State& own = state(kind);
-  const unsigned point = places_[number].point;
+  const unsigned point = places_[number].unit;
   if (!std::isfinite(trial.seconds)) return;
   const auto others = [&] { return stepped(kDefaultTimeoutSeconds, kTimeoutFactor * own.longest_of_any); };
   const double least = leastLimit(kind, number), least_of_others = others();
@@ -259,7 +289,7 @@ void Index::noteValid(plan::TrialKind kind, unsigned number, const store::Trial&
       std::max(own.within[point], trial.limit > 0 ? std::min(trial.seconds, trial.limit) : trial.seconds);
   const bool moved = least != leastLimit(kind, number), moved_others = least_of_others != others();
   for (unsigned other = 0; own.timed_out && (moved || moved_others) && other < places_.size(); ++other)
-    if (moved_others || places_[other].point == point) settleTimeouts(kind, other);
+    if (moved_others || places_[other].unit == point) settleTimeouts(kind, other);
 }
 
 void Index::settleTimeouts(plan::TrialKind kind, unsigned number) {
@@ -305,7 +335,8 @@ void Index::recount(State& own, Group& group) {
 std::optional<double> Index::typicalSeconds(plan::TrialKind kind, const std::string& id) const {
   const State& own = state(kind);
   const auto found = points_.find(id);
-  const std::optional<double> median = found == points_.end() ? std::nullopt : own.seconds[found->second].median();
+  const std::optional<double> median =
+      found == points_.end() ? std::nullopt : own.seconds[places_[found->second].unit].median();
   return median ? median : overall(own.seconds);
 }
 
@@ -315,9 +346,9 @@ std::optional<double> Index::typicalSeconds(plan::TrialKind kind) const {
   if (!others) return std::nullopt;
   double sum = 0;
   unsigned count = 0;
-  for (size_t i = 0; i < plan_.points.size(); ++i) {
-    if (!plan_.points[i].startable()) continue;
-    sum += own.seconds[i].median().value_or(*others);
+  for (const Numbered& place : places_) {
+    if (!place.place.control.empty() || &place != &places_[place.starts] || !place.point->startable()) continue;
+    sum += own.seconds[place.unit].median().value_or(*others);
     ++count;
   }
   return count == 0 ? std::nullopt : std::optional(sum / count);
@@ -329,7 +360,8 @@ std::vector<Failure> Index::givenUp() const {
     const auto kind = static_cast<plan::TrialKind>(&own - states_.data());
     for (unsigned number = 0; number < places_.size(); ++number) {
       const PlaceOutcomes& place = own.places[number];
-      if (givenUp(kind, number)) failures.push_back({kind, places_[number].place, place.failed_in_a_row, *place.said});
+      if (starts(number) == number && givenUp(kind, number))
+        failures.push_back({kind, places_[number].place, place.failed_in_a_row, *place.said});
     }
   }
   return failures;

@@ -145,7 +145,7 @@ Judgement judge(const Index& index, const Index* with_earlier) {
     for (const plan::Metric& metric : plan.metrics) {
       Summary summary = summarise(evidence, point, metric);
       const PlaceOutcomes& place = index.of(metric.kind, point.id);
-      if (!missingOnDevice(index, place, metric.name).empty()) continue;
+      if (!plan.tells(metric, point) || !missingOnDevice(index, place, metric.name).empty()) continue;
       if (summary.n > 0)
         judgement.summaries.push_back(std::move(summary));
       else if (place.ended > 0)

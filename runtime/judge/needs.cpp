@@ -34,7 +34,10 @@ Progress progressOf(const Index& index, plan::TrialKind kind, std::span<const Bl
   for (const BlockUnderWay& block : under_way) {
     std::set<unsigned> numbers;
     for (const plan::Place& place : block.places)
-      if (const std::optional<unsigned> number = index.number(place)) numbers.insert(*number);
+      if (const std::optional<unsigned> number = index.number(place)) {
+        numbers.insert(*number);
+        numbers.insert(index.rowsOf(*number).begin(), index.rowsOf(*number).end());
+      }
     const auto count = [&](Count& of, const std::vector<unsigned>& members) {
       const auto all = [&](auto holds) {
         return std::ranges::all_of(members, [&](unsigned member) { return holds(index.of(kind, member)); });
@@ -90,6 +93,12 @@ Deficits deficitsAt(const Index& index, plan::TrialKind kind, const Progress& pr
     for (const unsigned member : members) need[member] = std::max(need[member], deficit);
   }
   if (most) leavePartners(index, kind, need);
+  // A process runs as often as any of its points needs it.
+  for (unsigned number = 0; number < need.size(); ++number) {
+    if (index.rowsOf(number).empty()) continue;
+    need[number] = 0;
+    for (const unsigned row : index.rowsOf(number)) need[number] = std::max(need[number], need[row]);
+  }
   return need;
 }
 
@@ -168,6 +177,7 @@ std::pair<std::vector<plan::Cell>, std::vector<std::string>> subjectCells(const 
   const plan::Metric* metric = plan.findMetric(subject);
   for (const plan::Point& point : plan.points) {
     if (!metric) break;
+    if (!plan.tells(*metric, point)) continue;
     plan::Cell cell = cellOf(*metric, point.id);
     cell.levels = point.levels;
     cells.push_back(std::move(cell));
@@ -242,7 +252,7 @@ std::vector<plan::Place> nextBlock(const Index& index, plan::TrialKind kind, std
   if (!design) return places;
   const Deficits blocks = wanted(index, *design, progressOf(index, kind, under_way));
   for (unsigned number = 0; number < blocks.size(); ++number)
-    if (blocks[number] > 0) places.push_back(index.place(number));
+    if (blocks[number] > 0 && index.starts(number) == number) places.push_back(index.place(number));
   return places;
 }
 
@@ -250,9 +260,10 @@ Remaining remaining(const Index& index, plan::TrialKind kind) {
   const plan::KindDesign* design = plan::designOf(index.plan(), kind);
   Remaining left;
   if (!design) return left;
-  for (const unsigned blocks : wanted(index, *design, progressOf(index, kind))) {
-    left.blocks = std::max(left.blocks, blocks);
-    left.trials += blocks;
+  const Deficits wanting = wanted(index, *design, progressOf(index, kind));
+  for (unsigned number = 0; number < wanting.size(); ++number) {
+    left.blocks = std::max(left.blocks, wanting[number]);
+    if (index.starts(number) == number) left.trials += wanting[number];
   }
   return left;
 }
@@ -278,7 +289,11 @@ Evidence gather(const Index& index) {
   for (const plan::KindDesign& design : index.plan().design.kinds) {
     std::vector<bool>& wanted = evidence.wanted[static_cast<size_t>(design.kind)];
     wanted.resize(index.places());
-    for (const plan::Place& place : nextBlock(index, design.kind)) wanted[*index.number(place)] = true;
+    for (const plan::Place& place : nextBlock(index, design.kind)) {
+      const unsigned number = *index.number(place);
+      wanted[number] = true;
+      for (const unsigned row : index.rowsOf(number)) wanted[row] = true;
+    }
   }
   return evidence;
 }

@@ -4,6 +4,9 @@
 #include <limits>
 #include <utility>
 
+#include "runtime/judge/rows.h"
+#include "runtime/plan/command.h"
+
 namespace expc::judge {
 namespace {
 
@@ -105,9 +108,30 @@ Reading readMetric(const plan::Plan& plan, const plan::Point* point, const store
   return {std::nullopt, {}, because({.code = Reason::NotInTrials, .name = metric})};
 }
 
+void forEachPoint(const plan::Plan& plan, const store::Trial& trial,
+                  llvm::function_ref<void(const plan::Point*, const store::Trial&)> visit) {
+  const plan::Plan::Process* process = plan.findProcess(trial.place().point);
+  if (!process) return visit(plan.findPoint(trial.place().point), trial);
+  for (const unsigned row : process->rows) {
+    const plan::Point& point = plan.points[row];
+    store::Trial one = trial;
+    one.rows.clear();
+    if (row != process->rows.front()) static_cast<store::Values&>(one) = {};
+    const auto found = trial.rows.find(plan::rowKey(*plan.workloads[point.workload].command, point.parameters));
+    if (found != trial.rows.end()) {
+      const store::Values& own = found->second;
+      one.metrics.insert(own.metrics.begin(), own.metrics.end());
+      one.series.insert(own.series.begin(), own.series.end());
+      one.not_on_device.insert(one.not_on_device.end(), own.not_on_device.begin(), own.not_on_device.end());
+    }
+    visit(&point, one);
+  }
+}
+
 std::vector<PointValue> valuesAt(const Index& index, const plan::Metric& metric, const plan::Point& point) {
   const PlaceOutcomes& place = index.of(metric.kind, point.id);
   std::vector<PointValue> values;
+  if (!index.plan().tells(metric, point)) return values;
   for (size_t i = 0; i < place.outcomes.size(); ++i) {
     const Outcome& outcome = place.outcomes[i];
     if (!outcome.valid()) continue;

@@ -67,6 +67,11 @@ void describe(JsonRecord& io, CommandMetric& metric) {
     describe(io, *metric.take);
   }
   io.optional("optional", metric.optional);
+  io.optional("row", metric.row);
+  io.optional("text", metric.text);
+  io.optional("group", metric.group);
+  io.optional("part", metric.part);
+  io.optional("units", metric.units);
   // Formats with structure need a file; standard output may hold other lines.
   if (metric.file.empty() && metric.from != From::Regex && metric.from != From::Lines)
     io.fail("file", "only a regex reads standard output, and lines");
@@ -132,6 +137,8 @@ void describe(JsonRecord& io, Command& command) {
       inner.fail("'" + metric.name + "' is read twice");
     names.push_back(metric.name);
   });
+  if (io.has("inside", !command.inside.empty()))
+    io.list("inside", command.inside, [](JsonRecord& inner, CommandMetric& key) { describe(inner, key); });
   if (command.arguments.empty()) io.fail("arguments", "a command needs a program to run");
 }
 
@@ -147,6 +154,47 @@ std::string argumentText(const llvm::json::Value& value) {
     joined += argumentText(element);
   }
   return joined;
+}
+
+llvm::json::Object toJson(const CommandMetric& read) {
+  return JsonRecord::written(read, [](JsonRecord& io, CommandMetric& one) { describe(io, one); });
+}
+
+void addArgument(std::map<std::string, std::string>& values, llvm::StringRef name, const llvm::json::Value& value) {
+  values[name.str()] = argumentText(value);
+  const llvm::json::Array* list = value.getAsArray();
+  if (!list || list->empty()) return;
+  values[(name + kFirst).str()] = argumentText(list->front());
+  values[(name + kLast).str()] = argumentText(list->back());
+}
+
+std::string_view rowsIn(std::string_view pointer) {
+  size_t end = 0;
+  for (size_t at = 0; at < pointer.size();) {
+    const size_t next = std::min(pointer.find('/', at + 1), pointer.size());
+    const std::string_view token = pointer.substr(at + 1, next - at - 1);
+    if (token == "*" || (token.find('=') != token.npos && next < pointer.size())) end = next;
+    at = next;
+  }
+  return pointer.substr(0, end);
+}
+
+std::string rowPart(const CommandMetric& key, double number) { return fmt::format("{:.15g}", number * key.scale); }
+
+std::string rowKey(const Command& command, const llvm::json::Object& parameters) {
+  std::vector<std::string> parts;
+  for (const CommandMetric& key : command.inside) {
+    const llvm::json::Value* level = parameters.get(key.name);
+    const auto number = level && !key.text ? level->getAsNumber() : std::nullopt;
+    CommandMetric base = key;
+    base.scale = 1;  // parameters are in base units
+    parts.push_back(number ? rowPart(base, *number) : level ? argumentText(*level) : "");
+  }
+  return rowKey(parts);
+}
+
+std::string rowKey(const std::vector<std::string>& parts) {
+  return parts.size() == 1 ? parts.front() : canonicalJson(base::jsonTexts(parts));
 }
 
 llvm::Expected<std::set<std::string>> namesIn(const std::string& text) {

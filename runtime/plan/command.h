@@ -3,12 +3,14 @@
 // A command's arguments for one trial. Both ends need them: the engine looks for the program before the first
 // trial, and the worker starts it.
 
+#include <llvm/ADT/StringRef.h>
 #include <llvm/Support/Error.h>
 #include <llvm/Support/JSON.h>
 
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "runtime/plan/plan.h"
@@ -31,6 +33,24 @@ std::string outputOf(const std::string& folder, const std::string& output, unsig
 /// A parameter as an argument: booleans as `true` and `false`, numbers as plain decimals without an exponent, text
 /// as it is, lists of these joined by commas, anything else as canonical JSON.
 std::string argumentText(const llvm::json::Value& value);
+
+/// Behind the name of a parameter that is a list, in `${…}`: its first and its last value.
+inline constexpr char kFirst[] = ".first", kLast[] = ".last";
+/// Adds the texts of `${name}`, and of a list those of its ends.
+void addArgument(std::map<std::string, std::string>& values, llvm::StringRef name, const llvm::json::Value& value);
+
+/// The key by which values of a row are stored: the levels of the command's inside parameters, in their order. Numbers
+/// agree in 15 digits, since programs print them in other units.
+std::string rowKey(const Command& command, const llvm::json::Object& parameters);
+/// The same of the parts of one row.
+std::string rowKey(const std::vector<std::string>& parts);
+/// How a value is read, as plans have it.
+llvm::json::Object toJson(const CommandMetric& read);
+/// The part of a JSON pointer that leads to the rows of a table: up to its last `*` or `name=VALUE`. "": each document
+/// is a row.
+std::string_view rowsIn(std::string_view pointer);
+/// The part of a key that is a number, as it was read.
+std::string rowPart(const CommandMetric& key, double number);
 
 /// The names in `${…}` of `text`; `$$` is a dollar sign. An error, which shows the text, if it is not well formed.
 llvm::Expected<std::set<std::string>> namesIn(const std::string& text);

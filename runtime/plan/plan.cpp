@@ -1,6 +1,9 @@
 #include "runtime/plan/plan.h"
 
+#include <llvm/ADT/STLExtras.h>
+
 #include <algorithm>
+#include <map>
 #include <numeric>
 
 #include "runtime/base/find.h"
@@ -36,11 +39,67 @@ const Point* Plan::findPoint(std::string_view id) const {
     const auto place = std::ranges::lower_bound(by_id_, id, {}, id_at);
     if (place != by_id_.end() && id_at(*place) == id) return &points[*place];
   }
+  if (const Process* process = findProcess(id)) return &process->whole;
   const auto found = std::ranges::find(points, id, &Point::id);
   return found == points.end() ? nullptr : &*found;
 }
 
+const Plan::Process* Plan::findProcess(std::string_view id) const {
+  const auto id_of = [](const Process& process) -> std::string_view { return process.whole.id; };
+  const auto found = std::ranges::lower_bound(processes_, id, {}, id_of);
+  return found == processes_.end() || id_of(*found) != id ? nullptr : &*found;
+}
+
+const Point& Plan::startedFor(const Point& point) const {
+  const Process* process = point.process.empty() ? nullptr : findProcess(point.process);
+  return process ? process->whole : point;
+}
+
+std::vector<const Point*> Plan::started() const {
+  std::vector<const Point*> all;
+  for (const Point& point : points)
+    if (point.process.empty()) all.push_back(&point);
+  for (const Process& process : processes_) all.push_back(&process.whole);
+  return all;
+}
+
+bool Plan::tells(const Metric& metric, const Point& point) const {
+  if (!metric.of_process || point.process.empty()) return true;
+  const Process* process = findProcess(point.process);
+  return !process || points[process->rows.front()].id == point.id;
+}
+
+/// The process of these rows as a point.
+static Point wholeOf(const Plan& plan, const std::vector<unsigned>& rows) {
+  const Point& first = plan.points[rows.front()];
+  Point whole = first;
+  whole.id = first.process;
+  whole.process.clear();
+  for (size_t i = 0; i < std::min(whole.levels.size(), plan.factors.size()); ++i)
+    if (plan.factors[i].inside) whole.levels[i] = kInactive;
+  // The program is asked for what can run here; where nothing can, the reason of the first says why.
+  const bool any = std::ranges::any_of(rows, [&](unsigned row) { return plan.points[row].startable(); });
+  if (any) whole.unavailable = whole.expected_infeasible = "";
+  const std::optional<Command>& command = plan.workloads[first.workload].command;
+  for (const CommandMetric& key : command ? command->inside : std::vector<CommandMetric>()) {
+    llvm::json::Array levels;
+    for (const unsigned row : rows) {
+      const llvm::json::Value* level = plan.points[row].parameters.get(key.name);
+      if (level && (!any || plan.points[row].startable()) && !llvm::is_contained(levels, *level))
+        levels.push_back(*level);
+    }
+    whole.parameters[key.name] = std::move(levels);
+  }
+  return whole;
+}
+
 void Plan::indexPoints() {
+  processes_.clear();
+  std::map<std::string_view, std::vector<unsigned>> rows;
+  for (unsigned at = 0; at < points.size(); ++at)
+    if (!points[at].process.empty()) rows[points[at].process].push_back(at);
+  for (auto& [id, of] : rows) processes_.push_back({wholeOf(*this, of), std::move(of)});
+
   // A stable sort by id: of equal ids, which no valid plan has, the first is found.
   by_id_.resize(points.size());
   std::iota(by_id_.begin(), by_id_.end(), 0u);

@@ -43,6 +43,7 @@ struct Factor {
   std::vector<Level> levels;          // of this plan (which may be restricted), in declared order
   std::optional<unsigned> baseline;   // index into levels; absent: none declared, or restricted away
   std::vector<std::string> declared;  // labels of the unrestricted study: "gpus 1, 2 of 1..4"
+  bool inside = false;                // each process goes through its levels by itself
 };
 
 /// In Point::levels: the factor is not active at the point (its `when` does not hold). `null` in JSON.
@@ -61,6 +62,9 @@ struct Point {
   /// only if asked for.
   std::string expected_infeasible;
   std::map<std::string, double> estimates;  // predicted bytes, by the metric's name
+  /// The id of the process that measures the point together with others (Plan::processes); "": it has trials of its
+  /// own.
+  std::string process = "";
 
   /// Whether `run` starts trials of the point.
   bool startable() const { return unavailable.empty() && expected_infeasible.empty(); }
@@ -110,6 +114,8 @@ struct Metric {
   /// empty place. Null for a measured metric.
   std::shared_ptr<const struct Term> derived = nullptr;
   std::string text = "";  // of a derived metric, as written: "launch_time / wall"
+  /// A process has one value of it, however many points it measures; only its first point shows it.
+  bool of_process = false;
 };
 
 /// The relations that a bound can demand; Within takes a band.
@@ -348,6 +354,13 @@ struct CommandMetric {
   using Take = Reduction::Take;
   std::optional<Reduction> take = {};  // one number of several; absent: the last match or row, and no JSON array
   bool optional = false;               // where the output has no value the trial has none, and stays valid
+  // The following are of commands whose processes go through levels by themselves (Command::inside), and of the readers
+  // of other programs' formats.
+  bool row = false;        // each row of the table, which names its levels, has a value
+  bool text = false;       // of a key: the level is the text that is read, and no number
+  std::string group = "";  // Regex: the named group with the value; "": the only group
+  std::string part = "";   // a pattern whose group takes the value out of the text that is read
+  std::string units = "";  // the place, like `where`, of the word for the unit, as "ms"; ".": behind the number
 };
 
 /// An expectation about a trial's output, without which the trial is not valid: a number within a bound; or,
@@ -369,6 +382,8 @@ struct Command {
   std::optional<double> timeout_seconds;
   std::vector<std::string> inputs;  // files and patterns that it reads, for digests
   std::vector<CommandMetric> metrics;
+  /// The parameters whose levels a process goes through by itself, and where each row of its output names them.
+  std::vector<CommandMetric> inside = {};
   std::vector<std::string> copied = {};  // inputs that each trial gets a copy of, not a link
   std::vector<Expectation> expectations = {};
   std::optional<Preparation> preparation = {};
@@ -444,11 +459,27 @@ struct Plan {
   std::vector<Table> tables;
   std::vector<Plot> plots;
 
-  /// The point with this id, or null. Code that has filled `points` calls indexPoints(), so that a search does not
-  /// look at each; points that were changed since are still found.
+  /// Points that one process measures, and the process as a point: without levels of inside factors, and with the list
+  /// of the levels asked as the parameter.
+  struct Process {
+    Point whole;
+    std::vector<unsigned> rows;  // indices into `points`
+  };
+
+  /// The point or process with this id, or null. Code that has filled `points` calls indexPoints(), so that a search
+  /// does not look at each; points that were changed since are still found.
   const Point* findPoint(std::string_view id) const;
-  /// Orders the ids for findPoint().
+  /// Orders the ids for findPoint(), and makes `processes` of the points.
   void indexPoints();
+  const std::vector<Process>& processes() const { return processes_; }
+  /// The process with this id, or null.
+  const Process* findProcess(std::string_view id) const;
+  /// What trials of a point are trials of: its process, or the point itself.
+  const Point& startedFor(const Point& point) const;
+  /// The points and processes that trials are of.
+  std::vector<const Point*> started() const;
+  /// Whether the metric has a value of its own at the point: that of a process is told by its first point.
+  bool tells(const Metric& metric, const Point& point) const;
   /// The metric with this name, measured or derived, or null.
   const Metric* findMetric(std::string_view name) const;
   /// Whether a command's output is where the metric is read. Any other is measured from outside, or by a worker.
@@ -465,7 +496,8 @@ struct Plan {
   std::vector<std::string> levelLabels(const std::vector<std::string>& factors, const Cell& cell) const;
 
  private:
-  std::vector<uint32_t> by_id_;  // indices into `points`, in the order of ids
+  std::vector<uint32_t> by_id_;     // indices into `points`, in the order of ids
+  std::vector<Process> processes_;  // in the order of ids
 };
 
 /// The words of enumerators in the schema, some of which the language has, too.

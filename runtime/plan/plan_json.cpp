@@ -56,6 +56,7 @@ struct PlanFields {
   bool labelled = false;
   std::vector<const Factor*> all_factors = {};
   Known known_points = {}, factors = {}, metrics = {}, comparisons = {}, criteria = {}, controls = {}, labels = {};
+  Known processes = {};  // with their workloads
 
   void describe(JsonRecord& io) {
     const std::string known = "expc.plan/" + std::to_string(kPlanVersion), before = "expc.plan/2";
@@ -158,6 +159,7 @@ struct PlanFields {
     });
     io.optional("baseline", factor.baseline);
     io.field("declared", factor.declared);
+    io.optional("inside", factor.inside);
     if (factor.levels.empty()) io.fail("levels", "a factor needs a level");
     if (factor.baseline && *factor.baseline >= factor.levels.size())
       io.fail("baseline", fmt::format("level {} of {}", *factor.baseline, factor.levels.size()));
@@ -220,10 +222,23 @@ struct PlanFields {
     describeNumbers(io, "estimates", point.estimates);
     io.optional("expected_infeasible", point.expected_infeasible);
     io.optional("unavailable", point.unavailable);
+    io.optional("process", point.process);
     if (point.workload >= plan.workloads.size())
       io.fail("workload", fmt::format("workload {} of {}", point.workload, plan.workloads.size()));
     requireName(io, "id", point.id);
     declare(io, "id", "point", known_points, point.id);
+    if (!point.process.empty() && !io.failed()) describeProcess(io, point);
+  }
+
+  /// A point of a process: its command goes through levels, of which the point has one of each.
+  void describeProcess(JsonRecord& io, const Point& point) {
+    requireName(io, "process", point.process);
+    const std::optional<Command>& command = plan.workloads[point.workload].command;
+    if (!command || command->inside.empty()) return io.fail("process", "its workload goes through no levels by itself");
+    for (const CommandMetric& key : command->inside)
+      if (!point.parameters.get(key.name)) io.fail("parameters", inQuotes(key.name) + " is missing");
+    const auto [known, fresh] = processes.try_emplace(point.process, point.workload);
+    if (!fresh && known->second != point.workload) io.fail("process", "its points run different workloads");
   }
 
   void describe(JsonRecord& io, RemovedGroup& group) {
@@ -249,6 +264,7 @@ struct PlanFields {
     io.word("kind", metric.kind, words::kKind);
     io.field("exact", metric.exact);
     io.field("series", metric.series);
+    io.optional("of_process", metric.of_process);
     if (derived) {
       describeTerm(io, "derived", metric.derived, Scope{metric.kind, true}, 0);
       io.field("text", metric.text);

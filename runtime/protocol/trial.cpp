@@ -106,15 +106,32 @@ void checkSeries(JsonRecord& io, const Object& series) {
   }
 }
 
+/// Each row has metrics, and may have series.
+void describeRows(JsonRecord& io, Object& rows) {
+  io.field("rows", rows);
+  for (const auto& [key, row] : rows) {
+    const Object* object = row.getAsObject();
+    const Object* metrics = object ? object->getObject("metrics") : nullptr;
+    if (!metrics) {
+      io.fail("rows." + key.str(), "expected an object with metrics");
+      continue;
+    }
+    checkMetrics(io, *metrics);
+    if (const Object* series = object->getObject("series")) checkSeries(io, *series);
+  }
+}
+
 void describeResult(JsonRecord& io, Event& event) {
   if (!io.reads()) {
     io.out()["metrics"] = finiteOf(Object(event.metrics));
     io.out()["series"] = finiteOf(Object(event.series));
+    if (!event.rows.empty()) io.out()["rows"] = finiteOf(Object(event.rows));
   } else {
     io.field("metrics", event.metrics);
     io.optional("series", event.series);
     checkMetrics(io, event.metrics);
     checkSeries(io, event.series);
+    if (io.has("rows", false)) describeRows(io, event.rows);
   }
   if (io.has("environment", true)) io.field("environment", event.environment);
   if (io.has("notes", true)) plan::describeNotes(io, "notes", event.notes);
@@ -244,7 +261,7 @@ std::map<std::string, std::string> argumentValues(const TrialSpec& spec) {
   for (const char* name : {"steps", "warmup", "epochs"})
     if (const llvm::json::Value* value = spec.settings.get(name)) values[name] = plan::argumentText(*value);
   // Parameters come last, so that they win where a study uses one of our names.
-  for (const auto& [name, value] : spec.parameters) values[name.str()] = plan::argumentText(value);
+  for (const auto& [name, value] : spec.parameters) plan::addArgument(values, name, value);
   return values;
 }
 

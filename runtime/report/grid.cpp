@@ -29,6 +29,7 @@ namespace {
 struct Entry {
   std::vector<unsigned> levels;
   GridCell cell;
+  std::string_view point = {};
 };
 
 /// The metric, or one that it is computed from, if workers said that they cannot give it; else "".
@@ -78,12 +79,15 @@ std::string whyMissing(const plan::Plan& plan, const judge::Judgement& judgement
   return status->invalid > 0 ? "disturbed" : "not run";
 }
 
-/// Returns the values of a metric, one for each point in the plan's order, which buildGrid() relies on for ideals.
+/// Returns the values of a metric, one for each point that tells it, in the plan's order. A process's value has no
+/// level of inside factors.
 std::vector<Entry> metricEntries(const plan::Plan& plan, const judge::Judgement& judgement,
                                  const plan::Metric& metric) {
   std::vector<Entry> entries;
   for (const plan::Point& point : plan.points)
-    entries.push_back({point.levels, metricCell(plan, judgement, point, metric)});
+    if (plan.tells(metric, point))
+      entries.push_back({metric.of_process ? plan.startedFor(point).levels : point.levels,
+                         metricCell(plan, judgement, point, metric), point.id});
   return entries;
 }
 
@@ -243,10 +247,9 @@ Grid buildGrid(const plan::Plan& plan, const judge::Judgement& judgement, const 
     const auto factors = textsOf(plan.factors, &plan::Factor::name);
     std::vector<Entry> entries = metricEntries(plan, judgement, *metric);
     describe::Ideals ideals = describe::idealsOf(plan, judgement, *metric);
-    // Entries have ideals before they move into the grid, while they are still in the order of points.
-    for (size_t i = 0; i < entries.size(); ++i)
-      if (const auto ideal = ideals.at.find(plan.points[i].id); ideal != ideals.at.end())
-        entries[i].cell.ideal = ideal->second;
+    for (Entry& entry : entries)
+      if (const auto ideal = ideals.at.find(std::string(entry.point)); ideal != ideals.at.end())
+        entry.cell.ideal = ideal->second;
     grid.ideal_over = std::move(ideals.over);
     fillGrid(plan, grid, factors, std::move(entries), by);
     return grid;

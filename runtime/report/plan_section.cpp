@@ -95,12 +95,15 @@ Part trialsPart(const plan::Plan& plan, uint64_t points) {
   Table table{.label = "Kinds of trials"};
   table.columns = {{"kind", Kind::Label},    {"blocks"}, {"points"}, {"trials"}, {"settings", Kind::Words},
                    {"measures", Kind::Prose}};
+  // A process is one trial, however many points it measures.
+  const uint64_t units =
+      plan.processes().empty() ? points : std::ranges::count_if(plan.started(), &plan::Point::startable);
   // Adaptive repetition gives a range of trials; controls run once more in each block.
   uint64_t least = 0, most = 0;
   for (const plan::KindDesign& kind : plan.design.kinds) {
     // Controls are part of each block, so they multiply with repetitions as points do.
     const uint64_t controls = judge::hasControls(plan, kind.kind) ? plan.controls.size() : 0;
-    const uint64_t each = points + controls;
+    const uint64_t each = units + controls;
     least += kind.repeat * each;
     most += kind.most() * each;
     table.rows.push_back({{{std::string(toString(kind.kind))},
@@ -111,7 +114,10 @@ Part trialsPart(const plan::Plan& plan, uint64_t points) {
                            {joined(metricsOf(plan, kind.kind))}}});
   }
   table.all = table.rows.size();
-  Part part{.title = "Trials", .rest = rangeText(least, most), .blocks = {std::move(table)}};
+  // The head of a large plan has no points, so it does not tell how many of them share a process.
+  const bool at_most = plan.points.empty() && std::ranges::any_of(plan.factors, &plan::Factor::inside);
+  Part part{
+      .title = "Trials", .rest = (at_most ? "at most " : "") + rangeText(least, most), .blocks = {std::move(table)}};
   const auto say = [&](std::string text) { part.blocks.emplace_back(Paragraph{std::move(text)}); };
   for (const plan::KindDesign& kind : plan.design.kinds)
     for (const plan::Until& until : kind.until)
@@ -123,7 +129,14 @@ Part trialsPart(const plan::Plan& plan, uint64_t points) {
                                                  : ", to show how much identical runs differ"));
   if (plan.design.share > 1)
     say(fmt::format("up to {} blocks in parallel, each on its own devices", plan.design.share));
-  say(fmt::format("each block runs every point once, in random order (seed {})", plan.design.seed));
+  std::vector<std::string> inside;
+  for (const plan::Factor& factor : plan.factors)
+    if (factor.inside) inside.push_back(factor.name);
+  if (units < points)
+    say(fmt::format("{} measure the {}: each goes through {} by itself", counted(units, "process"),
+                    counted(points, "point"), joined(inside)));
+  say(fmt::format("each block runs every {} once, in random order (seed {})", units < points ? "process" : "point",
+                  plan.design.seed));
   // Built-in workloads draw from the block's seed; commands get it as a variable and may ignore it.
   const bool trains =
       std::ranges::any_of(plan.workloads, [](const plan::Workload& workload) { return !workload.command; });

@@ -202,7 +202,10 @@ std::vector<std::string> trialNotes(const plan::Criterion& criterion, const desc
   constexpr size_t kNamed = 3;
   if (criterion.cells.empty()) return {};
   std::set<plan::Place> places;
-  for (const plan::Cell& cell : criterion.cells) places.insert(cell.points.begin(), cell.points.end());
+  for (const plan::Cell& cell : criterion.cells)
+    for (const plan::Place& place : cell.points)
+      if (const plan::Point* point = findings.plan.findPoint(place.point))
+        places.insert({findings.plan.startedFor(*point).id, place.control});
   std::map<std::string, unsigned> counts;
   unsigned all = 0;
   for (const store::Trial& trial : findings.results.trials) {

@@ -8,9 +8,11 @@
 
 #include <algorithm>
 #include <ranges>
+#include <set>
 
 #include "runtime/base/json.h"
 #include "runtime/judge/format.h"
+#include "runtime/plan/command.h"
 #include "runtime/plan/evaluate.h"
 #include "runtime/report/paint.h"
 #include "runtime/stats/procedures.h"
@@ -154,6 +156,17 @@ std::string assertionText(const plan::Criterion& criterion) {
 
 std::vector<plan::Note> notesOf(const plan::Plan& plan, const store::Trial& trial) {
   std::vector<plan::Note> notes = trial.notes;
+  const plan::Plan::Process* process = trial.rows.empty() ? nullptr : plan.findProcess(trial.place().point);
+  if (process) {
+    const plan::Command& command = *plan.workloads[process->whole.workload].command;
+    std::set<std::string> asked, others;
+    for (const unsigned row : process->rows) asked.insert(plan::rowKey(command, plan.points[row].parameters));
+    for (const auto& [key, row] : trial.rows)
+      if (!asked.contains(key)) others.insert(key);
+    if (!others.empty())
+      notes.emplace_back(fmt::format("{} that no level names: {}", counted(others.size(), "row"),
+                                     fewOf({others.begin(), others.end()}, 3, ", ")));
+  }
   for (const plan::Metric& metric : plan.metrics) {
     if (!metric.derived) continue;
     plan::forEachTerm(*metric.derived, [&](const plan::Term& term) {

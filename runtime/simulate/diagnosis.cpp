@@ -368,7 +368,7 @@ struct Designer {
       for (auto& [kind, sum] : *sums) sum /= static_cast<double>(drawn.size());
     for (const plan::KindDesign& design : plan.design.kinds) {
       if (design.kind != plan::TrialKind::Profile) continue;  // not drawn: these run as planned
-      const auto startable = std::ranges::count_if(plan.points, &plan::Point::startable);
+      const auto startable = std::ranges::count_if(plan.started(), &plan::Point::startable);
       diagnosis.blocks[design.kind] = design.repeat;
       diagnosis.trials[design.kind] = static_cast<double>(design.repeat) * static_cast<double>(startable);
     }

@@ -377,7 +377,7 @@ class Forecast {
 std::optional<double> secondsOf(const judge::Index& index, plan::TrialKind kind) {
   unsigned places = 0;
   for (unsigned number = 0; number < index.places(); ++number)
-    places += index.asked(kind, number) && index.runs(kind, number);
+    places += index.starts(number) == number && index.asked(kind, number) && index.runs(kind, number);
   const auto seconds = index.typicalSeconds(kind);
   return seconds ? std::optional(*seconds * places) : std::nullopt;
 }

@@ -39,6 +39,7 @@ std::vector<Value> valuesOf(const judge::Index& index, const plan::Metric& metri
   std::vector<Value> values;
   const auto column = index.column(metric.name);
   for (size_t point = 0; column && point < index.plan().points.size(); ++point) {
+    if (!index.plan().tells(metric, index.plan().points[point])) continue;
     const judge::PlaceOutcomes& place = index.of(metric.kind, index.plan().points[point].id);
     for (size_t i = 0; i < place.outcomes.size(); ++i) {
       const judge::Outcome& outcome = place.outcomes[i];
@@ -135,7 +136,14 @@ void findCentres(const std::vector<Value>& values, MetricModel& metric) {
   }
 }
 
-/// Residuals of all metrics of a kind, by trial; NaN for a metric that the trial lacks.
+/// The position of a point among those of its process.
+size_t placeInProcess(const plan::Plan& plan, size_t point) {
+  const plan::Plan::Process* process = plan.findProcess(plan.points[point].process);
+  return process ? static_cast<size_t>(std::ranges::find(process->rows, point) - process->rows.begin()) : 0;
+}
+
+/// Residuals of all metrics of a kind, by trial; NaN for a metric that the trial lacks. Those of the points of a
+/// process stand one after the other.
 using Rows = std::map<int64_t, std::vector<double>>;
 
 /// The model of one metric. Stated noise goes before measured noise, which goes before assumed noise. Measured
@@ -164,9 +172,10 @@ MetricModel modelOf(const judge::Index& index, const plan::Metric& metric, const
     if (!model.multiplies && !values.empty()) model.noise *= std::abs(values.front().value);
   } else if (fit(values, model)) {
     for (const Value& value : values) {
+      const size_t at = column + columns * placeInProcess(index.plan(), value.point);
       std::vector<double>& row = rows[value.trial];
-      row.resize(columns, kNone);
-      row[column] = value.residual;
+      if (row.size() <= at) row.resize(columns * (at / columns + 1), kNone);
+      row[at] = value.residual;
     }
   } else if (!metric.exact) {
     model.noise = kAssumedNoise;
@@ -243,7 +252,7 @@ Model modelOf(const plan::Plan& plan, const store::Results& stored, const Assump
 /// A pilot measures noise only, so it stops as soon as the fit has kFewestFreedoms, asks for no profile, and takes
 /// no look at a criterion.
 plan::Plan pilotOf(plan::Plan plan) {
-  const auto startable = static_cast<unsigned>(std::ranges::count_if(plan.points, &plan::Point::startable));
+  const auto startable = static_cast<unsigned>(std::ranges::count_if(plan.started(), &plan::Point::startable));
   // B blocks of P points leave (P - 1) (B - 1) degrees of freedom.
   const unsigned others = std::max(1u, startable) - 1;
   const unsigned blocks = others == 0 ? 1 + kFewestFreedoms : 1 + (kFewestFreedoms + others - 1) / others;

@@ -14,6 +14,7 @@
 #include "runtime/base/find.h"
 #include "runtime/judge/criteria.h"
 #include "runtime/judge/needs.h"
+#include "runtime/plan/command.h"
 #include "runtime/plan/evaluate.h"
 
 namespace expc::simulate {
@@ -202,34 +203,58 @@ class Run {
       trial.seconds = (*kind.ends)[point].limit;
       trial.limit = std::numeric_limits<double>::infinity();  // counts, as stored timeouts do
     }
-    if (trial.status == store::TrialStatus::Valid) drawValues(kind, point, block, trial);
+    if (trial.status == store::TrialStatus::Valid) drawTrial(kind, number, block, trial);
     index_.add(trial);
     return trial.status;
   }
 
   /// Draws the values of a valid trial. All metrics of the trial use one row of residuals, so that they move
   /// together; a metric that the row lacks is drawn from a normal distribution.
-  void drawValues(const Study::Kind& kind, size_t point, int64_t block, store::Trial& trial) {
-    const Model& model = study_.model;
-    const std::vector<double>* row = nullptr;
+  void drawTrial(const Study::Kind& kind, unsigned number, int64_t block, store::Trial& trial) {
+    const std::vector<double>* residuals = nullptr;
     if (kind.residuals)
-      row = &(*kind.residuals)[static_cast<size_t>(stream_.uniform() * double(kind.residuals->size()))];
+      residuals = &(*kind.residuals)[static_cast<size_t>(stream_.uniform() * double(kind.residuals->size()))];
+    common_.clear();
+    const std::vector<size_t>& rows = study_.rows_of[number];
+    if (rows.empty()) return drawValues(kind, study_.point_of[number], block, residuals, 0, trial.metrics);
+    // Without measured residuals half of the variance is the process's own, which moves all of its rows.
+    for (size_t i = 0; i < kind.metrics.size(); ++i) common_.push_back(stream_.next());
+    for (size_t at = 0; at < rows.size(); ++at) {
+      const plan::Point& point = study_.plan.points[rows[at]];
+      const std::string key = plan::rowKey(*study_.plan.workloads[point.workload].command, point.parameters);
+      drawValues(kind, rows[at], block, residuals, at, trial.rows[key].metrics);
+    }
+    for (const size_t index : kind.metrics) {
+      const std::string& name = study_.model.metrics[index].name;
+      const plan::Metric* metric = study_.plan.findMetric(name);
+      if (!metric || !metric->of_process) continue;
+      trial.metrics[name] = trial.rows.begin()->second.metrics[name];
+      for (auto& [key, row] : trial.rows) row.metrics.erase(name);
+    }
+  }
+
+  /// Draws the values of one point. @param at the position of the point among those of its process
+  void drawValues(const Study::Kind& kind, size_t point, int64_t block, const std::vector<double>* residuals, size_t at,
+                  std::map<std::string, double>& values) {
+    const Model& model = study_.model;
     for (size_t i = 0; i < kind.metrics.size(); ++i) {
       const MetricModel& metric = model.metrics[kind.metrics[i]];
+      const size_t column = i + at * kind.metrics.size();
       const int64_t session = sessionOf(block);
       // Sessions are keyed by negative numbers, so that they share one map with blocks.
       double deviation = metric.drift * shared(kind.metrics[i], kNoPoint, block) +
                          metric.shared * shared(kind.metrics[i], kNoPoint, -session) +
                          metric.apart * shared(kind.metrics[i], point, -session);
       if (metric.noise > 0) {
-        const bool stored = row && !std::isnan((*row)[i]);
-        const double own = model.shape ? model.shape(stream_, point) : stored ? (*row)[i] : stream_.next();
+        const bool stored = residuals && column < residuals->size() && !std::isnan((*residuals)[column]);
+        const double drawn = model.shape ? model.shape(stream_, point) : stored ? (*residuals)[column] : stream_.next();
+        const double own = stored || common_.empty() ? drawn : std::sqrt(0.5) * (common_[i] + drawn);
         // First-order autoregressive noise: its variance is that of `own` for any `carried`.
         carried_ = model.carried * carried_ + std::sqrt(1 - model.carried * model.carried) * own;
         deviation += metric.noise * (model.carried > 0 ? carried_ : own);
       }
       const double centre = metric.centres[point];
-      trial.metrics[metric.name] =
+      values[metric.name] =
           metric.resolution.rounded(metric.multiplies ? centre * std::exp(deviation) : centre + deviation);
     }
   }
@@ -347,6 +372,7 @@ class Run {
   std::vector<std::vector<bool>> spent_;  // by scenario and criterion: a look has decided it
   // Numbers that blocks and sessions share, by metric, point and block or session: see shared().
   std::map<std::tuple<size_t, size_t, int64_t>, double> shared_;
+  std::vector<double> common_;  // by metric: what rows of the process under way share; empty: no process
   double carried_ = 0;
   int64_t trials_ = 0;
   Drawn drawn_;
@@ -357,8 +383,12 @@ Study studyOf(const plan::Plan& plan, const Model& model, const std::vector<std:
   Study study{plan, model, truths};
   const judge::Index index(plan);
   for (unsigned number = 0; number < index.places(); ++number) {
-    const plan::Point* point = index.point(index.place(number).point);
+    // A process ends as its first point does.
+    const std::vector<unsigned>& rows = index.rowsOf(number);
+    const plan::Point* point = index.point(index.place(rows.empty() ? number : rows.front()).point);
     study.point_of.push_back(static_cast<size_t>(point - plan.points.data()));
+    study.rows_of.emplace_back();
+    for (const unsigned row : rows) study.rows_of.back().push_back(study.point_of[row]);
   }
   for (size_t c = 0; c < plan.criteria.size(); ++c) {
     study.by_factor.emplace_back();

@@ -65,8 +65,9 @@ struct Study {
   /// The step in which values can be read, by criterion and cell; 0: none. The truth moves by multiples of it, so
   /// that values tie with the bound as often as measured ones would.
   std::vector<std::vector<double>> steps = {};
-  std::vector<size_t> point_of = {};  // by the index's number of the place
-  bool timeouts = true;               // false: no trial times out, whatever the model says
+  std::vector<size_t> point_of = {};              // by the index's number of the place
+  std::vector<std::vector<size_t>> rows_of = {};  // of a process: its points
+  bool timeouts = true;                           // false: no trial times out, whatever the model says
 };
 /// Prepares a study; `truths` as Study::truths.
 Study studyOf(const plan::Plan& plan, const Model& model, const std::vector<std::vector<double>>& truths);

@@ -29,21 +29,21 @@ std::vector<double> normalScores(std::span<const double> values) {
 
 }  // namespace
 
-void SerialCorrelation::add(std::span<const double> values, std::span<const int64_t> sessions) {
+void SerialCorrelation::add(std::span<const double> values, std::span<const int64_t> sessions, double weight) {
   // Scores are made over all sessions, so that levels keep their distance, and centred within each: a step between
   // sessions is not serial correlation.
   for (auto& [session, scores] : bySession(normalScores(values), sessions)) {
     if (scores.size() < kFewest) continue;
     takeMeans(scores, [](size_t) { return 0; });
     for (size_t i = 0; i < scores.size(); ++i) {
-      squares_ += scores[i] * scores[i];
-      if (i > 0) products_ += scores[i] * scores[i - 1];
+      squares_ += weight * (scores[i] * scores[i]);
+      if (i > 0) products_ += weight * (scores[i] * scores[i - 1]);
     }
     // Removing a session's mean makes the expected product of neighbours negative. `taken_` is the sum of these
     // biases for independent values.
-    taken_ += 1 - 1 / double(scores.size());
-    values_ += scores.size();
-    ++sessions_;
+    taken_ += weight * (1 - 1 / double(scores.size()));
+    values_ += weight * double(scores.size());
+    sessions_ += weight;
   }
 }
 
@@ -52,8 +52,8 @@ void SerialCorrelation::add(std::span<const double> values, std::span<const int6
 double SerialCorrelation::atMost(Pairing pairing) const {
   if (squares_ <= 0) return 0;
   const bool alone = pairing == Pairing::Alone;
-  const double n = double(values_), error = 1 / std::sqrt(n), length = n / double(sessions_);
-  const double found = products_ / squares_ + taken_ / (n - double(sessions_)), seen = found / error;
+  const double n = values_, error = 1 / std::sqrt(n), length = n / sessions_;
+  const double found = products_ / squares_ + taken_ / (n - sessions_), seen = found / error;
   constexpr double kTooFew = 8, kAssumed = 0.6;
   // Marriott & Pope (1954): E[r] = rho - (1 + 3 rho) / n. The first part is added here, the second divided out
   // below.

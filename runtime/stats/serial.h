@@ -27,15 +27,15 @@ inline constexpr size_t kPairsThatShow = 16;
 class SerialCorrelation {
  public:
   /// Adds a sample. `sessions[i]` is the session of `values[i]`; values are in the order of their measurement.
-  /// Sessions of fewer than three values show no correlation and are left out.
-  void add(std::span<const double> values, std::span<const int64_t> sessions);
+  /// Sessions of fewer than three values show no correlation and are left out. `weight`: below 1 for samples that share
+  /// noise, such as the rows of one process, which tell less than as many independent ones.
+  void add(std::span<const double> values, std::span<const int64_t> sessions, double weight = 1);
   /// An upper bound of the correlation, from 0 to below 1; 0 if no allowance is made. Intervals made for the
   /// estimate itself would miss too often whenever it is small by chance.
   double atMost(Pairing pairing) const;
 
  private:
-  double products_ = 0, squares_ = 0, taken_ = 0;
-  size_t values_ = 0, sessions_ = 0;
+  double products_ = 0, squares_ = 0, taken_ = 0, values_ = 0, sessions_ = 0;
 };
 
 /// The factor by which the variance of the mean exceeds that of as many independent values, if values are

@@ -15,10 +15,14 @@ namespace expc::store {
 namespace {
 
 /// Whether a metric has two values, or one although the worker said that the device cannot give it.
+bool saysTwice(const Values& values) {
+  const std::set<std::string> absent(values.not_on_device.begin(), values.not_on_device.end());
+  return absent.size() != values.not_on_device.size() ||
+         std::any_of(absent.begin(), absent.end(), [&](const std::string& name) { return values.metrics.count(name); });
+}
 bool saysTwice(const TrialValues& trial) {
-  const std::set<std::string> absent(trial.not_on_device.begin(), trial.not_on_device.end());
-  return absent.size() != trial.not_on_device.size() ||
-         std::any_of(absent.begin(), absent.end(), [&](const std::string& name) { return trial.metrics.count(name); });
+  return saysTwice(static_cast<const Values&>(trial)) ||
+         std::ranges::any_of(trial.rows, [](const auto& row) { return saysTwice(row.second); });
 }
 
 /// Whether another attempt at the same place of a block is valid: a place has one value.

@@ -61,6 +61,8 @@ std::string dataOf(const plan::Plan& plan, const plan::Point& point,
 std::map<std::string, std::string> readingsOf(const plan::Plan& plan, const plan::Command& command,
                                               plan::TrialKind kind) {
   std::map<std::string, std::string> readings;
+  std::string rows;  // how rows are told apart
+  for (const plan::CommandMetric& key : command.inside) rows += "\n" + base::canonicalJson(plan::toJson(key));
   for (const plan::Expectation& expectation : command.expectations) {
     const std::string digest = base::shortHash(base::canonicalJson(base::written(expectation)));
     readings["expect " + digest] = digest;
@@ -78,6 +80,9 @@ std::map<std::string, std::string> readingsOf(const plan::Plan& plan, const plan
         reading += fmt::format("\n{:a}\n{}\n{}\n{}", percentile, skip, first, last);
     }
     if (metric.optional) reading += "\noptional";
+    for (const std::string& more : {metric.group, metric.part, metric.units})
+      if (!more.empty()) reading += "\nalso " + more;
+    if (metric.row) reading += "\nrow" + rows;
     readings[metric.name] = base::shortHash(reading);
   }
   return readings;
@@ -92,7 +97,7 @@ std::vector<std::string> argumentsAt(const plan::Point& point, const std::vector
   std::map<std::string, std::string> values;
   for (const char* own : {"seed", "trial", "trial_folder", "prepared", "steps", "warmup", "epochs"})
     values[own] = fmt::format("${{{}}}", own);
-  for (const auto& [name, value] : point.parameters) values[name.str()] = plan::argumentText(value);
+  for (const auto& [name, value] : point.parameters) plan::addArgument(values, name, value);
   auto texts = plan::expandArguments(arguments, values);
   if (texts) return std::move(*texts);
   llvm::consumeError(texts.takeError());  // a stored plan may be older than the check
@@ -297,7 +302,8 @@ std::string Counting::objection(const TrialKey& key, const Match* then) const {
   // A plan without the control must not count its trials as the point's own.
   const bool known = key.place.control.empty() ||
                      std::any_of(plan_.controls.begin(), plan_.controls.end(), [&](const plan::Control& control) {
-                       return control.name == key.place.control && control.point == key.place.point;
+                       const plan::Point* of = plan_.findPoint(control.point);
+                       return control.name == key.place.control && of && plan_.startedFor(*of).id == key.place.point;
                      });
   if (!known) return fmt::format("belongs to the control {}, which the plan does not have", key.place.control);
   return "";
@@ -308,10 +314,7 @@ std::string Counting::objection(const Trial& trial) const {
   // A series counts as held; a derived metric is computed from others, so a trial has none.
   for (const plan::Metric& metric : plan_.metrics) {
     if (metric.kind != trial.key->kind || metric.derived) continue;
-    if (trial.metrics.count(metric.name) || trial.series.count(metric.name)) continue;
-    const auto& absent = trial.not_on_device;
-    if (std::find(absent.begin(), absent.end(), metric.name) == absent.end())
-      return fmt::format("the metric {} was not measured", metric.name);
+    if (!trial.tellsOf(metric.name)) return fmt::format("the metric {} was not measured", metric.name);
   }
   return "";
 }

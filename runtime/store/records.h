@@ -141,8 +141,8 @@ struct TrialStart {
   }
 };
 
-/// The measured values of a trial; an entry `reread` replaces them. A value that is not finite has diverged.
-struct TrialValues {
+/// Measured values. A value that is not finite has diverged.
+struct Values {
   std::map<std::string, double> metrics;
   std::vector<std::string> not_on_device;  // requested metrics that the worker cannot measure on this device
   std::map<std::string, std::vector<double>> series;
@@ -156,6 +156,28 @@ struct TrialValues {
   /// Takes a value for a metric that the worker could not give. Without a value the metric stays absent.
   void supply(const std::string& metric, std::optional<double> value) {
     if (value && std::erase(not_on_device, metric) > 0) metrics[metric] = *value;
+  }
+  /// Whether it says something of the metric: a value, a series, or that there is none.
+  bool tellsOf(const std::string& metric) const {
+    return metrics.contains(metric) || series.contains(metric) || std::ranges::count(not_on_device, metric) > 0;
+  }
+};
+
+/// The measured values of a trial; an entry `reread` replaces them.
+struct TrialValues : Values {
+  /// The values of the rows of a process that goes through levels by itself, by plan::rowKey.
+  std::map<std::string, Values> rows;
+
+  void describe(auto& io) {
+    Values::describe(io);
+    if (io.has("rows", !rows.empty()))
+      io.byName("rows", rows, [](auto& all, auto key, Values& row) {
+        all.object(key, row, [](auto& inner, Values& one) { one.describe(inner); });
+      });
+  }
+  bool tellsOf(const std::string& metric) const {
+    return Values::tellsOf(metric) ||
+           std::ranges::any_of(rows, [&](const auto& row) { return row.second.tellsOf(metric); });
   }
 };
 

@@ -49,6 +49,8 @@ CREATE TABLE metric_value(
   trial INTEGER REFERENCES trial(id), name TEXT, value REAL, PRIMARY KEY(trial, name)) WITHOUT ROWID;
 CREATE TABLE series(
   trial INTEGER REFERENCES trial(id), name TEXT, numbers BLOB, PRIMARY KEY(trial, name)) WITHOUT ROWID;
+CREATE TABLE row_value(
+  trial INTEGER REFERENCES trial(id), levels TEXT, name TEXT, value REAL, PRIMARY KEY(trial, levels, name)) WITHOUT ROWID;
 CREATE VIEW measurement AS
   SELECT trial.id AS trial, point, label AS control, trial.kind, metric_value.name AS metric, value, status, reason, run,
          trial.session, host, block, block.study AS block_study, number AS block_number, printf('0x%016x', seed) AS seed,
@@ -171,6 +173,10 @@ void write(const Trial& trial, Tables& to) {
   for (const auto& [name, value] : trial.metrics) to.add("metric_value", {trial.id, name, value});
   for (const std::string& name : trial.not_on_device) to.add("metric_value", {trial.id, name, nullptr});
   for (const auto& [name, numbers] : trial.series) to.add("series", {trial.id, name, &numbers});
+  for (const auto& [key, row] : trial.rows) {
+    for (const auto& [name, value] : row.metrics) to.add("row_value", {trial.id, key, name, value});
+    for (const std::string& name : row.not_on_device) to.add("row_value", {trial.id, key, name, nullptr});
+  }
 }
 
 /// Parents before children, so that references hold in this order.

@@ -88,7 +88,8 @@ std::set<std::string> otherPrograms(const plan::Plan& now, const Match& match, c
     const bool raised = was && run.study == now.study && then.workloads[was->workload].version != workload.version;
     if (!was || (!raised && was->id != point.id)) continue;
     ids[point.id] = was->id;
-    const auto data = [&](const Match& of) { return keyOf(now, point.id, plan::TrialKind::Timed, of).data; };
+    const std::string& started = now.startedFor(point).id;
+    const auto data = [&](const Match& of) { return keyOf(now, started, plan::TrialKind::Timed, of).data; };
     if (raised || data(match) != data(run.match)) other.insert(point.id);
   }
   std::set<std::string> subjects;
@@ -174,7 +175,7 @@ class Loader {
         counting_(plan, match_),
         runs_(contents, plan) {
     std::unordered_set<std::string_view> points;
-    for (const plan::Point& point : plan.points) points.insert(point.id);
+    for (const plan::Point* started : plan.started()) points.insert(started->id);
     for (const auto& [id, trial] : contents.trials)
       if (isOver(trial) && points.contains(trial.place().point)) consider(trial);
   }

@@ -205,6 +205,10 @@ class ModuleDumper {
   void param(const ParamDecl& param) {
     line("param {} : {}", param.name.name, type(param.type));
     optional("default", param.value);
+    ++depth_;
+    if (param.inside) line("inside");
+    --depth_;
+    optional("from", param.inside_source);
     optional("when", param.when);
     optional("strong", param.strong);
     ++depth_;

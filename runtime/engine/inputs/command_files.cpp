@@ -140,7 +140,8 @@ class Finder {
     const bool fixed = templates.front().find('$') == std::string::npos;
     if (templates.front().find("${prepared}") != std::string::npos) return llvm::Error::success();  // not made yet
     std::set<std::string> seen;
-    for (const plan::Point& point : plan_.points) {
+    for (const plan::Point* started : plan_.started()) {
+      const plan::Point& point = *started;
       if (point.workload != index_ || !point.unavailable.empty()) continue;
       protocol::TrialSpec spec;
       spec.parameters = absoluteParameters(plan_, point.parameters);

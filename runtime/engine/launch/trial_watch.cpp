@@ -7,6 +7,7 @@
 #include "runtime/engine/launch/trial_watch.h"
 
 #include <fmt/format.h>
+#include <llvm/ADT/STLExtras.h>
 #include <sys/wait.h>
 
 #include <algorithm>
@@ -232,12 +233,37 @@ std::string TrialWatch::nameOf(unsigned rank) const {
   return request_.spec.world_size == 1 ? "the worker" : fmt::format("rank {}", rank);
 }
 
+/// Whether rows of the result have the metric.
+static bool isOfRows(const protocol::Event& result, const std::string& metric) {
+  return llvm::any_of(result.rows,
+                      [&](const auto& row) { return row.second.getAsObject()->getObject("metrics")->get(metric); });
+}
+
+std::map<std::string, store::Values> rowsOf(const protocol::Event& result) {
+  std::map<std::string, store::Values> rows;
+  for (const auto& [key, row] : result.rows) {
+    store::Values& values = rows[key.str()];
+    const llvm::json::Object& object = *row.getAsObject();
+    const llvm::json::Object* series = object.getObject("series");
+    for (const auto& [name, value] : series ? *series : llvm::json::Object())
+      values.series[name.str()] = base::measuredNumbers(value);
+    for (const auto& [name, value] : *object.getObject("metrics")) {
+      if (const auto number = base::measuredNumber(value))
+        values.metrics[name.str()] = *number;
+      else if (!values.series.contains(name.str()))
+        values.not_on_device.push_back(name.str());
+    }
+  }
+  return rows;
+}
+
 /// All ranks ended well. The trial is valid if rank 0's result has every metric that was asked for.
 void TrialWatch::takeResult() {
   if (!result_) return stop(TrialStatus::Failed, "the worker ended without a result");
   for (const std::string& name : request_.spec.metrics) {
     const llvm::json::Value* value = result_->metrics.get(name);
     if (result_->series.get(name) && (!value || value->getAsNull())) continue;  // a series, taken below
+    if (!value && isOfRows(*result_, name)) continue;
     if (!value) return stop(TrialStatus::Failed, fmt::format("the worker's result has no metric {}", name));
     // NaN and infinity are values: a training that diverged is a result. Null means that this device has no such
     // metric.
@@ -249,6 +275,7 @@ void TrialWatch::takeResult() {
     }
   }
   for (const auto& [name, value] : result_->series) end_.series[name.str()] = base::measuredNumbers(value);
+  end_.rows = rowsOf(*result_);
   if (request_.spec.rehearsal && !result_->rehearsed) {
     return stop(TrialStatus::Failed,
                 "the worker's result has no rehearsal: the worker is older than this expc; build both from one tree");

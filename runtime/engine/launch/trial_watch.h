@@ -7,6 +7,7 @@
 // first complaint is not believed at once: the watch waits a moment, weighs all complaints and blames the weightiest
 // (Weight).
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -114,5 +115,8 @@ class TrialWatch {
   double deadline_, last_look_, last_exit_ = 0;
   std::optional<double> trouble_since_, teardown_until_;
 };
+
+/// The values of the rows of a result.
+std::map<std::string, store::Values> rowsOf(const protocol::Event& result);
 
 }  // namespace expc::engine::launch

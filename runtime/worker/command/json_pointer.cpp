@@ -178,6 +178,15 @@ llvm::Expected<std::vector<Value>> documentsOf(llvm::StringRef text) {
   return within(fmt::format("it starts with '{}', and after that ", begin), documents.takeError());
 }
 
+/// The tokens of a pointer.
+std::vector<std::string> tokensOf(llvm::StringRef pointer) {
+  llvm::SmallVector<llvm::StringRef, 8> written;
+  if (pointer.consume_front("/")) pointer.split(written, '/');
+  std::vector<std::string> tokens;
+  for (llvm::StringRef token : written) tokens.push_back(unescaped(token));
+  return tokens;
+}
+
 /// Calls `use` for what is at `pointer` in every document that has something there, or only in the last of these.
 /// Documents without it are skipped, since loggers also write lines about something else. The error says how far the
 /// pointer led and what is there.
@@ -188,8 +197,7 @@ llvm::Error visit(llvm::StringRef text, const std::string& pointer, Which which,
   if (!documents) return documents.takeError();
   llvm::SmallVector<llvm::StringRef, 8> written;
   if (!pointer.empty()) llvm::StringRef(pointer).drop_front().split(written, '/');
-  Way way;
-  for (llvm::StringRef token : written) way.tokens.push_back(unescaped(token));
+  Way way{tokensOf(pointer)};
   std::vector<std::vector<const Value*>> found;
   for (const Value& document : *documents) {
     way.end = nullptr;
@@ -205,6 +213,22 @@ llvm::Error visit(llvm::StringRef text, const std::string& pointer, Which which,
   if (which == Which::Last) found.erase(found.begin(), found.end() - 1);
   for (const std::vector<const Value*>& values : found)
     if (auto error = use(values)) return error;
+  return llvm::Error::success();
+}
+
+/// Adds the text of a value; null has none.
+llvm::Error addText(const Value& value, std::vector<std::string>& texts) {
+  if (value.getAsNull()) return llvm::Error::success();
+  if (const auto text = value.getAsString())
+    texts.push_back(text->str());
+  else if (const auto flag = value.getAsBoolean())
+    texts.emplace_back(*flag ? "true" : "false");
+  else if (const auto whole = value.getAsInteger())
+    texts.push_back(std::to_string(*whole));
+  else if (const auto number = value.getAsNumber())
+    texts.push_back(fmt::format("{}", *number));
+  else
+    return failure("{}", kindOf(value));
   return llvm::Error::success();
 }
 
@@ -262,6 +286,29 @@ llvm::Expected<JsonNumbers> readJson(llvm::StringRef text, const std::string& po
   });
   if (error) return error;
   return result;
+}
+
+llvm::Expected<RowTexts> jsonRows(llvm::StringRef text, std::string_view rows, const std::string& pointer) {
+  const std::vector<std::string> below = tokensOf(llvm::StringRef(pointer).drop_front(rows.size()));
+  RowTexts found;
+  auto error = visit(text, std::string(rows), Which::All, [&](llvm::ArrayRef<const Value*> values) -> llvm::Error {
+    for (const Value* row : values) {
+      if (found.size() == kMostValues) return failure("it has more than a million rows");
+      std::vector<std::string>& texts = found.emplace_back();
+      Way way{below};
+      way.from(*row, 0);
+      for (const Value* value : way.found) {
+        const llvm::json::Array* array = value->getAsArray();
+        const auto add = [&](const Value& one) { return addText(one, texts); };
+        llvm::Error wrong = array ? llvm::Error::success() : add(*value);
+        for (size_t i = 0; array && !wrong && i < array->size(); ++i) wrong = add((*array)[i]);
+        if (wrong) return within(fmt::format("at {} is ", pointer), std::move(wrong));
+      }
+    }
+    return llvm::Error::success();
+  });
+  if (error) return error;
+  return found;
 }
 
 llvm::Expected<uint64_t> countJson(llvm::StringRef text, const std::string& pointer) {

@@ -95,7 +95,8 @@ std::vector<std::string> filesRead(const plan::Command& command) {
   const auto add = [&](const std::string& file) {
     if (!file.empty() && std::find(files.begin(), files.end(), file) == files.end()) files.push_back(file);
   };
-  for (const plan::CommandMetric& metric : command.metrics) add(metric.file);
+  for (const auto* read : {&command.metrics, &command.inside})
+    for (const plan::CommandMetric& metric : *read) add(metric.file);
   for (const plan::Expectation& expectation : command.expectations) add(expectation.read.file);
   return files;
 }

@@ -102,6 +102,11 @@ llvm::Expected<uint64_t> countIn(llvm::StringRef text, const CommandMetric& metr
   return count;
 }
 
+/// Whether the value is read as one of a table's row.
+bool isColumn(const CommandMetric& metric) {
+  return metric.row || !metric.group.empty() || !metric.part.empty() || !metric.units.empty();
+}
+
 /// Whether all values are wanted. Otherwise only the last needs to be a number.
 bool readsAll(const CommandMetric& metric) {
   return metric.series || (metric.take && *metric.take != plan::Reduction(Take::Last));
@@ -120,6 +125,7 @@ bool isMeasured(const std::string& metric) {
 /// Checks one metric or expectation, and compiles its pattern if it has one.
 llvm::Error MetricReader::prepare(const CommandMetric& metric, Pattern::Use use) {
   if (!metric.file.empty() && leavesFolder(metric.file)) return failure("a path inside the trial's folder is needed");
+  if (isColumn(metric)) return rows_.prepare(metric);
   if (metric.from == From::Json) return checkPointer(metric.where);
   if (metric.from != From::Regex) return llvm::Error::success();
   auto pattern = Pattern::compile(metric.where, use);
@@ -131,6 +137,8 @@ llvm::Error MetricReader::prepare(const CommandMetric& metric, Pattern::Use use)
 
 llvm::Expected<MetricReader> MetricReader::make(const plan::Command& command, const std::vector<std::string>& asked) {
   MetricReader reader;
+  reader.keys_ = command.inside;
+  if (auto error = RowReader::make(command).moveInto(reader.rows_)) return error;
   for (const std::string& name : asked) {
     const auto found = std::find_if(command.metrics.begin(), command.metrics.end(),
                                     [&](const CommandMetric& metric) { return metric.name == name; });
@@ -158,6 +166,17 @@ llvm::Expected<MetricReader> MetricReader::make(const plan::Command& command, co
   return reader;
 }
 
+llvm::Expected<Values> MetricReader::columnOf(const CommandMetric& metric, llvm::StringRef text) const {
+  auto rows = rows_.numbers(metric, text);
+  if (!rows) return rows.takeError();
+  Values values;
+  for (const Values& row : *rows) values.insert(values.end(), row.begin(), row.end());
+  if (values.empty()) return llvm::make_error<NoValue>("it has no value");
+  if (metric.from == From::Json && values.size() > 1 && !metric.series && !metric.take)
+    return failure("it has {} values; say which of them is meant, as in `from median(…)` or `last(…)`", values.size());
+  return values;
+}
+
 llvm::Expected<Values> MetricReader::valuesOf(const CommandMetric& metric, const std::string& folder,
                                               std::string* left) const {
   if (metric.from == From::Size) {
@@ -170,6 +189,7 @@ llvm::Expected<Values> MetricReader::valuesOf(const CommandMetric& metric, const
   auto file = textOf(metric, folder);
   if (!file) return file.takeError();
   const llvm::StringRef text = (*file)->getBuffer();
+  if (isColumn(metric)) return columnOf(metric, text);
   const Which which = readsAll(metric) ? Which::All : Which::Last;
   if (metric.from == From::Regex) return patterns_.at(metric.name).read(text, which, left);
   if (metric.from == From::Lines) return readLines(text, which);
@@ -185,7 +205,7 @@ llvm::Expected<Values> MetricReader::valuesOf(const CommandMetric& metric, const
 
 llvm::Expected<double> MetricReader::valueOf(const CommandMetric& metric, const std::string& folder, Values* series,
                                              std::vector<plan::Note>* notes) const {
-  if (metric.take && metric.take->take == Take::Count) {
+  if (metric.take && metric.take->take == Take::Count && !isColumn(metric)) {
     auto file = textOf(metric, folder);
     if (!file) return file.takeError();
     const auto pattern = patterns_.find(metric.name);
@@ -243,6 +263,7 @@ llvm::Error MetricReader::read(const std::string& folder, const ProgramEnd& end,
                                const std::function<void(const CommandMetric&)>& next) const {
   for (const std::string& name : measured_) result.metrics[name] = measuredOf(name, end);
   for (const CommandMetric& metric : metrics_) {
+    if (metric.row) continue;
     next(metric);
     Values series;
     auto value = valueOf(metric, folder, &series, &result.notes);
@@ -253,6 +274,32 @@ llvm::Error MetricReader::read(const std::string& folder, const ProgramEnd& end,
     if (none || !metric.series) continue;
     for (double& one : series) one *= metric.scale;
     result.series[metric.name] = llvm::json::Array(series);
+  }
+  return readRows(folder, result, next);
+}
+
+llvm::Error MetricReader::readRows(const std::string& folder, protocol::Event& result,
+                                   const std::function<void(const CommandMetric&)>& next) const {
+  std::vector<std::string> keys;
+  for (const CommandMetric& metric : metrics_) {
+    if (!metric.row) continue;
+    next(metric);
+    auto file = textOf(metric, folder);
+    if (!file) return about(metric, file.takeError());
+    const llvm::StringRef text = (*file)->getBuffer();
+    if (keys.empty())
+      if (auto error = rows_.keys(text).moveInto(keys)) return about(keys_.front(), std::move(error));
+    auto values = rows_.read(metric, text, keys);
+    if (!values) return about(metric, values.takeError());
+    for (auto& [key, value] : *values) {
+      llvm::json::Object& row = *result.rows.try_emplace(key, llvm::json::Object{{"metrics", llvm::json::Object()}})
+                                     .first->second.getAsObject();
+      (*row.getObject("metrics"))[metric.name] = value.value ? llvm::json::Value(*value.value) : nullptr;
+      if (!value.value || !metric.series) continue;
+      llvm::json::Object* series = row.getObject("series");
+      if (!series) series = (row["series"] = llvm::json::Object()).getAsObject();
+      (*series)[metric.name] = llvm::json::Array(value.series);
+    }
   }
   return llvm::Error::success();
 }

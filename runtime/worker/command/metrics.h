@@ -15,6 +15,7 @@
 #include "runtime/protocol/trial.h"
 #include "runtime/worker/command/process.h"
 #include "runtime/worker/command/readers.h"
+#include "runtime/worker/command/rows.h"
 
 namespace expc::command {
 
@@ -55,6 +56,8 @@ class MetricReader {
  private:
   /// Compiles the pattern, or checks the pointer, of one metric.
   llvm::Error prepare(const plan::CommandMetric& metric, Pattern::Use use);
+  /// The values of a metric that is a column of a table.
+  llvm::Expected<Values> columnOf(const plan::CommandMetric& metric, llvm::StringRef text) const;
   /// The values of one metric, in order. @param left as for Pattern::read
   llvm::Expected<Values> valuesOf(const plan::CommandMetric& metric, const std::string& folder,
                                   std::string* left = nullptr) const;
@@ -63,10 +66,15 @@ class MetricReader {
   /// @param notes gets a note of what a reader of the value must know
   llvm::Expected<double> valueOf(const plan::CommandMetric& metric, const std::string& folder, Values* series = nullptr,
                                  std::vector<plan::Note>* notes = nullptr) const;
+  /// Fills the rows of a process that goes through levels by itself.
+  llvm::Error readRows(const std::string& folder, protocol::Event& result,
+                       const std::function<void(const plan::CommandMetric&)>& next) const;
   llvm::Error verifyOne(const plan::Expectation& expectation, const std::string& folder, const std::string& root) const;
 
   std::vector<std::string> measured_;
   std::vector<plan::CommandMetric> metrics_;
+  std::vector<plan::CommandMetric> keys_;  // plan::Command::inside
+  RowReader rows_;
   std::vector<plan::Expectation> expectations_;
   /// Keys are the metric's name, or the text of an expectation.
   std::map<std::string, Pattern> patterns_;

@@ -239,9 +239,12 @@ llvm::Error compareFiles(const std::string& path, const std::string& wanted, uin
                  left.size(), right.size());
 }
 
-/// The cells of a column that are not empty, with their rows; only the last one if no more is wanted.
+/// Cells that a column has in rows.
+enum class Cells { Last, Filled, All };
+
+/// The cells of a column, with their rows; those that are empty are left out unless all are wanted.
 static llvm::Expected<std::vector<std::pair<size_t, std::string>>> cellsOf(llvm::StringRef text,
-                                                                           const std::string& column, Which which) {
+                                                                           const std::string& column, Cells wanted) {
   files::CsvRows rows(text, files::CsvRows::Blanks::Dropped);
   std::vector<std::string> names, cells;
   std::optional<size_t> place;
@@ -259,8 +262,8 @@ static llvm::Expected<std::vector<std::pair<size_t, std::string>>> cellsOf(llvm:
     if (cells.size() != names.size())
       return failure("row {} has {} cells, the first row has {}", row, cells.size(), names.size());
     // Loggers leave cells empty in rows that are about something else.
-    if (llvm::StringRef(cells[*place]).trim().empty()) continue;
-    if (which == Which::Last) found.clear();
+    if (wanted != Cells::All && llvm::StringRef(cells[*place]).trim().empty()) continue;
+    if (wanted == Cells::Last) found.clear();
     found.emplace_back(row, std::move(cells[*place]));
     if (found.size() > kMostValues) return failure("the column '{}' has more than a million values", column);
   }
@@ -268,13 +271,24 @@ static llvm::Expected<std::vector<std::pair<size_t, std::string>>> cellsOf(llvm:
 }
 
 llvm::Expected<uint64_t> countColumn(llvm::StringRef text, const std::string& column) {
-  auto cells = cellsOf(text, column, Which::All);
+  auto cells = cellsOf(text, column, Cells::Filled);
   if (!cells) return cells.takeError();
   return cells->size();
 }
 
+llvm::Expected<RowTexts> columnRows(llvm::StringRef text, const std::string& column) {
+  auto cells = cellsOf(text, column, Cells::All);
+  if (!cells) return cells.takeError();
+  RowTexts rows;
+  for (auto& [row, cell] : *cells) {
+    rows.emplace_back();
+    if (const llvm::StringRef value = llvm::StringRef(cell).trim(); !value.empty()) rows.back().push_back(value.str());
+  }
+  return rows;
+}
+
 llvm::Expected<Values> readColumn(llvm::StringRef text, const std::string& column, Which which) {
-  auto cells = cellsOf(text, column, which);
+  auto cells = cellsOf(text, column, which == Which::Last ? Cells::Last : Cells::Filled);
   if (!cells) return cells.takeError();
   if (cells->empty()) return llvm::make_error<NoValue>(fmt::format("the column '{}' has no value", column));
   Values values;
@@ -353,7 +367,8 @@ llvm::Expected<std::unique_ptr<Pattern::Parts>> Pattern::Parts::make(const std::
 llvm::Expected<Pattern> Pattern::compile(const std::string& text, Use use) {
   auto parts = Parts::make(text, PCRE2_UTF);
   if (!parts) return parts.takeError();
-  if (use == Use::Match) return Pattern(std::move(*parts));
+  if (use == Use::Rows) (*parts)->numbers = llvm::cantFail(Parts::make(numbersBeside(text), 0));
+  if (use != Use::Number) return Pattern(std::move(*parts));
   uint32_t groups = 0;
   pcre2_pattern_info((*parts)->code, PCRE2_INFO_CAPTURECOUNT, &groups);
   if (groups != 1)
@@ -411,6 +426,30 @@ int Pattern::Parts::forEach(llvm::StringRef in, size_t at, llvm::function_ref<bo
     while (empty && at < in.size() && (static_cast<unsigned char>(in[at]) & 0xc0) == 0x80) ++at;
   }
   return 0;
+}
+
+llvm::Expected<RowTexts> Pattern::rows(llvm::StringRef written, const std::string& group, bool number) const {
+  const int index = pcre2_substring_number_from_name(parts_->code, reinterpret_cast<PCRE2_SPTR>(group.c_str()));
+  if (index <= 0) return parts_->complain(fmt::format("has no group '(?<{}>…)'", group));
+  std::string own;
+  const llvm::StringRef text = asUtf8(written, own);
+  RowTexts rows;
+  llvm::StringRef cut;
+  const int code = parts_->forEach(text, 0, [&](const Taken&) {
+    const size_t begin = parts_->ends()[2 * index], end = parts_->ends()[2 * index + 1];
+    rows.emplace_back();
+    if (begin == PCRE2_UNSET) return true;
+    rows.back().push_back(text.slice(begin, end).str());
+    if (number && llvm::expectedToOptional(readNumber(rows.back()[0]))) cut = wholeOf(text, text.slice(begin, end));
+    return cut.empty() && rows.size() <= kMostValues;
+  });
+  if (code < 0) return parts_->gaveUp(code);
+  if (!cut.empty())
+    return parts_->complain(fmt::format("found '{}', which is a part of '{}': let the group take the whole number",
+                                        excerpt(rows.back()[0]), excerpt(cut)));
+  if (rows.empty()) return parts_->nothing("matches nothing");
+  if (rows.size() > kMostValues) return parts_->complain("matches more than a million times");
+  return rows;
 }
 
 llvm::Expected<Values> Pattern::read(llvm::StringRef written, Which which, std::string* left) const {

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -24,6 +25,9 @@ namespace expc::command {
 using base::failure;
 
 using Values = std::vector<double>;
+
+/// The values of a column as they are written, by row: none, one, or the elements of an array.
+using RowTexts = std::vector<std::vector<std::string>>;
 
 /// The error that the output has no value where one is read: nothing matches, a member is absent, a cell is empty, or a
 /// word such as `<not supported>` stands there. An optional metric has no value then; every other error is a mistake.
@@ -50,8 +54,9 @@ enum class Which { Last, All };
 /// A pattern in the syntax of PCRE2; `^` and `$` match at the ends of lines.
 class Pattern {
  public:
-  /// The purpose of a pattern. One that finds a number has exactly one group, around the number.
-  enum class Use { Number, Match };
+  /// The purpose of a pattern. One that finds a number has exactly one group, around the number; each match of one for
+  /// rows is a row, whose values are its named groups.
+  enum class Use { Number, Match, Rows };
   /// Compiles a pattern. The error names the place in the pattern, or the number of its groups.
   static llvm::Expected<Pattern> compile(const std::string& text, Use use);
   /// The number in the group of the last match, or of every match in order. A group that takes only
@@ -60,6 +65,9 @@ class Pattern {
   /// @param left becomes the pattern's words if they occur once more behind the last value without
   /// a number
   llvm::Expected<Values> read(llvm::StringRef text, Which which, std::string* left = nullptr) const;
+  /// The text of a named group in each match; none where the group took no part.
+  /// @param number whether it must not be a part of a number
+  llvm::Expected<RowTexts> rows(llvm::StringRef text, const std::string& group, bool number) const;
   /// How often the pattern matches.
   llvm::Expected<uint64_t> count(llvm::StringRef text) const;
   /// Success if the pattern matches somewhere.
@@ -92,12 +100,16 @@ struct JsonNumbers {
 llvm::Expected<JsonNumbers> readJson(llvm::StringRef text, const std::string& pointer, Which which = Which::Last);
 /// How many elements the array at `pointer` has, or else how many values are there.
 llvm::Expected<uint64_t> countJson(llvm::StringRef text, const std::string& pointer);
+/// What stands at `pointer`, which begins with `rows`, in each place to which `rows` leads.
+llvm::Expected<RowTexts> jsonRows(llvm::StringRef text, std::string_view rows, const std::string& pointer);
 /// Success if `true` stands at `pointer`; in JSON Lines, on each line that has something there.
 llvm::Error readTruth(llvm::StringRef text, const std::string& pointer);
 
 /// Reads a column of a table (files::CsvRows) whose first row has the names. Empty cells are
 /// skipped, because loggers leave them in rows about something else.
 llvm::Expected<Values> readColumn(llvm::StringRef text, const std::string& column, Which which);
+/// The cells of a column.
+llvm::Expected<RowTexts> columnRows(llvm::StringRef text, const std::string& column);
 /// How many cells of a column are not empty.
 llvm::Expected<uint64_t> countColumn(llvm::StringRef text, const std::string& column);
 

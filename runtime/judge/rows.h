@@ -1,0 +1,17 @@
+#pragma once
+
+// What one trial measured at each of the points that it is of.
+
+#include <llvm/ADT/STLFunctionalExtras.h>
+
+#include "runtime/plan/plan.h"
+#include "runtime/store/records.h"
+
+namespace expc::judge {
+
+/// Calls `visit` with each point that a trial measured, and what it measured there: of a process each of its points, of
+/// which the first has the values of the process as well. Null for a point that the plan does not have.
+void forEachPoint(const plan::Plan& plan, const store::Trial& trial,
+                  llvm::function_ref<void(const plan::Point*, const store::Trial&)> visit);
+
+}  // namespace expc::judge

@@ -1,0 +1,49 @@
+#pragma once
+
+// Rows of a command whose process goes through levels by itself: each row of a table in its output names its levels,
+// and has values of the metrics that are read from the same table.
+
+#include <llvm/ADT/StringRef.h>
+#include <llvm/Support/Error.h>
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/plan/plan.h"
+#include "runtime/worker/command/readers.h"
+
+namespace expc::command {
+
+/// The value of a metric in one row. `value` is absent where the row has none.
+struct RowValue {
+  std::optional<double> value;
+  Values series;  // of a metric with the trait
+};
+
+/// Reads the columns of one command's table.
+class RowReader {
+ public:
+  /// Checks everything that can be wrong before the program runs.
+  static llvm::Expected<RowReader> make(const plan::Command& command);
+  /// Checks the metric, which is one of rows, likewise.
+  llvm::Error prepare(const plan::CommandMetric& metric);
+
+  /// Reads the keys of all rows; the first of `command.inside` says where they stand. "" for a row without levels.
+  llvm::Expected<std::vector<std::string>> keys(llvm::StringRef text) const;
+  /// The numbers of a column, by row.
+  llvm::Expected<std::vector<Values>> numbers(const plan::CommandMetric& column, llvm::StringRef text) const;
+  /// The values of a metric, by the key of their row.
+  llvm::Expected<std::map<std::string, RowValue>> read(const plan::CommandMetric& metric, llvm::StringRef text,
+                                                       const std::vector<std::string>& keys) const;
+
+ private:
+  llvm::Expected<RowTexts> texts(const plan::CommandMetric& column, const std::string& where, llvm::StringRef text,
+                                 bool number) const;
+
+  std::vector<plan::CommandMetric> inside_;
+  std::map<std::string, Pattern> patterns_;  // by text
+};
+
+}  // namespace expc::command
