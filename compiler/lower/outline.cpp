@@ -293,13 +293,20 @@ struct Outliner {
     };
     for (const check::Assertion& one : criterion.assertions) {
       for (auto compared = one.comparison; compared; compared = study.comparisons[*compared].inner)
-        if (study.comparisons[*compared].function != check::Comparison::Function::OfProcess)
+        if (*compared >= study.implied)
           add(study.comparisons[*compared].name + " = " + study.comparisons[*compared].text);
-      if (one.comparison || !one.metric) continue;
+      if (!one.metric || (one.comparison && *one.comparison >= study.implied)) continue;
       if (const plan::Metric metric = points::toPlan(study, study.metrics[*one.metric]); metric.derived)
         add(metric.name + " = " + metric.text);
     }
     return fmt::format("{}", fmt::join(texts, "; "));
+  }
+
+  /// Whether an assertion is about values of whole processes, which have no level of inside factors.
+  bool isOfProcesses(const check::Assertion& assertion) const {
+    auto compared = assertion.comparison;
+    while (compared && study.comparisons[*compared].inner) compared = study.comparisons[*compared].inner;
+    return compared && *compared < study.implied;
   }
 
   /// The number of levels of a factor at which an assertion has a value.
@@ -325,6 +332,9 @@ struct Outliner {
     std::string text;
     for (unsigned index = 0; index < study.factors.size(); ++index) {
       const check::Factor& factor = study.factors[index];
+      if (factor.inside &&
+          std::ranges::all_of(criterion.assertions, [&](const auto& one) { return isOfProcesses(one); }))
+        continue;
       std::vector<unsigned> levels;
       for (unsigned level = 0; level < factor.levels.size(); ++level)
         if (occurs(index, level)) levels.push_back(level);
