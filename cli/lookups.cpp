@@ -17,6 +17,7 @@
 
 #include "cli/compilation.h"
 #include "compiler/check/value/value.h"
+#include "runtime/data/images/open.h"
 #include "runtime/data/llama/config.h"
 #include "runtime/data/text/token_rows.h"
 
@@ -52,6 +53,7 @@ class Files {
   /// Answers a formula's question; nothing if it cannot be known, or is none of ours.
   std::optional<Rational> ask(std::string_view function, std::span<const Value> arguments) {
     if (function == "config") return config(arguments[0], text(arguments[1]));
+    if (function == "images") return images(arguments[0]);
     if (function == "row_tokens") return rowTokens(arguments);
     return std::nullopt;
   }
@@ -74,6 +76,22 @@ class Files {
     }
     const auto* path = std::get_if<std::string>(&named->node);
     return path ? whole(*path) : "";
+  }
+
+  /// Returns how many images a source has; nothing if they are not there.
+  std::optional<Rational> images(const Value& data) {
+    using enum data::Source::Kind;
+    const auto* level = std::get_if<EnumValue>(&data.node);
+    const std::string path = pathIn(data);
+    if (!level || level->payload.size() != 1 || (!path.empty() && !llvm::sys::fs::exists(path))) return std::nullopt;
+    data::Source source{Mnist, path, path.empty() ? wholeOf(level->payload[0]) : 0};
+    for (const auto& [name, kind] : {std::pair("folder", Folder), {"packed", Packed}, {"synthetic", Synthetic}})
+      if (nameOf(*level) == name) source.kind = kind;
+    const auto [at, fresh] = images_.try_emplace(data.toString());
+    if (fresh)
+      if (const auto sets = llvm::expectedToOptional(data::open(source)))
+        at->second = Rational(sets->train->count() + sets->test->count());
+    return at->second;
   }
 
   /// Returns a size from a model's config.json ("hidden_size"); flags are 0 and 1.
@@ -184,6 +202,7 @@ class Files {
   /// Caches by the text of the arguments; StringMap keeps references valid while it grows.
   llvm::StringMap<llvm::json::Object> sizes_;
   llvm::StringMap<std::optional<text::RowLengths>> lengths_;
+  llvm::StringMap<std::optional<Rational>> images_;
   std::vector<std::string>& notes_;
 };
 

@@ -40,7 +40,8 @@ const std::vector<SettingRule> kTimed = {{"repeat", 1, 10'000, true},
                                          {"epochs", 1, 1'000'000, false},
                                          {"warmup", 0, 1'000'000'000, false}};
 /// The time limit of one trial. A duration, so it has no SettingRule.
-constexpr std::string_view kTimeout = "timeout";
+constexpr std::string_view kTimes[] = {"timeout", "takes"};
+bool isTime(std::string_view name) { return std::ranges::count(kTimes, name) > 0; }
 const std::vector<SettingRule> kQuality = {{"repeat", 1, 10'000, true}, {"epochs", 1, 1'000'000, true}};
 
 /// The type of a limit's value.
@@ -93,7 +94,7 @@ struct DesignChecker {
     if (name.name == "budget") return duration(name, value, design.settings);
     if (const SettingRule* rule = named(kOfAll, name.name)) return add(name, whole(*rule, value), design.settings);
     if (const plan::LimitRule* limit = named(plan::kLimits, name.name)) return most(name, value, *limit);
-    if (!named(kTimed, name.name) && name.name != kTimeout)
+    if (!named(kTimed, name.name) && !isTime(name.name))
       return void(unknownName(emitter, "setting", name, language::texts(language::Role::Setting, language::Design),
                               " of a design"));
     auto [at, fresh] = design.kinds.try_emplace(TrialKind::Timed);
@@ -103,13 +104,13 @@ struct DesignChecker {
 
   /// Checks a setting of one kind of trial.
   void inKind(TrialKind kind, const ast::Identifier& name, const ast::Expr& value) {
-    if (name.name == kTimeout) return duration(name, value, design.kinds[kind].settings);
+    if (isTime(name.name)) return duration(name, value, design.kinds[kind].settings);
     const std::vector<SettingRule>& rules = rulesOf(kind);
     const SettingRule* rule = named(rules, name.name);
     // The candidates are those of this kind of trial: `steps` is no setting of quality trials.
     if (!rule) {
       std::vector<std::string> names = namesOf(rules)();
-      names.emplace_back(kTimeout);
+      names.insert(names.end(), std::begin(kTimes), std::end(kTimes));
       return void(unknownName(emitter, "setting", name, names, fmt::format(" of {} trials", toString(kind))));
     }
     Settings& settings = design.kinds[kind].settings;
@@ -303,7 +304,7 @@ std::vector<std::string> designed(const Study& study) {
 bool reads(const Study& study, std::string_view setting) {
   // These work without the program's help: the engine repeats, starts uncounted runs as a warm-up, and stops at
   // the limit.
-  if (setting == "repeat" || setting == "warmup" || setting == kTimeout) return true;
+  if (setting == "repeat" || setting == "warmup" || isTime(setting)) return true;
   return std::ranges::any_of(study.uses,
                              [&](const Use& use) { return !use.workload->command || isTold(*use.workload, setting); });
 }

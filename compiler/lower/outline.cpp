@@ -193,8 +193,12 @@ struct Outliner {
       design.until.push_back(
           {until.comparison ? study.comparisons[*until.comparison].name : study.metrics[*until.metric].name,
            until.half_width.toDouble(), until.relative});
-    if (auto timeout = block.settings.find("timeout"); timeout != block.settings.end())
-      design.timeout_seconds = timeout->second.value.toDouble();
+    const auto seconds = [&](const char* name) {
+      const auto found = block.settings.find(name);
+      return found == block.settings.end() ? std::nullopt : std::optional(found->second.value.toDouble());
+    };
+    design.timeout_seconds = seconds("timeout");
+    design.takes_seconds = seconds("takes");
     for (const check::Look& look : block.looks) design.looks.push_back(look.repetitions);
     // Built-in workloads always get their length; a command decides itself how long it runs and gets only what
     // is written.

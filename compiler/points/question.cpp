@@ -17,6 +17,7 @@
 namespace expc::points {
 namespace {
 
+constexpr std::string_view kHost = "the host";
 // Remembered estimates; then the memory is emptied.
 constexpr size_t kMaxKnown = 1 << 16;
 
@@ -54,7 +55,7 @@ bool runsElsewhere(const expand::Selected& selected, const check::Published& pub
 }  // namespace
 
 Machine::Machine(const expand::Space& space, const check::System* system, const check::Lookup& lookup)
-    : space_(space), at_(space.selected(), system, &lookup) {
+    : space_(space), system_(system), at_(space.selected(), system, &lookup) {
   // Join the parts of each metric's estimate, with everything that they read.
   for (const check::Estimate& part : space_.study().workload->estimates) {
     auto found = std::ranges::find(estimates_, part.metric, &Estimate::metric);
@@ -75,7 +76,7 @@ Machine::Machine(const expand::Space& space, const check::System* system, const 
   if (!system) return;
   for (Estimate& estimate : estimates_) {
     const bool of_host = space.study().metrics[estimate.metric].name == "host_memory_peak";
-    estimate.of = of_host ? "the host" : "a device";
+    estimate.of = of_host ? kHost : "a device";
     // Without a stated capacity every estimate fits.
     if (const auto& memory = (*system)[of_host ? "memory" : "gpu.memory"])
       estimate.capacity = memory->asNumber()->toDouble();
@@ -105,12 +106,43 @@ std::string Machine::expectedInfeasible(expand::Levels point, source::Range* pla
     if (!estimate.capacity) continue;
     const std::optional<double> bytes = bytesAt(estimate, point);
     // Try a point whose memory cannot be estimated.
-    if (!bytes || *bytes <= *estimate.capacity) continue;
+    if (!bytes) continue;
+    const Shared shared = sharedAt(estimate, point);
+    if (*bytes * shared.processes <= shared.bytes) continue;
     if (place) *place = estimate.parts[0]->range;
-    return fmt::format("{} is estimated at {}, and {} has {}", space_.study().metrics[estimate.metric].name,
-                       bytesText(*bytes), estimate.of, bytesText(*estimate.capacity));
+    return fmt::format("{} is estimated at {}{}, and {} has {}", space_.study().metrics[estimate.metric].name,
+                       bytesText(*bytes),
+                       shared.processes > 1 ? fmt::format(" for each of {} processes", shared.processes) : "",
+                       shared.of, bytesText(shared.bytes));
   }
   return "";
+}
+
+Machine::Shared Machine::sharedAt(const Estimate& estimate, expand::Levels point) {
+  Shared shared{1, *estimate.capacity, estimate.of};
+  if (estimate.of != kHost) return shared;
+  at_.set(point);
+  if (at_.resolve()) return shared;
+  const auto valueOf = [&](std::string_view name) -> const check::Value* {
+    const auto& all = space_.study().workload->parameters;
+    const auto found = std::ranges::find(all, name, &check::Parameter::name);
+    return found == all.end() ? nullptr : at_.value(static_cast<unsigned>(found - all.begin()));
+  };
+  const auto known = [&](const char* property) {
+    const auto& value = (*system_)[property];
+    return value ? value->asNumber()->toDouble() : 0;
+  };
+  // A workload with a place for each rank has a process for each device; another has one, whose memory is estimated.
+  const check::Value *devices = valueOf("gpus"), *place = valueOf("numa");
+  if (!devices || !place) return shared;
+  const double here = known("gpus"), sockets = known("sockets");
+  shared.processes = devices->asNumber()->toDouble();
+  if (here > 0) shared.processes = std::min(shared.processes, here);
+  const auto* level = std::get_if<check::EnumValue>(&place->node);
+  if (!level || level->type->levels[level->level].name == "any" || sockets < 2 || here < 1) return shared;
+  // Bound to their sockets, over which a node's devices and memory are spread evenly.
+  shared.processes = std::min(shared.processes, std::ceil(here / sockets));
+  return {shared.processes, shared.bytes / sockets, "a socket"};
 }
 
 std::map<std::string, double> Machine::estimates(expand::Levels point) {

@@ -64,11 +64,18 @@ class Machine {
     /// The owner of that memory in messages: "a device".
     std::string_view of;
   };
+  /// Those who share an estimate's memory at a point: how many processes have it each, of how many bytes in all.
+  struct Shared {
+    double processes = 1, bytes = 0;
+    std::string_view of;
+  };
+  Shared sharedAt(const Estimate& estimate, expand::Levels point);
   /// The estimate at a point; points that agree in its factors share one evaluation.
   std::optional<double> bytesAt(Estimate& estimate, expand::Levels point);
   std::optional<double> evaluate(const Estimate& estimate, expand::Levels point);
 
   const expand::Space& space_;
+  const check::System* system_;
   std::vector<Rule> rules_;
   std::vector<Estimate> estimates_;
   expand::Assignment at_;

@@ -56,10 +56,22 @@ def plan(expc, study, presets):
     return json.loads(done.stdout) if done.returncode == 0 else None
 
 
-def hours(plan):
+def takes(plan):
+    """Mean seconds of a trial of each kind: what the studies' designs state (`takes`), and `expc plan` adds up."""
     seconds = image if "mobilenet" in plan["workloads"][0]["name"] else text
-    parameters = [{"pin_memory": False, "template": "instruct", "row_limit": 0, **point["parameters"]} for point in plan["points"] if not point.get("unavailable")]
-    return sum(kind["repeat"] * seconds(kind["settings"], point) for kind in plan["design"]["kinds"] for point in parameters) / 3600
+    points = [{"pin_memory": False, "template": "instruct", "row_limit": 0, **point["parameters"]} for point in plan["points"] if not point.get("unavailable")]
+    return {kind["kind"]: sum(seconds(kind["settings"], point) for point in points) / len(points) for kind in plan["design"]["kinds"]}
+
+
+def stated(plan):
+    """Hours of all trials, as the design states how long each takes; nothing if it does not."""
+    points = sum(not point.get("unavailable") for point in plan["points"])
+    return sum(kind.get("takes_seconds", 0) * kind["repeat"] for kind in plan["design"]["kinds"]) * points / 3600
+
+
+def hours(plan):
+    points = sum(not point.get("unavailable") for point in plan["points"])
+    return sum(kind["repeat"] * takes(plan)[kind["kind"]] for kind in plan["design"]["kinds"]) * points / 3600
 
 
 def main():
@@ -72,7 +84,8 @@ def main():
     for study in options.studies or sorted(file.stem for file in HERE.parent.glob("*.exp")):
         if found := plan(options.expc, study, options.preset or ["paper"]):
             total += (each := hours(found))
-            print(f"{study:26} {len(found['points']):3} points {each:6.1f} h of {found['design'].get('budget_seconds', 0) / 3600:.0f} h")
+            means = ", ".join(f"{kind} takes {seconds:.0f}s" for kind, seconds in takes(found).items())
+            print(f"{study:26} {len(found['points']):3} points {each:6.1f} h of {found['design'].get('budget_seconds', 0) / 3600:.0f} h: {means}")
     print(f"{'all':37} {total:6.1f} h")
 
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Fills a results folder with what the reference study printed, as if every trial of the studies' presets had measured it. So the studies, their
-criteria and overview.py can be tried without a card. Of tables it takes each value; of a claim (claims.csv) the printed number, or half as much again in
+criteria and overview.py can be tried without a card. Of tables it takes each value (studies share points, and where two tables have one, the last counts); of a claim (claims.csv) the printed number, or half as much again in
 its direction. With --reversed every direction is the opposite one. Nothing is measured: the worker's build is `published`.
 
 usage: published.py [--expc PATH] [--reversed] --results DIR [STUDY...]     all studies of claims.csv without names

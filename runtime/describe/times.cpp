@@ -45,7 +45,9 @@ std::optional<PublishedTime> publishedTime(const plan::Plan& plan) {
     if (!point.startable()) continue;
     for (const plan::KindDesign& kind : plan.design.kinds) {
       ++time.of;
-      const auto seconds = trialSeconds(point, published[point.id], kind.settings);
+      const auto seconds =
+          kind.takes_seconds ? kind.takes_seconds : trialSeconds(point, published[point.id], kind.settings);
+      time.stated |= kind.takes_seconds.has_value();
       if (!seconds) continue;
       ++time.known;
       time.seconds += *seconds * kind.repeat;

@@ -36,6 +36,10 @@ TEST_CASE("trials take what a reference publishes of an epoch, of a step or of i
   CHECK(time->device_seconds == doctest::Approx(100 + 300 + 4 * 500));
   CHECK(time->known == 3);  // no time is published for an epoch on four GPUs
   CHECK(time->of == 4);
+  CHECK_FALSE(time->stated);
+  plan.design.kinds[0].takes_seconds = 30;
+  CHECK(publishedTime(plan)->seconds == doctest::Approx(10 * 30 * 2 + 300));
+  CHECK(publishedTime(plan)->stated);
   plan.points[1].unavailable = "one card";
   CHECK(publishedTime(plan)->of == 2);
 }

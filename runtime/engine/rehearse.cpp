@@ -132,11 +132,13 @@ class Rehearser {
     if (!end) return end.takeError();
     if (end->status == TrialStatus::Interrupted) return llvm::Error::success();
     seen.worker_build = setup_.built_in->description.build;
-    const bool runs = end->status == TrialStatus::Valid;
-    seen.outcome = runs                                     ? missing.empty() ? Outcome::Runs : Outcome::LacksData
-                   : end->status == TrialStatus::Infeasible ? Outcome::DoesNotFit
-                                                            : Outcome::Failed;
+    const bool runs = end->status == TrialStatus::Valid, here = end->host_memory;
+    seen.outcome = runs ? missing.empty() ? Outcome::Runs : Outcome::LacksData
+                   : end->status == TrialStatus::Infeasible && !here ? Outcome::DoesNotFit
+                                                                     : Outcome::Failed;
     seen.reason = runs ? missing : end->reason;
+    // A rehearsal takes memory of the machine that it runs on, which says nothing of the one that it is for.
+    if (here) seen.reason = "this machine's own memory does not suffice to rehearse it: " + seen.reason;
     seen.rehearsed = std::move(end->rehearsed);
     seen.notes = std::move(end->notes);
     seen.seconds = end->seconds;
@@ -165,6 +167,8 @@ class Rehearser {
     spec.rehearsal = true;
     placeRanks(request, {{setup_.machine, setup_.slots, setup_.lane(0).sets.of(plan::devicesOf(point), 0), ""}},
                setup_.workerOf(setup_.workloadOf(point)).description.isOneProcess(spec.workload, spec.parameters));
+    // Data that a rank holds in memory, or makes up, must not take all of this machine's.
+    spec.memory_limit = setup_.machine.memory_bytes / 5 * 4 / spec.world_size;
     request.log_prefix = fmt::format("{}/logs/{}", folder_, point.id);
     request.timeout_seconds = options_.timeout_seconds.value_or(judge::kDefaultTimeoutSeconds);
     return request;

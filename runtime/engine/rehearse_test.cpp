@@ -127,6 +127,7 @@ TEST_CASE("what fails is a result with its reason, and is tried again") {
   };
   for (const Case& expected :
        {Case{"out_of_memory", Outcome::DoesNotFit, "out of memory, as asked", 0},
+        Case{"host_out_of_memory", Outcome::Failed, "this machine's own memory does not suffice", 1},
         Case{"refuse", Outcome::Failed, "null.idle was asked to fail", 1},
         Case{"exit", Outcome::Failed, "exited with code 7", 1}, Case{"abort", Outcome::Failed, "killed by signal 6", 1},
         Case{"hang", Outcome::Failed, "not finished after 2 s (--timeout sets another", 1},

@@ -307,6 +307,7 @@ struct KindDesign {
   /// below `repeat`, and only without `until`.
   std::vector<unsigned> looks = {};
   std::optional<double> timeout_seconds = {};  // of one trial; takes precedence over a command's own
+  std::optional<double> takes_seconds = {};    // of one trial, a mean over the points that the author expects
 
   /// The largest number of repetitions that the design allows.
   unsigned most() const { return until.empty() ? repeat : std::max(repeat, repeat_most); }

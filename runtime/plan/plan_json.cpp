@@ -299,6 +299,7 @@ struct PlanFields {
     if (io.has("until", adapts)) list(io, "until", kind.until);
     io.optional("looks", kind.looks);
     describeTimeout(io, kind.timeout_seconds);
+    io.optional("takes_seconds", kind.takes_seconds);
     io.field("settings", kind.settings);
     if (kind.repeat_most > kind.repeat && kind.until.empty()) io.fail("repeat_most", "says nothing without 'until'");
     if (!kind.looks.empty() && !kind.until.empty()) io.fail("looks", "cannot be planned beside 'until'");

@@ -49,6 +49,8 @@ void describeRank(JsonRecord& io, RehearsedRank& rank) {
   io.field("host_memory", rank.host_memory);
   io.field("device_memory_allocated", rank.device_memory_allocated);
   io.field("device_memory_reserved", rank.device_memory_reserved);
+  io.optional("widest_allocated", rank.widest_allocated);
+  io.optional("widest_reserved", rank.widest_reserved);
   io.field("launches", rank.launches);
   io.field("synchronisations", rank.synchronisations);
   io.object("to_device", rank.to_device, kTraffic);
@@ -159,6 +161,7 @@ void describeEvent(JsonRecord& io, Event& event) {
       io.field("reason", event.reason);
       io.optional("lost", event.lost_others);
       io.optional("names_rank", event.names_rank);
+      io.optional("host_memory", event.host_memory);
       break;
   }
 }
@@ -230,6 +233,7 @@ void describe(JsonRecord& io, LaunchReply& reply) {
 void describe(JsonRecord& io, Rehearsed& rehearsed) {
   io.field("steps", rehearsed.steps, 1);
   io.list("ranks", rehearsed.ranks, describeRank);
+  io.optional("epoch_steps", rehearsed.epoch_steps);
   if (rehearsed.ranks.empty()) io.fail("ranks", "expected at least one rank");
 }
 

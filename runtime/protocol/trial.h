@@ -77,8 +77,9 @@ struct RehearsedRank {
   /// Bytes: the peak in the counted steps, as torch's allocator counts; of the device with most, if there are
   /// several.
   uint64_t device_memory_allocated = 0, device_memory_reserved = 0;
-  uint64_t launches = 0;          // of kernels; a graph counts as the kernels that it holds
-  uint64_t synchronisations = 0;  // calls in which the host waits for a device
+  uint64_t widest_allocated = 0, widest_reserved = 0;  // the same in the step with the longest rows; 0: no such step
+  uint64_t launches = 0;                               // of kernels; a graph counts as the kernels that it holds
+  uint64_t synchronisations = 0;                       // calls in which the host waits for a device
   Traffic to_device, from_device, within_devices;
   std::map<std::string, Traffic> collectives;  // by name: "all_reduce"; bytes of the rank's own buffer
   double host_seconds = 0;                     // processor time of the threads that launch
@@ -92,6 +93,7 @@ struct RehearsedRank {
 struct Rehearsed {
   unsigned steps = 1;  // number of steps that were counted
   std::vector<RehearsedRank> ranks;
+  int64_t epoch_steps = 0;  // steps of a pass over the data; 0: not known
 };
 
 /// An event that a worker writes, one JSON object per line: {"v":1,"event":"…",…}. Rank 0 speaks for the trial;
@@ -109,7 +111,8 @@ struct Event {
   std::string phase = {};
   std::string reason = {};
   bool lost_others = false;
-  bool names_rank = false;  // the reason says which rank it is of
+  bool names_rank = false;   // the reason says which rank it is of
+  bool host_memory = false;  // infeasible: the host's memory ran out, not a device's
   /// Values of all requested metrics: a number in base units, or null if this device cannot give it. A value that
   /// diverged is NaN or an infinity here, and is written in the line by jsonNumber.
   llvm::json::Object metrics = {};

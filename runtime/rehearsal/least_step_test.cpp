@@ -85,6 +85,10 @@ TEST_CASE("a plan takes the steps of its points at least, on all their devices")
     study.put(point);
   }
   CHECK(leastDeviceSeconds(plan, study).value() == doctest::Approx(1.0 * 10 * 10 * 2));
+  // Twenty epochs of ten steps, of which a tenth of the rows may be held out.
+  study.points[0].outcome = rehearsal::Outcome::Runs;
+  study.points[0].rehearsed->epoch_steps = 10;
+  CHECK(leastDeviceSeconds(plan, study).value() == doctest::Approx(1.0 * 10 * 10 * 2 + 180 * 2));
   study.points.clear();
   CHECK_FALSE(leastDeviceSeconds(plan, study));
 }

@@ -95,8 +95,8 @@ struct LeastTime {
 /// Chan et al., Collective communication: theory, practice, and experience, 2007).
 std::optional<LeastTime> leastStep(const protocol::Rehearsed& rehearsed, unsigned devices, const plan::Rates& rates);
 
-/// The least time of all steps of a plan, in seconds of one device: of the points that were rehearsed, in trials
-/// with a stated number of steps. Nothing if no point has a bound.
+/// The least time of all steps of a plan, in seconds of one device: of the points that were rehearsed. Trials that
+/// count in epochs count where the data was there. Nothing if no point has a bound.
 std::optional<double> leastDeviceSeconds(const plan::Plan& plan, const Study& study);
 
 }  // namespace expc::rehearsal

@@ -155,9 +155,10 @@ struct PlanReport {
           "forecast {} (from stored trials{})", durationText(*stored),
           extras.counted && extras.counted->trials.empty() ? " that no longer count: a run measures them again" : "");
     else if (published)
-      text = fmt::format("published times of {} sum to {} ({} of GPU time) on the published machine",
-                         published->known < published->of ? "some trials" : "all trials",
-                         durationText(published->seconds), durationText(published->device_seconds));
+      text = fmt::format(
+          "{} times of {} sum to {} ({} of GPU time){}", published->stated ? "the design's expected" : "published",
+          published->known < published->of ? "some trials" : "all trials", durationText(published->seconds),
+          durationText(published->device_seconds), published->stated ? "" : " on the published machine");
     if (!plan.design.budget_seconds) return text;
     return text + (text.empty() ? "" : "; ") + "budget " + durationText(*plan.design.budget_seconds);
   }

@@ -44,8 +44,8 @@ protocol::RehearsedRank mostOf(const protocol::Rehearsed& rehearsed) {
     raise(to.bytes, traffic.bytes);
   };
   for (const protocol::RehearsedRank& rank : rehearsed.ranks) {
-    raise(most.device_memory_allocated, rank.device_memory_allocated);
-    raise(most.device_memory_reserved, rank.device_memory_reserved);
+    raise(most.device_memory_allocated, std::max(rank.device_memory_allocated, rank.widest_allocated));
+    raise(most.device_memory_reserved, std::max(rank.device_memory_reserved, rank.widest_reserved));
     raise(most.host_memory, rank.host_memory);
     raise(most.launches, rank.launches);
     raise(most.synchronisations, rank.synchronisations);

@@ -154,6 +154,8 @@ def main():
             plan = hours.plan(expc, name, presets) if wanted else None
             if plan and (abs(hours.hours(plan) - float(wanted)) > 0.06 or wanted is each and len(plan["points"]) != int(points)):
                 problems.append(f"{name} {presets}: the page says {points} points and {wanted} h, hours.py {len(plan['points'])} and {hours.hours(plan):.1f}")
+            if plan and not 0.97 < hours.stated(plan) / hours.hours(plan) < 1.03:
+                problems.append(f"{name} {presets}: by its design it takes {hours.stated(plan):.2f} h, by hours.py {hours.hours(plan):.2f} ({hours.takes(plan)})")
     problems += [f"there is no study {name}" for name in {*re.findall(r"`(twin_\w+)`", page), *looped} if not (ROOT / f"experiments/{name}.exp").exists()]
     problems += [f"{name} is not in the loop of docs/repeat-the-reference-study.md" for name in studies if name not in looped and not name.startswith("twin_")]
     problems += [f"of {name} no hours are said" for name in looped - set(said)]

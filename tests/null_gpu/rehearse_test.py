@@ -98,6 +98,27 @@ class Rehearse(unittest.TestCase):
         self.check(points["size=32px"], "runs")
         self.check(points["size=1024px"], "does not fit", "out of memory")
 
+    def test_the_batch_with_the_longest_rows_is_tried(self):
+        """A card that holds all steps but one does not get through the epoch."""
+        rows = [{"input": f"q {i}", "output": "word " * 1600 if i == 150 else "short"} for i in range(300)]
+        (self.folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+        for method, gpus in (("lora", 1), ("qat", 2)):
+            study = LLM.format(arguments=f'data = file("rows.jsonl"), method = {method}, gpus = {gpus}', factors="").replace("32tok", "8192tok")
+            with self.subTest(method=method):
+                point, = self.rehearse(study, cards=f"{gpus}x512MiB").values()  # as the estimate expects
+                self.check(point, "does not fit", "out of memory")
+                point, = self.rehearse(study, cards=f"{gpus}x80GB").values()
+                self.check(point, "runs")
+                for rank in point["rehearsed"]["ranks"]:
+                    self.assertGreater(rank["widest_allocated"], 512 << 20)
+                    self.assertLess(rank["device_memory_allocated"], 512 << 20)
+
+    def test_preloaded_images_do_not_fill_this_machine(self):
+        study = IMAGE.replace("synthetic(64)", "synthetic(5000)").format(arguments="size = 256px, preload = true", factors="")
+        point, = self.rehearse(study).values()
+        self.check(point, "runs")
+        self.assertLess(point["rehearsed"]["ranks"][0]["host_memory"], 2e9)  # as tensors they are 4.7 GB
+
     def test_a_rank_that_calls_another_collective(self):
         for study in (IMAGE.format(arguments="size = 32px, gpus = 2", factors=""),
                       LLM.format(arguments="data = synthetic(48), method = lora, gpus = 2", factors="")):

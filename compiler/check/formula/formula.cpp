@@ -251,6 +251,7 @@ const std::vector<LookupFunction>& lookupFunctions() {
   using Kind = Type::Kind;
   static const std::vector<LookupFunction> all = {
       {"config", "a model and a name in its config.json", {Kind::Error, Kind::String}, Type::number()},
+      {"images", "data", {Kind::Error}, Type::number()},
       {"row_tokens",
        "\"longest\" or \"learnt\", rows of a batch, the longest that one may be, data, template, row limit, tokenizer, "
        "model and whether rows are pairs",

@@ -89,6 +89,7 @@ void TrialWatch::takeEvent(Rank& rank, RankReport& report) {
       return complain(rank, event.lost_others ? Weight::LostOthers : Weight::SaidFailed, event.reason, true,
                       event.names_rank);
     case protocol::Event::Type::Infeasible:
+      end_.host_memory |= event.host_memory;
       return complain(rank, Weight::OutOfMemory, event.reason, true, event.names_rank);
     case protocol::Event::Type::Result:
       if (rank.had_result) complain(rank, Weight::Nonsense, "sent a second result");
@@ -112,6 +113,7 @@ void TrialWatch::takeExit(Rank& rank, const RankReport& report) {
   // failure.
   if (ended_well && !report.out_of_memory.empty()) notes_.emplace_back(plan::Note::WentOn, "", 0, report.out_of_memory);
   if (!ended_well && !report.out_of_memory.empty()) {
+    end_.host_memory = true;
     const std::string words = rank.said ? rank.reason : statusText(status);
     complain(rank, Weight::OutOfMemory, fmt::format("ran out of memory ({}): {}", report.out_of_memory, words));
     // The rank was killed for memory before we killed the rest; the exit report only came later. So the trial is

@@ -25,6 +25,7 @@ struct TrialEnd : store::TrialResult {
   std::optional<protocol::Rehearsed> rehearsed;  // set for a rehearsal that is valid
   std::optional<validity::Readings> readings;    // of all nodes together; absent: the launcher has none
   std::vector<int> stuck;                        // processes of the trial that do not die
+  bool host_memory = false;                      // infeasible: the host's memory ran out, not a device's
 };
 
 /// The state of one trial under way. Call take() with each report, judge() after each wait, and end() once.

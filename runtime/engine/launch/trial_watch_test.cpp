@@ -244,6 +244,7 @@ TEST_CASE("out of memory is what the kernel or the worker's own exception says, 
     const TrialEnd end = trial.endAt(101);
     CHECK((end.status == TrialStatus::Infeasible));
     CHECK(end.reason == "the worker ran out of memory (oom_kill 1 in memory.events): killed by signal 9 (Killed)");
+    CHECK(end.host_memory);
   }
   SUBCASE("what it started was killed, and it said so in its way") {
     trial.failed("bench was killed by signal 9 (Killed)", 101);

@@ -75,6 +75,14 @@ void limitMemory(uint64_t bytes) {
     std::fprintf(stderr, "the memory of the rank is not limited: %s\n", std::strerror(errno));
 }
 
+/// Makes this process the first one that the kernel ends if the machine runs out of memory.
+void goFirst() {
+  if (FILE* file = std::fopen("/proc/self/oom_score_adj", "w")) {
+    std::fputs("1000", file);
+    std::fclose(file);
+  }
+}
+
 /// Opened once, before a trial can use up descriptors.
 int nullDevice() {
   static const int fd = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -223,8 +231,10 @@ void runChild(const protocol::LaunchRequest& request, protocol::Packet packet, p
   redirect(packet.log_fd);
   const std::string changed = standing.restore();
   memory.enter();
-  // Without a group of its own, at least the process itself is limited.
-  if (!memory.made()) limitMemory(request.spec.memory_limit);
+  // Without a group of its own, at least the process itself is limited. Not so a rehearsal: most of its address space
+  // is never touched.
+  if (request.spec.rehearsal) goFirst();
+  if (!memory.made() && !request.spec.rehearsal) limitMemory(request.spec.memory_limit);
   takePlace(request.spec, request.rank);
   // Binding changes cores on purpose, so what later trials must equal is taken after it.
   const Standing own = Standing::ofThisProcess();

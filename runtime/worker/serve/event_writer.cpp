@@ -56,8 +56,11 @@ bool EventWriter::lostOthers(std::string_view reason) {
                 .names_rank = names_rank_});
 }
 
-bool EventWriter::infeasible(std::string_view reason) {
-  return write({.type = protocol::Event::Type::Infeasible, .reason = std::string(reason), .names_rank = names_rank_});
+bool EventWriter::infeasible(std::string_view reason, bool host_memory) {
+  return write({.type = protocol::Event::Type::Infeasible,
+                .reason = std::string(reason),
+                .names_rank = names_rank_,
+                .host_memory = host_memory});
 }
 
 }  // namespace expc::serve

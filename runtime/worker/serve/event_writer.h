@@ -29,7 +29,7 @@ class EventWriter {
   /// Says that the rank failed because another one is gone. The other rank's own reason counts more
   /// for the engine.
   bool lostOthers(std::string_view reason);
-  bool infeasible(std::string_view reason);
+  bool infeasible(std::string_view reason, bool host_memory = false);
   /// All reasons from now on say which rank they are of.
   void namesRank() { names_rank_ = true; }
   /// Raw text; only for the faults that the null worker simulates.

@@ -118,9 +118,23 @@ llvm::Error observeStep(TrialContext& context, Training& training, int64_t steps
   return llvm::Error::success();
 }
 
+/// Tries the step that takes most memory, if the workload has one. The few counted steps need not have met it, and a
+/// point that "runs" must get through an epoch.
+llvm::Error tryWidestStep(TrialContext& context, Training& training, RehearsedRank& rank) {
+  context.device.resetMemoryPeaks();
+  auto tried = training.widestStep();
+  if (!tried) return tried.takeError();
+  context.device.synchronize();
+  if (const auto peaks = context.device.memoryPeaks(); peaks && *tried) {
+    rank.widest_allocated = static_cast<uint64_t>(peaks->allocated);
+    rank.widest_reserved = static_cast<uint64_t>(peaks->held);
+  }
+  return llvm::Error::success();
+}
+
 /// All ranks' counts, on every rank, sent as the JSON that the result has.
 llvm::Expected<protocol::Rehearsed> gather(TrialContext& context, RehearsedRank own, int64_t steps) {
-  protocol::Rehearsed all{static_cast<unsigned>(steps), {std::move(own)}};
+  protocol::Rehearsed all{static_cast<unsigned>(steps), {std::move(own)}, 0};
   const std::string text = base::canonicalJson(base::written(all));
   all.ranks.clear();
   for (const std::string& one : profile::gatherTexts(context.communicator, text)) {
@@ -174,8 +188,10 @@ llvm::Expected<protocol::Event> rehearse(TrialContext& context, Training& traini
   auto rank = countSteps(context, training, settings.steps);
   if (!rank) return rank.takeError();
   if (auto error = observeStep(context, training, settings.steps, *rank)) return error;
+  if (auto error = tryWidestStep(context, training, *rank)) return error;
   auto rehearsed = gather(context, std::move(*rank), settings.steps);
   if (!rehearsed) return rehearsed.takeError();
+  rehearsed->epoch_steps = training.stepsPerEpoch();
   return protocol::Event{.type = protocol::Event::Type::Result,
                          .notes = {training.notes().begin(), training.notes().end()},
                          .rehearsed = std::move(*rehearsed)};

@@ -74,6 +74,8 @@ class Training {
   virtual ~Training() = default;
   /// One step of the optimiser on this rank. False after the last one.
   virtual llvm::Expected<bool> step() = 0;
+  /// In rehearsals, after all other steps: the step of an epoch that takes most memory. False if steps do not differ.
+  virtual llvm::Expected<bool> widestStep() { return false; }
   /// Steps of a pass over the data, equal on all ranks.
   virtual int64_t stepsPerEpoch() const = 0;
   /// Seconds that this rank has waited for batches so far.

@@ -159,7 +159,7 @@ struct Rank {
         writer.infeasible(named("the device is out of memory: " + words));
         break;
       case comm::Failure::HostMemory:
-        writer.infeasible(named("the host is out of memory: " + words));
+        writer.infeasible(named("the host is out of memory: " + words), /*host_memory=*/true);
         break;
       case comm::Failure::OtherRanks:
         // The reducer's exception in a backward pass does not say what it is about, so say it here.

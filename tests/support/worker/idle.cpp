@@ -177,8 +177,8 @@ int runIdle(const LaunchRequest& request, int event_fd) {
     events.failed("null.idle was asked to fail");
     return 1;
   }
-  if (fault == "out_of_memory") {
-    events.infeasible("out of memory, as asked");
+  if (const bool host = fault == "host_out_of_memory"; host || fault == "out_of_memory") {
+    events.infeasible("out of memory, as asked", host);
     return 1;
   }
   if (request.rank == 0) events.write(result(spec, *parameters, startup, fault == "missing_metric"));

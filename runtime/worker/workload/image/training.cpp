@@ -154,7 +154,9 @@ feed::FeedOptions Training::feedOptions() const {
 }
 
 llvm::Error Training::preload() {
-  if (!parameters_.preload) return llvm::Error::success();
+  // A rehearsal reads the images of its steps alone: no value matters, and all of them would fill this machine's
+  // memory.
+  if (!parameters_.preload || context_.spec.rehearsal) return llvm::Error::success();
   for (std::unique_ptr<data::Images>* set : {&sets_.train, &sets_.test}) {
     const data::Preparation preparation = feed::preparationOf(feedOptions(), (*set)->shape());
     if (auto error = data::preload(std::move(*set), preparation).moveInto(*set)) return error;

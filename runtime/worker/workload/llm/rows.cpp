@@ -193,6 +193,8 @@ double Items::tokens(int64_t item) const {
   return std::accumulate(all.begin(), all.end(), 0.0);
 }
 
+double Items::longest(int64_t item) const { return std::ranges::max(lengths(item)); }
+
 double Items::seen(int64_t item) const {
   double seen = 0;
   for (const double length : lengths(item)) seen += length * (length + 1) / 2;

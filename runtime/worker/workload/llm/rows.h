@@ -73,6 +73,8 @@ class Items {
   /// row of n.
   double tokens(int64_t item) const;
   double seen(int64_t item) const;
+  /// The tokens of an item's longest text.
+  double longest(int64_t item) const;
   /// The items as one batch; for pairs all chosen rows come first.
   text::TokenBatch batch(llvm::ArrayRef<int64_t> items) const;
 

@@ -228,11 +228,44 @@ llvm::Expected<bool> Training::step() {
     prepared_ = steps_done_;
     if (auto error = prepareSteps(prepared_at_once_)) return error;
   }
-  const double weight = weightOfStep();
+  const auto of = [&](int64_t pass) { return order_->items(steps_done_, pass, context_.communicator.rank()); };
+  if (auto error = take(weightOfStep(), of)) return error;
+  if (++steps_done_ % stepsPerEpoch() == 0) epoch_range_.reset();
+  return true;
+}
+
+llvm::Expected<std::vector<int64_t>> Training::widestItems() {
+  Items& items = rows_->train;
+  // Each rank makes the tokens of its part, and learns the other lengths.
+  const std::vector<int64_t> own = data::evaluationShard(items.count(), ranks_.count, ranks_.rank);
+  if (auto error = items.make(own)) return error;
+  std::vector<double> longest(static_cast<size_t>(items.count()));
+  for (const int64_t item : own) longest[static_cast<size_t>(item)] = items.longest(item);
+  longest = ranks_.largestOf(std::move(longest));
+  std::vector<int64_t> widest(longest.size());
+  std::iota(widest.begin(), widest.end(), 0);
+  std::ranges::stable_sort(widest, std::greater(), [&](int64_t item) { return longest[static_cast<size_t>(item)]; });
+  widest.resize(static_cast<size_t>(std::min(parameters_.batch, items.count())));
+  if (auto error = items.make(widest)) return error;
+  return widest;
+}
+
+llvm::Expected<bool> Training::widestStep() {
+  if (parameters_.packing) return false;  // all packs have one length
+  auto widest = widestItems();
+  if (!widest) return widest.takeError();
+  double learnt = 0;
+  for (const int64_t item : *widest) learnt += references_ ? 1.0 : static_cast<double>(rows_->train.learnt(item));
+  const double weight = learnt * static_cast<double>(order_->accumulation() * ranks_.count);
+  if (auto error = take(weight, [&](int64_t) { return *widest; })) return error;
+  return true;
+}
+
+llvm::Error Training::take(double weight, const std::function<std::vector<int64_t>(int64_t pass)>& of) {
   // The reducer averages over ranks, but the loss is divided by all ranks' weight already: multiply by their number.
   const double ranks = reducer_ ? context_.communicator.worldSize() : 1;
   for (int64_t number = 0; number < order_->accumulation(); ++number) {
-    const std::vector<int64_t> items = order_->items(steps_done_, number, context_.communicator.rank());
+    const std::vector<int64_t> items = of(number);
     TokenPass pass;
     if (auto error = load(/*held_out=*/false, items).moveInto(pass)) return error;
     // Only a step's last pass reduces, as with DistributedDataParallel's no_sync before it.
@@ -260,8 +293,7 @@ llvm::Expected<bool> Training::step() {
     losses_.push_back(steps_->finish().loss);
   }
   if (reducer_) reducer_->settle();  // makes the host wait, in the first step only
-  if (++steps_done_ % stepsPerEpoch() == 0) epoch_range_.reset();
-  return true;
+  return llvm::Error::success();
 }
 
 llvm::Expected<Evaluation> Training::evaluate() {

@@ -7,6 +7,7 @@
 #include <llvm/Support/Error.h>
 #include <llvm/Support/JSON.h>
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -91,6 +92,8 @@ class Training : public workload::Training {
 
   /// Always returns true: after an epoch's last item the next epoch begins.
   llvm::Expected<bool> step() override;
+  /// A step in which each rank has the rows with the longest texts of all.
+  llvm::Expected<bool> widestStep() override;
   int64_t stepsPerEpoch() const override { return order_->stepsPerEpoch(); }
   double loadWaitSeconds() const override { return load_wait_; }
   void describe(llvm::json::Object& environment) const override;
@@ -121,6 +124,10 @@ class Training : public workload::Training {
   std::vector<int64_t> referenceRows(llvm::ArrayRef<int64_t> pairs, bool held_out) const;
   /// The part of a step's loss that a pass contributes; `weight` is the weight of the whole step.
   at::Tensor share(const TokenPass& pass, llvm::ArrayRef<int64_t> items, double weight);
+  /// One step with the items that `of` gives each pass.
+  llvm::Error take(double weight, const std::function<std::vector<int64_t>(int64_t pass)>& of);
+  /// As many items as a batch has, those with the longest texts. A collective.
+  llvm::Expected<std::vector<int64_t>> widestItems();
   /// The divisor of a step's losses: learnt tokens, or pairs, of all passes and ranks. Every rank knows it beforehand
   /// (Items::tell), so a step needs no message for it.
   double weightOfStep();
