@@ -701,7 +701,7 @@ os.chmod('bench', 0o755))"),
     const Ran ran = study.run();
     CHECK(ran.trials == 4);
     CHECK(std::ranges::any_of(ran.messages, [](const std::string& text) {
-      return has(text, "kept, not counted: 3 trials") && has(text, "/bench has changed");
+      return has(text, "stored but ignored: 3 trials") && has(text, "/bench has changed");
     }));
     CHECK(values() == std::vector<double>(4, 2));
     const std::string folder = fs::directory_iterator(study.options.results + "/prepared")->path().stem().string();

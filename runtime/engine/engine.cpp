@@ -120,7 +120,7 @@ llvm::Expected<Setup> prepare(const plan::Plan& plan, const EngineOptions& optio
   if (auto error = findNodes(setup, options, options.results)) return error;
   if (auto error = findSlots(setup, options, listener)) return error;
   if (setup.null_machine)
-    listener.message("the GPUs are null cards, which compute nothing: no verdict comes from this run");
+    listener.message("the GPUs are simulated and compute nothing: no verdict comes from this run");
   if (auto error = markUnavailable(setup, listener)) return error;
   if (auto error = markInfeasible(setup, options.try_infeasible, listener)) return error;
   shareDevices(setup, listener);
@@ -207,7 +207,7 @@ void load(const Env& env, judge::Index& index) {
   for (const store::Trial& trial : results.trials) index.add(trial);
   for (store::PastLook& look : results.looks) index.add(std::move(look));
   env.outcome.null_cards = env.setup.null_machine != nullptr;
-  for (const std::string& why : results.not_counted_reasons) env.listener.say("kept, not counted: {}", why);
+  for (const std::string& why : results.not_counted_reasons) env.listener.say("stored but ignored: {}", why);
   index.startRun(env.options);
   env.outcome.reused = env.options.fresh ? 0 : index.tally().valid;
 }
@@ -280,10 +280,9 @@ llvm::Error execute(const Env& env) {
   if (!needsTrials(index)) {
     const std::string lacking = shortfallText(index), early = endedAtLookText(index);
     env.outcome.ending = lacking.empty() ? Ending::NothingToDo : Ending::Incomplete;
-    env.listener.say("nothing to run: {}", !early.empty() ? early
-                                           : lacking.empty()
-                                               ? fmt::format("all {} trials are stored", env.outcome.reused)
-                                               : lacking + "; --retry-failed tries them again");
+    env.listener.say("nothing to run: {}", !early.empty()    ? early
+                                           : lacking.empty() ? storedText(index)
+                                                             : lacking + "; --retry-failed tries them again");
     return recordRun(env, {store::Outcome::NothingToDo});
   }
   if (budgetSpent(index)) {

@@ -76,7 +76,7 @@ TEST_CASE("what null cards measured is marked in the store and counts for nothin
   CHECK(outcome.null_cards);
   CHECK(outcome.valid == 4);
   CHECK(outcome.reused == 0);
-  CHECK(says(outcome, "the GPUs are null cards, which compute nothing"));
+  CHECK(says(outcome, "the GPUs are simulated and compute nothing"));
 
   std::vector<std::string> messages;
   auto store = llvm::cantFail(store::Store::openForReading(options.results, messages));

@@ -97,7 +97,7 @@ class Rehearser {
   /// Why the point cannot be rehearsed; "" if it can.
   std::string whyNot(const plan::Point& point) const {
     if (point.parameters.getString("loader") == "dali")
-      return "DALI brings a CUDA runtime of its own, which finds no driver on null cards";
+      return "DALI brings a CUDA runtime of its own, which finds no driver on simulated GPUs";
     return setup_.workloadOf(point).command ? "a command, which does what its program does" : point.unavailable;
   }
 

@@ -219,7 +219,7 @@ llvm::Error findSlots(Setup& setup, const Resources& resources, ProgressListener
   if (!setup.slots.front().null) return llvm::Error::success();
   setup.null_machine = std::make_unique<files::TemporaryFolder>();
   if (setup.null_machine->path().empty())
-    return base::failure("no folder for the null cards: {}; name a folder for temporary files in TMPDIR",
+    return base::failure("no folder for the simulated GPUs: {}; name a folder for temporary files in TMPDIR",
                          std::strerror(errno));
   setup.environment = machine::nullEnvironment(setup.machine, setup.null_machine->path() + "/machine");
   return llvm::Error::success();

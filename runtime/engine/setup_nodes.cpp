@@ -143,7 +143,7 @@ std::string spreadText(const Setup& setup, unsigned each) {
 llvm::Error findNodes(Setup& setup, const Resources& resources, const std::string& results) {
   if (!resources.nodes) return llvm::Error::success();
   if (resources.null_gpus)
-    return base::failure("null cards are of one machine: run on one node, or without --null-gpus");
+    return base::failure("simulated GPUs are of one machine: run on one node, or without --null-gpus");
   auto nodes = nodes::Nodes::start(*resources.nodes, results);
   if (!nodes) return nodes.takeError();
   setup.nodes = std::move(*nodes);

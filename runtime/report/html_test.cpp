@@ -69,7 +69,7 @@ TEST_CASE("the page holds every part, verdicts first") {
                            "Segmentation fault",
                            "<h2>Environment</h2>",
                            "Example CPU @ 2.4 GHz",
-                           "What the workers said of themselves",
+                           "Worker details",
                            "1 (1 trial); 2 (1 trial)",
                            "<h2>How to repeat it</h2>",
                            "expc compare experiments/precision.exp --study precision --preset quick -D gpus=1,2"}) {
@@ -200,7 +200,7 @@ TEST_CASE("a page from null cards says so over everything, and another does not"
   CHECK(text.find("<b>Simulated GPUs:</b> all numbers here come from simulated GPUs, which compute nothing; no") !=
         std::string::npos);
   CHECK(text.find("<title>Simulated GPUs: precision") != std::string::npos);
-  CHECK(text.find("Session 1 on node07, null cards") != std::string::npos);
+  CHECK(text.find("Session 1 on node07, simulated GPUs") != std::string::npos);
   CHECK(text.find("PASS</span>") == std::string::npos);
   CHECK(text.find("FAIL</span>") == std::string::npos);
   CHECK(page(exampleResults()).find("<div class=\"null-cards\"") == std::string::npos);

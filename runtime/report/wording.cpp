@@ -22,7 +22,7 @@ namespace {
 constexpr size_t kListedReasons = 20;
 constexpr size_t kNamedHosts = 4;
 /// Points are named behind a reason if at most this many share it.
-constexpr size_t kNamedPoints = 4;
+constexpr size_t kNamedPoints = 2;
 
 /// Formats a parameter as the language writes it: text without quotes, a variant as name(value).
 std::string parameterText(const llvm::json::Value& value) {
@@ -46,7 +46,7 @@ std::string slotsText(const llvm::json::Array& slots) {
     if (!slot) continue;
     const llvm::json::Array* cores = slot->getArray("cores");
     std::string kind = slot->getString("name").value_or("GPU").str();
-    if (slot->getBoolean("null").value_or(false)) kind = "null card";
+    if (slot->getBoolean("null").value_or(false)) kind = "simulated GPU";
     if (slot->getString("device") == "cpu") kind = counted(cores ? cores->size() : 0, "core");
     ++kinds[kind];
   }

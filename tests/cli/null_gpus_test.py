@@ -57,7 +57,7 @@ class NullGpus(NullCards):
 
     def test_nothing_is_judged_and_everything_is_marked(self):
         done = self.run_study("--null-gpus", "2x1GiB", code=4)
-        self.assertIn("the GPUs are null cards, which compute nothing: no verdict comes from this run", done.stderr)
+        self.assertIn("the GPUs are simulated and compute nothing: no verdict comes from this run", done.stderr)
         self.assertEqual(done.stdout.count(NOTICE), 2, done.stdout)
         self.assertEqual(len(re.findall(r"(?m)^INCONCLUSIVE ", done.stdout)), 2, done.stdout)
         self.assertNotRegex(done.stdout, r"(?m)^(PASS|FAIL)")
@@ -81,7 +81,7 @@ class NullGpus(NullCards):
         self.assertNotIn("SIMULATED GPUS", done.stdout)
         said = " ".join(done.stdout.split())
         self.assertIn("36 of 36 valid", said)
-        self.assertIn("36 stored but ignored: 36 trials: measured in another environment (devices, ", said)
+        self.assertIn("stored but ignored: 36 trials: measured in another environment (devices, ", said)
         self.assertIn("from stored trials", self.expc("plan", "tiny.exp", **real).stdout)
         again = self.run_study("--null-gpus", "2", code=4)  # a rehearsal that comes later hides no measurement
         self.assertIn("nothing to run", again.stderr)

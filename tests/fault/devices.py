@@ -107,7 +107,7 @@ rmdir {folder.path}/here.$EXPC_TRIAL
                 shared += 1
         expect(shared > 0, "other trials ran beside each other")
         alone = folder.run("--devices", "cpu:2", "--jobs", "1").expect(0)
-        expect("kept, not counted" in alone.err, "what ran beside others counts only beside such")
+        expect("stored but ignored" in alone.err, "what ran beside others counts only beside such")
         return f"{shared} trials beside others"
 
 
