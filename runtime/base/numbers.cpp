@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <vector>
@@ -55,9 +56,6 @@ constexpr std::array<Step, 5> kBytes = {{{0x1p10, 1, "B"},
                                          {0x1p30, 0x1p20, "MiB"},
                                          {0x1p40, 0x1p30, "GiB"},
                                          {kForever, 0x1p40, "TiB"}}};
-constexpr std::array<Step, 5> kDecimalBytes = {
-    {{1e3, 1, "B"}, {1e6, 1e3, "kB"}, {1e9, 1e6, "MB"}, {1e12, 1e9, "GB"}, {kForever, 1e12, "TB"}}};
-
 /// The first unit whose range holds the magnitude.
 template <size_t N>
 DisplayUnit scaled(const std::array<Step, N>& steps, double magnitude) {
@@ -81,35 +79,31 @@ bool isShare(std::string_view unit, std::string_view dimension) {
 /// Values that are this many times smaller than the largest one beside them get a unit of their own.
 constexpr double kFarBelow = 100;
 
-/// Whether the value has at most three decimals in some unit that is a power of `base`.
-bool isRoundIn(double base, double value) {
-  double shown = std::abs(value);
-  while (shown >= base) shown /= base;
-  return std::abs(shown * 1000 - std::round(shown * 1000)) < 1e-6;
+/// Values keep the unit of their bound between these multiples of it.
+constexpr double kLeastOfUnit = 0.01, kMostOfUnit = 1e5;
+
+/// The unit for values of up to `magnitude`: that of their bound, else of their column, else their own.
+DisplayUnit unitFor(double magnitude, std::string_view unit, std::string_view dimension, const Bounds& bounds,
+                    const ColumnStyle& column) {
+  const double size = bounds.unit.size;
+  if (size > 0 && (magnitude == 0 || (magnitude >= kLeastOfUnit * size && magnitude < kMostOfUnit * size)) &&
+      !isShare(unit, dimension))
+    return bounds.unit;
+  const bool far_below = magnitude * kFarBelow < column.magnitude;
+  return displayUnit(far_below || column.magnitude <= 0 ? magnitude : column.magnitude, unit, dimension);
 }
 
-/// Whether the bounds of a number of bytes are round in decimal units only (GB, not GiB). Then the number is
-/// written in these too.
-bool besideDecimals(std::string_view unit, std::span<const double> bounds) {
-  return (unit == "B" || unit == "B/s") && std::ranges::any_of(bounds, [](double bound) {
-           return std::isfinite(bound) && isRoundIn(1000, bound) && !isRoundIn(1024, bound);
-         });
-}
-
-/// The style for values up to `magnitude`. `whole`: all of them are whole numbers. `beside`: the largest magnitude
-/// beside them.
-Style styleFor(double magnitude, bool whole, std::string_view unit, std::string_view dimension,
-               std::span<const double> bounds, double beside) {
-  const bool far_below = magnitude * kFarBelow < beside;
-  const double largest = far_below || beside <= 0 ? magnitude : beside;
-  DisplayUnit shown_in = displayUnit(largest, unit, dimension);
-  if (besideDecimals(unit, bounds)) {
-    shown_in = scaled(kDecimalBytes, largest);
-    shown_in.symbol += unit.substr(1);
-  }
-  Style style{shown_in.size, (unit == "x" || shown_in.symbol.empty() ? "" : " ") + shown_in.symbol, 0};
-  const bool share = isShare(unit, dimension), time = unit == "s";
+/// The style for values up to `magnitude`. `whole`: all of them are whole numbers.
+Style styleFor(double magnitude, bool whole, std::string_view unit, std::string_view dimension, const Bounds& bounds,
+               const ColumnStyle& column) {
+  const DisplayUnit shown_in = unitFor(magnitude, unit, dimension, bounds, column);
+  Style style{shown_in.size, (shown_in.symbol == "x" || shown_in.symbol.empty() ? "" : " ") + shown_in.symbol, 0};
+  const bool share = isShare(shown_in.symbol, dimension), time = unit == "s";
   if (whole && !share && !time && unit != "x" && shown_in.size == 1) return style;
+  if (column.decimals >= 0 && magnitude * kFarBelow >= column.magnitude) {
+    style.decimals = column.decimals;
+    return style;
+  }
   // Least decimals by kind; three significant digits decide beyond that.
   const int least = share ? 1 : unit == "x" ? 2 : 0;
   const double shown = rounded(magnitude / style.divisor);
@@ -136,9 +130,9 @@ bool allWhole(std::initializer_list<double> values) {
 
 /// Adds decimals until every value that differs from a bound also prints differently. The slack is that of
 /// plan::satisfies: values that count as equal may print alike.
-void setApart(Style& style, std::initializer_list<double> values, std::span<const double> bounds) {
+void setApart(Style& style, std::initializer_list<double> values, const Bounds& bounds) {
   for (const double value : values) {
-    for (const double bound : bounds) {
+    for (const double bound : bounds.ends) {
       if (!std::isfinite(value) || !std::isfinite(bound)) continue;
       if (std::abs(value - bound) <= 1e-12 * std::abs(bound)) continue;
       while (style.decimals < Style::kMaxDecimals && style.write(value) == style.write(bound)) ++style.decimals;
@@ -173,37 +167,66 @@ std::string formatQuantity(double value, std::string_view unit, std::string_view
   return formatAgainst(value, {}, unit, dimension);
 }
 
-std::string formatAgainst(double value, std::span<const double> bounds, std::string_view unit,
-                          std::string_view dimension, double beside) {
-  Style style = styleFor(magnitudeOf({value}), allWhole({value}), unit, dimension, bounds, beside);
+std::string formatAgainst(double value, const Bounds& bounds, std::string_view unit, std::string_view dimension,
+                          const ColumnStyle& column) {
+  Style style = styleFor(magnitudeOf({value}), allWhole({value}), unit, dimension, bounds, column);
   setApart(style, {value}, bounds);
   return style.write(value);
 }
 
 std::string formatInterval(const Interval& interval, std::string_view unit, std::string_view dimension,
-                           std::span<const double> bounds, double beside) {
+                           const Bounds& bounds, const ColumnStyle& column) {
   Style style = styleFor(magnitudeOf({interval.low, interval.high}), allWhole({interval.low, interval.high}), unit,
-                         dimension, bounds, beside);
+                         dimension, bounds, column);
   showWidth(style, interval);
   setApart(style, {interval.low, interval.high}, bounds);
   return bracket(style, interval);
 }
 
-EstimateText formatParts(double estimate, const Interval& interval, std::string_view unit, std::string_view dimension,
-                         std::span<const double> bounds, double beside) {
-  // The style is that of the estimate alone, unless its interval is of another size altogether.
+/// The style of an estimate with its interval: that of the estimate alone, unless its interval is of another size
+/// altogether.
+static Style styleOf(double estimate, const Interval& interval, std::string_view unit, std::string_view dimension,
+                     const Bounds& bounds, const ColumnStyle& column) {
   const double own = magnitudeOf({estimate}), largest = magnitudeOf({estimate, interval.low, interval.high});
   Style style = styleFor(own * 10 < largest ? largest : own, allWhole({estimate, interval.low, interval.high}), unit,
-                         dimension, bounds, beside);
+                         dimension, bounds, column);
   showWidth(style, interval);
+  return style;
+}
+
+EstimateText formatParts(double estimate, const Interval& interval, std::string_view unit, std::string_view dimension,
+                         const Bounds& bounds, const ColumnStyle& column) {
+  Style style = styleOf(estimate, interval, unit, dimension, bounds, column);
   setApart(style, {estimate, interval.low, interval.high}, bounds);
   return {style.write(estimate), bracket(style, interval)};
 }
 
 std::string formatEstimate(double estimate, const Interval& interval, std::string_view unit, std::string_view dimension,
-                           std::span<const double> bounds) {
+                           const Bounds& bounds) {
   const EstimateText text = formatParts(estimate, interval, unit, dimension, bounds);
   return text.estimate + " " + text.interval;
+}
+
+ColumnStyle columnStyle(std::span<const ColumnValue> values, std::string_view unit, std::string_view dimension,
+                        const Bounds& bounds) {
+  double least = INFINITY, most = 0;
+  for (const ColumnValue& one : values)
+    if (const double size = magnitudeOf({one.value}); size > 0)
+      least = std::min(least, size), most = std::max(most, size);
+  ColumnStyle column(most < 50 * least ? most : most <= 1000 * least ? least : 0);
+  std::vector<int> decimals;
+  for (const ColumnValue& one : values) {
+    if (!std::isfinite(one.value) || magnitudeOf({one.value}) * kFarBelow < column.magnitude) continue;
+    const Style style =
+        one.interval ? styleOf(one.value, *one.interval, unit, dimension, bounds, column)
+                     : styleFor(magnitudeOf({one.value}), allWhole({one.value}), unit, dimension, bounds, column);
+    decimals.push_back(style.decimals);
+  }
+  if (column.magnitude == 0 || decimals.empty()) return column;
+  const size_t middle = (decimals.size() - 1) / 2;
+  std::ranges::nth_element(decimals, decimals.begin() + static_cast<ptrdiff_t>(middle));
+  column.decimals = decimals[middle];
+  return column;
 }
 
 std::string durationText(double seconds) {

@@ -28,13 +28,6 @@ TEST_CASE("quantities have three sensible digits and a unit people use") {
   CHECK(formatQuantity(80.0 * 1024 * 1024 * 1024, "B") == "80.0 GiB");
   CHECK(formatQuantity(512, "B") == "512 B");
   CHECK(formatQuantity(2.5e9, "B/s") == "2.33 GiB/s");
-  // Beside a bound in GB, bytes are written in GB, so that both can be compared as numbers.
-  CHECK(formatAgainst(181.3e9, std::vector<double>{181e9}, "B/s") == "181.3 GB/s");
-  CHECK(formatAgainst(101.5e9, std::vector<double>{95e9}, "B") == "102 GB");
-  CHECK(formatEstimate(2e9, {1.9e9, 2.1e9, 0.95}, "B", "", std::vector<double>{1.5e9}) == "2.00 GB [1.90 GB, 2.10 GB]");
-  CHECK(formatAgainst(0x1p31, std::vector<double>{0x1p30}, "B") == "2.00 GiB");
-  CHECK(formatAgainst(2048, std::vector<double>{1024}, "B") == "2.00 KiB");
-  CHECK(formatAgainst(3e9, std::vector<double>{81559 * 0x1p20}, "B") == "2.79 GiB");
   CHECK(formatQuantity(512.4, "img/s") == "512 img/s");
   CHECK(formatQuantity(51234.4, "img/s") == "51234 img/s");
   CHECK(formatQuantity(7, "") == "7");
@@ -73,6 +66,33 @@ TEST_CASE("values of one table share a unit, unless they are far smaller") {
   CHECK(formatAgainst(512, {}, "B", "", 1048576) == "512 B");
   CHECK(formatParts(90, {80, 100, 0.95}, "s", "", {}, 300).interval == "[1.33 min, 1.67 min]");
   CHECK(formatAgainst(0.5, {}, "", "share", 100) == "50.0 %");
+}
+
+TEST_CASE("a value has the unit of its bound") {
+  const Bounds megabytes({95e6}, {1e6, "MB/s"}), second({1}, {1, "s"}), none({1.2}, {1, "x"});
+  CHECK(formatAgainst(96.25e6, megabytes, "B/s") == "96.2 MB/s");
+  CHECK(formatEstimate(96e6, {95.5e6, 97e6, 0.95}, "B/s", "", megabytes) == "96.0 MB/s [95.5 MB/s, 97.0 MB/s]");
+  CHECK(formatAgainst(0.18, second, "s") == "0.180 s");
+  // A value far from it has a unit of its own.
+  CHECK(formatAgainst(0.0018, second, "s") == "1.80 ms");
+  CHECK(formatAgainst(5e11, megabytes, "B/s") == "466 GiB/s");
+  CHECK(formatAgainst(1.5, none, "x") == "1.50x");
+  CHECK(formatAgainst(0.975, Bounds({0.9}, {1, ""}), "", "share") == "97.5 %");
+  CHECK(formatAgainst(0.975, Bounds({0.9}, {0.01, "%"}), "") == "97.5 %");
+}
+
+TEST_CASE("a column has one unit and the decimals of half of its values") {
+  const auto written = [](std::vector<ColumnValue> values) {
+    std::string text;
+    const ColumnStyle column = columnStyle(values, "s", "time", {});
+    for (const ColumnValue& one : values) text += formatAgainst(one.value, {}, "s", "time", column) + "; ";
+    return text;
+  };
+  CHECK(written({{0.0048, {}}, {0.0062, {}}, {0.0119, {}}, {0.0162, {}}, {0.126, {}}, {0.156, {}}, {0.625, {}}}) ==
+        "4.8 ms; 6.2 ms; 11.9 ms; 16.2 ms; 126.0 ms; 156.0 ms; 625.0 ms; ");
+  CHECK(written({{0.006003, Interval{0.006002, 0.006008, 0.95}}, {1.000008, Interval{1.000006, 1.000009, 0.95}}}) ==
+        "6.003 ms; 1000.008 ms; ");
+  CHECK(written({{2, {}}, {0.0001, {}}}) == "2.00 s; 100 us; ");
 }
 
 TEST_CASE("a value never prints like a bound that it is not") {

@@ -12,6 +12,10 @@ namespace expc::base {
 
 /// A negative width means control characters or bytes that are not UTF-8; then bytes are counted.
 unsigned displayWidth(std::string_view text) {
+  // Colours take no columns, and their codes are no printable text.
+  if (const size_t code = text.find("\x1b["); code != std::string_view::npos)
+    if (const size_t end = text.find('m', code); end != std::string_view::npos)
+      return displayWidth(text.substr(0, code)) + displayWidth(text.substr(end + 1));
   const int width = llvm::sys::unicode::columnWidthUTF8(llvm::StringRef(text));
   return width < 0 ? static_cast<unsigned>(text.size()) : static_cast<unsigned>(width);
 }

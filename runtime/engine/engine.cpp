@@ -281,10 +281,9 @@ llvm::Error execute(const Env& env) {
   if (!needsTrials(index)) {
     const std::string lacking = shortfallText(index), early = endedAtLookText(index);
     env.outcome.ending = lacking.empty() ? Ending::NothingToDo : Ending::Incomplete;
-    env.listener.say("nothing to run: {}", !early.empty() ? early
-                                           : lacking.empty()
-                                               ? fmt::format("all {} trials are stored", env.outcome.reused)
-                                               : lacking + "; --retry-failed tries again");
+    env.listener.say("nothing to run: {}", !early.empty()    ? early
+                                           : lacking.empty() ? storedText(index)
+                                                             : lacking + "; --retry-failed tries again");
     return recordRun(env, {store::Outcome::NothingToDo});
   }
   if (budgetSpent(index)) {

@@ -132,6 +132,8 @@ std::string shortfallText(const judge::Index& index);
 
 /// "every criterion is decided at the look after 8 of 20 timed repetitions"; "" if no interim analysis ended the run.
 std::string endedAtLookText(const judge::Index& index);
+/// Says how many trials are stored of a study that wants no more, timeouts included.
+std::string storedText(const judge::Index& index);
 
 /// "timed n=3: no licence server".
 std::string failureText(const judge::Index& index, const judge::Failure& failure);

@@ -131,8 +131,7 @@ std::string study(const Source& source, size_t most) {
   for (const report::Judged& judged : report::judgedOf(source.plan, source.judgement))
     blocks.emplace_back(
         report::Part{.title = judged.result.name + ", cell by cell", .blocks = {report::criterionCells(judged)}});
-  for (const plan::Table& one : source.plan.tables)
-    blocks.push_back(report::tableBlock(source.plan, source.judgement, one));
+  append(blocks, report::tableBlocks(source.plan, source.judgement, source.plan.tables));
   append(blocks, report::comparisonParts(source.plan, source.judgement));
   append(blocks, report::missingRemarks(source.findings()));
   const std::string command = fmt::format("\n<sub>{}</sub>\n", markdownText(report::repeatCommand(source.plan)));

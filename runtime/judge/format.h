@@ -9,9 +9,9 @@
 
 namespace expc::judge {
 
-using base::displayUnit, base::DisplayUnit, base::durationText, base::EstimateText, base::formatAgainst,
-    base::formatConfidence, base::formatEstimate, base::formatInterval, base::formatParts, base::formatQuantity,
-    base::kPoints;
+using base::Bounds, base::columnStyle, base::ColumnStyle, base::displayUnit, base::DisplayUnit, base::durationText,
+    base::EstimateText, base::formatAgainst, base::formatConfidence, base::formatEstimate, base::formatInterval,
+    base::formatParts, base::formatQuantity, base::kPoints;
 
 /// Whether `n` trials without a failure leave it open that more than half of all runs fail.
 bool showsLittle(unsigned n);

@@ -12,6 +12,7 @@
 #include <set>
 #include <utility>
 
+#include "runtime/base/find.h"
 #include "runtime/base/word.h"
 #include "runtime/judge/cells.h"
 #include "runtime/judge/format.h"
@@ -63,20 +64,31 @@ bool isPlain(const plan::Criterion& criterion) {
 
 /// Returns what is said of a claim behind the word of its outcome. An open one is a question, unless its intervals have
 /// an answer that does not stand. Other claims than plain ones are told by the lines of their verdicts.
-std::string phraseOf(const judge::Judgement& judgement, const Judged& of) {
-  const Outcome outcome = outcomeOf(of.result);
-  if (!isPlain(of.criterion))
-    return (outcome == Outcome::Open ? "whether " + of.result.name + " holds: " : of.result.name + ": ") + whyText(of);
-  switch (outcome) {
+std::string phraseOf(const describe::Findings& findings, const Judged& of) {
+  const std::string& name = of.result.name;
+  const bool plain = isPlain(of.criterion);
+  switch (outcomeOf(of.result)) {
     case Outcome::Holds:
-      return claimSentence(judgement, of);
+      return plain                            ? claimSentence(findings, of)
+             : plan::isComposed(of.criterion) ? name + " " + whyText(of)
+                                              : name + " holds, " + whyText(of);
     case Outcome::Fails:
-      return findingSentence(judgement, of);
+      return plain ? findingSentence(findings, of) : name + " does not hold, since " + whyText(of);
     case Outcome::Open:
-      return "whether " + claimSentence(judgement, of);
-    default:
-      return whyText(of).empty() ? of.result.name : of.result.name + ": " + whyText(of);
+      return "whether " + (plain ? claimSentence(findings, of) : name + " holds");
+    case Outcome::Broken:
+      return whyText(of).empty() ? name : whyText(of);
+    case Outcome::NotRun: {
+      const auto unsaid = [](const judge::CellEstimate& cell) {
+        return !cell.why || cell.why->code == plan::Reason::NotRun;
+      };
+      if (!of.result.why && std::ranges::all_of(of.result.cells, unsaid)) return name;
+      break;
+    }
+    case Outcome::NotJudged:
+      break;
   }
+  return whyText(of).empty() ? name : name + ", since " + whyText(of);
 }
 
 /// Returns by how much identical runs differ where a claim allows less.
@@ -109,11 +121,15 @@ std::string doubtOf(const Judged& of) {
 }
 
 /// Returns the sentences that follow the result of one claim: its numbers, and why it does not stand.
-std::vector<std::string> evidenceOf(const judge::Judgement& judgement, const Judged& of) {
+std::vector<std::string> evidenceOf(const describe::Findings& findings, const Judged& of, bool brief = false) {
   std::vector<std::string> all;
   const Outcome outcome = outcomeOf(of.result);
   const bool judged = outcome == Outcome::Holds || outcome == Outcome::Fails || outcome == Outcome::Open;
-  if (judged && isPlain(of.criterion)) all.push_back(evidenceSentence(judgement, of));
+  if (judged && isPlain(of.criterion)) all.push_back(evidenceSentence(findings, of, brief));
+  if (outcome == Outcome::Open && !isPlain(of.criterion)) {
+    const VerdictLine line = lineOf(of);
+    all.push_back(sentence(line.reason.empty() ? line.text : line.reason));
+  }
   all.push_back(doubtOf(of));
   std::erase(all, "");
   return all;
@@ -146,16 +162,19 @@ Answer bestPoint(const describe::Findings& findings) {
 }
 
 /// Returns the condition of the study that matters most; "" if there is none.
-std::string conditionOf(const describe::Findings& findings, const std::vector<Judged>& lead, bool& says_sessions) {
+std::string conditionOf(const describe::Findings& findings, const std::vector<Judged>& lead, Answer& answer) {
   const auto& [plan, judgement, results] = findings;
   if (coresStandForGpus(plan, results)) return "Measured on CPU cores, not GPUs.";
   for (const Judged& of : lead)
-    if (judge::meaningOf(of.result).stands == judge::Meaning::Stands::Little) return sentence(worthText(of));
+    if (judge::meaningOf(of.result).stands == judge::Meaning::Stands::Little) {
+      answer.says_few = true;
+      return sentence(worthText(of));
+    }
   // The condition belongs to claims with a confidence.
   const bool confident =
       std::ranges::any_of(lead, [](const Judged& of) { return of.criterion.confidence.has_value(); });
   if (const std::string sessions = sessionsNotice(plan, judgement); confident && !sessions.empty()) {
-    says_sessions = true;
+    answer.says_sessions = true;
     return sessions;
   }
   // A broken configuration lost all of its trials, which the result says.
@@ -184,6 +203,19 @@ std::string othersText(const std::map<Outcome, std::vector<Judged>>& groups, Out
   return texts.empty() ? "" : "; " + listed(std::move(texts));
 }
 
+/// Returns " (narrowed to gpus=2 by -D)" for what the command line selected or replaced; "" without that.
+std::string narrowedText(const plan::Plan& plan) {
+  std::vector<std::string> levels, others;
+  for (const std::string& text : plan.overrides) {
+    const std::string name = text.substr(0, text.find('='));
+    (base::findNamed(plan.factors, name) >= 0 ? levels : others).push_back(text);
+  }
+  std::vector<std::string> texts;
+  if (!levels.empty()) texts.push_back("narrowed to " + listed(std::move(levels)));
+  if (!others.empty()) texts.push_back("run with " + listed(std::move(others)));
+  return texts.empty() ? "" : " (" + listed(std::move(texts)) + " by -D)";
+}
+
 }  // namespace
 
 std::string Answer::text() const {
@@ -204,7 +236,7 @@ std::string Answer::markup() const {
                      htmlProse(one.text));
 }
 
-Answer answerOf(const describe::Findings& findings) {
+Answer answerOf(const describe::Findings& findings, bool brief) {
   const auto& [plan, judgement, results] = findings;
   if (judgement.null_cards)
     return {"fail", "Not judged", {"all numbers come from simulated GPUs, which compute nothing."}};
@@ -217,24 +249,26 @@ Answer answerOf(const describe::Findings& findings) {
   constexpr size_t kSaid = 3;
   std::vector<std::string> phrases;
   for (const Judged& of : lead)
-    if (phrases.size() < (lead.size() > kSaid ? 1 : kSaid)) phrases.push_back(phraseOf(judgement, of));
+    if (phrases.size() < (lead.size() > kSaid ? 1 : kSaid))
+      // Claims that break for one reason share its sentence.
+      if (std::string phrase = phraseOf(findings, of); !std::ranges::count(phrases, phrase))
+        phrases.push_back(std::move(phrase));
   std::string result = joined(phrases, phrases.size() == 2 ? ", and " : "; ");
   if (lead.size() > kSaid) result = fmt::format("{} claims, such as {}: {}", lead.size(), lead[0].result.name, result);
-  answer.sentences.push_back(result + othersText(groups, outcome) + ".");
+  answer.sentences.push_back(result + othersText(groups, outcome) + narrowedText(plan) + ".");
   // The claim with the strongest case against the lead would take a comparison across units; the first one is shown.
-  for (std::string& text : evidenceOf(judgement, lead[0])) answer.sentences.push_back(std::move(text));
-  if (std::string condition = conditionOf(findings, lead, answer.says_sessions);
-      !condition.empty() && answer.sentences.size() < 3)
-    answer.sentences.push_back(std::move(condition));
+  for (std::string& text : evidenceOf(findings, lead[0], brief)) answer.sentences.push_back(std::move(text));
+  if (std::string condition = conditionOf(findings, lead, answer); !condition.empty() && answer.sentences.size() < 3)
+    answer.sentences.push_back(brief && answer.says_sessions ? "One session." : std::move(condition));
   else
-    answer.says_sessions = false;
+    answer.says_sessions = answer.says_few = false;
   return answer;
 }
 
 std::string answerText(const describe::Findings& findings, const Judged& of) {
   const Outcome outcome = outcomeOf(of.result);
-  Answer answer{"", kWords[size_t(outcome)].second, {phraseOf(findings.judgement, of) + "."}};
-  for (std::string& text : evidenceOf(findings.judgement, of)) answer.sentences.push_back(std::move(text));
+  Answer answer{"", kWords[size_t(outcome)].second, {phraseOf(findings, of) + "."}};
+  for (std::string& text : evidenceOf(findings, of)) answer.sentences.push_back(std::move(text));
   if (judge::meaningOf(of.result).stands == judge::Meaning::Stands::Little)
     answer.sentences.push_back(sentence(worthText(of)));
   return answer.text();

@@ -24,6 +24,8 @@ struct Answer {
   std::vector<std::string> sentences;
   /// Whether the condition is sessionsNotice(), which then need not be said again.
   bool says_sessions = false;
+  /// Whether it says how little few trials show.
+  bool says_few = false;
 
   /// Returns all of it as one text: "Yes: fp32 is at least 1.2 times as fast as fp64. Lowest …".
   std::string text() const;
@@ -33,8 +35,9 @@ struct Answer {
   std::string markup() const;
 };
 
-/// Returns the answer to the claims of a study; to a study without claims the best point of its first metric.
-Answer answerOf(const describe::Findings& findings);
+/// Returns the answer to the claims of a study; to a study without claims the best point of its first metric. With
+/// `brief` it leaves out numbers that a table below it has.
+Answer answerOf(const describe::Findings& findings, bool brief = false);
 
 /// Returns the answer to one claim, without the conditions of the study: "No: slower is 1.03 times as fast as old
 /// (claimed: at least 1.2). 95 % interval 1.01x to 1.05x, 10 pairs."

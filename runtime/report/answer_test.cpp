@@ -102,6 +102,25 @@ std::string answered(const plan::Plan& plan, plan::Criterion criterion, const Re
   return answerText(findings, judgedOf(whole, judgement)[0]);
 }
 
+/// fp32 on both numbers of GPUs: a speed-up, or (and, for `ForAll`) a limit of memory.
+plan::Criterion joinedClaim(Quantifier kind, double gain, std::string gain_text, double bytes, std::string bytes_text) {
+  plan::Criterion claim = criterion(gainCells(), {}, "", 0.95);
+  for (const int gpus : {1, 2}) {
+    plan::Cell cell;
+    cell.levels = levels("fp32", unsigned(gpus));
+    cell.term = metric("memory", id("fp32", gpus));
+    cell.points = {id("fp32", gpus)};
+    cell.assertion = 1;
+    claim.cells.push_back(cell);
+  }
+  claim.assertions = {{"gain >= " + gain_text, false, bound(Relation::GreaterEqual, gain, ">= " + gain_text), "x"},
+                      {"memory <= " + bytes_text, false, bound(Relation::LessEqual, bytes, "<= " + bytes_text), "B"}};
+  const auto leaf = [](unsigned cell) { return plan::Claim{Quantifier::Cell, {}, cell}; };
+  claim.claim = {Quantifier::ForAll, {{kind, {leaf(0), leaf(2)}, 0}, {kind, {leaf(1), leaf(3)}, 0}}, 0};
+  claim.name = "joined";
+  return claim;
+}
+
 /// Returns every form with every outcome, a line each.
 std::string everyAnswer() {
   Records some, few, one;
@@ -143,6 +162,19 @@ std::string everyAnswer() {
          }));
     out += '\n';
   }
+  for (const auto& [name, kind] :
+       {std::pair("one of two claims", Quantifier::Exists), {"two claims", Quantifier::ForAll}}) {
+    out += fmt::format("## {}\n", name);
+    out += "pass: " + answered(study(8), joinedClaim(kind, 1.2, "1.2x", 0x1p31, "2GiB"), some) + "\n";
+    out += "fail: " + answered(study(8), joinedClaim(kind, 2, "2x", 0x1p20, "1MiB"), some) + "\n";
+    out += "open: " +
+           answered(study(8),
+                    joinedClaim(kind, 1.5, "1.5x", kind == Quantifier::Exists ? 0x1p20 : 0x1p31,
+                                kind == Quantifier::Exists ? "1MiB" : "2GiB"),
+                    some) +
+           "\n";
+    out += "not run: " + answered(study(8), joinedClaim(kind, 1.2, "1.2x", 0x1p31, "2GiB"), {}) + "\n\n";
+  }
   Records memory;
   for (const int gpus : {1, 2}) memory.runsOut(id("bf16", gpus), 1), memory.runsOut(id("bf16", gpus), 2);
   out += "## runs out of memory\npass: " + answered(study(2), outOfMemory(), memory) + "\n";
@@ -160,6 +192,34 @@ TEST_CASE("each form of claim has a sentence for each outcome") {
   std::ifstream file(path);
   const std::string expected{std::istreambuf_iterator<char>(file), {}};
   CHECK(found == expected);
+}
+
+TEST_CASE("an answer says what the command line narrowed, and the GPU time of whole runs") {
+  plan::Plan plan = study(8);
+  for (plan::Metric& one : plan.metrics)
+    if (one.name == "step_time") one.name = "total_time";
+  for (plan::Point& point : plan.points) point.parameters["gpus"] = point.levels[1] + 1;
+  std::vector<plan::Cell> cells = gainCells();
+  cells.erase(cells.begin());  // two GPUs
+  const auto time = [](const plan::Place& place) { return metric("total_time", place); };
+  cells[0].term = term(plan::OperationTerm{Op::Ratio, {time(cells[0].points[1]), time(cells[0].points[0])}});
+  Records records;
+  records.pairs(8, 1.5);
+  for (store::Trial& trial : records.results.trials) {
+    trial.metrics["total_time"] = 36000 * trial.metrics["step_time"];
+    trial.metrics.erase("step_time");
+  }
+  plan.criteria = {criterion(cells, bound(Relation::GreaterEqual, 1.2, ">= 1.2x"), "x", 0.95)};
+  plan.overrides = {"gpus=2", "epochs=3"};
+  const auto answer = [&] {
+    const describe::Conclusions judgement = describe::conclude(plan, records.results);
+    return answerOf({plan, judgement, records.results}).text();
+  };
+  CHECK(answer().find("(narrowed to gpus=2 and run with epochs=3 by -D). Estimate: ") != std::string::npos);
+  CHECK(answer().find(", total_time 84.0 min → 55.5 min, GPU time 2.80 h → 1.85 h)") != std::string::npos);
+  // Cores of a CPU are no GPUs.
+  records.results.sessions[0].environment_json = R"({"slots":[{"device":"cpu"}]})";
+  CHECK(answer().find("GPU time") == std::string::npos);
 }
 
 }  // namespace expc::report::answers

@@ -85,14 +85,6 @@ constexpr DifferenceTexts kDifferences[] = {
     {Relation::Less, {"more than {} lower", "lower", "less than {} higher"}},
     {Relation::Equal, {"exactly {} lower", "the same", "exactly {} higher"}}};
 
-/// Names the estimate of the evidence: the one that is closest to breaking the bound.
-std::string_view extremeOf(const plan::Bound& bound) {
-  static constexpr base::Word<Relation> kExtremes[] = {
-      {"Lowest", Relation::GreaterEqual}, {"Lowest", Relation::Greater}, {"Highest", Relation::LessEqual},
-      {"Highest", Relation::Less},        {"Farthest", Relation::Equal}, {"Closest to a limit", Relation::Within}};
-  return base::wordOf(kExtremes, bound.relation);
-}
-
 /// Removes the "x" behind numbers, for sentences that say "times": "1.2x" is "1.2".
 std::string plainNumbers(const std::string& text) {
   std::string out;
@@ -110,8 +102,8 @@ bool isWord(const std::string& label) {
 /// One claim as sentences.
 class Clause {
  public:
-  Clause(const judge::Judgement& judgement, const Judged& of)
-      : judgement_(judgement), of_(of), told_(tellingOf(of)), form_(formOf()) {
+  Clause(const describe::Findings& findings, const Judged& of)
+      : findings_(findings), of_(of), told_(tellingOf(of)), form_(formOf()) {
     // A claim that holds is about all of its cells; one that some cell decides is about that cell.
     for (size_t i = 0; i < criterion().cells.size(); ++i) all_.push_back(&criterion().cells[i]);
     if (told_) one_ = &criterion().cells[of_.result.cells[told_->cell].cell];
@@ -120,6 +112,10 @@ class Clause {
   /// Returns what the claim says: "fp32 is at least 1.2 times as fast as fp64 in both configurations".
   std::string claim() const {
     const bool exists = criterion().claim.kind == plan::Claim::Kind::Exists;
+    if (form_ == Form::Memory && of_.result.verdict == Verdict::Pass) {
+      const std::string scope = scopeText();
+      return whyText(of_) + (scope.empty() ? "" : " (" + scope.substr(4) + ")");
+    }
     // A ratio that is only held to 1 is worth more than that.
     if (isFound()) return foundOf(*one_) + scopeText();
     // Some of the cells make an exists hold, of which the surest is named.
@@ -132,52 +128,71 @@ class Clause {
   /// Returns what was found instead, for a claim that does not hold: "slower is 1.03 times as fast as old (claimed: at
   /// least 1.2)".
   std::string finding() const {
-    if (form_ == Form::Memory) return whyText(of_);
+    if (form_ == Form::Memory) {
+      const std::string why = whyText(of_);
+      return why.starts_with("fails") ? "the claim " + why : why;
+    }
     // The size of a value that is worse than every other says nothing.
     const bool sized = told_ && one_ && !told_->shown.empty() && (told_->value || !of_.result.cells[told_->cell].worst);
     if (!sized || of_.result.verdict != Verdict::Fail)
       return "it does not hold that " + claimOf(all_) + scopeText() + quantifier(false) + ": " + whyText(of_);
     if (!criterion().confidence && told_->values > 0 && form_ != Form::Agrees)
-      return fmt::format("{}{} is {} in {} of {}", subject(), scopeText(), violation(bound()), told_->broken,
-                         counted(told_->values, comparesPoints(criterion()) ? "pair" : "run"));
+      return fmt::format("{}{} is {} in {} of {}", subject(), scopeText(), violation(bound(), dimension()),
+                         told_->broken, counted(told_->values, comparesPoints(criterion()) ? "pair" : "run"));
     const size_t failing = size_t(std::ranges::count(of_.result.cells, Verdict::Fail, &judge::CellEstimate::verdict));
     const bool exists = criterion().claim.kind == plan::Claim::Kind::Exists;
     std::string text = foundOf(*one_) + placeText() + scopeText();
-    const std::string asked = form_ == Form::Agrees ? "published: " + endText(bound()) : "claimed: " + boundOf(*one_);
+    const std::string asked =
+        form_ == Form::Agrees ? "published: " + endText(bound(), dimension()) : "claimed: " + boundOf(*one_);
     text += isAtOne() ? "" : " (" + asked + ")";
     if (all_.size() > 1)
       text += exists ? fmt::format(", the closest of {} configurations", all_.size())
-                     : fmt::format("; the claim fails in {} of {} configurations", failing, all_.size());
+                     : "; the claim fails" + inConfigurations(failing, all_.size());
     return text;
   }
 
   /// Returns the numbers behind it: "Lowest at gpus=2: 1.74x (95 % interval 1.36x to 2.62x, 7 pairs, step_time 26.8 ms
   /// → 14.6 ms)"; "" if the reason has been said.
-  std::string evidence() const {
+  std::string evidence(bool brief) const {
     // The finding has said the reason.
     if (of_.result.verdict == Verdict::Infeasible) return "";
     if (of_.result.verdict == Verdict::Fail && (!told_ || told_->shown.empty() || form_ == Form::Memory)) return "";
-    if (!told_ || told_->shown.empty() || form_ == Form::Memory) return sentence(whyText(of_));
+    if (form_ == Form::Memory && of_.result.verdict == Verdict::Pass) return "";
+    if (!told_ || told_->shown.empty() || form_ == Form::Memory) return openText();
     const bool single = told_->value.has_value();
-    const std::string details = joined(numbers());
+    const std::string details = joined(numbers(brief));
     const std::string place = placeText();
     if (isFound() || (of_.result.verdict == Verdict::Fail && !single)) return sentence(details);
     if (of_.result.verdict == Verdict::Fail || of_.result.verdict == Verdict::Pass) {
       const bool several = all_.size() > 1 || single;
       const bool exists = criterion().claim.kind == plan::Claim::Kind::Exists;
-      const std::string what = !several ? "Estimate" : exists ? "Best" : std::string(extremeOf(bound()));
+      const std::string what =
+          !several ? "Estimate"
+          : exists ? "Best"
+                   : llvm::StringRef(extreme(bound(), of_.result.verdict == Verdict::Fail)).rtrim(':').str();
       return sentence(fmt::format("{}{}: {}{}", what, place, shownText(), details.empty() ? "" : " (" + details + ")"));
     }
     const judge::CellEstimate& cell = of_.result.cells[told_->cell];
     // Other reasons than an interval around the bound are told by the line of the verdict.
     if (!criterion().confidence || !cell.interval || cell.uncorrected || cell.unusable ||
         cell.verdict != Verdict::Inconclusive)
-      return sentence(whyText(of_));
-    return sentence(fmt::format("{}{} ({}) includes the bound {}", shownText(), place, details, endText(bound())));
+      return openText();
+    return sentence(
+        fmt::format("{}{} ({}) includes the bound {}", shownText(), place, details, endText(bound(), dimension())));
   }
 
  private:
   const plan::Criterion& criterion() const { return of_.criterion; }
+  /// Returns why an open claim is so, without the number of configurations, which the claim's sentence has.
+  std::string openText() const {
+    const VerdictLine line = lineOf(of_);
+    return sentence(line.reason.empty() ? line.text : line.reason);
+  }
+  /// The dimension of the values that are held against the bound.
+  std::string_view dimension() const {
+    const plan::Cell* cell = one_ ? one_ : all_.empty() ? nullptr : all_[0];
+    return cell ? judge::dimensionOf(of_.plan, *cell) : "";
+  }
   const plan::Bound& bound() const { return one_ ? plan::boundOf(criterion(), *one_) : criterion().bound; }
 
   /// The metric that a term is, or null.
@@ -274,16 +289,15 @@ class Clause {
   std::string boundOf(const plan::Cell& cell) const {
     const plan::Bound& bound = plan::boundOf(criterion(), cell);
     switch (form_) {
-      case Form::Agrees: {
-        const auto [_, reference] = llvm::StringRef(criterion().text).split(" like ");
-        return reference.empty() ? "the published values" : reference.split(' ').first.str();
-      }
+      case Form::Agrees:
+        return referenceOf(criterion());
       case Form::Differs: {
         const size_t sign = bound.low < 0 ? 0 : bound.low == 0 ? 1 : 2;
         for (const DifferenceTexts& one : kDifferences)
           if (one.relation == bound.relation)
-            return fmt::format(fmt::runtime(one.texts[sign]), llvm::StringRef(endText(bound)).ltrim("-").str());
-        return boundText(bound);
+            return fmt::format(fmt::runtime(one.texts[sign]),
+                               llvm::StringRef(endText(bound, dimension())).ltrim("-").str());
+        return boundText(bound, dimension());
       }
       case Form::Reaches:
         return "within " + endText(bound) +
@@ -293,7 +307,7 @@ class Clause {
       case Form::Times:
         return plainNumbers(boundText(bound));
       default:
-        return boundText(bound);
+        return boundText(bound, dimension());
     }
   }
 
@@ -320,10 +334,11 @@ class Clause {
     return (form_ == Form::Faster || form_ == Form::Takes) && ratio && *ratio > 0 && *ratio < 1;
   }
 
-  /// Returns what was found in one cell. The ratio of two times is said so that it is above 1.
+  /// Returns what was found in one cell. The ratio of two times is said so that it is above 1, of a claim that holds
+  /// with the faster level first.
   std::string foundOf(const plan::Cell& cell) const {
     const judge::CellEstimate& estimate = of_.result.cells[told_->cell];
-    const size_t turned = isTurned(cell) ? 1 : 0;
+    size_t turned = isTurned(cell) ? 1 : 0;
     Form form = form_;
     std::string found = plainNumbers(told_->shown);
     if (isInverted()) {
@@ -336,6 +351,7 @@ class Clause {
       found = told_->shown;
     }
     if (estimate.estimate && std::isinf(*estimate.estimate)) return armOf(cell, 0) + " counts as " + told_->shown;
+    if (form == Form::Takes && isFound()) form = Form::Faster, turned = 1 - turned;
     const bool pair = plan::isPaired(cell) && cell.points.size() == 2;
     return fmt::format(fmt::runtime(rowOf(form).found), pair ? armOf(cell, turned) : "",
                        pair ? armOf(cell, 1 - turned) : "", metricText(), "", found);
@@ -367,7 +383,7 @@ class Clause {
     const size_t count = all_.size() / std::max<size_t>(named.size(), 1);
     if (count < 2) return "";
     if (exists) return fmt::format(" in one of {} configurations", count);
-    return count == 2 ? " in both configurations" : fmt::format(" in all {} configurations", count);
+    return inConfigurations(count, count);
   }
 
   /// Returns " at gpus=2" for the telling cell: the factors that vary between cells and that its arms do not name.
@@ -391,8 +407,7 @@ class Clause {
   std::string shownText() const {
     const judge::CellEstimate& cell = of_.result.cells[told_->cell];
     if (told_->value || !cell.interval || !cell.estimate || cell.constant) return told_->shown;
-    return judge::formatParts(*cell.estimate, *cell.interval, criterion().unit, judge::dimensionOf(of_.plan, *one_),
-                              plan::ends(bound()))
+    return judge::formatParts(*cell.estimate, *cell.interval, criterion().unit, dimension(), boundsOf(bound()))
         .estimate;
   }
 
@@ -425,10 +440,9 @@ class Clause {
   }
 
   /// Returns the interval, the number of values, and the medians of the two arms.
-  std::vector<std::string> numbers() const {
+  std::vector<std::string> numbers(bool brief) const {
     const judge::CellEstimate& cell = of_.result.cells[told_->cell];
     std::vector<std::string> texts;
-    const std::string_view dimension = judge::dimensionOf(of_.plan, *one_);
     if (told_->value)
       texts.push_back(counted(told_->values, comparesPoints(criterion()) ? "pair" : "run") +
                       (all_.size() > 1 ? " in all" : ""));
@@ -440,32 +454,57 @@ class Clause {
       const bool inverse = isInverted() && (of_.result.verdict == Verdict::Fail || isFound());
       stats::Interval shown = *cell.interval;
       if (inverse) shown.low = 1 / cell.interval->high, shown.high = 1 / cell.interval->low;
-      const std::vector<double> near = inverse ? std::vector<double>() : plan::ends(bound());
+      const base::Bounds near = inverse ? base::Bounds() : boundsOf(bound());
       const double estimate = inverse ? 1 / *cell.estimate : *cell.estimate;
       texts.push_back(judge::formatConfidence(cell.confidence) + " interval " +
-                      fromTo(judge::formatParts(estimate, shown, criterion().unit, dimension, near).interval));
+                      fromTo(judge::formatParts(estimate, shown, criterion().unit, dimension(), near).interval));
     }
     texts.push_back(counted(cell.scope.complete, one_->treated > 1 || plan::isPaired(*one_) ? nounOf(*one_) : "run"));
-    if (std::string medians = mediansText(); !medians.empty()) texts.push_back(std::move(medians));
+    for (std::string medians : {brief ? "" : mediansText(), deviceTimeText()})
+      if (!medians.empty()) texts.push_back(std::move(medians));
     return texts;
   }
 
   /// Returns "step_time 26.8 ms → 14.6 ms": from the baseline to the treated level.
   std::string mediansText() const {
-    if (form_ != Form::Faster && form_ != Form::Takes && form_ != Form::Times) return "";
-    const std::string name = subject();
-    const plan::Metric* metric = of_.plan.findMetric(name);
-    const judge::Summary* arms[] = {judgement_.find(one_->points[1].point, name),
-                                    judgement_.find(one_->points[0].point, name)};
-    if (!metric || !arms[0] || !arms[1] || !arms[0]->median || !arms[1]->median) return "";
-    const double larger = std::max(std::abs(*arms[0]->median), std::abs(*arms[1]->median));
-    const auto text = [&](const judge::Summary* arm) {
-      return judge::formatAgainst(*arm->median, {}, metric->unit, metric->dimension, larger);
-    };
-    return fmt::format("{} {} → {}", name, text(arms[0]), text(arms[1]));
+    const auto arms = armsValues();
+    if (!arms || form_ == Form::Differs) return "";
+    const plan::Metric& metric = *of_.plan.findMetric(subject());
+    return metric.name + " " + changeText(*arms, metric.unit, metric.dimension);
   }
 
-  const judge::Judgement& judgement_;
+  /// Returns "GPU time 36.8 h → 20.4 h" for the time of a whole training or program on more than one GPU in one of the
+  /// arms: a metric of steps or phases does not hold the devices for that time alone.
+  std::string deviceTimeText() const {
+    const std::string metric = subject();
+    if (coresStandForGpus(of_.plan, findings_.results) || (metric != "total_time" && metric != "wall")) return "";
+    const auto arms = armsValues();
+    const plan::Point* points[] = {of_.plan.findPoint(one_->points.back().point),
+                                   of_.plan.findPoint(one_->points.front().point)};
+    if (!arms || !points[0] || !points[1] || !points[0]->parameters.get("gpus")) return "";
+    const unsigned devices[] = {plan::devicesOf(*points[0]), plan::devicesOf(*points[1])};
+    if (devices[0] < 2 && devices[1] < 2) return "";
+    return "GPU time " + changeText({arms->first * devices[0], arms->second * devices[1]}, "s", "time");
+  }
+
+  /// Returns the medians of the baseline and of the treated level, for a comparison of one metric.
+  std::optional<std::pair<double, double>> armsValues() const {
+    if (form_ != Form::Faster && form_ != Form::Takes && form_ != Form::Times && form_ != Form::Differs)
+      return std::nullopt;
+    const std::string name = subject();
+    const judge::Summary* arms[] = {findings_.judgement.find(one_->points[1].point, name),
+                                    findings_.judgement.find(one_->points[0].point, name)};
+    if (!of_.plan.findMetric(name) || !arms[0] || !arms[1] || !arms[0]->median || !arms[1]->median) return std::nullopt;
+    return std::pair(*arms[0]->median, *arms[1]->median);
+  }
+
+  static std::string changeText(std::pair<double, double> arms, const std::string& unit, const std::string& dimension) {
+    const double larger = std::max(std::abs(arms.first), std::abs(arms.second));
+    return judge::formatAgainst(arms.first, {}, unit, dimension, larger) + " → " +
+           judge::formatAgainst(arms.second, {}, unit, dimension, larger);
+  }
+
+  const describe::Findings& findings_;
   const Judged of_;
   const std::optional<Telling> told_;
   std::vector<const plan::Cell*> all_;
@@ -475,29 +514,14 @@ class Clause {
 
 }  // namespace
 
-std::string listed(std::vector<std::string> names) {
-  if (names.size() < 2) return joined(names);
-  const std::string last = std::move(names.back());
-  names.pop_back();
-  return joined(names) + " and " + last;
+std::string claimSentence(const describe::Findings& findings, const Judged& of) { return Clause(findings, of).claim(); }
+
+std::string findingSentence(const describe::Findings& findings, const Judged& of) {
+  return Clause(findings, of).finding();
 }
 
-std::string sentence(const std::string& text) {
-  if (text.empty()) return "";
-  // A label such as precision=fp32 stays as it is.
-  const bool label = text.find('=') < text.find(' ');
-  const std::string whole = label ? text : capitalised(text);
-  return llvm::StringRef(".!?").contains(whole.back()) ? whole : whole + ".";
-}
-
-std::string claimSentence(const judge::Judgement& judgement, const Judged& of) { return Clause(judgement, of).claim(); }
-
-std::string findingSentence(const judge::Judgement& judgement, const Judged& of) {
-  return Clause(judgement, of).finding();
-}
-
-std::string evidenceSentence(const judge::Judgement& judgement, const Judged& of) {
-  return Clause(judgement, of).evidence();
+std::string evidenceSentence(const describe::Findings& findings, const Judged& of, bool brief) {
+  return Clause(findings, of).evidence(brief);
 }
 
 }  // namespace expc::report

@@ -38,10 +38,10 @@ std::string chances(const Chances& of) {
 /// printed.
 std::string valueText(const plan::Plan& plan, const plan::Criterion& criterion, const CriterionDiagnosis& one,
                       double value) {
-  std::vector<double> others = plan::ends(criterion.bound);
+  judge::Bounds others = boundsOf(criterion.bound);
   const auto beside = [&](double other) {
     constexpr double kAlike = 1e-4;  // limits are not known better
-    if (std::abs(other - value) > kAlike * std::abs(value)) others.push_back(other);
+    if (std::abs(other - value) > kAlike * std::abs(value)) others.ends.push_back(other);
   };
   if (!one.known.empty()) beside(one.least), beside(one.most);
   for (const auto& limit : {one.passes_from, one.fails_from})

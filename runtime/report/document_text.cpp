@@ -153,7 +153,7 @@ class TextRenderer {
     const bool joins = !paragraph.of.empty() && !paragraph.text.empty();
     std::string rest = paint_.bold(printable(paragraph.of)) + (joins ? ": " : "") + printable(paragraph.text);
     std::string front = (paint_.*Paint::of(paragraph.style))(word);
-    if (!word.empty() && !rest.empty())
+    if ((!word.empty() || paragraph.room > 0) && !rest.empty())
       front.append(std::max(1u, paragraph.room - std::min(paragraph.room, displayWidth(word))), ' ');
     // A sentence at the top level is not an item of a list, so its further lines are not indented.
     const bool running = indent == 0 && (word.empty() || paragraph.tone == Tone::Plain);

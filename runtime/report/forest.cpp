@@ -13,6 +13,7 @@
 #include "runtime/report/chart.h"
 #include "runtime/report/html_text.h"
 #include "runtime/report/paint.h"
+#include "runtime/report/verdict_text.h"
 
 namespace expc::report {
 namespace {
@@ -100,7 +101,7 @@ struct Drawing {
     const auto quantity = [&](double value) { return judge::formatQuantity(value, unit, dimension); };
     // The bound, or the neutral value, is named first; an end of the scale only if its text does not run into that.
     if (bound) {
-      const std::vector<double> apart = {neutral.value_or(1)};
+      const judge::Bounds apart(std::vector{neutral.value_or(1)}, boundsOf(*bound).unit);
       for (const double end : plan::ends(*bound))
         if (free(at(end))) tick(judge::formatAgainst(end, apart, unit, dimension), at(end), " class=\"bound-name\"");
     } else if (neutral) {

@@ -123,20 +123,6 @@ std::vector<size_t> layoutFactors(const std::vector<std::string>& factors, const
   return order;
 }
 
-/// Returns the magnitude of a finite estimate, else 0.
-double magnitudeOf(const std::optional<double>& estimate) {
-  return estimate && std::isfinite(*estimate) ? std::fabs(*estimate) : 0;
-}
-
-/// Returns the magnitude whose unit values of one table share, since a column with one unit is read at a glance: the
-/// largest if the others are not small beside it, else the smallest; 0 if they are too far apart for one unit.
-double besideOf(const std::vector<double>& magnitudes) {
-  double least = INFINITY, most = 0;
-  for (const double one : magnitudes)
-    if (one > 0) least = std::min(least, one), most = std::max(most, one);
-  return most < 50 * least ? most : most <= 1000 * least ? least : 0;
-}
-
 /// The number of each row or column by its levels, in the order in which the study declares them.
 using Places = std::map<std::vector<unsigned>, size_t>;
 
@@ -176,12 +162,11 @@ void fillGrid(const plan::Plan& plan, Grid& grid, const std::vector<std::string>
     if (!across.empty()) grid.column_levels.push_back(key[0]);
   }
   grid.cells.assign(rows.size(), std::vector<GridCell>(columns.size()));
-  std::vector<double> magnitudes;
-  for (const Entry& entry : entries) magnitudes.push_back(magnitudeOf(entry.cell.estimate));
-  for (Entry& entry : entries) {
-    entry.cell.beside = besideOf(magnitudes);
+  std::vector<GridCell*> cells;
+  for (Entry& entry : entries) cells.push_back(&entry.cell);
+  alignCells(cells, grid.unit, grid.dimension);
+  for (Entry& entry : entries)
     grid.cells[rows.at(keyOf(entry, down))][columns.at(keyOf(entry, across))] = std::move(entry.cell);
-  }
 }
 
 /// Returns other outcomes of the point's trials: ", 2 timed out after 10 s, unstable: out of memory in 1 block"; "" if
@@ -215,14 +200,18 @@ GridCell metricCell(const plan::Plan& plan, const judge::Judgement& judgement, c
   return cell;
 }
 
-double largestOf(const std::vector<judge::CellEstimate>& estimates) {
-  double largest = 0;
-  for (const judge::CellEstimate& one : estimates) largest = std::max(largest, magnitudeOf(one.estimate));
-  return largest;
+std::vector<GridCell> metricColumn(const plan::Plan& plan, const judge::Judgement& judgement,
+                                   const plan::Metric& metric, size_t most) {
+  std::vector<GridCell> cells;
+  std::vector<GridCell*> all;
+  for (size_t i = 0; i < plan.points.size() && i < most; ++i)
+    cells.push_back(metricCell(plan, judgement, plan.points[i], metric));
+  for (GridCell& cell : cells) all.push_back(&cell);
+  alignCells(all, metric.unit, metric.dimension);
+  return cells;
 }
 
-GridCell gridCell(const plan::Plan& plan, const plan::Cell& planned, const judge::CellEstimate& estimate,
-                  double beside) {
+GridCell gridCell(const plan::Plan& plan, const plan::Cell& planned, const judge::CellEstimate& estimate) {
   GridCell cell;
   cell.estimate = estimate.estimate;
   cell.interval = estimate.interval;
@@ -231,7 +220,6 @@ GridCell gridCell(const plan::Plan& plan, const plan::Cell& planned, const judge
   cell.values = estimate.values;
   cell.diverged = estimate.diverged;
   if (!estimate.estimate) cell.note = estimate.why ? inWords(plan, estimate.why).text : "not run";
-  cell.beside = beside;
   if (planned.term) cell.published = judge::publishedValue(plan, *planned.term);
   cell.ideal = planned.ideal;
   return cell;
@@ -272,21 +260,21 @@ Grid buildGrid(const plan::Plan& plan, const judge::Judgement& judgement, const 
 }
 
 judge::EstimateText partsOf(const GridCell& cell, const std::string& unit, const std::string& dimension,
-                            std::span<const double> bounds) {
+                            const judge::Bounds& bounds) {
   // An estimate that is infinite since values diverged is no number: it reads "diverged".
   if (cell.diverged && cell.estimate && std::isinf(*cell.estimate)) {
     const bool whole = cell.interval && std::isinf(cell.interval->low) && std::isinf(cell.interval->high);
     return {"diverged",
-            !cell.interval || whole ? "" : judge::formatInterval(*cell.interval, unit, dimension, bounds, cell.beside)};
+            !cell.interval || whole ? "" : judge::formatInterval(*cell.interval, unit, dimension, bounds, cell.column)};
   }
   if (cell.estimate && cell.interval && !cell.constant)
-    return judge::formatParts(*cell.estimate, *cell.interval, unit, dimension, bounds, cell.beside);
+    return judge::formatParts(*cell.estimate, *cell.interval, unit, dimension, bounds, cell.column);
   judge::EstimateText text;
-  if (cell.estimate) text.estimate = judge::formatAgainst(*cell.estimate, bounds, unit, dimension, cell.beside);
+  if (cell.estimate) text.estimate = judge::formatAgainst(*cell.estimate, bounds, unit, dimension, cell.column);
   if (cell.constant)
     text.interval = "constant";
   else if (cell.interval)
-    text.interval = judge::formatInterval(*cell.interval, unit, dimension, bounds, cell.beside);
+    text.interval = judge::formatInterval(*cell.interval, unit, dimension, bounds, cell.column);
   return text;
 }
 
@@ -298,11 +286,8 @@ Cell valueCell(const GridCell& cell, const std::string& unit, const std::string&
     const bool interval = !text.interval.empty() && !cell.constant;
     std::string n = "n=" + std::to_string(cell.n);
     // Too few values for an interval show how far apart they are.
-    if (!interval && !cell.constant && cell.values.size() > 1 && std::isfinite(*cell.estimate)) {
-      const auto [least, most] = std::ranges::minmax(cell.values);
-      n = fromTo(judge::formatParts(*cell.estimate, {least, most, 0}, unit, dimension, {}, cell.beside).interval) +
-          ", " + n;
-    }
+    if (const std::string range = interval ? "" : rangeText(cell, unit, dimension); !range.empty())
+      n = range + ", " + n;
     shown.below.push_back((interval ? text.interval : (cell.constant ? "constant, " : "") + n) + asideText(cell));
     if (interval) shown.more = ", " + n;
     if (!cell.outliers.empty()) shown.more += ", " + counted(cell.outliers.size(), "outlier");
@@ -313,9 +298,27 @@ Cell valueCell(const GridCell& cell, const std::string& unit, const std::string&
   return shown;
 }
 
+void alignCells(const std::vector<GridCell*>& cells, const std::string& unit, const std::string& dimension,
+                const judge::Bounds& bounds) {
+  std::vector<base::ColumnValue> values;
+  for (const GridCell* cell : cells)
+    if (cell->estimate)
+      values.push_back({*cell->estimate, cell->constant ? std::optional<stats::Interval>() : cell->interval});
+  const judge::ColumnStyle column = judge::columnStyle(values, unit, dimension, bounds);
+  for (GridCell* cell : cells) cell->column = column;
+}
+
+std::string rangeText(const GridCell& cell, const std::string& unit, const std::string& dimension,
+                      const judge::Bounds& bounds) {
+  if (cell.constant || cell.interval || cell.values.size() < 2 || !cell.estimate || !std::isfinite(*cell.estimate))
+    return "";
+  const auto [least, most] = std::ranges::minmax(cell.values);
+  return fromTo(judge::formatParts(*cell.estimate, {least, most, 0}, unit, dimension, bounds, cell.column).interval);
+}
+
 std::string publishedText(const GridCell& cell, const std::string& unit, const std::string& dimension) {
   return cell.published
-             ? fmt::format("(published {})", judge::formatAgainst(*cell.published, {}, unit, dimension, cell.beside))
+             ? fmt::format("(published {})", judge::formatAgainst(*cell.published, {}, unit, dimension, cell.column))
              : "";
 }
 

@@ -45,8 +45,8 @@ struct GridCell {
   std::optional<double> ideal = std::nullopt;
   /// Kendall's tau of values that rise or fall all the time, which leaves no interval; else 0.
   double trend = 0;
-  /// The largest magnitude in the table, which decides the unit of all its values.
-  double beside = 0;
+  /// The unit and digits that values of one table share.
+  judge::ColumnStyle column = {};
 };
 
 /// A metric or comparison by factors.
@@ -86,7 +86,7 @@ std::vector<plan::Table> defaultTables(const plan::Plan& plan);
 /// Formats the estimate and its interval ("constant" if no value ever varied) in one unit with the same digits; "" for
 /// what is missing. Digits suffice to tell them from `bounds`.
 judge::EstimateText partsOf(const GridCell& cell, const std::string& unit, const std::string& dimension,
-                            std::span<const double> bounds = {});
+                            const judge::Bounds& bounds = {});
 
 /// Formats a value with its interval or n below it, other outcomes of the point's trials, and the published value:
 /// "12.3 ms" and "[12.1 ms, 12.6 ms]", "64.0 MiB" and "constant, n=7", "97.2 %" and "n=1", "not run".
@@ -96,13 +96,21 @@ Cell valueCell(const GridCell& cell, const std::string& unit, const std::string&
 GridCell metricCell(const plan::Plan& plan, const judge::Judgement& judgement, const plan::Point& point,
                     const plan::Metric& metric);
 
+/// Returns the values of a metric at the first `most` points, in one unit and precision.
+std::vector<GridCell> metricColumn(const plan::Plan& plan, const judge::Judgement& judgement,
+                                   const plan::Metric& metric, size_t most);
+
 /// Returns "(published 11.8 ms)", or "".
 std::string publishedText(const GridCell& cell, const std::string& unit, const std::string& dimension);
 
-/// Returns the value of one cell of a comparison or criterion, with what is published for it; `beside` as in GridCell.
-GridCell gridCell(const plan::Plan& plan, const plan::Cell& planned, const judge::CellEstimate& estimate,
-                  double beside = 0);
-/// Returns the largest magnitude among finite estimates, which decides the unit of their table; 0 if there is none.
-double largestOf(const std::vector<judge::CellEstimate>& estimates);
+/// Returns the value of one cell of a comparison or criterion, with what is published for it.
+GridCell gridCell(const plan::Plan& plan, const plan::Cell& planned, const judge::CellEstimate& estimate);
+/// Gives cells of one table one unit and one number of decimals.
+void alignCells(const std::vector<GridCell*>& cells, const std::string& unit, const std::string& dimension,
+                const judge::Bounds& bounds = {});
+/// Returns the smallest and the largest of a few values, for which there is no interval: "1.20x to 1.31x"; "" for
+/// others.
+std::string rangeText(const GridCell& cell, const std::string& unit, const std::string& dimension,
+                      const judge::Bounds& bounds = {});
 
 }  // namespace expc::report

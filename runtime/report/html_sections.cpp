@@ -146,23 +146,30 @@ std::string chartFigures(Page& page, std::vector<Chart> all, size_t left_out, co
 /// Returns a table that readers open.
 Block foldedNumbers(Table table) { return Part{.title = "The numbers", .blocks = {std::move(table)}, .folded = true}; }
 
+/// What a part shows of a subject. A table and a plot of one subject share the chart, which the plot has, and the
+/// numbers, which the table has.
+enum class Shows { Numbers, NumbersAndChart, ChartAndNumbers, Chart };
+
 /// Returns a table of the study with its charts, or for a plot the charts with the folded table.
-Block subjectPart(Page& page, const Grid& grid, const std::string& title, bool chart_first) {
+Block subjectPart(Page& page, const Grid& grid, const std::string& title, Shows shows) {
   Part part = gridPart(page.plan, grid, title);
   if (part.blocks.empty()) {
     part.blocks.emplace_back(Paragraph{"nothing to show"});
     return part;
   }
+  if (shows == Shows::Numbers) return part;
   // Heat maps have no dots.
   if (!areHeatMaps(grid)) part.rest += grid.comparison ? "; dots are single blocks" : "; dots are single trials";
   size_t left_out = 0;
   std::vector<Chart> all = charts(page.plan, grid, left_out);
   Block figures = Figures{chartFigures(page, std::move(all), left_out, "more chart", title)};
   // A plot asks for a picture, a table for numbers; the other form stays at hand.
-  if (chart_first)
-    part.blocks = {std::move(figures), foldedNumbers(gridTable(grid, title))};
-  else
+  if (shows == Shows::NumbersAndChart)
     part.blocks.push_back(std::move(figures));
+  else if (shows == Shows::Chart)
+    part.blocks = {std::move(figures)};
+  else
+    part.blocks = {std::move(figures), foldedNumbers(gridTable(grid, title))};
   return part;
 }
 
@@ -259,18 +266,29 @@ std::vector<Block> verdictBlocks(const Page& page) {
 std::vector<Block> tableBlocks(Page& page) {
   const plan::Plan& plan = page.plan;
   std::vector<Block> blocks;
+  const auto isPlotted = [&](const plan::Table& table) {
+    return std::ranges::any_of(plan.plots, [&](const plan::Plot& plot) {
+      return plot.subject == table.subject && plot.kind(plan) == plan::PlotKind::Factor;
+    });
+  };
   for (const plan::Table& table : plan.tables)
     if (auto described = describedTable(plan, page.judgement.description, table))
       blocks.emplace_back(std::move(*described));
     else
       blocks.push_back(subjectPart(page, buildGrid(plan, page.judgement, table.subject, table.by),
-                                   table.subject + " by " + joined(table.by), false));
+                                   table.subject + " by " + joined(table.by),
+                                   isPlotted(table) ? Shows::Numbers : Shows::NumbersAndChart));
+  const auto isTabled = [&](const plan::Plot& plot) {
+    return std::ranges::count(plan.tables, plot.subject, &plan::Table::subject) > 0;
+  };
   for (const plan::Plot& plot : plan.plots)
     blocks.push_back(plot.kind(plan) == plan::PlotKind::Factor
-                         ? subjectPart(page, gridOf(page, plot), plotTitle(plot), true)
+                         ? subjectPart(page, gridOf(page, plot), plotTitle(plot),
+                                       isTabled(plot) ? Shows::Chart : Shows::ChartAndNumbers)
                          : plotPart(page, plot, plotTitle(plot)));
   for (const plan::Table& table : defaultTables(plan))
-    blocks.push_back(subjectPart(page, buildGrid(plan, page.judgement, table.subject, table.by), table.subject, false));
+    blocks.push_back(subjectPart(page, buildGrid(plan, page.judgement, table.subject, table.by), table.subject,
+                                 Shows::NumbersAndChart));
   return blocks;
 }
 
@@ -332,14 +350,14 @@ std::vector<Block> environmentBlocks(const Page& page) {
   std::map<std::string_view, unsigned> said;  // most trials say the same
   for (const store::Trial& trial : page.results.trials) ++said[trial.environment_json];
   if (Facts workers = environmentFacts(said); !workers.facts.empty())
-    blocks.emplace_back(Part{.title = "What the workers said of themselves", .blocks = {std::move(workers)}});
+    blocks.emplace_back(Part{.title = "Worker details", .blocks = {std::move(workers)}});
   return blocks;
 }
 
 Facts repeatFacts(const Page& page) {
   const plan::Plan& plan = page.plan;
   return factsOf("strip", {{"Study", plan.source},
-                           {"Digest of the lowered study", plan.digest, "", true},
+                           {"Digest of the compiled study", plan.digest, "", true},
                            {"Workload", workloadText(plan)},
                            {"Digest of data and program", dataDigests(page.results), "", true}});
 }

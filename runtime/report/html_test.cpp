@@ -69,7 +69,7 @@ TEST_CASE("the page holds every part, verdicts first") {
                            "Segmentation fault",
                            "<h2>Environment</h2>",
                            "Example CPU @ 2.4 GHz",
-                           "What the workers said of themselves",
+                           "Worker details",
                            "1 (1 trial); 2 (1 trial)",
                            "<h2>How to repeat it</h2>",
                            "expc compare experiments/precision.exp --study precision --preset quick -D gpus=1,2"}) {

@@ -87,22 +87,28 @@ struct PlanReport {
                                                  extras.system == "local" ? "" : ", for " + extras.system)});
     if (!plan.doc.empty()) all.emplace_back(Paragraph{plan.doc});
     append(all, summary());
-    if (!plan.factors.empty()) all.emplace_back(Part{.title = "Factors", .blocks = {factorTable(plan)}});
-    if (extras.all_points || extras.counts)
-      all.emplace_back(points());
-    else if (std::vector<Block> left_out = leftOutBlocks(plan); !left_out.empty())
-      all.emplace_back(Part{.title = "Points left out", .blocks = std::move(left_out)});
+    if (!plan.factors.empty()) {
+      // The heading of the table says that these are factors.
+      all.emplace_back(Paragraph{});
+      all.emplace_back(factorTable(plan));
+    }
+    if (extras.all_points || extras.counts) all.emplace_back(points());
     if (extras.rehearsed)
       if (Part part = rehearsalPart(plan, *extras.rehearsed,
                                     {.most_points = extras.all_points ? SIZE_MAX : kListedPoints, .steps = false});
           !part.blocks.empty())
         all.emplace_back(std::move(part));
-    all.emplace_back(trialsPart(plan, startable()));
+    if (extras.all_points || extras.counts) {
+      all.emplace_back(trialsPart(plan, startable()));
+    } else {
+      all.emplace_back(Paragraph{});
+      append(all, trialsPart(plan, startable()).blocks);
+    }
     if (extras.all_points && !plan.comparisons.empty()) all.emplace_back(comparisons());
     if (!plan.criteria.empty()) all.emplace_back(extras.all_points ? criteria() : claims());
     append(all, missing());
     if (!extras.all_points && !extras.counts)
-      all.emplace_back(Paragraph{.text = "add --all for the list of points, comparisons, and what each claim can show",
+      all.emplace_back(Paragraph{.text = "--all lists points, comparisons, and what each claim can show",
                                  .word = "Details",
                                  .room = kRoom,
                                  .apart = true});
@@ -110,6 +116,8 @@ struct PlanReport {
   }
 
  private:
+  /// Marks a resolution that rests on an assumed noise.
+  static constexpr char kAssumed[] = " *";
   /// The columns of the words in front of the first and last lines.
   static constexpr unsigned kRoom = 10;
 
@@ -129,6 +137,12 @@ struct PlanReport {
     };
     line("Points", pointsText(plan, counts.points) +
                        (startable() < counts.points ? fmt::format("; {} can run here", startable()) : ""));
+    // Reasons stand below the number that they explain.
+    if (!extras.all_points && !extras.counts)
+      for (Block& block : leftOutBlocks(plan)) {
+        Paragraph& reason = lines.emplace_back(std::move(std::get<Paragraph>(block)));
+        reason.room = kRoom;
+      }
     line("Trials", trialsPart(plan, startable()).rest + storedText());
     line("Time", timeText());
     line("Memory", memoryText());
@@ -155,10 +169,9 @@ struct PlanReport {
           "forecast {} (from stored trials{})", durationText(*stored),
           extras.counted && extras.counted->trials.empty() ? " that no longer count: a run measures them again" : "");
     else if (published)
-      text = fmt::format(
-          "{} times of {} sum to {} ({} of GPU time){}", published->stated ? "the design's expected" : "published",
-          published->known < published->of ? "some trials" : "all trials", durationText(published->seconds),
-          durationText(published->device_seconds), published->stated ? "" : " on the published machine");
+      text = fmt::format("{} for {}: {} ({} of GPU time)", published->stated ? "expected by the design" : "published",
+                         published->known < published->of ? "some trials" : "all trials",
+                         durationText(published->seconds), durationText(published->device_seconds));
     if (!plan.design.budget_seconds) return text;
     return text + (text.empty() ? "" : "; ") + "budget " + durationText(*plan.design.budget_seconds);
   }
@@ -254,7 +267,10 @@ struct PlanReport {
     }
     table.all = table.rows.size();
     table.most = SIZE_MAX;
+    const bool assumed =
+        std::ranges::any_of(table.rows, [](const Row& row) { return row.cells.back().text.ends_with(kAssumed); });
     part.blocks.emplace_back(std::move(table));
+    if (assumed) part.rest = fmt::format("* if trials vary by {} (assumed; see --pilot)", twoDigits(extras.noise));
     if (!not_asked.empty())
       part.blocks.emplace_back(
           Paragraph{"not judged here (none of their configurations can run): " + joined(not_asked)});
@@ -271,10 +287,12 @@ struct PlanReport {
     if (std::string measured = measuredResolution(criterion, diagnosed); !measured.empty()) return measured;
     const auto known = judge::resolutionBefore(plan, criterion, extras.noise);
     if (known && known->by == judge::Resolution::HalfWidth)
-      return fmt::format("±{} if trials vary by {}", twoDigits(known->half_width), twoDigits(extras.noise));
+      return fmt::format("±{}{}", twoDigits(known->half_width), kAssumed);
+    if (known && known->by == judge::Resolution::Interval)
+      return fmt::format("a {} interval", judge::formatConfidence(*criterion.confidence));
     if (known && known->by == judge::Resolution::EveryTrial)
-      return known->repetitions == 1 ? fmt::format("must hold in the one {}", nounOf(criterion))
-                                     : fmt::format("must hold in all {} {}s", known->repetitions, nounOf(criterion));
+      return known->repetitions == 1 ? fmt::format("in the one {}", nounOf(criterion))
+                                     : fmt::format("in all {} {}s", known->repetitions, nounOf(criterion));
     return resolutionText(plan, criterion, extras.noise);
   }
 

@@ -63,7 +63,7 @@ constexpr std::pair<Reason::Code, std::string_view> kTexts[] = {
     {Reason::RanOutInOnlyBlock, "{0} ran out of memory in its only block"},
     {Reason::RanOutTooSeldom, "{0} ran out of memory in {2:.0f} block, {3:.0f} are needed"},
     {Reason::NeitherOutNorWell, "{0} failed for another reason than memory"},
-    {Reason::OneExactValue, "is an exact metric with one value; two equal values are needed"},
+    {Reason::OneExactValue, "an exact metric with one value; two equal values are needed"},
     {Reason::TooFew, "only {6}; a {3:.4g} % interval needs {2:.0f}"},
     {Reason::Trend,
      "cannot be judged: its {3:.0f} values rise or fall over the run (Kendall's tau {2:.2f}), so they have no level"},
@@ -138,6 +138,8 @@ std::string agreementText(const plan::Plan& plan, const judge::ControlResult& co
 }
 
 }  // namespace
+
+std::string twoDigits(double share) { return fmt::format("{:.2g} %", 100 * share); }
 
 Words inWords(const plan::Plan& plan, const plan::Why& why) {
   if (!why) return {};

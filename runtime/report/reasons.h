@@ -47,4 +47,7 @@ std::string whyText(const plan::Plan& plan, const judge::Distrust& distrust);
 /// variation of one trial. "" for a criterion that holds no control to a gap.
 std::string controlNeedText(const plan::Plan& plan, const plan::Criterion& criterion, double noise);
 
+/// Formats a share in per cent with two digits: "5.2 %", "0.18 %".
+std::string twoDigits(double share);
+
 }  // namespace expc::report

@@ -181,13 +181,22 @@ std::string trialsText(const describe::Findings& findings) {
     text += fmt::format("; {} with a note: {}{}", most->second, most->first,
                         notes.size() > 1 ? fmt::format(" (and {} more notes)", notes.size() - 1) : "");
   if (notes.empty() && bad == 0 && all > 0) text += ", none disturbed";
-  if (const auto lacking = shortcomings(plan, judgement); !lacking.empty())
-    text += "; " + first(lacking[0], lacking.size());
+  std::vector<std::string> lacking = shortcomings(plan, judgement);
+  // A point that failed in every trial lacks its results for the reason above.
+  std::erase_if(lacking, [&](const std::string& one) {
+    return std::ranges::any_of(results.trials, [&](const store::Trial& trial) {
+      return !trial.reason.empty() && one.ends_with(": " + trial.reason);
+    });
+  });
+  if (!lacking.empty()) text += "; " + first(lacking[0], lacking.size());
   if (results.kept_not_counted)
-    text += fmt::format("; {} stored but ignored{}", results.kept_not_counted,
-                        results.not_counted_reasons.empty()
-                            ? ""
-                            : ": " + first(results.not_counted_reasons[0], results.not_counted_reasons.size()));
+    // A single reason counts the trials itself.
+    text += results.not_counted_reasons.size() == 1
+                ? "; stored but ignored: " + results.not_counted_reasons[0]
+                : fmt::format("; {} stored but ignored{}", results.kept_not_counted,
+                              results.not_counted_reasons.empty()
+                                  ? ""
+                                  : ": " + first(results.not_counted_reasons[0], results.not_counted_reasons.size()));
   return text;
 }
 

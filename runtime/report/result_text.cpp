@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -60,7 +61,7 @@ struct ResultReport : describe::Findings {
 
   /// The answer and a row for each command, with where the rest is.
   void brief() {
-    Paragraph answer = answerOf(*this).block();
+    Paragraph answer = answerOf(*this, true).block();
     answer.apart = false;
     blocks.emplace_back(std::move(answer));
     Table table{.label = "Commands", .all = plan.points.size()};
@@ -70,19 +71,20 @@ struct ResultReport : describe::Findings {
       table.columns.push_back({factor.name == "workload" ? "command" : factor.name, Column::Kind::Label});
     for (const plan::Metric& metric : plan.metrics) table.columns.push_back({metric.name});
     table.columns.push_back({"runs"});
+    std::vector<unsigned> n(plan.points.size());
     for (const plan::Point& point : plan.points) {
-      Row row;
+      Row& row = table.rows.emplace_back();
       if (!named) row.add(commandText(plan.workloads[point.workload]));
       for (size_t i = 0; i < plan.factors.size(); ++i) row.add(plan.levelLabel(point, i));
-      unsigned n = 0;
-      for (const plan::Metric& metric : plan.metrics) {
-        const GridCell cell = metricCell(plan, judgement, point, metric);
-        n = std::max(n, cell.n);
-        row.cells.push_back(valueCell(cell, metric.unit, metric.dimension));
-      }
-      row.add(std::to_string(n));
-      table.rows.push_back(std::move(row));
     }
+    for (const plan::Metric& metric : plan.metrics) {
+      const std::vector<GridCell> cells = metricColumn(plan, judgement, metric, plan.points.size());
+      for (size_t i = 0; i < cells.size(); ++i) {
+        n[i] = std::max(n[i], cells[i].n);
+        table.rows[i].cells.push_back(valueCell(cells[i], metric.unit, metric.dimension));
+      }
+    }
+    for (size_t i = 0; i < n.size(); ++i) table.rows[i].add(std::to_string(n[i]));
     blocks.emplace_back(Paragraph{});
     blocks.emplace_back(std::move(table));
     blocks.emplace_back(Paragraph{});
@@ -100,12 +102,12 @@ struct ResultReport : describe::Findings {
     blocks.emplace_back(Paragraph{.of = plan.study + (selection.empty() ? "" : ", " + selection)});
     if (!plan.doc.empty()) blocks.emplace_back(Paragraph{plan.doc});
     blocks.emplace_back(answer.block());
-    verdicts(answer.says_sessions);
-    for (const plan::Table& table : plan.tables) blocks.push_back(tableBlock(plan, judgement, table));
+    verdicts(answer);
+    append(blocks, tableBlocks(plan, judgement, plan.tables));
     // A study without tables and claims shows what it compares, or what it measures.
     const bool bare = plan.tables.empty() && plan.criteria.empty();
     const auto tables = bare && plan.comparisons.empty() ? defaultTables(plan) : std::vector<plan::Table>();
-    for (const plan::Table& table : tables) blocks.push_back(tableBlock(plan, judgement, table));
+    append(blocks, tableBlocks(plan, judgement, tables));
     if (bare || options.all) append(blocks, comparisonParts(plan, judgement));
     if (options.all) rest();
     if (options.all || plan.tables.empty()) otherMetrics(tables.empty() ? plan.tables : tables);
@@ -123,13 +125,14 @@ struct ResultReport : describe::Findings {
   }
 
   /// Adds a line for each verdict, with marks and open cells; with `all` everything that is known of it.
-  void verdicts(bool says_sessions) {
+  void verdicts(const Answer& answer) {
     // Names line up behind the longest word of a verdict.
     unsigned columns = 0;
     for (const judge::CriterionResult& result : judgement.criteria)
       columns = std::max(columns, displayWidth(markedVerdict(result)));
     bool first = true;
     std::vector<std::string> not_asked;
+    std::set<std::string> marks;  // explained once, below the verdicts
     for (const Judged& judged : judgedOf(plan, judgement)) {
       const judge::CriterionResult& result = judged.result;
       if (!options.all && result.verdict == judge::Verdict::NotAsked) {
@@ -151,9 +154,11 @@ struct ResultReport : describe::Findings {
         below.blocks.emplace_back(Facts{verdictFacts(*this, judged)});
       else
         for (const std::string& text :
-             {asks ? whyText(judged) : "", marksOf(result).empty() ? "" : worthText(judged), otherLooksText(result),
+             {asks ? whyText(judged) : "", result.untrusted ? worthText(judged) : "", otherLooksText(result),
               result.verdict == judge::Verdict::Broken ? "" : unevenLossText(judgement, judged)})
           if (!text.empty()) below.blocks.emplace_back(Paragraph{.word = text, .style = "none"});
+      if (const std::string text = markText(result); !options.all && !result.untrusted && !answer.says_few)
+        marks.insert(text);
       // Cells are shown for a verdict that does not pass, only those that do not; of a single one the verdict's line
       // says it all.
       const size_t open = size_t(
@@ -169,8 +174,10 @@ struct ResultReport : describe::Findings {
                                     .of = joined(not_asked),
                                     .room = columns + 2,
                                     .apart = first});
+    marks.erase("");
+    for (const std::string& text : marks) blocks.emplace_back(Paragraph{.text = text, .apart = text == *marks.begin()});
     missing();
-    if (std::string sessions = says_sessions ? "" : sessionsNotice(plan, judgement); !sessions.empty())
+    if (std::string sessions = answer.says_sessions ? "" : sessionsNotice(plan, judgement); !sessions.empty())
       blocks.emplace_back(Paragraph{.text = std::move(sessions), .apart = true});
     if (options.all && !judgement.criteria.empty())
       blocks.emplace_back(Paragraph{.of = tallyText(judgement), .apart = true});
@@ -178,7 +185,15 @@ struct ResultReport : describe::Findings {
 
   /// Adds what was asked for and has no value.
   void missing() {
-    std::vector<Block> lines = missingLines(missingThings(plan, judgement));
+    std::vector<MissingThing> things = missingThings(plan, judgement);
+    // The verdict of a broken configuration has said why it lacks its results.
+    if (!options.all)
+      std::erase_if(things, [&](const MissingThing& one) {
+        return std::ranges::any_of(judgedOf(plan, judgement), [&](const Judged& of) {
+          return of.result.verdict == judge::Verdict::Broken && whyText(of).ends_with(one.why);
+        });
+      });
+    std::vector<Block> lines = missingLines(things);
     if (lines.empty()) return;
     // A free line separates them from the verdicts above.
     std::get<Paragraph>(lines.front()).apart = true;

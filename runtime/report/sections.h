@@ -32,8 +32,10 @@ std::vector<Block> comparisonParts(const plan::Plan& plan, const judge::Judgemen
 Table gridTable(const Grid& grid, const std::string& label);
 /// Returns the table of a grid with the definition of its subject and a remark about what its numbers are.
 Part gridPart(const plan::Plan& plan, const Grid& grid, const std::string& title);
-/// Returns what a `table` of the study asks for: values, or a description such as a ranking.
-Block tableBlock(const plan::Plan& plan, const describe::Conclusions& judgement, const plan::Table& table);
+/// Returns what the `table` lines of the study ask for: values, or a description such as a ranking. Metrics that have
+/// the same rows, one column each, share a table.
+std::vector<Block> tableBlocks(const plan::Plan& plan, const describe::Conclusions& judgement,
+                               const std::vector<plan::Table>& tables);
 /// Returns every metric with a row for each point; texts show only metrics that none of `tables` shows.
 Table pointTable(const plan::Plan& plan, const judge::Judgement& judgement, const std::vector<plan::Table>& tables);
 

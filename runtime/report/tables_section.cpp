@@ -70,21 +70,23 @@ std::string madeOf(const plan::Cell& cell) {
 Table cellTable(const plan::Plan& plan, const Subject& of, const std::vector<judge::CellEstimate>& estimates,
                 std::string label) {
   Table table{.label = std::move(label), .all = estimates.size(), .one_row = "cell"};
-  const double largest = largestOf(estimates);
   std::vector<GridCell> cells;
   std::vector<const judge::CellEstimate*> shown;
   for (const judge::CellEstimate& estimate : estimates) {
     // Every row has a drawing, so fewer rows than usual fit on the page.
     if (shown.size() == kMostDrawn) break;
     shown.push_back(&estimate);
-    cells.push_back(gridCell(plan, of.cells[estimate.cell], estimate, largest));
+    cells.push_back(gridCell(plan, of.cells[estimate.cell], estimate));
   }
   if (shown.empty()) return table;
   const plan::Cell& first = of.cells[shown[0]->cell];
   const std::string dimension(judge::dimensionOf(plan, first));
   const std::optional<plan::Bound> bound = sharedBound(of);
+  std::vector<GridCell*> aligned;
+  for (GridCell& cell : cells) aligned.push_back(&cell);
   // Assertions have subjects of their own, which share no axis.
   const bool several = of.criterion && !of.criterion->assertions.empty();
+  if (!several) alignCells(aligned, of.unit, dimension, bound ? boundsOf(*bound) : judge::Bounds());
   const Forest drawn = several ? Forest()
                                : forest(cells, bound, neutralOf(of, first),
                                         first.estimator == plan::Estimator::PairedRatio, of.unit, dimension);
@@ -125,11 +127,12 @@ Table cellTable(const plan::Plan& plan, const Subject& of, const std::vector<jud
     // A failing part of an exists that holds is not painted as a failure.
     const bool harmless = of.one_was_enough && estimate.verdict == judge::Verdict::Fail;
     // Numbers get digits enough to tell them from the bound.
-    const std::vector<double> near = judged ? plan::ends(plan::boundOf(*of.criterion, planned)) : std::vector<double>();
+    const judge::Bounds near = judged ? boundsOf(plan::boundOf(*of.criterion, planned)) : judge::Bounds();
     const std::string& unit = judged ? plan::unitOf(*of.criterion, planned) : of.unit;
     const std::string measured = several ? std::string(judge::dimensionOf(plan, planned)) : dimension;
     const judge::EstimateText text = partsOf(cell, unit, measured, near);
-    const std::string &why = reasons[i], interval = cell.estimate ? kNoInterval : "–";
+    const std::string &why = reasons[i], range = rangeText(cell, unit, measured, near);
+    const std::string interval = !range.empty() ? "range " + range : cell.estimate ? kNoInterval : "–";
     Row row{{}, !judged ? "" : harmless ? "none" : meaning.style};
     for (const std::string& level : plan.levelLabels(of.factors, planned)) row.add(level);
     if (several) row.add(of.criterion->assertions[planned.assertion].text);
@@ -166,6 +169,47 @@ std::string intervalsText(const Grid& grid) {
   return text;
 }
 
+/// Returns the formula of a derived metric, which stands above its numbers.
+std::string lawText(const plan::Metric& metric) { return metric.derived ? metric.name + " = " + metric.text : ""; }
+
+/// Says what the numbers of a grid of a metric are.
+std::string mannerText(const Grid& grid, const plan::Metric& metric) {
+  return fmt::format("{}median over {} trials, {}", metric.series ? "the last value of each run's series; " : "",
+                     toString(metric.kind), intervalsText(grid));
+}
+
+/// Whether two grids are columns of one table: metrics with the same rows, whose numbers are of one kind.
+bool joins(const plan::Plan& plan, const Grid& one, const Grid& other) {
+  const plan::Metric *metric = plan.findMetric(one.subject), *second = plan.findMetric(other.subject);
+  return metric && second && one.column_factor.empty() && other.column_factor.empty() &&
+         one.row_factors == other.row_factors && one.rows == other.rows &&
+         mannerText(one, *metric) == mannerText(other, *second);
+}
+
+/// Returns grids that share their rows as one table.
+Part joinedPart(const plan::Plan& plan, const std::vector<Grid>& grids) {
+  if (grids.size() == 1) return gridPart(plan, grids[0], grids[0].subject);
+  Part part{.title = joined(textsOf(grids, &Grid::subject)), .blocks = {}};
+  std::vector<std::string> laws, better;
+  Table table = gridTable(grids[0], part.title);
+  for (const Grid& grid : grids) {
+    const plan::Metric& metric = *plan.findMetric(grid.subject);
+    if (std::string law = lawText(metric); !law.empty()) laws.push_back(std::move(law));
+    if (metric.better)
+      better.push_back((*metric.better == plan::Direction::Lower ? "lower " : "higher ") + metric.name);
+    if (&grid == &grids[0]) continue;
+    Table further = gridTable(grid, grid.subject);
+    table.columns.push_back(std::move(further.columns.back()));
+    for (size_t i = 0; i < table.rows.size(); ++i)
+      table.rows[i].cells.push_back(std::move(further.rows[i].cells.back()));
+  }
+  part.law = joined(laws, "; ");
+  part.rest = mannerText(grids[0], *plan.findMetric(grids[0].subject));
+  if (!better.empty()) part.rest += "; " + listed(better) + (better.size() == 1 ? " is better" : " are better");
+  if (!table.rows.empty()) part.blocks.emplace_back(std::move(table));
+  return part;
+}
+
 }  // namespace
 
 Table criterionCells(const Judged& of, bool open) {
@@ -187,7 +231,7 @@ std::vector<Block> comparisonParts(const plan::Plan& plan, const judge::Judgemen
   for (const plan::Comparison& comparison : plan.comparisons) {
     const auto* result = base::named(judgement.comparisons, comparison.name);
     if (!result) continue;
-    Part part{comparison.name, comparison.text};
+    Part part{.title = comparison.name, .law = comparison.text, .blocks = {}};
     if (comparison.cells.empty()) {
       part.blocks.emplace_back(Paragraph{"this selection has no pair of points to compare"});
     } else {
@@ -216,16 +260,13 @@ Table gridTable(const Grid& grid, const std::string& label) {
 }
 
 Part gridPart(const plan::Plan& plan, const Grid& grid, const std::string& title) {
-  Part part{title};
+  Part part{.title = title, .blocks = {}};
   if (const plan::Metric* metric = plan.findMetric(grid.subject)) {
-    // The formula stands above the numbers of a derived metric.
-    if (metric->derived) part.law = grid.subject + " = " + metric->text;
-    part.rest =
-        fmt::format("{}median over {} trials, {}; {}", metric->series ? "the last value of each run's series; " : "",
-                    toString(metric->kind), intervalsText(grid),
-                    !metric->better                             ? "neither direction is declared better"
-                    : *metric->better == plan::Direction::Lower ? "lower is better"
-                                                                : "higher is better");
+    part.law = lawText(*metric);
+    part.rest = mannerText(grid, *metric) + "; " +
+                (!metric->better                             ? "neither direction is declared better"
+                 : *metric->better == plan::Direction::Lower ? "lower is better"
+                                                             : "higher is better");
   } else if (grid.comparison) {
     part.law = grid.text;
     const auto* comparison = base::named(plan.comparisons, grid.subject);
@@ -235,9 +276,26 @@ Part gridPart(const plan::Plan& plan, const Grid& grid, const std::string& title
   return part;
 }
 
-Block tableBlock(const plan::Plan& plan, const describe::Conclusions& judgement, const plan::Table& table) {
-  if (auto described = describedTable(plan, judgement.description, table)) return std::move(*described);
-  return gridPart(plan, buildGrid(plan, judgement, table.subject, table.by), table.subject);
+std::vector<Block> tableBlocks(const plan::Plan& plan, const describe::Conclusions& judgement,
+                               const std::vector<plan::Table>& tables) {
+  std::vector<Block> blocks;
+  std::vector<Grid> grids;  // that become one table
+  const auto add = [&] {
+    if (!grids.empty()) blocks.emplace_back(joinedPart(plan, grids));
+    grids.clear();
+  };
+  for (const plan::Table& table : tables) {
+    if (auto described = describedTable(plan, judgement.description, table)) {
+      add();
+      blocks.emplace_back(std::move(*described));
+      continue;
+    }
+    Grid grid = buildGrid(plan, judgement, table.subject, table.by);
+    if (!grids.empty() && !joins(plan, grids.back(), grid)) add();
+    grids.push_back(std::move(grid));
+  }
+  add();
+  return blocks;
 }
 
 Table pointTable(const plan::Plan& plan, const judge::Judgement& judgement, const std::vector<plan::Table>& tables) {
@@ -250,16 +308,18 @@ Table pointTable(const plan::Plan& plan, const judge::Judgement& judgement, cons
         {metric.name, Kind::Number, std::ranges::any_of(tables, shows) ? Shown::OnPage : Shown::Everywhere});
   }
   for (size_t i = 0; i < plan.points.size() && i < kMostRows; ++i) {
-    Row row;
+    Row& row = table.rows.emplace_back();
     for (size_t f = 0; f < plan.factors.size(); ++f) row.add(plan.levelLabel(plan.points[i], f));
-    for (const plan::Metric& metric : plan.metrics) {
-      Cell cell = valueCell(metricCell(plan, judgement, plan.points[i], metric), metric.unit, metric.dimension);
+  }
+  for (const plan::Metric& metric : plan.metrics) {
+    const std::vector<GridCell> cells = metricColumn(plan, judgement, metric, table.rows.size());
+    for (size_t i = 0; i < table.rows.size(); ++i) {
+      Cell cell = valueCell(cells[i], metric.unit, metric.dimension);
       // One small line below each value keeps this table, which may be very wide, low.
       cell.more = fmt::format("{}{}", fmt::join(cell.below, " "), cell.more);
       cell.below.clear();
-      row.cells.push_back(std::move(cell));
+      table.rows[i].cells.push_back(std::move(cell));
     }
-    table.rows.push_back(std::move(row));
   }
   return table;
 }

@@ -34,6 +34,8 @@ namespace {
 /// 26 % (stats::zeroFailuresBound).
 constexpr unsigned kTrialsThatShow = 10;
 
+constexpr std::string_view kProvisional = "provisional: not all planned trials are measured";
+
 /// Whether the verdict rests on constants: the values of no cell with that verdict ever varied. False if no cell has
 /// it.
 bool restsOnConstants(const judge::CriterionResult& result) {
@@ -242,7 +244,7 @@ std::vector<std::string> driftNotes(const plan::Criterion& criterion, const desc
 /// Returns why a verdict does not stand as it is printed; "" if it does.
 std::string doubtText(const Judged& of) {
   std::string text;
-  if (of.result.provisional) text = "provisional: not all planned trials are measured";
+  if (of.result.provisional) text = kProvisional;
   if (of.result.untrusted)
     text += (text.empty() ? "untrusted: " : "; untrusted: ") + whyText(of.plan, *of.result.untrusted);
   return text;
@@ -351,8 +353,6 @@ std::string ownConfidenceText(const plan::Criterion& criterion, const judge::Cel
   return fmt::format(" ({} interval)", judge::formatConfidence(cell.confidence));
 }
 
-std::string twoDigits(double share) { return fmt::format("{:.2g} %", 100 * share); }
-
 const char* nounOf(const plan::Cell& cell) {
   return cell.treated > 1 ? "block" : plan::isPaired(cell) ? "pair" : "trial";
 }
@@ -405,6 +405,15 @@ std::vector<std::string> marksOf(const judge::CriterionResult& result) {
   if (judge::meaningOf(result).stands == judge::Meaning::Stands::Little)
     marks.push_back(fmt::format("n={}", judge::singleValues(result)));
   return marks;
+}
+
+std::string markText(const judge::CriterionResult& result) {
+  if (result.provisional) return std::string(kProvisional);
+  if (judge::meaningOf(result).stands != judge::Meaning::Stands::Little) return "";
+  const unsigned n = judge::singleValues(result);
+  return fmt::format(
+      "n={}: {} of each configuration cannot exclude, at 95 % confidence, a failure rate of up to {:.2g} %", n,
+      n == 1 ? "one value" : fmt::format("{} values", n), 100 * stats::zeroFailuresBound(n));
 }
 
 std::string moreBlocksText(const judge::NextStep& next) {
@@ -501,7 +510,7 @@ std::vector<Fact> verdictFacts(const describe::Findings& findings, const Judged&
 std::string cellLine(const plan::Plan& plan, const plan::Criterion& criterion, const judge::CellEstimate& cell) {
   if (cell.cell >= criterion.cells.size()) return "";
   const plan::Cell& planned = criterion.cells[cell.cell];
-  const auto bounds = plan::ends(plan::boundOf(criterion, planned));
+  const auto bounds = boundsOf(plan::boundOf(criterion, planned));
   const std::string_view dimension = judge::dimensionOf(plan, planned);
   std::string line = cellLabel(plan, criterion, planned);
   if (!line.empty()) line += ": ";

@@ -5,8 +5,10 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "runtime/base/numbers.h"
 #include "runtime/describe/description.h"
 #include "runtime/judge/results.h"
 #include "runtime/plan/plan.h"
@@ -29,8 +31,11 @@ std::vector<Judged> judgedOf(const plan::Plan& plan, const judge::Judgement& jud
 struct VerdictLine {
   std::string text;
   std::vector<Words> told = {};
+  /// The end of the line of an open verdict: why its first open configuration is so.
+  std::string reason = "";
 };
-/// Returns the line that explains a verdict: "all 4 cells are >= 1.2x: the smallest is 1.52x [1.48x, 1.57x]".
+/// Returns the line that explains a verdict: "at least 1.2x in all 4 configurations at 95 % confidence; lowest estimate
+/// 1.52x [1.48x, 1.57x] at gpus=2".
 VerdictLine lineOf(const Judged& of);
 /// Returns the text of that line.
 std::string whyText(const Judged& of);
@@ -38,7 +43,7 @@ std::string whyText(const Judged& of);
 std::vector<std::string> heldBy(const Judged& of);
 /// Returns the label of a cell: "gpus=2", with its assertion where its criterion has several.
 std::string cellLabel(const plan::Plan& plan, const plan::Criterion& criterion, const plan::Cell& cell);
-/// Explains one cell: "" if it passes, else for example "1.18x [1.10x, 1.25x] does not decide >= 1.2x".
+/// Explains one cell beside its estimate and interval: "" if it passes, else for example "includes the bound 1.2x".
 Words whyText(const plan::Plan& plan, const plan::Criterion& criterion, const judge::CellEstimate& cell);
 
 /// The cell that tells most about a verdict: the weakest that passes, the worst that fails, the first that is open.
@@ -51,14 +56,28 @@ struct Telling {
 /// Returns that cell; nothing if no cell has the verdict or is open.
 std::optional<Telling> tellingOf(const Judged& of);
 
-/// Returns the end of a bound as it is written: "1.2x" of ">= 1.2x".
-std::string endText(const plan::Bound& bound);
-/// Returns a bound in words: "at least 1.2x", "between 0.96x and 1.04x".
-std::string boundText(const plan::Bound& bound);
-/// Returns the opposite of a bound: "below 1.2x" for ">= 1.2x", "outside 0.96x..1.04x" for a band.
-std::string violation(const plan::Bound& bound);
+// ---- words about bounds (bounds_text.cpp); `dimension` is that of the values (judge::dimensionOf)
 
-/// Returns that line for a criterion that claims that its points run out of memory.
+/// Returns the end of a bound as it is written: "1.2x" of ">= 1.2x"; a difference of shares in points.
+std::string endText(const plan::Bound& bound, std::string_view dimension = "");
+/// Returns a bound in words: "at least 1.2x", "between 0.96x and 1.04x".
+std::string boundText(const plan::Bound& bound, std::string_view dimension = "");
+/// Returns the opposite of a bound: "below 1.2x" for ">= 1.2x", "outside 0.96x..1.04x" for a band.
+std::string violation(const plan::Bound& bound, std::string_view dimension = "");
+/// Returns the ends of a bound with the unit in which it is written, which values beside it share.
+base::Bounds boundsOf(const plan::Bound& bound);
+/// Names the value that is closest to breaking a bound, or, with `breaks`, the one that breaks it most: "lowest".
+std::string_view extreme(const plan::Bound& bound, bool breaks = false);
+/// Returns the name of the reference that a criterion asks to agree with.
+std::string referenceOf(const plan::Criterion& criterion);
+/// Returns " in both configurations", " in all 6 configurations", " in 2 of 4 configurations"; "" for one of one.
+std::string inConfigurations(size_t count, size_t all);
+/// Joins names: "a", "a and b", "a, b and c".
+std::string listed(std::vector<std::string> names);
+/// Returns the text with a capital and a full stop; a label such as "precision=fp32" keeps its letter.
+std::string sentence(const std::string& text);
+
+/// Returns that line for a criterion that claims that its points run out of memory (memory_text.cpp).
 VerdictLine memoryLine(const Judged& of);
 
 /// A result that was asked for and has no value (judge::Missing), with the reason in words.
@@ -76,6 +95,10 @@ std::string markedVerdict(const judge::CriterionResult& result);
 /// Returns the marks of a verdict that does not stand as it is printed ("provisional", "untrusted"), or that rests on
 /// few trials ("n=1").
 std::vector<std::string> marksOf(const judge::CriterionResult& result);
+
+/// Explains the mark of a verdict that rests on few trials or is provisional: "n=1: one value of each configuration
+/// cannot exclude …"; "" without such a mark.
+std::string markText(const judge::CriterionResult& result);
 
 /// Returns everything that is said about a verdict, in the order in which readers want it: "claim" (the author's
 /// sentence), "where" (the comparison in it), "result", "how sure", "tested" (or "about" if nothing was), "note",
@@ -144,8 +167,5 @@ std::string nextStepText(const plan::Criterion& criterion, const judge::Criterio
 bool comparesPoints(const plan::Criterion& criterion);
 const char* nounOf(const plan::Cell& cell);
 const char* nounOf(const plan::Criterion& criterion);
-
-/// Formats a share in per cent with two digits: "5.2 %", "0.18 %".
-std::string twoDigits(double share);
 
 }  // namespace expc::report

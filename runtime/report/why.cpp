@@ -31,20 +31,6 @@ using judge::Verdict;
 using plan::Reason;
 using plan::Relation;
 
-/// Names the estimate, or value, with the least margin to a bound.
-std::string_view extreme(const plan::Bound& bound) {
-  static constexpr base::Word<Relation> kExtremes[] = {
-      {"smallest", Relation::GreaterEqual}, {"smallest", Relation::Greater}, {"largest", Relation::LessEqual},
-      {"largest", Relation::Less},          {"farthest", Relation::Equal},   {"closest to an end", Relation::Within}};
-  return base::wordOf(kExtremes, bound.relation);
-}
-
-/// Names the estimate that is closest to breaking a bound: "smallest estimate".
-std::string extremeEstimate(const plan::Bound& bound) {
-  if (bound.relation == plan::Relation::Within) return "estimate closest to an end";
-  return std::string(extreme(bound)) + " estimate";
-}
-
 /// Whether a term is the place at which a series reaches a bound (`epochs_to`), directly or by the name of a metric.
 bool isFirst(const plan::Plan& plan, const plan::Term& term) {
   const auto* read = std::get_if<plan::MetricTerm>(&term.node);
@@ -55,8 +41,14 @@ bool isFirst(const plan::Plan& plan, const plan::Term& term) {
 
 std::string cellCount(size_t count) { return counted(count, "configuration"); }
 
-/// Returns the number of what a cell counts: "1 pair", "7 trials".
-std::string countNoun(const plan::Cell& cell, size_t count) { return counted(count, nounOf(cell)); }
+/// Returns what one value of a cell is called in a claim about every one.
+const char* runNoun(const plan::Cell& cell) { return plan::isPaired(cell) ? "pair" : "run"; }
+
+/// Returns "all 6 runs are", "both pairs are" or "the only run is".
+std::string allAre(size_t count, const char* noun) {
+  if (count == 1) return fmt::format("the only {} is", noun);
+  return count == 2 ? fmt::format("both {}s are", noun) : fmt::format("all {} {}s are", count, noun);
+}
 
 const char* are(size_t count) { return count == 1 ? "is" : "are"; }
 
@@ -65,21 +57,20 @@ class Explainer : CellChoice {
  public:
   using CellChoice::CellChoice;
 
-  /// Explains a cell: "" if it passes, else for example "1.18x [1.10x, 1.25x] does not decide >= 1.2x". The order of
-  /// the cases matters: a stated reason comes before numbers.
+  /// Explains a cell beside its estimate and interval: "" if it passes, else for example "includes the bound 1.2x". The
+  /// order of the cases matters: a stated reason comes before numbers.
   Words cell(size_t index) const {
     const CellEstimate& cell = cells_[index];
-    const bool told = cell.why && (cell.why->code == Reason::Said || cell.why->code == Reason::OnNullCards);
-    if (told || isInfeasible(criterion_, planned(index))) return inWords(plan_, cell.why);
+    if (isTold(index) || isInfeasible(criterion_, planned(index))) return inWords(plan_, cell.why);
     if (cell.verdict == Verdict::Pass) return {};
     if (cell.state != CellState::Measured) return inWords(plan_, cell.why);
     if (cell.unusable && cell.verdict != Verdict::Fail) return {inWords(plan_, cell.unusable).text};
     if (!criterion_.confidence) return {trialsOf(index)};
-    if (cell.verdict == Verdict::Fail) return {shown(index) + " is " + violation(bound(index))};
+    if (cell.verdict == Verdict::Fail) return {breaks(index)};
     if (cell.uncorrected) return {notAfterCorrection(index)};
     if (!cell.interval) return inWords(plan_, cell.why);
     const std::string steps = cell.steps ? "; " + stepsText(plan_, planned(index), *cell.steps) : "";
-    return {.text = shown(index) + " includes the bound " + endText(bound(index)) + steps, .steps = cell.steps};
+    return {.text = "includes the bound " + end(index) + steps, .steps = cell.steps};
   }
 
   /// Returns the cell that tells most about a verdict, and for a claim on single trials the value in it.
@@ -130,16 +121,28 @@ class Explainer : CellChoice {
     return texts;
   }
 
-  /// Explains a verdict of the criterion: "all 4 cells are >= 1.2x at 95 % confidence: the smallest estimate is 1.52x
-  /// [1.48x, 1.57x]".
+  /// Explains a verdict of the criterion: "at least 1.2x in both configurations at 95 % confidence; lowest estimate
+  /// 1.52x [1.48x, 1.57x] at gpus=1".
   VerdictLine line(Verdict verdict) {
     std::string text = criterion(verdict);
-    return {std::move(text), std::move(told_)};
+    return {std::move(text), std::move(told_), std::move(reason_)};
   }
 
  private:
-  /// The reason of a cell in the line.
-  std::string tell(size_t index) { return told_.emplace_back(cell(index)).text; }
+  /// Whether the reason of a cell was stated, and does not come from its numbers.
+  bool isTold(size_t index) const {
+    const plan::Why& why = cells_[index].why;
+    return why && (why->code == Reason::Said || why->code == Reason::OnNullCards);
+  }
+
+  /// Returns the reason of a cell in the line, behind the interval that it is about.
+  std::string tell(size_t index) {
+    const CellEstimate& cell = cells_[index];
+    const std::string& text = told_.emplace_back(this->cell(index)).text;
+    const bool numbers = criterion_.confidence && cell.interval && cell.state == CellState::Measured &&
+                         !isTold(index) && (cell.verdict == Verdict::Fail || !cell.unusable);
+    return numbers ? shown(index) + (cell.verdict == Verdict::Fail ? ", " : " ") + text : text;
+  }
 
   std::string criterion(Verdict verdict) {
     switch (verdict) {
@@ -153,9 +156,12 @@ class Explainer : CellChoice {
       case Verdict::Infeasible:
       case Verdict::NotRun: {
         if (cells_.size() == 1) return tell(0);
+        if (std::ranges::all_of(cells_,
+                                [](const CellEstimate& one) { return one.why && one.why->code == Reason::NotRun; }))
+          return fmt::format("not measured yet ({})", cellCount(cells_.size()));
         const bool memory = verdict == Verdict::Infeasible;
-        return fmt::format("{} {}: {}", memory ? "out of memory in all" : "not measured yet in",
-                           cellCount(cells_.size()), tell(0));
+        return fmt::format("{}{}: {}", memory ? "out of memory" : "not measured yet",
+                           inConfigurations(cells_.size(), cells_.size()), tell(0));
       }
       case Verdict::NotAsked:
         break;
@@ -166,20 +172,21 @@ class Explainer : CellChoice {
   /// Explains a cell of a claim without confidence, which is about every single trial.
   std::string trialsOf(size_t index) const {
     const CellEstimate& cell = cells_[index];
-    const size_t count = brokenOf(index);
-    const std::string trials = countNoun(planned(index), cell.scope.complete);
-    if (count > 0) return fmt::format("{} of {} {} {}", count, trials, are(count), violation(bound(index)));
-    return fmt::format("{} so far {} {}, of {} planned", trials, are(cell.scope.complete), bound(index).text,
-                       cell.scope.planned);
+    const size_t count = brokenOf(index), all = cell.scope.complete;
+    const char* noun = runNoun(planned(index));
+    if (count > 0) return fmt::format("{} of {} {} {}", count, counted(all, noun), are(count), breaks(index));
+    return fmt::format("{} of {} so far, {}{}", all, counted(cell.scope.planned, noun),
+                       all == 1   ? ""
+                       : all == 2 ? "both "
+                                  : "all ",
+                       meets(index));
   }
 
   /// Explains a cell that its own interval would decide and Holm's correction leaves open.
   std::string notAfterCorrection(size_t index) const {
     const CellEstimate& cell = cells_[index];
-    const std::string open = cell.interval
-                                 ? fmt::format("{} includes the bound {}", shown(index), endText(bound(index)))
-                                 : inWords(plan_, cell.why).text;
-    return fmt::format("{}, after Holm's correction for {}; uncorrected it is {}", open,
+    const std::string open = cell.interval ? "includes the bound " + end(index) : inWords(plan_, cell.why).text + ",";
+    return fmt::format("{} after Holm's correction for {}; uncorrected it is {}", open,
                        cellCount(criterion_.cells.size()), withInterval(index, *cell.uncorrected));
   }
 
@@ -194,16 +201,16 @@ class Explainer : CellChoice {
     if (!criterion_.confidence) return everyTrialPasses(passing);
     const size_t shown_cell =
         *std::ranges::min_element(passing, {}, [&](size_t index) { return estimateMargin(index); });
-    if (cells_.size() == 1) return prefix(0) + shown(0) + " is " + bound(0).text;
+    if (cells_.size() == 1) return shown(0) + ", " + meets(0) + placeBehind(0);
     // The claim is stated at its confidence. The named cell has the extreme estimate, which need not be the one with
     // the weakest interval.
     const bool exact = std::ranges::all_of(passing, [&](size_t index) { return cells_[index].constant; });
-    return fmt::format(
-        "{} {} {} {}{}: the {} is {}", passing.size() == cells_.size() ? "all" : fmt::format("{} of", passing.size()),
-        cellCount(cells_.size()), are(passing.size()), holds(),
-        exact ? "" : " at " + judge::formatConfidence(*criterion_.confidence) + " confidence",
-        exact ? std::string(extreme(bound(shown_cell))) : extremeEstimate(bound(shown_cell)),
-        ownBounds() ? prefix(shown_cell) + shown(shown_cell) + ", " + bound(shown_cell).text : shown(shown_cell));
+    return fmt::format("{}{}{}{}; {}{} {}{}{}", holds(), inConfigurations(passing.size(), cells_.size()),
+                       passing.size() < cells_.size() ? ", which is enough," : "",
+                       exact ? "" : " at " + judge::formatConfidence(*criterion_.confidence) + " confidence",
+                       extreme(bound(shown_cell)),
+                       exact || bound(shown_cell).relation == Relation::Within ? "" : " estimate", shown(shown_cell),
+                       at(shown_cell), ownBounds() ? ", " + meets(shown_cell) : "");
   }
 
   /// Explains the pass of an exists: the parts that hold, and the one that holds most surely.
@@ -217,61 +224,58 @@ class Explainer : CellChoice {
     if (count == 0) return "the claim holds in some case";
     if (count > kNamed) names.push_back("…");
     const size_t shown_cell = worst(surest);
-    return fmt::format("holds at {} ({} of {}{}; one is enough){}: ", fmt::join(names, ", "), count,
-                       criterion_.claim.children.size(), criterion_.confidence ? ", Holm-corrected" : "",
-                       count > 1 ? "; the surest" : "") +
-           (criterion_.confidence
-                ? fmt::format("{}{} is {}", prefix(shown_cell), shown(shown_cell), bound(shown_cell).text)
-                : everyTrialPasses(surest));
+    const std::string aside = fmt::format(" ({} of {}; one is enough{})", count, criterion_.claim.children.size(),
+                                          criterion_.confidence ? "; Holm-corrected" : "");
+    const std::string where = count > 1           ? ", most clearly" + at(shown_cell)
+                              : surest.size() > 1 ? ", least clearly" + at(shown_cell)
+                                                  : "";
+    return fmt::format("holds at {}{}: ", fmt::join(names, ", "), where) +
+           (criterion_.confidence ? shown(shown_cell) + ", " + meets(shown_cell) : everyTrialPasses(surest)) + aside;
   }
 
   /// Explains cells all of which pass in every trial.
   std::string everyTrialPasses(const std::vector<size_t>& passing) const {
     size_t trials = 0;
     for (const size_t index : passing) trials += cells_[index].values.size();
-    const auto [chosen, shown_value] = worstValue(passing);
-    const std::string place = label(chosen);
-    const std::string count = countNoun(planned(chosen), trials);
-    std::string text = trials == 1 ? count : "all " + count;
-    text +=
-        fmt::format(" {} {}: the {} is {}", are(trials), holds(), extreme(bound(chosen)), value(chosen, shown_value));
-    return place.empty() ? text : text + " at " + place;
+    const auto [chosen, worst_value] = worstValue(passing);
+    return allAre(trials, runNoun(planned(chosen))) + " " + holds() +
+           (trials == 1 ? ": " + value(chosen, worst_value) + at(chosen) : extremeText(chosen, worst_value));
   }
 
   /// Explains the pass of a claim with parts: how many hold, by which assertions, and the cell that is closest to its
   /// bound.
   std::string composedPass() const {
     const std::vector<size_t> held = holding(criterion_.claim);
-    if (held.empty()) return "every part of the claim holds";
-    std::string text = heldParts(fmt::format("{} enough", are(criterion_.claim.least)));
-    if (text.empty()) text = "it holds";
+    if (held.empty()) return "holds in every part";
+    std::string text = "holds";
+    if (const std::string parts = heldParts(); !parts.empty())
+      text += fmt::format(" in {} ({} {} enough)", parts, criterion_.claim.least, are(criterion_.claim.least));
     std::vector<std::string> names;
     for (const std::string& assertion : heldBy()) {
-      const auto of = std::ranges::count_if(
-          held, [&](size_t index) { return assertionOf(criterion_, planned(index))->text == assertion; });
-      names.push_back(fmt::format("'{}'{}", assertion, held.size() > 1 ? " in " + cellCount(size_t(of)) : ""));
+      size_t of = 0, all = 0;
+      for (size_t i = 0; i < cells_.size(); ++i)
+        if (assertionOf(criterion_, planned(i))->text == assertion) ++all, of += std::ranges::count(held, i) > 0;
+      names.push_back(fmt::format("'{}'{}", assertion, inConfigurations(of, all)));
     }
-    if (!names.empty()) text += fmt::format(" by {}", fmt::join(names, " and "));
+    if (!names.empty()) text += " by " + listed(names);
     const size_t chosen = worst(held);
-    return fmt::format("{}{}: {}{}", text, held.size() > 1 ? "; the closest" : "", prefix(chosen), partOf(chosen));
+    return fmt::format("{}{} {}{}", text, held.size() > 1 ? "; closest is" : ", with", valueOf(chosen), at(chosen));
   }
 
-  /// Counts the parts of an `at least` that hold: "2 of 4 parts hold (3 must)"; "" for another claim.
-  std::string heldParts(std::string_view needed) const {
+  /// Counts the parts of an `at least` that hold: "2 of 4 parts"; "" for another claim.
+  std::string heldParts() const {
     const plan::Claim& root = criterion_.claim;
     if (root.kind != plan::Claim::Kind::AtLeast) return "";
     const auto parts = std::ranges::count_if(root.children, [&](const auto& part) { return !holding(part).empty(); });
-    return fmt::format("{} of {} parts hold ({} {})", parts, root.children.size(), root.least, needed);
+    return fmt::format("{} of {} parts", parts, root.children.size());
   }
 
-  /// Explains one cell of a claim with parts, which passes or fails.
-  std::string partOf(size_t index) const {
+  /// Returns what was found in one cell of a claim with parts.
+  std::string valueOf(size_t index) const {
     const CellEstimate& cell = cells_[index];
     if (isInfeasible(criterion_, planned(index)) || cell.verdict == Verdict::Infeasible)
       return inWords(plan_, cell.why).text;
-    const bool holds = cell.verdict == Verdict::Pass;
-    if (!criterion_.confidence) return holds ? everyTrialPasses({index}) : trialsOf(index);
-    return fmt::format("{} is {}", shown(index), holds ? bound(index).text : violation(bound(index)));
+    return criterion_.confidence ? shown(index) : value(index, worstValue({index}).second);
   }
 
   /// Explains the failure of a claim with parts by the cells that make it fail.
@@ -279,12 +283,17 @@ class Explainer : CellChoice {
     constexpr size_t kNamed = 3;
     const std::vector<size_t> failed = failing(criterion_.claim);
     std::vector<std::string> texts;
-    for (const size_t index : failed)
-      if (texts.size() < kNamed) texts.push_back(prefix(index) + partOf(index));
+    for (const size_t index : failed) {
+      if (texts.size() == kNamed) break;
+      const plan::Assertion* of = assertionOf(criterion_, planned(index));
+      texts.push_back(
+          fmt::format("{} fails with {}{}", of ? "'" + of->text + "'" : holds(), valueOf(index), at(index)));
+    }
     if (texts.empty()) return "some part of the claim fails";
     if (failed.size() > kNamed) texts.push_back(fmt::format("and {} more", cellCount(failed.size() - kNamed)));
-    const std::string parts = heldParts("must");
-    return fmt::format("{}{}{}", parts, parts.empty() ? "" : ": ", fmt::join(texts, "; "));
+    const std::string parts = heldParts();
+    return (parts.empty() ? "" : fmt::format("{} hold ({} must): ", parts, criterion_.claim.least)) +
+           fmt::format("{}", fmt::join(texts, "; "));
   }
 
   /// Explains a failure by the worst cell, and by points that ran out of memory.
@@ -295,24 +304,24 @@ class Explainer : CellChoice {
       const std::vector<size_t>& among = failing.empty() ? memory : failing;
       if (among.empty()) return "the claim holds in no case";
       const size_t chosen = best(among);
-      const std::string detail = failing.empty() ? tell(chosen) : prefix(chosen) + shown(chosen);
-      return fmt::format("none of {} is {}: the closest is {}", cellCount(cells_.size()), holds(), detail);
+      return fmt::format("{} in none of {}; closest is {}", holds(), cellCount(cells_.size()),
+                         failing.empty() ? tell(chosen) : shown(chosen) + at(chosen));
     }
     if (failing.empty() && memory.empty()) return "the claim fails in some case";
     if (failing.empty()) {
       const std::string why = tell(memory.front());
       return cells_.size() == 1
                  ? why
-                 : fmt::format("{} of {} ran out of memory: {}", memory.size(), cellCount(cells_.size()), why);
+                 : fmt::format("out of memory{}: {}", inConfigurations(memory.size(), cells_.size()), why);
     }
     std::string text;
     if (criterion_.confidence) {
       const size_t chosen = worst(failing);
-      if (cells_.size() == 1) tell(chosen);  // in the same words
       text = cells_.size() == 1
-                 ? prefix(chosen) + shown(chosen) + " is " + violation(bound(chosen))
-                 : fmt::format("{} of {} {} {} (Holm-corrected): the worst is {}{}", failing.size(),
-                               cellCount(cells_.size()), are(failing.size()), breaks(), prefix(chosen), shown(chosen));
+                 ? tell(chosen) + placeBehind(chosen)
+                 : fmt::format("{}{} (Holm-corrected); {} {}{}{}", breaks(),
+                               inConfigurations(failing.size(), cells_.size()), extreme(bound(chosen), true),
+                               shown(chosen), at(chosen), ownBounds() ? ", " + breaks(chosen) : "");
     } else {
       text = trialsFail();
     }
@@ -328,11 +337,10 @@ class Explainer : CellChoice {
       trials += cells_[i].values.size();
       broken += brokenOf(i);
     }
-    const auto [chosen, shown_value] = worstValue(all);
-    const std::string place = label(chosen);
+    const auto [chosen, worst_value] = worstValue(all);
     if (cells_.size() == 1 && !ownBounds()) tell(0);  // it begins so
-    return fmt::format("{} of {} {} {}: {} got {}", broken, countNoun(planned(chosen), trials), are(broken), breaks(),
-                       place.empty() ? "the worst" : place, value(chosen, shown_value));
+    return fmt::format("{} of {} {} {}{}", broken, counted(trials, runNoun(planned(chosen))), are(broken), breaks(),
+                       extremeText(chosen, worst_value, true));
   }
 
   /// Explains an open verdict by the first cell that is broken, else by the first that is open.
@@ -349,19 +357,21 @@ class Explainer : CellChoice {
     const std::string why = tell(open.front());
     // Reasons about points name these already, so the cell's label would repeat them.
     const bool named = cells_[open.front()].state != CellState::Measured;
-    const std::string reason = (named ? "" : prefix(open.front())) + why;
     // A reason about single trials counts them already.
     const std::string so_far = named || criterion_.confidence ? soFar() : "";
-    if (cells_.size() == 1) return reason + so_far;
-    return fmt::format("{} of {} {} {}: {}{}", open.size(), cellCount(cells_.size()), are(open.size()), word, reason,
-                       so_far);
+    const bool alone = cells_.size() == 1 && cells_[open.front()].interval;
+    reason_ = alone ? why + placeBehind(open.front()) + so_far : (named ? "" : prefix(open.front())) + why + so_far;
+    if (isComposed(criterion_))
+      return fmt::format("{} in {} of {} parts; {}", word, open.size(), cells_.size(), reason_);
+    return cells_.size() == 1 ? reason_
+                              : fmt::format("{}{}; {}", word, inConfigurations(open.size(), cells_.size()), reason_);
   }
 
-  /// Formats the estimate of a cell: "1.52x [1.48x, 1.57x]", "7.00 GiB (constant)".
+  /// Formats the estimate of a cell: "1.52x [1.48x, 1.57x]", "7.00 GiB in every run".
   std::string shown(size_t index) const {
     const CellEstimate& estimate = cells_[index];
     if (estimate.estimate && std::isinf(*estimate.estimate)) return value(index, *estimate.estimate);
-    if (cells_[index].constant && estimate.estimate) return value(index, *estimate.estimate) + " (constant)";
+    if (cells_[index].constant && estimate.estimate) return value(index, *estimate.estimate) + " in every run";
     if (estimate.interval) return withInterval(index, *estimate.interval) + ownConfidenceText(criterion_, estimate);
     return estimate.estimate ? value(index, *estimate.estimate) : "no value";
   }
@@ -369,7 +379,7 @@ class Explainer : CellChoice {
   /// Formats a cell's estimate with an interval, with digits that tell both from the bound.
   std::string withInterval(size_t index, const stats::Interval& interval) const {
     const std::optional<double>& estimate = cells_[index].estimate;
-    const std::vector<double> bounds = ends(bound(index));
+    const base::Bounds bounds = boundsOf(bound(index));
     return estimate ? judge::formatEstimate(*estimate, interval, unitOf(criterion_, planned(index)), dimension(index),
                                             bounds)
                     : judge::formatInterval(interval, unitOf(criterion_, planned(index)), dimension(index), bounds);
@@ -383,7 +393,7 @@ class Explainer : CellChoice {
       if (worst.timed_out) return "a timeout";
       return isFirst(plan_, *planned(index).term) ? "a series that never reached its bound" : "no finite value";
     }
-    return judge::formatAgainst(number, ends(bound(index)), unitOf(criterion_, planned(index)), dimension(index));
+    return judge::formatAgainst(number, boundsOf(bound(index)), unitOf(criterion_, planned(index)), dimension(index));
   }
 
   /// Returns the label of a cell: "precision=fp32 gpus=2"; "" for a single cell without labels.
@@ -403,9 +413,23 @@ class Explainer : CellChoice {
     return text.empty() ? label(cells[0]) : text;
   }
 
+  /// Returns " at gpus=2": what tells a cell from the others, with its assertion where several hold or fail; "
+  /// (gpus=2)" for a single cell.
+  std::string at(size_t index) const {
+    const std::string text = cells_.size() == 1 ? label(index) : prefixOf(index);
+    return text.empty() ? "" : " at " + text;
+  }
+  std::string placeBehind(size_t index) const {
+    const std::string text = label(index);
+    return text.empty() ? "" : " (" + text + ")";
+  }
+  std::string prefixOf(size_t index) const {
+    return isComposed(criterion_) ? judge::cellLabel(plan_, criterion_.factors, planned(index)) : commonLabel({index});
+  }
+
   /// Returns the label as a prefix: "precision=fp32: "; "" without one.
   std::string prefix(size_t index) const {
-    const std::string text = label(index);
+    const std::string text = cells_.size() == 1 || isComposed(criterion_) ? label(index) : commonLabel({index});
     return text.empty() ? "" : text + ": ";
   }
 
@@ -415,23 +439,35 @@ class Explainer : CellChoice {
                        [](const plan::Cell& cell) { return cell.bound.has_value(); });
   }
 
-  /// Returns the bound that all cells are held to, and its opposite: ">= 1.2x" and "below 1.2x".
-  std::string holds() const { return ownBounds() ? "within the published bands" : bound(0).text; }
+  /// Returns the bound of a cell and its opposite, in words: "at least 1.2x" and "below 1.2x".
+  std::string meets(size_t index) const { return boundText(bound(index), dimension(index)); }
+  std::string breaks(size_t index) const { return violation(bound(index), dimension(index)); }
+  std::string end(size_t index) const { return endText(bound(index), dimension(index)); }
 
-  std::string breaks() const { return ownBounds() ? "outside the published bands" : violation(bound(0)); }
+  /// Returns the bound that all cells are held to, and its opposite.
+  std::string holds() const { return ownBounds() ? "agrees with " + referenceOf(criterion_) : meets(0); }
+  std::string breaks() const { return ownBounds() ? "differs from " + referenceOf(criterion_) : breaks(0); }
 
-  /// Returns "; 4 of 10 pairs so far" while the design still wants trials.
+  /// Returns the value that is closest to breaking the bound, or breaks it most: "; lowest 95.0 % at gpus=1", or for
+  /// one that is no number ": a timeout at gpus=1".
+  std::string extremeText(size_t index, double number, bool breaks = false) const {
+    const std::string word(extreme(bound(index), breaks));
+    return (std::isinf(number) ? ": " : "; " + word + " ") + value(index, number) + at(index);
+  }
+
+  /// Returns " (4 of 10 pairs measured so far)" while the design still wants trials.
   std::string soFar() const {
     for (size_t i = 0; i < cells_.size(); ++i) {
       const judge::Scope& scope = cells_[i].scope;
       if (!cells_[i].unfinished || scope.complete == 0) continue;
-      return fmt::format("; {} of {} so far", scope.complete, countNoun(planned(i), scope.planned));
+      return fmt::format(" ({} of {} measured so far)", scope.complete, counted(scope.planned, nounOf(planned(i))));
     }
     return "";
   }
 
-  /// The reasons of cells that the line has told so far.
+  /// The reasons of cells that the line has told so far, and that of an open verdict without what it is undecided in.
   std::vector<Words> told_;
+  std::string reason_;
 };
 
 }  // namespace
@@ -440,32 +476,6 @@ class Explainer : CellChoice {
 static VerdictLine lineOf(const plan::Plan& plan, const plan::Why& why) {
   const Words words = inWords(plan, why);
   return {words.text, {words}};
-}
-
-VerdictLine memoryLine(const Judged& of) {
-  const auto& [plan, criterion, result] = of;
-  using judge::CellEstimate;
-  using judge::Verdict;
-  const std::vector<CellEstimate>& cells = result.cells;
-  const auto said = [&](const auto& cell) { return lineOf(plan, cell == cells.end() ? plan::Why() : cell->why); };
-  if (cells.size() == 1) return said(cells.begin());
-  const auto has_verdict = [&](const CellEstimate& cell) { return cell.verdict == result.verdict; };
-  const std::string all = counted(cells.size(), "point");
-  const bool all_hold = std::ranges::all_of(cells, has_verdict) && criterion.claim.kind != plan::Claim::Kind::Exists;
-  if (result.verdict == Verdict::Pass && all_hold) {
-    const bool one_block = std::ranges::any_of(
-        cells, [](const CellEstimate& cell) { return cell.why && cell.why->code == Reason::RanOutInOnlyBlock; });
-    return {one_block ? fmt::format("all {} ran out of memory, some in their only block{}", all, kOneBlock)
-                      : fmt::format("all {} ran out of memory in {} blocks or more", all, judge::kInfeasibleBlocks)};
-  }
-  // The first cell with the verdict explains it; without one the first that does not pass.
-  const auto explains = std::ranges::find_if(cells, has_verdict);
-  if (explains != cells.end()) {
-    VerdictLine line = said(explains);
-    line.text = fmt::format("{} of {}: {}", std::ranges::count_if(cells, has_verdict), all, line.text);
-    return line;
-  }
-  return said(std::ranges::find_if(cells, [](const CellEstimate& cell) { return cell.verdict != Verdict::Pass; }));
 }
 
 VerdictLine lineOf(const Judged& of) {

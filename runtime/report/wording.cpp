@@ -24,7 +24,7 @@ namespace {
 constexpr size_t kListedReasons = 20;
 constexpr size_t kNamedHosts = 4;
 /// Points are named behind a reason if at most this many share it.
-constexpr size_t kNamedPoints = 4;
+constexpr size_t kNamedPoints = 2;
 
 /// Formats a parameter as the language writes it: text without quotes, a variant as name(value).
 std::string parameterText(const llvm::json::Value& value) {

@@ -147,7 +147,7 @@ class Surroundings(Tiny):
         self.assertIn("Trials no stored trial counts", said)
         self.assertIn("measured for the study one; `expc run` counts those that fit", said)
         self.write("s.exp", COMMAND.replace("study s", "study one").replace("level", "step"))
-        self.assertRegex(report(), r"Trials no stored trial counts.*; [0-9]+ stored but ignored: [0-9]+ trials: measured at points that the study no longer has")
+        self.assertRegex(report(), r"Trials no stored trial counts.*; stored but ignored: [0-9]+ trials: measured at points that the study no longer has")
         self.assertRegex(self.expc("run", "s.exp", "--devices", "cpu:1", "--heat-up", "0", code=6).stderr, "stored but ignored: [0-9]+ trials: measured at points that the study no longer has")
 
     def test_an_input_whose_name_looks_like_a_pattern_is_that_file(self):

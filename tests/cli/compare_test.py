@@ -132,7 +132,7 @@ class Compare(Command):
         self.assertIn("verdicts  2 replicated\n", text)
         text = self.compare("old", "here", "there", "--claims", code=3)
         self.assertIn("contradicted quick: ", text)
-        self.assertIn("  there: FAIL: 10 of 10 trials are above 150ms", text)
+        self.assertIn("  there: FAIL: 10 of 10 runs are above 150ms", text)
         self.assertIn("verdicts  1 contradicted, 1 replicated\n", text)
         whole = json.loads(self.compare("old", "there", "--claims", "--format", "json", code=3))
         self.assertEqual({one["name"]: one["became"] for one in whole["verdicts"]}, {"quick": "contradicted", "grows": "replicated"})

@@ -231,8 +231,8 @@ class Timeouts(Run):
         self.run_study("--timeout", "1", code=3)
         _, levels = self.trials()
         self.assertEqual((levels["2"]["timeouts"], levels["2"]["timeout_limit"]), (3, 1))
-        self.assertIn("nothing to run: all 3 trials are stored", self.run_study("--timeout", "1", code=3).stderr)
-        self.assertIn("nothing to run: all 3 trials are stored", self.run_study("--timeout", "0.5", code=3).stderr)
+        self.assertIn("nothing to run: all 6 trials are stored, 3 of them timed out", self.run_study("--timeout", "1", code=3).stderr)
+        self.assertIn("nothing to run: all 6 trials are stored, 3 of them timed out", self.run_study("--timeout", "0.5", code=3).stderr)
         (self.folder / "server").touch()
         larger = self.run_study("--timeout", "50")
         self.code = 0

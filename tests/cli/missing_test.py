@@ -159,7 +159,7 @@ study s {
                 done = self.run_study(results)
                 text = " ".join(done.stdout.split())
                 self.assertEqual(done.returncode, 3, done.stdout + done.stderr)
-                self.assertRegex(text, r"FAIL low: 6 of 12 trials .* got a value that diverged")
+                self.assertRegex(text, r"FAIL low: 6 of 12 runs .*: a value that diverged")
                 self.assertRegex(text, r"FAIL gains: ")
                 self.assertRegex(done.stdout, r"(?m)^PASS +right: ")
                 self.assertIn(f'"{last}" diverged diverged 90', text)
