@@ -78,7 +78,7 @@ TEST_CASE("more repetitions and more points continue what is there") {
   other.design.kinds[0].settings["steps"] = 6;
   outcome = runPlan(other, options);
   CHECK(outcome.trials == 4);
-  CHECK(says(outcome, "stored but ignored: 8 trials: other settings"));
+  CHECK(says(outcome, "stored but ignored: 8 trials: measured with other settings"));
 }
 
 TEST_CASE("two devices make two ranks, and too many are not available") {
