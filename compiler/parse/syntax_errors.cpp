@@ -162,7 +162,7 @@ std::string constructHint(const Situation& situation, std::string_view before, b
     return "; combinations are listed as tuples: exclude (os, size) in { (rhel, 1), (rhel, 2) }";
   if (in_study && found == Token::String && situation.previous.token != Token::String)
     return "; a reason follows 'because'";
-  if (in_study && (earlier == Token::In || (found == Token::Comma && situation.previous.token == Token::Number)))
+  if (in_study && found == Token::Comma && situation.previous.token == Token::Number)
     return "; put several levels in braces: { 32, 64 }";
   if (in_study && earlier == Token::Use)
     return found == Token::Comma ? "; write a 'use' for each part" : "; write only the name of a part after 'use'";
@@ -225,7 +225,9 @@ std::string hint(std::string_view file, const Situation& situation) {
   if (std::string sign = signHint(previous.token, file.substr(found.begin)); !sign.empty()) return sign;
   if (std::string meant = constructHint(situation, before, later); !meant.empty()) return meant;
   if (std::string meant = claimHint(file, situation, before, text); !meant.empty()) return meant;
-  return found.token == Token::Identifier ? wordHint(text, situation) : "";
+  const std::string word = found.token == Token::Identifier ? wordHint(text, situation) : "";
+  const bool level = rule == Rule::StudyBody && earlier.token == Token::In && !later;
+  return word.empty() && level ? "; several levels stand in braces: { 32, 64 }" : word;
 }
 
 }  // namespace
