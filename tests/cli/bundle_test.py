@@ -166,7 +166,7 @@ study reads { workload w  measure t  criterion quick: forall *: t <= 1min  desig
 
     def test_what_was_changed_is_refused(self):
         self.bundle()
-        self.refuse(lambda out: (out / "nothing.exp").write_text(STUDY + "\n"), "nothing.exp", "changed")
+        self.refuse(lambda out: (out / "nothing.exp").write_text(STUDY + "\n"), "nothing.exp", "differs from the manifest")
         self.refuse(lambda out: (out / "more.txt").write_text("x"), "more.txt", "not in the manifest")
         self.refuse(lambda out: (out / "plan.json").unlink(), "plan.json", "missing")
         # Leases of other engines are not packed.

@@ -119,8 +119,8 @@ class Compare(Command):
         (self.folder / "old,run=7").symlink_to("old")
         self.compare("old,run=7", "slow", code=3)
         self.compare("old,run=7,since=2020-01-01", "slow", code=3)
-        self.assertIn("there is no 'colour'", self.compare("old,colour=red", "slow", code=2))
-        self.assertIn("'tomorrow' is no day", self.compare("old,since=tomorrow", "slow", code=2))
+        self.assertIn("unknown part 'colour'", self.compare("old,colour=red", "slow", code=2))
+        self.assertIn("'tomorrow' is not a day", self.compare("old,since=tomorrow", "slow", code=2))
         self.assertIn("no results in", self.compare("nothing", "slow", code=1))
 
     def test_a_study_is_run_again_and_its_conclusions_are_named(self):

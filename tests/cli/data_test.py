@@ -293,7 +293,7 @@ class Data(Command):
         for arguments in (["pack", "shapes", "--to", "mine"], ["pack", "shapes", "--to", "mine", "--force"]):
             self.assertIn("mine exists", self.refused(*arguments))
         self.assertEqual(mine.read_text(), "my own")
-        self.assertIn("is no file", self.refused("pack", "shapes", "--to", "shapes", "--force"))
+        self.assertIn("is not a file", self.refused("pack", "shapes", "--to", "shapes", "--force"))
         self.data("pack", "shapes", "--to", "p")
         self.assertIn("p exists; choose another name, or replace it with --force", self.refused("pack", "shapes", "--to", "p"))
         self.data("pack", "shapes", "--to", "p", "--size", "20px", "--force")
@@ -318,7 +318,7 @@ class Data(Command):
         self.assertEqual(len(json.loads(self.data("verify", "shapes", "--format", "json", code=1).stdout)["damaged"]), 1)
         self.assertIn("skip such images with --skip-corrupt", self.refused("pack", "shapes", "--to", "q"))
         result = self.data("pack", "shapes", "--to", "q", "--skip-corrupt")
-        self.assertIn(f"left out: {name}: damaged JPEG", result.stderr)
+        self.assertIn(f"skipped: {name}: damaged JPEG", result.stderr)
         self.assertIn("packed 19 training", result.stdout)
         packed = self.folder / "p"
         content = bytearray(packed.read_bytes())
