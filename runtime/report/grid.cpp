@@ -278,6 +278,15 @@ judge::EstimateText partsOf(const GridCell& cell, const std::string& unit, const
   return text;
 }
 
+/// Returns an interval without its unit, which the estimate in front of it has: "[11.7, 13.5]" behind "12.4 ms".
+static std::string withoutUnit(std::string interval, const std::string& estimate) {
+  const size_t end = estimate.find_last_of("0123456789");
+  const std::string unit = end == std::string::npos ? "" : estimate.substr(end + 1);
+  for (size_t at = 0; !unit.empty() && (at = interval.find(unit, at)) != std::string::npos;)
+    interval.erase(at, unit.size());
+  return interval;
+}
+
 Cell valueCell(const GridCell& cell, const std::string& unit, const std::string& dimension) {
   const judge::EstimateText text = partsOf(cell, unit, dimension);
   Cell shown{text.estimate, {}, {}, Tone::Strong};
@@ -288,7 +297,9 @@ Cell valueCell(const GridCell& cell, const std::string& unit, const std::string&
     // Too few values for an interval show how far apart they are.
     if (const std::string range = interval ? "" : rangeText(cell, unit, dimension); !range.empty())
       n = range + ", " + n;
-    shown.below.push_back((interval ? text.interval : (cell.constant ? "constant, " : "") + n) + asideText(cell));
+    shown.below.push_back(
+        (interval ? withoutUnit(text.interval, text.estimate) : (cell.constant ? "constant, " : "") + n) +
+        asideText(cell));
     if (interval) shown.more = ", " + n;
     if (!cell.outliers.empty()) shown.more += ", " + counted(cell.outliers.size(), "outlier");
   } else {

@@ -43,6 +43,21 @@ size_t count(const std::string& text, const std::string& part) {
 
 TEST_CASE("no page is an input of the commands that are measured") { CHECK(files::isOurs(page(exampleResults()))); }
 
+TEST_CASE("a table and a plot of one metric share one chart") {
+  Example example = exampleResults();
+  const auto charts = [&] { return namedCharts({example.plan, example.judgement, example.results}).size(); };
+  example.plan.tables = {{"step_time", {"gpus", "precision"}}};
+  example.plan.plots.clear();
+  const size_t one = charts();
+  CHECK(one > 0);
+  plan::Plot plot;
+  plot.subject = "step_time";
+  plot.over = "gpus";
+  plot.by = {"precision"};
+  example.plan.plots = {plot};
+  CHECK(charts() == one);
+}
+
 TEST_CASE("the page holds every part, verdicts first") {
   const std::string text = page(exampleResults());
   size_t last = 0;

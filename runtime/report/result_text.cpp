@@ -178,7 +178,7 @@ struct ResultReport : describe::Findings {
     for (const std::string& text : marks) blocks.emplace_back(Paragraph{.text = text, .apart = text == *marks.begin()});
     missing();
     if (std::string sessions = answer.says_sessions ? "" : sessionsNotice(plan, judgement); !sessions.empty())
-      blocks.emplace_back(Paragraph{.text = std::move(sessions), .apart = true});
+      blocks.emplace_back(Paragraph{.text = std::move(sessions), .apart = marks.empty()});
     if (options.all && !judgement.criteria.empty())
       blocks.emplace_back(Paragraph{.of = tallyText(judgement), .apart = true});
   }

@@ -101,9 +101,9 @@ Table cellTable(const plan::Plan& plan, const Subject& of, const std::vector<jud
   std::vector<Words> whys;
   for (const judge::CellEstimate& estimate : estimates)
     whys.push_back(judged ? whyText(plan, *of.criterion, estimate) : inWords(plan, estimate.why));
-  const bool explained =
-      std::ranges::any_of(whys | std::views::take(shown.size()), [](const Words& why) { return !why.text.empty(); });
   const std::vector<std::string> reasons = saidOnce(of.told, whys);
+  const bool explained = std::ranges::any_of(reasons | std::views::take(shown.size()),
+                                             [](const std::string& why) { return !why.empty(); });
 
   // Columns appear in the order of the row below; both must be changed together.
   for (const std::string& factor : of.factors) table.columns.push_back({factor, Kind::Label});
@@ -174,31 +174,44 @@ std::string lawText(const plan::Metric& metric) { return metric.derived ? metric
 
 /// Says what the numbers of a grid of a metric are.
 std::string mannerText(const Grid& grid, const plan::Metric& metric) {
+  const bool single = std::ranges::all_of(grid.cells, [](const auto& row) {
+    return std::ranges::all_of(row, [](const GridCell& cell) { return cell.n == 1; });
+  });
+  if (single && !metric.series) return fmt::format("one {} trial each", toString(metric.kind));
   return fmt::format("{}median over {} trials, {}", metric.series ? "the last value of each run's series; " : "",
                      toString(metric.kind), intervalsText(grid));
 }
 
-/// Whether two grids are columns of one table: metrics with the same rows, whose numbers are of one kind.
+/// Whether two grids make one table: metrics over the same levels, whose numbers are of one kind.
 bool joins(const plan::Plan& plan, const Grid& one, const Grid& other) {
   const plan::Metric *metric = plan.findMetric(one.subject), *second = plan.findMetric(other.subject);
-  return metric && second && one.column_factor.empty() && other.column_factor.empty() &&
-         one.row_factors == other.row_factors && one.rows == other.rows &&
+  return metric && second && one.column_factor == other.column_factor && one.row_factors == other.row_factors &&
+         one.rows == other.rows && (one.column_factor.empty() || one.columns == other.columns) &&
          mannerText(one, *metric) == mannerText(other, *second);
 }
 
-/// Returns grids that share their rows as one table.
+/// Returns grids that share their levels as one table: metrics are its columns, or its first label where the levels of
+/// a factor are the columns.
 Part joinedPart(const plan::Plan& plan, const std::vector<Grid>& grids) {
   if (grids.size() == 1) return gridPart(plan, grids[0], grids[0].subject);
   Part part{.title = joined(textsOf(grids, &Grid::subject)), .blocks = {}};
   std::vector<std::string> laws, better;
   Table table = gridTable(grids[0], part.title);
+  const bool across = !grids[0].column_factor.empty();
+  if (across) table.columns.insert(table.columns.begin(), {"metric", Kind::Label}), table.rows.clear(), table.all = 0;
   for (const Grid& grid : grids) {
     const plan::Metric& metric = *plan.findMetric(grid.subject);
     if (std::string law = lawText(metric); !law.empty()) laws.push_back(std::move(law));
     if (metric.better)
       better.push_back((*metric.better == plan::Direction::Lower ? "lower " : "higher ") + metric.name);
-    if (&grid == &grids[0]) continue;
     Table further = gridTable(grid, grid.subject);
+    for (Row& row : further.rows) {
+      if (!across) break;
+      row.cells.insert(row.cells.begin(), Cell{grid.subject});
+      table.rows.push_back(std::move(row));
+      ++table.all;
+    }
+    if (across || &grid == &grids[0]) continue;
     table.columns.push_back(std::move(further.columns.back()));
     for (size_t i = 0; i < table.rows.size(); ++i)
       table.rows[i].cells.push_back(std::move(further.rows[i].cells.back()));

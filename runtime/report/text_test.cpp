@@ -156,7 +156,7 @@ TEST_CASE("a result shows verdicts, tables, comparisons and what went wrong") {
   shows(text, "FAIL       learns");
   shows(text, "fp32       2     FAIL       87.1 %   too few  1  1 of 1 below 90 %");
   shows(text, "NOT ASKED  fp16_pays");
-  shows(text, "2     23.1 ms [22.7 ms, 23.5 ms]  14.9 ms [14.7 ms, 15.2 ms]               not available");
+  shows(text, "2     23.1 ms [22.7, 23.5]  14.9 ms [14.7, 15.2]         not available");
   shows(text, "bf16       2            –               –  0  needs 6 pairs, has 0");
   shows(text, "timed precision=bf16 gpus=1 failed: rank 1 died of signal 11 \\x1b[31m");
   shows(text, "Stored but ignored  3 trials");
@@ -223,13 +223,36 @@ TEST_CASE("a comparison that a preset left without cells says so") {
         example.plan.comparisons[0].text + "\n  this selection has no pair of points to compare\n");
 }
 
+TEST_CASE("metrics over the same levels share a table, and a mark is explained once") {
+  Example example = exampleResults();
+  const plan::Metric* step_time = example.plan.findMetric("step_time");
+  REQUIRE(step_time);
+  plan::Metric second = *step_time;
+  second.name = "second";
+  example.plan.metrics.push_back(second);
+  for (const judge::Summary& one : std::vector(example.judgement.summaries))
+    if (one.metric == "step_time") {
+      example.judgement.summaries.push_back(one);
+      example.judgement.summaries.back().metric = "second";
+    }
+  example.plan.tables = {{"step_time", {"gpus", "precision"}}, {"second", {"gpus", "precision"}}};
+  for (judge::CriterionResult& result : example.judgement.criteria) result.provisional = true;
+  const std::string text = resultText({example.plan, example.judgement, example.results}, {});
+  shows(text,
+        "\nstep_time, second  median over timed trials, 95 % intervals; lower step_time and lower second are better");
+  shows(text, "\n  second     2 ");
+  const size_t at = text.find("provisional: not all planned trials are measured");
+  CHECK(at != std::string::npos);
+  CHECK(text.find("provisional: not all", at + 1) == std::string::npos);
+}
+
 TEST_CASE("a narrow terminal gets the interval below its estimate") {
   const Example example = exampleResults();
   ResultTextOptions options;
-  options.width = 80;
+  options.width = 60;
   shows(resultText({example.plan, example.judgement, example.results}, options),
-        "  1                41.2 ms             26.8 ms             33.1 ms\n"
-        "        [40.5 ms, 42.0 ms]  [26.4 ms, 27.3 ms]  [32.6 ms, 33.7 ms]\n");
+        "  1            41.2 ms         26.8 ms         33.1 ms\n"
+        "          [40.5, 42.0]    [26.4, 27.3]    [32.6, 33.7]\n");
 }
 
 TEST_CASE("a value near its bound is not rounded onto it") {

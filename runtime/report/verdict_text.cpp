@@ -411,9 +411,8 @@ std::string markText(const judge::CriterionResult& result) {
   if (result.provisional) return std::string(kProvisional);
   if (judge::meaningOf(result).stands != judge::Meaning::Stands::Little) return "";
   const unsigned n = judge::singleValues(result);
-  return fmt::format(
-      "n={}: {} of each configuration cannot exclude, at 95 % confidence, a failure rate of up to {:.2g} %", n,
-      n == 1 ? "one value" : fmt::format("{} values", n), 100 * stats::zeroFailuresBound(n));
+  return fmt::format("n={}: {} each; up to {:.2g} % of runs may still fail (95 % confidence)", n,
+                     n == 1 ? "one value" : fmt::format("{} values", n), 100 * stats::zeroFailuresBound(n));
 }
 
 std::string moreBlocksText(const judge::NextStep& next) {

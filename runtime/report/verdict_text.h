@@ -96,8 +96,8 @@ std::string markedVerdict(const judge::CriterionResult& result);
 /// few trials ("n=1").
 std::vector<std::string> marksOf(const judge::CriterionResult& result);
 
-/// Explains the mark of a verdict that rests on few trials or is provisional: "n=1: one value of each configuration
-/// cannot exclude …"; "" without such a mark.
+/// Explains the mark of a verdict that rests on few trials or is provisional: "n=1: one value each; up to 95 % of runs
+/// may still fail (95 % confidence)"; "" without such a mark.
 std::string markText(const judge::CriterionResult& result);
 
 /// Returns everything that is said about a verdict, in the order in which readers want it: "claim" (the author's

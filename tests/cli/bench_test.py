@@ -45,7 +45,7 @@ class Bench(Commands):
     def test_two_commands_have_one_table_and_one_verdict(self):
         done = self.bench("sleep 0.01", "sleep 0.5", code=0)
         self.assertIn("wrote bench.exp", done.stderr)
-        self.assertRegex(done.stdout, r"^Yes: sleep 0.5 takes [0-9.]+ times as long as sleep 0.01\.")
+        self.assertRegex(done.stdout, r"^Yes: sleep 0.01 is [0-9.]+ times as fast as sleep 0.5\.")
         # The answer, a table with a row for each command, and where the rest is.
         self.assertEqual(len(done.stdout.splitlines()), 8, done.stdout)
         # Ten of each are enough for what is so clear.
