@@ -128,7 +128,7 @@ class Inside(Command):
 
 # What each program writes, with its study: the key, its levels, a metric and its values in base units at the levels, a place of outputs.
 FORMATS = {
-    "google_benchmark": ("name : string", '"BM_copy/8", "BM_copy/64"', "real_time : Time lower", [12.5e-9, 80e-6], "out.json", {
+    "google_benchmark": ("arg : int", "8, 64", "real_time : Time lower", [12.5e-9, 80e-6], "out.json", {
         "context": {"num_cpus": 8},
         "benchmarks": [
             {"name": "BM_copy/8", "run_name": "BM_copy/8", "run_type": "iteration", "repetitions": 1, "repetition_index": 0, "threads": 1, "iterations": 100, "real_time": 12.5, "cpu_time": 12.0, "time_unit": "ns"},

@@ -45,7 +45,8 @@ llvm::Expected<RowReader> RowReader::make(const plan::Command& command) {
 }
 
 llvm::Error RowReader::prepare(const CommandMetric& metric) {
-  if (metric.from == From::Json) return checkPointer(metric.where);
+  if (metric.from == From::Json)
+    if (auto error = checkPointer(metric.where)) return error;
   const std::string whole = metric.from == From::Regex ? metric.where : "";
   for (const std::string& text : {whole, metric.part}) {
     if (text.empty()) continue;
