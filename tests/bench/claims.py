@@ -7,25 +7,28 @@ usage: claims.py --expc PATH [--studies 100]
 import argparse
 import json
 import math
+import os
 import pathlib
 import subprocess
 import tempfile
 
 # A time and a size with 5 % of noise each. The true ratio of times is 1 / FASTER, that of sizes SMALLER.
 STUDY = r"""workload job command ["awk", "-v", "s=${seed}", "-v", "w=${way}",
-    "function g() { return sqrt(-2 * log(1 - rand())) * cos(6.283185307 * rand()) } BEGIN { srand(s * 4 + w); rand(); print \"t\", (w % 2 ? 1 : FASTER) * exp(0.05 * g()); print \"m\", (w % 2 ? SMALLER : 1) * exp(0.05 * g()) }"] {
-  param way : int in 0..3 = 0
+    "function g() { return sqrt(-2 * log(1 - rand())) * cos(6.283185307 * rand()) } BEGIN { srand(s % 100000007 * 8 + w); rand(); rand(); print \"t\", (w % 2 ? 1 : FASTER) * exp(0.05 * g()); print \"m\", (w % 2 ? SMALLER : 1) * exp(0.05 * g()) }"] {
+  param way : int in 0..5 = 0
   metric t : Time lower from regex("t (.+)", unit = 1s)
   metric m : Bytes lower from regex("m (.+)", unit = 1GB)
 }
 study s {
   workload job
-  factor way in { 0, 1, 3 }  baseline 0
+  factor way in { 0, 1, 3, 5 }  baseline 0
   compare gain = speedup(t) over way
   compare less = ratio(m)   over way
+  compare overall = geomean(gain) over way
   criterion either: forall *: gain >= 1.1x or less <= 0.9x  with confidence 95%
   criterion both:   exists way: gain >= 1.1x and less <= 0.9x  with confidence 95%
-  criterion half:   at least 50% of way: gain >= 1.1x  with confidence 95%
+  criterion most:   at least 2 of way: gain >= 1.1x  with confidence 95%
+  criterion mean:   overall >= 1.1x  with confidence 95%
   design { repeat 10  seed SEED }
 }
 """
@@ -43,7 +46,8 @@ def main():
             file = pathlib.Path(folder) / "s.exp"
 
             def expc(*words):
-                return subprocess.run([options.expc.resolve(), *words], cwd=folder, capture_output=True, text=True)
+                return subprocess.run([options.expc.resolve(), *words], cwd=folder, capture_output=True, text=True,
+                                      env=os.environ | {"EXPC_DEVICE_LOCKS": "none"})  # no clock decides here
 
             def write(seed, repeat=10):
                 text = STUDY.replace("FASTER", str(faster)).replace("SMALLER", str(smaller)).replace("SEED", str(seed))
