@@ -39,7 +39,7 @@ class NullGpus(NullCards):
 
     def test_missing_libraries_and_wrong_words_have_one_line_with_the_way_out(self):
         for words, folder, said in (("4", "/nonexistent", "`make cuda` builds the simulated GPU"),
-                                    ("lots", None, "such as 4 or 4x94GiB, or 'found'"),
+                                    ("lots", None, "such as 4 or 4x94GiB; or 'found'"),
                                     ("found", None, "this machine shows none; --null-gpus 4 simulates four")):
             extra = {"EXPC_NULLGPU_FOLDER": folder} if folder else {}
             for command in ("plan", "run", "report"):

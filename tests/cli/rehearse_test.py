@@ -100,7 +100,7 @@ class Rehearse(NullCards):
     def test_a_plan_and_a_report_show_it_apart_from_what_was_measured(self):
         self.rehearse(preset=None, code=3)
         plan = self.expc("plan", "tiny.exp", "--system", "box").stdout
-        self.assertIn("Rehearsed  9 points on 2 cards of 1.00 GiB", plan)
+        self.assertIn("Rehearsed  9 points on 2 simulated GPUs of 1.00 GiB", plan)
         self.assertIn("1 point failed: the worker: null.idle was asked to fail", plan)
         run = ("tiny.exp", "--preset", "good", "--devices", "cpu:1")
         measured = self.expc("run", *run, "--worker", OPTIONS.null_worker, "--heat-up", "0", code=0).stdout

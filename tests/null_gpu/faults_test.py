@@ -115,7 +115,7 @@ class Faults(unittest.TestCase):
                 event, = self.ended(spec, "cupti")
                 self.assertEqual(event.get("event"), "result", event)
                 self.assertIsNone(event["metrics"]["launch_time"])
-                self.assertTrue([note for note in event["notes"] if "another tool has CUPTI" in note], event["notes"])
+                self.assertTrue([note for note in event["notes"] if "uses CUPTI" in note], event["notes"])
 
 
 class OtherRanks(unittest.TestCase):

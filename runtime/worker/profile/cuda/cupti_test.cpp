@@ -145,7 +145,7 @@ TEST_CASE("a probe gives way to a tool that has CUPTI already") {
     const Findings findings = probe->stop(0.1);
     CHECK_FALSE(findings.device);
     REQUIRE(findings.notes.size() == 1);
-    CHECK(findings.notes[0].find("another tool has CUPTI") == 0);
+    CHECK(findings.notes[0].find("another tool (Nsight") == 0);
   }
   cuptiUnsubscribe(tool);
 }
