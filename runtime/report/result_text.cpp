@@ -175,7 +175,7 @@ struct ResultReport : describe::Findings {
                                     .room = columns + 2,
                                     .apart = first});
     marks.erase("");
-    for (const std::string& text : marks) blocks.emplace_back(Paragraph{.text = text, .apart = text == *marks.begin()});
+    for (const std::string& text : marks) blocks.emplace_back(Paragraph{.text = text});
     missing();
     if (std::string sessions = answer.says_sessions ? "" : sessionsNotice(plan, judgement); !sessions.empty())
       blocks.emplace_back(Paragraph{.text = std::move(sessions), .apart = marks.empty()});

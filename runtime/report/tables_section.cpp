@@ -218,7 +218,13 @@ Part joinedPart(const plan::Plan& plan, const std::vector<Grid>& grids) {
   }
   part.law = joined(laws, "; ");
   part.rest = mannerText(grids[0], *plan.findMetric(grids[0].subject));
-  if (!better.empty()) part.rest += "; " + listed(better) + (better.size() == 1 ? " is better" : " are better");
+  const auto alike = [&](const Grid& grid) {
+    return plan.findMetric(grid.subject)->better == plan.findMetric(grids[0].subject)->better;
+  };
+  if (better.size() == grids.size() && std::ranges::all_of(grids, alike))
+    part.rest += better[0].starts_with("lower") ? "; lower is better" : "; higher is better";
+  else if (!better.empty())
+    part.rest += "; " + listed(better) + (better.size() == 1 ? " is better" : " are better");
   if (!table.rows.empty()) part.blocks.emplace_back(std::move(table));
   return part;
 }
