@@ -240,6 +240,7 @@ constexpr Word kWords[] = {
      "json(\"$1\", \"$2\", unit = ${0:1s})"},
     {"csv", Source, "`csv(\"log.csv\", column = \"loss\")`: a column of a CSV file.", "csv(\"$1\", column = \"$0\")"},
     {"stdout", Source, "The number on the last line of standard output."},
+    {"trial", Source, "The value that the program reports with `expc.trial().metric(…)`, in Python."},
     {"size", Source, "`size(\"out.xz\")`: the bytes of a file, or of all below a folder.", "size(\"$0\")"},
     // Reductions of several numbers to one, in the order of plan::Reduction::Take.
     {"last", Taken, "`last(…)`: the last of several numbers; so it is without a word.", "last($0)"},
