@@ -440,6 +440,24 @@ void addRehearse(CLI::App& app, Asked& asked) {
   command.add_flag("--again", options.engine.again, "Also repeat rehearsals that this worker has done on such GPUs");
 }
 
+/// `expc null`. CLI11 would take apart the words behind `--`, so they are passed by themselves.
+void addNull(CLI::App& app, Asked& asked, const std::vector<std::string>& command_words) {
+  auto [command, options] =
+      addCommand(app, asked, "null",
+                 "Run any program on simulated GPUs, and show its memory, copies, collectives and waits", null);
+  command.footer(
+      "The command stands behind --: expc null 4x80GiB -- torchrun --nproc-per-node 4 train.py\n"
+      "Exit codes: the command's, 128+N if signal N ended it, 2 usage, 125 no such GPUs or libraries, 126 the command "
+      "cannot be started, 127 there is no such command.");
+  addOption(command, "gpus", "N[xMEMORY]", options.cards, "Number of GPUs, and the memory of each: 4, 4x94GB")
+      ->required();
+  addOption(command, "--faults", "LIST", options.faults,
+            "Faults on demand, such as 'collective=100, rank=1' (docs/null-gpu.md)");
+  addFormat(command, options.format, {Format::Text, Format::Json},
+            "How to print (default text, to standard error); with json the command's output goes there");
+  options.command = command_words;
+}
+
 /// `expc diagnose`
 void addDiagnose(CLI::App& app, Asked& asked) {
   auto [command, options] = addCommand(
@@ -532,6 +550,14 @@ std::string hyperfinesOption(const std::vector<std::string>& words) {
   return "";
 }
 
+/// Returns what a command line of `null` lacks whose command does not stand behind --; "" for any other.
+std::string withoutDashes(const std::vector<std::string>& words) {
+  if (words.size() < 3 || words[0] != "null") return "";
+  const std::vector<std::string> command(words.begin() + 2, words.end());
+  return fmt::format("null: the command stands behind --: expc null {} -- {}", words[1],
+                     base::joined(base::textsOf(command, base::shellWord), " "));
+}
+
 /// Opens /dev/null in place of standard streams that the caller closed. Otherwise the next file that is opened would
 /// get such a number, and whatever is printed would be written into it.
 void openStandardStreams() {
@@ -574,6 +600,13 @@ int commandLine(int argc, char** argv, const std::string& built) {
   if (removed || here.empty())
     return Console(ColourMode::Never).error("the current folder no longer exists: change into another one");
   std::vector<std::string> words(argv + 1, argv + argc);
+  // The words of a command are its own. Only `null` has them, and it is not the value of an option before it.
+  std::vector<std::string> behind;
+  if (const auto dashes = std::find(words.begin(), words.end(), "--");
+      dashes != words.end() && std::find(words.begin(), dashes, "null") != dashes) {
+    behind.assign(dashes + 1, words.end());
+    words.erase(dashes, words.end());
+  }
   std::transform(words.begin(), words.end(), words.begin(), withHome);
 
   const std::string version = "expc " + std::string(kVersion) + "\n" + built;
@@ -601,6 +634,7 @@ int commandLine(int argc, char** argv, const std::string& built) {
   addBench(app, asked);
   addDiagnose(app, asked);
   addRehearse(app, asked);
+  addNull(app, asked, behind);
   addReport(app, asked);
   addExport(app, asked);
   addCompare(app, asked);
@@ -628,6 +662,8 @@ int commandLine(int argc, char** argv, const std::string& built) {
     const std::string unknown = unknownCommand(app, words);
     if (error.get_exit_code() != 0 && !unknown.empty()) return Console(colour).usage(unknown);
     if (const std::string here = hyperfinesOption(words); error.get_exit_code() != 0 && !here.empty())
+      return Console(colour).usage(here);
+    if (const std::string here = withoutDashes(words); error.get_exit_code() != 0 && behind.empty() && !here.empty())
       return Console(colour).usage(here);
     // CLI11 prints help, version or the error here; any code of its own but 0 is a mistake in the command line.
     const int code = app.exit(error);

@@ -189,6 +189,17 @@ struct RehearseOptions : MeasuredOptions {
   bool quiet = false;
 };
 
+/// `expc null`
+struct NullOptions {
+  /// "4" or "4x80GiB".
+  std::string cards;
+  /// Faults on demand, as NULLGPU_FAULTS takes them; "": those of the environment.
+  std::string faults;
+  /// The words behind `--`.
+  std::vector<std::string> command;
+  Format format = Format::Text;
+};
+
 /// `expc diagnose`: what is assumed of simulated studies, as texts of the command line.
 struct DiagnoseOptions : MeasuredOptions {
   /// "2%" or "METRIC=2%", the variation of one trial; "CRITERION=1.3x", the true effect in each cell of a criterion.
@@ -241,6 +252,8 @@ int attach(const JobOptions& options, const Console& console);
 int status(const JobOptions& options, const Console& console);
 int cancel(const JobOptions& options, const Console& console);
 int diagnose(const DiagnoseOptions& options, const Console& console);
+/// Runs a command on simulated GPUs. Returns its exit code, 128 and its signal, or 125 to 127 if it did not run.
+int null(const NullOptions& options, const Console& console);
 int rehearse(const RehearseOptions& options, const Console& console);
 int report(const ReportOptions& options, const Console& console);
 int exportResults(const ExportOptions& options, const Console& console);

@@ -14,6 +14,7 @@
 #include "cli/starters/starters.h"
 #include "cli/subcommand.h"
 #include "cli/version.h"
+#include "compiler/check/expression.h"
 #include "compiler/editor/explain.h"
 #include "compiler/editor/module_page.h"
 #include "compiler/editor/server.h"
@@ -198,12 +199,23 @@ int newStudy(const NewOptions& options, const Console& console) {
   std::string text(*starterText(starter->second));
   text.replace(text.find(kStudy), kStudy.size(), "\nstudy " + name + " {");
   const std::string shown = path.string();
-  if (!options.force && files::isThere(shown))
-    return console.error(fmt::format("{} exists; choose another name, or replace it with --force", shown));
-  if (llvm::Error error = files::write(shown, text))
-    return console.error(fmt::format("cannot write {}", llvm::toString(std::move(error))));
-  return console.finish(
-      fmt::format("wrote {0}\n  expc check {0}\n  expc plan {0}\n  expc run {0} --preset quick\n", shown));
+  std::vector<std::pair<std::string, std::string>> written = {{shown, std::move(text)}};
+  // Some starters come with the script that they start.
+  if (const auto script = starterText(std::string(starter->second) + "_script"))
+    written.emplace_back(path.replace_extension(".py").string(), *script);
+  std::string said;
+  for (auto& [file, content] : written) {
+    check::replaceAll(content, "starter.py", name + ".py");
+    if (!options.force && files::isThere(file))
+      return console.error(fmt::format("{} exists; choose another name, or replace it with --force", file));
+  }
+  for (const auto& [file, content] : written) {
+    if (llvm::Error error = files::write(file, content))
+      return console.error(fmt::format("cannot write {}", llvm::toString(std::move(error))));
+    said += fmt::format("wrote {}\n", file);
+  }
+  return console.finish(said +
+                        fmt::format("  expc check {0}\n  expc plan {0}\n  expc run {0} --preset quick\n", shown));
 }
 
 void addNew(CLI::App& app, Asked& asked) {
@@ -211,7 +223,8 @@ void addNew(CLI::App& app, Asked& asked) {
       addCommand(app, asked, "new", "Write a commented study to start from", newStudy, kPlainExitCodes);
   addOption(command, "name", "NAME", options.name, "Name of the study; the file is NAME.exp")->capture_default_str();
   addOption(command, "--workload", "WORKLOAD", options.workload,
-            "What it runs: command (a program of your own), image.mobilenet_v2 or llm.finetune (both need torch)")
+            "What it runs: command (a program of your own), torch (a PyTorch script of your own, which is written "
+            "beside it), image.mobilenet_v2 or llm.finetune (both need torch)")
       ->capture_default_str();
   command.add_flag("--force", options.force, "Replace an existing file");
 }

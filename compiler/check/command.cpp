@@ -12,6 +12,7 @@
 #include "compiler/check/checker.h"
 #include "compiler/check/named.h"
 #include "compiler/parse/parse.h"
+#include "runtime/plan/trial_report.h"
 
 namespace expc::check {
 namespace {
@@ -70,6 +71,8 @@ struct CommandChecker {
   Command command = {};
 
   Command run() {
+    for (const Metric& metric : workload.metrics)
+      if (metric.source) command.metrics.push_back(*metric.source);
     // `prepare` runs before any trial, so values of a trial are not known there; `prepared` is its folder.
     if (declaration.prepare) {
       names = {"prepared"};
@@ -91,8 +94,6 @@ struct CommandChecker {
       unused();
     command.arguments = argumentTexts(command.written);
     inputs();
-    for (const Metric& metric : workload.metrics)
-      if (metric.source) command.metrics.push_back(*metric.source);
     for (const Parameter& parameter : workload.parameters)
       if (parameter.inside) command.inside.push_back(*parameter.inside);
     std::ranges::sort(command.inside, {}, &plan::CommandMetric::name);
@@ -227,6 +228,8 @@ struct CommandChecker {
 
   /// Warns of parameters that change nothing, as no argument holds them.
   void unused() {
+    // A program that asks for its trial gets all parameters there.
+    if (plan::asksTrial(command)) return;
     // A parameter that decides whether another exists, or that a let is computed from, changes what runs.
     std::vector<bool> read = passed;
     const auto mark = [&](const FormulaPtr& formula) {
@@ -302,8 +305,9 @@ bool isToldOf(const Workload& workload, const std::string& parameter) {
 bool isTold(const Workload& workload, std::string_view setting) {
   const std::string told = fmt::format("${{{}}}", setting);
   const auto holds = [&](const std::string& text) { return text.find(told) != std::string::npos; };
-  return workload.command && workload.findParameter(setting) < 0 &&
-         std::ranges::any_of(workload.command->arguments, holds);
+  return workload.command &&
+         (plan::asksTrial(*workload.command) ||
+          (workload.findParameter(setting) < 0 && std::ranges::any_of(workload.command->arguments, holds)));
 }
 
 }  // namespace expc::check

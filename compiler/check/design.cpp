@@ -9,6 +9,7 @@
 
 #include "compiler/check/checker.h"
 #include "compiler/check/named.h"
+#include "runtime/plan/trial_report.h"
 #include "runtime/plan/validity.h"
 
 namespace expc::check {
@@ -309,9 +310,13 @@ bool reads(const Study& study, std::string_view setting) {
                              [&](const Use& use) { return !use.workload->command || isTold(*use.workload, setting); });
 }
 
-/// Whether a design must state a setting: steps only if no epochs replace them.
+/// Whether a design must state a setting: steps only if no epochs replace them, and nothing to programs that ask for
+/// their trial, which run as long as they would by themselves if it does not say.
 bool needs(const Study& study, const SettingRule& rule, const Design::Kind& block) {
-  return rule.needed && !(rule.name == "steps" && block.settings.contains("epochs")) && reads(study, rule.name);
+  const bool asks = std::ranges::all_of(
+      study.uses, [](const Use& use) { return use.workload->command && plan::asksTrial(*use.workload->command); });
+  return rule.needed && !asks && !(rule.name == "steps" && block.settings.contains("epochs")) &&
+         reads(study, rule.name);
 }
 
 /// Reports a setting that is missing. A workload of the study's own files may only lack its program.

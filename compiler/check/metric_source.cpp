@@ -10,6 +10,7 @@
 #include "compiler/check/checker.h"
 #include "compiler/check/tool_formats.h"
 #include "runtime/plan/command.h"
+#include "runtime/plan/trial_report.h"
 
 namespace expc::check {
 namespace {
@@ -46,7 +47,8 @@ diag::Refusal refuse(Context& context, source::Range range, std::string_view why
   return context.emitter.build(range, MetricSourceShape, why)
       .note({},
             "write 'regex(\"step ([0-9.]+) ms\", unit = 1ms)', 'json(\"out.json\", \"/time\", unit = 1s)', "
-            "'csv(\"log.csv\", column = \"loss\")', 'size(\"out\")' or 'stdout'")
+            "'csv(\"log.csv\", column = \"loss\")', 'size(\"out\")', 'stdout', or 'trial' for a value that the program "
+            "reports itself")
       .refuse();
 }
 
@@ -90,12 +92,17 @@ struct Reader {
   std::vector<std::string> named;
 };
 
-const std::vector<Reader> kReaders = {{"regex", From::Regex, 1, "a pattern", {"unit", "file"}},
-                                      {"json", From::Json, 2, "a file and a JSON pointer", {"unit"}},
-                                      {"csv", From::Csv, 2, "a file and a column", {"unit", "column"}},
-                                      {"stdout", From::Lines, 0, "no text: its last line is the number", {"unit"}},
-                                      {"size", From::Size, 1, "a file or folder", {}},
-                                      {"same", From::Same, 2, "the written file and the file that it must equal", {}}};
+/// The word for what a program reports by `import expc`: the members of a file of JSON lines with a fixed name.
+constexpr std::string_view kTrial = "trial";
+
+const std::vector<Reader> kReaders = {
+    {"regex", From::Regex, 1, "a pattern", {"unit", "file"}},
+    {"json", From::Json, 2, "a file and a JSON pointer", {"unit"}},
+    {"csv", From::Csv, 2, "a file and a column", {"unit", "column"}},
+    {"stdout", From::Lines, 0, "no text: its last line is the number", {"unit"}},
+    {kTrial, From::Json, 2, "no text: the program reports its value with expc.trial().metric()", {"unit"}},
+    {"size", From::Size, 1, "a file or folder", {}},
+    {"same", From::Same, 2, "the written file and the file that it must equal", {}}};
 
 /// Checks one call. `texts`, `named` and `scale` collect its arguments.
 struct SourceChecker {
@@ -123,7 +130,7 @@ struct SourceChecker {
     if (const ToolFormat* tool = call && !wanted.expected ? findToolFormat(word) : nullptr)
       return columnOf(expr, *call, *tool);
     const auto reader = std::ranges::find(kReaders, word, &Reader::word);
-    const bool known = reader != kReaders.end() && (call || reader->from == From::Lines) &&
+    const bool known = reader != kReaders.end() && (call || reader->from == From::Lines || word == kTrial) &&
                        (wanted.expected || reader->from != From::Same);
     if (!known) return unknown(callee.range, word);
     // A reduction calls `read` again for the reader inside it.
@@ -273,6 +280,11 @@ struct SourceChecker {
 
   /// Fills in defaults of json and csv: the file of `outputs`, and as the place in it the metric's name.
   bool complete(source::Range range, const Reader& reader) {
+    if (reader.word == kTrial) {
+      if (!texts.empty()) return true;  // refused for its texts
+      texts = {plan::kTrialFile, "/" + wanted.name};
+      return !wanted.name.empty() || refuse(context, range, "an expectation has no name that a program could report");
+    }
     const bool json = reader.from == From::Json;
     if (!json && reader.from != From::Csv) return true;
     // A single text that begins with '/' is a pointer, so the file is missing; a csv file is missing without
@@ -422,8 +434,9 @@ void checkMetricSource(Context& context, ModuleScope& scope, const ast::Workload
   }
   context.emitter.build(metric.range, MissingSource, metric.name)
       .note({},
-            "write 'from regex(…)', 'from json(…)' or 'from csv(…)' after it, or 'outputs json(…)' for all; without a "
-            "source, expc measures only 'wall' and 'cpu_time' (Time), 'host_memory_peak' (Bytes) and 'energy' (Energy)")
+            "write 'from regex(…)', 'from json(…)', 'from csv(…)' or 'from trial' after it, or 'outputs json(…)' for "
+            "all; without a source, expc measures only 'wall' and 'cpu_time' (Time), 'host_memory_peak' (Bytes) and "
+            "'energy' (Energy)")
       .emit();
 }
 

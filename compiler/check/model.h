@@ -152,8 +152,8 @@ struct Workload {
   int findMetric(std::string_view wanted) const { return base::findNamed(metrics, wanted); }
 };
 
-/// Whether an argument of a command passes it a setting of its trials ("steps", as ${steps}). A parameter of
-/// the workload with that name takes its place, so it is not told then.
+/// Whether a command is told a setting of its trials: an argument passes it ("steps", as ${steps}) and no parameter
+/// of the workload has that name, or the program asks for its trial (`from trial`), which has all settings.
 bool isTold(const Workload& workload, std::string_view setting);
 
 /// Whether an argument of a command tells it the levels of an inside parameter, or an end of them.

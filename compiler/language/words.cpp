@@ -249,6 +249,7 @@ constexpr Word kWords[] = {
      "json(\"$1\", \"$2\", unit = ${0:1s})"},
     {"csv", Source, "`csv(\"log.csv\", column = \"loss\")`: a column of a CSV file.", "csv(\"$1\", column = \"$0\")"},
     {"stdout", Source, "The number on the last line of standard output."},
+    {"trial", Source, "The value that the program reports with `expc.trial().metric(…)`, in Python."},
     {"size", Source, "`size(\"out.xz\")`: the size of a file, or of all files in a folder.", "size(\"$0\")"},
     {"nccl_tests", Source, "`nccl_tests(…)`: the table of nccl-tests; a metric is the column of its name.",
      "nccl_tests(stdout)"},

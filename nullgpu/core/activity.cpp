@@ -1,6 +1,6 @@
-// Counters of a process's work, and the hand-over of reports to the one listener. Launches and
-// copies come at a high rate and are counted with relaxed atomics; collectives are few and go into
-// a map under a mutex. A report costs one relaxed load when nobody listens.
+// Counting of a process's work in its record, and the hand-over of reports to the one listener.
+// Launches and copies come at a high rate and are counted with relaxed atomics; collectives are few
+// and are counted under a mutex. A report costs one relaxed load when nobody listens.
 
 #include "nullgpu/core/activity.h"
 
@@ -13,9 +13,11 @@
 #include <cstdlib>
 #include <cstring>
 #include <iterator>
-#include <map>
 #include <mutex>
 #include <shared_mutex>
+
+#include "nullgpu/core/python.h"
+#include "nullgpu/core/record.h"
 
 namespace nullgpu {
 namespace {
@@ -25,23 +27,12 @@ std::atomic<Listener*> listener{nullptr};
 std::atomic<uint32_t> correlations{0};
 thread_local CallScope* innermost = nullptr;
 
-struct {
-  std::atomic<uint64_t> launches{0}, allocations{0}, synchronizations{0};
-  std::atomic<uint64_t> copies[6]{}, bytes[6]{};
-} counts;
-
-/// Collectives have names and are rare beside launches, so a mutex and a map are enough.
-struct {
-  std::mutex mutex;
-  std::map<std::string_view, nullgpu_traffic> by_name;
-} collectives;
+std::mutex collectives;  // protects the record's collectives, which are rare beside launches
 
 template <typename Clock>
 int64_t nanoseconds() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now().time_since_epoch()).count();
 }
-
-void add(std::atomic<uint64_t>& to, uint64_t amount = 1) { to.fetch_add(amount, std::memory_order_relaxed); }
 
 template <typename Event>
 void tellListener(const Event& event) {
@@ -74,22 +65,33 @@ void listen(Listener* other) {
 
 void tell(const Activity& activity) {
   if (activity.work == Work::Kernel) {
-    add(counts.launches);
+    add(record().launches);
   } else {
-    add(counts.copies[size_t(activity.work)]);
-    add(counts.bytes[size_t(activity.work)], activity.bytes);
+    nullgpu_traffic& copies = record().copies[size_t(activity.work)];
+    add(copies.calls);
+    add(copies.bytes, activity.bytes);
   }
   tellListener(activity);
 }
 
-void countAllocation() { add(counts.allocations); }
-void countSynchronization() { add(counts.synchronizations); }
+void countAllocation() { add(record().allocations); }
+
+Wait::Wait() : begin_(now()) { add(record().synchronizations); }
+Wait::~Wait() {
+  const uint64_t waited = now() - begin_;
+  add(record().waited, waited);
+  placeWait(waited);
+}
 
 void countCollective(std::string_view name, uint64_t bytes) {
-  const std::lock_guard lock(collectives.mutex);
-  nullgpu_traffic& traffic = collectives.by_name[name];
-  ++traffic.calls;
-  traffic.bytes += bytes;
+  const std::lock_guard lock(collectives);
+  for (auto& [own, calls, all_bytes] : record().collectives) {
+    if (own[0] == '\0') name.copy(own, sizeof own - 1);
+    if (name != own) continue;
+    ++calls;
+    all_bytes += bytes;
+    return;
+  }
 }
 
 CallScope::CallScope(const char* name) : outer_(innermost) {
@@ -109,23 +111,28 @@ CallScope::~CallScope() {
 uint32_t currentCorrelation() { return innermost ? innermost->call_.correlation : 0; }
 
 nullgpu_counts counters() {
-  const auto of = [](Work work) { return nullgpu_traffic{counts.copies[size_t(work)], counts.bytes[size_t(work)]}; };
+  const nullgpu_record& own = record();
+  const auto of = [&](Work work) {
+    const nullgpu_traffic& copies = own.copies[size_t(work)];
+    return nullgpu_traffic{valueOf(copies.calls), valueOf(copies.bytes)};
+  };
   nullgpu_counts result{sizeof result,
-                        counts.launches,
-                        counts.allocations,
-                        counts.synchronizations,
+                        valueOf(own.launches),
+                        valueOf(own.allocations),
+                        valueOf(own.synchronizations),
                         of(Work::HostToDevice),
                         of(Work::DeviceToHost),
                         of(Work::DeviceToDevice),
                         of(Work::PeerToPeer),
                         of(Work::Set),
                         {}};
-  const std::lock_guard lock(collectives.mutex);
+  const std::lock_guard lock(collectives);
   nullgpu_collective* next = result.collectives;
-  // There are fewer kinds of collectives (counters_api.h) than entries; the rest stays null and
-  // ends the list.
-  for (const auto& [name, traffic] : collectives.by_name)
-    if (next != std::end(result.collectives)) *next++ = {name.data(), traffic.calls, traffic.bytes};
+  // The record outlives all users of the names. An entry without a name ends the list.
+  for (const auto& [name, calls, bytes] : own.collectives)
+    if (name[0] != '\0') *next++ = {name, calls, bytes};
+  std::ranges::sort(std::begin(result.collectives), next, {},
+                    [](const nullgpu_collective& one) { return std::string_view(one.name); });
   return result;
 }
 

@@ -83,8 +83,17 @@ void reportIfAsked();
 void tell(const Activity& activity);
 /// Counts one request for device memory, whether it succeeds or not.
 void countAllocation();
-/// Counts one call in which the host waits for a card.
-void countSynchronization();
+/// Stands around one call in which the host waits for a card, and counts it and its time.
+class Wait {
+ public:
+  Wait();
+  ~Wait();
+  Wait(const Wait&) = delete;
+  Wait& operator=(const Wait&) = delete;
+
+ private:
+  uint64_t begin_;
+};
 /// Counts a collective of `bytes`, both when it is called and each time a graph repeats it. The
 /// core does not see collectives, so the NCCL library reports them. `name` must have static
 /// storage.

@@ -161,6 +161,7 @@ Configuration fromEnvironment() {
        [&](const Variable& told) { result.seed = told.wanted(wholeNumber(told.value), "a whole number"); });
   read("NULLGPU_DROP", [&](const Variable& told) { result.drop = told.wanted(size(told.value), kSize); });
   read("NULLGPU_MACHINE", [&](const Variable& told) { result.machine = told.value; });
+  read("NULLGPU_RECORD", [&](const Variable& told) { result.record = told.value; });
   read("NULLGPU_FAULTS", [&](const Variable& told) { result.faults = faultsOf(told); });
   return result;
 }

@@ -46,7 +46,8 @@ struct Configuration {
   std::optional<uint64_t> drop;  // NULLGPU_DROP: copies larger than this many bytes arrive without content
   /// NULLGPU_MACHINE: a file that all processes of one machine share; empty for none.
   std::string machine;
-  Faults faults;  // NULLGPU_FAULTS, unless they are for another rank
+  std::string record;  // NULLGPU_RECORD: a folder for records of processes (record.h); empty for none
+  Faults faults;       // NULLGPU_FAULTS, unless they are for another rank
 };
 
 /// The configuration of this process, read at the first call. A variable that cannot be read ends

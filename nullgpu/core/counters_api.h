@@ -44,6 +44,52 @@ struct nullgpu_counts {
 /// @returns 0; -1 if `counters` is null or `size` leaves room for no count
 int nullgpu_counters(struct nullgpu_counts* counters);
 
+// The record of a process, which outlives it: with NULLGPU_RECORD=FOLDER each process that uses
+// null cards maps a file of its own there and counts in it, so that one that is killed leaves its
+// counts, too. All numbers are those of the machine that wrote it; a text ends with a null.
+
+#define NULLGPU_RECORD_MARK "nullrec1"
+#define NULLGPU_RECORD_CARDS 64
+#define NULLGPU_RECORD_PLACES 64
+
+/// Use of one card, by the machine's number. Bytes.
+struct nullgpu_card_record {
+  uint64_t opened;     // 1 once the process asked for memory of the card
+  uint64_t peak;       // the most that the process held at once
+  uint64_t allocated;  // torch's allocator: peak of tensors; 0 unless the program ended by itself
+  uint64_t reserved;   // torch's allocator: peak with its cache
+  /// The last request that was refused for lack of memory and never granted later, and what all
+  /// processes held of the card then; 0 without one.
+  uint64_t refused, held;
+};
+
+/// A line of Python at which the host waited for cards.
+struct nullgpu_place {
+  char at[240];  // "FILE:LINE"; empty ends the list
+  uint64_t waits, nanoseconds;
+};
+
+struct nullgpu_record {
+  char mark[8];       // NULLGPU_RECORD_MARK, written last when the file is made
+  uint64_t size;      // bytes of this struct
+  int64_t pid, rank;  // rank: the variable RANK; -1 without it
+  uint64_t ended;     // 1 once its exit handlers ran: not after a kill or _exit
+  char program[256];  // its command line, words separated by blanks
+  /// As in nullgpu_counts; `waited` is the time of the synchronizations in nanoseconds.
+  uint64_t launches, allocations, synchronizations, waited;
+  struct nullgpu_traffic copies[6];  // kernels (unused), to card, from card, within, between, sets
+  struct {
+    char name[16];
+    uint64_t calls, bytes;
+  } collectives[NULLGPU_COLLECTIVES];
+  struct nullgpu_card_record cards[NULLGPU_RECORD_CARDS];
+  struct nullgpu_place places[NULLGPU_RECORD_PLACES];
+};
+
+/// Stores the peaks of an allocator above the runtime, by the process's number of the card.
+/// Without effect in a fork.
+void nullgpu_note_allocator(unsigned card, uint64_t allocated, uint64_t reserved);
+
 #ifdef __cplusplus
 }
 #endif

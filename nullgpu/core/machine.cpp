@@ -20,6 +20,7 @@
 
 #include "nullgpu/core/configuration.h"
 #include "nullgpu/core/process.h"
+#include "nullgpu/core/record.h"
 #include "nullgpu/core/words.h"
 
 namespace nullgpu {
@@ -219,6 +220,7 @@ bool Machine::reserve(unsigned card, uint64_t bytes) {
   if (used(card) + bytes > memory) reclaim();
   if (used(card) + bytes > memory) return false;
   process.bytes[card] += bytes;
+  recordHeld(card, process.bytes[card]);
   return true;
 }
 

@@ -23,6 +23,7 @@
 #include "nullgpu/core/configuration.h"
 #include "nullgpu/core/machine.h"
 #include "nullgpu/core/process.h"
+#include "nullgpu/core/record.h"
 #include "nullgpu/core/words.h"
 
 namespace nullgpu {
@@ -179,11 +180,18 @@ cudaError_t allocateQuietly(unsigned card, size_t bytes, void** address) {
 cudaError_t allocate(unsigned card, size_t bytes, void** address, const std::function<void()>& wait) {
   *address = nullptr;
   if (bytes == 0) return cudaSuccess;
-  if (isWanting(card, bytes)) return cudaErrorMemoryAllocation;
-  const cudaError_t error = allocateQuietly(card, bytes, address);
-  if (!error || !wait) return error;
-  wait();
-  return allocateQuietly(card, bytes, address);
+  const unsigned number = visibleCards()[card];
+  const bool wanting = isWanting(card, bytes);
+  cudaError_t error = wanting ? cudaErrorMemoryAllocation : allocateQuietly(card, bytes, address);
+  if (error && !wanting && wait) {
+    wait();
+    error = allocateQuietly(card, bytes, address);
+  }
+  if (error)
+    recordRefused(number, inPages(bytes), machine().state(number).used);
+  else
+    recordGranted(number, inPages(bytes));
+  return error;
 }
 
 cudaError_t deallocate(void* address) {

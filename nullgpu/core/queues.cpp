@@ -21,6 +21,7 @@
 #include "nullgpu/core/health.h"
 #include "nullgpu/core/machine.h"
 #include "nullgpu/core/process.h"
+#include "nullgpu/core/record.h"
 
 namespace nullgpu {
 namespace {
@@ -313,6 +314,7 @@ void Queues::shutDown() {
   if (started_ && !on_device_thread) parked_.wait_for(lock, std::chrono::seconds(5), [this] { return is_parked_; });
   dropped = takeAll();
   lock.unlock();
+  recordEnd();
   reportIfAsked();
 }
 

@@ -7,17 +7,13 @@
 
 #include <optional>
 
+#include "nullgpu/core/activity.h"
 #include "nullgpu/core/capture.h"
 #include "nullgpu/core/health.h"
 #include "nullgpu/core/host_guard.h"
 #include "nullgpu/core/queues.h"
 
 namespace nullgpu {
-
-void startWaiting() {
-  countSynchronization();
-  noticeLoss();
-}
 
 Ticket queue(cudaStream_t handle, std::shared_ptr<Operation> operation) {
   if (const cudaError_t error = health()) return {error, {}, 0};
@@ -39,7 +35,8 @@ Ticket queue(cudaStream_t handle, std::shared_ptr<Operation> operation) {
 
 cudaError_t finish(const Ticket& ticket) {
   if (ticket.error || !ticket.stream) return ticket.error;
-  startWaiting();
+  const Wait wait;
+  noticeLoss();
   Queues& all = queues();
   std::unique_lock lock(all.mutex);
   return all.wait(lock, [&] { return all.passed(*ticket.stream, ticket.sequence); });
@@ -72,7 +69,8 @@ unsigned cardOfStream(cudaStream_t handle) {
 }
 
 cudaError_t synchronize(cudaStream_t handle) {
-  startWaiting();
+  const Wait wait;
+  noticeLoss();
   Queues& all = queues();
   std::unique_lock lock(all.mutex);
   const auto stream = all.find(handle);
@@ -84,7 +82,8 @@ cudaError_t synchronize(cudaStream_t handle) {
 
 // Later work of other threads does not extend the wait: only what has been queued so far counts.
 cudaError_t synchronizeCard(unsigned card) {
-  startWaiting();
+  const Wait wait;
+  noticeLoss();
   Queues& all = queues();
   std::unique_lock lock(all.mutex);
   const uint64_t sequence = all.sequence();

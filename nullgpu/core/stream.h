@@ -44,10 +44,6 @@ Ticket queue(cudaStream_t stream, std::shared_ptr<Operation> operation);
 /// graph.
 cudaError_t finish(const Ticket& ticket);
 
-/// Counts a wait of the host and notices lost cards. Call it before waiting, without the queues'
-/// lock.
-void startWaiting();
-
 /// Whether the stream is being captured, so that operations queued to it go into a graph.
 bool isCaptured(cudaStream_t stream);
 /// The process's number of the stream's card; the current card for null and for invalid handles.

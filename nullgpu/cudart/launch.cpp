@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "nullgpu/core/configuration.h"
+#include "nullgpu/core/stream.h"
 #include "nullgpu/cudart/call.h"
 
 namespace nullgpu {

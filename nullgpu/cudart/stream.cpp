@@ -14,7 +14,9 @@
 #include <mutex>
 #include <utility>
 
+#include "nullgpu/core/activity.h"
 #include "nullgpu/core/capture.h"
+#include "nullgpu/core/health.h"
 #include "nullgpu/core/queues.h"
 #include "nullgpu/cudart/call.h"
 
@@ -202,7 +204,8 @@ cudaError_t queryEvent(cudaEvent_t handle) {
 }
 
 cudaError_t synchronizeEvent(cudaEvent_t handle) {
-  startWaiting();
+  const Wait wait;
+  noticeLoss();
   std::unique_lock lock(queues().mutex);
   const auto event = events.find(handle);
   if (!event) return cudaErrorInvalidResourceHandle;

@@ -20,6 +20,7 @@
 #include "runtime/base/json_record.h"
 #include "runtime/plan/command.h"
 #include "runtime/plan/evaluate.h"
+#include "runtime/plan/trial_report.h"
 
 namespace expc::store {
 namespace {
@@ -199,6 +200,11 @@ std::vector<std::string> startedWith(const plan::Plan& plan, const plan::Point& 
   if (workload.command->preparation) texts.emplace_back("prepare"), add(workload.command->preparation->arguments);
   if (!workload.command->before.empty()) texts.emplace_back("before"), add(workload.command->before);
   for (const unsigned code : workload.command->exit_codes) say("exit", code);
+  // A program that asks for its trial is told every parameter. A JSON object has no order.
+  const auto first = std::ptrdiff_t(texts.size());
+  if (plan::asksTrial(*workload.command))
+    for (const auto& [name, value] : point.parameters) say("trial " + name.str(), value);
+  std::sort(texts.begin() + first, texts.end());
   for (const char* devices : {"gpus", "nodes"})
     if (const llvm::json::Value* value = point.parameters.get(devices)) say(devices, *value);
   return texts;

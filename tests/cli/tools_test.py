@@ -357,7 +357,7 @@ class Doc(Tools):
 
 
 class New(Tools):
-    STARTERS = ("image.mobilenet_v2", "llm.finetune", "command")
+    STARTERS = ("image.mobilenet_v2", "llm.finetune", "command", "torch")
 
     def test_starters_are_in_order_plan_and_are_formatted(self):
         for number, workload in enumerate(self.STARTERS):
@@ -372,6 +372,14 @@ class New(Tools):
                     lines = self.expc("plan", path, "--devices", "cpu:2", "--format", "jsonl", *preset).stdout.splitlines()
                     self.assertGreater(len(lines), 3)
                 self.expc("fmt", "--check", path)
+
+    def test_the_starter_of_torch_comes_with_its_script(self):
+        self.expc("new", "sub_net", "--workload", "torch")
+        compile((self.folder / "sub_net.py").read_text(), "sub_net.py", "exec")
+        self.assertIn('inputs "sub_net.py"', (self.folder / "sub_net.exp").read_text())
+        (self.folder / "sub_net.exp").unlink()
+        self.assertIn("sub_net.py is there already", self.expc("new", "sub_net", "--workload", "torch", code=1).stderr)
+        self.assertFalse((self.folder / "sub_net.exp").exists())
 
     def test_default_name_and_folder(self):
         self.expc("new")

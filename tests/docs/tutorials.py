@@ -44,7 +44,8 @@ def first_difference(expected, said):
 def follow(page, options):
     """What is wrong with a page, in one text, or "". Every block is done, in the order of the page."""
     text = page.read_text(encoding="utf-8")
-    environment = {**os.environ, "PATH": f"{os.path.dirname(os.path.abspath(options.expc))}:{os.environ['PATH']}"}
+    environment = {**os.environ, "PATH": f"{os.path.dirname(os.path.abspath(options.expc))}:{os.environ['PATH']}",
+                   "PYTHONPATH": str(ROOT / "python")}  # a wheel brings `import expc`, and this is none
     said, compared = None, 0
     with tempfile.TemporaryDirectory(prefix="expc-tutorial-") as folder:
         for found in BLOCK.finditer(text):

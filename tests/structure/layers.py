@@ -61,7 +61,7 @@ ARROWS = {
     "nullgpu/core/counters_api": set(),  # what others may read of it
 }
 # The command line is the only part that sees both sides; it does not reach into the worker.
-ARROWS["cli"] = {d for d in ARROWS if d not in {"runtime/worker", "nullgpu", "nullgpu/core/counters_api"}}
+ARROWS["cli"] = {d for d in ARROWS if d not in {"runtime/worker", "nullgpu"}}
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
 

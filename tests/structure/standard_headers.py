@@ -20,7 +20,7 @@ HEADERS = {
         partial_sort partition partition_point pop_heap push_heap remove remove_copy_if remove_if replace replace_if reverse rotate sample search
         set_difference set_intersection set_union shuffle sort sort_heap stable_partition stable_sort swap_ranges transform unique upper_bound""",
     "array": "array",
-    "atomic": """atomic atomic_flag atomic_signal_fence atomic_thread_fence memory_order memory_order_acq_rel memory_order_acquire memory_order_relaxed
+    "atomic": """atomic atomic_flag atomic_ref atomic_signal_fence atomic_thread_fence memory_order memory_order_acq_rel memory_order_acquire memory_order_relaxed
         memory_order_release memory_order_seq_cst""",
     "barrier": "barrier",
     "bit": "bit_cast bit_ceil bit_floor bit_width countl_zero countr_zero endian has_single_bit popcount rotl rotr",

@@ -16,7 +16,10 @@
 #include "runtime/base/files/files.h"
 #include "runtime/base/files/glob.h"
 #include "runtime/base/files/words.h"
+#include "runtime/base/json.h"
+#include "runtime/base/text.h"
 #include "runtime/plan/evaluate.h"
+#include "runtime/plan/trial_report.h"
 
 namespace expc::command {
 namespace {
@@ -228,6 +231,37 @@ llvm::Expected<double> MetricReader::valueOf(const CommandMetric& metric, const 
   return *value * metric.scale;
 }
 
+namespace {
+
+/// The names that a program reported by `import expc`, which the last line of its file lists; nothing without one.
+std::optional<std::vector<std::string>> reportedIn(const std::string& folder) {
+  const auto file = llvm::expectedToOptional(readFile(folder + "/" + plan::kTrialFile, kMostJson));
+  if (!file) return std::nullopt;
+  const llvm::StringRef text = (*file)->getBuffer().rtrim();
+  const auto last = llvm::expectedToOptional(base::parseJson(text.substr(text.rfind('\n') + 1).str()));
+  const llvm::json::Array* listed = last && last->getAsObject() ? last->getAsObject()->getArray("expc") : nullptr;
+  if (!listed) return std::nullopt;
+  std::vector<std::string> names;
+  for (const llvm::json::Value& name : *listed)
+    if (const auto own = name.getAsString()) names.push_back(own->str());
+  return names;
+}
+
+/// Whether a program reported that a metric of `from trial` has no value (None). An error if it never reported it.
+llvm::Expected<bool> hasNone(const CommandMetric& metric, const std::string& folder) {
+  const auto names = reportedIn(folder);
+  if (!names)
+    return failure(
+        "the metric {} is read from what the program reports, and it reported nothing: it has to `import "
+        "expc`, to call expc.trial(), and to end by itself",
+        metric.name);
+  if (std::ranges::count(*names, metric.name) > 0) return true;
+  return failure("the program never reports the metric {}; it reports {}", metric.name,
+                 names->empty() ? "none" : base::joined(*names, ", "));
+}
+
+}  // namespace
+
 llvm::Error MetricReader::verifyOne(const plan::Expectation& expectation, const std::string& folder,
                                     const std::string& root) const {
   const CommandMetric& read = expectation.read;
@@ -267,7 +301,12 @@ llvm::Error MetricReader::read(const std::string& folder, const ProgramEnd& end,
     next(metric);
     Values series;
     auto value = valueOf(metric, folder, &series, &result.notes);
-    const bool none = !value && metric.optional && value.errorIsA<NoValue>();
+    bool none = !value && metric.optional && value.errorIsA<NoValue>();
+    if (!value && !none && metric.file == plan::kTrialFile) {
+      auto reported = hasNone(metric, folder);
+      if (!reported) return llvm::consumeError(value.takeError()), reported.takeError();
+      none = value.errorIsA<NoValue>();
+    }
     if (!value && !none) return about(metric, value.takeError());
     llvm::consumeError(value.takeError());
     result.metrics[metric.name] = none ? llvm::json::Value(nullptr) : llvm::json::Value(*value);

@@ -26,6 +26,7 @@
 #include "runtime/base/json.h"
 #include "runtime/base/text.h"
 #include "runtime/plan/command.h"
+#include "runtime/plan/trial_report.h"
 #include "runtime/protocol/trial.h"
 #include "runtime/worker/command/kept_output.h"
 #include "runtime/worker/command/metrics.h"
@@ -131,6 +132,16 @@ llvm::Error Trial::prepare() {
   setenv("EXPC_TRIAL", spec_.trial.c_str(), 1);
   setenv("EXPC_TRIAL_FOLDER", spec_.folder.c_str(), 1);
   setenv("EXPC_STUDY_FOLDER", spec_.root.c_str(), 1);
+  // The trial as Python's `import expc` reads it (python/expc).
+  if (plan::asksTrial(*spec_.command))
+    setenv("EXPC_TRIAL_REQUEST",
+           base::canonicalJson(llvm::json::Object{{"kind", std::string(toString(spec_.kind))},
+                                                  {"seed", int64_t(spec_.seed)},
+                                                  {"settings", llvm::json::Object(spec_.settings)},
+                                                  {"parameters", llvm::json::Object(spec_.parameters)},
+                                                  {"report", base::jsonText(spec_.folder + "/" + plan::kTrialFile)}})
+               .c_str(),
+           1);
   if (!spec_.prepared.empty()) setenv("EXPC_PREPARED", spec_.prepared.c_str(), 1);
   setenv("EXPC_SEED", std::to_string(spec_.seed).c_str(), 1);
   return llvm::Error::success();

@@ -1,0 +1,342 @@
+// `expc null 4x80GiB -- COMMAND…`: runs any program on simulated GPUs and returns its exit code. The null libraries do
+// the work (nullgpu/): each process of the program that uses a card leaves a record in a folder of ours, also one that
+// is killed. This file starts the program, reads the records, and prints them. Nothing here is a measurement.
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <llvm/ADT/ScopeExit.h>
+#include <llvm/Support/JSON.h>
+#include <llvm/Support/Program.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <map>
+
+#include "cli/commands.h"
+#include "cli/compilation.h"
+#include "nullgpu/core/counters_api.h"
+#include "runtime/base/files/files.h"
+#include "runtime/base/json.h"
+#include "runtime/base/numbers.h"
+#include "runtime/base/text.h"
+#include "runtime/machine/gpus.h"
+#include "runtime/report/document.h"
+
+namespace expc::cli {
+namespace {
+
+/// Exit codes of `env`, `timeout` and shells for a command that did not run.
+constexpr int kNotStarted = 125, kNotExecutable = 126, kNotFound = 127;
+/// Places that the table of waits shows.
+constexpr size_t kMostPlaces = 10;
+
+/// The running program, for the handler of signals; 0 before and after.
+volatile sig_atomic_t running = 0;
+
+/// Passes signals on that only this process gets. Those of a terminal reach the program by themselves.
+class PassSignals {
+ public:
+  explicit PassSignals(pid_t child) {
+    running = child;
+    struct sigaction pass{}, ignore{};
+    pass.sa_handler = [](int signal) {
+      if (running > 0) kill(pid_t(running), signal);
+    };
+    ignore.sa_handler = SIG_IGN;
+    for (const int signal : {SIGTERM, SIGHUP, SIGUSR1, SIGUSR2}) sigaction(signal, &pass, nullptr);
+    for (const int signal : {SIGINT, SIGQUIT}) sigaction(signal, &ignore, nullptr);
+  }
+  ~PassSignals() { running = 0; }
+  PassSignals(const PassSignals&) = delete;
+  PassSignals& operator=(const PassSignals&) = delete;
+};
+
+/// Starts a program with more variables, and waits for it. With `aside` its standard output goes to standard error.
+/// Returns its exit code, or as a shell does 128 plus the signal that ended it.
+int runToEnd(const std::string& program, const std::vector<std::string>& words,
+             const std::vector<std::string>& variables, bool aside) {
+  std::vector<char*> arguments;
+  for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
+  arguments.push_back(nullptr);
+  const pid_t child = fork();
+  if (child < 0) return kNotStarted;
+  if (child == 0) {
+    for (const int signal : {SIGPIPE, SIGXFSZ}) std::signal(signal, SIG_DFL);  // expc ignores them, programs do not
+    for (const std::string& variable : variables) putenv(const_cast<char*>(variable.c_str()));
+    if (aside) dup2(STDERR_FILENO, STDOUT_FILENO);
+    execv(program.c_str(), arguments.data());
+    const int code = errno;
+    dprintf(STDERR_FILENO, "expc: error: null: %s: %s\n", program.c_str(), std::strerror(code));
+    _exit(code == ENOENT ? kNotFound : kNotExecutable);
+  }
+  const PassSignals pass(child);
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0)
+    if (errno != EINTR) return kNotStarted;
+  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+/// Asks the null nvidia-smi for the cards, whose libraries read all variables. Returns "", or what it says against
+/// them.
+std::string refusedBy(const std::filesystem::path& smi, const std::vector<std::string>& variables,
+                      const std::string& log) {
+  if (!std::filesystem::exists(smi)) return "";
+  std::vector<llvm::StringRef> environment(variables.begin(), variables.end());
+  const llvm::StringRef words[] = {smi.native(), "-L"};
+  const std::optional<llvm::StringRef> streams[] = {"", "", llvm::StringRef(log)};
+  if (llvm::sys::ExecuteAndWait(smi.string(), words, llvm::ArrayRef(environment), streams) == 0) return "";
+  return files::lastWords(log);
+}
+
+/// Reads the records of all processes, by rank and then by process.
+std::vector<nullgpu_record> recordsIn(const std::string& folder) {
+  std::vector<nullgpu_record> records;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+    const auto text = llvm::expectedToOptional(files::read(entry.path()));
+    // A file without the mark is one of a process that was killed while it made it.
+    if (!text || (*text)->getBufferSize() != sizeof(nullgpu_record) ||
+        !(*text)->getBuffer().starts_with(NULLGPU_RECORD_MARK))
+      continue;
+    std::memcpy(&records.emplace_back(), (*text)->getBufferStart(), sizeof(nullgpu_record));
+  }
+  std::ranges::sort(records, {}, [](const nullgpu_record& one) { return std::pair(one.rank, one.pid); });
+  return records;
+}
+
+/// The bytes of memory that a card needs at least to grant the refused request.
+uint64_t leastCard(const nullgpu_card_record& card) { return card.held + card.refused; }
+
+std::string bytesText(uint64_t bytes) { return base::formatQuantity(double(bytes), "B"); }
+std::string countText(uint64_t count) { return base::formatQuantity(double(count), ""); }
+std::string secondsText(uint64_t nanoseconds) { return base::formatQuantity(double(nanoseconds) * 1e-9, "s"); }
+
+/// "3 (12.0 MiB)".
+std::string trafficText(uint64_t calls, uint64_t bytes) {
+  return calls == 0 ? "0" : fmt::format("{} ({})", countText(calls), bytesText(bytes));
+}
+
+/// "rank 0", or the command line of a process without a rank, in which paths are short: "python3 train.py".
+std::string nameOf(const nullgpu_record& record) {
+  if (record.rank >= 0) return fmt::format("rank {}", record.rank);
+  llvm::SmallVector<llvm::StringRef> words;
+  llvm::StringRef(record.program).split(words, ' ');
+  return base::joined(base::textsOf(words, [](llvm::StringRef word) { return word.substr(word.rfind('/') + 1).str(); }),
+                      " ");
+}
+
+/// The members of counters_api.h's array of copies that tables and JSON have.
+constexpr std::pair<const char*, size_t> kCopies[] = {
+    {"to_card", 1}, {"from_card", 2}, {"within_card", 3}, {"between_cards", 4}, {"sets", 5}};
+
+/// A table whose first column names things, `widest` columns of a terminal at most, and whose others are numbers.
+report::Table tableOf(const std::string& of, unsigned widest, const std::vector<std::string>& columns) {
+  report::Table table;
+  table.label = of;
+  table.columns = {{of, report::Column::Kind::Label, report::Shown::Everywhere, widest}};
+  for (const std::string& column : columns) table.columns.push_back({column});
+  return table;
+}
+
+void addRow(report::Table& table, const std::vector<std::string>& texts) {
+  report::Row& row = table.rows.emplace_back();
+  for (const std::string& text : texts) row.add(text);
+  ++table.all;
+}
+
+/// A row for each card that a process used.
+report::Table memoryOf(const std::vector<nullgpu_record>& records) {
+  report::Table table = tableOf("process", 40, {"card", "peak", "tensors"});
+  for (const nullgpu_record& record : records)
+    for (size_t card = 0; card < NULLGPU_RECORD_CARDS; ++card)
+      if (const nullgpu_card_record& of = record.cards[card]; of.opened)
+        addRow(table,
+               {nameOf(record), std::to_string(card), bytesText(of.peak), of.reserved ? bytesText(of.allocated) : "–"});
+  return table;
+}
+
+/// A row for each process.
+report::Table workOf(const std::vector<nullgpu_record>& records) {
+  report::Table table = tableOf("process", 28, {"launches", "to card", "from card", "collectives", "waits", "waited"});
+  for (const nullgpu_record& record : records) {
+    uint64_t calls = 0, bytes = 0;
+    for (const auto& each : record.collectives) calls += each.calls, bytes += each.bytes;
+    addRow(table,
+           {nameOf(record), countText(record.launches), trafficText(record.copies[1].calls, record.copies[1].bytes),
+            trafficText(record.copies[2].calls, record.copies[2].bytes), trafficText(calls, bytes),
+            countText(record.synchronizations), secondsText(record.waited)});
+  }
+  return table;
+}
+
+/// The places of all processes together, the longest wait first.
+report::Table placesOf(const std::vector<nullgpu_record>& records) {
+  struct Place {
+    std::string at;
+    uint64_t waits = 0, nanoseconds = 0;
+  };
+  std::map<std::string, Place> by_name;
+  for (const nullgpu_record& record : records)
+    for (const nullgpu_place& each : record.places) {
+      if (each.at[0] == '\0') break;
+      Place& place = by_name[each.at];
+      place.at = each.at;
+      place.waits += each.waits;
+      place.nanoseconds += each.nanoseconds;
+    }
+  std::vector<Place> places;
+  for (const auto& [name, place] : by_name) places.push_back(place);
+  std::ranges::stable_sort(places, std::greater(), &Place::nanoseconds);
+  report::Table table = tableOf("line", 70, {"waits", "waited"});
+  for (const Place& place : places)
+    if (table.rows.size() < kMostPlaces)
+      addRow(table, {place.at, countText(place.waits), secondsText(place.nanoseconds)});
+  return table;
+}
+
+/// Sentences about processes that ran out of memory or were killed.
+std::vector<std::string> remarksOf(const std::vector<nullgpu_record>& records, unsigned cards) {
+  std::vector<std::string> remarks;
+  for (const nullgpu_record& record : records) {
+    for (size_t card = 0; card < NULLGPU_RECORD_CARDS; ++card) {
+      const nullgpu_card_record& of = record.cards[card];
+      if (of.refused == 0) continue;
+      constexpr uint64_t kGiB = uint64_t{1} << 30;
+      remarks.push_back(
+          fmt::format("{}: card {} was out of memory: {} were held and {} more were asked for. That request needs a "
+                      "card of at least "
+                      "{}; `expc null {}x{}GiB` shows the peak beyond it.",
+                      nameOf(record), card, bytesText(of.held), bytesText(of.refused), bytesText(leastCard(of)), cards,
+                      2 * (leastCard(of) / kGiB + 1)));
+    }
+    if (!record.ended)
+      remarks.push_back(nameOf(record) +
+                        ": ended without its exit handlers (a signal or _exit), so its allocator's peaks are unknown.");
+  }
+  return remarks;
+}
+
+std::string textOf(const std::vector<nullgpu_record>& records, unsigned cards, unsigned width, bool colour) {
+  std::vector<report::Block> blocks;
+  const auto add = [&](const char* title, const char* rest, std::vector<report::Block> inside) {
+    report::Part part;
+    part.title = title;
+    part.rest = rest;
+    part.blocks = std::move(inside);
+    blocks.emplace_back(std::move(part));
+  };
+  std::vector<report::Block> memory = {memoryOf(records)};
+  report::append(memory, report::sentences(remarksOf(records, cards)));
+  add("memory of simulated GPUs", "", std::move(memory));
+  add("work", "nothing was computed; times are the host's alone", {workOf(records)});
+  if (report::Table places = placesOf(records); !places.rows.empty())
+    add("where the host waits", "", {std::move(places)});
+  return report::documentText(blocks, width, colour);
+}
+
+llvm::json::Object traffic(uint64_t calls, uint64_t bytes) {
+  return llvm::json::Object{{"calls", calls}, {"bytes", bytes}};
+}
+
+llvm::json::Object cardJson(size_t number, const nullgpu_card_record& card) {
+  llvm::json::Object json{{"card", number}, {"peak_bytes", card.peak}};
+  if (card.reserved)
+    json["torch"] = llvm::json::Object{{"allocated_bytes", card.allocated}, {"reserved_bytes", card.reserved}};
+  if (card.refused)
+    json["out_of_memory"] = llvm::json::Object{
+        {"held_bytes", card.held}, {"asked_bytes", card.refused}, {"least_card_bytes", leastCard(card)}};
+  return json;
+}
+
+llvm::json::Object processJson(const nullgpu_record& record) {
+  llvm::json::Object copies, collectives;
+  for (const auto& [name, index] : kCopies)
+    copies[name] = traffic(record.copies[index].calls, record.copies[index].bytes);
+  for (const auto& each : record.collectives)
+    if (each.name[0]) collectives[each.name] = traffic(each.calls, each.bytes);
+  llvm::json::Array cards, places;
+  for (size_t card = 0; card < NULLGPU_RECORD_CARDS; ++card)
+    if (record.cards[card].opened) cards.push_back(cardJson(card, record.cards[card]));
+  for (const nullgpu_place& each : record.places)
+    if (each.at[0])
+      places.push_back(llvm::json::Object{
+          {"at", base::jsonText(each.at)}, {"waits", each.waits}, {"seconds", double(each.nanoseconds) * 1e-9}});
+  llvm::json::Object json{{"pid", record.pid},
+                          {"program", base::jsonText(record.program)},
+                          {"ended", record.ended == 1},
+                          {"cards", std::move(cards)},
+                          {"launches", record.launches},
+                          {"allocations", record.allocations},
+                          {"copies", std::move(copies)},
+                          {"collectives", std::move(collectives)},
+                          {"waits", record.synchronizations},
+                          {"waited_seconds", double(record.waited) * 1e-9},
+                          {"places", std::move(places)}};
+  if (record.rank >= 0) json["rank"] = record.rank;
+  return json;
+}
+
+/// Returns the document "expc.null/1".
+std::string jsonOf(const std::vector<nullgpu_record>& records, int code) {
+  llvm::json::Array processes;
+  for (const nullgpu_record& record : records) processes.push_back(processJson(record));
+  return base::prettyJson(
+      llvm::json::Object{{"schema", "expc.null/1"}, {"exit_code", code}, {"processes", std::move(processes)}});
+}
+
+/// The variables under which a program finds the cards and leaves its records in `folder`.
+std::vector<std::string> variablesOf(const NullOptions& options, const machine::NullGpus& cards,
+                                     const std::string& folder) {
+  machine::Machine machine;
+  machine.null_gpus = cards;
+  machine.nvml_library = std::filesystem::absolute(cards.library);
+  std::vector<std::string> variables = machine::nullEnvironment(machine, folder + "/machine");
+  variables.push_back("NULLGPU_RECORD=" + folder + "/records");
+  if (!options.faults.empty()) variables.push_back("NULLGPU_FAULTS=" + options.faults);
+  const char* path = std::getenv("PATH");
+  variables.push_back(fmt::format("PATH={}/bin:{}", std::filesystem::path(machine.nvml_library).parent_path().string(),
+                                  path ? path : "/usr/bin:/bin"));
+  return variables;
+}
+
+}  // namespace
+
+int null(const NullOptions& options, const Console& console) {
+  if (options.command.empty())
+    return console.usage("null: the command stands behind --, as in expc null 4x80GiB -- python3 train.py");
+  MachineOptions machine;
+  machine.null_gpus = options.cards;
+  auto found = nullGpusOf(machine);
+  if (!found) return console.error(found.takeError()), kNotStarted;
+  const machine::NullGpus& cards = **found;
+  if (cards.cards == 0) return console.usage("null: expected a number of cards, as in 4 or 4x80GiB");
+  const llvm::ErrorOr<std::string> program = llvm::sys::findProgramByName(options.command.front());
+  if (!program)
+    return console.error(fmt::format("null: {}: there is no such program", options.command.front())), kNotFound;
+  const files::TemporaryFolder folder;
+  if (folder.path().empty())
+    return console.error(fmt::format("null: no temporary folder: {}", std::strerror(errno))), kNotStarted;
+  std::filesystem::create_directory(folder.path() + "/records");
+  const std::vector<std::string> variables = variablesOf(options, cards, folder.path());
+  const std::filesystem::path smi = std::filesystem::path(cards.library).parent_path() / "bin/nvidia-smi";
+  if (const std::string refused = refusedBy(smi, variables, folder.path() + "/log"); !refused.empty())
+    return console.error("null: " + refused), kNotStarted;
+  const bool json = options.format == Format::Json;
+  const int code = runToEnd(*program, options.command, variables, json);
+  const std::vector<nullgpu_record> records = recordsIn(folder.path() + "/records");
+  if (records.empty())
+    console.message(
+        "expc: null: no process of the command used a simulated GPU. They stand in for the libraries of CUDA 13, so a "
+        "program built for another CUDA, or without it, does not see them.");
+  if (json) return console.finish(jsonOf(records, code) + "\n", code);
+  if (!records.empty()) console.rendered(textOf(records, cards.cards, console.width(), console.colourErr()));
+  return code;
+}
+
+}  // namespace expc::cli

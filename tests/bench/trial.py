@@ -1,0 +1,61 @@
+#!/usr/bin/env python3
+"""What `import expc` costs a step: processor time of loops over a range, least of 20. With torch and a GPU (a simulated one will do:
+`expc null 1 -- python3 tests/bench/trial.py`) steps are timed with events.
+
+usage: trial.py
+"""
+import pathlib
+import sys
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "python"))
+import expc  # noqa: E402
+
+STEPS = 5000
+
+
+def least(body):
+    """Microseconds of processor time for a step of `body(trial)`."""
+    times = []
+    for _ in range(20):
+        trial = expc.Trial({"kind": "timed", "settings": {"epochs": 1}, "report": "/dev/null"} if body is not plain else None)
+        before = time.process_time()
+        body(trial)
+        times.append(time.process_time() - before)
+    return min(times) / STEPS * 1e6
+
+
+def plain(trial):
+    for _ in trial.steps(range(STEPS)):
+        pass
+
+
+def steps(trial):
+    for _ in trial.steps(range(STEPS)):
+        pass
+
+
+def metric(trial):
+    for number in range(STEPS):
+        trial.metric(loss=number)
+
+
+def main():
+    for name, body in (("a step without expc", plain), ("a step, timed", steps), ("a metric with a number", metric)):
+        print(f"{name}: {least(body):.2f} us", flush=True)
+    try:
+        import torch
+    except (ImportError, OSError):
+        return
+    if torch.cuda.is_available():
+        loss = torch.zeros(1, device="cuda")
+
+        def tensor(trial):
+            for _ in range(STEPS):
+                trial.metric(loss=loss)
+        for name, body in (("a step, timed with events", steps), ("a metric with a tensor of a GPU", tensor)):
+            print(f"{name}: {least(body):.2f} us", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,139 @@
+#!/usr/bin/env python3
+"""`expc null`: any program on null cards. The programs here are Python that calls the runtime by ctypes, so no torch is needed.
+
+usage: program_test.py EXPC NULL_GPU_FOLDER [TEST...]
+"""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+# Opens the runtime as a program does that is linked with it.
+PROLOGUE = """
+import ctypes, os, signal, sys
+runtime = ctypes.CDLL("libcudart.so.13")
+def ok(error):
+    assert error == 0, error
+def take(size):
+    place = ctypes.c_void_p()
+    return runtime.cudaMalloc(ctypes.byref(place), ctypes.c_size_t(size)), place
+"""
+TRAINS = PROLOGUE + """
+ok(runtime.cudaSetDevice(int(os.environ.get("RANK", 0))))
+error, card = take(1 << 20)
+ok(error)
+host = ctypes.create_string_buffer(1000)
+for step in range(3):
+    ok(runtime.cudaMemcpy(card, host, ctypes.c_size_t(1000), 1))
+    ok(runtime.cudaDeviceSynchronize())  # line 16
+print("trained")
+sys.exit(int(os.environ.get("CODE", 0)))
+"""
+KILLED = PROLOGUE + """
+ok(take(1 << 20)[0])
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+GREEDY = PROLOGUE + """
+ok(take(1 << 30)[0])
+sys.exit(take(1 << 30)[0])  # cudaErrorMemoryAllocation is 2
+"""
+BOTH = """
+import os, subprocess, sys
+children = [subprocess.Popen([sys.executable, sys.argv[1]], env={**os.environ, "RANK": rank}) for rank in "01"]
+sys.exit(max(child.wait() for child in children))
+"""
+
+
+class Null(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def null(self, *words, code=0, **variables):
+        clean = {name: value for name, value in os.environ.items() if not name.startswith(("NULLGPU_", "CUDA_", "RANK"))}
+        done = subprocess.run([EXPC, "null", *words], env={**clean, "EXPC_NULLGPU_FOLDER": FOLDER, **variables}, capture_output=True, text=True)
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        return done
+
+    def program(self, text):
+        path = self.folder / "train.py"
+        path.write_text(text)
+        return [sys.executable, str(path)]
+
+    def document(self, *words, **given):
+        return json.loads(self.null(*words[:1], "--format", "json", "--", *words[1:], **given).stdout)
+
+    def test_the_command_keeps_its_output_and_its_exit_code(self):
+        done = self.null("2x1GiB", "--", *self.program(TRAINS), code=7, CODE="7")
+        self.assertEqual(done.stdout, "trained\n")
+        for said in ("memory of simulated GPUs", "nothing was computed", "1.00 MiB", "3 (2.93 KiB)", "train.py:16"):
+            self.assertIn(said, done.stderr)
+
+    def test_json_has_all_and_the_command_writes_aside(self):
+        done = self.null("1", "--format", "json", "--", *self.program(TRAINS))
+        self.assertEqual(done.stderr, "trained\n")
+        document = json.loads(done.stdout)
+        self.assertEqual((document["schema"], document["exit_code"]), ("expc.null/1", 0))
+        process, = document["processes"]
+        self.assertEqual(process["cards"], [{"card": 0, "peak_bytes": 1 << 20}])
+        self.assertEqual(process["copies"]["to_card"], {"calls": 3, "bytes": 3000})
+        self.assertTrue(process["ended"])
+        self.assertGreaterEqual(process["waits"], 3)
+        # Every wait has the line at which it happened.
+        self.assertEqual(sum(place["waits"] for place in process["places"]), process["waits"])
+        self.assertEqual({place["at"].rsplit("/", 1)[1] for place in process["places"]} - {"train.py:15"}, {"train.py:16"})
+
+    def test_each_rank_is_a_process(self):
+        inner = self.folder / "inner.py"
+        inner.write_text(TRAINS)
+        processes = self.document("2", *self.program(BOTH), str(inner))["processes"]
+        self.assertEqual([(process["rank"], process["cards"][0]["card"]) for process in processes], [(0, 0), (1, 1)])
+
+    def test_a_killed_program_has_its_counts(self):
+        done = self.null("1", "--", *self.program(KILLED), code=128 + 9)
+        self.assertIn("ended without its exit handlers", " ".join(done.stderr.split()))
+        self.assertEqual(self.document("1", *self.program(KILLED), code=137)["processes"][0]["cards"][0]["peak_bytes"], 1 << 20)
+
+    def test_out_of_memory_names_the_least_card(self):
+        done = self.null("3x1536MiB", "--", *self.program(GREEDY), code=2)
+        said = " ".join(done.stderr.split())
+        self.assertIn("card 0 was out of memory: 1.00 GiB were held and 1.00 GiB more were asked for.", said)
+        self.assertIn("needs a card of at least 2.00 GiB; `expc null 3x6GiB` shows the peak beyond it", said)
+        self.assertEqual(self.document("1x1536MiB", *self.program(GREEDY), code=2)["processes"][0]["cards"][0]["out_of_memory"],
+                         {"held_bytes": 1 << 30, "asked_bytes": 1 << 30, "least_card_bytes": 2 << 30})
+        self.null("1x2GiB", "--", *self.program(GREEDY))
+
+    def test_faults_on_demand(self):
+        self.null("1", "--faults", "allocation=2", "--", *self.program(GREEDY), code=2)
+        refused = self.null("1", "--faults", "alocation=2", "--", "true", code=125).stderr
+        self.assertIn('NULLGPU_FAULTS="alocation=2": no such fault', refused)
+        self.assertEqual(refused.count("\n"), 1, refused)
+
+    def test_a_program_without_cuda_is_told_so(self):
+        done = self.null("1", "--", "sh", "-c", "exit 5", code=5)
+        self.assertIn("no process of the command used a simulated GPU", done.stderr)
+        self.assertIn("CUDA 13", done.stderr)
+
+    def test_what_does_not_run_has_a_code_of_its_own(self):
+        (self.folder / "plain").write_text("no program")
+        for words, code, said in ((("1",), 2, "stands behind --"),
+                                  (("1", "--"), 2, "stands behind --"),
+                                  (("4", "python3", "train.py", "--lr", "1"), 2, "expc null 4 -- python3 train.py --lr 1"),
+                                  (("found", "--", "true"), 2, "expected a number of cards"),
+                                  (("1x3", "--", "true"), 125, "with their memory and its unit"),
+                                  (("65", "--", "true"), 125, "a number of cards up to 64"),
+                                  (("1", "--", str(self.folder / "plain")), 126, "Permission denied"),
+                                  (("1", "--", "no-such-program"), 127, "there is no such program"),
+                                  (("1", "--", "./no-such-program"), 127, "no-such-program")):
+            with self.subTest(words):
+                self.assertIn(said, self.null(*words, code=code).stderr)
+        self.assertIn("`make cuda` builds", self.null("1", "--", "true", code=125, EXPC_NULLGPU_FOLDER="/nonexistent").stderr)
+
+
+if __name__ == "__main__":
+    EXPC, FOLDER = sys.argv.pop(1), str(pathlib.Path(sys.argv.pop(1)).resolve())
+    unittest.main()
