@@ -64,7 +64,7 @@ class Machine {
     /// The owner of that memory in messages: "a device".
     std::string_view of;
   };
-  /// Those who share an estimate's memory at a point: how many processes have it each, of how many bytes in all.
+  /// Processes that share memory at a point: how many take the estimate each, and how many bytes there are in all.
   struct Shared {
     double processes = 1, bytes = 0;
     std::string_view of;
