@@ -293,7 +293,7 @@ void Expressions::unknown(const ast::Identifier& word, const ExpressionScope& pl
   }
   if (place.siblings && named(*place.siblings, word.name)) {
     emitter_.build(word.range, diag::UnknownName, "name", word.name, "")
-          .note({}, "a default is a constant, so it cannot use another parameter; an argument may use a 'let', which can")
+        .note({}, "a default is a constant, so it cannot use another parameter; an argument may use a 'let', which can")
         .emit();
     return;
   }

@@ -240,8 +240,8 @@ constexpr Word kWords[] = {
     {"epochs", Setting, "Epochs that a quality trial trains; in other trials, passes over the data instead of steps.",
      "epochs ${1:20}", Design | Stepped | Whole},
     {"timeout", Setting, "Time limit of a trial.", "timeout ${1:2h}", Design | Stepped | Whole},
-    {"takes", Setting, "The expected time of one trial, a mean over the points: `plan` shows the sum.", "takes ${1:2min}",
-     Design | Stepped | Whole},
+    {"takes", Setting, "The expected time of one trial, a mean over the points: `plan` shows the sum.",
+     "takes ${1:2min}", Design | Stepped | Whole},
     // Readers of a command's output.
     {"regex", Source, "`regex(\"step ([0-9.]+) ms\", unit = 1ms)`: the first group in what the command prints.",
      "regex(\"$1\", unit = ${0:1ms})"},

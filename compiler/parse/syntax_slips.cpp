@@ -101,7 +101,7 @@ std::optional<Slip> ruleWithWhen(std::string_view file, const Situation& situati
 std::optional<Slip> claimWithWhere(std::string_view file, const Situation& situation) {
   const std::string_view head = headOfLine(file, situation);
   if (situation.found.token != Token::Where || head != "criterion") return std::nullopt;
-  const std::string meant = "; the configurations that a claim is about stand before it: forall where a > 1: …";
+  const std::string meant = "; write the configurations of a claim before it: forall where a > 1: …";
   const size_t line = static_cast<size_t>(head.data() - file.data());
   const size_t begin = file.find_first_not_of(' ', file.find(':', line) + 1);
   const llvm::StringRef claim = llvm::StringRef(file.substr(begin, situation.found.begin - begin)).rtrim();

@@ -225,15 +225,17 @@ llvm::Expected<NullGpus> nullGpusFrom(std::string_view text, const std::string& 
   if (!llvm::to_integer(cards, asked.cards, 10) || asked.cards == 0 || asked.cards > kMostCards ||
       (has_memory && !isMemory(memory))) {
     return base::failure(
-        "simulated GPUs '{}': expected a number of GPUs up to {}, optionally with their memory, such as 4 or 4x94GiB; or "
+        "simulated GPUs '{}': expected a number of GPUs up to {}, optionally with their memory, such as 4 or 4x94GiB; "
+        "or "
         "'found' for those that the machine shows",
         text, kMostCards);
   }
   asked.memory = memory.str();
   for (const char* name : {kNvml, kPreload}) {
     if (std::filesystem::exists(std::filesystem::path(folder) / name)) continue;
-    return base::failure("simulated GPUs '{}': {} is not in {}: `make cuda` builds the simulated GPU and the worker for it",
-                         text, name, folder);
+    return base::failure(
+        "simulated GPUs '{}': {} is not in {}: `make cuda` builds the simulated GPU and the worker for it", text, name,
+        folder);
   }
   asked.library = (std::filesystem::path(folder) / kNvml).string();
   return asked;

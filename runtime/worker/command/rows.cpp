@@ -88,7 +88,7 @@ llvm::Expected<std::vector<Values>> RowReader::numbers(const CommandMetric& colu
           column.units == "." ? splitUnit(written) : std::pair(llvm::StringRef(written), llvm::StringRef());
       if (beside && row < units->size() && !(*units)[row].empty()) word = (*units)[row].front();
       const std::optional<double> unit = unitOf(word);
-      if (!unit) return failure("row {}: '{}' is no unit", row + 1, excerpt(word));
+      if (!unit) return failure("row {}: '{}' is not a unit", row + 1, excerpt(word));
       auto number = readNumber(digits);
       if (!number && !number.errorIsA<NoValue>()) return within(fmt::format("row {}: ", row + 1), number.takeError());
       if (number) values[row].push_back(*number * *unit);
