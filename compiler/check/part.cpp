@@ -25,7 +25,7 @@ struct Flattener {
 
   void add(const ast::StudyDecl& from, ModuleScope& scope) {
     uint32_t at = 0;
-    for (const ast::PartUse& use : from.uses) {
+    for (const ast::NamedUse& use : from.uses) {
       between(from, at, use.range.begin);
       at = use.range.begin;
       include(use, scope);
@@ -49,7 +49,7 @@ struct Flattener {
          &Study::designs, &Study::tables, &Study::plots, &Study::presets);
   }
 
-  void include(const ast::PartUse& use, ModuleScope& scope) {
+  void include(const ast::NamedUse& use, ModuleScope& scope) {
     ModuleScope* where = context.expressions.scopeOf(use.name, scope);
     if (!where) return;
     const ast::Identifier& name = use.name.parts.back();

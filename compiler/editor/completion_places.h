@@ -184,7 +184,7 @@ class Places {
         {SymbolKind::Enum, kEnum},           {SymbolKind::Let, kConstant},    {SymbolKind::Workload, kClass},
         {SymbolKind::Parameter, kProperty},  {SymbolKind::Metric, kField},    {SymbolKind::Factor, kVariable},
         {SymbolKind::Comparison, kFunction}, {SymbolKind::Criterion, kEvent}, {SymbolKind::Reference, kStruct},
-        {SymbolKind::Part, kClass}};
+        {SymbolKind::Part, kClass},          {SymbolKind::Service, kClass}};
     for (const check::Symbol& symbol : symbols().symbols()) {
       if (!parent || symbol.kind != kind || symbol.parent != parent) continue;
       const std::string name = module + symbol.name;
@@ -239,6 +239,7 @@ class Places {
       const bool enums = head == Token::Param || head == Token::Metric;
       if (last(2) == "like") return declared(SymbolKind::Reference, file), true;
       if (head == Token::Workload) return declared(SymbolKind::Workload, file), true;
+      if (head == Token::Service) return declared(SymbolKind::Service, file), true;
       if (enums) declared(SymbolKind::Enum, file);
       declared(SymbolKind::Let, file);
     }

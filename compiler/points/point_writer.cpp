@@ -24,8 +24,14 @@ llvm::json::Array writeAll(const std::vector<check::Value>& values, bool exact) 
 
 /// The part of a point's document that identifies its workload.
 llvm::json::Object identity(const check::Workload& workload) {
-  if (workload.command)
-    return llvm::json::Object{{"command", argumentsJson(*workload.command)}, {"version", workload.version}};
+  if (workload.command) {
+    llvm::json::Object identity{{"command", argumentsJson(workload.command->written)}, {"version", workload.version}};
+    // Points of workloads without services keep the ids that they had before there were any.
+    llvm::json::Array services;
+    for (const auto& written : workload.command->written_services) services.push_back(argumentsJson(written));
+    if (!services.empty()) identity["services"] = std::move(services);
+    return identity;
+  }
   return llvm::json::Object{{"workload", workload.name}, {"version", workload.version}};
 }
 
@@ -84,9 +90,9 @@ llvm::json::Value toJson(const check::Value& value, bool exact) {
   return llvm::json::Object{{name, writeAll(level.payload, exact)}};
 }
 
-llvm::json::Array argumentsJson(const check::Command& command) {
+llvm::json::Array argumentsJson(const std::vector<check::CommandArgument>& written) {
   llvm::json::Array arguments;
-  for (const check::CommandArgument& argument : command.written) {
+  for (const check::CommandArgument& argument : written) {
     llvm::json::Array texts = base::jsonTexts(argument.texts);
     if (argument.options)
       arguments.push_back(std::move(texts));
