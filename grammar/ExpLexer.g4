@@ -30,11 +30,11 @@ PLOT      : 'plot';
 ONLY      : 'only';
 PART      : 'part';
 USE       : 'use';
+SERVICE   : 'service';
 REMOVE    : 'remove';
 
 // Heads of statements to come: reserved.
-SERVICE : 'service';
-FIND    : 'find';
+FIND : 'find';
 
 // Words that can follow an expression, and the expression's own: reserved.
 BASELINE : 'baseline';
@@ -70,6 +70,7 @@ COPY       : 'copy';
 OUTPUTS    : 'outputs';
 PREPARE    : 'prepare';
 BEFORE     : 'before';
+READY      : 'ready';
 EXIT       : 'exit';
 EXPECT     : 'expect';
 ESTIMATE   : 'estimate';

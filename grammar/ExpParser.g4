@@ -12,7 +12,7 @@ valueFile       : value EOF;
 settingFile     : assigned (COMMA value)* EOF;
 pointFile       : assigned (COMMA assigned | assignment)* EOF;
 
-declaration     : importDecl | unitDecl | enumDecl | letDecl | metricDecl | workloadDecl | systemDecl | referenceDecl
+declaration     : importDecl | unitDecl | enumDecl | letDecl | metricDecl | workloadDecl | serviceDecl | systemDecl | referenceDecl
                 | confidenceDecl | designDecl | presetDecl | partDecl | studyDecl;
 
 importDecl      : IMPORT (name | text) (AS word)?;
@@ -30,7 +30,8 @@ textList        : LEFT_BRACKET commandArgument (COMMA commandArgument?)* RIGHT_B
 commandArgument : text | OPTIONS text*;
 workloadBody    : LEFT_BRACE workloadItem* RIGHT_BRACE;
 workloadItem    : versionDecl | commandDecl | timeoutDecl | inputsDecl | outputsDecl | prepareDecl | beforeDecl | exitDecl | expectDecl
-                | paramDecl | letDecl | metricDecl | estimateDecl | ruleDecl;
+                | paramDecl | letDecl | metricDecl | estimateDecl | ruleDecl | serviceUse;
+serviceUse      : SERVICE name;
 versionDecl     : VERSION number;
 inputsDecl      : INPUTS COPY? text (COMMA text)*;
 outputsDecl     : OUTPUTS sum;
@@ -45,6 +46,11 @@ metricTrait     : IDENTIFIER;
 metricSource    : FROM sum;
 estimateDecl    : ESTIMATE word ASSIGN value (WHEN condition)?;
 ruleDecl        : (REQUIRE | EXCLUDE) condition (COLON condition)? (BECAUSE text)?;
+
+serviceDecl     : SERVICE word commandDecl? serviceBody;
+serviceBody     : LEFT_BRACE serviceItem* RIGHT_BRACE;
+serviceItem     : commandDecl | inputsDecl | prepareDecl | paramDecl | letDecl | metricDecl | ruleDecl | readyDecl;
+readyDecl       : READY sum (TIMEOUT sum)?;
 
 // ---- systems and references
 systemDecl      : SYSTEM word systemBody;
@@ -138,7 +144,7 @@ name            : (word | SYSTEM) (DOT anyWord)*;
 factorName      : word | LEFT_PAREN words RIGHT_PAREN;
 factorNames     : factorName (COMMA factorName)*;
 words           : word (COMMA word)*;
-word            : IDENTIFIER | AS | ORDERED | VERSION | CONFIDENCE | COMMAND | TIMEOUT | OPTIONS | INPUTS | COPY | OUTPUTS | PREPARE | BEFORE
+word            : IDENTIFIER | AS | ORDERED | VERSION | CONFIDENCE | COMMAND | TIMEOUT | OPTIONS | INPUTS | COPY | OUTPUTS | PREPARE | BEFORE | READY
                 | EXIT | EXPECT | ESTIMATE | UNIT | LIKE | PARTIAL | ALLOW | LOOKS | AT | EXPECTED | NOISE;
 anyWord         : word | IMPORT | ENUM | LET | WORKLOAD | SYSTEM | REFERENCE | PRESET | STUDY | PARAM | METRIC | REQUIRE
                 | EXCLUDE | FACTOR | MEASURE | COMPARE | CONTROL | CRITERION | DESIGN | TABLE | PLOT | ONLY | REMOVE

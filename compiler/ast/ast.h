@@ -267,8 +267,22 @@ struct Command {
   ExprPtr timeout;  // may be null
 };
 
+/// A name behind `use` in a study or a part, or behind `service` in a workload.
+struct NamedUse {
+  Range range;
+  QualifiedName name;
+};
+
+/// `ready http("/health") timeout 5min`: how a service shows that clients may start.
+struct Ready {
+  Range range;
+  ExprPtr how;
+  ExprPtr timeout;  // may be null
+};
+
 /// A program that trials run: one of the worker's, or a command of the user's, with its parameters, metrics and
-/// rules. Only commands have inputs, outputs, preparations, exit codes and expectations.
+/// rules. Only commands have inputs, outputs, preparations, exit codes, expectations and services.
+/// A service, `service vllm command […] { … }`, is one too: it has `ready`, and no outputs and the like.
 struct WorkloadDecl : Declaration {
   std::optional<Command> command;
   /// Files and patterns that the command reads. A change of one makes stored trials stale.
@@ -282,6 +296,8 @@ struct WorkloadDecl : Declaration {
   /// Exit codes that mean success; empty means 0 alone.
   std::vector<int> exit_codes;
   Range exit_range;
+  std::optional<Ready> ready;
+  std::vector<NamedUse> services;
   /// Calls (`regex(…)`, `same(…)`) that a valid trial's output must satisfy.
   std::vector<ExprPtr> expectations;
   /// The author raises it only when results would change.
@@ -474,15 +490,10 @@ struct PresetDecl : Declaration {
   std::vector<CriterionDecl> criteria;
 };
 
-/// `use node.four_cards` in a study or a part: the statements of the part, as if they stood here.
-struct PartUse {
-  Range range;
-  QualifiedName name;
-};
-
 /// A grid of points, how they are measured, and what is claimed of them.
 struct StudyDecl : Declaration {
-  std::vector<PartUse> uses;
+  /// Parts, whose statements count as if they stood here.
+  std::vector<NamedUse> uses;
   std::vector<WorkloadUse> workloads;
   std::vector<ParamDecl> params;
   std::vector<FactorDecl> factors;
@@ -529,7 +540,7 @@ struct Module {
   std::vector<LetDecl> lets;
   /// For workloads that take them all (`metric profiler.*`).
   std::vector<MetricDecl> metrics;
-  std::vector<WorkloadDecl> workloads;
+  std::vector<WorkloadDecl> workloads, services;
   std::vector<SystemDecl> systems;
   std::vector<ReferenceDecl> references;
   /// These three apply to every study of the file; a study's own confidence and design replace the file's.

@@ -14,6 +14,12 @@
 
 namespace expc::check {
 
+namespace errors {
+
+EXPC_DIAGNOSTIC(BadService, Error, "the service '{0}' {1}");
+
+}  // namespace errors
+
 /// The inputs for building formulas.
 struct Context {
   source::SourceManager& sources;
@@ -137,6 +143,13 @@ void checkConstants(StudyContext& context);
 /// what does not fit together. Owned by the program.
 const Workload* unite(StudyContext& context);
 
+/// A formula with the indices of its parameters (or metrics) replaced by `to`; null if one of them is left out (-1).
+FormulaPtr remap(const FormulaPtr& formula, Formula::Op leaf, const std::vector<int>& to);
+/// Whether two parameters of one name can be one: their types agree. Reports at `at` that they differ in `first` and
+/// `second`.
+bool sameParameter(diag::Emitter& emitter, source::Range at, const Parameter& known, const Parameter& other,
+                   std::string_view first, std::string_view second);
+
 /// `left OP right`, a condition, without type checks or folding: both sides were checked before.
 FormulaPtr combine(Formula::Op op, const FormulaPtr& left, const FormulaPtr& right);
 /// `left and right`; either may be null and then means true.
@@ -162,9 +175,37 @@ bool checkOutputsClause(Context& context, ModuleScope& scope, const ast::Workloa
 std::optional<plan::Expectation> checkExpectation(Context& context, ModuleScope& scope,
                                                   const ast::WorkloadDecl& workload, const ast::Expr& expr);
 /// Checks the command of a workload; nothing if it has none. Every `${name}` must be one of its parameters or
-/// lets, or a value that the runtime fills in. `place`: the inside of the workload.
+/// lets, or a value that the runtime fills in. `place`: the inside of the workload. `service`: it is one.
 std::optional<Command> checkCommand(Context& context, const ast::WorkloadDecl& declaration, const Workload& workload,
-                                    const ExpressionScope& place);
+                                    const ExpressionScope& place, bool service);
+
+/// A time limit in seconds; nothing if there is none, or after a report.
+std::optional<double> checkTimeout(Context& context, ModuleScope& scope, const ast::ExprPtr& expr);
+
+// Services (service.cpp). What a service declares is brought into each workload that names it.
+
+/// The services that a workload names. Reports unknown and repeated names.
+std::vector<const Workload*> findServices(Context& context, ModuleScope& scope, const ast::WorkloadDecl& declaration);
+/// The service of a workload that its arguments call `name`; null if there is none.
+const Workload* findService(const Workload& workload, std::string_view name);
+/// Adds the parameters of the workload's services, before its own.
+void bringParameters(Context& context, Workload& workload);
+/// Joins a parameter that the workload declares itself with that of a service; false if no service has it. `brought`:
+/// names from services that are not joined yet.
+bool mergeOwn(Context& context, Parameter& own, std::set<std::string>& brought, Workload& workload);
+/// Sets the conditions of these parameters, by their indices now.
+void bringActivity(const ast::WorkloadDecl& declaration, Workload& workload);
+void bringMetricsAndRules(Context& context, Workload& workload);
+/// Adds the commands of the workload's services to its own, with their inputs, preparation and computed arguments.
+void bringCommands(Context& context, const ast::WorkloadDecl& declaration, const Workload& workload,
+                   const ExpressionScope& place, Command& command);
+/// Whether a metric is one that a service yields; reports any other.
+bool checkServiceMetric(Context& context, const ast::MetricDecl& declaration, const Metric& metric);
+/// Checks `ready`; nothing after a report.
+std::optional<plan::Ready> checkReady(Context& context, ModuleScope& scope, const ast::WorkloadDecl& declaration,
+                                      const Workload& service);
+/// Whether an argument of a service holds its port.
+bool tellsPort(const plan::Command& command);
 
 /// Warns of criteria that cannot both pass, and of claims that their own bounds settle.
 void lintClaims(const Study& study, diag::Emitter& emitter);

@@ -30,7 +30,8 @@ bool isShellWord(llvm::StringRef text) {
 }
 
 /// Names that the runtime fills in besides parameters (docs/language.md).
-const std::vector<std::string> kOfTrial = {"seed", "trial", "steps", "warmup", "epochs", "trial_folder"};
+const std::vector<std::string> kOfService = {"host", "port"},
+                               kOfTrial = {"seed", "trial", "steps", "warmup", "epochs", "trial_folder"};
 
 /// The form of `options` for one parameter: `{name}`, `{dashed}` and `{value}` replaced.
 std::string filledIn(std::string text, const std::string& name) {
@@ -59,6 +60,7 @@ struct CommandChecker {
   const ast::WorkloadDecl& declaration;
   const Workload& workload;
   const ExpressionScope& place;
+  const bool service;
   ModuleScope& scope = *place.module;
   /// For each parameter whether some argument holds it.
   std::vector<bool> passed = std::vector<bool>(workload.parameters.size());
@@ -71,22 +73,28 @@ struct CommandChecker {
   Command command = {};
 
   Command run() {
-    for (const Metric& metric : workload.metrics)
-      if (metric.source) command.metrics.push_back(*metric.source);
+    if (!service)
+      for (const Metric& metric : workload.metrics)
+        if (metric.source) command.metrics.push_back(*metric.source);
+    // The program is told what it declares itself; parameters of services are told these.
+    for (size_t i = 0; i < passed.size(); ++i)
+      passed[i] = !workload.services.empty() && findNamed(declaration.params, workload.parameters[i].name) < 0;
     // `prepare` runs before any trial, so values of a trial are not known there; `prepared` is its folder.
     if (declaration.prepare) {
       names = {"prepared"};
       const std::vector<CommandArgument> arguments = program(*declaration.prepare);
-      command.preparation = plan::Preparation{argumentTexts(arguments), timeout(*declaration.prepare)};
+      command.preparation =
+          plan::Preparation{argumentTexts(arguments), checkTimeout(context, scope, declaration.prepare->timeout)};
     }
-    names.insert(names.end(), kOfTrial.begin(), kOfTrial.end());
+    const std::vector<std::string>& own = service ? kOfService : kOfTrial;
+    names.insert(names.end(), own.begin(), own.end());
     // From here on values of a trial may stand in arguments.
     if (declaration.before) command.before = argumentTexts(program(*declaration.before));
     command.exit_codes.assign(declaration.exit_codes.begin(), declaration.exit_codes.end());
     const size_t before = context.emitter.errors();
     measured = true;
     command.written = program(*declaration.command);
-    command.timeout_seconds = timeout(*declaration.command);
+    command.timeout_seconds = checkTimeout(context, scope, declaration.command->timeout);
     // All parameters are marked by now. After an error a misspelt name may be the one that seems unused.
     if (told_all)
       fillOptions(command.written);
@@ -94,6 +102,8 @@ struct CommandChecker {
       unused();
     command.arguments = argumentTexts(command.written);
     inputs();
+    if (service) return ready(), std::move(command);
+    bringCommands(context, declaration, workload, place, command);
     for (const Parameter& parameter : workload.parameters)
       if (parameter.inside) command.inside.push_back(*parameter.inside);
     std::ranges::sort(command.inside, {}, &plan::CommandMetric::name);
@@ -161,8 +171,46 @@ struct CommandChecker {
       passed[static_cast<size_t>(index)] = true;
     else if (place.lets->contains(name))  // before the trial's own values, as a parameter of such a name is
       compute(range, name);
+    else if (const size_t dot = name.find('.'); dot != std::string::npos)
+      address(range, name.substr(0, dot), name.substr(dot + 1));
     else if (std::ranges::count(names, name) == 0)
       diag::unknownName(context.emitter, range, "parameter", name, namesOf(workload.parameters, names, *place.lets));
+  }
+
+  /// Checks `${vllm.port}`: the address of a service of the workload.
+  void address(source::Range range, const std::string& of, const std::string& part) {
+    const auto called = [&](const ast::NamedUse& use) { return use.name.parts.back().name == of; };
+    if (std::ranges::none_of(declaration.services, called))
+      return context.emitter
+          .build(range, errors::BadService, of, fmt::format("is none that '{}' names", declaration.name.name))
+          .note({}, "write 'service {}' in the workload", of)
+          .emit();
+    if (std::ranges::count(kOfService, part) == 0)
+      return void(diag::unknownName(context.emitter, range, "part of a service's address", part, kOfService));
+    // A service that is unknown or was refused is no second mistake.
+    const Workload* found = findService(workload, of);
+    if (found && found->valid && !tellsPort(*found->command))
+      context.emitter.build(range, errors::BadService, of, "is not told its port")
+          .note(found->range, "write '${{port}}' among its arguments")
+          .emit();
+  }
+
+  /// Checks `ready` of a service.
+  void ready() {
+    command.ready = checkReady(context, scope, declaration, workload);
+    const bool asked =
+        command.ready && (command.ready->by == plan::Ready::By::Http || command.ready->by == plan::Ready::By::Tcp);
+    if (asked && !tellsPort(command))
+      context.emitter.build(declaration.ready->range, errors::BadService, declaration.name.name, "is not told its port")
+          .note(declaration.command->range, "write '${{port}}' among its arguments")
+          .emit();
+    for (const std::string& name : kOfService)
+      if (const int index = workload.findParameter(name); index >= 0)
+        context.emitter
+            .build(workload.parameters[index].range, errors::BadService, declaration.name.name,
+                   fmt::format("has a parameter '{0}', and '${{{0}}}' is its own {0}", name))
+            .note({}, "give the parameter another name")
+            .emit();
   }
 
   /// Takes a let over as a value of each point.
@@ -205,16 +253,6 @@ struct CommandChecker {
                 "write 'options \"--{{name}}\" \"{{value}}\"' or 'options \"--{{name}}={{value}}\"'; {{dashed}} is "
                 "the name with dashes")
           .emit();
-  }
-
-  /// The timeout in seconds, if there is one.
-  std::optional<double> timeout(const ast::Command& written) {
-    if (!written.timeout) return std::nullopt;
-    const ast::Expr& expr = *written.timeout;
-    const Type time = Type::number(Dimension::of(Dimension::Time));
-    auto value = context.expressions.constant(expr, {&scope}, time, "'timeout'");
-    const bool good = value && context.expressions.positive(*value, expr.range, "'timeout'");
-    return good ? std::optional(value->asNumber()->toDouble()) : std::nullopt;
   }
 
   /// Gives `options` the parameters that no argument holds, sorted by name, so that the order of declarations
@@ -281,17 +319,29 @@ void refuseClauses(Context& context, const ast::WorkloadDecl& declaration) {
   if (declaration.before) refuse(declaration.before->range, "before");
   if (!declaration.exit_codes.empty()) refuse(declaration.exit_range, "exit");
   if (!declaration.expectations.empty()) refuse(declaration.expectations[0]->range, "expect");
+  if (!declaration.services.empty()) refuse(declaration.services[0].range, "service");
 }
 
 }  // namespace
 
+std::optional<double> checkTimeout(Context& context, ModuleScope& scope, const ast::ExprPtr& expr) {
+  if (!expr) return std::nullopt;
+  const Type time = Type::number(Dimension::of(Dimension::Time));
+  auto value = context.expressions.constant(*expr, {&scope}, time, "'timeout'");
+  const bool good = value && context.expressions.positive(*value, expr->range, "'timeout'");
+  return good ? std::optional(value->asNumber()->toDouble()) : std::nullopt;
+}
+
 std::optional<Command> checkCommand(Context& context, const ast::WorkloadDecl& declaration, const Workload& workload,
-                                    const ExpressionScope& place) {
+                                    const ExpressionScope& place, bool service) {
   if (!declaration.command) {
-    refuseClauses(context, declaration);
+    if (service)
+      context.emitter.emit(declaration.name.range, errors::BadService, declaration.name.name, "has no 'command'");
+    else
+      refuseClauses(context, declaration);
     return std::nullopt;
   }
-  return CommandChecker{context, declaration, workload, place}.run();
+  return CommandChecker{context, declaration, workload, place, service}.run();
 }
 
 bool isToldOf(const Workload& workload, const std::string& parameter) {

@@ -92,6 +92,7 @@ struct DesignChecker {
   /// the whole setting.
   void top(const ast::Identifier& name, const ast::Expr& value, source::Range written) {
     if (name.name == "order" && expressions().written(value.range) == "blocks") return order(written);
+    if (name.name == "restart") return restart(name, value);
     if (name.name == "budget") return duration(name, value, design.settings);
     if (const SettingRule* rule = named(kOfAll, name.name)) return add(name, whole(*rule, value), design.settings);
     if (const plan::LimitRule* limit = named(plan::kLimits, name.name)) return most(name, value, *limit);
@@ -267,6 +268,21 @@ struct DesignChecker {
       emitter.emit(expr.range, errors::OutOfRange, what, value->asNumber()->toString(), "0 or more");
     else
       add(name, *value->asNumber(), design.settings);
+  }
+
+  /// Adds how long services live, as the number of plan::Restart.
+  void restart(const ast::Identifier& name, const ast::Expr& expr) {
+    const ast::Identifier* word = wordOf(expr);
+    const auto restart = word ? base::valueOf(plan::words::kRestart, word->name) : std::nullopt;
+    if (!restart)
+      return void(diag::unknownName(emitter, expr.range, "lifetime of services", expressions().written(expr.range),
+                                    {"block", "trial", "session"}));
+    const auto served = [](const Use& use) { return !use.workload->services.empty(); };
+    if (std::ranges::none_of(study.uses, served) && study.workload->valid)
+      return emitter.build(name.range, errors::NotSupported, "'restart' in a study without a service")
+          .note({}, "a workload names its service: 'service server'")
+          .emit();
+    add(name, Rational(static_cast<int64_t>(*restart)), design.settings);
   }
 
   /// Warns of `order blocks`, which is what every design does. The fix takes the blanks around it as well.

@@ -131,10 +131,12 @@ struct Computed {
 };
 struct Command : plan::Command {
   std::vector<CommandArgument> written;
+  /// The arguments of each service as written.
+  std::vector<std::vector<CommandArgument>> written_services;
   std::vector<Computed> computed;
 };
 
-/// A workload, as a file declares it or (unite) as the union of several.
+/// A workload, as a file declares it or (unite) as the union of several. A service is one too; its command has `ready`.
 struct Workload {
   /// "image.mobilenet_v2"; without a prefix in the root file.
   std::string name, doc;
@@ -144,6 +146,8 @@ struct Workload {
   std::vector<Metric> metrics;
   std::vector<Estimate> estimates;
   std::vector<Rule> rules;
+  /// Its services. What they declare is among the fields above as well, as if the workload declared it.
+  std::vector<const Workload*> services;
   source::Range range;
   /// False: errors were reported inside.
   bool valid = true;

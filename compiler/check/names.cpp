@@ -15,9 +15,10 @@ uint64_t keyOf(source::Range range) { return static_cast<uint64_t>(range.file.in
 }  // namespace
 
 std::string_view toString(SymbolKind kind) {
-  static constexpr std::string_view kNames[] = {
-      "module", "enum",     "level",  "unit",       "let",     "workload",  "parameter", "metric", "rule",     "study",
-      "part",   "workload", "factor", "comparison", "control", "criterion", "preset",    "system", "reference"};
+  static constexpr std::string_view kNames[] = {"module",   "enum",      "level",     "unit",   "let",
+                                                "workload", "service",   "parameter", "metric", "rule",
+                                                "study",    "part",      "workload",  "factor", "comparison",
+                                                "control",  "criterion", "preset",    "system", "reference"};
   return kNames[static_cast<size_t>(kind)];
 }
 
@@ -52,7 +53,8 @@ void Names::declare(const load::Module& module) {
   for (const ast::LetDecl& declared : file.units) add(SymbolKind::Unit, declared, own);
   for (const ast::LetDecl& declared : file.lets) add(SymbolKind::Let, declared, own);
   for (const ast::MetricDecl& declared : file.metrics) add(SymbolKind::Metric, declared, own);
-  for (const ast::WorkloadDecl& declared : file.workloads) declareWorkload(declared, own);
+  for (const ast::WorkloadDecl& declared : file.workloads) declareWorkload(SymbolKind::Workload, declared, own);
+  for (const ast::WorkloadDecl& declared : file.services) declareWorkload(SymbolKind::Service, declared, own);
   for (const ast::SystemDecl& declared : file.systems) add(SymbolKind::System, declared, own);
   for (const ast::ReferenceDecl& declared : file.references) add(SymbolKind::Reference, declared, own);
   for (const ast::PartDecl& declared : file.parts) declareStudy(declared, add(SymbolKind::Part, declared, own));
@@ -60,8 +62,8 @@ void Names::declare(const load::Module& module) {
   for (const ast::PresetDecl& declared : file.presets) declarePreset(declared, own);
 }
 
-void Names::declareWorkload(const ast::WorkloadDecl& workload, unsigned file) {
-  const unsigned parent = add(SymbolKind::Workload, workload, file);
+void Names::declareWorkload(SymbolKind kind, const ast::WorkloadDecl& workload, unsigned file) {
+  const unsigned parent = add(kind, workload, file);
   for (const ast::ParamDecl& declared : workload.params) add(SymbolKind::Parameter, declared, parent);
   for (const ast::LetDecl& declared : workload.lets) add(SymbolKind::Let, declared, parent);
   for (const ast::MetricDecl& declared : workload.metrics)

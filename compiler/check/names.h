@@ -29,6 +29,7 @@ enum class SymbolKind {
   Unit,
   Let,
   Workload,
+  Service,
   Parameter,
   Metric,
   Rule,
@@ -64,7 +65,7 @@ struct Symbol {
   /// The whole declaration.
   source::Range whole;
   Declaration declaration;
-  /// The symbol in which it is declared: a file, an enum, a workload, a study or a preset.
+  /// The symbol in which it is declared: a file, an enum, a workload, a service, a study or a preset.
   std::optional<unsigned> parent = {};
   /// For a factor: the parameter that it varies.
   std::optional<unsigned> varies = {};
@@ -106,7 +107,8 @@ class Names {
   template <typename Declared>
   unsigned add(SymbolKind kind, const Declared& declared, unsigned parent);
   unsigned add(Symbol symbol);
-  void declareWorkload(const ast::WorkloadDecl& workload, unsigned file);
+  /// Adds a workload or a service.
+  void declareWorkload(SymbolKind kind, const ast::WorkloadDecl& workload, unsigned file);
   /// Adds the contents of a study or a part.
   void declareStudy(const ast::StudyDecl& study, unsigned parent);
   void declarePreset(const ast::PresetDecl& preset, unsigned parent);

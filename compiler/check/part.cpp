@@ -33,7 +33,7 @@ struct Flattener {
 
   void add(const ast::StudyDecl& from, ModuleScope& scope) {
     uint32_t at = 0;
-    for (const ast::PartUse& use : from.uses) {
+    for (const ast::NamedUse& use : from.uses) {
       between(from, at, use.range.begin);
       at = use.range.begin;
       include(use, from, scope);
@@ -85,7 +85,7 @@ struct Flattener {
     unknownName(context.emitter, "part", last, namesOf(where.ast->parts));
   }
 
-  void include(const ast::PartUse& use, const ast::StudyDecl& from, ModuleScope& scope) {
+  void include(const ast::NamedUse& use, const ast::StudyDecl& from, ModuleScope& scope) {
     ModuleScope* where = context.expressions.scopeOf(use.name, scope);
     whole &= where != nullptr;
     if (!where) return;

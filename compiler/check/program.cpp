@@ -13,7 +13,8 @@ const System* Program::findSystem(std::string_view name) const { return named(sy
 bool declaresAnything(const Program& program) {
   const ast::Module& module = *program.scopes.back()->ast;
   return !module.enums.empty() || !module.lets.empty() || !module.metrics.empty() || !module.workloads.empty() ||
-         !module.systems.empty() || !module.references.empty() || !module.presets.empty() || !module.parts.empty();
+         !module.services.empty() || !module.systems.empty() || !module.references.empty() || !module.presets.empty() ||
+         !module.parts.empty();
 }
 
 }  // namespace expc::check

@@ -42,7 +42,7 @@ struct ModuleScope {
   std::vector<std::pair<const ast::MetricDecl*, Metric>> metrics;
   /// Units that the file declares, as constants: the value of one of the unit.
   NameMap<LetEntry> units;
-  NameMap<const Workload*> workloads;
+  NameMap<const Workload*> workloads, services;
 };
 
 struct DerivedMetrics;

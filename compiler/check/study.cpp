@@ -35,7 +35,12 @@ const Workload* findWorkload(Context& context, ModuleScope& scope, const ast::Qu
           .emit();
       return nullptr;
     }
-  unknownName(context.emitter, "workload", last, namesOf(where->workloads));
+  if (where->services.contains(last.name))
+    context.emitter.build(last.range, errors::BadService, last.name, "is no workload")
+        .note({}, "a study runs a workload that names it: 'service {}'", last.name)
+        .emit();
+  else
+    unknownName(context.emitter, "workload", last, namesOf(where->workloads));
   return nullptr;
 }
 

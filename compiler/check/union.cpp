@@ -15,18 +15,6 @@ EXPC_DIAGNOSTIC(WorkloadsDiffer, Error, "'{0}' differs between '{1}' and '{2}'")
 
 using Op = Formula::Op;
 
-/// A formula with the indices of its parameters (or metrics) replaced by `to`; null if one of them is left out
-/// (-1).
-FormulaPtr remap(const FormulaPtr& formula, Op leaf, const std::vector<int>& to) {
-  if (!formula) return nullptr;
-  Formula copy = *formula;
-  if (copy.op == leaf && to[copy.parameter] < 0) return nullptr;
-  if (copy.op == leaf) copy.parameter = static_cast<unsigned>(to[copy.parameter]);
-  for (FormulaPtr& operand : copy.operands)
-    if (operand && !(operand = remap(operand, leaf, to))) return nullptr;
-  return std::make_shared<const Formula>(std::move(copy));
-}
-
 /// Builds one union.
 struct Uniter {
   StudyContext& context;
@@ -118,18 +106,12 @@ struct Uniter {
           .note(parameter.inside ? known.range : parameter.range, "and here a process has one")
           .refuse();
     }
-    if (parameter.type.isError() || (parameter.type.agreesWith(known.type) && parameter.type.kind == known.type.kind)) {
-      // The union accepts what any workload accepts (`int` widens to `float`); each workload checks by its own
-      // type.
-      if (!parameter.type.whole) known.type.whole = false;
-      return true;
-    }
     const auto first = std::ranges::find_if(
         study.uses, [&](const Use& use) { return use.workload->findParameter(parameter.name) >= 0; });
-    return emitter.build(use.range, WorkloadsDiffer, parameter.name, first->workload->name, use.workload->name)
-        .note(known.range, "it is declared here, as {}", known.type.name())
-        .note(parameter.range, "and here, as {}", parameter.type.name())
-        .refuse();
+    if (!sameParameter(emitter, use.range, known, parameter, first->workload->name, use.workload->name)) return false;
+    // The union accepts what any workload accepts (`int` widens to `float`); each workload checks by its own type.
+    if (!parameter.type.whole) known.type.whole = false;
+    return true;
   }
 
   /// The condition that a point runs a workload, or with NotEqual another one.
@@ -249,6 +231,25 @@ struct Uniter {
 };
 
 }  // namespace
+
+FormulaPtr remap(const FormulaPtr& formula, Op leaf, const std::vector<int>& to) {
+  if (!formula) return nullptr;
+  Formula copy = *formula;
+  if (copy.op == leaf && to[copy.parameter] < 0) return nullptr;
+  if (copy.op == leaf) copy.parameter = static_cast<unsigned>(to[copy.parameter]);
+  for (FormulaPtr& operand : copy.operands)
+    if (operand && !(operand = remap(operand, leaf, to))) return nullptr;
+  return std::make_shared<const Formula>(std::move(copy));
+}
+
+bool sameParameter(diag::Emitter& emitter, source::Range at, const Parameter& known, const Parameter& other,
+                   std::string_view first, std::string_view second) {
+  if (other.type.isError() || (other.type.agreesWith(known.type) && other.type.kind == known.type.kind)) return true;
+  return emitter.build(at, WorkloadsDiffer, other.name, first, second)
+      .note(known.range, "it is declared here, as {}", known.type.name())
+      .note(other.range, "and here, as {}", other.type.name())
+      .refuse();
+}
 
 FormulaPtr combine(Formula::Op op, const FormulaPtr& left, const FormulaPtr& right) {
   Formula formula = formulaOf(op, Type::boolean(), right->range, {left, right});

@@ -107,6 +107,7 @@ void declareLets(Context& context, const ast::WorkloadDecl& declaration, Express
 /// Declares the lets of a workload and the conditions under which its parameters exist.
 void declareActivity(Context& context, const ast::WorkloadDecl& declaration, const ExpressionScope& place,
                      Workload& workload) {
+  bringActivity(declaration, workload);
   declareLets(context, declaration, place);
   for (const ast::ParamDecl& param : declaration.params)
     if (param.when)
@@ -186,9 +187,36 @@ void checkEstimate(Context& context, ExpressionScope place, const ast::EstimateD
   workload.estimates.push_back({static_cast<unsigned>(metric), std::move(value), std::move(when), name.range});
 }
 
-/// Declares one workload. It is added even with mistakes inside, marked as invalid, so that its uses are
+/// Checks the measured metrics of a workload or service.
+void checkMetrics(Checking& context, ModuleScope& scope, const ast::WorkloadDecl& declaration, bool service,
+                  Workload& workload) {
+  bringMetricsAndRules(context, workload);
+  const bool outputs = !declaration.outputs || checkOutputsClause(context, scope, declaration);
+  for (const ast::ParamDecl& param : declaration.params) {
+    if (service && param.inside)
+      context.emitter.emit(param.name.range, errors::NotSupported,
+                           "a service's parameter whose levels a process goes through by itself");
+    if (service || !param.inside || (!param.inside_source && !outputs)) continue;
+    if (auto inside = checkInside(context, scope, declaration, param, workload))
+      workload.parameters[workload.findParameter(param.name.name)].inside = std::move(inside);
+  }
+  for (const ast::MetricDecl& declared : declaration.metrics) {
+    if (declared.all && !service) takeMetrics(context, scope, declaration, declared.name, outputs, workload);
+    if (service && (declared.all || declared.derived))
+      context.emitter.emit(declared.range, errors::NotSupported, "a service's metric that is not measured");
+    if (declared.all || declared.derived) continue;
+    auto metric = checkMetric(context, scope, declared);
+    if (!metric || (service && !checkServiceMetric(context, declared, *metric))) continue;
+    // Keep a metric whose source is refused: what reads it has no mistake of its own.
+    if (!service && (declared.source || outputs)) checkMetricSource(context, scope, declaration, declared, *metric);
+    takeRows(workload, *metric);
+    addMetric(context, workload, std::move(*metric));
+  }
+}
+
+/// Declares one workload or service. It is added even with mistakes inside, marked as invalid, so that its uses are
 /// resolved.
-void declareWorkload(Checking& context, ModuleScope& scope, const ast::WorkloadDecl& declaration) {
+void declareWorkload(Checking& context, ModuleScope& scope, const ast::WorkloadDecl& declaration, bool service) {
   auto workload = std::make_unique<Workload>();
   size_t errors_before = context.emitter.errors();
   workload->name = scope.file->prefix + declaration.name.name;
@@ -196,8 +224,13 @@ void declareWorkload(Checking& context, ModuleScope& scope, const ast::WorkloadD
   workload->range = declaration.name.range;
   if (declaration.version) workload->version = *declaration.version;
   if (workload->version < 1) context.emitter.emit(declaration.version_range, BadVersion, workload->version);
+  workload->services = findServices(context, scope, declaration);
+  bringParameters(context, *workload);
+  std::set<std::string> brought;
+  for (const Parameter& parameter : workload->parameters) brought.insert(parameter.name);
   for (const ast::ParamDecl& param : declaration.params) {
     Parameter parameter = checkParameter(context, scope, param, declaration.params);
+    if (mergeOwn(context, parameter, brought, *workload)) continue;
     if (isFresh(context.emitter, "parameter", parameter, workload->parameters))
       workload->parameters.push_back(std::move(parameter));
   }
@@ -214,34 +247,19 @@ void declareWorkload(Checking& context, ModuleScope& scope, const ast::WorkloadD
     if (param.strong)
       workload->parameters[workload->findParameter(param.name.name)].strong =
           context.expressions.condition(*param.strong, place, "the condition of 'strong'");
-  const bool outputs = !declaration.outputs || checkOutputsClause(context, scope, declaration);
-  for (const ast::ParamDecl& param : declaration.params)
-    if (param.inside && (param.inside_source || outputs)) {
-      auto inside = checkInside(context, scope, declaration, param, *workload);
-      if (inside) workload->parameters[workload->findParameter(param.name.name)].inside = std::move(inside);
-    }
-  for (const ast::MetricDecl& declared : declaration.metrics) {
-    if (declared.all) takeMetrics(context, scope, declaration, declared.name, outputs, *workload);
-    if (declared.all || declared.derived) continue;
-    auto metric = checkMetric(context, scope, declared);
-    if (!metric) continue;
-    // Keep a metric whose source is refused: what reads it has no mistake of its own.
-    if (declared.source || outputs) checkMetricSource(context, scope, declaration, declared, *metric);
-    takeRows(*workload, *metric);
-    addMetric(context, *workload, std::move(*metric));
-  }
+  checkMetrics(context, scope, declaration, service, *workload);
   // Measured metrics are complete here.
-  DerivedMetrics{context, declaration.metrics, workload->metrics, place}.declareAll();
+  if (!service) DerivedMetrics{context, declaration.metrics, workload->metrics, place}.declareAll();
   for (const ast::EstimateDecl& declared : declaration.estimates) checkEstimate(context, place, declared, *workload);
-  workload->command = checkCommand(context, declaration, *workload, place);
+  workload->command = checkCommand(context, declaration, *workload, place, service);
   for (const ast::RuleDecl& declared : declaration.rules) {
     auto rule = checkRule(context, declared, place);
     if (!rule) continue;
     rule->of_workload = true;
     workload->rules.push_back(std::move(*rule));
   }
-  auto [at, added] = scope.workloads.emplace(declaration.name.name, workload.get());
-  if (!added) duplicateName(context.emitter, "workload", declaration.name, at->second->range);
+  auto [at, added] = (service ? scope.services : scope.workloads).emplace(declaration.name.name, workload.get());
+  if (!added) duplicateName(context.emitter, service ? "service" : "workload", declaration.name, at->second->range);
   workload->valid = context.emitter.errors() == errors_before;
   context.program.workloads.push_back(std::move(workload));
 }
@@ -317,7 +335,9 @@ void declareModule(Checking& context, ModuleScope& scope) {
     else if (auto metric = checkMetric(context, scope, declaration))
       scope.metrics.emplace_back(&declaration, std::move(*metric));
   }
-  for (const ast::WorkloadDecl& declaration : scope.ast->workloads) declareWorkload(context, scope, declaration);
+  // Services come first, since workloads take what they declare.
+  for (const ast::WorkloadDecl& declaration : scope.ast->services) declareWorkload(context, scope, declaration, true);
+  for (const ast::WorkloadDecl& declaration : scope.ast->workloads) declareWorkload(context, scope, declaration, false);
 }
 
 void declareSystems(Checking& context, ModuleScope& scope) {

@@ -86,6 +86,8 @@ class Completion : Places {
         {Rule::WorkloadUse, Token::Workload, kWorkloads},
         {Rule::WorkloadUse, Token::Assign, kWorkloads},
         {Rule::WorkloadUse, Token::LeftParen, [](C& c) { c.arguments(); }, Reach::Operands},
+        {Rule::ServiceUse, Token::Service, [](C& c) { c.imported(SymbolKind::Service); }},
+        {Rule::ReadyDecl, Token::Ready, [](C& c) { c.words({"http", "tcp", "regex", "file"}); }},
         {Rule::UseDecl, Token::Use, [](C& c) { c.imported(SymbolKind::Part); }},
         {Rule::ExpectedDecl, Token::Expected,
          [](C& c) {

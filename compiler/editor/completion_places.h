@@ -191,7 +191,7 @@ class Places {
         {SymbolKind::Enum, kEnum},           {SymbolKind::Let, kConstant},    {SymbolKind::Workload, kClass},
         {SymbolKind::Parameter, kProperty},  {SymbolKind::Metric, kField},    {SymbolKind::Factor, kVariable},
         {SymbolKind::Comparison, kFunction}, {SymbolKind::Criterion, kEvent}, {SymbolKind::Reference, kStruct},
-        {SymbolKind::Part, kClass}};
+        {SymbolKind::Part, kClass},          {SymbolKind::Service, kClass}};
     if (!parent) return;
     const auto inside = [&](std::optional<unsigned> at) {
       return at == parent || (parent == study_ && at && std::ranges::count(parts_, *at) > 0);
@@ -251,6 +251,7 @@ class Places {
       if (last(2) == "like") return declared(SymbolKind::Reference, file), true;
       if (head == Token::Workload) return declared(SymbolKind::Workload, file), true;
       if (head == Token::Use) return declared(SymbolKind::Part, file), true;
+      if (head == Token::Service) return declared(SymbolKind::Service, file), true;
       if (enums) declared(SymbolKind::Enum, file);
       declared(SymbolKind::Let, file);
     }

@@ -61,7 +61,7 @@ Context contextAt(const source::SourceManager& sources, const std::vector<LexedT
       context.block = rule;
     }
     context.in_enum |= rule == Rule::EnumDecl;
-    if (rule == Rule::StudyDecl || rule == Rule::WorkloadDecl)
+    if (rule == Rule::StudyDecl || rule == Rule::WorkloadDecl || rule == Rule::ServiceDecl)
       for (const LexedToken& token : tokens)  // its name is the token behind its head
         if (token.range.begin > begin && !token.isComment()) {
           (rule == Rule::StudyDecl ? context.study : context.workload) = token.range.begin;

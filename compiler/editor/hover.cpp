@@ -131,6 +131,7 @@ class Hover {
                            : "\"" + module.path + "\"";
     Page page("import " + name);
     page.code("workloads", list(module.ast.workloads));
+    page.code("services", list(module.ast.services));
     page.code("enums", list(module.ast.enums));
     page.code("values", list(module.ast.lets));
     page.code("systems", list(module.ast.systems));
@@ -151,7 +152,7 @@ class Hover {
   }
 
   std::string describe(const ast::WorkloadDecl& workload) {
-    Page page("workload " + workload.name.name);
+    Page page((workload.ready ? "service " : "workload ") + workload.name.name);
     page.doc(workload.doc);
     if (workload.version) page.fact("version", std::to_string(*workload.version));
     if (workload.command) page.code("runs", written(analysis_, workload.command->range));

@@ -116,7 +116,8 @@ struct Writer {
 
   /// The sections of a page: workloads first, since most readers look for these.
   std::vector<Section> run(const ast::Module& module) {
-    for (const ast::WorkloadDecl& decl : module.workloads) workload(decl);
+    for (const ast::WorkloadDecl& decl : module.workloads) workload("workload", decl);
+    for (const ast::WorkloadDecl& decl : module.services) workload("service", decl);
     all("Enums", kEnums, module.enums);
     all("Units", kUnits, module.units);
     all("Values", kNames, module.lets);
@@ -183,10 +184,10 @@ struct Writer {
     if (kind == "part") add("Rules", kRules, decl.rules);
   }
 
-  /// Adds a workload with its parts. A workload without `version` has version 1.
-  void workload(const ast::WorkloadDecl& decl) {
-    Section& section = begin("workload", prefix, decl);
-    section.version = decl.version.value_or(1);
+  /// Adds a workload or a service with its parts. A workload without `version` has version 1.
+  void workload(std::string_view kind, const ast::WorkloadDecl& decl) {
+    Section& section = begin(kind, prefix, decl);
+    if (kind == "workload") section.version = decl.version.value_or(1);
     std::vector<std::string> arguments;
     if (decl.command)
       for (const ast::CommandArgument& argument : decl.command->arguments) arguments.push_back(text(argument.range));
@@ -241,6 +242,7 @@ std::string summaryOf(const std::string& doc, const ast::Module& module) {
     for (const auto& declared : all) names.push_back(declared.name.name);
   };
   add(module.workloads);
+  add(module.services);
   add(module.systems);
   add(module.parts);
   add(module.studies);

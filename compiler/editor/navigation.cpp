@@ -222,11 +222,11 @@ namespace {
 /// The protocol's SymbolKind of a symbol, by which editors choose an icon.
 int kindOf(SymbolKind kind) {
   static const std::map<SymbolKind, int> kKinds = {
-      {SymbolKind::Enum, 10},       {SymbolKind::Level, 22},     {SymbolKind::Unit, 14},      {SymbolKind::Let, 14},
-      {SymbolKind::Workload, 5},    {SymbolKind::Parameter, 7},  {SymbolKind::Metric, 8},     {SymbolKind::Rule, 25},
-      {SymbolKind::Study, 2},       {SymbolKind::Part, 2},       {SymbolKind::Label, 5},      {SymbolKind::Factor, 7},
-      {SymbolKind::Comparison, 12}, {SymbolKind::Control, 13},   {SymbolKind::Criterion, 20}, {SymbolKind::Preset, 24},
-      {SymbolKind::System, 19},     {SymbolKind::Reference, 19},
+      {SymbolKind::Enum, 10},    {SymbolKind::Level, 22},      {SymbolKind::Unit, 14},      {SymbolKind::Let, 14},
+      {SymbolKind::Workload, 5}, {SymbolKind::Service, 5},     {SymbolKind::Parameter, 7},  {SymbolKind::Metric, 8},
+      {SymbolKind::Rule, 25},    {SymbolKind::Study, 2},       {SymbolKind::Part, 2},       {SymbolKind::Label, 5},
+      {SymbolKind::Factor, 7},   {SymbolKind::Comparison, 12}, {SymbolKind::Control, 13},   {SymbolKind::Criterion, 20},
+      {SymbolKind::Preset, 24},  {SymbolKind::System, 19},     {SymbolKind::Reference, 19},
   };
   return kKinds.at(kind);
 }

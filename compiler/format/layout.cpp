@@ -23,7 +23,7 @@ namespace {
 
 /// Whether each statement of a block gets a line. In other blocks the author's rows stay.
 bool hasStatementALine(Rule block) {
-  return block == Rule::File || block == Rule::WorkloadBody || block == Rule::StudyBody;
+  return block == Rule::File || block == Rule::WorkloadBody || block == Rule::ServiceBody || block == Rule::StudyBody;
 }
 
 /// Answers questions about runs of pieces in constant time, from sums that are made once. The layout asks for the width

@@ -48,6 +48,7 @@ enum Block : uint8_t {
   // Blocks of kinds of trial: `timed` and `profile` run steps, `quality` runs whole epochs.
   Stepped = 32,
   Whole = 64,
+  Service = 128,
   Anywhere = 0xff
 };
 

@@ -174,6 +174,7 @@ struct Outliner {
     if (auto most = set("repeat_disturbed")) validity.attempts = static_cast<unsigned>(most->numerator());
     for (const plan::LimitRule& rule : plan::kLimits)
       if (auto limit = set(rule.name)) validity.limits[std::string(rule.name)] = limit->toDouble();
+    if (auto restart = set("restart")) plan.design.restart = static_cast<plan::Restart>(restart->numerator());
     if (auto share = set("share")) plan.design.share = static_cast<unsigned>(share->numerator());
   }
 
@@ -206,6 +207,11 @@ struct Outliner {
     auto set = [&](const char* name, int64_t otherwise) {
       if (built_in || block.settings.contains(name)) design.settings[name] = value(name, otherwise);
     };
+    // Trials count only together with those whose services lived as long.
+    if (const auto restart = selected.design.settings.find("restart");
+        restart != selected.design.settings.end() && restart->second.value.sign() != 0)
+      design.settings["restart"] =
+          base::wordOf(plan::words::kRestart, static_cast<plan::Restart>(restart->second.value.numerator()));
     const bool quality = kind == plan::TrialKind::Quality;
     set(quality || block.settings.contains("epochs") ? "epochs" : "steps", 1);
     // `warmup` is a number of steps for a workload that is told it. For other commands it is the number of

@@ -29,7 +29,7 @@ std::string idOf(const expand::Selected& selected, const expand::Assignment& res
       parameters[selected.study->workload->parameters[i].name] = points::toJson(*value, true);
   }
   if (workload.command)
-    document["command"] = points::argumentsJson(*workload.command);
+    document["command"] = points::argumentsJson(workload.command->written);
   else
     document["workload"] = workload.name;
   document["parameters"] = std::move(parameters);

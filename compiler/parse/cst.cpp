@@ -41,6 +41,7 @@ namespace {
 constexpr Block kBlocks[] = {
     {Rule::File, "file", language::File, false, ""},
     {Rule::WorkloadBody, "workload", language::Workload, false, ""},
+    {Rule::ServiceBody, "service", language::Service, false, ""},
     {Rule::SystemBody, "system", language::None, true, "a property, such as 'gpus = 4',"},
     {Rule::ReferenceBody, "reference", language::None, true,
      "a name and what it is read from, such as 'time = column(total_time_s) * 1s',"},
@@ -83,8 +84,9 @@ bool isWholeFile(Rule rule) {
 }
 
 bool isStatement(Rule rule) {
-  static constexpr Rule kStatements[] = {Rule::Declaration, Rule::WorkloadItem, Rule::SystemItem, Rule::ReferenceItem,
-                                         Rule::StudyItem,   Rule::DesignItem,   Rule::Setting,    Rule::PresetItem};
+  static constexpr Rule kStatements[] = {Rule::Declaration, Rule::WorkloadItem,  Rule::ServiceItem,
+                                         Rule::SystemItem,  Rule::ReferenceItem, Rule::StudyItem,
+                                         Rule::DesignItem,  Rule::Setting,       Rule::PresetItem};
   return isWholeFile(rule) || llvm::is_contained(kStatements, rule);
 }
 

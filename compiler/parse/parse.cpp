@@ -66,6 +66,7 @@ struct Transform : Declarations {
       take(*this, declaration, Rule::LetDecl, out.lets);
       take(*this, declaration, Rule::MetricDecl, out.metrics);
       take(*this, declaration, Rule::WorkloadDecl, out.workloads);
+      take(*this, declaration, Rule::ServiceDecl, out.services);
       take(*this, declaration, Rule::SystemDecl, out.systems);
       take(*this, declaration, Rule::ReferenceDecl, out.references);
       take(*this, declaration, Rule::ConfidenceDecl, out.confidences);
@@ -126,8 +127,6 @@ struct Transform : Declarations {
     // A comparison whose right side is no call was reported by its read(), and later phases rely on the call.
     std::erase_if(out.compares, [](const ast::CompareDecl& compare) { return compare.call.callee.parts.empty(); });
   }
-
-  void read(uint32_t index, ast::PartUse& out) { out.name = qualifiedName(child(index, Rule::Name)); }
 
   void read(uint32_t index, ast::MeasureDecl& out) { out.metrics = identifiers(child(index, Rule::Words)); }
 

@@ -28,20 +28,20 @@ std::string nameIn(Rule rule, Token previous) {
   if (previous == Token::By || previous == Token::Over) return "the name of a factor";
   // Statements that declare a name …
   static constexpr std::pair<Rule, std::string_view> kOwn[] = {
-      {Rule::EnumDecl, "enum"},       {Rule::WorkloadDecl, "workload"},   {Rule::WorkloadUse, "workload"},
-      {Rule::SystemDecl, "system"},   {Rule::ReferenceDecl, "reference"}, {Rule::ControlDecl, "control"},
-      {Rule::ParamDecl, "parameter"}, {Rule::MetricDecl, "metric"},       {Rule::StudyDecl, "study"},
-      {Rule::FactorDecl, "factor"},   {Rule::CompareDecl, "comparison"},  {Rule::CriterionDecl, "criterion"},
-      {Rule::PresetDecl, "preset"}};
+      {Rule::EnumDecl, "enum"},           {Rule::WorkloadDecl, "workload"}, {Rule::WorkloadUse, "workload"},
+      {Rule::ServiceDecl, "service"},     {Rule::SystemDecl, "system"},     {Rule::ReferenceDecl, "reference"},
+      {Rule::ControlDecl, "control"},     {Rule::ParamDecl, "parameter"},   {Rule::MetricDecl, "metric"},
+      {Rule::StudyDecl, "study"},         {Rule::FactorDecl, "factor"},     {Rule::CompareDecl, "comparison"},
+      {Rule::CriterionDecl, "criterion"}, {Rule::PresetDecl, "preset"}};
   // … and statements that refer to one.
   static constexpr std::pair<Rule, std::string_view> kOther[] = {
-      {Rule::EnumLevel, "level"},         {Rule::ReferenceItem, "parameter or metric"},
-      {Rule::EstimateDecl, "metric"},     {Rule::RecordField, "field"},
-      {Rule::Bound, "reference"},         {Rule::MeasureDecl, "metric"},
-      {Rule::TableDecl, "metric"},        {Rule::PlotDecl, "metric or comparison"},
-      {Rule::Quantifier, "factor"},       {Rule::OnlyClause, "factor"},
-      {Rule::FactorNames, "factor"},      {Rule::PointFile, "factor"},
-      {Rule::CriteriaClause, "criterion"}};
+      {Rule::EnumLevel, "level"},          {Rule::ReferenceItem, "parameter or metric"},
+      {Rule::EstimateDecl, "metric"},      {Rule::RecordField, "field"},
+      {Rule::Bound, "reference"},          {Rule::MeasureDecl, "metric"},
+      {Rule::TableDecl, "metric"},         {Rule::PlotDecl, "metric or comparison"},
+      {Rule::Quantifier, "factor"},        {Rule::OnlyClause, "factor"},
+      {Rule::FactorNames, "factor"},       {Rule::PointFile, "factor"},
+      {Rule::CriteriaClause, "criterion"}, {Rule::ServiceUse, "service"}};
   if (rule == Rule::Setting || rule == Rule::DesignItem) return "a setting";
   for (const auto& [named, what] : kOwn)
     if (named == rule) return fmt::format("the {}'s name", what);
@@ -77,6 +77,7 @@ std::string_view describeOperand(Rule outer, Token previous) {
       {Token::Baseline, "a level"},
       {Token::Confidence, "a share, such as 95%,"},
       {Token::Timeout, "a time, such as 2h,"},
+      {Token::Ready, "http(\"/health\"), tcp, regex(\"…\") or file(\"…\")"},
       {Token::Looks, "'at' and numbers of repetitions, such as at 8, 14,"},
       {Token::Until, "a condition, such as half_width(gain) <= 1%,"},
       {Token::From, "where metrics are read, such as json(\"out.json\"),"},
@@ -150,7 +151,7 @@ std::string describeExpected(const Situation& situation) {
   if (llvm::is_contained(kClaim, inner) && !situation.expects(Token::RightParen) && !situation.expects(Token::Colon))
     return describeClaim(situation);
   if (inner == Rule::WorkloadBody && previous == Token::RightBracket) return "'timeout' or '{'";
-  if (inner == Rule::WorkloadBody) return isWord(previous) ? "'command' or '{'" : "'{'";
+  if (inner == Rule::WorkloadBody || inner == Rule::ServiceBody) return isWord(previous) ? "'command' or '{'" : "'{'";
   if (inner == Rule::DesignBody) return "'{'";
   if (inner == Rule::Refinement) return std::string(describeOperand(statement, previous));
   if (inner == Rule::Number) return statement == Rule::VersionDecl ? "a whole number" : "a number";

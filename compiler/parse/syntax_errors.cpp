@@ -206,10 +206,10 @@ std::string hint(std::string_view file, const Situation& situation) {
   const auto textOf = [&](const Located& token) { return file.substr(token.begin, token.end - token.begin); };
   const Located &found = situation.found, &previous = situation.previous, &earlier = situation.earlier;
   const std::string_view text = textOf(found), before = textOf(previous);
-  if (found.token == Token::Find && situation.rules.front() == Rule::StudyBody)
-    return "; a search is for a coming version; until then ask 'exists load where load >= 64: …'";
-  if (found.token >= Token::Service && found.token <= Token::Find)
-    return "; this word is reserved for a later version, so choose another name";
+  if (found.token == Token::Find)
+    return situation.rules.front() == Rule::StudyBody
+               ? "; a search is for a later version; until then ask 'exists load where load >= 64: …'"
+               : "; this word is reserved for a later version, so choose another name";
   if (previous.token == Token::Number)
     if (std::string unit = unitHint(before, text); !unit.empty()) return unit;
   // `-D threads=1,4` lacks braces. A condition of `--where` starts at the same rule, but has a comparison in it.
@@ -263,6 +263,7 @@ void reportUnexpected(Reporter& reporter, const Situation& situation) {
   // These two belong in front of the brace, so the grammar does not expect them here, but a misspelling of one is
   // likely.
   if (situation.rules.front() == Rule::WorkloadBody) words.insert(words.end(), {Token::Command, Token::Timeout});
+  if (situation.rules.front() == Rule::ServiceBody) words.push_back(Token::Command);
   const std::optional<Slip> slip = later_line ? std::nullopt : slipOf(reporter.text(), situation);
   const std::string meant = slip ? slip->meant : hint(reporter.text(), situation);
   const std::string shown = describeFound(reporter, situation, wantsName(situation) && !later_line);

@@ -106,13 +106,19 @@ struct Declarations : Expressions {
     });
   }
 
-  /// A workload's program and items. Each list keeps the order of the text.
+  /// The name behind `use` or `service`.
+  void read(uint32_t index, ast::NamedUse& out) { out.name = qualifiedName(child(index, Rule::Name)); }
+
+  /// The program and items of a workload or a service. Each list keeps the order of the text.
   void read(uint32_t index, ast::WorkloadDecl& out) {
     if (const uint32_t command = child(index, Rule::CommandDecl); command != kNone) out.command = program(command);
     uint32_t limit = child(index, Rule::TimeoutDecl);
     // Behind the workload's name the limit is a part of the command.
     if (limit != kNone) out.command->range = source::join(out.command->range, range(limit));
-    for (uint32_t item : statements(child(index, Rule::WorkloadBody), Rule::WorkloadItem)) {
+    const uint32_t service = child(index, Rule::ServiceBody);
+    for (uint32_t item : service == kNone ? statements(child(index, Rule::WorkloadBody), Rule::WorkloadItem)
+                                          : statements(service, Rule::ServiceItem)) {
+      take(*this, item, Rule::ServiceUse, out.services);
       take(*this, item, Rule::ParamDecl, out.params);
       take(*this, item, Rule::LetDecl, out.lets);
       take(*this, item, Rule::MetricDecl, out.metrics);
@@ -134,6 +140,7 @@ struct Declarations : Expressions {
       once(Rule::OutputsDecl, out.outputs, "the source of metrics", [&] { return expressionIn(item, Rule::Sum); });
       once(Rule::PrepareDecl, out.prepare, "the preparation", command);
       once(Rule::BeforeDecl, out.before, "the command before each start", command);
+      once(Rule::ReadyDecl, out.ready, "how it shows that it is ready", [&] { return ready(item); });
     }
     if (limit != kNone && !out.command) reporter.syntaxError(range(limit), "'command' beside 'timeout'");
     if (limit != kNone && out.command) out.command->timeout = expressionIn(limit, Rule::Sum);
@@ -159,6 +166,12 @@ struct Declarations : Expressions {
           .fix(between, " ")
           .emit();
     return out;
+  }
+
+  /// Reads `ready http("/health") timeout 5min`.
+  ast::Ready ready(uint32_t index) {
+    const std::vector<uint32_t> sums = children(index, Rule::Sum);
+    return {range(index), expression(sums[0]), sums.size() > 1 ? expression(sums[1]) : nullptr};
   }
 
   /// Reads one argument: a text, or `options` with the texts that each parameter without an argument of its own

@@ -149,7 +149,7 @@ bool canCoincide(const check::Study& study) {
     for (size_t j = i + 1; j < study.uses.size(); ++j) {
       const check::Workload &a = *study.uses[i].workload, &b = *study.uses[j].workload;
       const bool commands = a.command && b.command;
-      if (&a == &b || (commands && argumentsJson(*a.command) == argumentsJson(*b.command))) return true;
+      if (&a == &b || (commands && argumentsJson(a.command->written) == argumentsJson(b.command->written))) return true;
     }
   return std::ranges::any_of(study.factors, [&](const check::Factor& factor) {
     return factor.lockstep() && std::ranges::any_of(factor.parameters, [&](unsigned parameter) {

@@ -25,12 +25,15 @@ llvm::json::Array writeAll(const std::vector<check::Value>& values, bool exact) 
 /// The part of a point's document that identifies its workload.
 llvm::json::Object identity(const check::Workload& workload) {
   if (workload.command) {
-    llvm::json::Object document{{"command", argumentsJson(*workload.command)}, {"version", workload.version}};
-    llvm::json::Array inside;
+    llvm::json::Object identity{{"command", argumentsJson(workload.command->written)}, {"version", workload.version}};
+    llvm::json::Array inside, services;
     for (const plan::CommandMetric& key : workload.command->inside) inside.push_back(base::jsonText(key.name));
-    // A process that goes through levels measures something else than one with a single level.
-    if (!inside.empty()) document["inside"] = std::move(inside);
-    return document;
+    for (const auto& written : workload.command->written_services) services.push_back(argumentsJson(written));
+    // A process that goes through levels measures something else than one with a single level. Points of other
+    // workloads keep the ids that they had before there were any of these.
+    if (!inside.empty()) identity["inside"] = std::move(inside);
+    if (!services.empty()) identity["services"] = std::move(services);
+    return identity;
   }
   return llvm::json::Object{{"workload", workload.name}, {"version", workload.version}};
 }
@@ -90,9 +93,9 @@ llvm::json::Value toJson(const check::Value& value, bool exact) {
   return llvm::json::Object{{name, writeAll(level.payload, exact)}};
 }
 
-llvm::json::Array argumentsJson(const check::Command& command) {
+llvm::json::Array argumentsJson(const std::vector<check::CommandArgument>& written) {
   llvm::json::Array arguments;
-  for (const check::CommandArgument& argument : command.written) {
+  for (const check::CommandArgument& argument : written) {
     llvm::json::Array texts = base::jsonTexts(argument.texts);
     if (argument.options)
       arguments.push_back(std::move(texts));

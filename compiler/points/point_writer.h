@@ -21,7 +21,7 @@ llvm::json::Value toJson(const check::Value& value, bool exact = false);
 
 /// A command's argument template as it is written, `options` as a list of its form. This is a command's
 /// identity.
-llvm::json::Array argumentsJson(const check::Command& command);
+llvm::json::Array argumentsJson(const std::vector<check::CommandArgument>& written);
 
 /// Appends the paths in a value of `type` that are not in `paths` yet.
 void collectPaths(const check::Value& value, const check::Type& type, std::vector<std::string>& paths);

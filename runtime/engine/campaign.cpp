@@ -88,7 +88,8 @@ Campaign::Campaign(const Env& env, launch::Launcher& launcher, const machine::De
       lanes_(launcher.describe().lanes),
       scheduler_(index, lanes_.size(), env.options.attempts),
       forecast_(index, lanes_.size()),
-      runner_(launcher, env.clock, [this] { return tick(); }) {}
+      runner_(launcher, env.clock, [this] { return tick(); }),
+      services_(env.setup, env.options, runner_, files_, folders_, env.listener, lanes_.size()) {}
 
 llvm::Error Campaign::run() {
   // Sessions come first, because the run's record refers to one of them.
@@ -312,7 +313,7 @@ llvm::Error Campaign::beginBlock(unsigned lane, const Step& step) {
   plan.block.seed = trialSeed(plan_, seed);
   plan.block.session = lanes_[lane].session;
   plan.settings = store::settingsText(plan_, step.kind);
-  plan.places = blockOrder(step.places, seed);
+  plan.places = blockOrder(step.places, seed, plan_);
   // The block is written before its first trial, so that a killed run can be resumed in it.
   auto id = env_.store.addBlock(plan);
   if (!id) return id.takeError();

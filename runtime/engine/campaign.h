@@ -20,6 +20,7 @@
 #include "runtime/engine/launch/trial_runner.h"
 #include "runtime/engine/options.h"
 #include "runtime/engine/scheduler.h"
+#include "runtime/engine/services.h"
 #include "runtime/engine/setup.h"
 #include "runtime/engine/traces.h"
 #include "runtime/engine/trial_request.h"
@@ -110,8 +111,12 @@ class Campaign {
   llvm::Error heatGpusOf(const LaneDevices& lane);
 
   llvm::Error runBlocks();
-  /// Gives an idle lane its next trial, or leaves it idle.
+  /// Gives an idle lane its next trial, or leaves it idle. A lane that runs nothing keeps no service up.
   llvm::Error advance(unsigned lane);
+  /// Returns whether the lane waits for its services.
+  llvm::Expected<bool> nextStep(unsigned lane);
+  /// Starts the step's trial once its services are ready. Returns whether the lane waits for them.
+  llvm::Expected<bool> startWithServices(unsigned lane, const Step& step);
   /// Abandons the lane's block and opens a new session if nothing ran in the lane for kSessionGapSeconds, since trials
   /// of one block must be near in time.
   llvm::Error mindGap(unsigned lane);
@@ -168,12 +173,14 @@ class Campaign {
   Scheduler scheduler_;
   Forecast forecast_;
   launch::TrialRunner runner_;
+  Services services_;
   std::map<unsigned, unsigned> alone_;  // node -> lane whose next or present trial runs alone on it
   int64_t run_ = 0;
   unsigned known_ = 0;       // trials for which the share of cores that others took is known
   unsigned crowded_ = 0;     // trials in which others took cores while the design sets no limit on that
   double crowded_most_ = 0;  // the largest share that others took, 0 to 1
   std::string told_;         // reason of the last trial that did not end well
+  std::string told_left_;    // what was said last of processes that `before` left behind
   bool new_session_ = false, all_failed_ = false, out_of_time_ = false, budget_told_ = false, told_stays_ = false;
   double last_touch_ = 0;
 };

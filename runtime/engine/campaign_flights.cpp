@@ -63,12 +63,18 @@ llvm::Error Campaign::runBlocks() {
 }
 
 llvm::Error Campaign::advance(unsigned lane) {
+  auto waits = nextStep(lane);
+  if (!waits) return waits.takeError();
+  if (!*waits && !lanes_[lane].busy) services_.end(lane);
+  return llvm::Error::success();
+}
+
+llvm::Expected<bool> Campaign::nextStep(unsigned lane) {
   while (!stopping()) {
     // A trial of the control `run.alone` has its node for itself: all other lanes of the node stand still until it is
     // over.
     const unsigned node = setup_.lane(lane).node;
-    if (const auto alone = alone_.find(node); alone != alone_.end() && alone->second != lane)
-      return llvm::Error::success();
+    if (const auto alone = alone_.find(node); alone != alone_.end() && alone->second != lane) return false;
     // Before the scheduler is asked, since a gap abandons the block that it would continue.
     if (auto error = mindGap(lane)) return error;
     const Step step = scheduler_.next(lane);
@@ -78,8 +84,11 @@ llvm::Error Campaign::advance(unsigned lane) {
     switch (step.what) {
       case Step::What::Trial:
         for (unsigned other = 0; alone && other < lanes_.size(); ++other)  // trials beside it end first
-          if (lanes_[other].busy && setup_.lane(other).node == node) return llvm::Error::success();
-        return startTrial(lane, step);
+          if (other != lane && setup_.lane(other).node == node && (lanes_[other].busy || services_.any(other)))
+            return services_.any(lane);
+        // A trial whose service died fails without a start, and the lane goes on.
+        if (auto waits = startWithServices(lane, step); !waits || *waits || lanes_[lane].busy) return waits;
+        break;
       case Step::What::BlockOver:
         blockOver(step.kind);
         // startTrial() resets the count.
@@ -88,19 +97,31 @@ llvm::Error Campaign::advance(unsigned lane) {
       case Step::What::Block:
         // Budget and end of the allocation are checked between blocks only, so that every block that is begun is
         // complete.
-        if (budgetSpent(index_)) return llvm::Error::success();
+        if (budgetSpent(index_)) return false;
         if (!endsInTime(step)) {
           out_of_time_ = true;
-          return llvm::Error::success();
+          return false;
         }
         if (auto error = beginBlock(lane, step)) return error;
         break;
       case Step::What::Wait:
       case Step::What::Done:
-        return llvm::Error::success();
+        return false;
     }
   }
-  return llvm::Error::success();
+  return false;
+}
+
+llvm::Expected<bool> Campaign::startWithServices(unsigned lane, const Step& step) {
+  const store::Block& block = scheduler_.block(lane)->block;
+  const plan::Point& point = *plan_.findPoint(step.place.point);
+  const std::vector<NodePart> parts = partsOf(setup_, setup_.lane(lane), block, point);
+  auto ready = services_.ready(lane, {point, block, step.position, step.attempt, parts});
+  if (!ready) return ready.takeError();
+  lanes_[lane].last_active = env_.clock.boot();  // a service that starts is no gap
+  if (!*ready) return true;
+  if (auto error = startTrial(lane, step)) return error;
+  return false;
 }
 
 llvm::Error Campaign::startTrial(unsigned lane, const Step& step) {
@@ -144,8 +165,10 @@ llvm::Error Campaign::startTrial(unsigned lane, const Step& step) {
   trial.id = *id;
 
   flight->request = trialRequest(setup_, options_, env_.traces, flight->parts, flight->block, *flight->point, trial);
+  services_.address(lane, flight->request);
   flight->note = noteOf(*flight);
   env_.listener.trialStarted(flight->note);
+  if (const launch::TrialEnd* service = services_.death(lane)) return landed(flight, launch::TrialEnd(*service));
   flight->uncounted = flight->request.spec.settings.getInteger("uncounted_starts").value_or(0);
   return launch(flight);
 }
@@ -177,11 +200,13 @@ llvm::Error Campaign::launch(const std::shared_ptr<Flight>& flight) {
   if (auto error = env_.store.sync()) return error;  // the result of the trial before is durable first
   if (flight->begin == 0) flight->begin = env_.clock.boot();
   lanes_[flight->lane].busy = true;
-  const auto ended = [this, flight](launch::TrialEnd end) { return landed(flight, std::move(end)); };
-  return runner_.start(std::move(start), {ended, [this, flight](const protocol::Event& event) {
-                                            env_.listener.trialProgress(flight->note, event.phase, event.done,
-                                                                        event.total);
-                                          }});
+  launch::TrialHooks hooks;
+  hooks.ended = [this, flight](launch::TrialEnd end) { return landed(flight, std::move(end)); };
+  hooks.progress = [this, flight](const protocol::Event& event) {
+    env_.listener.trialProgress(flight->note, event.phase, event.done, event.total);
+  };
+  hooks.doomed = [this, flight] { return services_.death(flight->lane); };
+  return runner_.start(std::move(start), std::move(hooks));
 }
 
 llvm::Error Campaign::landed(const std::shared_ptr<Flight>& flight, launch::TrialEnd end) {
@@ -189,11 +214,23 @@ llvm::Error Campaign::landed(const std::shared_ptr<Flight>& flight, launch::Tria
   // A launch that is not measured and ended well only adds its time. If it failed, the trial failed.
   if (!flight->counts && end.status == TrialStatus::Valid && end.stuck.empty()) {
     flight->seconds_before += end.seconds;
+    if (const std::string left = flight->before ? leftBehindText(end, "`before`") : "";
+        !left.empty() && left != told_left_)
+      env_.listener.message(told_left_ = left);
     return launch(flight);
   }
   // The trial is over, so it no longer keeps other lanes from running.
   std::erase_if(alone_, [&](const auto& alone) { return alone.second == flight->lane; });
-  const std::vector<int> stuck = end.stuck;
+  std::vector<int> stuck = end.stuck;
+  // A client that lost its service fails as well, and its own words do not tell why.
+  if (const launch::TrialEnd* service = services_.death(flight->lane);
+      service && end.status == TrialStatus::Failed && end.reason != service->reason) {
+    end.status = service->status;
+    end.reason = fmt::format("{} ({})", service->reason, end.reason);
+    if (!service->log_tail.empty()) end.log_tail = service->log_tail;
+  }
+  const std::vector<int> stuck_services = services_.trialOver(flight->lane, end);
+  stuck.insert(stuck.end(), stuck_services.begin(), stuck_services.end());
   if (auto error = finish(*flight, std::move(end))) return error;
   return stuck.empty() ? llvm::Error::success() : closeLane(*flight, stuck);
 }
@@ -291,6 +328,7 @@ llvm::Error Campaign::closeLostLanes() {
     any_open |= lane.closed.empty();
     if (lane.closed.empty() || lane.told) continue;
     lane.told = true;
+    services_.end(number);
     scheduler_.abandon(number);
     std::erase_if(alone_, [&](const auto& alone) { return alone.second == number; });
     if (lane.closed != told) env_.listener.say("{}. Its block is dropped; the other nodes continue", lane.closed);
@@ -310,6 +348,7 @@ llvm::Error Campaign::closeLane(const Flight& flight, const std::vector<int>& st
   const std::string who = launch::stuckText(stuck.front());
   lanes_[flight.lane].closed = who;
   lanes_[flight.lane].told = true;
+  services_.end(flight.lane);
   scheduler_.abandon(flight.lane);
   // The lease names the stuck process, so that later runs are refused the device until the process is gone.
   for (const unsigned slot : flight.parts.front().own)

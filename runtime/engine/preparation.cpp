@@ -86,6 +86,7 @@ llvm::Error prepareCommand(const Env& env, launch::TrialRunner& runner, const pl
                          plan::outputsOf(folder));
   // Some programs end with 0 although their last writes failed on a full disk.
   if (const int full = inputs::noRoomBeside(folder)) return files::cannotWrite(env.options.results, full);
+  if (const std::string left = leftBehindText(*end, "the preparation"); !left.empty()) env.listener.message(left);
   env.listener.say("prepared {} for {} in {}", workload.name, plan.label(point),
                    durationText(env.clock.boot() - begin));
   // Last, so that the mark never stands beside an incomplete folder.

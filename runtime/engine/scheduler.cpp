@@ -14,6 +14,7 @@
 #include "runtime/base/text.h"
 #include "runtime/judge/cells.h"
 #include "runtime/judge/needs.h"
+#include "runtime/plan/command.h"
 
 namespace expc::engine {
 namespace {
@@ -74,14 +75,29 @@ uint64_t trialSeed(const plan::Plan& plan, uint64_t block_seed) {
   return std::ranges::any_of(plan.workloads, is_command) ? block_seed >> 22 : block_seed;
 }
 
-std::vector<plan::Place> blockOrder(std::vector<plan::Place> places, uint64_t block_seed) {
+std::vector<plan::Place> blockOrder(std::vector<plan::Place> places, uint64_t block_seed, const plan::Plan& plan) {
   // Uniform below `bound` by rejection: values above the largest multiple of `bound` would favour small remainders.
   const auto below = [&](uint64_t bound) {
     uint64_t limit = UINT64_MAX - UINT64_MAX % bound, value = base::splitMix(block_seed);
     while (value >= limit) value = base::splitMix(block_seed);
     return value % bound;
   };
-  for (size_t i = places.size(); i > 1; --i) std::swap(places[i - 1], places[below(i)]);
+  const auto shuffle = [&](auto& items) {
+    for (size_t i = items.size(); i > 1; --i) std::swap(items[i - 1], items[below(i)]);
+  };
+  shuffle(places);
+  if (!plan.hasServices() || plan.design.restart == plan::Restart::Trial) return places;
+  std::map<std::string, std::string> instance_of;  // by point
+  for (const plan::Place& place : places)
+    if (const plan::Point* point = plan.findPoint(place.point))
+      instance_of[place.point] = plan::instancesOf(plan, *point);
+  std::set<std::string> all;
+  for (const auto& [point, instance] : instance_of) all.insert(instance);
+  std::vector<std::string> instances(all.begin(), all.end());
+  shuffle(instances);
+  std::ranges::stable_sort(places, {}, [&](const plan::Place& place) {
+    return std::ranges::find(instances, instance_of[place.point]) - instances.begin();
+  });
   return places;
 }
 

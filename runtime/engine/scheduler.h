@@ -98,8 +98,10 @@ inline constexpr uint64_t kCommandSeeds = uint64_t{1} << 31;
 /// The seed that trials of a new block get: `block_seed`, or its upper 31 bits if the plan has a command.
 uint64_t trialSeed(const plan::Plan& plan, uint64_t block_seed);
 
-/// `places` in the random order of a block: a Fisher-Yates shuffle with SplitMix64, seeded by the block.
-std::vector<plan::Place> blockOrder(std::vector<plan::Place> places, uint64_t block_seed);
+/// `places` in the random order of a block: a Fisher-Yates shuffle with SplitMix64, seeded by the block. Where the
+/// plan has services that live as long as a block, the places of one instance stand together, and instances are in
+/// random order, too: a split plot, whose whole plots are instances.
+std::vector<plan::Place> blockOrder(std::vector<plan::Place> places, uint64_t block_seed, const plan::Plan& plan = {});
 
 /// How much of a run is left, for its progress bar: trials to come, and their time from typical durations.
 class Forecast {

@@ -42,3 +42,37 @@ TEST_CASE("every order comes up about equally often") {
   CHECK(seen.size() == 6);
   for (auto& [order, count] : seen) CHECK(std::abs(count - 1000) < 150);  // five standard deviations
 }
+
+TEST_CASE("the points of one instance of a service stand together, instances and points in random order") {
+  plan::Plan plan;
+  plan::Workload& workload = plan.workloads.emplace_back();
+  workload.command.emplace().arguments = {"client"};
+  plan::Service& service = workload.command->services.emplace_back();
+  service.name = "server";
+  service.command.arguments = {"server"};
+  service.command.ready.emplace();
+  service.parameters = {"cache"};
+  std::vector<plan::Place> places;
+  for (int cache = 0; cache < 3; ++cache)
+    for (int load = 0; load < 4; ++load) {
+      plan::Point& point = plan.points.emplace_back();
+      point.id = std::to_string(cache) + std::to_string(load);
+      point.parameters = llvm::json::Object{{"cache", cache}, {"load", load}};
+      places.emplace_back(point.id);
+    }
+  std::map<std::string, int> first, inner;
+  for (uint64_t number = 0; number < 3000; ++number) {
+    const uint64_t seed = blockSeed(1, "study", plan::TrialKind::Timed, number);
+    const auto order = blockOrder(places, seed, plan);
+    unsigned changes = 0;
+    for (size_t i = 1; i < order.size(); ++i) changes += order[i].point[0] != order[i - 1].point[0];
+    CHECK(changes == 2);
+    ++first[order[0].point.substr(0, 1)];
+    ++inner[order[0].point.substr(1)];
+  }
+  for (const auto& [instance, count] : first) CHECK(std::abs(count - 1000) < 130);  // five standard deviations
+  for (const auto& [load, count] : inner) CHECK(std::abs(count - 750) < 120);
+  // With an instance for each trial nothing has to stand together, and the order is that of plans without services.
+  plan.design.restart = plan::Restart::Trial;
+  CHECK((blockOrder(places, 7, plan) == blockOrder(places, 7)));
+}

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <limits>
 #include <set>
 #include <utility>
 
@@ -187,6 +188,7 @@ launch::TrialRequest trialRequest(const Setup& setup, const EngineOptions& optio
     spec.memory_limit = options.memory_limit;
     return request;
   }
+  spec.settings.erase("restart");  // it is about services, which only commands have
   request.log_prefix = fmt::format("{}/{}", logFolder(options.results), trial.id);
   // On several nodes each device has its own rank: spreadOverNodes() left out points of one process.
   placeRanks(request, parts, setup.workerOf(workload).description.isOneProcess(spec.workload, spec.parameters),
@@ -199,6 +201,27 @@ launch::TrialRequest trialRequest(const Setup& setup, const EngineOptions& optio
     // A checkpoint depends on the data that was read, so it is stored under the data's digest.
     if (!trial.key->data.empty()) variables.push_back("EXPC_DATA_DIGEST=" + trial.key->data);
   }
+  return request;
+}
+
+launch::TrialRequest serviceRequest(const Setup& setup, const EngineOptions& options, const NodePart& part,
+                                    const store::Block& block, const plan::Point& point, const plan::Service& service,
+                                    const std::string& folder, std::map<std::string, std::string> values) {
+  const plan::Plan& plan = setup.plan;
+  launch::TrialRequest request = requestFor(setup, point, "service " + service.name, block.kind, block.seed);
+  request.nodes = {part.node};
+  protocol::TrialSpec& spec = request.spec;
+  spec.command = service.command;
+  spec.folder = folder;
+  spec.values = std::move(values);
+  spec.parameters = inputs::absoluteParameters(plan, inputs::withCopies(point.parameters, setup.copies));
+  addProcess(request, part, commandVariables(setup));
+  if (const std::string prepared = store::preparedFolder(plan, point, setup.match.data_digests); !prepared.empty())
+    spec.prepared = options.results + "/" + prepared;
+  spec.memory_limit = options.memory_limit;
+  spec.log_limit = options.log_limit;
+  request.log_prefix = plan::outputsOf(folder) + "/expc";
+  request.timeout_seconds = std::numeric_limits<double>::infinity();
   return request;
 }
 

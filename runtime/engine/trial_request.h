@@ -59,6 +59,12 @@ launch::TrialRequest trialRequest(const Setup& setup, const EngineOptions& optio
                                   const std::vector<NodePart>& parts, const store::Block& block,
                                   const plan::Point& point, const store::Trial& trial);
 
+/// The request of a service that trials of the point need, in `folder`, with the devices of `part`. `values`: its
+/// address, for its arguments. It has no time limit.
+launch::TrialRequest serviceRequest(const Setup& setup, const EngineOptions& options, const NodePart& part,
+                                    const store::Block& block, const plan::Point& point, const plan::Service& service,
+                                    const std::string& folder, std::map<std::string, std::string> values);
+
 /// The folder of the ranks' logs; made if it is not there.
 std::string logFolder(const std::string& results);
 

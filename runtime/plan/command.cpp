@@ -119,6 +119,21 @@ void describe(JsonRecord& io, Expectation& expectation) {
   if (expectation.bound && from == From::Same) io.fail("bound", "whether two files are equal is not a number");
 }
 
+void describe(JsonRecord& io, Ready& ready) {
+  io.word("by", ready.by, words::kReady);
+  if (ready.by != Ready::By::Tcp) io.field("what", ready.what);
+  describeTimeout(io, ready.timeout_seconds);
+  io.optional("metric", ready.metric);
+}
+
+void describe(JsonRecord& io, Service& service) {
+  io.field("name", service.name);
+  io.object("command", service.command, kDescribed);
+  io.field("parameters", service.parameters);
+  if (!service.command.ready || !service.command.services.empty())
+    io.fail("command", "a service needs 'ready', and has no services itself");
+}
+
 void describe(JsonRecord& io, Command& command) {
   io.field("arguments", command.arguments);
   describeTimeout(io, command.timeout_seconds);
@@ -139,7 +154,23 @@ void describe(JsonRecord& io, Command& command) {
   });
   if (io.has("inside", !command.inside.empty()))
     io.list("inside", command.inside, [](JsonRecord& inner, CommandMetric& key) { describe(inner, key); });
+  io.optionalObject("ready", command.ready, kDescribed);
+  if (io.has("services", !command.services.empty())) io.list("services", command.services, kDescribed);
   if (command.arguments.empty()) io.fail("arguments", "a command needs a program to run");
+}
+
+std::string instanceOf(const Service& service, const Point& point) {
+  llvm::json::Object values;
+  for (const std::string& name : service.parameters)
+    if (const llvm::json::Value* value = point.parameters.get(name)) values[name] = *value;
+  return canonicalJson(llvm::json::Array{base::written(service.command), std::move(values)});
+}
+
+std::string instancesOf(const Plan& plan, const Point& point) {
+  std::string text;
+  if (const auto& command = plan.workloads[point.workload].command)
+    for (const Service& service : command->services) text += instanceOf(service, point) + "\n";
+  return text;
 }
 
 std::string argumentText(const llvm::json::Value& value) {

@@ -61,6 +61,11 @@ llvm::Expected<std::set<std::string>> namesIn(const std::string& text);
 llvm::Expected<std::vector<std::string>> expandArguments(const std::vector<std::string>& arguments,
                                                          const std::map<std::string, std::string>& values);
 
+/// The values that tell instances of a service apart, as text: two points with the same text can share one.
+std::string instanceOf(const Service& service, const Point& point);
+/// instanceOf() for all services of a point's workload; "" if it has none.
+std::string instancesOf(const Plan& plan, const Point& point);
+
 /// The program to start for a name: a name with a slash is a path from `root`, any other is looked up in PATH.
 std::string programPath(const std::string& name, const std::string& root);
 

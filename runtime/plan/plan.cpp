@@ -111,6 +111,11 @@ PlotKind Plot::kind(const Plan& plan) const {
   return plan.findMetric(over) ? PlotKind::Metrics : PlotKind::Series;
 }
 
+bool Plan::hasServices() const {
+  return std::ranges::any_of(
+      workloads, [](const Workload& workload) { return workload.command && !workload.command->services.empty(); });
+}
+
 bool Plan::readsInOutput(std::string_view metric) const {
   return std::ranges::any_of(workloads, [&](const Workload& workload) {
     return workload.command && base::named(workload.command->metrics, metric);

@@ -313,6 +313,9 @@ struct KindDesign {
   unsigned most() const { return until.empty() ? repeat : std::max(repeat, repeat_most); }
 };
 
+/// How long services live, and so which effect of a service is randomised: each block, trial or session starts anew.
+enum class Restart { Block, Trial, Session };
+
 /// The design of the study.
 struct Design {
   std::vector<KindDesign> kinds;
@@ -320,6 +323,7 @@ struct Design {
   std::optional<double> budget_seconds;
   Validity validity;
   unsigned share = 1;  // blocks that may run at a time on one machine, each on devices of its own
+  Restart restart = Restart::Block;
 };
 
 /// A table of the report: the values of a metric or comparison by factors, or a description of metrics.
@@ -377,7 +381,21 @@ struct Preparation {
   std::optional<double> timeout_seconds;
 };
 
-/// A workload that is a program of the user's: a vector of arguments, never a shell line.
+/// How a service shows that programs may use it.
+struct Ready {
+  /// Http: an answer of success; Tcp: a connection; Regex: a line of its output; File: a file in its folder.
+  enum class By { Http, Tcp, Regex, File } by = By::Tcp;
+  std::string what;                       // the path, pattern or file; "" for Tcp
+  std::optional<double> timeout_seconds;  // absent: kReadySeconds
+  std::string metric = {};                // the workload's metric that is the time until then; "": none
+};
+/// Seconds within which a service must be ready if it does not say.
+inline constexpr double kReadySeconds = 60;
+
+struct Service;
+
+/// A workload that is a program of the user's: a vector of arguments, never a shell line. Or a service, which has
+/// `ready`: it runs until it is told to end.
 struct Command {
   std::vector<std::string> arguments;  // "${gpus}" stands for a parameter, "$$" for a dollar sign
   std::optional<double> timeout_seconds;
@@ -390,6 +408,16 @@ struct Command {
   std::optional<Preparation> preparation = {};
   std::vector<std::string> before = {};   // as `arguments`; runs untimed before each start, in the trial's folder
   std::vector<unsigned> exit_codes = {};  // of a success; empty: only 0
+  std::optional<Ready> ready = {};
+  std::vector<Service> services = {};  // those that must be ready while it runs
+};
+
+/// A service of a workload. "${NAME.host}" and "${NAME.port}" among the workload's arguments are its address, "${host}"
+/// and "${port}" among its own.
+struct Service {
+  std::string name;
+  Command command;
+  std::vector<std::string> parameters;  // those of the workload that it reads: their values tell instances apart
 };
 
 /// A workload: a program, with the name and version that points refer to.
@@ -483,6 +511,8 @@ struct Plan {
   bool tells(const Metric& metric, const Point& point) const;
   /// The metric with this name, measured or derived, or null.
   const Metric* findMetric(std::string_view name) const;
+  /// Whether some workload has services.
+  bool hasServices() const;
   /// Whether a command's output is where the metric is read. Any other is measured from outside, or by a worker.
   bool readsInOutput(std::string_view metric) const;
   /// The levels of a point with their factors: "precision=fp32 gpus=2". Bare labels would be ambiguous. Factors
@@ -534,6 +564,10 @@ inline constexpr base::Word<AggregateTerm::Function> kAggregate[] = {
     {"min", AggregateTerm::Function::Min},         {"max", AggregateTerm::Function::Max}};
 inline constexpr base::Word<From> kFrom[] = {{"regex", From::Regex}, {"json", From::Json}, {"csv", From::Csv},
                                              {"lines", From::Lines}, {"size", From::Size}, {"same", From::Same}};
+inline constexpr base::Word<Ready::By> kReady[] = {
+    {"http", Ready::By::Http}, {"tcp", Ready::By::Tcp}, {"regex", Ready::By::Regex}, {"file", Ready::By::File}};
+inline constexpr base::Word<Restart> kRestart[] = {
+    {"block", Restart::Block}, {"trial", Restart::Trial}, {"session", Restart::Session}};
 inline constexpr base::Word<Take> kTake[] = {
     {"last", Take::Last}, {"median", Take::Median}, {"mean", Take::Mean},   {"sum", Take::Sum},
     {"min", Take::Min},   {"max", Take::Max},       {"count", Take::Count}, {"percentile", Take::Percentile}};
@@ -560,6 +594,8 @@ llvm::Error validate(const Plan& plan);
 /// Fields of what plans, specifications and locks share; a timeout is absent or above 0.
 void describe(base::JsonRecord& io, Bound& bound);
 void describe(base::JsonRecord& io, Expectation& expectation);
+void describe(base::JsonRecord& io, Ready& ready);
+void describe(base::JsonRecord& io, Service& service);
 void describe(base::JsonRecord& io, Command& command);
 /// Its fields stand among those of what has it.
 void describe(base::JsonRecord& io, Reduction& reduction);

@@ -340,6 +340,7 @@ struct PlanFields {
     io.field("seed", design.seed);
     io.optional("budget_seconds", design.budget_seconds);
     if (io.has("share", design.share > 1)) io.field("share", design.share, 1, kMostShare);
+    if (io.has("restart", design.restart != Restart::Block)) io.word("restart", design.restart, words::kRestart);
     if (io.has("validity", design.validity != Validity{}))
       io.object("validity", design.validity, [this](JsonRecord& inner, Validity& one) { describe(inner, one); });
     if (design.budget_seconds && *design.budget_seconds <= 0) io.fail("budget_seconds", "is not positive");

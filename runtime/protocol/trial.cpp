@@ -188,6 +188,7 @@ void describe(JsonRecord& io, TrialSpec& spec) {
     io.field("folder", spec.folder);
     io.optional("prepared", spec.prepared);
     io.optional("outputs", spec.outputs);
+    io.optional("values", spec.values);
     if (!spec.folder.starts_with('/')) io.fail("folder", "an absolute path is needed");
   }
   io.word("kind", spec.kind, plan::words::kKind);
@@ -262,6 +263,7 @@ std::map<std::string, std::string> argumentValues(const TrialSpec& spec) {
   std::map<std::string, std::string> values{
       {"seed", std::to_string(spec.seed)}, {"trial", spec.trial}, {"trial_folder", spec.folder}};
   if (!spec.prepared.empty()) values["prepared"] = spec.prepared;
+  for (const auto& [name, value] : spec.values) values[name] = value;
   for (const char* name : {"steps", "warmup", "epochs"})
     if (const llvm::json::Value* value = spec.settings.get(name)) values[name] = plan::argumentText(*value);
   // Parameters come last, so that they win where a study uses one of our names.

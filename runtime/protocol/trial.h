@@ -27,6 +27,9 @@ inline constexpr int kTrialVersion = 1;
 /// it.
 inline constexpr std::string_view kHeatUp = "expc.heat_up";
 
+/// The phase of the progress by which a service says that it is ready: `done` microseconds after its start.
+inline constexpr std::string_view kReadyPhase = "ready";
+
 /// Bytes that a rank may log, or a command write to either of its outputs, unless a run says otherwise.
 inline constexpr uint64_t kLogLimit = 1ull << 30;
 /// "10 MB (--log-limit)": a limit, with the option that sets it; for the message that it was exceeded.
@@ -45,6 +48,8 @@ struct TrialSpec {
   std::string folder;    // of a command: its working directory, absolute; otherwise ""
   std::string prepared;  // of a command: the folder that its preparation filled, absolute; "" without one
   std::string outputs;   // of a command: the file that keeps its output, absolute; "": none is kept
+  /// Of a command: more values for its arguments, such as the addresses of its services ("vllm.port").
+  std::map<std::string, std::string> values;
   plan::TrialKind kind = plan::TrialKind::Timed;
   llvm::json::Object settings;  // steps, warmup, epochs
   llvm::json::Object parameters;
@@ -60,10 +65,13 @@ struct TrialSpec {
   /// On simulated GPUs: steps are counted, and the result has the counts in `rehearsed`. No value matters, so
   /// weights are neither drawn nor read.
   bool rehearsal = false;
+
+  /// Whether it is a service, which runs until its launch is told to stop.
+  bool isService() const { return command && command->ready; }
 };
 
-/// The values of a command's trial: `seed`, `trial`, `trial_folder`, `prepared`, `steps`, `warmup`, `epochs`, then the
-/// parameters, which hide these where they share a name.
+/// The values of a command's trial: TrialSpec::values, `seed`, `trial`, `trial_folder`, `prepared`, `steps`, `warmup`,
+/// `epochs`, then the parameters, which hide these where they share a name.
 std::map<std::string, std::string> argumentValues(const TrialSpec& spec);
 
 /// Calls of one kind, and the bytes that they moved.
@@ -131,8 +139,8 @@ llvm::Expected<Event> eventFromLine(std::string_view line);
 /// The launch channel. Once per session the engine starts `expc-worker --serve FD`, where FD is a SOCK_SEQPACKET
 /// unix socket. That server loads what is slow to load, and forks one child for each request. A packet is one JSON
 /// message; a `launch` packet carries two descriptors (SCM_RIGHTS): the write end of the event pipe, and the log
-/// file. A packet {"v":1,"kill":ID} kills the process group of launch ID. When the socket closes, the server kills
-/// its children and exits.
+/// file. A packet {"v":1,"kill":ID} kills the process group of launch ID; {"v":1,"stop":ID} sends SIGTERM to its
+/// process, which ends its service. When the socket closes, the server kills its children and exits.
 ///
 /// A third descriptor is one end of another such socket, for a process that may run several ranks in turn. Over it
 /// the process reports that its rank ended well (`exited`, status 0), and receives the next `launch`, with the

@@ -58,6 +58,10 @@ std::string sessionsNotice(const plan::Plan& plan, const judge::Judgement& judge
   for (const auto& [_, criterion, result] : judgedOf(plan, judgement))
     if (criterion.confidence && !result.conditions.empty()) sessions = std::max(sessions, result.scope.sessions);
   if (judgement.null_cards || sessions == 0 || sessions > 2) return "";
+  if (sessions == 1 && plan.hasServices() && plan.design.restart == plan::Restart::Session)
+    return "All data come from one session, in which services did not restart; restarting them or the machine may "
+           "change "
+           "the result.";
   return sessions == 1 ? "All data come from one session; restarting the machine may change the result."
                        : "All data come from two sessions, which hardly show how much sessions differ; a third may "
                          "change the result.";

@@ -8,6 +8,7 @@
 
 #include "runtime/judge/criteria.h"
 #include "runtime/judge/index.h"
+#include "runtime/plan/command.h"
 #include "runtime/report/paint.h"
 #include "runtime/report/sections.h"
 #include "runtime/report/wording.h"
@@ -90,6 +91,25 @@ Table factorTable(const plan::Plan& plan) {
   return table;
 }
 
+/// How often services start: "services start 20 times, …"; "" if the plan has none.
+static std::string startsText(const plan::Plan& plan, uint64_t least, uint64_t most) {
+  std::set<std::string> instances;
+  for (const plan::Point& point : plan.points)
+    if (const auto& command = plan.workloads[point.workload].command; command && point.startable())
+      for (const plan::Service& service : command->services) instances.insert(plan::instanceOf(service, point));
+  if (instances.empty()) return "";
+  if (plan.design.restart == plan::Restart::Trial)
+    return fmt::format("services start anew for each trial, {} times", rangeText(least, most));
+  if (plan.design.restart == plan::Restart::Session)
+    return fmt::format("services start once in a session ({}), so results do not cover their restarts",
+                       counted(instances.size(), "instance"));
+  uint64_t starts = 0, most_starts = 0;
+  for (const plan::KindDesign& kind : plan.design.kinds)
+    starts += kind.repeat * instances.size(), most_starts += kind.most() * instances.size();
+  return fmt::format("services start {} times, in each block anew; the points of an instance stand together in it",
+                     rangeText(starts, most_starts));
+}
+
 Part trialsPart(const plan::Plan& plan, uint64_t points) {
   using Kind = Column::Kind;
   Table table{.label = "Kinds of trials"};
@@ -137,6 +157,7 @@ Part trialsPart(const plan::Plan& plan, uint64_t points) {
                     counted(points, "point"), joined(inside)));
   say(fmt::format("each block runs every {} once, in random order (seed {})", units < points ? "process" : "point",
                   plan.design.seed));
+  if (const std::string starts = startsText(plan, least, most); !starts.empty()) say(starts);
   // Built-in workloads draw from the block's seed; commands get it as a variable and may ignore it.
   const bool trains =
       std::ranges::any_of(plan.workloads, [](const plan::Workload& workload) { return !workload.command; });

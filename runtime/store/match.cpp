@@ -93,11 +93,15 @@ constexpr std::string_view kPrepared = "${prepared}/";
 
 /// The arguments of the point's command, with its parameters in place. Values that differ per trial stay as
 /// `${seed}`.
-std::vector<std::string> argumentsAt(const plan::Point& point, const std::vector<std::string>& arguments) {
+std::vector<std::string> argumentsAt(const plan::Point& point, const plan::Command& command,
+                                     const std::vector<std::string>& arguments) {
   // The names that differ per trial expand to themselves.
   std::map<std::string, std::string> values;
-  for (const char* own : {"seed", "trial", "trial_folder", "prepared", "steps", "warmup", "epochs"})
-    values[own] = fmt::format("${{{}}}", own);
+  const auto differs = [&](const std::string& own) { values[own] = fmt::format("${{{}}}", own); };
+  for (const char* own : {"seed", "trial", "trial_folder", "prepared", "steps", "warmup", "epochs", "host", "port"})
+    differs(own);
+  for (const plan::Service& service : command.services)
+    differs(service.name + ".host"), differs(service.name + ".port");
   for (const auto& [name, value] : point.parameters) plan::addArgument(values, name, value);
   auto texts = plan::expandArguments(arguments, values);
   if (texts) return std::move(*texts);
@@ -166,8 +170,10 @@ std::set<std::string> preparedFilesOf(const plan::Plan& plan, const plan::Point&
   if (folder.empty()) return {};
   const plan::Command& command = *plan.workloads[point.workload].command;
   std::set<std::string> files;
-  for (const auto* arguments : {&command.arguments, &command.before})
-    for (const std::string& argument : argumentsAt(point, *arguments)) {
+  std::vector<const std::vector<std::string>*> started{&command.arguments, &command.before};
+  for (const plan::Service& service : command.services) started.push_back(&service.command.arguments);
+  for (const auto* arguments : started)
+    for (const std::string& argument : argumentsAt(point, command, *arguments)) {
       const size_t at = argument.find(kPrepared);
       if (at == std::string::npos) continue;
       const std::string file = argument.substr(at + kPrepared.size());
@@ -192,13 +198,15 @@ std::vector<std::string> startedWith(const plan::Plan& plan, const plan::Point& 
     return texts;
   }
   const auto add = [&](const std::vector<std::string>& arguments) {
-    std::ranges::move(argumentsAt(point, arguments), std::back_inserter(texts));
+    std::ranges::move(argumentsAt(point, *workload.command, arguments), std::back_inserter(texts));
   };
   // Lists in the order of the command line; "prepare" and "before" separate the lists, so that moving an argument
   // from one to the other is a difference.
   add(workload.command->arguments);
   if (workload.command->preparation) texts.emplace_back("prepare"), add(workload.command->preparation->arguments);
   if (!workload.command->before.empty()) texts.emplace_back("before"), add(workload.command->before);
+  for (const plan::Service& service : workload.command->services)
+    texts.push_back("service " + service.name), add(service.command.arguments);
   for (const unsigned code : workload.command->exit_codes) say("exit", code);
   // A program that asks for its trial is told every parameter. A JSON object has no order.
   const auto first = std::ptrdiff_t(texts.size());

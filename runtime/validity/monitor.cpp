@@ -37,7 +37,8 @@ std::optional<T> grown(const std::optional<T>& before, const std::optional<T>& a
 Monitor::Monitor(Cards cards, int pid, std::string root)
     : cards_(std::move(cards)), pid_(pid), root_(std::move(root)) {}
 
-void Monitor::begin(uint64_t number, std::vector<int> cores, const std::vector<unsigned>& cards, double now) {
+void Monitor::begin(uint64_t number, std::vector<int> cores, const std::vector<unsigned>& cards, double now,
+                    bool served) {
   // Time until now belongs to the trials that are under way already.
   look(now);
   // The memory counts of the trial that ended just before serve as the beginning of this one.
@@ -57,8 +58,8 @@ void Monitor::begin(uint64_t number, std::vector<int> cores, const std::vector<u
     if (!state) continue;
     card.before = *state;
     // Before the start no process of ours is on the card. So all that are there are others, even if NVML reports
-    // numbers of another PID namespace.
-    card.others = state->processes;
+    // numbers of another PID namespace. With services only their numbers tell (settle).
+    if (!served) card.others = state->processes;
     trial.cards.push_back(std::move(card));
   }
   lookAt(trial, family_);

@@ -24,7 +24,9 @@ class Monitor {
   Monitor(Cards cards, int pid, std::string root = "");
 
   /// A trial is about to start on these cores and cards (NVML indices). `now`: seconds by a clock that nobody sets.
-  void begin(uint64_t trial, std::vector<int> cores, const std::vector<unsigned>& cards, double now);
+  /// `served`: services of the trial are up already, and may be on its cards.
+  void begin(uint64_t trial, std::vector<int> cores, const std::vector<unsigned>& cards, double now,
+             bool served = false);
   /// Looks at the machine on behalf of all trials under way; to be called about once a second.
   void look(double now);
   /// The trial is over: returns its readings; empty ones for an unknown trial.

@@ -115,10 +115,10 @@ CLASSES |= {name: "keyword.operator.comparison" for name in
 CLASSES |= {name: "keyword.operator.arithmetic" for name in ("Plus", "Minus", "Star", "Slash")}
 CLASSES |= {name: "storage.type" for name in (
     "Enum", "Let", "Workload", "Reference", "Preset", "Study", "Param", "Metric", "Require", "Exclude", "Factor", "Measure",
-    "Compare", "Control", "Criterion", "Design", "Table", "Plot", "Part", "Use", "Expected")}
+    "Compare", "Control", "Criterion", "Design", "Table", "Plot", "Part", "Use", "Expected", "Service", "Ready")}
 CLASSES |= {name: "keyword.control" for name in (
     "Only", "Remove", "Baseline", "Because", "By", "Over", "Against", "When", "Where", "With", "Within", "Until", "From", "As",
-    "Confidence", "Command", "Timeout", "Like", "Partial", "Allow", "Service", "Find", "Noise", "Looks", "At", "Always", "Give", "Keep", "Of")}
+    "Confidence", "Command", "Timeout", "Like", "Partial", "Allow", "Find", "Noise", "Looks", "At", "Always", "Give", "Keep", "Of")}
 NAME = CLASSES["Identifier"]
 NO_TEXT = {"EndOfFile", "Whitespace", "Unexpected", "UnterminatedString"}
 

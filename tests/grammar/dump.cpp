@@ -111,7 +111,8 @@ class ModuleDumper {
     for (const EnumDecl& declaration : module.enums) enumeration(declaration);
     for (const LetDecl& declaration : module.lets) let(declaration);
     for (const MetricDecl& declaration : module.metrics) metric(declaration);
-    for (const WorkloadDecl& declaration : module.workloads) workload(declaration);
+    for (const WorkloadDecl& declaration : module.workloads) workload("workload", declaration);
+    for (const WorkloadDecl& declaration : module.services) workload("service", declaration);
     for (const SystemDecl& declaration : module.systems) system(declaration);
     for (const ReferenceDecl& declaration : module.references) reference(declaration);
     for (const ConfidenceDecl& declaration : module.confidences) line("confidence {}", dump(*declaration.value));
@@ -216,8 +217,8 @@ class ModuleDumper {
     --depth_;
   }
 
-  void workload(const WorkloadDecl& declaration) {
-    line("workload {}", declaration.name.name);
+  void workload(std::string_view head, const WorkloadDecl& declaration) {
+    line("{} {}", head, declaration.name.name);
     ++depth_;
     doc(declaration.doc);
     if (declaration.command) command("command", *declaration.command);
@@ -227,6 +228,11 @@ class ModuleDumper {
     if (declaration.prepare) command("prepare", *declaration.prepare);
     if (declaration.before) command("before", *declaration.before);
     if (!declaration.exit_codes.empty()) line("exit {}", fmt::join(declaration.exit_codes, " "));
+    for (const NamedUse& service : declaration.services) line("service {}", name(service.name));
+    if (declaration.ready) {
+      line("ready {}", dump(*declaration.ready->how));
+      optional("timeout", declaration.ready->timeout);
+    }
     for (const ExprPtr& expectation : declaration.expectations) line("expect {}", dump(*expectation));
     if (declaration.version) line("version {}", *declaration.version);
     for (const ParamDecl& declared : declaration.params) param(declared);
@@ -349,7 +355,7 @@ class ModuleDumper {
     line("{} {}", head, study.name.name);
     ++depth_;
     doc(study.doc);
-    for (const PartUse& use : study.uses) line("use {}", name(use.name));
+    for (const NamedUse& use : study.uses) line("use {}", name(use.name));
     for (const ParamDecl& declared : study.params) param(declared);
     for (const WorkloadUse& use : study.workloads) workloadUse(use);
     for (const FactorDecl& declared : study.factors) factor(declared);

@@ -65,6 +65,7 @@ class Finder {
         command_(*workload_.command),
         started_{&command_.arguments, &command_.before},
         results_(results) {
+    for (const plan::Service& service : command_.services) started_.push_back(&service.command.arguments);
     if (command_.preparation) started_.insert(started_.begin() + 1, &command_.preparation->arguments);
   }
 
@@ -259,7 +260,8 @@ class Finder {
   const unsigned index_;
   const plan::Workload& workload_;
   const plan::Command& command_;
-  std::vector<const std::vector<std::string>*> started_;  // command lines: the program, its preparation, `before`
+  std::vector<const std::vector<std::string>*>
+      started_;  // command lines: the program, its preparation, `before`, services
   const std::string results_;
   CommandFiles files_;
 };

@@ -74,7 +74,8 @@ class LocalLauncher final : public Launcher {
     trial.server = &server;
     // launchRank() adds ranks; if one fails, those that were started are killed and the trial never existed.
     trial.ranks.reserve(request.endRank() - request.first_rank);
-    watch(id, request);
+    // A service is watched as a part of each trial that uses it.
+    if (!request.spec.isService()) watch(id, request);
     for (unsigned number = request.first_rank; number < request.endRank(); ++number) {
       if (auto error = launchRank(request, number, trial)) {
         kill(id);
@@ -113,6 +114,13 @@ class LocalLauncher final : public Launcher {
     found->second.killed_at = clock_.boot();
     for (const Rank& rank : found->second.ranks)
       if (!rank.exited) found->second.server->process.kill(rank.process.launch);
+  }
+
+  void stop(uint64_t id) override {
+    const auto found = trials_.find(id);
+    if (found == trials_.end()) return;
+    for (const Rank& rank : found->second.ranks)
+      if (!rank.exited) found->second.server->process.endService(rank.process.launch);
   }
 
   /// Starts the servers that trials may need, so that no trial pays for it.
@@ -191,7 +199,7 @@ class LocalLauncher final : public Launcher {
       if (slot->getString("device") == "cuda")
         cards.push_back(static_cast<unsigned>(slot->getInteger("index").value_or(0)));
     }
-    monitor_.begin(id, std::move(cores), cards, clock_.boot());
+    monitor_.begin(id, std::move(cores), cards, clock_.boot(), !request.spec.values.empty());
   }
 
   /// Starts one rank: opens its log and event pipe and hands both to a process. Error: no log, no descriptors, or a

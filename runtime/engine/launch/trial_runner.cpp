@@ -20,6 +20,8 @@ namespace {
 using store::TrialStatus;
 
 constexpr double kLook = 1;  // seconds between two looks at the sizes of logs
+// Seconds after which a service that was told to end is killed; its worker kills the program earlier.
+constexpr double kServiceEnds = 20;
 
 /// Bytes of a file; UINT64_MAX if there is none.
 uint64_t sizeOf(const std::string& path) {
@@ -92,15 +94,16 @@ llvm::Error TrialRunner::listen() {
     for (auto& [id, trial] : trials_) watchLogs(trial.request, trial.watch);
     if (auto error = tick_()) return error;
   }
+  endServices(now);
   // The wait ends at the earliest moment at which some trial's watch must decide.
   double until = next_look_;
   bool all_stop = true;
   for (const auto& [id, trial] : trials_) {
     until = std::min(until, trial.watch.wakeAt());
-    all_stop &= trial.watch.isStopping();
+    all_stop &= trial.watch.isStopping() || trial.hooks.over;
   }
   // An interrupt wakes the wait. Once all trials are stopping it is known, and waking for it again would only spin.
-  auto reports = launcher_.events(until, all_stop ? -1 : Interrupts::fd());
+  auto reports = launcher_.events(until, all_stop && Interrupts::requested() ? -1 : Interrupts::fd());
   if (!reports) return reports.takeError();
   for (RankReport& report : *reports) {
     const auto found = trials_.find(report.trial);
@@ -108,7 +111,10 @@ llvm::Error TrialRunner::listen() {
     if (found == trials_.end()) continue;
     const bool told = report.what == RankReport::What::Said && report.rank == 0;
     const auto& progress = found->second.hooks.progress;
-    if (told && report.event.type == protocol::Event::Type::Progress && progress) progress(report.event);
+    using Type = protocol::Event::Type;
+    const Type type = report.event.type;
+    const bool fails = found->second.hooks.over && (type == Type::Failed || type == Type::Infeasible);
+    if (told && progress && (type == Type::Progress || fails)) progress(report.event);
     found->second.watch.take(std::move(report));
   }
   // Trials that are over leave the map before their callbacks run, since a callback may start another trial.
@@ -116,13 +122,15 @@ llvm::Error TrialRunner::listen() {
   for (auto next = trials_.begin(); next != trials_.end();) {
     const auto at = next++;
     TrialWatch& watch = at->second.watch;
-    if (Interrupts::requested()) watch.interrupt();
+    const TrialHooks& hooks = at->second.hooks;
+    if (Interrupts::requested() && !hooks.over) watch.interrupt();
+    if (const TrialEnd* service = hooks.doomed ? hooks.doomed() : nullptr) watch.fail(service->status, service->reason);
     const TrialWatch::Next what = watch.judge(now);
     if (what == TrialWatch::Next::Kill) launcher_.kill(at->first);
     if (what == TrialWatch::Next::Ended) over.push_back(trials_.extract(at));
   }
   for (auto& node : over) {
-    auto& [request, watch, hooks] = node.mapped();
+    auto& [request, watch, hooks, told_at] = node.mapped();
     TrialEnd end = watch.end();
     // The log is read only now: it is complete once all ranks have ended.
     if (end.status == TrialStatus::Failed || end.status == TrialStatus::Timeout ||
@@ -134,6 +142,18 @@ llvm::Error TrialRunner::listen() {
     if (auto error = hooks.ended(std::move(end))) return error;
   }
   return llvm::Error::success();
+}
+
+void TrialRunner::endServices(double now) {
+  for (auto& [id, trial] : trials_) {
+    if (!trial.hooks.over || !trial.hooks.over()) continue;
+    if (trial.told_at == 0) {
+      trial.told_at = now;
+      launcher_.stop(id);
+    } else if (now > trial.told_at + kServiceEnds) {
+      trial.watch.fail(TrialStatus::Failed, "did not end when it was told to");
+    }
+  }
 }
 
 llvm::Expected<TrialEnd> TrialRunner::run(const TrialRequest& request,

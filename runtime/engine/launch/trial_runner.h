@@ -19,11 +19,16 @@
 
 namespace expc::engine::launch {
 
-/// Callbacks of a trial. `ended` is called once, with how the trial ended; its error ends the run. `progress` gets the
-/// progress events of rank 0 and may be null.
+/// Callbacks of a trial; all but `ended` may be null.
 struct TrialHooks {
+  /// Called once, with how the trial ended; its error ends the run.
   std::function<llvm::Error(TrialEnd)> ended;
+  /// Gets the progress events of rank 0; of a service also why it fails.
   std::function<void(const protocol::Event&)> progress = nullptr;
+  /// Of a service: whether it is to end. An interrupt does not end it, this does.
+  std::function<bool()> over = nullptr;
+  /// Why the trial cannot go on: how a service of it ended; null if it can.
+  std::function<const TrialEnd*()> doomed = nullptr;
 };
 
 /// The trials under way on one launcher. Not thread-safe.
@@ -52,9 +57,12 @@ class TrialRunner {
     TrialRequest request;
     TrialWatch watch;
     TrialHooks hooks;
+    double told_at = 0;  // boot time at which a service was told to end; 0: it was not
   };
 
   llvm::Error listen();
+  /// Ends services that are to end.
+  void endServices(double now);
 
   Launcher& launcher_;
   const Clock& clock_;

@@ -39,6 +39,8 @@ class TrialWatch {
   /// The user, or the owner of the machine, wants an end. A trial that ended well before stays valid. One that was
   /// about to fail counts as interrupted, since the same signal may have ended its ranks.
   void interrupt();
+  /// The trial cannot go on, for a reason of its caller's.
+  void fail(store::TrialStatus status, std::string reason) { stop(status, std::move(reason)); }
   /// A rank's log exceeds the limit: the trial fails.
   void flooded(unsigned rank);
 

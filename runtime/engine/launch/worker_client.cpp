@@ -309,9 +309,13 @@ bool WorkerServer::launch(const protocol::LaunchRequest& request, int event_fd, 
   return protocol::sendPacket(fd_, base::canonicalJson(base::written(request)), descriptors);
 }
 
-bool WorkerServer::kill(uint64_t launch) {
-  return protocol::sendPacket(
-      fd_, base::canonicalJson(llvm::json::Object{{"v", protocol::kTrialVersion}, {"kill", launch}}));
+bool WorkerServer::kill(uint64_t launch) { return sendOrder("kill", launch); }
+
+bool WorkerServer::endService(uint64_t launch) { return sendOrder("stop", launch); }
+
+bool WorkerServer::sendOrder(llvm::StringRef order, uint64_t launch) {
+  return protocol::sendPacket(fd_,
+                              base::canonicalJson(llvm::json::Object{{"v", protocol::kTrialVersion}, {order, launch}}));
 }
 
 llvm::Expected<std::optional<protocol::LaunchReply>> receiveReply(int socket, bool& closed) {

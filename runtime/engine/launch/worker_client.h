@@ -78,6 +78,8 @@ class WorkerServer {
   bool launch(const protocol::LaunchRequest& request, int event_fd, int log_fd, int next_fd);
   /// Asks the server to kill a rank with its process group. False if the server is gone.
   bool kill(uint64_t launch);
+  /// Asks the server to let a rank end its service. False if the server is gone.
+  bool endService(uint64_t launch);
   /// The next message, if there is one; does not wait. After an end of file or nonsense the server is not alive.
   std::optional<protocol::LaunchReply> receive();
 
@@ -89,6 +91,8 @@ class WorkerServer {
   void stop();
 
  private:
+  bool sendOrder(llvm::StringRef order, uint64_t launch);
+
   base::Descriptor fd_;
   pid_t pid_ = -1;
   std::string nonsense_;

@@ -151,11 +151,12 @@ class Agent {
     if (const Value* task = message.get("begin")) return begin(*task);
     if (const Object* heat = message.getObject("heat")) return heatCores(*heat);
     if (const Value* trial = message.get("start")) return start(*trial, message.getInteger("trial").value_or(0));
-    if (const auto trial = message.getInteger("kill")) {
-      for (const auto& [own, engines] : engines_number_)
-        if (launcher_ && engines == static_cast<uint64_t>(*trial)) launcher_->kill(own);
-      return llvm::Error::success();
+    const auto killed = message.getInteger("kill"), stopped = message.getInteger("stop");
+    for (const auto& [own, engines] : engines_number_) {
+      if (launcher_ && killed && engines == static_cast<uint64_t>(*killed)) launcher_->kill(own);
+      if (launcher_ && stopped && engines == static_cast<uint64_t>(*stopped)) launcher_->stop(own);
     }
+    if (killed || stopped) return llvm::Error::success();
     return base::failure("the engine sent an unknown request: agent and engine must be of one build");
   }
 

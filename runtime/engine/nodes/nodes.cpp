@@ -99,12 +99,8 @@ class NodeLauncher final : public launch::Launcher {
     return std::exchange(reports_, {});
   }
 
-  void kill(uint64_t id) override {
-    const auto found = trials_.find(id);
-    if (found == trials_.end()) return;
-    for (const auto& [node, left] : found->second.left)
-      if (Node& own = nodes_.all()[node]; own.lost.empty()) own.lines.send(Object{{"kill", id}});
-  }
+  void kill(uint64_t id) override { order("kill", id); }
+  void stop(uint64_t id) override { order("stop", id); }
 
  private:
   struct Trial {
@@ -112,6 +108,14 @@ class NodeLauncher final : public launch::Launcher {
     std::map<unsigned, unsigned> left;  // node -> its ranks that have not exited
     std::optional<RankReport> end;      // set if it is lost: the report for when nothing of it runs
   };
+
+  /// Sends an order about a trial to each node that runs a part of it.
+  void order(llvm::StringRef what, uint64_t id) {
+    const auto found = trials_.find(id);
+    if (found == trials_.end()) return;
+    for (const auto& [node, left] : found->second.left)
+      if (Node& own = nodes_.all()[node]; own.lost.empty()) own.lines.send(Object{{what, id}});
+  }
 
   static RankReport lostWith(const std::string& why) {
     return {.what = RankReport::What::Lost, .text = why, .with_node = true};

@@ -63,6 +63,9 @@ llvm::Expected<Question> readQuestion(std::string_view text, const char* what, b
 int check(std::string_view text) {
   auto asked = readQuestion(text, "the command", /*of_outputs=*/false);
   llvm::Error error = asked ? MetricReader::make(asked->command, asked->metrics).takeError() : asked.takeError();
+  for (size_t i = 0; !error && i < asked->command.services.size(); ++i)
+    if (const auto& ready = asked->command.services[i].command.ready; ready && ready->by == plan::Ready::By::Regex)
+      error = Pattern::compile(ready->what, Pattern::Use::Match).takeError();
   if (!error) return 0;
   std::puts(llvm::toString(std::move(error)).c_str());
   return 1;

@@ -56,9 +56,9 @@ bool leavesFolder(const std::string& file) {
 }
 
 /// A measured value; null if it is zero. Every process takes time and memory, so a zero means that
-/// the kernel did not count it. Energy is always null here: the engine fills it in.
+/// the kernel did not count it. Energy and what services yield are null here: the engine fills them in.
 llvm::json::Value measuredOf(const std::string& metric, const ProgramEnd& end) {
-  if (metric == kEnergy) return nullptr;
+  if (metric == kEnergy || !isMeasured(metric)) return nullptr;
   const double value = metric == "wall"       ? end.wall_seconds
                        : metric == "cpu_time" ? end.cpu_seconds
                                               : static_cast<double>(end.peak_bytes);
@@ -146,7 +146,9 @@ llvm::Expected<MetricReader> MetricReader::make(const plan::Command& command, co
     const auto found = std::find_if(command.metrics.begin(), command.metrics.end(),
                                     [&](const CommandMetric& metric) { return metric.name == name; });
     if (found == command.metrics.end()) {
-      if (!isMeasured(name))
+      const bool of_service = std::ranges::any_of(
+          command.services, [&](const plan::Service& service) { return service.command.ready->metric == name; });
+      if (!isMeasured(name) && !of_service)
         return failure(
             "the metric {} has no `from regex(…)`, `json(…)` or `csv(…)`: without one a command yields wall, "
             "cpu_time, host_memory_peak and energy",

@@ -17,6 +17,7 @@
 
 #include <cerrno>
 #include <chrono>
+#include <cmath>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
@@ -167,8 +168,8 @@ bool reap(pid_t program, Clock::time_point start, ProgramEnd& end) {
   }
 }
 
-/// Starts the program and waits for its end. SIGCHLD must be blocked, since it is waited for.
-llvm::Expected<ProgramEnd> run(const Program& program, const std::string& file, const sigset_t& child) {
+/// Starts the program and waits for its end. `signals` must be blocked, since they are waited for.
+llvm::Expected<ProgramEnd> run(const Program& program, const std::string& file, const sigset_t& signals) {
   const base::Descriptor out(files::openLog(program.out)), err(files::openLog(program.err));
   if (out < 0 || err < 0) return failure("no file for the output: {}: {}", program.out, std::strerror(errno));
   std::vector<char*> argv;
@@ -184,7 +185,12 @@ llvm::Expected<ProgramEnd> run(const Program& program, const std::string& file, 
   const pid_t pid = startChild(program, out, err, file.c_str(), argv.data(), self, refusal);
   if (pid < 0) return failure("no process for the program: {}", std::strerror(errno));
   while (!reap(pid, start, end)) {
-    sigtimedwait(&child, nullptr, &kLookEvery);
+    timespec wait = kLookEvery;
+    if (program.attendant) {
+      const double seconds = program.attendant->look(pid);
+      wait = {static_cast<time_t>(seconds), static_cast<long>((seconds - std::trunc(seconds)) * 1e9)};
+    }
+    if (sigtimedwait(&signals, nullptr, &wait) == SIGTERM && program.attendant) program.attendant->told(pid);
     // Without a limit, a program in an endless loop of messages would fill the disk.
     if (end.flooded || (!larger(out, program.most_output) && !larger(err, program.most_output))) continue;
     end.flooded = true;
@@ -223,11 +229,12 @@ llvm::Expected<ProgramEnd> runProgram(const Program& program) {
   }
   /// Processes that the program abandons come to us and can be found.
   prctl(PR_SET_CHILD_SUBREAPER, 1);
-  sigset_t child, before;
-  sigemptyset(&child);
-  sigaddset(&child, SIGCHLD);
-  sigprocmask(SIG_BLOCK, &child, &before);
-  auto end = run(program, file, child);
+  sigset_t signals, before;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGCHLD);
+  if (program.attendant) sigaddset(&signals, SIGTERM);
+  sigprocmask(SIG_BLOCK, &signals, &before);
+  auto end = run(program, file, signals);
   sigprocmask(SIG_SETMASK, &before, nullptr);
   return end;
 }

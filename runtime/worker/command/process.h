@@ -3,12 +3,23 @@
 // One run of a user's program: started without a shell, measured, waited for, and cleaned up after.
 
 #include <llvm/Support/Error.h>
+#include <sys/types.h>
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
 namespace expc::command {
+
+/// Attends to a program while it runs. Called from the loop that waits for its end.
+class Attendant {
+ public:
+  virtual ~Attendant() = default;
+  /// Looks after the program with this process, which leads its group. Returns the seconds until the next look.
+  virtual double look(pid_t program) = 0;
+  /// SIGTERM has come to this process: the program is to end.
+  virtual void told(pid_t program) = 0;
+};
 
 /// A program to run.
 struct Program {
@@ -18,6 +29,7 @@ struct Program {
   /// Files for standard output and standard error; they are made anew.
   std::string out, err;
   uint64_t most_output = UINT64_MAX;  // bytes of either output; beyond them the program is killed
+  Attendant* attendant = nullptr;     // null: nobody attends to it, and SIGTERM ends this process
 };
 
 /// The end of a program, with its measurements.

@@ -32,6 +32,7 @@
 #include "runtime/worker/command/metrics.h"
 #include "runtime/worker/command/process.h"
 #include "runtime/worker/command/readers.h"
+#include "runtime/worker/command/service.h"
 #include "runtime/worker/serve/memory_group.h"
 #include "runtime/worker/serve/serve.h"
 
@@ -75,6 +76,8 @@ class Trial {
  private:
   /// Checks the specification, and prepares folder, arguments and environment.
   llvm::Error prepare();
+  /// Runs the program as a service. @returns the exit code
+  int serve();
   /// Decides by the program's end whether the trial failed. @returns the exit code of this rank
   int judge(const ProgramEnd& end);
   /// Verifies and reads; sends the result. @returns the exit code
@@ -84,6 +87,10 @@ class Trial {
   bool endedWell(int status) const;
   /// The end in words, with the program's own error line.
   std::string howItEnded(const ProgramEnd& end) const;
+  /// ": " and the line with which the program explained its end; "" if there is none.
+  std::string lastWords() const;
+  /// Reads the ends of both outputs.
+  void readTails();
   /// Ends the trial: infeasible if the program said on purpose that memory ran out, or if the
   /// kernel's log names it; else failed. Kills that the kernel counts for the trial's group are
   /// reported by the launch server. @returns 1
@@ -152,16 +159,55 @@ int Trial::run() {
     events_.failed(llvm::toString(std::move(error)));
     return 1;
   }
+  if (spec_.isService()) return serve();
   // No `started` event: nobody needs it, and it would wake the engine while the program is
   // measured.
   auto end = runProgram(program_);
-  out_tail_ = files::tail(program_.out, kTail);
-  err_tail_ = files::tail(program_.err, kTail);
+  readTails();
   int code = 1;
   if (end)
     code = judge(*end);
   else
     events_.failed(llvm::toString(end.takeError()));
+  if (code != 0) log();
+  return code;
+}
+
+void Trial::readTails() {
+  out_tail_ = files::tail(program_.out, kTail);
+  err_tail_ = files::tail(program_.err, kTail);
+}
+
+int Trial::serve() {
+  const auto valueOf = [&](const char* name) {
+    const auto found = spec_.values.find(name);
+    return found == spec_.values.end() ? "" : found->second;
+  };
+  const auto give_up = [&](std::string why) { return events_.failed(why), 1; };
+  const std::string port = valueOf("port");
+  // A program of somebody else at this port might answer in the service's place.
+  if (!port.empty() && !isFree(port)) return give_up(fmt::format("port {} is taken by another program", port));
+  // The engine learns when it was ready as the progress of a phase, in microseconds.
+  auto attendant = ServiceAttendant::make(program_, *spec_.command->ready, valueOf("host"), port, [&](double seconds) {
+    events_.progress(static_cast<uint64_t>(seconds * 1e6), 0, protocol::kReadyPhase);
+  });
+  if (!attendant) return give_up(llvm::toString(attendant.takeError()));
+  program_.attendant = &*attendant;
+  auto end = runProgram(program_);
+  program_.attendant = nullptr;
+  readTails();
+  if (!end) return give_up(llvm::toString(end.takeError()));
+  int code = 1;
+  if (!end->stuck.empty() || end->flooded)
+    code = judge(*end);
+  else if (attendant->wasTold())
+    code = events_.write({.type = protocol::Event::Type::Result}) ? 0 : 1;
+  else if (!attendant->late().empty())
+    code = fail(attendant->late() + lastWords(), *end);
+  else if (end->status == 0 && end->left_behind > 0)
+    code = fail("ended and left processes behind: a service stays in the foreground", *end);
+  else
+    code = fail(howItEnded(*end), *end);
   if (code != 0) log();
   return code;
 }
@@ -192,9 +238,14 @@ std::string Trial::howItEnded(const ProgramEnd& end) const {
     text += fmt::format(" was killed by signal {} ({})", WTERMSIG(end.status), strsignal(WTERMSIG(end.status)));
   else
     text += fmt::format(" exited with code {}", WEXITSTATUS(end.status));
+  const std::string words = lastWords();
+  return words.empty() ? text + " and wrote nothing" : text + words;
+}
+
+std::string Trial::lastWords() const {
   // Programs explain themselves on standard error, or if that is empty on standard output.
   const std::string words = files::errorLine(err_tail_.empty() ? out_tail_ : err_tail_);
-  return words.empty() ? text + " and wrote nothing" : text + ": " + words;
+  return words.empty() ? "" : ": " + words;
 }
 
 int Trial::fail(const std::string& reason, const ProgramEnd& end) {

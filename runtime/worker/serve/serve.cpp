@@ -118,10 +118,15 @@ void Server::handle(protocol::Packet packet) {
   auto value = base::parseJson(packet.text);
   const llvm::json::Object* object = value ? value->getAsObject() : nullptr;
   if (!value) return refuse(0, packet.log_fd, llvm::toString(value.takeError()));
-  // A request is either {"kill": ID} or a launch.
+  // A request is {"kill": ID}, {"stop": ID} or a launch.
   if (auto id = object ? object->getInteger("kill") : std::nullopt) {
     for (const Rank& rank : ranks_)
       if (rank.launch == uint64_t(*id)) kill(-rank.pid, SIGKILL);
+    return;
+  }
+  if (auto id = object ? object->getInteger("stop") : std::nullopt) {
+    for (const Rank& rank : ranks_)
+      if (rank.launch == uint64_t(*id)) kill(rank.pid, SIGTERM);
     return;
   }
   const uint64_t id = object ? uint64_t(object->getInteger("launch").value_or(0)) : 0;

@@ -1,0 +1,221 @@
+// Services: programs that stay up while trials run. A service is checked as a workload whose command has `ready`. What
+// it declares comes into the workloads that name it, so that factors, arguments, rules and plans find it there and need
+// no second place to look.
+
+#include <algorithm>
+
+#include "compiler/check/checker.h"
+#include "compiler/check/named.h"
+
+namespace expc::check {
+namespace {
+
+EXPC_DIAGNOSTIC(MetricOfService, Error, "a service yields no '{0}', only the time until it is ready");
+
+using Op = Formula::Op;
+
+/// For each parameter of a service its index in the workload that names it.
+std::vector<int> indicesIn(const Workload& workload, const Workload& service) {
+  std::vector<int> indices;
+  for (const Parameter& parameter : service.parameters) indices.push_back(workload.findParameter(parameter.name));
+  return indices;
+}
+
+/// The last part of a service's name, by which arguments name it.
+std::string shortName(const Workload& service) { return service.name.substr(service.name.rfind('.') + 1); }
+
+/// The service of a name; null after a report.
+const Workload* resolve(Context& context, ModuleScope& scope, const ast::QualifiedName& name) {
+  const ast::Identifier& last = name.parts.back();
+  const ModuleScope* where = context.expressions.scopeOf(name, scope);
+  if (!where) return nullptr;
+  const auto found = where->services.find(last.name);
+  if (found == where->services.end() || name.parts.size() > 2) {
+    unknownName(context.emitter, "service", last, namesOf(where->services));
+    return nullptr;
+  }
+  context.expressions.note(last.range, found->second->range);
+  return found->second;
+}
+
+/// The text of the only argument of `http("/health")` and the like; nothing after a report.
+std::optional<std::string> textOf(Context& context, const ast::CallExpr* call, source::Range range,
+                                  std::string_view word, std::string_view wanted) {
+  const bool one = call && call->arguments.size() == 1 && !call->arguments[0].name;
+  const auto* text = one ? std::get_if<ast::StringLiteral>(&call->arguments[0].value->node) : nullptr;
+  if (text && !text->value.empty()) return text->value;
+  return context.emitter.refuse(range, errors::WrongArguments, word, wanted,
+                                errors::arguments(call ? call->arguments.size() : 0));
+}
+
+}  // namespace
+
+std::vector<const Workload*> findServices(Context& context, ModuleScope& scope, const ast::WorkloadDecl& declaration) {
+  std::vector<const Workload*> services;
+  Once names;
+  for (const ast::NamedUse& use : declaration.services) {
+    const Workload* service = resolve(context, scope, use.name);
+    if (service && names.add(context.emitter, "service", use.name.parts.back())) services.push_back(service);
+  }
+  return services;
+}
+
+const Workload* findService(const Workload& workload, std::string_view name) {
+  const auto found = std::ranges::find(workload.services, name, [](const Workload* one) { return shortName(*one); });
+  return found == workload.services.end() ? nullptr : *found;
+}
+
+void bringParameters(Context& context, Workload& workload) {
+  for (const Workload* service : workload.services)
+    for (const Parameter& parameter : service->parameters) {
+      const int known = workload.findParameter(parameter.name);
+      if (known < 0)
+        workload.parameters.push_back(parameter);
+      else if (sameParameter(context.emitter, parameter.range, workload.parameters[known], parameter, workload.name,
+                             service->name) &&
+               !workload.parameters[known].fallback)
+        workload.parameters[known].fallback = parameter.fallback;
+    }
+}
+
+bool mergeOwn(Context& context, Parameter& own, std::set<std::string>& brought, Workload& workload) {
+  if (brought.erase(own.name) == 0) return false;
+  Parameter& known = workload.parameters[workload.findParameter(own.name)];
+  if (!sameParameter(context.emitter, own.range, known, own, workload.services.front()->name, workload.name))
+    return true;
+  if (!own.fallback) own.fallback = known.fallback;
+  if (!own.refinement) own.refinement = known.refinement;
+  if (own.doc.empty()) own.doc = known.doc;
+  if (own.fallback && !own.type.isError())
+    context.expressions.allows(*own.fallback, own.range, own.type, own.refinement,
+                               fmt::format("the default of '{}'", own.name));
+  known = std::move(own);
+  return true;
+}
+
+void bringActivity(const ast::WorkloadDecl& declaration, Workload& workload) {
+  std::set<std::string> seen;
+  for (const Workload* service : workload.services) {
+    const std::vector<int> to = indicesIn(workload, *service);
+    for (size_t i = 0; i < to.size(); ++i) {
+      const Parameter& theirs = service->parameters[i];
+      if (findNamed(declaration.params, theirs.name) >= 0) continue;  // the workload says itself when it is active
+      Parameter& mine = workload.parameters[to[i]];
+      const FormulaPtr when = remap(theirs.when, Op::Parameter, to);
+      // A parameter of two services is active where one of them wants it.
+      mine.when = seen.insert(theirs.name).second ? when
+                  : mine.when && when             ? combine(Op::Or, mine.when, when)
+                                                  : nullptr;
+      mine.strong = remap(theirs.strong, Op::Parameter, to);
+    }
+  }
+}
+
+void bringMetricsAndRules(Context& context, Workload& workload) {
+  for (const Workload* service : workload.services) {
+    const std::vector<int> to = indicesIn(workload, *service);
+    for (const Metric& metric : service->metrics)
+      if (isFresh(context.emitter, "metric", metric, workload.metrics)) workload.metrics.push_back(metric);
+    for (Rule rule : service->rules) {
+      rule.condition = remap(rule.condition, Op::Parameter, to);
+      rule.parameters = parametersOf(*rule.condition);
+      workload.rules.push_back(std::move(rule));
+    }
+  }
+}
+
+void bringCommands(Context& context, const ast::WorkloadDecl& declaration, const Workload& workload,
+                   const ExpressionScope& place, Command& command) {
+  for (const ast::NamedUse& use : declaration.services) {
+    const ast::Identifier& name = use.name.parts.back();
+    const Workload* found = findService(workload, name.name);
+    if (!found || !found->command || findNamed(command.services, name.name) >= 0) continue;  // reported
+    const Workload& service = *found;
+    const Command& theirs = *service.command;
+    plan::Service& brought = command.services.emplace_back(plan::Service{shortName(service), theirs, {}});
+    for (const Parameter& parameter : service.parameters) brought.parameters.push_back(parameter.name);
+    const std::vector<int> to = indicesIn(workload, service);
+    for (const Computed& computed : theirs.computed) {
+      brought.parameters.push_back(computed.name);
+      if (place.lets->contains(computed.name) || workload.findParameter(computed.name) >= 0 ||
+          findNamed(command.computed, computed.name) >= 0)
+        context.emitter.build(name.range, diag::DuplicateName, "let", computed.name)
+            .note(service.range, "an argument of this service has it, too")
+            .emit();
+      else
+        command.computed.push_back(
+            {computed.name, remap(computed.value, Op::Parameter, to), remap(computed.defined, Op::Parameter, to)});
+    }
+    command.written_services.push_back(theirs.written);
+    // Inputs and the preparation are the workload's: one folder is prepared, and client and service find the same
+    // files.
+    std::ranges::copy(theirs.inputs, std::back_inserter(command.inputs));
+    std::ranges::copy(theirs.copied, std::back_inserter(command.copied));
+    if (theirs.preparation && command.preparation)
+      context.emitter.build(name.range, errors::BadService, name.name, "has a 'prepare', and there is another one")
+          .note(service.range, "let one of them prepare for both")
+          .emit();
+    else if (theirs.preparation)
+      command.preparation = theirs.preparation;
+    brought.command.inputs.clear();
+    brought.command.copied.clear();
+    brought.command.preparation.reset();
+  }
+}
+
+bool checkServiceMetric(Context& context, const ast::MetricDecl& declaration, const Metric& metric) {
+  const auto* source = declaration.source ? std::get_if<ast::NameExpr>(&declaration.source->node) : nullptr;
+  const bool time = metric.dimension == Dimension::of(Dimension::Time) && !metric.series && !declaration.optional;
+  if (source && joined(source->name) == "ready" && time) return true;
+  return context.emitter.build(metric.range, MetricOfService, metric.name)
+      .note({}, "write 'metric {} : Time lower from ready'; what clients see is a metric of their workload",
+            time ? metric.name : "start")
+      .refuse();
+}
+
+std::optional<plan::Ready> checkReady(Context& context, ModuleScope& scope, const ast::WorkloadDecl& declaration,
+                                      const Workload& service) {
+  using By = plan::Ready::By;
+  if (!declaration.ready)
+    return context.emitter
+        .build(declaration.name.range, errors::BadService, declaration.name.name, "never shows that it is ready")
+        .note({}, "write 'ready http(\"/\")', 'ready tcp', 'ready regex(\"…\")' or 'ready file(\"…\")' in it")
+        .refuse();
+  const ast::Expr& how = *declaration.ready->how;
+  const auto* name = std::get_if<ast::NameExpr>(&how.node);
+  const auto* call = std::get_if<ast::CallExpr>(&how.node);
+  const std::string word = name ? joined(name->name) : call ? joined(call->callee) : "";
+  const std::optional<By> by = base::valueOf(plan::words::kReady, word);
+  if (!by)
+    return diag::unknownName(context.emitter, how.range, "way to show that a service is ready",
+                             context.expressions.written(how.range), {"http", "tcp", "regex", "file"});
+  plan::Ready ready{*by, "", checkTimeout(context, scope, declaration.ready->timeout)};
+  if (*by == By::Tcp && call)
+    return context.emitter.refuse(how.range, errors::WrongArguments, word, "none",
+                                  errors::arguments(call->arguments.size()));
+  if (*by != By::Tcp) {
+    auto text = textOf(context, call, how.range, word,
+                       *by == By::Http    ? "a path, such as \"/health\""
+                       : *by == By::Regex ? "a pattern, such as \"listening\""
+                                          : "the name of a file");
+    if (!text) return std::nullopt;
+    if (*by == By::Http && !text->starts_with('/')) text->insert(0, "/");
+    if (*by == By::File && (text->starts_with('/') || text->find("..") != std::string::npos))
+      return context.emitter.refuse(how.range, errors::BadService, declaration.name.name,
+                                    "shows that it is ready by a file outside of its folder");
+    ready.what = std::move(*text);
+  }
+  for (const Metric& metric : service.metrics) {
+    if (!ready.metric.empty())
+      return context.emitter.refuse(metric.range, errors::BadService, declaration.name.name, "is ready once");
+    ready.metric = metric.name;
+  }
+  return ready;
+}
+
+bool tellsPort(const plan::Command& command) {
+  return std::ranges::any_of(command.arguments,
+                             [](const std::string& text) { return text.find("${port}") != std::string::npos; });
+}
+
+}  // namespace expc::check
