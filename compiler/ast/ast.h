@@ -194,7 +194,7 @@ struct LetDecl : Declaration {
 /// `-D` may replace: `param wanted : Ratio = 1.2x`. The value is the default; null: the study must give one.
 struct ParamDecl : LetDecl {
   TypeExpr type;
-  /// Of a command: each process goes through its levels by itself, `param size : Bytes inside`.
+  /// Whether each process of a command goes through its levels by itself, `param size : Bytes inside`.
   bool inside = false;
   /// Where each row of the output names its level, as `inside from csv(…)`; null: where `outputs` says.
   ExprPtr inside_source;

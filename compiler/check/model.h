@@ -228,7 +228,7 @@ struct Comparison {
     Median = 8,
     Min = 9,
     Max = 10,
-    /// No function that a study names: the value of a metric of whole processes, which has no level of inside factors.
+    /// The value of a metric of whole processes, which has no level of inside factors. No study names it.
     OfProcess = 11
   };
   static constexpr unsigned kNoFactor = ~0u;

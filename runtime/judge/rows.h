@@ -1,6 +1,6 @@
 #pragma once
 
-// What one trial measured at each of the points that it is of.
+// The points that one trial measured, with its values there.
 
 #include <llvm/ADT/STLFunctionalExtras.h>
 

@@ -42,7 +42,7 @@ void addArgument(std::map<std::string, std::string>& values, llvm::StringRef nam
 /// The key by which values of a row are stored: the levels of the command's inside parameters, in their order. Numbers
 /// agree in 15 digits, since programs print them in other units.
 std::string rowKey(const Command& command, const llvm::json::Object& parameters);
-/// The same of the parts of one row.
+/// The key of a row with these parts.
 std::string rowKey(const std::vector<std::string>& parts);
 /// How a value is read, as plans have it.
 llvm::json::Object toJson(const CommandMetric& read);

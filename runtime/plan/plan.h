@@ -503,7 +503,7 @@ struct Plan {
   const std::vector<Process>& processes() const { return processes_; }
   /// The process with this id, or null.
   const Process* findProcess(std::string_view id) const;
-  /// What trials of a point are trials of: its process, or the point itself.
+  /// The process that is started for a point, or the point itself.
   const Point& startedFor(const Point& point) const;
   /// The points and processes that trials are of.
   std::vector<const Point*> started() const;

@@ -125,7 +125,7 @@ struct Event {
   /// diverged is NaN or an infinity here, and is written in the line by jsonNumber.
   llvm::json::Object metrics = {};
   llvm::json::Object series = {};
-  /// Of a process that goes through levels by itself: by plan::rowKey an object with `metrics` and `series` of the row.
+  /// The rows of a process that goes through levels by itself: by plan::rowKey an object with `metrics` and `series`.
   llvm::json::Object rows = {};
   llvm::json::Object environment = {};  // threads, allocator, libraries: everything that influences the time
   std::vector<plan::Note> notes = {};

@@ -100,7 +100,7 @@ struct JsonNumbers {
 llvm::Expected<JsonNumbers> readJson(llvm::StringRef text, const std::string& pointer, Which which = Which::Last);
 /// How many elements the array at `pointer` has, or else how many values are there.
 llvm::Expected<uint64_t> countJson(llvm::StringRef text, const std::string& pointer);
-/// What stands at `pointer`, which begins with `rows`, in each place to which `rows` leads.
+/// The values at `pointer`, which begins with `rows`, in each place to which `rows` leads.
 llvm::Expected<RowTexts> jsonRows(llvm::StringRef text, std::string_view rows, const std::string& pointer);
 /// Success if `true` stands at `pointer`; in JSON Lines, on each line that has something there.
 llvm::Error readTruth(llvm::StringRef text, const std::string& pointer);
