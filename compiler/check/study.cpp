@@ -36,7 +36,7 @@ const Workload* findWorkload(Context& context, ModuleScope& scope, const ast::Qu
       return nullptr;
     }
   if (where->services.contains(last.name))
-    context.emitter.build(last.range, errors::BadService, last.name, "is no workload")
+    context.emitter.build(last.range, errors::BadService, last.name, "is not a workload")
         .note({}, "a study runs a workload that names it: 'service {}'", last.name)
         .emit();
   else

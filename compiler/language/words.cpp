@@ -145,8 +145,8 @@ constexpr Word kWords[] = {
     // Values that one place accepts.
     {"previous", Value, "After `against`: the level before."},
     {"feasible", Value, "After `where`: leaves out points that are expected to run out of memory."},
-    {"block", Value, "After `restart`: services start anew in each block."},
-    {"trial", Value, "After `restart`: services start anew for each trial."},
+    {"block", Value, "After `restart`: each block starts its own services."},
+    {"trial", Value, "After `restart`: each trial starts its own services."},
     {"session", Value, "After `restart`: services stay up as long as the run; restarts are not covered then."},
     // Functions of `compare`, in the order of check::Comparison::Function.
     {"speedup", Comparison,
@@ -248,7 +248,7 @@ constexpr Word kWords[] = {
     {"pressure", Setting, "For how much of a trial processes may wait for memory (memory pressure).",
      "pressure ${1:1%}", Design},
     {"share", Setting, "How many blocks may run in parallel, each on its own devices.", "share ${1:4}", Design},
-    {"restart", Setting, "How long services live: `block` (each block starts anew), `trial` or `session`.",
+    {"restart", Setting, "How long services live: `block` (each block gets new ones), `trial` or `session`.",
      "restart ${1:block}", Design},
     {"repeat", Setting, "How many trials of each point: `repeat 10`, `repeat 10..20 until half_width(gain) <= 1%`.",
      "repeat ${1:10}", Design | Stepped | Whole},

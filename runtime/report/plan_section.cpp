@@ -99,14 +99,14 @@ static std::string startsText(const plan::Plan& plan, uint64_t least, uint64_t m
       for (const plan::Service& service : command->services) instances.insert(plan::instanceOf(service, point));
   if (instances.empty()) return "";
   if (plan.design.restart == plan::Restart::Trial)
-    return fmt::format("services start anew for each trial, {} times", rangeText(least, most));
+    return fmt::format("services start for each trial, {} times", rangeText(least, most));
   if (plan.design.restart == plan::Restart::Session)
     return fmt::format("services start once in a session ({}), so results do not cover their restarts",
                        counted(instances.size(), "instance"));
   uint64_t starts = 0, most_starts = 0;
   for (const plan::KindDesign& kind : plan.design.kinds)
     starts += kind.repeat * instances.size(), most_starts += kind.most() * instances.size();
-  return fmt::format("services start {} times, in each block anew; the points of an instance stand together in it",
+  return fmt::format("services start {} times, newly in each block, where the points of an instance run together",
                      rangeText(starts, most_starts));
 }
 

@@ -148,7 +148,7 @@ class Lifetimes(Services):
         report = self.document("report", "s.exp", code=(0, 4))
         self.assertIn('"start"', str(report).replace("'", '"'))
         plan = self.expc("plan", "s.exp").stdout
-        self.assertIn("services start 2 times, in each block anew", plan)
+        self.assertIn("services start 2 times, newly in each block", plan)
 
 
 class Faults(Services):
