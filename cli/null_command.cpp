@@ -315,7 +315,7 @@ int null(const NullOptions& options, const Console& console) {
   auto found = nullGpusOf(machine);
   if (!found) return console.error(found.takeError()), kNotStarted;
   const machine::NullGpus& cards = **found;
-  if (cards.cards == 0) return console.usage("null: expected a number of cards, as in 4 or 4x80GiB");
+  if (cards.cards == 0) return console.usage("null: expected a number of GPUs, as in 4 or 4x80GiB");
   const llvm::ErrorOr<std::string> program = llvm::sys::findProgramByName(options.command.front());
   if (!program)
     return console.error(fmt::format("null: {}: there is no such program", options.command.front())), kNotFound;

@@ -162,9 +162,9 @@ TEST_CASE("partners that are missing are counted for each reason") {
   auto plan = lower::compile(fixture.program, {}, nullptr, fixture.emitter);
   REQUIRE(plan);
   CHECK(plan->comparisons[0].without_partner == 3);
-  CHECK(plan->comparisons[0].without_partner_why == "2: the rule of a removes it (slow); 1: the rule of b removes it");
+  CHECK(plan->comparisons[0].without_partner_why == "2: removed by rule 'a' (slow); 1: removed by rule 'b'");
   REQUIRE(fixture.slugs() == Slugs{"some-without-partner"});
-  CHECK(fixture.collector.diagnostics[0].notes[0].message == "2: the rule of a removes it (slow)");
+  CHECK(fixture.collector.diagnostics[0].notes[0].message == "2: removed by rule 'a' (slow)");
 }
 
 TEST_CASE("twins: two workloads are a factor") {

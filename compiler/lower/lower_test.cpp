@@ -204,7 +204,7 @@ TEST_CASE("partners that a rule removed are counted") {
   plan::Plan plan = planOf(check::jobStudy(body));
   CHECK(plan.comparisons[0].cells.size() == 1);
   CHECK(plan.comparisons[0].without_partner == 1);
-  CHECK(plan.comparisons[0].without_partner_why == "the rule of alone removes it (it fits on one)");
+  CHECK(plan.comparisons[0].without_partner_why == "removed by rule 'alone' (it fits on one)");
   CHECK(slugsOf(check::jobStudy(body)) == std::vector<std::string>{"some-without-partner"});
   REQUIRE(plan.removed.size() == 1);
   CHECK(plan.removed[0].because == "it fits on one");

@@ -24,7 +24,7 @@ TEST_CASE("a site file is read line by line, and what is wrong is named with its
     CHECK(errorOf(fmt::format("time = {}", time).c_str()) == "");
   for (const char* time : {"30min", "4h", "1:2:3:4", "-5", "2-"})
     CHECK(errorOf(fmt::format("time = {}", time).c_str()).find("site:1: 'time' takes") == 0);
-  CHECK(errorOf("time = 1:00\ntime = 2:00").find("second time") != std::string::npos);
+  CHECK(errorOf("time = 1:00\ntime = 2:00").find("given twice") != std::string::npos);
   CHECK(errorOf("partition = a\rb --wrap=x") != "");
   CHECK(errorOf("partition = a --wrap=x") != "");
   CHECK(errorOf("option = echo") != "");
@@ -54,7 +54,7 @@ TEST_CASE("a scratch folder is the job's own, by the variables that it has") {
   const std::string script = renderScript(*site, {"a", {"/bin/expc", "run", "a.exp"}, "/tmp", "/tmp/jobs"});
   CHECK(script.find("/bin/expc run a.exp --scratch \"/local/$USER\" &\n") != std::string::npos);
   CHECK(errorOf("scratch = local").find("takes a folder") != std::string::npos);
-  CHECK(errorOf("scratch = /a\nscratch = /b").find("second time") != std::string::npos);
+  CHECK(errorOf("scratch = /a\nscratch = /b").find("given twice") != std::string::npos);
   CHECK(errorOf("scratch = /a\" ; rm -rf /") != "");
 }
 

@@ -389,7 +389,7 @@ TEST_CASE("an input that changes while a run goes on ends it, and what was measu
     study.measure("wall");
     const std::string refusal = study.refusal();
     CHECK(has(refusal, "/input.txt' has changed during the run"));
-    CHECK(has(refusal, "the same command measures again"));
+    CHECK(has(refusal, "The same command measures again"));
     for (const store::Trial& trial : study.trials()) CHECK((trial.status == store::TrialStatus::Failed));
   }
   SUBCASE("another file of the same content") {
@@ -556,7 +556,7 @@ TEST_CASE("a wrong output is no valid trial, however fast it came") {
   SUBCASE("an expectation that cannot be read") {
     expect({"regex", From::Regex, "", "(a", 1, false});
     CHECK(has(study.refusal(),
-              "the workload tool: expected regex, read from standard output: the pattern '(a' is wrong"));
+              "the workload tool: expected regex, read from standard output: the pattern '(a' is invalid"));
   }
 }
 

@@ -45,7 +45,7 @@ TEST_CASE("a budget ends a run at the end of a block, and a larger one goes on")
   Ran outcome = runPlan(plan, options);
   CHECK((outcome.ending == Ending::BudgetSpent));
   CHECK(outcome.valid == 2);
-  CHECK(says(outcome, "is spent"));
+  CHECK(says(outcome, "is used up"));
   CHECK(says(outcome, "-D design.budget="));
   CHECK(!says(outcome, "has no interval"));  // no claim wants one
   // A second run has no budget left: the time of earlier trials counts.
@@ -102,7 +102,7 @@ TEST_CASE("adaptive repetition runs whole blocks until the interval is narrow, a
   Ran outcome = runPlan(plan, options);
   CHECK((outcome.ending == Ending::Complete));
   CHECK(outcome.valid == 16);
-  CHECK(says(outcome, "after 7 of at most 8 repetitions: half-width of step_time"));
+  CHECK(says(outcome, "after 7 of at most 8 blocks: half-width of step_time"));
   // A wide limit is met by the least number of repetitions.
   TestFolder other;
   const EngineOptions elsewhere = optionsFor(other);

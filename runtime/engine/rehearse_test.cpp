@@ -155,7 +155,7 @@ TEST_CASE("missing data is said of the points that read it and of no other") {
   CHECK((outcome.study.points[0].outcome == Outcome::Runs));
   CHECK((outcome.study.points[1].outcome == Outcome::LacksData));
   CHECK(outcome.study.points[1].rehearsed);
-  CHECK(has(outcome.study.points[1].reason, "'rows.jsonl' does not exist (looked for " + folder.path));
+  CHECK(has(outcome.study.points[1].reason, "'rows.jsonl' is missing (looked for " + folder.path));
   std::ofstream(folder.path + "/rows.jsonl") << "{}";
   outcome = rehearsePlan(plan, rehearsalIn(folder));
   CHECK(outcome.rehearsed == 1);

@@ -43,8 +43,8 @@ TEST_CASE("a device or a core has one owner, who is named, until he is gone") {
   std::vector<std::string> notes;
   {
     const auto first = llvm::cantFail(DeviceLeases::take({card("GPU-a", 0)}, folder.path, "the first", notes));
-    CHECK(refusal({card("GPU-a", 1)}, folder.path).find("GPU-a is held by the first.") == 0);
-    CHECK(refusal({core(0)}, folder.path).find("core 0 is held by the first.") == 0);
+    CHECK(refusal({card("GPU-a", 1)}, folder.path).find("GPU-a is in use by the first.") == 0);
+    CHECK(refusal({core(0)}, folder.path).find("core 0 is in use by the first.") == 0);
     CHECK(refusal({core(0)}, folder.path).find("--devices") != std::string::npos);
     // Other devices are free.
     llvm::cantFail(DeviceLeases::take({card("GPU-b", 1)}, folder.path, "the second", notes));
@@ -57,7 +57,7 @@ TEST_CASE("a refused lease holds nothing") {
   const Folder folder;
   std::vector<std::string> notes;
   const auto first = llvm::cantFail(DeviceLeases::take({core(1)}, folder.path, "the first", notes));
-  CHECK(refusal({core(0), core(1)}, folder.path).find("core 1 is held") == 0);
+  CHECK(refusal({core(0), core(1)}, folder.path).find("core 1 is in use") == 0);
   llvm::cantFail(DeviceLeases::take({core(0)}, folder.path, "the third", notes));
 }
 
@@ -75,7 +75,7 @@ TEST_CASE("a killed owner leaves nothing held") {
   }
   char byte;
   REQUIRE(read(ready[0], &byte, 1) == 1);
-  CHECK(refusal({core(0)}, folder.path).find("core 0 is held by a child") == 0);
+  CHECK(refusal({core(0)}, folder.path).find("core 0 is in use by a child") == 0);
   kill(pid, SIGKILL);
   waitpid(pid, nullptr, 0);
   std::vector<std::string> notes;
@@ -98,7 +98,7 @@ TEST_CASE("a process that does not die holds the devices it had after its engine
     lease.block(card("GPU-a", 0), pid);
   }
   const std::string text = refusal({card("GPU-a", 0), card("GPU-b", 1)}, folder.path);
-  CHECK(text.find(fmt::format("GPU-a, core 0 are held by process {}, which an earlier run killed", pid)) == 0);
+  CHECK(text.find(fmt::format("GPU-a, core 0 are in use by process {}, which an earlier run killed", pid)) == 0);
   std::vector<Gpu> gpus(2);
   gpus[0].uuid = "GPU-a";
   gpus[1].uuid = "GPU-b";

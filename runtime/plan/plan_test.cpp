@@ -183,13 +183,13 @@ TEST_CASE("what only larger studies have is checked") {
   has(refusalAfterChange([](Object& p) { at(p, "points", 1)["workload"] = 2; }),
       "$.points[1].workload: workload 2 of 2");
   has(refusalAfterChange([](Object& p) { at(p, "controls", 0)["point"] = "nowhere"; }),
-      "$.controls[0].point: 'nowhere' is no point");
+      "$.controls[0].point: the plan has no point 'nowhere'");
   has(refusalAfterChange([](Object& p) { at(at(p, "references", 0), "values", 0)["metric"] = "speed"; }),
-      "$.references[0].values[0].metric: 'speed' is no metric");
+      "$.references[0].values[0].metric: the plan has no metric 'speed'");
   has(refusalAfterChange([](Object& p) { at(at(p, "design"), "kinds", 0)["repeat_most"] = 3; }),
       "$.design.kinds[0].repeat_most: 3 is outside 7..");
   has(refusalAfterChange([](Object& p) { at(at(at(p, "design"), "kinds", 0), "until", 0)["subject"] = "speed"; }),
-      "until[0].subject: 'speed' is no metric or comparison");
+      "until[0].subject: the plan has no metric or comparison 'speed'");
   has(refusalAfterChange([](Object& p) { at(at(p, "design"), "kinds", 0)["until"] = Array{}; }),
       "repeat_most: says nothing without 'until'");
   has(refusalAfterChange(
@@ -347,7 +347,7 @@ TEST_CASE("indices and references are checked") {
   has(refusalAfter([](Object& p) { at(at(p, "criteria", 2), "bound")["high"] = 1; }), "$.criteria[2].bound.high:");
   has(refusalAfter([](Object& p) { at(at(p, "criteria", 2), "bound")["relation"] = "=>"; }),
       "'=>' is none of >=, >, <=");
-  has(refusalAfter([](Object& p) { at(p, "criteria", 0)["factors"] = Array{"speed"}; }), "'speed' is no factor");
+  has(refusalAfter([](Object& p) { at(p, "criteria", 0)["factors"] = Array{"speed"}; }), "the plan has no factor 'speed'");
   has(refusalAfter([](Object& p) { at(at(p, "criteria", 0), "cells", 0)["levels"] = Array{}; }),
       "$.criteria[0].cells[0].levels: 0 levels for 1 factors");
   has(refusalAfter([](Object& p) { at(at(p, "criteria", 0), "cells", 0)["levels"] = Array{7}; }),
@@ -384,7 +384,7 @@ TEST_CASE("terms are checked") {
   };
   const std::string point = examplePlan().points[0].id;
   has(refusalOf(Object{{"metric", "speed"}, {"point", point}}), "cells[0].term.metric: the plan has no metric 'speed'");
-  has(refusalOf(Object{{"metric", "step_time"}, {"point", "nowhere"}}), "cells[0].term.point: 'nowhere' is no point");
+  has(refusalOf(Object{{"metric", "step_time"}, {"point", "nowhere"}}), "cells[0].term.point: the plan has no point 'nowhere'");
   has(refusalOf(Object{{"metric", "accuracy"}, {"point", point}}),
       "'accuracy' is measured by quality trials, the cell reads timed ones");
   has(refusalOf(Object{{"ratio", Array{Object{{"constant", 1}}}}}), "cells[0].term.ratio: expected two terms, found 1");

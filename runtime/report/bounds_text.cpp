@@ -23,7 +23,10 @@ std::string endText(const plan::Bound& bound, std::string_view dimension) {
   text.consume_front(base::wordOf(plan::words::kRelation, bound.relation));
   std::string end = text.ltrim().str();
   // A difference of shares is a number of points: "2%" could be read as a ratio.
-  if (dimension == base::kPoints && end.ends_with('%')) end.replace(end.size() - 1, 1, " points");
+  if (dimension == base::kPoints && end.ends_with('%')) {
+    end.replace(end.size() - 1, 1, " points");
+    if (const size_t low = end.find("%.."); low != std::string::npos) end.erase(low, 1);
+  }
   return end;
 }
 

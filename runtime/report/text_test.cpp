@@ -352,7 +352,7 @@ TEST_CASE("results say where the time went, for levels with profiles") {
   shows(text, "\nNotes of trials\n  of profile trials\\x1b (");
   shows(text, "\n  of timed trials\\x1b (");
   shows(text, "precision=fp32 against fp64, gpus=1: gain, judged by fp32_pays: 60.0 ms per step instead of 100");
-  shows(text, "backward                  30.0 ms  60.0 ms    -30.0 ms         75 %");
+  shows(text, "backward                  30.0 ms  60.0 ms    -30.0 ms   75 %");
   shows(text, "all_reduce, beside these");
   shows(text, "operators, own time");
   const auto json = resultJson({example.plan, example.judgement, example.results});

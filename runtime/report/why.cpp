@@ -238,7 +238,8 @@ class Explainer : CellChoice {
     size_t trials = 0;
     for (const size_t index : passing) trials += cells_[index].values.size();
     const auto [chosen, worst_value] = worstValue(passing);
-    return allAre(trials, runNoun(planned(chosen))) + " " + holds() +
+    return allAre(trials, runNoun(planned(chosen))) + " " +
+           (ownBounds() ? "like " + referenceOf(criterion_) : holds()) +
            (trials == 1 ? ": " + value(chosen, worst_value) + at(chosen) : extremeText(chosen, worst_value));
   }
 
@@ -339,7 +340,8 @@ class Explainer : CellChoice {
     }
     const auto [chosen, worst_value] = worstValue(all);
     if (cells_.size() == 1 && !ownBounds()) tell(0);  // it begins so
-    return fmt::format("{} of {} {} {}{}", broken, counted(trials, runNoun(planned(chosen))), are(broken), breaks(),
+    return fmt::format("{} of {} {} {}{}", broken, counted(trials, runNoun(planned(chosen))), are(broken),
+                       ownBounds() ? "not like " + referenceOf(criterion_) : breaks(),
                        extremeText(chosen, worst_value, true));
   }
 

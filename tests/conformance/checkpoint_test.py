@@ -158,7 +158,7 @@ class Damage(Case):
         self.addCleanup(wrapper.unlink)
         before = sorted((p.name, p.read_bytes()) for p in self.newest.iterdir())
         number = int(self.newest.name[-6:])
-        self.refused(self.spec, f"the checkpoint after epoch {number + 1} cannot be written", "File too large",
+        self.refused(self.spec, f"cannot write the checkpoint after epoch {number + 1}", "File too large",
                      f"the one after epoch {number} is intact", worker=str(wrapper))
         self.assertEqual(before, sorted((p.name, p.read_bytes()) for p in self.newest.iterdir()))
         self.assertEqual([p.name for p in self.trial.iterdir()], [self.newest.name])
@@ -193,7 +193,7 @@ class Weights(Case):
             return {"initial_weights": {"file": [str(path)]}}
         self.refused(self.timed(**given("none.safetensors")), "none.safetensors: No such file or directory")
         self.refused(self.timed(width=0.5, **given(TORCHVISION)), "with another shape: features.0.0.weight [8, 3, 3, 3] for [16, 3, 3, 3]",
-                     "mobilenet_v2 with width_mult 0.5 is wanted")
+                     "expected torchvision's mobilenet_v2 with width_mult 0.5")
         tensors = read_safetensors(TORCHVISION)
         file = self.folder / "w.safetensors"
         bias = tensors.pop("classifier.1.bias")

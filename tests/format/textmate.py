@@ -118,7 +118,7 @@ CLASSES |= {name: "storage.type" for name in (
     "Compare", "Control", "Criterion", "Design", "Table", "Plot", "Part", "Use", "Expected", "Service", "Ready")}
 CLASSES |= {name: "keyword.control" for name in (
     "Only", "Remove", "Baseline", "Because", "By", "Over", "Against", "When", "Where", "With", "Within", "Until", "From", "As",
-    "Confidence", "Command", "Timeout", "Like", "Partial", "Allow", "Find", "Noise", "Looks", "At", "Always", "Give", "Keep", "Of")}
+    "Confidence", "Command", "Timeout", "Like", "Partial", "Allow", "Find", "Inside", "Noise", "Looks", "At", "Always", "Give", "Keep", "Of")}
 NAME = CLASSES["Identifier"]
 NO_TEXT = {"EndOfFile", "Whitespace", "Unexpected", "UnterminatedString"}
 

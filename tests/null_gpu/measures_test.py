@@ -63,7 +63,7 @@ class Measures(unittest.TestCase):
         self.assertIsNone(event["metrics"]["device_memory_peak"])
         self.assertIsNone(event["metrics"]["device_memory_allocated_peak"])
         self.assertIn("torch's allocator counted no memory for device_memory_peak and device_memory_allocated_peak, so the metric has no value; "
-                      "set is PYTORCH_NO_CUDA_MEMORY_CACHING=1", event["notes"])
+                      "set in the environment: PYTORCH_NO_CUDA_MEMORY_CACHING=1", event["notes"])
 
     def test_the_host_waits_where_the_study_says_so(self):
         """A loop that blocks in its copies and reads each loss shows both in cudaStreamSynchronize."""

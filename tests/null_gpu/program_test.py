@@ -123,9 +123,9 @@ class Null(unittest.TestCase):
         for words, code, said in ((("1",), 2, "stands behind --"),
                                   (("1", "--"), 2, "stands behind --"),
                                   (("4", "python3", "train.py", "--lr", "1"), 2, "expc null 4 -- python3 train.py --lr 1"),
-                                  (("found", "--", "true"), 2, "expected a number of cards"),
-                                  (("1x3", "--", "true"), 125, "with their memory and its unit"),
-                                  (("65", "--", "true"), 125, "a number of cards up to 64"),
+                                  (("found", "--", "true"), 2, "expected a number of GPUs"),
+                                  (("1x3", "--", "true"), 125, "optionally with their memory"),
+                                  (("65", "--", "true"), 125, "a number of GPUs up to 64"),
                                   (("1", "--", str(self.folder / "plain")), 126, "Permission denied"),
                                   (("1", "--", "no-such-program"), 127, "there is no such program"),
                                   (("1", "--", "./no-such-program"), 127, "no-such-program")):

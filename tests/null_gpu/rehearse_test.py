@@ -71,7 +71,7 @@ class Rehearse(unittest.TestCase):
     def test_a_missing_file_is_a_finding_of_the_points_that_read_it(self):
         points = self.rehearse(LLM.format(arguments="method = lora", factors='factor data in { synthetic(48), file("rows.jsonl") }'), code=3)
         lacking = points['data=file("rows.jsonl")']
-        self.check(lacking, "lacks data", r"'rows.jsonl' does not exist \(looked for ")
+        self.check(lacking, "lacks data", r"'rows.jsonl' is missing \(looked for ")
         self.assertGreater(lacking["rehearsed"]["ranks"][0]["launches"], 0)  # with rows that were made up
         self.check(points["data=synthetic(48)"], "runs")
 

@@ -201,7 +201,7 @@ TEST_CASE("files that are no vocabulary say what is wrong") {
   has(changed("\"normalizer\":null", "\"normalizer\":{\"type\":\"NFC\"}"), "it has a normalizer");
   has(changed("\"behavior\":\"Isolated\"", "\"behavior\":\"Removed\""), "behavior Isolated");
   has(changed("\"byte_fallback\":false", "\"byte_fallback\":true"), "model.byte_fallback is not supported");
-  has(changed("\"Regex\":\"(?i:", "\"Regex\":\"((?i:"), "is wrong");
+  has(changed("\"Regex\":\"(?i:", "\"Regex\":\"((?i:"), "is invalid");
   has(changed("\"special\":true", "\"special\":false"), "is not special");
   has(changed("<|eot_id|>", "<|end|>"), "no special token <|eot_id|>");
   has(changed("\"Ā\":0", "\"Ā\":1"), "have the id 1");

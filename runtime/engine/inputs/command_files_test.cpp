@@ -127,7 +127,7 @@ TEST_CASE("a command's program is looked for before the first trial") {
   CHECK(has(refusal(planOf(folder, {"./bench"})), "does not exist (/no/such/interpreter)"));
   folder.write("bench", "#!/bin/sh -e\necho\r\n", true);
   CHECK(found(planOf(folder, {"./bench"})).programs.size() == 1);
-  CHECK(has(refusal(planOf(folder, {"."})), "not in PATH"));
+  CHECK(has(refusal(planOf(folder, {"."})), "not found in PATH"));
   CHECK(has(refusal(planOf(folder, {"./"})), "is a folder"));
   CHECK(found(planOf(folder, {"true", "--rank", "${rank}"})).programs.size() == 1);  // inactive at all points
   CHECK(has(refusal(planOf(folder, {"${rank}"})), "no program is left to run: its name stands for an inactive"));
@@ -188,7 +188,7 @@ TEST_CASE("a copy is the trial's own, and may be read from") {
   CHECK(fs::equivalent(trial + "/other.db", folder.path + "/other.db"));
   plan.workloads[0].command->expectations.push_back(
       {{"same", plan::CommandMetric::From::Same, "other.db", "base.db", 1, false}, {}});
-  CHECK(has(refusal(plan), "an expectation is read from 'other.db', which is an input"));
+  CHECK(has(refusal(plan), "what is expected is read from 'other.db', which is an input"));
 }
 
 TEST_CASE("programs that a path names are data of their points, and stale by themselves") {

@@ -24,7 +24,7 @@ TEST_CASE("nonsense on the event pipe is noted, once, and never a crash") {
     for (RankReport& report : lines.end()) reports.push_back(std::move(report));
     REQUIRE(reports.size() == 1);
     CHECK((reports[0].what == RankReport::What::Nonsense));
-    CHECK(reports[0].text.find("no event") != std::string::npos);
+    CHECK(reports[0].text.find("not an event") != std::string::npos);
     CHECK(lines.add("more\n").empty());
   }
 }

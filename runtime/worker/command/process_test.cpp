@@ -136,7 +136,7 @@ TEST_CASE("exit codes and signals are reported") {
 TEST_CASE("a program that cannot be started says why") {
   Runner runner;
   CHECK(has(runner.refusal("no-such-program"), "program 'no-such-program' not found in PATH; "));
-  CHECK(has(runner.refusal("no-such-program"), "is written './no-such-program'"));
+  CHECK(has(runner.refusal("no-such-program"), "write './no-such-program'"));
   CHECK(runner.refusal("/no/such") == "the program '/no/such' does not exist");
   CHECK(has(runner.refusal("/etc/passwd"), "is not executable"));
   CHECK(has(runner.refusal(runner.folder.path), "is not executable"));

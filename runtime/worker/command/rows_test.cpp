@@ -45,7 +45,7 @@ TEST_CASE("rows of a table have the keys that they name, and an empty cell has n
   Command command;
   command.inside = {column("n", From::Csv, "n")};
   CHECK(read(command, column("t", From::Csv, "t"), "n,t\n8,1.5\n16,\n,3\n32,nan\n") == "16=none 32=nan 8=1.5");
-  CHECK(read(command, column("t", From::Csv, "t"), "n,t\n8,x\n") == "row 1: 'x' is no number");
+  CHECK(read(command, column("t", From::Csv, "t"), "n,t\n8,x\n") == "row 1: 'x' is not a number");
   CHECK(read(command, column("t", From::Csv, "t"), "n,t\n,1\n") == "no row says its n");
   CHECK(read(command, column("t", From::Csv, "t"), "n,t\n8,1\n8,2\n") ==
         "rows 1 and 2 are both of n = 8; say which number is meant, as in `from median(…)`");

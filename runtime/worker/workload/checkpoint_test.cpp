@@ -152,7 +152,7 @@ TEST_CASE("where checkpoints cannot be kept is said at once, and a second writer
   fs::remove(place.path + "/trial");
   REQUIRE(save(place.folder(), 1).empty());
   const std::string said = save(place.folder(), 1);
-  CHECK(contains(said, "the checkpoint after epoch 1 cannot be written"));
+  CHECK(contains(said, "cannot write the checkpoint after epoch 1"));
   CHECK(contains(said, "not empty"));
 }
 

@@ -35,8 +35,8 @@ TEST_CASE("what cannot fit is said with the way out") {
   CHECK(whyTooLarge(model, full, 4, 2, 65e9) == "");
   CHECK(
       whyTooLarge(model, full, 4, 2, 64e9) ==
-      "the model does not fit: weights, gradients and the optimiser's state alone take 32.1 GB on each of 4 ranks, the "
-      "host has 64.0 GB for 2 of them: use a smaller model, precision = bf16 or method = qlora, or more hosts with "
+      "the model does not fit: weights, gradients and the optimiser's state alone need 32.1 GB on each of 4 ranks, but "
+      "the host has 64.0 GB for 2 of them: use a smaller model, precision = bf16 or method = qlora, or more hosts with "
       "sharding = fsdp");
 }
 

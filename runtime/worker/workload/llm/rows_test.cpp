@@ -152,7 +152,7 @@ TEST_CASE("rows of which nothing is left to learn are left out, or the reason wh
   CHECK(sets.train.count() > 0);
   for (int64_t i = 0; i < sets.train.count(); ++i) CHECK(sets.train.learnt(i) > 0);
   REQUIRE(sets.notes.size() == 2);
-  CHECK(sets.notes[1].find("rows are left out") != std::string::npos);
+  CHECK(sets.notes[1].find("rows are skipped") != std::string::npos);
   parameters.max_length = 16;
   auto none = openRows(parameters, "/", 1000, "", 7, false, {});
   REQUIRE_FALSE(static_cast<bool>(none));
