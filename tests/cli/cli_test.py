@@ -273,7 +273,7 @@ study s { workload w  measure wall  criterion right: forall *: wall <= 6min  des
 
     def test_a_name_with_a_line_end_writes_no_line_of_a_job(self):
         self.write("a\ntouch pwned #.exp", COMMAND)
-        self.assertIn("has a control character", self.expc("run", "a\ntouch pwned #.exp", "--on", "slurm", "--dry-run", code=1).stderr)
+        self.assertIn("holds a control character", self.expc("run", "a\ntouch pwned #.exp", "--on", "slurm", "--dry-run", code=1).stderr)
         self.write("s.exp", COMMAND)
         script = self.expc("run", "s.exp", "--results", "a%20b", "--on", "slurm", "--dry-run").stdout
         self.assertIn("/a%%20b/jobs/slurm-%j.log", script)
@@ -367,7 +367,7 @@ study s {{ workload w  factor t in {{ "\x9b\x07\u202e" }}  measure wall  criteri
         for part in ("factors", "metrics", "comparisons", "criteria"):
             changed = json.loads(json.dumps(plan))
             changed[part][0]["name"] = evil
-            self.assertIn("has a control character", self.expc("report", self.write(f"{part}.json", json.dumps(changed)), code=1).stderr)
+            self.assertIn("holds a control character", self.expc("report", self.write(f"{part}.json", json.dumps(changed)), code=1).stderr)
         changed = json.loads(json.dumps(plan).replace("Two durations", "Two \\u001b[2J\\u009b\\n durations"))
         changed["source"] = evil
         self.write("words.json", json.dumps(changed))
@@ -550,7 +550,7 @@ class Run(Tiny):
         for command in of_one[:2]:
             self.assertIn("has 2 studies, but a page is for one", self.expc(*command, "--html", "x.html", code=2).stderr)
         self.assertFalse((self.folder / "x.html").exists())
-        self.assertIn("a picture is of one", self.expc("report", both, "--format", "svg", code=2).stderr)
+        self.assertIn("a picture is for one", self.expc("report", both, "--format", "svg", code=2).stderr)
 
     def test_who_closed_the_pipe_has_seen_enough(self):
         read, write = os.pipe()

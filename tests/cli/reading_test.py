@@ -99,7 +99,7 @@ study s {
         self.expc("run", code=0)
         text = self.expc("report", "--all", code=0).stdout
         self.assertEqual(text.count("a 95 % interval needs 6"), 1, text)
-        self.assertEqual(text.count("too few"), 2, text)
+        self.assertEqual(text.count("range "), 2, text)
         self.assertIn("all rows: only 2 pairs; a 95 % interval needs 6", text)
         self.study((self.folder / "s.exp").read_text().replace('"echo", "${n}"', '"sh", "-c", "exit 3"').replace("param n", "param m : int = 1\n  param n")
                    .replace('"exit 3"', '"exit 3", "${n}", "${m}"'))

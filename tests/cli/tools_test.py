@@ -378,7 +378,7 @@ class New(Tools):
         compile((self.folder / "sub_net.py").read_text(), "sub_net.py", "exec")
         self.assertIn('inputs "sub_net.py"', (self.folder / "sub_net.exp").read_text())
         (self.folder / "sub_net.exp").unlink()
-        self.assertIn("sub_net.py is there already", self.expc("new", "sub_net", "--workload", "torch", code=1).stderr)
+        self.assertIn("sub_net.py exists", self.expc("new", "sub_net", "--workload", "torch", code=1).stderr)
         self.assertFalse((self.folder / "sub_net.exp").exists())
 
     def test_default_name_and_folder(self):
