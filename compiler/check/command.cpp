@@ -179,10 +179,13 @@ struct CommandChecker {
 
   /// Checks `${vllm.port}`: the address of a service of the workload.
   void address(source::Range range, const std::string& of, const std::string& part) {
-    const auto called = [&](const ast::NamedUse& use) { return use.name.parts.back().name == of; };
-    if (std::ranges::none_of(declaration.services, called))
+    std::vector<std::string> own;
+    for (const ast::NamedUse& use : declaration.services) own.push_back(use.name.parts.back().name);
+    if (!own.empty() && std::ranges::count(own, of) == 0)
+      return void(diag::unknownName(context.emitter, range, "service", of, own));
+    if (own.empty())
       return context.emitter
-          .build(range, errors::BadService, of, fmt::format("is none that '{}' names", declaration.name.name))
+          .build(range, errors::BadService, of, fmt::format("is not used by '{}'", declaration.name.name))
           .note({}, "write 'service {}' in the workload", of)
           .emit();
     if (std::ranges::count(kOfService, part) == 0)

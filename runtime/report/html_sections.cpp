@@ -214,8 +214,8 @@ std::string plotTitle(const plan::Plot& plot) {
 
 Facts headFacts(const Page& page) {
   const plan::Plan& plan = page.plan;
-  uint64_t valid = 0;
-  for (const judge::PointStatus& status : page.judgement.points) valid += status.valid;
+  // Trials are counted, not points: one process may measure many.
+  const auto valid = std::ranges::count(page.results.trials, store::TrialStatus::Valid, &store::Trial::status);
   const std::string by = page.options.program.empty() ? "" : " by " + page.options.program;
   return factsOf("strip", {{"Workload", workloadText(plan)},
                            {"Selection", selectionText(plan)},

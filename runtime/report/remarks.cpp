@@ -178,8 +178,7 @@ std::string trialsText(const describe::Findings& findings) {
   const std::map<std::string, unsigned> notes = countNotes(plan, results);
   const auto most = std::ranges::max_element(notes, [](const auto& a, const auto& b) { return a.second < b.second; });
   if (most != notes.end())
-    text += fmt::format("; {} with a note: {}{}", most->second, most->first,
-                        notes.size() > 1 ? fmt::format(" (and {} more notes)", notes.size() - 1) : "");
+    text += fmt::format("; {} with the note: {}", most->second, first(most->first, notes.size()));
   if (notes.empty() && bad == 0 && all > 0) text += ", none disturbed";
   std::vector<std::string> lacking = shortcomings(plan, judgement);
   // A point that failed in every trial lacks its results for the reason above.

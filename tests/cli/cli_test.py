@@ -273,7 +273,7 @@ study s { workload w  measure wall  criterion right: forall *: wall <= 6min  des
 
     def test_a_name_with_a_line_end_writes_no_line_of_a_job(self):
         self.write("a\ntouch pwned #.exp", COMMAND)
-        self.assertIn("holds a control character", self.expc("run", "a\ntouch pwned #.exp", "--on", "slurm", "--dry-run", code=1).stderr)
+        self.assertIn("has a control character", self.expc("run", "a\ntouch pwned #.exp", "--on", "slurm", "--dry-run", code=1).stderr)
         self.write("s.exp", COMMAND)
         script = self.expc("run", "s.exp", "--results", "a%20b", "--on", "slurm", "--dry-run").stdout
         self.assertIn("/a%%20b/jobs/slurm-%j.log", script)

@@ -122,7 +122,7 @@ class Failures(unittest.TestCase):
         self.refused(make(precision="tf32"), "tf32 needs a GPU.*use fp32")
         self.refused(make(ranks=2, strategy="dp"), "dp drives all devices from one process: gpus is 2, but the launcher started 2 ranks")
         self.refused(make(precision="fp8"), "parameter precision is")
-        self.refused(make(gpus=3), "parameter gpus is 3, the launcher started 1")
+        self.refused(make(gpus=3), "parameter gpus is 3, but the launcher started 1")
         self.refused(make(gpus=1, global_batch=2000), "batch is 2000.*lower batch or gpus")
         self.refused(make(batch=2000), "batch is 2000.*lower batch or gpus")
         self.refused(make(settings={"warmup": 1}), "steps is not set")

@@ -119,7 +119,7 @@ def nothing_to_do(study):
 def budget(study):
     study.pause("0.1")
     spent = study.do("run", "-D", "design.budget=300ms", code=4)
-    assert "the budget of 300 ms is spent" in spent.stderr and "-D design.budget=TIME" in spent.stderr, spent.stderr
+    assert "the budget of 300 ms is used up" in spent.stderr and "-D design.budget=TIME" in spent.stderr, spent.stderr
     before = study.trials()
     assert 0 < len(before) < 25 and len(before) % 5 == 0, "stopped at the end of a block"
     study.do("run")

@@ -39,7 +39,7 @@ def measuring(folder):
 def two_runs_with_two_folders_do_not_share_cores():
     with leases(), Folder(duration="300ms") as one, Folder() as other:
         first = measuring(one)
-        other.run().expect(1, "core 0", f"process {first.pid}: a run of faults", str(one.results), "EXPC_DEVICE_LOCKS=none")
+        other.run().expect(1, "core 0", f"process {first.pid}, a run of faults", str(one.results), "EXPC_DEVICE_LOCKS=none")
         expect(not other.query("SELECT 1 FROM trial"), "the second run has started nothing")
         with leases_in("none"):
             other.run().expect(0)
@@ -151,7 +151,7 @@ sleep 0.1
         core = "core " + str(json.loads(folder.one("SELECT devices FROM trial WHERE status = 'timeout'"))[0]["cores"][0])
         folder.check_store("wall")
         # Who wants all devices is told who has one of them.
-        folder.run("--devices", "cpu:2", "--fresh").expect(1, f"{core} is held by process {pid}, which an earlier run killed")
+        folder.run("--devices", "cpu:2", "--fresh").expect(1, f"{core} is in use by process {pid}, which an earlier run killed")
         thaw(group)
         folder.run("--devices", "cpu:2", "--fresh").expect(0)
 

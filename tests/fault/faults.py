@@ -161,7 +161,7 @@ def a_killed_engine_leaves_nothing_running():
         holder = json.loads((folder.results / "expc.lease").read_text())
         expect(holder["pid"] == pid, "the lease names the dead engine")
         folder.write(duration="5ms")
-        folder.run().expect(0, f"process {pid}", "which is gone")
+        folder.run().expect(0, f"process {pid}", "is gone")
 
 
 def two_engines():
@@ -363,7 +363,7 @@ def missing_things():
         expect(process.returncode == 1 and "build it with" in process.stderr, f"a missing worker\n{process.stderr}")
         text = folder.study.read_text()
         folder.study.write_text(text.replace("fault = none", 'data = folder("no/data"), fault = none'))
-        folder.run().expect(1, "no/data", "does not exist")
+        folder.run().expect(1, "no/data", "is missing")
         expect(not folder.results.exists(), "nothing was begun")
 
 

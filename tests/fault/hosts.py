@@ -68,7 +68,7 @@ def a_machine_that_was_started_anew_goes_on_at_once():
         engine.communicate()
         expect_no_orphans()
         folder.write(duration="5ms")
-        folder.run(timeout=20).expect(0, f"process {engine.pid}", "which is gone")
+        folder.run(timeout=20).expect(0, f"process {engine.pid}", "is gone")
         folder.check_store()
 
 

@@ -182,7 +182,7 @@ class Package(unittest.TestCase):
         study = IMAGES.replace("DIGITS", str(self.tree / "share/expc/experiments/data/digits"))
         text = self.run_study(self.tree / "bin/expc", code=1, study=study)
         self.assertIn("libtorch_cpu.so", text)
-        self.assertRegex(text, r"pip install 'torch==\d+\.\d+\.\*'` beside it")
+        self.assertRegex(text, r"pip install 'torch==\d+\.\d+\.\*'` next to it")
         # One of another minor version, beside it and named; a study of commands needs none.
         other = self.tree.parent / "torch"
         (other / "lib").mkdir(parents=True)

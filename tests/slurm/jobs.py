@@ -147,7 +147,7 @@ def what_a_job_lacks_is_said_before_it_is_queued():
         expect(done.returncode == 1 and "NOT_SET_HERE, which is not set here" in done.stderr, done.stderr)
         (study.path / "site").write_text("partition = none_such\n")
         done = study.on_slurm()
-        expect(done.returncode == 1 and "sbatch ended with 1" in done.stderr, done.stderr)
+        expect(done.returncode == 1 and "sbatch exited with 1" in done.stderr, done.stderr)
 
 
 if __name__ == "__main__":
