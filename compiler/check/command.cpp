@@ -181,9 +181,9 @@ struct CommandChecker {
   void address(source::Range range, const std::string& of, const std::string& part) {
     std::vector<std::string> own;
     for (const ast::NamedUse& use : declaration.services) own.push_back(use.name.parts.back().name);
-    if (!own.empty() && std::ranges::count(own, of) == 0)
+    if (std::ranges::count(own, of) == 0 && diag::closest(of, own))
       return void(diag::unknownName(context.emitter, range, "service", of, own));
-    if (own.empty())
+    if (std::ranges::count(own, of) == 0)
       return context.emitter
           .build(range, errors::BadService, of, fmt::format("is not used by '{}'", declaration.name.name))
           .note({}, "write 'service {}' in the workload", of)

@@ -134,7 +134,7 @@ def adaptive(study):
     assert 6 < done < 12 and state["met"] and state["widest"] <= 0.007, state
     # Six blocks have no interval of the share of the level that goes to a width; each further one tells its half-width.
     assert len(lines) == done - 5 and lines[0].startswith("after 6 of at most 12 blocks: no interval of cost yet"), lines
-    widths = [float(line.split("half-width of cost ")[1].split(" %")[0]) for line in lines[1:]]
+    widths = [float(line.split("half-width of cost is ")[1].split(" %")[0]) for line in lines[1:]]
     assert widths and all(width > 0.7 for width in widths[:-1]) and widths[-1] <= 0.7, widths
     # A bound out of reach ends at the most that the design allows, and takes what is there. The verdict of the earlier look stands.
     study.do("run", "--preset", "sharper")

@@ -89,7 +89,7 @@ def gated(folder):
     assert "the data files have changed" in result.stderr or "other inputs or data" in result.stderr, result.stderr
     (folder.path / "new").unlink()
     result = folder.run("gate.exp")
-    assert result.returncode == 1 and "does not exist" in result.stderr, result.stderr
+    assert result.returncode == 1 and "is missing" in result.stderr, result.stderr
 
 
 def main():

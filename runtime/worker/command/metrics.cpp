@@ -329,7 +329,8 @@ llvm::Error MetricReader::readRows(const std::string& folder, protocol::Event& r
     if (!file) return about(metric, file.takeError());
     const llvm::StringRef text = (*file)->getBuffer();
     if (keys.empty())
-      if (auto error = rows_.keys(text).moveInto(keys)) return about(keys_.front(), std::move(error));
+      if (auto error = rows_.keys(text).moveInto(keys))
+        return about("the parameter " + keys_.front().name, keys_.front(), std::move(error));
     auto values = rows_.read(metric, text, keys);
     if (!values) return about(metric, values.takeError());
     for (auto& [key, value] : *values) {

@@ -100,13 +100,14 @@ llvm::Expected<std::vector<Values>> RowReader::numbers(const CommandMetric& colu
 llvm::Expected<std::vector<std::string>> RowReader::keys(llvm::StringRef text) const {
   std::vector<std::vector<std::string>> parts;  // by row
   for (const CommandMetric& key : inside_) {
+    const std::string of = &key == &inside_.front() ? "" : key.name + ": ";  // the caller names the first
     RowTexts column;
     if (key.text) {
       if (auto error = texts(key, key.where, text, false).moveInto(column))
-        return within(key.name + ": ", std::move(error));
+        return within(of, std::move(error));
     } else {
       auto values = numbers(key, text);
-      if (!values) return within(key.name + ": ", values.takeError());
+      if (!values) return within(of, values.takeError());
       for (const Values& row : *values) {
         column.emplace_back();
         for (const double value : row) column.back().push_back(plan::rowPart(key, value));
@@ -121,6 +122,7 @@ llvm::Expected<std::vector<std::string>> RowReader::keys(llvm::StringRef text) c
   std::vector<std::string> keys;
   for (const std::vector<std::string>& row : parts)
     keys.push_back(row.size() == inside_.size() ? plan::rowKey(row) : "");
+  if (keys.empty()) return failure("it has no rows");
   if (std::ranges::all_of(keys, &std::string::empty)) return failure("no row says its {}", inside_.front().name);
   return keys;
 }
