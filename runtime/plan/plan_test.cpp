@@ -347,7 +347,8 @@ TEST_CASE("indices and references are checked") {
   has(refusalAfter([](Object& p) { at(at(p, "criteria", 2), "bound")["high"] = 1; }), "$.criteria[2].bound.high:");
   has(refusalAfter([](Object& p) { at(at(p, "criteria", 2), "bound")["relation"] = "=>"; }),
       "'=>' is none of >=, >, <=");
-  has(refusalAfter([](Object& p) { at(p, "criteria", 0)["factors"] = Array{"speed"}; }), "the plan has no factor 'speed'");
+  has(refusalAfter([](Object& p) { at(p, "criteria", 0)["factors"] = Array{"speed"}; }),
+      "the plan has no factor 'speed'");
   has(refusalAfter([](Object& p) { at(at(p, "criteria", 0), "cells", 0)["levels"] = Array{}; }),
       "$.criteria[0].cells[0].levels: 0 levels for 1 factors");
   has(refusalAfter([](Object& p) { at(at(p, "criteria", 0), "cells", 0)["levels"] = Array{7}; }),
@@ -384,7 +385,8 @@ TEST_CASE("terms are checked") {
   };
   const std::string point = examplePlan().points[0].id;
   has(refusalOf(Object{{"metric", "speed"}, {"point", point}}), "cells[0].term.metric: the plan has no metric 'speed'");
-  has(refusalOf(Object{{"metric", "step_time"}, {"point", "nowhere"}}), "cells[0].term.point: the plan has no point 'nowhere'");
+  has(refusalOf(Object{{"metric", "step_time"}, {"point", "nowhere"}}),
+      "cells[0].term.point: the plan has no point 'nowhere'");
   has(refusalOf(Object{{"metric", "accuracy"}, {"point", point}}),
       "'accuracy' is measured by quality trials, the cell reads timed ones");
   has(refusalOf(Object{{"ratio", Array{Object{{"constant", 1}}}}}), "cells[0].term.ratio: expected two terms, found 1");

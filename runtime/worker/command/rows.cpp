@@ -103,8 +103,7 @@ llvm::Expected<std::vector<std::string>> RowReader::keys(llvm::StringRef text) c
     const std::string of = &key == &inside_.front() ? "" : key.name + ": ";  // the caller names the first
     RowTexts column;
     if (key.text) {
-      if (auto error = texts(key, key.where, text, false).moveInto(column))
-        return within(of, std::move(error));
+      if (auto error = texts(key, key.where, text, false).moveInto(column)) return within(of, std::move(error));
     } else {
       auto values = numbers(key, text);
       if (!values) return within(of, values.takeError());
