@@ -75,7 +75,7 @@ struct nullgpu_record {
   int64_t pid, rank;  // rank: the variable RANK; -1 without it
   uint64_t ended;     // 1 once its exit handlers ran: not after a kill or _exit
   char program[256];  // its command line, words separated by blanks
-  /// As in nullgpu_counts; `waited` is the time of the synchronizations in nanoseconds.
+  /// Numbers as in nullgpu_counts; `waited` is the time of the synchronizations in nanoseconds.
   uint64_t launches, allocations, synchronizations, waited;
   struct nullgpu_traffic copies[6];  // kernels (unused), to card, from card, within, between, sets
   struct {

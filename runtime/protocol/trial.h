@@ -48,7 +48,7 @@ struct TrialSpec {
   std::string folder;    // of a command: its working directory, absolute; otherwise ""
   std::string prepared;  // of a command: the folder that its preparation filled, absolute; "" without one
   std::string outputs;   // of a command: the file that keeps its output, absolute; "": none is kept
-  /// Of a command: more values for its arguments, such as the addresses of its services ("vllm.port").
+  /// Further values for the arguments of a command, such as the addresses of its services ("vllm.port").
   std::map<std::string, std::string> values;
   plan::TrialKind kind = plan::TrialKind::Timed;
   llvm::json::Object settings;  // steps, warmup, epochs

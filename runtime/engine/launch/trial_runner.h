@@ -25,7 +25,7 @@ struct TrialHooks {
   std::function<llvm::Error(TrialEnd)> ended;
   /// Gets the progress events of rank 0; of a service also why it fails.
   std::function<void(const protocol::Event&)> progress = nullptr;
-  /// Of a service: whether it is to end. An interrupt does not end it, this does.
+  /// Tells of a service whether it is to end. An interrupt does not end it, this does.
   std::function<bool()> over = nullptr;
   /// Why the trial cannot go on: how a service of it ended; null if it can.
   std::function<const TrialEnd*()> doomed = nullptr;

@@ -75,7 +75,7 @@ bool isFree(const std::string& port) {
   address.sin_family = AF_INET;
   address.sin_addr.s_addr = htonl(INADDR_ANY);
   address.sin_port = htons(number);
-  // As servers do: a port whose last connections are still being closed is free.
+  // Servers do so, too: a port whose last connections are still being closed is free.
   const int yes = 1;
   setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
   return fd >= 0 && bind(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;

@@ -126,7 +126,7 @@ class Training : public workload::Training {
   at::Tensor share(const TokenPass& pass, llvm::ArrayRef<int64_t> items, double weight);
   /// One step with the items that `of` gives each pass.
   llvm::Error take(double weight, const std::function<std::vector<int64_t>(int64_t pass)>& of);
-  /// As many items as a batch has, those with the longest texts. A collective.
+  /// The items with the longest texts, as many as a batch has. A collective.
   llvm::Expected<std::vector<int64_t>> widestItems();
   /// The divisor of a step's losses: learnt tokens, or pairs, of all passes and ranks. Every rank knows it beforehand
   /// (Items::tell), so a step needs no message for it.
