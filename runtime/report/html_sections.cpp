@@ -146,8 +146,8 @@ std::string chartFigures(Page& page, std::vector<Chart> all, size_t left_out, co
 /// Returns a table that readers open.
 Block foldedNumbers(Table table) { return Part{.title = "The numbers", .blocks = {std::move(table)}, .folded = true}; }
 
-/// The grid that a part shows of a subject. A table and a plot of one subject share the chart, which the plot has, and the
-/// numbers, which the table has.
+/// The grid that a part shows of a subject. A table and a plot of one subject share the chart, which the plot has, and
+/// the numbers, which the table has.
 enum class Shows { Numbers, NumbersAndChart, ChartAndNumbers, Chart };
 
 /// Returns a table of the study with its charts, or for a plot the charts with the folded table.
