@@ -254,7 +254,9 @@ Answer answerOf(const describe::Findings& findings, bool brief) {
       if (std::string phrase = phraseOf(findings, of); !std::ranges::count(phrases, phrase))
         phrases.push_back(std::move(phrase));
   std::string result = joined(phrases, phrases.size() == 2 ? ", and " : "; ");
-  if (lead.size() > kSaid) result = fmt::format("{} claims, such as {}: {}", lead.size(), lead[0].result.name, result);
+  // What breaks several claims is long and does not name them.
+  if (lead.size() > kSaid || (outcome == Outcome::Broken && phrases.size() > 1))
+    result = fmt::format("{} claims, such as {}: {}", lead.size(), lead[0].result.name, phrases[0]);
   answer.sentences.push_back(result + othersText(groups, outcome) + narrowedText(plan) + ".");
   // The claim with the strongest case against the lead would take a comparison across units; the first one is shown.
   for (std::string& text : evidenceOf(findings, lead[0], brief)) answer.sentences.push_back(std::move(text));
