@@ -126,7 +126,7 @@ class Campaign {
   llvm::Error beginBlock(unsigned lane, const Step& step);
   /// Reports interval widths and the budget. If every trial of the kind failed so far, closes the kind.
   void blockOver(plan::TrialKind kind);
-  llvm::Error startTrial(unsigned lane, const Step& step);
+  llvm::Error startTrial(unsigned lane, const Step& step, std::vector<NodePart> parts);
   /// Launches the next process of the flight: the program that runs before a start, a start that does not count, or the
   /// start that is measured.
   llvm::Error launch(const std::shared_ptr<Flight>& flight);

@@ -115,16 +115,16 @@ llvm::Expected<bool> Campaign::nextStep(unsigned lane) {
 llvm::Expected<bool> Campaign::startWithServices(unsigned lane, const Step& step) {
   const store::Block& block = scheduler_.block(lane)->block;
   const plan::Point& point = *plan_.findPoint(step.place.point);
-  const std::vector<NodePart> parts = partsOf(setup_, setup_.lane(lane), block, point);
+  std::vector<NodePart> parts = partsOf(setup_, setup_.lane(lane), block, point);
   auto ready = services_.ready(lane, {point, block, step.position, step.attempt, parts});
   if (!ready) return ready.takeError();
   lanes_[lane].last_active = env_.clock.boot();  // a service that starts is no gap
   if (!*ready) return true;
-  if (auto error = startTrial(lane, step)) return error;
+  if (auto error = startTrial(lane, step, std::move(parts))) return error;
   return false;
 }
 
-llvm::Error Campaign::startTrial(unsigned lane, const Step& step) {
+llvm::Error Campaign::startTrial(unsigned lane, const Step& step, std::vector<NodePart> parts) {
   auto flight = std::make_shared<Flight>();
   flight->lane = lane;
   lanes_[lane].empty = 0;
@@ -142,7 +142,7 @@ llvm::Error Campaign::startTrial(unsigned lane, const Step& step) {
   trial.attempt = step.attempt;
   trial.limit = index_.limit(step.kind, step.place.point);
   llvm::json::Array devices;
-  flight->parts = partsOf(setup_, setup_.lane(lane), flight->block, *flight->point);
+  flight->parts = std::move(parts);
   // The devices of the trial as the store keeps them: the slots of the point on each node.
   for (const NodePart& part : flight->parts) {
     std::vector<unsigned> slots = part.own;

@@ -4,11 +4,9 @@
 
 #include "runtime/worker/command/service.h"
 
-#include <arpa/inet.h>
 #include <fmt/format.h>
 #include <llvm/ADT/StringExtras.h>
 #include <netdb.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
 
@@ -20,6 +18,7 @@
 #include "runtime/base/descriptor.h"
 #include "runtime/base/failure.h"
 #include "runtime/base/files/files.h"
+#include "runtime/protocol/port.h"
 
 namespace expc::command {
 namespace {
@@ -70,15 +69,7 @@ llvm::Expected<base::Descriptor> connectTo(const std::string& host, const std::s
 bool isFree(const std::string& port) {
   uint16_t number = 0;
   if (!llvm::to_integer(llvm::StringRef(port), number, 10) || number == 0) return false;
-  const base::Descriptor fd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_ANY);
-  address.sin_port = htons(number);
-  // Servers do so, too: a port whose last connections are still being closed is free.
-  const int yes = 1;
-  setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
-  return fd >= 0 && bind(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
+  return protocol::canListen(number, true);
 }
 
 llvm::Error answers(const std::string& host, const std::string& port, const std::string& path) {
