@@ -188,7 +188,8 @@ std::optional<plan::Ready> checkReady(Context& context, ModuleScope& scope, cons
   const std::optional<By> by = base::valueOf(plan::words::kReady, word);
   if (!by)
     return diag::unknownName(context.emitter, how.range, "way to show that a service is ready",
-                             context.expressions.written(how.range), {"http", "tcp", "regex", "file"});
+                             context.expressions.written(how.range),
+                             base::textsOf(plan::words::kReady, [](const auto& word) { return word.text.str(); }));
   plan::Ready ready{*by, "", checkTimeout(context, scope, declaration.ready->timeout)};
   if (*by == By::Tcp && call)
     return context.emitter.refuse(how.range, errors::WrongArguments, word, "none",

@@ -44,15 +44,7 @@ std::string verdict(const plan::Claim& claim, const std::vector<Evidences>& cell
 
 /// fp32 and bf16 on both numbers of gpus: `gain >= bound or memory <= 1 GiB`, and the like.
 plan::Criterion joined(Kind kind, double bound, double memory) {
-  plan::Criterion claim = criterion(gainCells(), {}, "", 0.95);
-  for (const int gpus : {1, 2}) {
-    plan::Cell cell;
-    cell.levels = levels("fp32", unsigned(gpus));
-    cell.term = metric("memory", id("fp32", gpus));
-    cell.points = {id("fp32", gpus)};
-    cell.assertion = 1;
-    claim.cells.push_back(cell);
-  }
+  plan::Criterion claim = gainAndMemory();
   claim.assertions = {{"gain >= bound", false, atLeast(bound, "bound"), "x"},
                       {"memory <= some", false, atMost(memory, "some"), "B"}};
   claim.claim = node(Kind::ForAll, {node(kind, {leaf(0), leaf(2)}), node(kind, {leaf(1), leaf(3)})});

@@ -76,8 +76,6 @@ std::string phraseOf(const describe::Findings& findings, const Judged& of) {
       return plain ? findingSentence(findings, of) : name + " does not hold, since " + whyText(of);
     case Outcome::Open:
       return "whether " + (plain ? claimSentence(findings, of) : name + " holds");
-    case Outcome::Broken:
-      return whyText(of).empty() ? name : whyText(of);
     case Outcome::NotRun: {
       const auto unsaid = [](const judge::CellEstimate& cell) {
         return !cell.why || cell.why->code == plan::Reason::NotRun;
@@ -85,10 +83,13 @@ std::string phraseOf(const describe::Findings& findings, const Judged& of) {
       if (!of.result.why && std::ranges::all_of(of.result.cells, unsaid)) return name;
       break;
     }
+    case Outcome::Broken:
     case Outcome::NotJudged:
       break;
   }
-  return whyText(of).empty() ? name : name + ", since " + whyText(of);
+  const std::string why = whyText(of);
+  if (why.empty()) return name;
+  return outcomeOf(of.result) == Outcome::Broken ? why : name + ", since " + why;
 }
 
 /// Returns by how much identical runs differ where a claim allows less.
@@ -126,10 +127,7 @@ std::vector<std::string> evidenceOf(const describe::Findings& findings, const Ju
   const Outcome outcome = outcomeOf(of.result);
   const bool judged = outcome == Outcome::Holds || outcome == Outcome::Fails || outcome == Outcome::Open;
   if (judged && isPlain(of.criterion)) all.push_back(evidenceSentence(findings, of, brief));
-  if (outcome == Outcome::Open && !isPlain(of.criterion)) {
-    const VerdictLine line = lineOf(of);
-    all.push_back(sentence(line.reason.empty() ? line.text : line.reason));
-  }
+  if (outcome == Outcome::Open && !isPlain(of.criterion)) all.push_back(openSentence(of));
   all.push_back(doubtOf(of));
   std::erase(all, "");
   return all;
@@ -254,7 +252,7 @@ Answer answerOf(const describe::Findings& findings, bool brief) {
       if (std::string phrase = phraseOf(findings, of); !std::ranges::count(phrases, phrase))
         phrases.push_back(std::move(phrase));
   std::string result = joined(phrases, phrases.size() == 2 ? ", and " : "; ");
-  // What breaks several claims is long and does not name them.
+  // The reasons of several broken claims are long and do not name them.
   if (lead.size() > kSaid || (outcome == Outcome::Broken && phrases.size() > 1))
     result = fmt::format("{} claims, such as {}: {}", lead.size(), lead[0].result.name, phrases[0]);
   answer.sentences.push_back(result + othersText(groups, outcome) + narrowedText(plan) + ".");

@@ -104,15 +104,7 @@ std::string answered(const plan::Plan& plan, plan::Criterion criterion, const Re
 
 /// fp32 on both numbers of GPUs: a speed-up, or (and, for `ForAll`) a limit of memory.
 plan::Criterion joinedClaim(Quantifier kind, double gain, std::string gain_text, double bytes, std::string bytes_text) {
-  plan::Criterion claim = criterion(gainCells(), {}, "", 0.95);
-  for (const int gpus : {1, 2}) {
-    plan::Cell cell;
-    cell.levels = levels("fp32", unsigned(gpus));
-    cell.term = metric("memory", id("fp32", gpus));
-    cell.points = {id("fp32", gpus)};
-    cell.assertion = 1;
-    claim.cells.push_back(cell);
-  }
+  plan::Criterion claim = gainAndMemory();
   claim.assertions = {{"gain >= " + gain_text, false, bound(Relation::GreaterEqual, gain, ">= " + gain_text), "x"},
                       {"memory <= " + bytes_text, false, bound(Relation::LessEqual, bytes, "<= " + bytes_text), "B"}};
   const auto leaf = [](unsigned cell) { return plan::Claim{Quantifier::Cell, {}, cell}; };

@@ -158,7 +158,7 @@ class Clause {
     if (of_.result.verdict == Verdict::Infeasible) return "";
     if (of_.result.verdict == Verdict::Fail && (!told_ || told_->shown.empty() || form_ == Form::Memory)) return "";
     if (form_ == Form::Memory && of_.result.verdict == Verdict::Pass) return "";
-    if (!told_ || told_->shown.empty() || form_ == Form::Memory) return openText();
+    if (!told_ || told_->shown.empty() || form_ == Form::Memory) return openSentence(of_);
     const bool single = told_->value.has_value();
     const std::string details = joined(numbers(brief));
     const std::string place = placeText();
@@ -176,18 +176,13 @@ class Clause {
     // Other reasons than an interval around the bound are told by the line of the verdict.
     if (!criterion().confidence || !cell.interval || cell.uncorrected || cell.unusable ||
         cell.verdict != Verdict::Inconclusive)
-      return openText();
+      return openSentence(of_);
     return sentence(
         fmt::format("{}{} ({}) includes the bound {}", shownText(), place, details, endText(bound(), dimension())));
   }
 
  private:
   const plan::Criterion& criterion() const { return of_.criterion; }
-  /// Returns why an open claim is so, without the number of configurations, which the claim's sentence has.
-  std::string openText() const {
-    const VerdictLine line = lineOf(of_);
-    return sentence(line.reason.empty() ? line.text : line.reason);
-  }
   /// The dimension of the values that are held against the bound.
   std::string_view dimension() const {
     const plan::Cell* cell = one_ ? one_ : all_.empty() ? nullptr : all_[0];

@@ -39,6 +39,9 @@ struct VerdictLine {
 VerdictLine lineOf(const Judged& of);
 /// Returns the text of that line.
 std::string whyText(const Judged& of);
+/// Returns why an open claim is so as a sentence, without the number of configurations, which the claim's own sentence
+/// has.
+std::string openSentence(const Judged& of);
 /// Returns the assertions by which a passing criterion of several holds, as written.
 std::vector<std::string> heldBy(const Judged& of);
 /// Returns the label of a cell: "gpus=2", with its assertion where its criterion has several.

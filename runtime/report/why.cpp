@@ -499,6 +499,11 @@ VerdictLine lineOf(const Judged& of) {
 
 std::string whyText(const Judged& of) { return lineOf(of).text; }
 
+std::string openSentence(const Judged& of) {
+  const VerdictLine line = lineOf(of);
+  return sentence(line.reason.empty() ? line.text : line.reason);
+}
+
 std::vector<std::string> heldBy(const Judged& of) {
   if (of.result.verdict != judge::Verdict::Pass) return {};
   return Explainer(of.plan, of.criterion, of.result.cells).heldBy();

@@ -101,6 +101,21 @@ inline plan::Criterion criterion(std::vector<plan::Cell> cells, Bound bound, std
   return criterion;
 }
 
+/// The cells of a claim of fp32 on both numbers of gpus with two assertions: the speed-ups first, then the memory. The
+/// caller adds the assertions and joins them.
+inline plan::Criterion gainAndMemory() {
+  plan::Criterion claim = criterion(gainCells(), {}, "", 0.95);
+  for (const int gpus : {1, 2}) {
+    plan::Cell cell;
+    cell.levels = levels("fp32", unsigned(gpus));
+    cell.term = metric("memory", id("fp32", gpus));
+    cell.points = {id("fp32", gpus)};
+    cell.assertion = 1;
+    claim.cells.push_back(cell);
+  }
+  return claim;
+}
+
 /// That both bf16 points run out of memory.
 inline plan::Criterion outOfMemory(plan::Claim::Kind kind = plan::Claim::Kind::ForAll) {
   std::vector<plan::Cell> cells;
