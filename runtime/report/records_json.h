@@ -61,14 +61,20 @@ inline void describe(base::JsonRecord& io, Metric& one) {
 
 namespace expc::store {
 
-inline void describe(base::JsonRecord& io, Worker& one) {
+/// A worker under the names of reports: journals have names of their own for a Worker (store/entry.h), and one type
+/// has one `describe` in the whole program.
+struct ReportedWorker : Worker {};
+
+inline void describe(base::JsonRecord& io, ReportedWorker& one) {
   io.fields("build", one.build, "environment_class", one.environment_class);
 }
 
 /// `opened` and `last_seen` are Unix times.
 inline void describe(base::JsonRecord& io, Session& one) {
+  std::vector<ReportedWorker> workers(one.workers.begin(), one.workers.end());
   io.fields("id", one.id, "host", one.where.machine(), "nodes", one.where.nodes, "lane", one.where.lane, "workers",
-            one.workers, "null_cards", one.onNullCards(), "opened", one.opened.wall, "last_seen", one.last_seen.wall);
+            workers, "null_cards", one.onNullCards(), "opened", one.opened.wall, "last_seen", one.last_seen.wall);
+  one.workers.assign(workers.begin(), workers.end());
 }
 
 }  // namespace expc::store

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Files of others are opened in one place, whole files written in one, JSON of others read in one, and text of others printed in one: nothing else
-of the project calls what does that, but for the files named here, with the reason. usage: one_place.py
+of the project calls what does that, but for the files named here, with the reason. A type has one `describe` too: the linker would keep any
+of two, and which of them depends on the machine. usage: one_place.py
 """
 import pathlib
 import re
@@ -40,11 +41,40 @@ def faults(name, text):
             yield f"{name}: {what} ({found.group()}); use {instead}"
 
 
+DESCRIBES = re.compile(r"^namespace ([\w:]*) ?\{|^\}  // namespace|^(?:inline )?void describe\((?:base::)?JsonRecord& \w+, (?:const )?([\w:]+)& ?\w*\) \{", re.M)
+
+
+def described(text):
+    """Types that a file has a `describe` for, by their full names. Those of a namespace without a name are the file's own."""
+    rooms = []
+    for found in DESCRIBES.finditer(text):
+        if found.group().startswith("namespace"):
+            rooms.append(found[1])
+        elif found.group().startswith("}"):
+            rooms.pop()
+        elif "" not in rooms:
+            yield found[2] if "::" in found[2] else "::".join([*rooms, found[2]])
+
+
+def described_twice(texts):
+    where = {}
+    for name, text in texts.items():
+        for kind in described(text):
+            where.setdefault(kind.removeprefix("expc::"), []).append(name)
+    for kind, names in where.items():
+        if len(names) > 1:
+            yield f"{' and '.join(names)}: describe {kind}; give one of them a type of its own"
+
+
 def self_test():
     assert list(faults("runtime/new.cpp", "std::ifstream in(path);"))
     assert list(faults("runtime/new.cpp", "llvm::json::parse(text)"))
     assert not list(faults("runtime/new.cpp", "// std::ofstream\nfiles::write(path, text)"))
     assert not list(faults("runtime/worker/new.cpp", "std::puts(text)"))
+    once = "namespace expc::store {\nvoid describe(JsonRecord& io, Worker& one) {\n}\n}  // namespace expc::store\n"
+    inside = once.replace("store {\n", "store {\nnamespace {\n").replace("\n}  //", "\n}  // namespace\n}  //")
+    assert list(described_twice({"a": once, "b": once.replace("void", "inline void")}))
+    assert not list(described_twice({"a": once, "b": inside}))
 
 
 def main():
@@ -52,7 +82,8 @@ def main():
     sources = [path for folder in ("cli", "compiler", "runtime") for path in sorted((ROOT / folder).rglob("*.[ch]*")) if path.suffix in (".cpp", ".h", ".cu")]
     names = {str(path.relative_to(ROOT)): path for path in sources
              if not path.name.endswith("_test.cpp")}
-    found = [fault for name, path in names.items() for fault in faults(name, path.read_text())]
+    texts = {name: path.read_text() for name, path in names.items()}
+    found = [fault for name, text in texts.items() for fault in faults(name, text)] + list(described_twice(texts))
     found += [f"{name} is named in one_place.py and is not there" for _, _, _, allowed in RULES for name in allowed if name not in names]
     for fault in found:
         print(fault)
