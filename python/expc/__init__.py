@@ -16,6 +16,7 @@ file of its own, expc-trial.RANK.jsonl, from which the worker makes metrics over
 import atexit
 import difflib
 import json
+import math
 import os
 import sys
 import time
@@ -210,9 +211,8 @@ class Trial:
             self._gather()
         blocks, path, self._report = {}, self._report, None
         if self._rank:
-            row = {name: value if value is None else float(value) for name, value in self._rows[0].items()}
             with open(path, "w", encoding="utf-8") as file:
-                json.dump({**own, **row}, file)
+                json.dump(_plain(own | self._rows[0]), file)
             return
         last = {}
         with open(path, "w", encoding="utf-8") as file:
@@ -227,7 +227,13 @@ class Trial:
                 file.write(json.dumps(row) + "\n")
             # What the program reports under one of these names is its own. The last line lists all names.
             file.write(json.dumps({**{name: value for name, value in own.items() if name not in last},
-                                   "expc": sorted(last.keys() | own.keys()), **({"expc_last": {**own, **last}} if os.environ.get("WORLD_SIZE", "1") != "1" else {})}) + "\n")
+                                   "expc": sorted(last.keys() | own.keys()), **({"expc_last": _plain(own | last)} if os.environ.get("WORLD_SIZE", "1") != "1" else {})}) + "\n")
+
+
+def _plain(values):
+    """Without what JSON cannot say: tensors become numbers, and those that are not finite None."""
+    values = {name: value if value is None or isinstance(value, list) else float(value) for name, value in values.items()}
+    return {name: None if isinstance(value, float) and not math.isfinite(value) else value for name, value in values.items()}
 
 
 class _Clock:
