@@ -227,7 +227,7 @@ class Trial:
                 file.write(json.dumps(row) + "\n")
             # What the program reports under one of these names is its own. The last line lists all names.
             file.write(json.dumps({**{name: value for name, value in own.items() if name not in last},
-                                   "expc": sorted(last.keys() | own.keys()), **({"expc_last": _plain(own | last)} if os.environ.get("WORLD_SIZE", "1") != "1" else {})}) + "\n")
+                                   "expc": sorted(last.keys() | own.keys()), **({"expc_last": _plain(own | last)} if "RANK" in os.environ else {})}) + "\n")
 
 
 def _plain(values):

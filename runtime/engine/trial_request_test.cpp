@@ -72,8 +72,9 @@ TEST_CASE("a command with ranks has a process for each device, which sees all of
   launch::TrialRequest request;
   request.spec.parameters["gpus"] = 2;
   request.nodes = {0, 1};
-  const std::vector<NodePart> parts = {{twoSockets(), gpuSlots(3), {0, 2}, ""},
-                                       {twoSockets(), gpuSlots(3), {1, 2}, ""}};
+  const machine::Machine machine = twoSockets();
+  const std::vector<machine::Slot> slots = gpuSlots(3);
+  const std::vector<NodePart> parts = {{machine, slots, {0, 2}, ""}, {machine, slots, {1, 2}, ""}};
   completeForCommand(request, plan, point, parts, "n1", "/folder", {"HOME=/h"}, /*ranks=*/true);
   CHECK(request.spec.world_size == 4);
   REQUIRE(request.environment.size() == 4);

@@ -102,7 +102,7 @@ std::vector<RehearsedValue> stepOf(const plan::Plan& plan, const plan::Point& po
           {"copies to GPU", true, trafficText(most.to_device, steps)},
           {"copies from GPU", true, trafficText(most.from_device, steps)},
           {"collectives", true, trafficText(most.collectives[""], steps)},
-          {"CPU time", false, secondsText(most.host_seconds / steps)},
+          {"CPU time", false, most.host_seconds > 0 ? secondsText(most.host_seconds / steps) : "–"},
           {"lower bound", false,
            least ? fmt::format("{} ({})", secondsText(least->seconds), toString(least->limit)) : "–"}};
 }

@@ -146,8 +146,9 @@ class Trial(Command):
 RANKS = """import os, time
 import expc
 rank, size = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
-assert (os.environ["LOCAL_RANK"], size) == (str(rank), 2) and os.environ["PET_MASTER_PORT"] == os.environ["MASTER_PORT"]
+assert os.environ["LOCAL_RANK"] == str(rank) and os.environ["PET_MASTER_PORT"] == os.environ["MASTER_PORT"]
 t = expc.trial()
+assert size == t.parameters.gpus
 for batch in t.steps(range(4)):
     time.sleep(0.001 + rank * 0.02)
 t.metric(loss=1 + rank, core=min(os.sched_getaffinity(0)))
@@ -202,6 +203,12 @@ class Ranks(Command):
         self.assertEqual(len(set(series["core_by_rank"])), 2)
         self.assertGreaterEqual(len(series["host_memory_sampled"]), 2)
 
+    def test_one_rank_has_the_same_metrics(self):
+        self.run_study("time.sleep(1.2)", "--timeout", "20", code=3, text=RANKED.replace("gpus : int in 1.. = 2", "gpus : int in 1.. = 1"))
+        values = {row["metric"]: float(row["value"]) for row in csv.DictReader(self.expc("export", "s.exp", "--devices", "cpu:2").stdout.splitlines())}
+        self.assertEqual(values["step_time_slowest"], values["step_time"])
+        self.assertEqual(values["step_time_spread"], 0)
+
     def test_a_rank_that_dies_is_the_reason(self):
         done = self.run_study("if rank == 1: raise ValueError('bad rows')\ntime.sleep(60)", "--fail-fast", code=None)
         self.assertIn("rank 1: python3 exited with code 1: ValueError: bad rows", " ".join((done.stdout + done.stderr).split()))
@@ -210,7 +217,7 @@ class Ranks(Command):
         body = "def wait():\n    time.sleep(60)\nif rank == 0: wait()\nimport threading\nthreading.Event().wait()"
         said = " ".join((lambda done: done.stdout + done.stderr)(self.run_study(body, "--timeout", "3", "--fail-fast", code=None)).split())
         self.assertIn("not finished after 3 s", said)
-        self.assertIn("rank 0: train.py:10 in wait; rank 1: train.py:13, waiting in wait", said)
+        self.assertIn("rank 0: train.py:11 in wait; rank 1: train.py:14, waiting in wait", said)
 
     def test_before_runs_once(self):
         self.run_study("", text=RANKED.replace("ranks gpus", 'ranks gpus\n  before ["mkdir", "made"]'))

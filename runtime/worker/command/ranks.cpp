@@ -48,7 +48,6 @@ llvm::Error joinRanks(const std::string& folder) {
   if (!last) return llvm::Error::success();
   std::vector<Object> ranks{std::move(*last)};
   while (auto other = lastObject(folder + "/" + plan::trialFileOf(ranks.size()))) ranks.push_back(std::move(*other));
-  if (ranks.size() == 1) return llvm::Error::success();
   const auto numbers = numbersOf(ranks);
   Object joined;
   llvm::json::Array names;

@@ -11,8 +11,8 @@ namespace expc::command {
 
 /// Adds to rank 0's report what all ranks reported: for each number NAME the values by rank (`NAME_by_rank`, a line for
 /// each); `step_time_slowest`, `step_time_spread` (the part of the slowest rank's step that the fastest does not need);
-/// and the largest peak of device memory in place of rank 0's. Without further ranks nothing changes. Error: the
-/// report cannot be written.
+/// and the largest peak of device memory in place of rank 0's. A program without ranks is left alone. Error: the report
+/// cannot be written.
 llvm::Error joinRanks(const std::string& folder);
 
 }  // namespace expc::command
