@@ -566,16 +566,10 @@ void openStandardStreams() {
     if (fcntl(number, F_GETFD) < 0) ::open("/dev/null", flags);
 }
 
-/// Returns "\nDocumentation: …/index.html" if an installation has the pages, else "". They are looked for in five
-/// folders above the program, since pip puts them that far above.
+/// Returns "\nDocumentation: …/index.html" if an installation has the pages, else "".
 std::string documentation() {
-  std::filesystem::path folder = base::programFolder();
-  for (int above = 0; above < 5; ++above) {
-    folder = folder.parent_path();
-    const std::filesystem::path page = folder / "share/doc/expc/index.html";
-    if (std::error_code failed; std::filesystem::exists(page, failed)) return "\nDocumentation: " + page.string();
-  }
-  return "";
+  const std::string page = base::sharedPath("doc/expc/index.html").string();
+  return page.empty() ? "" : "\nDocumentation: " + page;
 }
 
 /// Replaces the tilde in `--results=~/r`, which most shells leave as it is.

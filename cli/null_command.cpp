@@ -26,6 +26,7 @@
 #include "runtime/base/numbers.h"
 #include "runtime/base/text.h"
 #include "runtime/machine/gpus.h"
+#include "runtime/rehearsal/records.h"
 #include "runtime/report/document.h"
 
 namespace expc::cli {
@@ -92,22 +93,6 @@ std::string refusedBy(const std::filesystem::path& smi, const std::vector<std::s
   const std::optional<llvm::StringRef> streams[] = {"", "", llvm::StringRef(log)};
   if (llvm::sys::ExecuteAndWait(smi.string(), words, llvm::ArrayRef(environment), streams) == 0) return "";
   return files::lastWords(log);
-}
-
-/// Reads the records of all processes, by rank and then by process.
-std::vector<nullgpu_record> recordsIn(const std::string& folder) {
-  std::vector<nullgpu_record> records;
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
-    const auto text = llvm::expectedToOptional(files::read(entry.path()));
-    // A file without the mark is one of a process that was killed while it made it.
-    if (!text || (*text)->getBufferSize() != sizeof(nullgpu_record) ||
-        !(*text)->getBuffer().starts_with(NULLGPU_RECORD_MARK))
-      continue;
-    std::memcpy(&records.emplace_back(), (*text)->getBufferStart(), sizeof(nullgpu_record));
-  }
-  std::ranges::sort(records, {}, [](const nullgpu_record& one) { return std::pair(one.rank, one.pid); });
-  return records;
 }
 
 /// The bytes of memory that a card needs at least to grant the refused request.
@@ -329,7 +314,7 @@ int null(const NullOptions& options, const Console& console) {
     return console.error("null: " + refused), kNotStarted;
   const bool json = options.format == Format::Json;
   const int code = runToEnd(*program, options.command, variables, json);
-  const std::vector<nullgpu_record> records = recordsIn(folder.path() + "/records");
+  const std::vector<nullgpu_record> records = rehearsal::recordsIn(folder.path() + "/records");
   if (records.empty())
     console.message(
         "expc: null: no process of the command used a simulated GPU. They stand in for the libraries of CUDA 13, so a "

@@ -72,6 +72,7 @@ PREPARE    : 'prepare';
 BEFORE     : 'before';
 READY      : 'ready';
 EXIT       : 'exit';
+RANKS      : 'ranks';
 EXPECT     : 'expect';
 ESTIMATE   : 'estimate';
 UNIT       : 'unit';

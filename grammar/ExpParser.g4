@@ -29,7 +29,7 @@ timeoutDecl     : TIMEOUT sum;
 textList        : LEFT_BRACKET commandArgument (COMMA commandArgument?)* RIGHT_BRACKET;
 commandArgument : text | OPTIONS text*;
 workloadBody    : LEFT_BRACE workloadItem* RIGHT_BRACE;
-workloadItem    : versionDecl | commandDecl | timeoutDecl | inputsDecl | outputsDecl | prepareDecl | beforeDecl | exitDecl | expectDecl
+workloadItem    : versionDecl | commandDecl | timeoutDecl | inputsDecl | outputsDecl | prepareDecl | beforeDecl | exitDecl | ranksDecl | expectDecl
                 | paramDecl | letDecl | metricDecl | estimateDecl | ruleDecl | serviceUse;
 serviceUse      : SERVICE name;
 versionDecl     : VERSION number;
@@ -38,10 +38,11 @@ outputsDecl     : OUTPUTS sum;
 prepareDecl     : PREPARE textList (TIMEOUT sum)?;
 beforeDecl      : BEFORE textList;
 exitDecl        : EXIT number (COMMA number)*;
+ranksDecl       : RANKS word;
 expectDecl      : EXPECT condition;
 paramDecl       : PARAM word COLON refinedType (ASSIGN value | INSIDE metricSource?)? (WHEN condition)? paramTrait?;
 paramTrait      : WITH word word WHEN condition;
-metricDecl      : METRIC word (DOT STAR | (COLON refinedType)? (ASSIGN value (OVER overFactors)?)? (metricTrait | metricSource)*);
+metricDecl      : METRIC word (DOT STAR metricSource? | (COLON refinedType)? (ASSIGN value (OVER overFactors)?)? (metricTrait | metricSource)*);
 metricTrait     : IDENTIFIER;
 metricSource    : FROM sum;
 estimateDecl    : ESTIMATE word ASSIGN value (WHEN condition)?;
@@ -145,7 +146,7 @@ factorName      : word | LEFT_PAREN words RIGHT_PAREN;
 factorNames     : factorName (COMMA factorName)*;
 words           : word (COMMA word)*;
 word            : IDENTIFIER | AS | ORDERED | VERSION | CONFIDENCE | COMMAND | TIMEOUT | OPTIONS | INPUTS | COPY | OUTPUTS | PREPARE | BEFORE | READY
-                | EXIT | EXPECT | ESTIMATE | UNIT | LIKE | PARTIAL | ALLOW | LOOKS | AT | EXPECTED | NOISE;
+                | EXIT | RANKS | EXPECT | ESTIMATE | UNIT | LIKE | PARTIAL | ALLOW | LOOKS | AT | EXPECTED | NOISE;
 anyWord         : word | IMPORT | ENUM | LET | WORKLOAD | SYSTEM | REFERENCE | PRESET | STUDY | PARAM | METRIC | REQUIRE
                 | EXCLUDE | FACTOR | MEASURE | COMPARE | CONTROL | CRITERION | DESIGN | TABLE | PLOT | ONLY | REMOVE
                 | SERVICE | FIND | PART | USE | BASELINE | BECAUSE | BY | OVER | AGAINST | WHEN | WHERE | WITH | WITHIN | UNTIL | FROM | IN | AND | OR | NOT

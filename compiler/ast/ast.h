@@ -296,6 +296,8 @@ struct WorkloadDecl : Declaration {
   /// Exit codes that mean success; empty means 0 alone.
   std::vector<int> exit_codes;
   Range exit_range;
+  /// The parameter that counts the processes of a trial: `ranks gpus`.
+  std::optional<Identifier> ranks;
   std::optional<Ready> ready;
   std::vector<NamedUse> services;
   /// Calls (`regex(…)`, `same(…)`) that a valid trial's output must satisfy.

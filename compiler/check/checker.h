@@ -160,17 +160,19 @@ Bound boundOf(Relation relation, const Rational& limit, std::string_view written
 
 /// Checks a measured metric, of a command or a built-in workload.
 std::optional<Metric> checkMetric(Context& context, ModuleScope& scope, const ast::MetricDecl& declaration);
-/// Determines where a command's metric is read: by its own `from`, or by `outputs`. None for a metric that the
-/// runtime observes from outside (wall time, memory).
+/// Determines where a command's metric is read: by its own `from`, by that of `metric module.*` (`all`), or by
+/// `outputs`. None for a metric that the runtime observes from outside (wall time, memory).
 void checkMetricSource(Context& context, ModuleScope& scope, const ast::WorkloadDecl& workload,
-                       const ast::MetricDecl& declaration, Metric& metric);
+                       const ast::MetricDecl& declaration, Metric& metric, const ast::Expr* all = nullptr);
 /// Determines where rows of a command's output name the levels of an inside parameter. Nothing after a report.
 std::optional<plan::CommandMetric> checkInside(Context& context, ModuleScope& scope, const ast::WorkloadDecl& workload,
                                                const ast::ParamDecl& declaration, const Workload& of);
 /// Marks a metric that stands in the rows of the workload's inside parameters; others are of the process.
 void takeRows(const Workload& of, Metric& metric);
-/// Checks `outputs` by itself, so that a mistake in it is reported once instead of for each metric.
-bool checkOutputsClause(Context& context, ModuleScope& scope, const ast::WorkloadDecl& workload);
+/// Checks a source of many metrics (`outputs`, `metric module.* from`) by itself, so that a mistake in it is reported
+/// once instead of for each metric.
+bool checkOutputsClause(Context& context, ModuleScope& scope, const ast::WorkloadDecl& workload,
+                        const ast::Expr& source);
 /// Checks one `expect` of a command.
 std::optional<plan::Expectation> checkExpectation(Context& context, ModuleScope& scope,
                                                   const ast::WorkloadDecl& workload, const ast::Expr& expr);

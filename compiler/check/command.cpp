@@ -90,6 +90,7 @@ struct CommandChecker {
     names.insert(names.end(), own.begin(), own.end());
     // From here on values of a trial may stand in arguments.
     if (declaration.before) command.before = argumentTexts(program(*declaration.before));
+    if (declaration.ranks) ranks(*declaration.ranks);
     command.exit_codes.assign(declaration.exit_codes.begin(), declaration.exit_codes.end());
     const size_t before = context.emitter.errors();
     measured = true;
@@ -293,6 +294,18 @@ struct CommandChecker {
     }
   }
 
+  /// Checks `ranks gpus`: each rank gets a device, and only `gpus` counts these.
+  void ranks(const ast::Identifier& name) {
+    command.ranks = name.name == "gpus";
+    if (command.ranks && workload.findParameter("gpus") >= 0) return;
+    context.emitter
+        .build(
+            name.range, BadCommand, declaration.name.name,
+            command.ranks ? "has ranks, but no parameter 'gpus' that counts them" : "counts its ranks by 'gpus' only")
+        .note({}, "write 'ranks gpus' and 'param gpus : int in 1.. = 1': one process is started for each device")
+        .emit();
+  }
+
   /// Takes over inputs and copies, with paths from the study's folder.
   void inputs() {
     const auto add = [&](const std::vector<ast::Text>& from, std::vector<std::string>& to) {
@@ -321,6 +334,7 @@ void refuseClauses(Context& context, const ast::WorkloadDecl& declaration) {
   if (declaration.prepare) refuse(declaration.prepare->range, "prepare");
   if (declaration.before) refuse(declaration.before->range, "before");
   if (!declaration.exit_codes.empty()) refuse(declaration.exit_range, "exit");
+  if (declaration.ranks) refuse(declaration.ranks->range, "ranks");
   if (!declaration.expectations.empty()) refuse(declaration.expectations[0]->range, "expect");
   if (!declaration.services.empty()) refuse(declaration.services[0].range, "service");
 }

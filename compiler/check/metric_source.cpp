@@ -38,10 +38,6 @@ struct Wanted {
   bool text = false;
 };
 
-/// The metrics that the runtime measures for any program that it starts, with their types.
-constexpr std::pair<const char*, const char*> kSeenFromOutside[] = {
-    {"wall", "Time"}, {"cpu_time", "Time"}, {"energy", "Energy"}, {"host_memory_peak", "Bytes"}};
-
 /// Refuses a way to read, with examples of all readers.
 diag::Refusal refuse(Context& context, source::Range range, std::string_view why) {
   return context.emitter.build(range, MetricSourceShape, why)
@@ -205,13 +201,12 @@ struct SourceChecker {
 
   /// Reports an unknown reader, with those that are possible here as candidates.
   diag::Refusal unknown(source::Range range, const std::string& word) {
-    for (const auto& [name, type] : kSeenFromOutside)
-      if (word == name)
-        return context.emitter
-            .build(range, MetricSourceShape,
-                   fmt::format("expc measures '{0}' of every program: declare 'metric {0} : {1}', without 'from'", name,
-                               type))
-            .refuse();
+    if (const plan::Outside* seen = plan::seenFromOutside(word))
+      return context.emitter
+          .build(range, MetricSourceShape,
+                 fmt::format("expc measures '{0}' of every program: declare 'metric {0} : {1}', without 'from'",
+                             seen->name, seen->type))
+          .refuse();
     std::vector<std::string> names;
     for (const Reader& reader : kReaders)
       if (wanted.expected || reader.from != From::Same) names.emplace_back(reader.word);
@@ -328,18 +323,20 @@ struct SourceChecker {
 
 /// Whether the runtime measures this metric for any program that it starts. Names and dimensions must match.
 bool seenFromOutside(const Metric& metric) {
-  return !metric.series && std::ranges::any_of(kSeenFromOutside, [&](const auto& one) {
-    return metric.name == one.first && metric.dimension.typeName() == one.second;
-  });
+  const plan::Outside* seen = plan::seenFromOutside(metric.name);
+  return seen && metric.dimension.typeName() == seen->type && (seen->sampled || !metric.series);
 }
 
 }  // namespace
 
-bool checkOutputsClause(Context& context, ModuleScope& scope, const ast::WorkloadDecl& workload) {
+bool checkOutputsClause(Context& context, ModuleScope& scope, const ast::WorkloadDecl& workload,
+                        const ast::Expr& source) {
+  if (!workload.command && &source != workload.outputs.get())
+    return refuse(context, source.range, "only the metrics of a command are read with 'from'");
   // `name` stands for every metric's name in the place of `outputs`.
   Wanted wanted;
   wanted.name = "name";
-  auto* call = std::get_if<ast::CallExpr>(&workload.outputs->node);
+  auto* call = std::get_if<ast::CallExpr>(&source.node);
   for (size_t i = 0; call && i < call->arguments.size(); ++i) {
     const ast::CallArgument& argument = call->arguments[i];
     if (argument.name && argument.name->name == "unit") {
@@ -348,7 +345,7 @@ bool checkOutputsClause(Context& context, ModuleScope& scope, const ast::Workloa
   }
   SourceChecker checker{context, scope, std::move(wanted)};
   checker.whole = true;
-  return checker.read(*workload.outputs).has_value();
+  return checker.read(source).has_value();
 }
 
 /// Whether both read the same table, so that their rows are the same.
@@ -411,9 +408,9 @@ void takeRows(const Workload& of, Metric& metric) {
 }
 
 void checkMetricSource(Context& context, ModuleScope& scope, const ast::WorkloadDecl& workload,
-                       const ast::MetricDecl& declaration, Metric& metric) {
-  Wanted wanted{metric.name, metric.dimension,     metric.series,         false,
-                true,        declaration.optional, workload.outputs.get()};
+                       const ast::MetricDecl& declaration, Metric& metric, const ast::Expr* all) {
+  const ast::Expr* outputs = all ? all : workload.outputs.get();
+  Wanted wanted{metric.name, metric.dimension, metric.series, false, true, declaration.optional, outputs};
   SourceChecker checker{context, scope, std::move(wanted)};
   if (declaration.optional && !workload.command)
     refuse(context, metric.range,
@@ -427,16 +424,16 @@ void checkMetricSource(Context& context, ModuleScope& scope, const ast::Workload
   }
   // A metric without `from` is observed from outside, or `outputs` reads it at its own name.
   if (!workload.command || seenFromOutside(metric)) return;
-  if (workload.outputs) {
-    metric.source = checker.read(*workload.outputs);
+  if (outputs) {
+    metric.source = checker.read(*outputs);
     if (!metric.source) return;
     return replaceAll(metric.source->where, "{name}", metric.name);
   }
   context.emitter.build(metric.range, MissingSource, metric.name)
       .note({},
             "write 'from regex(…)', 'from json(…)', 'from csv(…)' or 'from trial' after it, or 'outputs json(…)' for "
-            "all; without a source, expc measures only 'wall' and 'cpu_time' (Time), 'host_memory_peak' (Bytes) and "
-            "'energy' (Energy)")
+            "all; without a source, expc measures only {}",
+            plan::seenFromOutsideText())
       .emit();
 }
 

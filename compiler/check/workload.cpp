@@ -142,10 +142,12 @@ void addMetric(Context& context, Workload& workload, Metric metric) {
   if (isFresh(context.emitter, "metric", metric, workload.metrics)) workload.metrics.push_back(std::move(metric));
 }
 
-/// Adds the metrics of a module (`metric profiler.*`). For a command each is read by the module's `from`, else
-/// by the workload's `outputs`, which must be valid (`outputs`).
-void takeMetrics(Context& context, ModuleScope& scope, const ast::WorkloadDecl& declaration,
-                 const ast::Identifier& module, bool outputs, Workload& workload) {
+/// Adds the metrics of a module (`metric profiler.*`). For a command each is read by the module's `from`, else by that
+/// of `all`, else by the workload's `outputs`, which must be valid (`outputs`).
+void takeMetrics(Context& context, ModuleScope& scope, const ast::WorkloadDecl& declaration, const ast::MetricDecl& all,
+                 bool outputs, Workload& workload) {
+  const ast::Identifier& module = all.name;
+  if (all.source) outputs = checkOutputsClause(context, scope, declaration, *all.source);
   ModuleScope* found = context.expressions.module(module, scope);
   if (!found) return;
   if (found->ast->metrics.empty())
@@ -154,7 +156,7 @@ void takeMetrics(Context& context, ModuleScope& scope, const ast::WorkloadDecl& 
         .emit();
   for (auto [declared, metric] : found->metrics) {
     if (declared->source || outputs)
-      checkMetricSource(context, declared->source ? *found : scope, declaration, *declared, metric);
+      checkMetricSource(context, declared->source ? *found : scope, declaration, *declared, metric, all.source.get());
     takeRows(workload, metric);
     addMetric(context, workload, std::move(metric));
   }
@@ -191,7 +193,7 @@ void checkEstimate(Context& context, ExpressionScope place, const ast::EstimateD
 void checkMetrics(Checking& context, ModuleScope& scope, const ast::WorkloadDecl& declaration, bool service,
                   Workload& workload) {
   bringMetricsAndRules(context, workload);
-  const bool outputs = !declaration.outputs || checkOutputsClause(context, scope, declaration);
+  const bool outputs = !declaration.outputs || checkOutputsClause(context, scope, declaration, *declaration.outputs);
   for (const ast::ParamDecl& param : declaration.params) {
     if (service && param.inside)
       context.emitter.emit(param.name.range, errors::NotSupported,
@@ -201,7 +203,7 @@ void checkMetrics(Checking& context, ModuleScope& scope, const ast::WorkloadDecl
       workload.parameters[workload.findParameter(param.name.name)].inside = std::move(inside);
   }
   for (const ast::MetricDecl& declared : declaration.metrics) {
-    if (declared.all && !service) takeMetrics(context, scope, declaration, declared.name, outputs, workload);
+    if (declared.all && !service) takeMetrics(context, scope, declaration, declared, outputs, workload);
     if (service && (declared.all || declared.derived))
       context.emitter.emit(declared.range, errors::NotSupported, "a service's metric that is not measured");
     if (declared.all || declared.derived) continue;

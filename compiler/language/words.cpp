@@ -40,6 +40,10 @@ constexpr Word kWords[] = {
     {"before", Head, "A program that runs before each start of a command, in the trial's folder; it is not timed.",
      "before [\"$0\"]", Workload},
     {"exit", Head, "The exit codes that mean success; default: 0.", "exit ${1:0}", Workload},
+    {"ranks", Head,
+     "Starts one process of the command for each device, with RANK, WORLD_SIZE, MASTER_PORT and the like: `ranks "
+     "gpus`.",
+     "ranks gpus", Workload},
     {"expect", Head, "Checks the output of a command: a trial whose output is wrong does not count.",
      "expect regex(\"$0\")", Workload},
     {"service", Head,
@@ -302,6 +306,8 @@ constexpr Word kWords[] = {
     // Axes of a series.
     {"epoch", Axis, "The places of a series, from 1: `plot loss over epoch by method` draws curves."},
     {"step", Axis, "Like `epoch`, for a series with a value for each logged step."},
+    {"second", Axis, "Like `epoch`, for a series with a value for each second, as `host_memory_sampled`."},
+    {"rank", Axis, "Like `epoch`, for a series with a value for each rank."},
     // Descriptions of metrics, in the order of plan::Table::Shows.
     {"effects", Description, "`table effects of metric`: what each factor does to it, and its share of the variation."},
     {"ranking", Description, "`table ranking of metric`: the points in its order, with ties.", "ranking of $0"},

@@ -140,6 +140,7 @@ struct Declarations : Expressions {
       once(Rule::OutputsDecl, out.outputs, "the source of metrics", [&] { return expressionIn(item, Rule::Sum); });
       once(Rule::PrepareDecl, out.prepare, "the preparation", command);
       once(Rule::BeforeDecl, out.before, "the command before each start", command);
+      once(Rule::RanksDecl, out.ranks, "the number of processes", [&] { return identifier(child(item, Rule::Word)); });
       once(Rule::ReadyDecl, out.ready, "how it shows that it is ready", [&] { return ready(item); });
     }
     if (limit != kNone && !out.command) reporter.syntaxError(range(limit), "'command' beside 'timeout'");

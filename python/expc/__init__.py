@@ -10,10 +10,13 @@ Without expc a trial has the values above, `steps` is the loader itself, and `me
 worker passes a request in EXPC_TRIAL_REQUEST, and the trial writes a file of JSON lines when the process ends. No call
 waits for a GPU: its times are taken with CUDA events and its tensors are kept there, and both are read at the end.
 
-Only the process whose RANK is 0 reports; all ranks take the same number of steps.
+All ranks take the same number of steps, and each reports. A process whose RANK is not 0 writes its last values into a
+file of its own, expc-trial.RANK.jsonl, from which the worker makes metrics over ranks.
 """
 import atexit
+import difflib
 import json
+import math
 import os
 import sys
 import time
@@ -22,7 +25,7 @@ import warnings
 __all__ = ["Trial", "trial"]
 
 _now = time.perf_counter_ns
-_MOST_PENDING = 4096  # events, and tensors, that are kept one by one
+_MOST_TENSORS, _MOST_EVENTS = 4096, 32768  # that are kept one by one; reading two events takes as long as recording one
 _the_trial = None
 
 
@@ -45,8 +48,9 @@ class _Parameters(dict):
             return self[name]
         except KeyError:
             known = ", ".join(sorted(self)) or "none"
-            raise AttributeError(f"the trial has no parameter '{name}' (it has {known}); give a value for runs "
-                                 f"without it: expc.trial({name}=…)") from None
+            near = difflib.get_close_matches(name, self, 1)
+            way = f"did you mean '{near[0]}'?" if near else f"give a value for runs without it: expc.trial({name}=…)"
+            raise AttributeError(f"the trial has no parameter '{name}' (it has {known}); {way}") from None
 
 
 class Trial:
@@ -64,9 +68,13 @@ class Trial:
         self._by_epoch = self._done = False
         self._first = []  # when the first two steps began
         self._clock = None
-        self._rows = []  # dictionaries of metrics, in the order of their calls
+        self._rows = []  # dictionaries of metrics, in the order of their calls; of a rank other than 0 only the last values
         self._tensors = []  # those of `_rows` that are on a GPU
-        self._report = request.get("report") if os.environ.get("RANK", "0") == "0" else None
+        self._rank = int(os.environ.get("RANK") or 0)
+        self._report = request.get("report")
+        if self._report and self._rank:
+            self._rows.append({})
+            self._report = "{0}.{2}{1}".format(*os.path.splitext(self._report), self._rank)
 
     # Steps
 
@@ -118,31 +126,33 @@ class Trial:
                 batch = next(batches)
             except StopIteration:
                 passes = passes and passes - 1
-                if passes == 0:
+                if passes == 0 and self._taken > 0:
                     break
                 if self._taken == before:
                     raise RuntimeError(f"the loader has no more batches after {before}, and the trial asks for {most} steps, {self._warmup} "
-                                       "of them to warm up: give t.steps() something that can be iterated again") from None
+                                       "of them to warm up: give t.steps() something that can be iterated again" if before else
+                                       "the loader that t.steps() got has no batch") from None
                 batches, before = iter(loader), self._taken
                 continue
             if self._taken < 2:
                 self._first.append(began)
             self._taken += 1
-            if self._clock is not None:
-                self._clock.waited += _now() - began
+            clock = self._clock
+            if clock is not None:
+                clock.waited += _now() - began
             yield batch
-            began = self._mark(self._taken >= self._warmup)
+            began = self._mark(self._taken >= self._warmup) if clock is None else clock.mark()
         if self._taken == most or not self._by_epoch:
             self._done = True
             self._stop()
 
     def _mark(self, warm):
         """Notes a border between steps. `warm`: whether the next one is measured. Returns the time."""
-        now = _now()
         if self._clock is not None:
-            self._clock.mark(now)
-        elif warm:
-            self._clock = _Clock(self.kind == "profile", now)
+            return self._clock.mark()
+        now = _now()
+        if warm:
+            self._clock = _Clock(self.kind == "profile", self._count)
         return now
 
     def _stop(self):
@@ -160,15 +170,21 @@ class Trial:
         for name, value in values.items():
             if value is None or isinstance(value, (bool, int, float)):
                 continue
-            if hasattr(value, "detach"):
-                value = value.detach()
-            if getattr(value, "is_cuda", False):
-                values[name] = value.reshape(()).clone()
+            try:
+                if hasattr(value, "detach"):
+                    value = value.detach()
+                kept = getattr(value, "is_cuda", False)
+                values[name] = value.reshape(()).clone() if kept else float(value)
+            except (TypeError, ValueError, RuntimeError) as error:
+                raise TypeError(f"t.metric({name}=…) takes a number, a tensor of one element or None, and got "
+                                f"{value!r:.80}") from error
+            if kept and not self._rank:
                 self._tensors.append((values, name))
-            else:
-                values[name] = float(value)
+        if self._rank:
+            self._rows[0].update(values)
+            return
         self._rows.append(values)
-        if len(self._tensors) >= _MOST_PENDING:
+        if len(self._tensors) >= _MOST_TENSORS:
             self._gather()
 
     def _gather(self):
@@ -194,6 +210,11 @@ class Trial:
         if self._tensors:
             self._gather()
         blocks, path, self._report = {}, self._report, None
+        if self._rank:
+            with open(path, "w", encoding="utf-8") as file:
+                json.dump(_plain(own | self._rows[0]), file)
+            return
+        last = {}
         with open(path, "w", encoding="utf-8") as file:
             for row in self._rows:
                 for name, value in row.items():
@@ -202,35 +223,59 @@ class Trial:
                         if id(block) not in blocks:
                             blocks[id(block)] = block.tolist()
                         row[name] = blocks[id(block)][index]
+                last.update(row)
                 file.write(json.dumps(row) + "\n")
             # What the program reports under one of these names is its own. The last line lists all names.
-            reported = set().union(*self._rows) if self._rows else set()
-            file.write(json.dumps({**{name: value for name, value in own.items() if name not in reported},
-                                   "expc": sorted(reported | own.keys())}) + "\n")
+            file.write(json.dumps({**{name: value for name, value in own.items() if name not in last},
+                                   "expc": sorted(last.keys() | own.keys()), **({"expc_last": _plain(own | last)} if "RANK" in os.environ else {})}) + "\n")
+
+
+def _plain(values):
+    """Without what JSON cannot say: tensors become numbers, and those that are not finite None."""
+    values = {name: value if value is None or isinstance(value, list) else float(value) for name, value in values.items()}
+    return {name: None if isinstance(value, float) and not math.isfinite(value) else value for name, value in values.items()}
 
 
 class _Clock:
     """The times of steps behind the warm-up. On a GPU they are those at which it reaches the border between two steps."""
 
-    def __init__(self, profiled, now):
+    def __init__(self, profiled, most):
         torch = sys.modules.get("torch")
         self._cuda = torch.cuda if torch is not None and torch.cuda.is_available() and torch.cuda.is_initialized() else None
-        self._marks, self._events, self._times, self._resumed = [], [], [], set()
+        self._marks, self._times, self._resumed = [], [], set()
         self.waited = 0  # ns for batches
         self._profile = _Profile(torch) if profiled and torch is not None else None
         if self._cuda:
+            self._begin_events(torch, min(most or 500, 5000) + 1)
             self._cuda.reset_peak_memory_stats()
-        self.mark(_now() if self._profile else now)
+        self.mark()
 
-    def mark(self, now):
+    def _begin_events(self, torch, count):
+        """Makes events before the first step, and asks torch's binding where its Python layers would cost more than a
+        record: 4 us to find the current stream, by torch 2.11."""
+        self._device, self._key, self._events = self._cuda.current_device(), None, []
+        self._key_of = getattr(torch._C, "_cuda_getCurrentStream", lambda device: self._cuda.current_stream(device))
+        event, stream = getattr(torch._C, "_CudaEventBase", self._cuda.Event), self._cuda.current_stream()
+        self._free = [event(enable_timing=True) for _ in range(count)]
+        self._new = lambda: event(enable_timing=True)
+        for one in self._free:
+            one.record(stream)  # the driver makes it now
+
+    def mark(self):
+        """Notes a border. Returns the host's time."""
+        now = _now()
         self._marks.append(now)
         if self._cuda is None:
-            return
-        event = self._cuda.Event(enable_timing=True)
-        event.record()
+            return now
+        key = self._key_of(self._device)
+        if key != self._key:
+            self._key, self._stream = key, self._cuda.current_stream(self._device)
+        event = self._free.pop() if self._free else self._new()
+        event.record(self._stream)
         self._events.append(event)
-        if len(self._events) > _MOST_PENDING and self._events[_MOST_PENDING // 2].query():
-            self._read(_MOST_PENDING // 2)
+        if len(self._events) > _MOST_EVENTS and self._events[_MOST_EVENTS // 2].query():
+            self._read(_MOST_EVENTS // 2)
+        return now
 
     def resume(self):
         """Makes the next border the beginning of a step that follows no other."""
@@ -244,6 +289,7 @@ class _Clock:
         """Turns the first `count` pairs of events into times."""
         for one, other in zip(self._events[:count], self._events[1:]):
             self._times.append(one.elapsed_time(other) * 1e-3)
+        self._free += self._events[:count]
         del self._events[:count]
 
     def metrics(self):
@@ -306,7 +352,7 @@ class _Profile:
         import tempfile
         kept = os.environ.get("EXPC_TRACE")
         with tempfile.TemporaryDirectory() as folder:
-            path = kept + ".rank0.json" if kept else folder + "/trace.json"
+            path = f"{kept}.rank{os.environ.get('RANK') or 0}.json" if kept else folder + "/trace.json"
             self._profiler.export_chrome_trace(path)
             with open(path, encoding="utf-8") as file:
                 return [event for event in json.load(file)["traceEvents"] if event.get("ph") == "X"]

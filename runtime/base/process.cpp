@@ -46,6 +46,16 @@ std::filesystem::path programFolder() {
   return std::filesystem::read_symlink("/proc/self/exe", failed).parent_path();
 }
 
+std::filesystem::path sharedPath(const char* name) {
+  std::filesystem::path folder = programFolder();
+  for (int above = 0; above < 5; ++above) {
+    folder = folder.parent_path();
+    if (std::error_code failed; std::filesystem::exists(folder / "share" / name, failed))
+      return folder / "share" / name;
+  }
+  return "";
+}
+
 std::string hostName() {
   char name[256] = {};
   gethostname(name, sizeof name - 1);

@@ -31,6 +31,10 @@ Process processOf(int64_t pid, const std::string& proc = "/proc");
 /// The folder of this program's file, wherever it was moved to; "" if unknown.
 std::filesystem::path programFolder();
 
+/// A file or folder that is installed below `share`; "" if it is not there. It is looked for in five folders above the
+/// program, since pip puts it that far above.
+std::filesystem::path sharedPath(const char* name);
+
 /// The name of this machine; "" if it has none.
 std::string hostName();
 

@@ -195,6 +195,7 @@ llvm::Error Campaign::launch(const std::shared_ptr<Flight>& flight) {
       spec.outputs.clear();
       spec.command = plan::Command{flight->before ? command->before : command->arguments, {}, {}, {}};
       if (!flight->before) spec.command->exit_codes = command->exit_codes, --flight->uncounted;
+      if (flight->before && command->ranks) keepOnePerNode(start);
     }
   }
   if (auto error = env_.store.sync()) return error;  // the result of the trial before is durable first
@@ -273,6 +274,7 @@ llvm::Error Campaign::finish(Flight& flight, launch::TrialEnd end) {
     failed.readings = std::move(end.readings);
     end = std::move(failed);
   }
+  const validity::Samples samples = end.readings ? std::exchange(end.readings->samples, {}) : validity::Samples();
   // Readings can turn a valid trial or a time-out into an invalid one, so they come before the result is stored.
   if (end.readings) judgeReadings(*end.readings, end);
   if (command) end.environment["variables"] = llvm::json::Object(setup_.command_environment.recorded);
@@ -280,6 +282,9 @@ llvm::Error Campaign::finish(Flight& flight, launch::TrialEnd end) {
   static_cast<store::TrialResult&>(trial) = std::move(end);
   if (command && end.readings && !plan_.readsInOutput(plan::kEnergy))
     trial.supply(plan::kEnergy, validity::energyOf(*end.readings));
+  for (const std::string& name : flight.request.spec.metrics)
+    if (const plan::Outside* seen = plan::seenFromOutside(name); command && seen && seen->sampled)
+      trial.supply(*plan_.findMetric(name), samples.of(name));
   if (!command && meansLittle(placementOf(flight.point->parameters), setup_.machine))
     trial.notes.emplace_back(plan::Note::AnyPlace);
   for (const std::string& path : store::dataPathsOf(*flight.point, setup_.plan.data_paths))

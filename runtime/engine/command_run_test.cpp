@@ -457,23 +457,6 @@ time.sleep(600)
   CHECK(study.folders() == 1);
 }
 
-TEST_CASE("a rehearsal of a command is refused by what would start it") {
-  const Study study({"/usr/bin/touch", "started"});
-  protocol::TrialSpec spec;
-  spec.command = study.plan.workloads[0].command;
-  spec.folder = study.path;
-  spec.root = study.path;
-  spec.slots = llvm::json::Array{llvm::json::Object{{"device", "cpu"}}};
-  spec.rehearsal = true;
-  study.write("spec.json", base::canonicalJson(base::written(spec)));
-  const std::string line =
-      fmt::format("'{}' --trial '{}/spec.json' > '{}/events'", EXPC_COMMAND_WORKER, study.path, study.path);
-  CHECK(std::system(line.c_str()) != 0);
-  std::ifstream events(study.path + "/events");
-  CHECK(has(std::string(std::istreambuf_iterator<char>(events), {}), "a command is not run on simulated GPUs"));
-  CHECK_FALSE(fs::exists(study.path + "/started"));
-}
-
 TEST_CASE("what is missing is refused before the first trial") {
   Study study({"no-such-program"});
   study.measure("wall");

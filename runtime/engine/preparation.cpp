@@ -68,7 +68,7 @@ llvm::Error prepareCommand(const Env& env, launch::TrialRunner& runner, const pl
   std::vector<unsigned> all;
   for (unsigned slot = 0; slot < setup.slots.size(); ++slot) all.push_back(slot);
   completeForCommand(request, plan, point, {{setup.machine, setup.slots, all, ""}}, "127.0.0.1", folder,
-                     commandVariables(setup));
+                     commandVariables(setup), /*ranks=*/false);
   // The command without its metrics, expectations and exit codes: only the end of the preparation counts.
   spec.command = plan::Command{preparation.arguments, preparation.timeout_seconds, {}, {}};
   spec.prepared = folder;

@@ -15,12 +15,14 @@
 #include "runtime/base/text.h"
 #include "runtime/engine/campaign.h"
 #include "runtime/engine/inputs/data.h"
+#include "runtime/engine/inputs/trial_folders.h"
 #include "runtime/engine/launch/interrupts.h"
 #include "runtime/engine/launch/local_launcher.h"
 #include "runtime/engine/launch/trial_runner.h"
 #include "runtime/engine/scheduler.h"
 #include "runtime/engine/setup.h"
 #include "runtime/engine/trial_request.h"
+#include "runtime/rehearsal/records.h"
 #include "runtime/store/lease.h"
 
 namespace expc::engine {
@@ -32,10 +34,14 @@ using store::TrialStatus;
 /// Steps of a rehearsal. Three steps of warm-up hide what is done once: torch's c10d rebuilds its buckets after the
 /// first step and frees the old ones a step or two later. The second counted step shows what repeats.
 constexpr int kSteps = 2, kWarmup = 3;
+/// Marked steps of a command, which `import expc` ends; and seconds after which any other is ended.
+constexpr int kMarked = 2, kUnmarked = 1, kCommandSeconds = 60;
 /// Variable that makes null cards drop the contents of allocations above this size. No value matters in a rehearsal,
 /// and a model of 8 billion parameters then takes no memory of the host.
 constexpr const char* kDrop = "NULLGPU_DROP";
 constexpr const char* kDropped = "64KiB";
+/// The folder of the records, below that of a command's trial.
+constexpr const char* kRecords = "/.records";
 
 /// Rehearses the points of one plan. Lives for one call of rehearse().
 class Rehearser {
@@ -46,7 +52,8 @@ class Rehearser {
         folder_(rehearsal::folderOf(options.results)),
         listener_(listener),
         launcher_(llvm::cantFail(launch::launcherHere(
-            {setup.built_in ? setup.built_in->path : "", "", setup.environment, folder_ + "/logs/worker-server.log"},
+            {setup.built_in ? setup.built_in->path : "", setup.command ? setup.command->path : "", setup.environment,
+             folder_ + "/logs/worker-server.log"},
             [&listener](const std::string& text) { listener.message(text); }, launch::Clock::real(), 1,
             /*ready=*/false))),
         runner_(*launcher_, launch::Clock::real(), [&lease] { return lease.heartbeat(); }) {
@@ -87,9 +94,11 @@ class Rehearser {
   }
 
  private:
-  /// A failed rehearsal is never kept, since its cause may have been mended outside of study and worker.
+  /// A failed rehearsal is never kept, since its cause may have been mended outside of study and worker; nor is one of
+  /// a command, whose files may have changed.
   bool isKept(const plan::Point& point) const {
-    const rehearsal::Point* seen = options_.again ? nullptr : known_.find(point.id);
+    const bool again = options_.again || setup_.workloadOf(point).command;
+    const rehearsal::Point* seen = again ? nullptr : known_.find(point.id);
     return seen && (seen->outcome == Outcome::Runs || seen->outcome == Outcome::DoesNotFit) && seen->cards == cards_ &&
            seen->worker_build == setup_.workerOf(setup_.workloadOf(point)).description.build;
   }
@@ -98,7 +107,11 @@ class Rehearser {
   std::string whyNot(const plan::Point& point) const {
     if (point.parameters.getString("loader") == "dali")
       return "DALI has its own CUDA runtime, which finds no driver on simulated GPUs";
-    return setup_.workloadOf(point).command ? "a command is not run on simulated GPUs" : point.unavailable;
+    const auto& command = setup_.workloadOf(point).command;
+    if (command && !point.parameters.get("gpus")) return "a command without a parameter 'gpus' is given no GPU";
+    if (command && (command->preparation || !command->services.empty() || !command->inside.empty()))
+      return "a command with 'prepare', 'service' or 'inside' is not rehearsed: try it with expc null";
+    return point.unavailable;
   }
 
   /// Records that a point is not rehearsed, and why.
@@ -126,12 +139,15 @@ class Rehearser {
     // Missing data does not keep the point from being rehearsed: the worker makes data up, and the rest may show more
     // to mend.
     const std::string missing = missingData(point);
-    auto end = runner_.run(request(point), [&](const protocol::Event& event) {
+    auto asked = request(point);
+    if (!asked) return asked.takeError();
+    auto end = runner_.run(*asked, [&](const protocol::Event& event) {
       listener_.trialProgress(shown, event.phase, event.done, event.total);
     });
     if (!end) return end.takeError();
     if (end->status == TrialStatus::Interrupted) return llvm::Error::success();
-    seen.worker_build = setup_.built_in->description.build;
+    if (asked->spec.command) takeRecords(asked->spec.folder, *end);
+    seen.worker_build = setup_.workerOf(setup_.workloadOf(point)).description.build;
     const bool runs = end->status == TrialStatus::Valid, here = end->host_memory;
     seen.outcome = runs ? missing.empty() ? Outcome::Runs : Outcome::LacksData
                    : end->status == TrialStatus::Infeasible && !here ? Outcome::DoesNotFit
@@ -157,15 +173,63 @@ class Rehearser {
     return "";
   }
 
+  /// Replaces the result of a command by what the records of its processes say.
+  static void takeRecords(const std::string& folder, launch::TrialEnd& end) {
+    const std::vector<nullgpu_record> records = rehearsal::recordsIn(folder + kRecords);
+    if (const std::string lack = rehearsal::lackOfMemory(records); !lack.empty() && end.status == TrialStatus::Failed) {
+      end.status = TrialStatus::Infeasible;
+      end.reason += fmt::format(" ({})", lack);
+    }
+    if (!end.rehearsed) return;
+    protocol::Rehearsed counted = rehearsal::rehearsedOf(records);
+    if (counted.ranks.empty()) {
+      end.status = TrialStatus::Failed;
+      end.reason =
+          "no process of the command used a simulated GPU. They stand in for the libraries of CUDA 13, so a "
+          "program built for another CUDA, or without it, does not see them";
+      return;
+    }
+    counted.ranks.front().host_memory = end.rehearsed->ranks.front().host_memory;
+    end.rehearsed = std::move(counted);
+  }
+
+  /// A command's trial that ends after its third marked step, with its program or after a while.
+  llvm::Expected<launch::TrialRequest> commandRequest(const plan::Point& point, launch::TrialRequest request) const {
+    protocol::TrialSpec& spec = request.spec;
+    if (const plan::KindDesign* design = plan::designOf(setup_.plan, spec.kind)) spec.settings = design->settings;
+    for (const auto& [name, value] :
+         {std::pair("steps", kMarked), std::pair("warmup", kUnmarked),
+          std::pair("seconds", int(std::max(1.0, options_.timeout_seconds.value_or(kCommandSeconds))))})
+      spec.settings[name] = value;
+    if (spec.settings.get("epochs")) spec.settings["epochs"] = 1;
+    const std::string folder = folder_ + "/trials/" + point.id;
+    if (auto error = inputs::makeTrialFolder(folder, setup_.command_files[point.workload])) return error;
+    std::error_code failed;
+    std::filesystem::create_directories(folder + kRecords, failed);
+    std::vector<std::string> variables = commandVariables(setup_);
+    variables.push_back("NULLGPU_RECORD=" + folder + kRecords);
+    completeForCommand(request, setup_.plan, point, parts(point), "127.0.0.1", folder, variables,
+                       setup_.workloadOf(point).command->ranks);
+    spec.memory_limit = setup_.machine.memory_bytes / 5 * 4 / spec.world_size;
+    request.log_prefix = fmt::format("{}/logs/{}", folder_, point.id);
+    request.timeout_seconds = judge::kDefaultTimeoutSeconds;
+    return request;
+  }
+
+  std::vector<NodePart> parts(const plan::Point& point) const {
+    return {{setup_.machine, setup_.slots, setup_.lane(0).sets.of(plan::devicesOf(point), 0), ""}};
+  }
+
   /// A timed trial of a few steps, with the seed of the first block and the first set of devices.
-  launch::TrialRequest request(const plan::Point& point) const {
+  llvm::Expected<launch::TrialRequest> request(const plan::Point& point) const {
     constexpr plan::TrialKind kind = plan::TrialKind::Timed;
     launch::TrialRequest request =
         requestFor(setup_, point, point.id, kind, blockSeed(setup_.plan.design.seed, setup_.plan.study, kind, 0));
     protocol::TrialSpec& spec = request.spec;
-    spec.settings = llvm::json::Object{{"steps", kSteps}, {"warmup", kWarmup}};
     spec.rehearsal = true;
-    placeRanks(request, {{setup_.machine, setup_.slots, setup_.lane(0).sets.of(plan::devicesOf(point), 0), ""}},
+    if (setup_.workloadOf(point).command) return commandRequest(point, std::move(request));
+    spec.settings = llvm::json::Object{{"steps", kSteps}, {"warmup", kWarmup}};
+    placeRanks(request, parts(point),
                setup_.workerOf(setup_.workloadOf(point)).description.isOneProcess(spec.workload, spec.parameters));
     // Data that a rank holds in memory, or makes up, must not take all of this machine's.
     spec.memory_limit = setup_.machine.memory_bytes / 5 * 4 / spec.world_size;
@@ -213,10 +277,14 @@ llvm::Expected<Setup> prepare(const plan::Plan& plan, const RehearsalOptions& op
   if (!std::getenv(kDrop)) setup.environment.push_back(fmt::format("{}={}", kDrop, kDropped));
   // The parameter `numa` changes times only, which a rehearsal does not measure.
   markUnavailable(setup, /*places=*/false);
-  for (const plan::Workload& workload : plan.workloads) {
-    if (workload.command) continue;
+  auto environment = commandEnvironment(ownVariables(), {});
+  if (!environment) return environment.takeError();
+  setup.command_environment = std::move(*environment);
+  for (const plan::Workload& workload : plan.workloads)
     if (auto error = findWorker(setup, options, workload)) return error;
-  }
+  auto files = inputs::findCommandFiles(setup.plan, options.results);
+  if (!files) return files.takeError();
+  setup.command_files = std::move(*files);
   return setup;
 }
 

@@ -168,11 +168,11 @@ TEST_CASE("commands and points that want more cards are left out, with the reaso
   plan::Plan plan = nullPlan(3, 1);
   plan.points[0].parameters["gpus"] = 3;
   plan.points[1].workload = 1;
-  plan.workloads.push_back({"", "train", 1, plan::Command{}});
+  plan.workloads.push_back({"", "train", 1, plan::Command{{"true"}, {}, {}, {}}});
   const RehearsalOutcome outcome = rehearsePlan(plan, rehearsalIn(folder));
   REQUIRE(outcome.study.points.size() == 3);
   CHECK(outcome.study.points[0].reason == "needs 3 devices, there are 2");
-  CHECK(has(outcome.study.points[1].reason, "a command"));
+  CHECK(outcome.study.points[1].reason == "a command without a parameter 'gpus' is given no GPU");
   CHECK((outcome.study.points[1].outcome == Outcome::NotRehearsed));
   CHECK((outcome.study.points[2].outcome == Outcome::Runs));
   CHECK(outcome.rehearsed == 1);

@@ -5,6 +5,7 @@
 #include "runtime/engine/trial_request.h"
 
 #include <fmt/format.h>
+#include <llvm/ADT/STLExtras.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -50,32 +51,35 @@ std::vector<std::string> rankVariables(const RankPlace& place) {
   return variables;
 }
 
-/// Adds the process of one node: its slot and its environment.
-void addProcess(launch::TrialRequest& request, const NodePart& part, std::vector<std::string> variables) {
+/// Adds a process on a node: its slot, which has the cores and devices of `own`, and its environment. It sees all
+/// devices that the trial has there, since programs choose theirs by LOCAL_RANK.
+void addProcess(launch::TrialRequest& request, const NodePart& part, const std::vector<unsigned>& own,
+                std::vector<std::string> variables) {
   const std::vector<machine::Slot>& all = part.all;
   std::set<int> cores;
   std::string devices;
   Array used;
-  for (const unsigned slot : part.own) {
+  for (const unsigned slot : own) {
     cores.insert(all[slot].cores.begin(), all[slot].cores.end());
-    if (all[slot].gpu) devices += (devices.empty() ? "" : ",") + all[slot].uuid;
     used.push_back(all[slot].index);
   }
+  for (const unsigned slot : part.own)
+    if (all[slot].gpu) devices += (devices.empty() ? "" : ",") + all[slot].uuid;
   // OMP_NUM_THREADS counts for each rank that the program may start, so the cores are divided by the devices.
-  size_t threads = std::max<size_t>(1, cores.size() / std::max<size_t>(1, part.own.size()));
+  size_t threads = std::max<size_t>(1, cores.size() / std::max<size_t>(1, own.size()));
   if (!request.spec.parameters.get("gpus")) {
     for (const machine::Slot& slot : all) cores.insert(slot.cores.begin(), slot.cores.end());
     threads = std::max<size_t>(1, cores.size());
   }
   // The slot is that of the first device, with the indices of all.
-  request.spec.slots.push_back(Object{{"device", all[part.own.front()].gpu ? "cuda" : "cpu"},
-                                      {"index", all[part.own.front()].index},
+  request.spec.slots.push_back(Object{{"device", all[own.front()].gpu ? "cuda" : "cpu"},
+                                      {"index", all[own.front()].index},
                                       {"indices", std::move(used)},
                                       {"cores", Array(std::vector<int>(cores.begin(), cores.end()))}});
   // Devices are named by uuid, which holds whatever the order; PCI_BUS_ID makes indices within them the same each time.
-  for (std::string own : {std::string("CUDA_DEVICE_ORDER=PCI_BUS_ID"), "CUDA_VISIBLE_DEVICES=" + devices,
+  for (std::string set : {std::string("CUDA_DEVICE_ORDER=PCI_BUS_ID"), "CUDA_VISIBLE_DEVICES=" + devices,
                           fmt::format("OMP_NUM_THREADS={}", threads)})
-    variables.push_back(std::move(own));
+    variables.push_back(std::move(set));
   request.environment.push_back(std::move(variables));
 }
 
@@ -125,21 +129,41 @@ void placeRanks(launch::TrialRequest& request, const std::vector<NodePart>& part
 
 void completeForCommand(launch::TrialRequest& request, const plan::Plan& plan, const plan::Point& point,
                         const std::vector<NodePart>& parts, const std::string& address, const std::string& folder,
-                        const std::vector<std::string>& variables) {
+                        const std::vector<std::string>& variables, bool ranks) {
   protocol::TrialSpec& spec = request.spec;
   spec.command = plan.workloads[point.workload].command;
   spec.folder = folder;
-  spec.world_size = parts.size();
+  const unsigned each = ranks ? parts.front().own.size() : 1;
+  spec.world_size = parts.size() * each;
   spec.parameters = inputs::absoluteParameters(plan, std::move(spec.parameters));
-  // Without a parameter `nodes` a program may start ranks of its own; variables of ours would confuse it.
-  const bool meet = plan::nodesOf(point) != 0;
-  const int port = meet ? protocol::freePort() : 0;
-  for (unsigned rank = 0; rank < parts.size(); ++rank) {
-    addProcess(request, parts[rank], variables);
-    if (!meet) continue;
-    for (std::string& own : rankVariables({rank, spec.world_size, 0, 1, address, port, parts[rank].interface}))
-      request.environment.back().push_back(std::move(own));
+  // A process alone may start ranks of its own; variables of ours would confuse it. But it learns a port for them,
+  // since torchrun would take the same one in all trials.
+  const bool meet = ranks || plan::nodesOf(point) != 0;
+  const int port = meet || spec.parameters.get("gpus") ? protocol::freePort() : 0;
+  for (const NodePart& part : parts)
+    for (unsigned local = 0; local < each; ++local) {
+      const unsigned rank = request.environment.size();
+      addProcess(request, part, ranks ? std::vector{part.own[local]} : part.own, variables);
+      std::vector<std::string>& environment = request.environment.back();
+      if (port != 0) environment.push_back(fmt::format("PET_MASTER_PORT={}", port));
+      if (meet)
+        llvm::append_range(environment,
+                           rankVariables({rank, spec.world_size, local, each, address, port, part.interface}));
+    }
+}
+
+void keepOnePerNode(launch::TrialRequest& request) {
+  protocol::TrialSpec& spec = request.spec;
+  const size_t each = spec.world_size / request.nodes.size();
+  Array slots;
+  std::vector<std::vector<std::string>> environment;
+  for (size_t rank = 0; rank < spec.world_size; rank += each) {
+    slots.push_back(spec.slots[rank]);
+    environment.push_back(request.environment[rank]);
   }
+  spec.slots = std::move(slots);
+  request.environment = std::move(environment);
+  spec.world_size = request.nodes.size();
 }
 
 launch::TrialRequest requestFor(const Setup& setup, const plan::Point& point, std::string trial, plan::TrialKind kind,
@@ -170,6 +194,7 @@ launch::TrialRequest trialRequest(const Setup& setup, const EngineOptions& optio
   for (const NodePart& part : parts) request.nodes.push_back(part.node);
   protocol::TrialSpec& spec = request.spec;
   if (const plan::KindDesign* design = plan::designOf(plan, kind)) spec.settings = design->settings;
+  const std::string trace = traces.variable(kind, plan, point, trial.id);
   // Paths change only in the request; the trial's key keeps the plan's, so copies do not change what counts.
   spec.parameters = inputs::withCopies(point.parameters, setup.copies);
   // Derived metrics are computed from others later; the worker does not know them.
@@ -179,13 +204,16 @@ launch::TrialRequest trialRequest(const Setup& setup, const EngineOptions& optio
   spec.log_limit = options.log_limit;
   if (workload.command) {
     const std::string folder = inputs::trialFolder(options.results, trial.id);
-    completeForCommand(request, plan, point, parts, address, folder, commandVariables(setup));
+    completeForCommand(request, plan, point, parts, address, folder, commandVariables(setup), workload.command->ranks);
     // The command worker's own log stands beside the program's output.
     request.log_prefix = plan::outputsOf(folder) + "/expc";
     if (const std::string prepared = store::preparedFolder(plan, point, setup.match.data_digests); !prepared.empty())
       spec.prepared = options.results + "/" + prepared;
     spec.outputs = store::keptOutput(options.results, trial.id);
-    spec.memory_limit = options.memory_limit;
+    // The limit is that of a node.
+    spec.memory_limit = options.memory_limit * parts.size() / spec.world_size;
+    if (!trace.empty())
+      for (auto& variables : request.environment) variables.push_back(trace);
     return request;
   }
   spec.settings.erase("restart");  // it is about services, which only commands have
@@ -195,7 +223,6 @@ launch::TrialRequest trialRequest(const Setup& setup, const EngineOptions& optio
              address);
   // The limit is for the trial, and each rank is held to its share.
   spec.memory_limit = options.memory_limit / spec.world_size;
-  const std::string trace = traces.variable(kind, plan, point, trial.id);
   for (auto& variables : request.environment) {
     if (!trace.empty()) variables.push_back(trace);
     // A checkpoint depends on the data that was read, so it is stored under the data's digest.
@@ -215,7 +242,7 @@ launch::TrialRequest serviceRequest(const Setup& setup, const EngineOptions& opt
   spec.folder = folder;
   spec.values = std::move(values);
   spec.parameters = inputs::absoluteParameters(plan, inputs::withCopies(point.parameters, setup.copies));
-  addProcess(request, part, commandVariables(setup));
+  addProcess(request, part, part.own, commandVariables(setup));
   if (const std::string prepared = store::preparedFolder(plan, point, setup.match.data_digests); !prepared.empty())
     spec.prepared = options.results + "/" + prepared;
   spec.memory_limit = options.memory_limit;

@@ -4,7 +4,7 @@
 // parameters and limits. Private to this directory.
 //
 // A built-in workload has one rank for each device, or one process for all devices of a node. A command has one process
-// on each of its nodes, which owns all devices that the point has there.
+// on each of its nodes, which owns all devices that the point has there, or with `ranks` one for each device.
 
 #include <string>
 #include <vector>
@@ -38,21 +38,24 @@ std::vector<NodePart> partsOf(const Setup& setup, const LaneDevices& lane, const
 void placeRanks(launch::TrialRequest& request, const std::vector<NodePart>& parts, bool one_process,
                 const std::string& address = "127.0.0.1");
 
-/// Completes the request of a command, whose specification has the point's parameters: command line, folder, for each
-/// node a slot with all devices there, environment, and parameters with absolute data paths. The environment is
-/// `variables` and then what expc sets itself; nothing is inherited.
+/// Completes the request of a command (`ranks`: with a process for each device, not for each node), whose specification
+/// has the point's parameters: command line, folder, for each process a slot, environment, and parameters with absolute
+/// data paths. The environment is `variables` and then what expc sets itself; nothing is inherited.
 ///
 /// A point without the parameter `gpus` may use the cores of all slots: no other trial runs in its lane, and the number
-/// of threads is the program's business. Only with a parameter `nodes` do its processes get variables that tell them of
-/// each other; they meet at `address`.
+/// of threads is the program's business. Only with ranks or a parameter `nodes` do its processes get variables that
+/// tell them of each other; they meet at `address`.
 void completeForCommand(launch::TrialRequest& request, const plan::Plan& plan, const plan::Point& point,
                         const std::vector<NodePart>& parts, const std::string& address, const std::string& folder,
-                        const std::vector<std::string>& variables);
+                        const std::vector<std::string>& variables, bool ranks);
 
 /// A request with the workload, parameters, root and seed of the point, and nothing about devices. `trial` names it in
 /// messages and to the worker.
 launch::TrialRequest requestFor(const Setup& setup, const plan::Point& point, std::string trial, plan::TrialKind kind,
                                 uint64_t seed);
+
+/// Leaves of a command's ranks the first on each node, for what runs there once.
+void keepOnePerNode(launch::TrialRequest& request);
 
 /// The complete request of a trial whose number, key and limit are set.
 launch::TrialRequest trialRequest(const Setup& setup, const EngineOptions& options, const Traces& traces,

@@ -65,6 +65,38 @@ TEST_CASE("one process has all the slots and sees their devices in their order")
   CHECK(read->slots.size() == 2);
 }
 
+TEST_CASE("a command with ranks has a process for each device, which sees all of them and has its own cores") {
+  plan::Plan plan;
+  plan.workloads.emplace_back().command.emplace().arguments = {"train"};
+  plan::Point point;
+  launch::TrialRequest request;
+  request.spec.parameters["gpus"] = 2;
+  request.nodes = {0, 1};
+  const machine::Machine machine = twoSockets();
+  const std::vector<machine::Slot> slots = gpuSlots(3);
+  const std::vector<NodePart> parts = {{machine, slots, {0, 2}, ""}, {machine, slots, {1, 2}, ""}};
+  completeForCommand(request, plan, point, parts, "n1", "/folder", {"HOME=/h"}, /*ranks=*/true);
+  CHECK(request.spec.world_size == 4);
+  REQUIRE(request.environment.size() == 4);
+  const std::vector<std::string>& third = request.environment[3];
+  for (const auto& [name, value] : {std::pair("RANK", "3"), std::pair("LOCAL_RANK", "1"), std::pair("WORLD_SIZE", "4"),
+                                    std::pair("CUDA_VISIBLE_DEVICES", "GPU-1,GPU-2"), std::pair("MASTER_ADDR", "n1"),
+                                    std::pair("OMP_NUM_THREADS", "2")})
+    CHECK(variable(third, name) == value);
+  CHECK(variable(third, "PET_MASTER_PORT") == variable(request.environment[0], "MASTER_PORT"));
+  CHECK(*request.spec.slots[1].getAsObject()->getArray("cores") == llvm::json::Array{4, 5});
+  keepOnePerNode(request);
+  CHECK(request.spec.world_size == 2);
+  CHECK(variable(request.environment[1], "RANK") == "2");
+  // Without ranks the program starts its own, at a port of this trial.
+  launch::TrialRequest one;
+  one.spec.parameters["gpus"] = 2;
+  completeForCommand(one, plan, point, {parts[0]}, "127.0.0.1", "/folder", {}, /*ranks=*/false);
+  CHECK(one.spec.world_size == 1);
+  CHECK(variable(one.environment[0], "RANK") == "not set");
+  CHECK(variable(one.environment[0], "PET_MASTER_PORT") != "not set");
+}
+
 TEST_CASE("the parameter numa says where cores and memory are") {
   const auto slotWith = [](const char* numa) {
     launch::TrialRequest request;

@@ -27,6 +27,11 @@ std::string numberText(const llvm::json::Value& value) {
   return {buffer, end.ptr};
 }
 
+constexpr Outside kSeen[] = {{"wall", "Time", false},      {"cpu_time", "Time", false},
+                             {kEnergy, "Energy", false},   {"host_memory_peak", "Bytes", false},
+                             {kHostMemory, "Bytes", true}, {kDeviceMemory, "Bytes", true},
+                             {kDeviceBusy, "Share", true}};
+
 bool isSimple(const llvm::json::Value& value) { return !value.getAsObject() && !value.getAsArray(); }
 
 /// Calls `literal` and `name` for the pieces of `text`, in order. The only place that knows the syntax of `${name}`
@@ -144,6 +149,7 @@ void describe(JsonRecord& io, Command& command) {
                     [](JsonRecord& inner, Preparation& preparation) { describe(inner, preparation); });
   io.optional("before", command.before);
   io.optional("exit_codes", command.exit_codes);
+  io.optional("ranks", command.ranks);
   std::vector<std::string> names;
   io.list("metrics", command.metrics, [&](JsonRecord& inner, CommandMetric& metric) {
     describe(inner, metric);
@@ -271,6 +277,22 @@ llvm::Expected<std::vector<std::string>> expandArguments(const std::vector<std::
 std::string programPath(const std::string& name, const std::string& root) {
   if (name.find('/') == std::string::npos || name.front() == '/') return name;
   return (std::filesystem::path(root) / name).lexically_normal().string();
+}
+
+const Outside* seenFromOutside(llvm::StringRef name) {
+  const auto* found = std::ranges::find(kSeen, name, [](const Outside& one) { return llvm::StringRef(one.name); });
+  return found == std::end(kSeen) ? nullptr : found;
+}
+
+std::string seenFromOutsideText() {
+  std::string text;
+  for (const Outside& one : kSeen)
+    text += fmt::format("{}'{}' ({})",
+                        &one == kSeen                 ? ""
+                        : &one == std::end(kSeen) - 1 ? " and "
+                                                      : ", ",
+                        one.name, one.type);
+  return text;
 }
 
 std::string outputsOf(const std::string& folder) {

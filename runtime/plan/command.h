@@ -23,6 +23,22 @@ inline constexpr char kErrors[] = "stderr.txt";
 
 /// The metric of a command that is the energy of its devices. The worker gives no value; the engine measures it.
 inline constexpr char kEnergy[] = "energy";
+/// Metrics that the engine samples once a second: memory of the processes of a trial on the host, and on its fullest
+/// device (bytes), and the share of the time in which its devices ran something. A number is the largest sample, of the
+/// share the mean; a series has all.
+inline constexpr char kHostMemory[] = "host_memory_sampled", kDeviceMemory[] = "device_memory_sampled",
+                      kDeviceBusy[] = "device_busy_sampled";
+
+/// A metric that the runtime measures for any program that it starts.
+struct Outside {
+  const char* name;
+  const char* type;
+  bool sampled;  // by the engine; it may be a series
+};
+/// The metric of that name, or null.
+const Outside* seenFromOutside(llvm::StringRef name);
+/// "'wall' (Time), 'cpu_time' (Time), …": all of them.
+std::string seenFromOutsideText();
 
 /// The folder with the outputs of a command that runs in `folder`, and our log. It lies hidden beside `folder`,
 /// which belongs to the program.

@@ -408,6 +408,7 @@ struct Command {
   std::optional<Preparation> preparation = {};
   std::vector<std::string> before = {};   // as `arguments`; runs untimed before each start, in the trial's folder
   std::vector<unsigned> exit_codes = {};  // of a success; empty: only 0
+  bool ranks = false;                     // a process for each device (`gpus`); else one on each node
   std::optional<Ready> ready = {};
   std::vector<Service> services = {};  // those that must be ready while it runs
 };

@@ -4,6 +4,7 @@
 // reads it.
 
 #include <algorithm>
+#include <string>
 
 #include "runtime/plan/plan.h"
 
@@ -11,6 +12,8 @@ namespace expc::plan {
 
 /// The file's name in the trial's folder: JSON lines, of which the last lists all names under "expc".
 inline constexpr char kTrialFile[] = "expc-trial.jsonl";
+/// The file in which a rank other than 0 reports its last values: one line.
+inline std::string trialFileOf(size_t rank) { return "expc-trial." + std::to_string(rank) + ".jsonl"; }
 
 /// Whether metrics are read `from trial`. Such a program is told all parameters and settings, whatever its arguments
 /// hold.

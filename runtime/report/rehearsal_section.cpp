@@ -102,7 +102,7 @@ std::vector<RehearsedValue> stepOf(const plan::Plan& plan, const plan::Point& po
           {"copies to GPU", true, trafficText(most.to_device, steps)},
           {"copies from GPU", true, trafficText(most.from_device, steps)},
           {"collectives", true, trafficText(most.collectives[""], steps)},
-          {"CPU time", false, secondsText(most.host_seconds / steps)},
+          {"CPU time", false, most.host_seconds > 0 ? secondsText(most.host_seconds / steps) : "–"},
           {"lower bound", false,
            least ? fmt::format("{} ({})", secondsText(least->seconds), toString(least->limit)) : "–"}};
 }
@@ -240,14 +240,16 @@ Part rehearsalPart(const plan::Plan& plan, const rehearsal::Study& all, const Re
       part.blocks.emplace_back(Paragraph{.text = std::move(text), .tone = Tone::Plain, .shown = shown});
   };
   const std::string cards = cardsText(study);
-  say(fmt::format("Not measured: a few steps on {}. Memory is that of the rank with the highest peak; counts are per "
-                  "step, of the busiest rank. No verdict uses them.",
-                  cards.empty() ? "simulated GPUs" : cards),
+  const bool programs = std::ranges::any_of(plan.workloads, [](const auto& one) { return one.command.has_value(); });
+  say(fmt::format(
+          "Not measured: a few steps on {}. Memory is that of the rank with the highest peak; counts are {}, of "
+          "the busiest rank. No verdict uses them.",
+          cards.empty() ? "simulated GPUs" : cards, programs ? "those of the whole process" : "per step"),
       Shown::OnPage);
   part.blocks.emplace_back(pointsTable(plan, study, memoryOf, /*outcomes=*/true, options.most_points));
   if (options.steps && countOf(study, Outcome::Runs) + countOf(study, Outcome::LacksData) > 0)
     part.blocks.emplace_back(
-        Part{.title = "Per step",
+        Part{.title = programs ? "Whole process" : "Per step",
              .rest = "busiest rank",
              .blocks = {pointsTable(plan, study, stepOf, /*outcomes=*/false, options.most_points)}});
   // Outcomes that need attention come with their reasons, points with the same reason in one line.

@@ -208,6 +208,7 @@ std::vector<std::string> startedWith(const plan::Plan& plan, const plan::Point& 
   for (const plan::Service& service : workload.command->services)
     texts.push_back("service " + service.name), add(service.command.arguments);
   for (const unsigned code : workload.command->exit_codes) say("exit", code);
+  if (workload.command->ranks) texts.emplace_back("ranks gpus");
   // A program that asks for its trial is told every parameter. A JSON object has no order.
   const auto first = std::ptrdiff_t(texts.size());
   if (plan::asksTrial(*workload.command))

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <set>
 #include <string>
@@ -156,6 +157,16 @@ struct Values {
   /// Takes a value for a metric that the worker could not give. Without a value the metric stays absent.
   void supply(const std::string& metric, std::optional<double> value) {
     if (value && std::erase(not_on_device, metric) > 0) metrics[metric] = *value;
+  }
+  /// Sets the values of a metric that was sampled, if it had none: the mean of shares, else the largest.
+  void supply(const plan::Metric& metric, const std::vector<double>& samples) {
+    if (samples.empty()) return;
+    if (!metric.series) {
+      const double sum = std::accumulate(samples.begin(), samples.end(), 0.0);
+      supply(metric.name, metric.dimension == "share" ? sum / double(samples.size()) : std::ranges::max(samples));
+    } else if (std::erase(not_on_device, metric.name) > 0) {
+      series[metric.name] = samples;
+    }
   }
   /// Whether it says something of the metric: a value, a series, or that there is none.
   bool tellsOf(const std::string& metric) const {

@@ -72,6 +72,13 @@ struct Process {
   unsigned long long memory;
   unsigned gpu_instance, compute_instance;
 };
+/// nvmlMemory_t and nvmlUtilization_t of nvml.h.
+struct Memory {
+  unsigned long long total, free, used;
+};
+struct Utilization {
+  unsigned gpu, memory;  // percent
+};
 constexpr unsigned kGraphicsClock = 0, kGpuSensor = 0, kUncorrected = 1, kVolatile = 0;
 constexpr unsigned kEnabled = 1;
 constexpr unsigned long long kIdle = 1;
@@ -155,6 +162,22 @@ Family familyOf(int pid, const std::string& root) {
   return family;
 }
 
+uint64_t memoryOf(const Family& family, const std::string& root) {
+  uint64_t bytes = 0;
+  for (const int pid : family.pids) {
+    const std::string folder = fmt::format("{}/proc/{}/", root, pid);
+    const std::string shared = readText(folder + "smaps_rollup").value_or("");
+    const size_t line = shared.find("\nPss:");
+    const auto kib = line == shared.npos ? std::nullopt : wholeIn(wordsOf(StringRef(shared).substr(line + 5))[0]);
+    const auto words = readText(folder + "statm").value_or("");
+    if (kib)
+      bytes += static_cast<uint64_t>(*kib) << 10;
+    else if (const auto fields = wordsOf(words); fields.size() > 1)
+      bytes += static_cast<uint64_t>(wholeIn(fields[1]).value_or(0)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  }
+  return bytes;
+}
+
 std::vector<std::string> runningOthers(const std::vector<int>& cores, const Family& family, const std::string& root) {
   std::vector<std::string> found;
   std::error_code error;
@@ -209,7 +232,15 @@ std::optional<CardState> Cards::look(unsigned index) const {
   std::array<Process, kMostProcesses> processes{};
   auto count = static_cast<unsigned>(processes.size());
   if (nvml.call("nvmlDeviceGetComputeRunningProcesses_v3", device, &count, processes.data()))
-    for (unsigned i = 0; i < count; ++i) state.processes.push_back(static_cast<int>(processes[i].pid));
+    for (unsigned i = 0; i < count; ++i) {
+      state.processes.push_back(static_cast<int>(processes[i].pid));
+      // All bits are set where the driver does not tell.
+      if (processes[i].memory != ~0ull) state.memory[state.processes.back()] = processes[i].memory;
+    }
+  Memory memory{};
+  if (nvml.call("nvmlDeviceGetMemoryInfo", device, &memory)) state.used = memory.used;
+  Utilization utilization{};
+  if (nvml.call("nvmlDeviceGetUtilizationRates", device, &utilization)) state.busy = utilization.gpu * 1e-2;
   return state;
 }
 

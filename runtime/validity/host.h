@@ -44,6 +44,10 @@ struct Family {
 /// The family of a process at this moment.
 Family familyOf(int pid, const std::string& root = "");
 
+/// Bytes of memory of these processes together. A page that several share counts once (PSS); where the kernel does not
+/// tell, resident pages count for each.
+uint64_t memoryOf(const Family& family, const std::string& root = "");
+
 /// Processes outside of `family` that run on one of `cores` at this moment, at most three: "1234 (cc1plus)".
 std::vector<std::string> runningOthers(const std::vector<int>& cores, const Family& family,
                                        const std::string& root = "");
@@ -60,6 +64,9 @@ struct CardState {
   std::optional<double> joules;        // since the driver was loaded
   std::optional<uint64_t> ecc_errors;  // memory errors since then that were not corrected
   std::vector<int> processes;          // processes that use it, in the numbers that NVML knows
+  std::map<int, uint64_t> memory;      // bytes that these hold
+  std::optional<uint64_t> used;        // bytes that are held by anything
+  std::optional<double> busy;          // share of the last moments in which it ran something
 };
 
 /// Settings that the owner of the machine has made.

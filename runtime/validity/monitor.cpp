@@ -79,7 +79,14 @@ void Monitor::look(double now) {
   load_ = readLoad(root_);
   family_ = std::move(family);
   at_ = now;
-  for (auto& [number, trial] : trials_) lookAt(trial, family_);
+  for (auto& [number, trial] : trials_) {
+    lookAt(trial, family_);
+    if (!trial.sampled.empty()) takeSample(trial);
+  }
+}
+
+void Monitor::sample(uint64_t number, int pid) {
+  if (const auto found = trials_.find(number); found != trials_.end()) found->second.sampled.push_back(pid);
 }
 
 void Monitor::count(double now) {
@@ -127,6 +134,30 @@ void Monitor::lookAt(Trial& trial, const Family& family) {
   }
   for (Card& card : trial.cards)
     if (const auto state = cards_.look(card.readings.index)) take(card, *state, family);
+}
+
+void Monitor::takeSample(Trial& trial) const {
+  Family family;
+  for (const int pid : trial.sampled) family.pids.merge(familyOf(pid, root_).pids);
+  for (const int pid : trial.sampled) family.pids.erase(pid);  // ours, which started the program
+  const uint64_t host = memoryOf(family, root_);
+  if (host == 0) return;
+  trial.readings.samples.host.push_back(static_cast<double>(host));
+  std::optional<double> held, busy;
+  for (const Card& card : trial.cards) {
+    const auto state = cards_.look(card.readings.index);
+    if (!state) continue;
+    double bytes = 0;
+    for (const auto& [pid, memory] : state->memory)
+      if (family.pids.contains(pid)) bytes += static_cast<double>(memory);
+    // In another PID namespace NVML names none of ours. The card is the trial's alone, so the rest is its own.
+    if (bytes == 0 && !card.sees_ours && state->used && card.before.used)
+      bytes = std::max(0.0, static_cast<double>(*state->used) - static_cast<double>(*card.before.used));
+    held = std::max(held.value_or(0), bytes);
+    if (state->busy) busy = busy.value_or(0) + *state->busy / static_cast<double>(trial.cards.size());
+  }
+  if (held) trial.readings.samples.device.push_back(*held);
+  if (busy) trial.readings.samples.busy.push_back(*busy);
 }
 
 void Monitor::take(Card& card, const CardState& state, const Family& family) {

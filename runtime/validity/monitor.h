@@ -27,6 +27,8 @@ class Monitor {
   /// `served`: services of the trial are up already, and may be on its cards.
   void begin(uint64_t trial, std::vector<int> cores, const std::vector<unsigned>& cards, double now,
              bool served = false);
+  /// From now on the descendants of the process are sampled as a part of the trial.
+  void sample(uint64_t trial, int pid);
   /// Looks at the machine on behalf of all trials under way; to be called about once a second.
   void look(double now);
   /// The trial is over: returns its readings; empty ones for an unknown trial.
@@ -49,6 +51,7 @@ class Monitor {
     std::vector<Card> cards;
     double began = 0;
     MemoryCounts before;
+    std::vector<int> sampled;  // processes whose families are sampled
     std::optional<double> joules_before;
     bool alone = true;  // no other trial was under way at the same time
     Readings readings;
@@ -62,6 +65,8 @@ class Monitor {
   void account(const std::map<int, double>& busy, const Family& family, double seconds);
   /// Reads clocks and cards of one trial.
   void lookAt(Trial& trial, const Family& family);
+  /// Adds a sample of the trial's processes, unless none runs any more.
+  void takeSample(Trial& trial) const;
   /// Adds one look at a GPU to its readings.
   static void take(Card& card, const CardState& state, const Family& family);
   /// Turns the counts of a trial that is over into its readings.

@@ -9,6 +9,7 @@
 #include <algorithm>
 
 #include "runtime/base/json_record.h"
+#include "runtime/plan/command.h"
 
 namespace expc::validity {
 namespace {
@@ -29,6 +30,21 @@ void describeGpu(base::JsonRecord& io, GpuReadings& gpu) {
   io.optional("joules", gpu.joules);
   io.optional("ecc_errors", gpu.ecc_errors);
   io.optional("others", gpu.others);
+}
+
+void describeSamples(base::JsonRecord& io, Samples& samples) {
+  io.optional("host", samples.host);
+  io.optional("device", samples.device);
+  io.optional("busy", samples.busy);
+}
+
+/// Combines the samples of two machines, moment by moment.
+void joinSamples(std::vector<double>& one, const std::vector<double>& other, auto both) {
+  for (size_t i = 0; i < other.size(); ++i)
+    if (i < one.size())
+      one[i] = both(one[i], other[i]);
+    else
+      one.push_back(other[i]);
 }
 
 /// Combines two optional values; if only one is there, it stands alone.
@@ -104,6 +120,11 @@ void describe(base::JsonRecord& io, Readings& readings) {
   io.optional("mhz_least", readings.mhz_least);
   io.optional("joules", readings.joules);
   if (io.has("gpus", !readings.gpus.empty())) io.list("gpus", readings.gpus, describeGpu);
+  if (io.has("samples", readings.samples != Samples())) io.object("samples", readings.samples, describeSamples);
+}
+
+const std::vector<double>& Samples::of(std::string_view metric) const {
+  return metric == plan::kHostMemory ? host : metric == plan::kDeviceMemory ? device : busy;
 }
 
 std::optional<double> energyOf(const Readings& readings) {
@@ -137,6 +158,10 @@ Readings together(const Readings& one, const Readings& other) {
   join(both.joules, other.joules, sum);
   both.busy_others.insert(both.busy_others.end(), other.busy_others.begin(), other.busy_others.end());
   both.gpus.insert(both.gpus.end(), other.gpus.begin(), other.gpus.end());
+  joinSamples(both.samples.host, other.samples.host, sum);
+  joinSamples(both.samples.device, other.samples.device, most);
+  const double share = double(one.gpus.size()) / std::max<double>(1, double(both.gpus.size()));
+  joinSamples(both.samples.busy, other.samples.busy, [&](double a, double b) { return a * share + b * (1 - share); });
   return both;
 }
 

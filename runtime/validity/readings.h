@@ -36,6 +36,16 @@ struct GpuReadings {
   bool operator==(const GpuReadings&) const = default;
 };
 
+/// Samples of a trial, one a second, for metrics that ask for them. They are no part of what is kept as readings.
+struct Samples {
+  std::vector<double> host;    // bytes of all its processes on this machine
+  std::vector<double> device;  // bytes of its processes on the device where they hold most
+  std::vector<double> busy;    // share of the last moments in which a device ran something, mean over devices
+  bool operator==(const Samples&) const = default;
+  /// Those of a metric (plan::kHostMemory, …); empty if nothing was sampled.
+  const std::vector<double>& of(std::string_view metric) const;
+};
+
 /// Readings of a trial; what a machine does not tell is absent.
 struct Readings {
   double seconds = 0;                    // from the first look to the last
@@ -48,6 +58,7 @@ struct Readings {
   std::optional<double> mhz_most, mhz_least;  // mean clock of its cores, extremes over looks
   std::optional<double> joules;               // energy of the processors; only if the trial ran alone
   std::vector<GpuReadings> gpus;
+  Samples samples;
   bool operator==(const Readings&) const = default;
 };
 

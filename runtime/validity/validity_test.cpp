@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 #include <llvm/Support/JSON.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -83,6 +84,28 @@ TEST_CASE("what others take of a trial's cores is told, with who they are, and n
   REQUIRE(names(flags) == std::vector<std::string>{"other_cpu"});
   CHECK(disturbedText(flags) ==
         "disturbed: other processes used 20 % of the trial's cores (limit 5 %): 99 (cc1) plus)");
+}
+
+TEST_CASE("the processes of a trial are sampled at each look while they run") {
+  const FakeMachine machine;
+  machine.process(11, "rank", 0, 0, "12 13");
+  machine.process(12, "python3", 0, 0, "");
+  machine.process(13, "loader", 0, 0, "");
+  machine.write("/proc/12/smaps_rollup", "00400000-7fff ---p 00000000 00:00 0 [rollup]\nRss: 900 kB\nPss:  600 kB\n");
+  machine.write("/proc/13/statm", "5000 100 50 1 0 400 0\n");
+  Monitor monitor(Cards(""), 10, machine.path);
+  monitor.begin(1, {0}, {}, 0);
+  monitor.sample(1, 11);
+  monitor.look(1);
+  machine.process(11, "rank", 0, 0, "");
+  const Samples samples = monitor.end(1, 2).samples;
+  CHECK(samples.of("host_memory_sampled") == std::vector<double>{600 * 1024 + 100.0 * double(sysconf(_SC_PAGESIZE))});
+  CHECK(samples.device.empty());
+  Readings two;
+  two.samples.host = {1, 2};
+  Readings other;
+  other.samples.host = {3};
+  CHECK(together(two, other).samples.host == std::vector<double>{4, 2});
 }
 
 TEST_CASE(

@@ -5,11 +5,9 @@ usage: trial_test.py --expc PATH
 """
 import csv
 import os
-import pathlib
 
 from command import Command, main
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
 # Each kind of trial reports what it was told. `rate` doubles with `wide`, so the claim is decided.
 SCRIPT = """import os
 import expc
@@ -60,9 +58,7 @@ study s {
 
 
 class Trial(Command):
-    def setUp(self):
-        super().setUp()
-        self.environment = {**os.environ, "PYTHONPATH": str(ROOT / "python")}
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}  # expc says where its package is
 
     def study(self, script=SCRIPT, more="", statement="", text=STUDY):
         self.write("s.exp", text.replace("MORE", more).replace("STATEMENT", statement))
@@ -127,6 +123,112 @@ class Trial(Command):
     def test_outputs_trial_stands_for_all_metrics(self):
         self.study(text=STUDY.replace("  from trial\n", "\n").replace('inputs "train.py"', 'inputs "train.py"\n  outputs trial'))
         self.assertIn("PASS  faster", self.run_study().stdout)
+
+    def test_metrics_of_a_module_are_read_from_the_trial(self):
+        profiler = "import std.profiler\n" + STUDY.replace('inputs "train.py"', 'inputs "train.py"\n  metric profiler.*  from trial')
+        self.study(text=profiler.replace("quality { repeat 1  epochs 3 }", "quality { repeat 1  epochs 3 }  profile { repeat 1  steps 2 }"),
+                   statement="measure launch_count")
+        self.expc("check", "s.exp")
+        for source, said in (("tiral", "did you mean 'trial'"), ('trial("x")', "'trial' takes no text")):
+            self.study(text=profiler.replace("*  from trial", f"*  from {source}"))
+            told = self.expc("check", "s.exp", code=1).stderr
+            self.assertIn(said, told)
+            self.assertEqual(told.count("error["), 1, told)
+
+    def test_a_folder_of_the_users_comes_before_that_of_expc(self):
+        self.write("mine/expc.py", "def trial():\n    raise SystemExit('a module of the user')\n")
+        self.study()
+        done = self.expc("run", "s.exp", "--devices", "cpu:1", "--heat-up", "0", "--quiet", "--fail-fast", code=None, PYTHONPATH=str(self.folder / "mine"))
+        self.assertIn("a module of the user", done.stdout + done.stderr)
+
+
+# Each rank trains as long as its number says, and reports it.
+RANKS = """import os, time
+import expc
+rank, size = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
+assert os.environ["LOCAL_RANK"] == str(rank) and os.environ["PET_MASTER_PORT"] == os.environ["MASTER_PORT"]
+t = expc.trial()
+assert size == t.parameters.gpus
+for batch in t.steps(range(4)):
+    time.sleep(0.001 + rank * 0.02)
+t.metric(loss=1 + rank, core=min(os.sched_getaffinity(0)))
+BODY
+"""
+RANKED = """workload train command ["python3", "train.py"] timeout 1min {
+  inputs "train.py"
+  ranks gpus
+  param gpus : int in 1.. = 2
+  outputs trial
+  metric step_time         : Time lower
+  metric step_time_slowest : Time lower
+  metric step_time_spread  : Share lower
+  metric loss              : float lower
+  metric loss_by_rank : float lower series
+  metric core_by_rank : float lower series
+  metric host_memory_sampled : Bytes lower series
+  metric most : Bytes = max(host_memory_sampled)
+}
+study s {
+  workload train
+  measure step_time, step_time_slowest, step_time_spread, loss, loss_by_rank, core_by_rank, host_memory_sampled, most
+  criterion slow: forall *: step_time_spread >= 10%
+  design { timed { repeat 1  steps 3  warmup 1 } }
+  table step_time_slowest
+  plot host_memory_sampled over second
+  plot loss_by_rank over rank
+}
+"""
+
+
+class Ranks(Command):
+    environment = Trial.environment
+
+    def run_study(self, body="", *words, code=0, text=RANKED):
+        self.write("s.exp", text)
+        self.write("train.py", RANKS.replace("BODY", body))
+        return self.expc("run", "s.exp", "--devices", "cpu:2", "--heat-up", "0", "--quiet", *words, code=code)
+
+    def test_each_device_has_a_process_and_metrics_are_of_all(self):
+        if len(os.sched_getaffinity(0)) < 2:
+            self.skipTest("one core")
+        self.assertIn("PASS", self.run_study("time.sleep(2.5)").stdout)
+        values = {row["metric"]: float(row["value"]) for row in csv.DictReader(self.expc("export", "s.exp", "--devices", "cpu:2").stdout.splitlines())}
+        self.assertGreater(values["step_time_slowest"], values["step_time"])
+        self.assertEqual(values["loss"], 1)
+        self.assertGreater(values["most"], 4 << 20)
+        series = {}
+        for row in csv.DictReader(self.expc("export", "s.exp", "--devices", "cpu:2", "--table", "series").stdout.splitlines()):
+            series.setdefault(row["series"], []).append(float(row["value"]))
+        self.assertEqual(series["loss_by_rank"], [1, 2])
+        self.assertEqual(len(set(series["core_by_rank"])), 2)
+        self.assertGreaterEqual(len(series["host_memory_sampled"]), 2)
+
+    def test_one_rank_has_the_same_metrics(self):
+        self.run_study("time.sleep(1.2)", "--timeout", "20", code=3, text=RANKED.replace("gpus : int in 1.. = 2", "gpus : int in 1.. = 1"))
+        values = {row["metric"]: float(row["value"]) for row in csv.DictReader(self.expc("export", "s.exp", "--devices", "cpu:2").stdout.splitlines())}
+        self.assertEqual(values["step_time_slowest"], values["step_time"])
+        self.assertEqual(values["step_time_spread"], 0)
+
+    def test_a_rank_that_dies_is_the_reason(self):
+        done = self.run_study("if rank == 1: raise ValueError('bad rows')\ntime.sleep(60)", "--fail-fast", code=None)
+        self.assertIn("rank 1: python3 exited with code 1: ValueError: bad rows", " ".join((done.stdout + done.stderr).split()))
+
+    def test_a_timeout_says_where_each_rank_is(self):
+        body = "def wait():\n    time.sleep(60)\nif rank == 0: wait()\nimport threading\nthreading.Event().wait()"
+        said = " ".join((lambda done: done.stdout + done.stderr)(self.run_study(body, "--timeout", "3", "--fail-fast", code=None)).split())
+        self.assertIn("not finished after 3 s", said)
+        self.assertIn("rank 0: train.py:11 in wait; rank 1: train.py:14, waiting in wait", said)
+
+    def test_before_runs_once(self):
+        self.run_study("", text=RANKED.replace("ranks gpus", 'ranks gpus\n  before ["mkdir", "made"]'))
+
+    def test_the_checker(self):
+        for before, after, told in (("ranks gpus", "ranks cores", "counts its ranks by 'gpus' only"),
+                                    ("  param gpus : int in 1.. = 2\n", "", "has ranks, but no parameter 'gpus'"),
+                                    ("ranks gpus", "ranks gpus\n  ranks gpus", "twice")):
+            self.write("s.exp", RANKED.replace(before, after))
+            self.write("train.py", "")
+            self.assertIn(told, self.expc("check", "s.exp", code=1).stderr)
 
 
 if __name__ == "__main__":

@@ -103,7 +103,7 @@ CLASSES = {
     "Not": "keyword.operator.word", "In": "keyword.operator.word", "ForAll": "keyword.control.quantifier", "AtLeast": "keyword.control.quantifier", "Least": "keyword.control.quantifier",
     "Exists": "keyword.control.quantifier", "Import": "keyword.control.import", "System": ("storage.type", "variable.language"),
     "Ordered": "storage.modifier", "Version": "storage.modifier", "Inputs": "storage.type", "Estimate": "storage.type",
-    "Options": "keyword.control", "Copy": "keyword.control", "Outputs": "storage.type", "Prepare": "storage.type", "Before": "storage.type", "Exit": "storage.type", "Expect": "storage.type", "Unit": "storage.type",
+    "Options": "keyword.control", "Copy": "keyword.control", "Outputs": "storage.type", "Prepare": "storage.type", "Before": "storage.type", "Exit": "storage.type", "Ranks": "storage.type", "Expect": "storage.type", "Unit": "storage.type",
     "LeftBrace": "punctuation.section.braces", "RightBrace": "punctuation.section.braces", "LeftParen": "punctuation.section.parens",
     "RightParen": "punctuation.section.parens", "LeftBracket": "punctuation.section.brackets",
     "RightBracket": "punctuation.section.brackets", "Comma": "punctuation.separator.comma", "Colon": "punctuation.separator.colon",

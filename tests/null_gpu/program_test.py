@@ -134,6 +134,55 @@ class Null(unittest.TestCase):
         self.assertIn("`make cuda` builds", self.null("1", "--", "true", code=125, EXPC_NULLGPU_FOLDER="/nonexistent").stderr)
 
 
+RANKED = """workload train command ["python3", "train.py"] {
+  inputs "train.py"
+  ranks gpus
+  param gpus : int in 1..2 = 1
+  outputs trial
+  metric loss : float lower
+  expect regex("nothing prints this")
+}
+study tried { workload train  factor gpus in { 1, 2 }  measure loss  design { timed { repeat 1 } } }
+"""
+# Trains for good, unless its trial ends the steps.
+MARKED = PROLOGUE + """
+import itertools, expc, time
+ok(runtime.cudaSetDevice(int(os.environ["LOCAL_RANK"])))
+error, card = take(1 << 20)
+for batch in BATCHES:
+    ok(runtime.cudaDeviceSynchronize())
+    time.sleep(0.01)
+"""
+
+
+class Rehearsal(unittest.TestCase):
+    setUp = Null.setUp
+
+    def rehearse(self, script, *words, cards="2x1GiB", code=0):
+        (self.folder / "train.py").write_text(script)
+        (self.folder / "s.exp").write_text(RANKED)
+        done = subprocess.run([EXPC, "rehearse", "s.exp", "--null-gpus", cards, "--format", "json", *words], cwd=self.folder, capture_output=True, text=True,
+                              env={**os.environ, "EXPC_NULLGPU_FOLDER": FOLDER})
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        return {point["label"]: point for point in json.loads(done.stdout)["points"]}
+
+    def test_a_command_is_tried_until_its_third_step_its_end_or_its_time(self):
+        endless = MARKED.replace("BATCHES", "itertools.count()")
+        for script, words, waits in ((MARKED.replace("BATCHES", "expc.trial().steps(range(10))"), (), 3), (TRAINS, (), 6), (endless, ("--timeout", "2"), 10)):
+            points = self.rehearse(script, *words)
+            self.assertEqual({label: point["outcome"] for label, point in points.items()}, {"gpus=1": "runs", "gpus=2": "runs"})
+            one, two = (points[f"gpus={gpus}"]["rehearsed"]["ranks"] for gpus in (1, 2))
+            self.assertEqual([len(one), len(two)], [1, 2])
+            self.assertEqual({rank["device_memory_allocated"] for rank in one + two}, {1 << 20})
+            self.assertTrue(all(rank["synchronisations"] == waits if waits < 10 else rank["synchronisations"] > waits for rank in one + two), points)
+
+    def test_a_command_that_does_not_fit_or_fails(self):
+        points = self.rehearse(GREEDY, cards="2x1536MiB", code=3)
+        self.assertEqual(points["gpus=1"]["outcome"], "does not fit")
+        self.assertIn("card 0 would need at least 2.00 GiB", points["gpus=1"]["reason"])
+        self.assertIn("no process of the command used a simulated GPU", self.rehearse("print(1)", code=3)["gpus=2"]["reason"])
+
+
 if __name__ == "__main__":
     EXPC, FOLDER = sys.argv.pop(1), str(pathlib.Path(sys.argv.pop(1)).resolve())
     unittest.main()

@@ -41,16 +41,23 @@ class Tensor:
         return self.values
 
 
+class Number(float):
+    """A tensor on a CPU."""
+
+    def detach(self):
+        return self
+
+
 class Event:
-    """An event that the GPU reaches 10 ms after the one before; `waits` counts the calls that wait."""
+    """An event that the GPU reaches 10 ms after the one before; `waits` counts the calls that wait, `made` the records."""
     made = waits = 0
 
     def __init__(self, enable_timing):
+        self.at = None
+
+    def record(self, stream):
         Event.made += 1
         self.at = Event.made * 10
-
-    def record(self):
-        pass
 
     def query(self):
         return True
@@ -64,7 +71,8 @@ class Event:
 
 def fake_torch():
     torch = types.ModuleType("torch")
-    torch.cuda = types.SimpleNamespace(is_available=lambda: True, is_initialized=lambda: True, Event=Event, reset_peak_memory_stats=lambda: None,
+    torch._C = types.ModuleType("torch._C")
+    torch.cuda = types.SimpleNamespace(current_device=lambda: 0, current_stream=lambda device=None: "stream", is_available=lambda: True, is_initialized=lambda: True, Event=Event, reset_peak_memory_stats=lambda: None,
                                        max_memory_allocated=lambda: 100, max_memory_reserved=lambda: 200)
     torch.stack = lambda tensors: Tensor([value for tensor in tensors for value in tensor.values])
     return torch
@@ -150,20 +158,38 @@ class Trial(unittest.TestCase):
         self.assertEqual(str(rows[1]), "{'loss': nan}")
         self.assertEqual(rows[-1], {"expc": ["accuracy", "loss", "step_time"]})
 
-    def test_only_rank_0_reports(self):
-        os.environ["RANK"] = "1"
+    def test_a_rank_other_than_0_reports_its_last_values(self):
+        for rank in ("0", "1"):
+            os.environ |= {"RANK": rank, "WORLD_SIZE": "2"}
+            trial = self.trial(steps=2)
+            for number in trial.steps([1]):
+                trial.metric(loss=trial._taken, none=None, on_gpu=Number(4))
+            trial.close()
         self.addCleanup(os.environ.pop, "RANK")
-        trial = self.trial(steps=2)
-        self.assertEqual(len(list(trial.steps([1]))), 2)
-        trial.metric(loss=1)
-        trial.close()
-        self.assertFalse(self.report.exists())
+        self.addCleanup(os.environ.pop, "WORLD_SIZE")
+        last = json.loads(self.report.read_text().splitlines()[-1])
+        other = json.loads(self.report.with_name("expc-trial.1.jsonl").read_text())
+        for values in (last["expc_last"], other):
+            self.assertEqual((values["loss"], values["none"], values["on_gpu"]), (2, None, 4))
+            self.assertEqual(len(values["step_times"]), 2)
+
+    def test_mistakes_are_named(self):
+        trial = self.trial(steps=2, parameters={"width": 3})
+        for value in ("low", [1, 2]):
+            with self.assertRaisesRegex(TypeError, r"t\.metric\(loss=…\) takes a number, .* and got "):
+                trial.metric(loss=value)
+        with self.assertRaisesRegex(AttributeError, "no parameter 'widht' .* did you mean 'width'"):
+            trial.parameters.widht
+        for settings in ({"steps": 2}, {"epochs": 2}):
+            with self.assertRaisesRegex(RuntimeError, "the loader that t.steps.. got has no batch"):
+                list(self.trial(**settings).steps([]))
 
     def test_nothing_waits_for_a_gpu_before_the_end(self):
         sys.modules["torch"] = fake_torch()
         self.addCleanup(sys.modules.pop, "torch")
-        self.addCleanup(setattr, expc, "_MOST_PENDING", expc._MOST_PENDING)
-        expc._MOST_PENDING = 4
+        for name in ("_MOST_TENSORS", "_MOST_EVENTS"):
+            self.addCleanup(setattr, expc, name, getattr(expc, name))
+            setattr(expc, name, 4)
         Tensor.waits = Event.waits = 0
         trial = self.trial(steps=20, warmup=1)
         for number in trial.steps(range(100)):

@@ -36,7 +36,7 @@ ARROWS = {
     "runtime/machine": {"runtime/base"},
     "runtime/validity": {"runtime/base", "runtime/plan", "runtime/machine"},
     "runtime/cluster": {"runtime/base", "runtime/base/files"},
-    "runtime/rehearsal": {"runtime/base", "runtime/base/files", "runtime/plan", "runtime/protocol"},
+    "runtime/rehearsal": {"runtime/base", "runtime/base/files", "runtime/plan", "runtime/protocol", "nullgpu/core/counters_api"},
     "runtime/store": {"runtime/base", "runtime/base/files", "runtime/plan"},
     "runtime/bundle": {"runtime/base", "runtime/base/files", "runtime/plan", "runtime/store"},
     "runtime/judge": {"runtime/base", "runtime/plan", "runtime/stats", "runtime/store"},

@@ -98,8 +98,9 @@ class Launcher {
   /// Kills what is left of a trial. The exits of its ranks are reported as usual, or the trial is lost. An unknown
   /// number is ignored.
   virtual void kill(uint64_t trial) = 0;
-  /// Lets a service end: the exits of its ranks are reported as usual. An unknown number is ignored.
-  virtual void stop(uint64_t service) { kill(service); }
+  /// Lets a service or another command end, which may still say where it was: the exits of its ranks are reported as
+  /// usual. An unknown number is ignored.
+  virtual void stop(uint64_t trial) { kill(trial); }
 
   /// Why nothing can be started on a node any more, for example "n3 was lost: …"; "" if it can.
   virtual std::string lost(unsigned node) const {

@@ -29,6 +29,7 @@
 #include "runtime/base/json_record.h"
 #include "runtime/engine/inputs/file_watch.h"
 #include "runtime/engine/launch/rank_process.h"
+#include "runtime/plan/command.h"
 #include "runtime/protocol/packet.h"
 #include "runtime/validity/monitor.h"
 
@@ -76,6 +77,10 @@ class LocalLauncher final : public Launcher {
     trial.ranks.reserve(request.endRank() - request.first_rank);
     // A service is watched as a part of each trial that uses it.
     if (!request.spec.isService()) watch(id, request);
+    trial.sampled = request.spec.command && std::ranges::any_of(request.spec.metrics, [](const std::string& metric) {
+                      const plan::Outside* seen = plan::seenFromOutside(metric);
+                      return seen && seen->sampled;
+                    });
     for (unsigned number = request.first_rank; number < request.endRank(); ++number) {
       if (auto error = launchRank(request, number, trial)) {
         kill(id);
@@ -83,6 +88,8 @@ class LocalLauncher final : public Launcher {
         trials_.erase(id);
         return error;
       }
+      // A process that ran another rank before says no more that it started.
+      if (const int pid = trial.ranks.back().process.pid; trial.sampled && pid > 0) monitor_.sample(id, pid);
     }
     return id;
   }
@@ -152,6 +159,7 @@ class LocalLauncher final : public Launcher {
     Server* server = nullptr;
     std::vector<Rank> ranks;
     double killed_at = 0;  // boot time; 0: it was not killed
+    bool sampled = false;  // a metric wants samples of its processes
   };
 
   /// Starts the server unless it lives. Error: it died too often, its program changed, or it does not start.
@@ -326,6 +334,7 @@ class LocalLauncher final : public Launcher {
       if (rank == trial.ranks.end()) continue;
       RankReport report;
       report.pid = rank->process.pid = reply.pid;
+      if (reply.type == protocol::LaunchReply::Type::Started && trial.sampled) monitor_.sample(id, reply.pid);
       if (reply.type == protocol::LaunchReply::Type::Exited) {
         readPipe(id, *rank, /*last=*/true);  // its whole group is dead, so nothing more can come
         rank->exited = true;

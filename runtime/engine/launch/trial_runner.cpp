@@ -126,6 +126,7 @@ llvm::Error TrialRunner::listen() {
     if (Interrupts::requested() && !hooks.over) watch.interrupt();
     if (const TrialEnd* service = hooks.doomed ? hooks.doomed() : nullptr) watch.fail(service->status, service->reason);
     const TrialWatch::Next what = watch.judge(now);
+    if (what == TrialWatch::Next::Ask) launcher_.stop(at->first);
     if (what == TrialWatch::Next::Kill) launcher_.kill(at->first);
     if (what == TrialWatch::Next::Ended) over.push_back(trials_.extract(at));
   }

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <cmath>
 #include <csignal>
+#include <utility>
 
 #include "runtime/base/json.h"
 #include "runtime/engine/launch/worker_client.h"
@@ -31,6 +32,8 @@ constexpr double kSettle = 0.3, kSettleLost = 5;
 constexpr double kToldAsWell = 0.1;
 // After rank 0's result the ranks get as long to end as the trial's limit, but within these bounds, in seconds.
 constexpr double kLeastTeardown = 1, kMostTeardown = 30;
+// Seconds within which the ranks of a command that meets its limit may say where they are.
+constexpr double kAnswer = 5;
 // An engine that did not look for kAway seconds was suspended, or in a call that hung. Reports of that time may still
 // be on their way, since a launch server may have been suspended, too. So no limit is enforced for kAfterAway seconds.
 constexpr double kAway = 2, kAfterAway = 1;
@@ -84,6 +87,8 @@ void TrialWatch::take(RankReport report) {
 
 void TrialWatch::takeEvent(Rank& rank, RankReport& report) {
   protocol::Event& event = report.event;
+  if (answers_until_ && event.type == protocol::Event::Type::Failed)
+    return void(places_.emplace(report.rank, std::move(event.reason)));
   switch (event.type) {
     case protocol::Event::Type::Failed:
       return complain(rank, event.lost_others ? Weight::LostOthers : Weight::SaidFailed, event.reason, true,
@@ -159,6 +164,8 @@ TrialWatch::Next TrialWatch::judge(double now) {
   last_look_ = now;
   // Killing is asked for once; the launcher reports the exits.
   if (!stopping_ || kill_said_) return Next::Wait;
+  if (answers_until_ && !std::exchange(asked_, true)) return Next::Ask;
+  if (answers_until_ && now < *answers_until_) return Next::Wait;
   kill_said_ = true;
   return Next::Kill;
 }
@@ -177,6 +184,7 @@ void TrialWatch::judgeTime(double now) {
   } else if (!result_ && now >= deadline_) {
     stop(TrialStatus::Timeout,
          fmt::format("not finished after {:.3g} s (--timeout sets another limit)", request_.timeout_seconds));
+    if (request_.spec.command && !request_.spec.isService()) answers_until_ = now + kAnswer;
   } else if (teardown_until_ && now >= *teardown_until_) {
     const auto late = std::ranges::find_if(ranks_, [](const Rank& one) { return !one.exited; });
     const unsigned number = late - ranks_.begin();
@@ -187,7 +195,7 @@ void TrialWatch::judgeTime(double now) {
 
 double TrialWatch::wakeAt() const {
   if (lost_ || allExited()) return last_exit_ + kToldAsWell;
-  if (stopping_) return last_look_ + kAway;
+  if (stopping_) return answers_until_ && !kill_said_ ? *answers_until_ : last_look_ + kAway;
   double moment = result_ ? *teardown_until_ : deadline_;
   if (trouble_since_) moment = std::min(moment, weighedAt());
   // Half of kAway, so that a short delay of the caller is not taken for a suspension.
@@ -293,6 +301,9 @@ TrialEnd TrialWatch::end() {
   // All ranks have exited: what was not decided by time is decided now.
   if (!stopping_ && ranks_[worst()].weight != Weight::None) weighComplaints();
   if (!stopping_) takeResult();
+  for (const auto& [rank, place] : places_)
+    end_.reason += fmt::format("{}{}{}", &place == &places_.begin()->second ? ": " : "; ",
+                               request_.spec.world_size == 1 ? "" : nameOf(rank) + ": ", place);
   end_.seconds = std::max(0.0, last_exit_ - started_);
   return std::move(end_);
 }

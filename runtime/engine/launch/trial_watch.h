@@ -47,6 +47,7 @@ class TrialWatch {
   /// The next step of the caller.
   enum class Next {
     Wait,  // until wakeAt() or the next report
+    Ask,   // tell the trial's ranks to end, so that they say where they are; said once, before Kill
     Kill,  // kill the trial's ranks; said once, and their exits are still awaited
     Ended  // call end()
   };
@@ -110,7 +111,9 @@ class TrialWatch {
   std::optional<protocol::Event> result_;
   std::vector<plan::Note> notes_;
   TrialEnd end_;
-  bool stopping_ = false, kill_said_ = false;
+  bool stopping_ = false, asked_ = false, kill_said_ = false;
+  std::optional<double> answers_until_;  // boot time until which ranks may say where they are
+  std::map<unsigned, std::string> places_;
   std::optional<std::string> lost_;  // why the launcher lost the trial
   bool silent_ = false;
   unsigned blamed_ = 0, away_ = 0, complaints_ = 0;

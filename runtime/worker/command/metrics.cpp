@@ -56,9 +56,10 @@ bool leavesFolder(const std::string& file) {
 }
 
 /// A measured value; null if it is zero. Every process takes time and memory, so a zero means that
-/// the kernel did not count it. Energy and what services yield are null here: the engine fills them in.
+/// the kernel did not count it. Energy, samples and what services yield are null here: the engine fills them in.
 llvm::json::Value measuredOf(const std::string& metric, const ProgramEnd& end) {
-  if (metric == kEnergy || !isMeasured(metric)) return nullptr;
+  const plan::Outside* seen = plan::seenFromOutside(metric);
+  if (!seen || seen->sampled || metric == kEnergy) return nullptr;
   const double value = metric == "wall"       ? end.wall_seconds
                        : metric == "cpu_time" ? end.cpu_seconds
                                               : static_cast<double>(end.peak_bytes);
@@ -121,10 +122,6 @@ std::string trialFile(const std::string& file, const std::string& folder) {
   return file == kOutput || file == kErrors ? plan::outputOf(folder, file) : folder + "/" + file;
 }
 
-bool isMeasured(const std::string& metric) {
-  return metric == "wall" || metric == "cpu_time" || metric == "host_memory_peak" || metric == kEnergy;
-}
-
 /// Checks one metric or expectation, and compiles its pattern if it has one.
 llvm::Error MetricReader::prepare(const CommandMetric& metric, Pattern::Use use) {
   if (!metric.file.empty() && leavesFolder(metric.file)) return failure("a path inside the trial's folder is needed");
@@ -148,11 +145,9 @@ llvm::Expected<MetricReader> MetricReader::make(const plan::Command& command, co
     if (found == command.metrics.end()) {
       const bool of_service = std::ranges::any_of(
           command.services, [&](const plan::Service& service) { return service.command.ready->metric == name; });
-      if (!isMeasured(name) && !of_service)
-        return failure(
-            "the metric {} has no `from regex(…)`, `json(…)` or `csv(…)`: without one a command yields wall, "
-            "cpu_time, host_memory_peak and energy",
-            name);
+      if (!plan::seenFromOutside(name) && !of_service)
+        return failure("the metric {} has no `from regex(…)`, `json(…)` or `csv(…)`: without one a command yields {}",
+                       name, plan::seenFromOutsideText());
       reader.measured_.push_back(name);
       continue;
     }

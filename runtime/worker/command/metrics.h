@@ -23,10 +23,6 @@ using plan::kEnergy;
 using plan::kErrors;
 using plan::kOutput;
 
-/// Whether a metric needs no `from`: `wall`, `cpu_time` and `host_memory_peak`, which are measured
-/// of the process, and `energy`, which the engine measures by watching the devices.
-bool isMeasured(const std::string& metric);
-
 /// The path of a file of a trial that ran in `folder`: a file of the program, or one of the
 /// captured streams.
 std::string trialFile(const std::string& file, const std::string& folder);

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -21,6 +22,7 @@
 #include <optional>
 #include <utility>
 
+#include "runtime/base/descriptor.h"
 #include "runtime/base/files/files.h"
 #include "runtime/base/files/words.h"
 #include "runtime/base/json.h"
@@ -31,8 +33,10 @@
 #include "runtime/worker/command/kept_output.h"
 #include "runtime/worker/command/metrics.h"
 #include "runtime/worker/command/process.h"
+#include "runtime/worker/command/ranks.h"
 #include "runtime/worker/command/readers.h"
 #include "runtime/worker/command/service.h"
+#include "runtime/worker/command/stacks.h"
 #include "runtime/worker/serve/memory_group.h"
 #include "runtime/worker/serve/serve.h"
 
@@ -41,7 +45,8 @@ namespace {
 
 /// The time for reading all metrics of a trial, in seconds.
 constexpr unsigned kReadSeconds = 120;
-constexpr size_t kTail = 64 << 10;  // bytes at the end of an output, where a program says why it failed
+constexpr useconds_t kRankLook = 5000;  // microseconds between two looks for the end of other ranks
+constexpr size_t kTail = 64 << 10;      // bytes at the end of an output, where a program says why it failed
 
 /// The identity of a file and its last modification, to tell whether a program wrote it.
 using Written = std::pair<llvm::sys::fs::UniqueID, llvm::sys::TimePoint<>>;
@@ -80,6 +85,8 @@ class Trial {
   int serve();
   /// Decides by the program's end whether the trial failed. @returns the exit code of this rank
   int judge(const ProgramEnd& end);
+  /// Sends the result of a rehearsal. @returns the exit code
+  int rehearsed(const ProgramEnd& end);
   /// Verifies and reads; sends the result. @returns the exit code
   int readMetrics(const ProgramEnd& end);
   void keep(const ProgramEnd& end) const;
@@ -114,7 +121,6 @@ class Trial {
 
 llvm::Error Trial::prepare() {
   if (!spec_.command) return failure("this worker runs commands only, and the trial has none");
-  if (spec_.rehearsal) return failure("a command is not run on simulated GPUs");
   if (auto error = MetricReader::make(*spec_.command, spec_.metrics).moveInto(reader_)) return error;
   auto arguments = plan::expandArguments(spec_.command->arguments, protocol::argumentValues(spec_));
   if (!arguments) return arguments.takeError();
@@ -150,6 +156,7 @@ llvm::Error Trial::prepare() {
                .c_str(),
            1);
   if (!spec_.prepared.empty()) setenv("EXPC_PREPARED", spec_.prepared.c_str(), 1);
+  setenv("PYTHONFAULTHANDLER", "1", 0);  // Python then tells where it is (stacks.h)
   setenv("EXPC_SEED", std::to_string(spec_.seed).c_str(), 1);
   return llvm::Error::success();
 }
@@ -162,12 +169,17 @@ int Trial::run() {
   if (spec_.isService()) return serve();
   // No `started` event: nobody needs it, and it would wake the engine while the program is
   // measured.
+  StackAttendant stacks(spec_.rehearsal ? double(spec_.settings.getInteger("seconds").value_or(0)) : INFINITY);
+  program_.attendant = &stacks;
   auto end = runProgram(program_);
+  program_.attendant = nullptr;
   readTails();
   int code = 1;
-  if (end)
-    code = judge(*end);
-  else
+  if (end && stacks.wasTold() && !stacks.places().empty())
+    events_.failed(stacks.places());
+  else if (end && !stacks.wasTold())
+    code = stacks.wasCut() ? rehearsed(*end) : judge(*end);
+  else if (!end)
     events_.failed(llvm::toString(end.takeError()));
   if (code != 0) log();
   return code;
@@ -224,7 +236,25 @@ int Trial::judge(const ProgramEnd& end) {
     return 1;
   }
   if (!endedWell(end.status)) return fail(howItEnded(end), end);
-  return rank_ == 0 ? readMetrics(end) : 0;  // rank 0 speaks for the trial
+  if (spec_.rehearsal) return rehearsed(end);
+  const bool joins = spec_.world_size > 1 && plan::asksTrial(*spec_.command);
+  const auto ended = [&](unsigned rank) { return plan::outputOf(spec_.folder, "ended.txt", rank); };
+  if (rank_ != 0) {
+    if (joins) base::Descriptor(files::openLog(ended(rank_)));
+    return 0;  // rank 0 speaks for the trial
+  }
+  // A rank that never ends is ended with the trial.
+  for (unsigned rank = 1; joins && rank < spec_.world_size; ++rank)
+    while (access(ended(rank).c_str(), F_OK) != 0) usleep(kRankLook);
+  return readMetrics(end);
+}
+
+int Trial::rehearsed(const ProgramEnd& end) {
+  // The null libraries' records have the other counts, and the engine reads them.
+  protocol::RehearsedRank rank;
+  rank.host_memory = end.peak_bytes;
+  return events_.write({.type = protocol::Event::Type::Result, .rehearsed = protocol::Rehearsed{.ranks = {rank}}}) ? 0
+                                                                                                                   : 1;
 }
 
 bool Trial::endedWell(int status) const {
@@ -281,6 +311,8 @@ void Trial::dropUnwritten() const {
 
 int Trial::readMetrics(const ProgramEnd& end) {
   dropUnwritten();
+  if (plan::asksTrial(*spec_.command))
+    if (auto error = joinRanks(spec_.folder)) return fail(llvm::toString(std::move(error)), end);
   keep(end);
   protocol::Event result{.type = protocol::Event::Type::Result};
   {

@@ -1,0 +1,74 @@
+#include "runtime/worker/command/ranks.h"
+
+#include <llvm/ADT/StringRef.h>
+#include <llvm/Support/JSON.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "runtime/base/files/files.h"
+#include "runtime/base/json.h"
+#include "runtime/plan/trial_report.h"
+
+namespace expc::command {
+namespace {
+
+using llvm::json::Object;
+
+/// The JSON object in the last line of a file; nothing if there is none.
+std::optional<Object> lastObject(const std::string& path) {
+  const auto text = llvm::expectedToOptional(files::read(path));
+  if (!text) return std::nullopt;
+  const llvm::StringRef line = (*text)->getBuffer().rtrim().rsplit('\n').second;
+  auto value = llvm::expectedToOptional(base::parseJson(line.empty() ? (*text)->getBuffer().rtrim() : line));
+  Object* object = value ? value->getAsObject() : nullptr;
+  return object ? std::optional(std::move(*object)) : std::nullopt;
+}
+
+/// By name the values that every rank reported as a number, in the order of ranks.
+std::map<std::string, std::vector<double>> numbersOf(const std::vector<Object>& ranks) {
+  std::map<std::string, std::vector<double>> numbers;
+  for (const auto& [name, value] : ranks.front()) {
+    std::vector<double> all;
+    for (const Object& rank : ranks)
+      if (const auto number = rank.getNumber(name)) all.push_back(*number);
+    if (all.size() == ranks.size()) numbers[name.str()] = std::move(all);
+  }
+  return numbers;
+}
+
+}  // namespace
+
+llvm::Error joinRanks(const std::string& folder) {
+  const std::string path = folder + "/" + plan::kTrialFile;
+  auto report = lastObject(path);
+  Object* last = report ? report->getObject("expc_last") : nullptr;
+  if (!last) return llvm::Error::success();
+  std::vector<Object> ranks{std::move(*last)};
+  while (auto other = lastObject(folder + "/" + plan::trialFileOf(ranks.size()))) ranks.push_back(std::move(*other));
+  const auto numbers = numbersOf(ranks);
+  Object joined;
+  llvm::json::Array names;
+  if (const auto* own = report->getArray("expc")) names = *own;
+  for (const char* peak : {"device_memory_peak", "device_memory_allocated_peak"})
+    if (const auto found = numbers.find(peak); found != numbers.end()) joined[peak] = std::ranges::max(found->second);
+  if (const auto times = numbers.find("step_time"); times != numbers.end()) {
+    const auto [least, most] = std::ranges::minmax(times->second);
+    joined["step_time_slowest"] = most;
+    joined["step_time_spread"] = most > 0 ? (most - least) / most : 0;
+    for (const char* name : {"step_time_slowest", "step_time_spread"}) names.emplace_back(name);
+  }
+  std::string text = (*files::read(path))->getBuffer().str();
+  for (size_t rank = 0; rank < ranks.size(); ++rank) {
+    Object line;
+    for (const auto& [name, values] : numbers) line[name + "_by_rank"] = values[rank];
+    text += base::canonicalJson(std::move(line)) + '\n';
+  }
+  for (const auto& [name, values] : numbers) names.push_back(name + "_by_rank");
+  joined["expc"] = std::move(names);
+  return files::write(path, text + base::canonicalJson(std::move(joined)) + '\n', files::Links::Refused);
+}
+
+}  // namespace expc::command
