@@ -1,10 +1,11 @@
 # Builds the libraries of the null GPU, one per folder: `nullgpu_library(NAME ...)` in a folder's CMakeLists.txt takes every .cpp beside it, and
 # *_test.cpp for a doctest program nullgpu_NAME_test that links the library.
 #
-#   nullgpu_library(NAME FILE libcudart.so.13 EXPORTS cuda* __cuda* [SUCCEED function...] [DEPS target...])
+#   nullgpu_library(NAME FILE libcudart.so.13 EXPORTS cuda* __cuda* [SUCCEED function...] [ANSWER header...] [DEPS target...])
 #     Replaces one of NVIDIA's libraries. FILE is its name and soname; EXPORTS are the only names visible from outside. A symbol that torch needs
 #     and no source here defines becomes a stub that ends the process (nullgpu/stubs). Symbols get the version that torch asks for.
 #     SUCCEED lists functions that do nothing and return 0, which means success in all of these interfaces.
+#     ANSWER lists headers of CUDA whose functions need no stub: core/answer.h answers them by the types of their parameters.
 #   nullgpu_library(NAME FILE libnullgpu.so [DEPS target...])
 #     Without EXPORTS it is a library of our own: everything is visible, and there are no stubs.
 #
@@ -29,13 +30,14 @@ function(nullgpu_place target file)
 endfunction()
 
 # Generates the stubs (a .cpp) and the version script of `file`, from the symbols that torch needs and those that the objects define.
-function(nullgpu_stubs target name file exports objects succeed)
+function(nullgpu_stubs target name file exports objects succeed headers)
   set(_stubs "${CMAKE_CURRENT_BINARY_DIR}/${name}_stubs.cpp")
   set(_script "${CMAKE_CURRENT_BINARY_DIR}/${name}.map")
   add_custom_command(
     OUTPUT "${_stubs}" "${_script}"
     COMMAND ${NULLGPU_PYTHON} "${NULLGPU_STUBS_TOOL}" stubs --demand "${NULLGPU_DEMAND}" --library "${file}" --folder "nullgpu/${name}"
             --exports ${exports} --source "${_stubs}" --script "${_script}" --objects ${objects} --succeed ${succeed}
+            --headers ${headers}
     DEPENDS "${NULLGPU_DEMAND}" "${NULLGPU_STUBS_TOOL}" ${objects}
     COMMENT "Stubs of ${file}" COMMAND_EXPAND_LISTS VERBATIM)
   target_sources(${target} PRIVATE "${_stubs}" "${_script}")
@@ -47,7 +49,7 @@ function(nullgpu_stubs target name file exports objects succeed)
 endfunction()
 
 function(nullgpu_library name)
-  cmake_parse_arguments(ARG "" "FILE" "EXPORTS;SUCCEED;DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "" "FILE" "EXPORTS;SUCCEED;ANSWER;DEPS" ${ARGN})
   set(_target nullgpu_${name})
   file(GLOB _sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.cpp")
   set(_tests ${_sources})
@@ -69,7 +71,12 @@ function(nullgpu_library name)
       set(_compiled ${_target}_objects)
     endif()
     string(REPLACE ";" "," _exports "${ARG_EXPORTS}")
-    nullgpu_stubs(${_target} ${name} ${ARG_FILE} "${_exports}" "${_objects}" "${ARG_SUCCEED}")
+    set(_headers "")
+    foreach(_header IN LISTS ARG_ANSWER)
+      find_file(NULLGPU_${_header} ${_header} PATHS ${EXPC_CUDA_INCLUDE} NO_DEFAULT_PATH REQUIRED)
+      list(APPEND _headers "${NULLGPU_${_header}}")
+    endforeach()
+    nullgpu_stubs(${_target} ${name} ${ARG_FILE} "${_exports}" "${_objects}" "${ARG_SUCCEED}" "${_headers}")
   endif()
   # Join sources as expc's build does for its own libraries.
   set_target_properties(${_compiled} PROPERTIES UNITY_BUILD "${EXPC_UNITY}" UNITY_BUILD_BATCH_SIZE 12)

@@ -65,7 +65,7 @@ void listen(Listener* other) {
 
 void tell(const Activity& activity) {
   if (activity.work == Work::Kernel) {
-    add(record().launches);
+    recordLaunch();
   } else {
     nullgpu_traffic& copies = record().copies[size_t(activity.work)];
     add(copies.calls);
@@ -74,7 +74,10 @@ void tell(const Activity& activity) {
   tellListener(activity);
 }
 
-void countAllocation() { add(record().allocations); }
+void countAllocation() {
+  add(record().allocations);
+  askPython();
+}
 
 Wait::Wait() : begin_(now()) { add(record().synchronizations); }
 Wait::~Wait() {

@@ -51,6 +51,18 @@ int nullgpu_counters(struct nullgpu_counts* counters);
 #define NULLGPU_RECORD_MARK "nullrec1"
 #define NULLGPU_RECORD_CARDS 64
 #define NULLGPU_RECORD_PLACES 64
+#define NULLGPU_RECORD_SAMPLES 64
+
+/// Owners of the tensors on a card. The last is what only torch itself holds: activations that the
+/// backward pass needs, and workspaces.
+enum {
+  NULLGPU_PARAMETERS,
+  NULLGPU_GRADIENTS,
+  NULLGPU_OPTIMIZER,
+  NULLGPU_VARIABLES,
+  NULLGPU_ACTIVATIONS,
+  NULLGPU_OWNERS
+};
 
 /// Use of one card, by the machine's number. Bytes.
 struct nullgpu_card_record {
@@ -61,6 +73,8 @@ struct nullgpu_card_record {
   /// The last request that was refused for lack of memory and never granted later, and what all
   /// processes held of the card then; 0 without one.
   uint64_t refused, held;
+  /// Bytes of tensors by owner when torch's allocator refused a request last; all 0 without one.
+  uint64_t owners[NULLGPU_OWNERS];
 };
 
 /// A line of Python at which the host waited for cards.
@@ -84,11 +98,16 @@ struct nullgpu_record {
   } collectives[NULLGPU_COLLECTIVES];
   struct nullgpu_card_record cards[NULLGPU_RECORD_CARDS];
   struct nullgpu_place places[NULLGPU_RECORD_PLACES];
+  /// The sum of the cards' peaks after each `stride` launches, `sampled` of them. If they are full,
+  /// every second is dropped and the stride doubled.
+  uint64_t stride, sampled, samples[NULLGPU_RECORD_SAMPLES];
 };
 
 /// Stores the peaks of an allocator above the runtime, by the process's number of the card.
 /// Without effect in a fork.
 void nullgpu_note_allocator(unsigned card, uint64_t allocated, uint64_t reserved);
+/// Stores who owns the tensors of a card, NULLGPU_OWNERS sizes. Without effect in a fork.
+void nullgpu_note_owners(unsigned card, const uint64_t* bytes);
 
 #ifdef __cplusplus
 }

@@ -12,6 +12,8 @@
 #include <functional>
 #include <optional>
 
+#include "nullgpu/core/allocation.h"
+
 namespace nullgpu {
 
 /// The card whose range of addresses contains `address`; nothing for memory of the host. Takes no
@@ -34,12 +36,11 @@ cudaError_t allocateQuietly(unsigned card, size_t bytes, void** address);
 /// @returns cudaErrorInvalidValue if no allocation begins at `address`
 cudaError_t deallocate(void* address);
 
-/// An allocation of a card's memory; null and 0 if there is none.
-struct Allocation {
-  char* begin = nullptr;
-  /// The size that was requested, not rounded up to pages.
-  size_t bytes = 0;
-};
+/// Takes memory of a card that has no address yet, and returns it. Counted and refused as that of
+/// allocate().
+cudaError_t takeMemory(unsigned card, size_t bytes);
+void returnMemory(unsigned card, size_t bytes);
+
 /// The allocation that contains `address`.
 Allocation allocationOf(const void* address);
 

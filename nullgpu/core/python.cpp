@@ -59,25 +59,62 @@ const Python& python() {
   return found;
 }
 
-/// Stores the peaks of torch's allocator when the interpreter ends.
-constexpr const char* kAtEnd = R"(
-import atexit, ctypes, sys
-def peaks():
+/// Stores the peaks of torch's allocator when the interpreter ends, and who owns its tensors when it
+/// is out of memory. Objects that Python's collector knows are asked for their type only, since some
+/// do something when asked for more. Sizes are those of storages, each counted once, first match.
+constexpr const char* kHook = R"(
+import atexit, ctypes, gc, sys
+def initialized():
     torch = sys.modules.get("torch")
-    if torch is None or not torch.cuda.is_initialized():
+    return torch if torch is not None and torch.cuda.is_initialized() else None
+def peaks():
+    torch = initialized()
+    if torch is None:
         return
     note = ctypes.CDLL(None).nullgpu_note_allocator
     for card in range(torch.cuda.device_count()):
         stats = torch.cuda.memory_stats(card)
         note(ctypes.c_uint(card), *(ctypes.c_uint64(stats.get(kind + "_bytes.all.peak", 0)) for kind in ("allocated", "reserved")))
+def owners(card, *_):
+    torch = initialized()
+    found = {}
+    def own(kind, tensor):
+        tensor = getattr(tensor, "_local_tensor", tensor)
+        if isinstance(tensor, torch.Tensor) and tensor.device == torch.device("cuda", card) and tensor.layout == torch.strided:
+            storage = tensor.untyped_storage()
+            found.setdefault(storage.data_ptr(), (kind, storage.nbytes()))
+    objects = gc.get_objects()
+    tensors = [each for each in objects if issubclass(type(each), torch.Tensor)]
+    parameters = [each for each in tensors if isinstance(each, torch.nn.Parameter)]
+    for each in parameters:
+        own(0, each)
+    for each in parameters:
+        own(1, each.grad)
+    for each in objects:
+        if issubclass(type(each), torch.optim.Optimizer):
+            for state in each.state.values():
+                for value in state.values():
+                    own(2, value)
+    for each in tensors:
+        own(3, each)
+    sizes = [sum(size for kind, size in found.values() if kind == one) for one in range(4)]
+    held = torch.cuda.memory_stats(card).get("allocated_bytes.all.current", 0)
+    ctypes.CDLL(None).nullgpu_note_owners(ctypes.c_uint(card), (ctypes.c_uint64 * 5)(*sizes, max(held - sum(sizes), 0)))
+def told(*given):
+    try:
+        owners(*given)
+    except Exception:
+        pass
 atexit.register(peaks)
+if initialized():
+    initialized()._C._cuda_attach_out_of_memory_observer(told)
 )";
 constexpr int kFileInput = 257;  // Py_file_input
 
-void storePeaksAtEnd() {
+void hookPython() {
   const Python& py = python();
   Object* names = py.new_dictionary();
-  if (Object* result = names ? py.run(kAtEnd, kFileInput, names, names) : nullptr) py.release(result);
+  if (Object* result = names ? py.run(kHook, kFileInput, names, names) : nullptr) py.release(result);
   if (names) py.release(names);
   py.clear_error();
 }
@@ -123,9 +160,10 @@ void describe(char (&at)[sizeof(nullgpu_place::at)]) {
 /// Runs on Python's main thread.
 int look(void*) {
   static bool prepared = false;
-  if (!std::exchange(prepared, true)) storePeaksAtEnd();
+  if (!std::exchange(prepared, true)) hookPython();
   asked = false;
   const uint64_t number = waits.exchange(0), nanoseconds = waited.exchange(0);
+  if (number == 0) return 0;
   char at[sizeof(nullgpu_place::at)] = {};
   describe(at);
   if (at[0] == '\0') return 0;
@@ -141,12 +179,16 @@ int look(void*) {
 
 }  // namespace
 
-void placeWait(uint64_t nanoseconds) {
+void askPython() {
   if (!isRecorded() || !python().found) return;
-  ++waits;
-  waited += nanoseconds;
   // The interpreter's queue is short, so one request stands for all waits until it is met.
   if (!asked.exchange(true) && python().add_pending_call(look, nullptr) != 0) asked = false;
+}
+
+void placeWait(uint64_t nanoseconds) {
+  ++waits;
+  waited += nanoseconds;
+  askPython();
 }
 
 }  // namespace nullgpu

@@ -43,6 +43,7 @@ nullgpu_record* make() {
   const std::string& folder = configuration().record;
   nullgpu_record* made = folder.empty() ? &own : inFile(folder);
   made->size = sizeof(nullgpu_record);
+  made->stride = 1;
   made->pid = getpid();
   const char* rank = std::getenv("RANK");
   const auto number = rank ? wholeNumber(rank) : std::nullopt;
@@ -66,6 +67,21 @@ bool isOwn() { return record().pid == getpid(); }
 nullgpu_record& record() {
   static nullgpu_record& made = *make();
   return made;
+}
+
+void recordLaunch() {
+  nullgpu_record& own = record();
+  add(own.launches);
+  if (own.launches % own.stride != 0) return;
+  if (own.sampled == NULLGPU_RECORD_SAMPLES) {
+    own.stride *= 2;
+    own.sampled /= 2;
+    for (uint64_t kept = 0; kept < own.sampled; ++kept) own.samples[kept] = own.samples[2 * kept + 1];
+    if (own.launches % own.stride != 0) return;
+  }
+  uint64_t peaks = 0;
+  for (const nullgpu_card_record& card : own.cards) peaks += card.peak;
+  own.samples[own.sampled++] = peaks;
 }
 
 void recordHeld(unsigned card, uint64_t bytes) {
@@ -95,10 +111,16 @@ void recordEnd() {
 
 }  // namespace nullgpu
 
+using namespace nullgpu;
+
 void nullgpu_note_allocator(unsigned card, uint64_t allocated, uint64_t reserved) {
-  using namespace nullgpu;
   if (!isOwn() || card >= visibleCards().size()) return;
   nullgpu_card_record& of = record().cards[visibleCards()[card]];
   of.allocated = allocated;
   of.reserved = reserved;
+}
+
+void nullgpu_note_owners(unsigned card, const uint64_t* bytes) {
+  if (isOwn() && card < visibleCards().size())
+    std::copy_n(bytes, NULLGPU_OWNERS, record().cards[visibleCards()[card]].owners);
 }

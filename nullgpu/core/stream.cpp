@@ -46,14 +46,14 @@ cudaError_t enqueue(cudaStream_t stream, std::shared_ptr<Operation> operation) {
   return queue(stream, std::move(operation)).error;
 }
 
-cudaError_t launch(cudaStream_t stream, std::string_view name) {
+cudaError_t launch(cudaStream_t stream, std::string_view name, std::function<bool()> body) {
   // A library of NVIDIA's launches by the runtime that it carries, and profilers see that call.
   std::optional<CallScope> of_library;
   if (currentCorrelation() == 0) of_library.emplace("cudaLaunchKernel");
   if (const cudaError_t error = health()) return error;
   if (launchesMatter() && !isCaptured(stream))
     if (const cudaError_t error = countLaunches(1)) return error;
-  return enqueue(stream, std::make_shared<FunctionOperation>([] { return true; }, Activity{.name = name}));
+  return enqueue(stream, std::make_shared<FunctionOperation>(std::move(body), Activity{.name = name}));
 }
 
 bool isCaptured(cudaStream_t handle) {

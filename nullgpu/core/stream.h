@@ -8,6 +8,7 @@
 #include <driver_types.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string_view>
 
@@ -25,8 +26,8 @@ struct Stream;
 cudaError_t enqueue(cudaStream_t stream, std::shared_ptr<Operation> operation);
 
 /// Launches a kernel of a library: counts it, checks the faults on demand, and queues an operation
-/// that does nothing. `name` must have static storage.
-cudaError_t launch(cudaStream_t stream, std::string_view name);
+/// that does nothing but `body`, which returns true. `name` must have static storage.
+cudaError_t launch(cudaStream_t stream, std::string_view name, std::function<bool()> body = [] { return true; });
 
 // How the runtime's own operations reach a queue, and how the host waits for them:
 

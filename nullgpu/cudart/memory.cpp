@@ -151,13 +151,6 @@ NULLGPU_CALL(cudaHostRegister, (void* address, size_t bytes, unsigned),
              safely([&] { return registerHost(address, bytes); }))
 NULLGPU_CALL(cudaHostUnregister, (void* address), safely([&] { return unregisterHost(address); }))
 
-// Sharing memory and events with other processes is not implemented.
-NULLGPU_CALL(cudaIpcGetEventHandle, (cudaIpcEventHandle_t*, cudaEvent_t), cudaErrorNotSupported)
-NULLGPU_CALL(cudaIpcOpenEventHandle, (cudaEvent_t*, cudaIpcEventHandle_t), cudaErrorNotSupported)
-NULLGPU_CALL(cudaIpcGetMemHandle, (cudaIpcMemHandle_t*, void*), cudaErrorNotSupported)
-NULLGPU_CALL(cudaIpcOpenMemHandle, (void**, cudaIpcMemHandle_t, unsigned), cudaErrorNotSupported)
-NULLGPU_CALL(cudaIpcCloseMemHandle, (void*), cudaErrorNotSupported)
-
 NULLGPU_CALL(cudaDeviceGetDefaultMemPool, (cudaMemPool_t * pool, int device),
              !pool            ? cudaErrorInvalidValue
              : isCard(device) ? give(pool, reinterpret_cast<cudaMemPool_t>(&pools[size_t(device)]))

@@ -1,13 +1,10 @@
-// cuDNN: handles, batch normalisation, and the backend interface through which torch runs
+// cuDNN: handles, kernels of layers, and the backend interface through which torch runs
 // convolutions and attention. cuDNN's headers are not needed: the few numbers of its binary
-// interface stand below. torch describes a graph of operations by descriptors, asks for engines,
-// builds a plan and executes it; here every graph has one engine, and a plan is one launch named
-// after its operations.
-
-#include <driver_types.h>
+// interface stand below. Recurrent layers keep their weights in rnn.cpp. torch describes a graph of operations by
+// descriptors, asks for engines, builds a plan and executes it; here every graph has one engine, and a plan is one
+// launch named after its operations.
 
 #include <algorithm>
-#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -17,26 +14,13 @@
 #include <vector>
 
 #include "nullgpu/core/configuration.h"
-#include "nullgpu/core/stream.h"
+#include "nullgpu/cudnn/handle.h"
+
+using namespace nullgpu::cudnn;
 
 namespace {
 
-// The parts of cuDNN 9's binary interface that are used: the numbers that its headers give to
-// statuses, kinds of descriptors and attributes, and the shape of a handle.
-
-enum class Status : int {
-  Success = 0,
-  BadParameter = 2000,
-  NullPointer = 2002,
-  NotSupported = 3000,
-  DeviceAllocationFailed = 4004,  // cuDNN 8 and before: ALLOC_FAILED
-  ExecutionFailed = 5000,
-};
-
-/// The target of cudnnHandle_t.
-struct Handle {
-  cudaStream_t stream = nullptr;
-};
+// The numbers that cuDNN 9's headers give to kinds of descriptors and attributes, as far as they are used.
 
 /// cudnnBackendDescriptorType_t, as far as names depend on it.
 enum class DescriptorType : int {
@@ -120,24 +104,6 @@ Status answer(int64_t number, int64_t asked, int64_t* found, void* array) {
   std::abort();
 }
 
-/// Bytes of the reserve for batch normalisation. Not 0, so that callers allocate it as they do for
-/// cuDNN.
-constexpr size_t kReserve = 1024;
-
-/// Launches a kernel in the handle's stream.
-Status launch(Handle* handle, std::string_view name) {
-  if (handle == nullptr) return Status::NullPointer;
-  return nullgpu::launch(handle->stream, name) == cudaSuccess ? Status::Success : Status::ExecutionFailed;
-}
-
-/// Stores an answer where the caller wants it.
-template <typename Value>
-Status give(Value* place, Value value) {
-  if (place == nullptr) return Status::NullPointer;
-  *place = value;
-  return Status::Success;
-}
-
 }  // namespace
 
 extern "C" {
@@ -145,6 +111,12 @@ extern "C" {
 // MAJOR * 10000 + MINOR * 100 + PATCH. torch chooses by it between cuDNN's attention and others.
 // The number comes from the build.
 size_t cudnnGetVersion() { return NULLGPU_CUDNN_VERSION; }
+/// A part of the version: 0 the major, 1 the minor, 2 the patch.
+Status cudnnGetProperty(int part, int* value) {
+  constexpr int kParts[] = {NULLGPU_CUDNN_VERSION / 10000, NULLGPU_CUDNN_VERSION / 100 % 100,
+                            NULLGPU_CUDNN_VERSION % 100};
+  return part < 0 || part > 2 ? Status::BadParameter : give(value, kParts[part]);
+}
 size_t cudnnGetCudartVersion() { return 13000; }
 
 const char* cudnnGetErrorString(Status status) {
@@ -189,25 +161,46 @@ Status cudnnGetStream(Handle* handle, cudaStream_t* stream) {
   return handle == nullptr ? Status::NullPointer : give(stream, handle->stream);
 }
 
-// Batch normalisation: no workspace, a reserve for the backward pass, and tensor descriptors that
-// nobody reads. The functions that compute look only at the handle, so their other parameters are
-// left out; the C calling convention allows it.
+// Functions that compute look only at the handle, so their other parameters are left out; the C
+// calling convention allows it.
+#define NULLGPU_KERNEL(name, kernel) \
+  Status name(Handle* handle, ...) { return launch(handle, "cudnn_null_" kernel); }
+NULLGPU_KERNEL(cudnnBatchNormalizationForwardTrainingEx, "batch_norm_forward")
+NULLGPU_KERNEL(cudnnBatchNormalizationBackwardEx, "batch_norm_backward")
+NULLGPU_KERNEL(cudnnBatchNormalizationForwardInference, "batch_norm_inference")
+NULLGPU_KERNEL(cudnnRNNForward, "rnn_forward")
+NULLGPU_KERNEL(cudnnRNNBackwardData_v8, "rnn_backward_data")
+NULLGPU_KERNEL(cudnnRNNBackwardWeights_v8, "rnn_backward_weights")
+NULLGPU_KERNEL(cudnnCTCLoss, "ctc_loss")
+NULLGPU_KERNEL(cudnnCTCLoss_v8, "ctc_loss")
+NULLGPU_KERNEL(cudnnSpatialTfGridGeneratorForward, "grid_forward")
+NULLGPU_KERNEL(cudnnSpatialTfGridGeneratorBackward, "grid_backward")
+NULLGPU_KERNEL(cudnnSpatialTfSamplerForward, "sampler_forward")
+NULLGPU_KERNEL(cudnnSpatialTfSamplerBackward, "sampler_backward")
 
-Status cudnnCreateTensorDescriptor(Descriptor** descriptor) {
-  static Descriptor all;
-  return give(descriptor, &all);
+// Objects that nobody reads.
+#define NULLGPU_OBJECT(name)             \
+  Status name(Descriptor** descriptor) { \
+    static Descriptor all;               \
+    return give(descriptor, &all);       \
+  }
+NULLGPU_OBJECT(cudnnCreateDropoutDescriptor)
+NULLGPU_OBJECT(cudnnCreateRNNDataDescriptor)
+NULLGPU_OBJECT(cudnnCreateCTCLossDescriptor)
+NULLGPU_OBJECT(cudnnCreateSpatialTransformerDescriptor)
+
+/// Dropout keeps the states of a generator, which a kernel fills.
+Status cudnnDropoutGetStatesSize(Handle*, size_t* size) { return give(size, kReserve); }
+Status cudnnSetDropoutDescriptor(Descriptor*, Handle* handle, ...) {
+  return launch(handle, "cudnn_null_dropout_states");
 }
 
-Status cudnnBatchNormalizationForwardTrainingEx(Handle* handle, ...) {
-  return launch(handle, "cudnn_null_batch_norm_forward");
+Status cudnnGetCTCLossWorkspaceSize(Handle*, void*, void*, void*, void*, void*, int, void*, size_t* size) {
+  return give(size, kReserve);
 }
-Status cudnnBatchNormalizationBackwardEx(Handle* handle, ...) {
-  return launch(handle, "cudnn_null_batch_norm_backward");
-}
-Status cudnnBatchNormalizationForwardInference(Handle* handle, ...) {
-  return launch(handle, "cudnn_null_batch_norm_inference");
-}
+Status cudnnGetCTCLossWorkspaceSize_v8(Handle*, int, void*, void*, void*, size_t* size) { return give(size, kReserve); }
 
+// Batch normalisation: no workspace, and a reserve for the backward pass.
 Status cudnnGetBatchNormalizationForwardTrainingExWorkspaceSize(Handle*, int, int, void*, void*, void*, void*, void*,
                                                                 size_t* size) {
   return give(size, size_t{0});

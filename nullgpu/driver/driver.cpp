@@ -98,6 +98,11 @@ CUresult cuCtxGetLimit(size_t* value, CUlimit) {
   return CUDA_SUCCESS;
 }
 
+CUresult cuGetErrorName(CUresult error, const char** text) {
+  *text = cudaGetErrorName(static_cast<cudaError_t>(error));
+  return CUDA_SUCCESS;
+}
+
 CUresult cuGetErrorString(CUresult error, const char** text) {
   *text = error == CUDA_SUCCESS ? "no error" : error == CUDA_ERROR_INVALID_DEVICE ? "invalid device ordinal" : nullptr;
   return *text ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
@@ -113,6 +118,8 @@ CUresult cuDeviceGet(CUdevice* device, int ordinal) {
   return CUDA_SUCCESS;
 }
 
+CUresult cuDeviceGetCount(int* count) { return static_cast<CUresult>(cudaGetDeviceCount(count)); }
+
 /// Attributes and errors have the same numbers in runtime and driver, so the casts are exact.
 CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute which, CUdevice device) {
   return static_cast<CUresult>(cudaDeviceGetAttribute(value, static_cast<cudaDeviceAttr>(which), device));
@@ -122,6 +129,19 @@ CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute which, CUdevice dev
 CUresult cuModuleLoadData(CUmodule* result, const void* image) {
   if (!result || !image) return CUDA_ERROR_INVALID_VALUE;
   *result = &module;
+  return CUDA_SUCCESS;
+}
+CUresult cuModuleLoadDataEx(CUmodule* result, const void* image, unsigned, CUjit_option*, void**) {
+  return cuModuleLoadData(result, image);
+}
+/// Links images to one, which is empty: no image is read.
+CUresult cuLinkCreate_v2(unsigned, CUjit_option*, void**, CUlinkState* state) {
+  *state = reinterpret_cast<CUlinkState>(&module);
+  return CUDA_SUCCESS;
+}
+CUresult cuLinkComplete(CUlinkState, void** image, size_t* bytes) {
+  *image = &module;
+  *bytes = sizeof module;
   return CUDA_SUCCESS;
 }
 CUresult cuModuleLoad(CUmodule* result, const char* file) { return cuModuleLoadData(result, file); }
@@ -149,6 +169,17 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, voi
 CUresult cuLaunchKernel(CUfunction function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
                         CUstream stream, void**, void**) {
   return function ? static_cast<CUresult>(nullgpu::launch(stream, function->name)) : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned x, unsigned y, unsigned z, unsigned threads_x,
+                                   unsigned threads_y, unsigned threads_z, unsigned shared, CUstream stream,
+                                   void** parameters) {
+  return cuLaunchKernel(function, x, y, z, threads_x, threads_y, threads_z, shared, stream, parameters, nullptr);
+}
+/// One block, which is always possible.
+CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction, int, size_t) {
+  *blocks = 1;
+  return CUDA_SUCCESS;
 }
 
 /// Triton's launcher asks in this way whether an address belongs to a card.

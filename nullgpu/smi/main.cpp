@@ -1,4 +1,4 @@
-// A small nvidia-smi for set-up scripts: `-L`, and --query-gpu in CSV without a header. Everything
+// A small nvidia-smi for set-up scripts: a table, `-L`, and --query-gpu in CSV without a header. Everything
 // else is refused with exit code 2, because a script would take silence for an answer. It reads the
 // cards through NVML, like the real one.
 
@@ -21,10 +21,12 @@ constexpr unsigned kTextSize = 96;
 
 /// Ends the program with what is wrong and what would be right.
 [[noreturn]] void refuse(const std::string& what) {
-  std::fprintf(stderr,
-               "nvidia-smi (of null cards): %s; there are -L and --query-gpu=FIELD[,FIELD...] "
-               "--format=csv,noheader[,nounits], with the fields driver_version, name, uuid, memory.total\n",
-               what.c_str());
+  std::fprintf(
+      stderr,
+      "nvidia-smi (of null cards): %s; there are a table without options, -L, and --query-gpu=FIELD[,FIELD...] "
+      "--format=csv,noheader[,nounits], with the fields driver_version, name, uuid, memory.total, memory.used, "
+      "memory.free\n",
+      what.c_str());
   std::exit(2);
 }
 
@@ -44,11 +46,12 @@ std::string textOf(nvmlReturn_t (*function)(nvmlDevice_t, char*, unsigned), nvml
 
 nvmlReturn_t driverVersion(nvmlDevice_t, char* text, unsigned size) { return nvmlSystemGetDriverVersion(text, size); }
 
-/// Whole MiB, as nvidia-smi prints it.
-std::string memoryTotal(nvmlDevice_t device) {
+/// One of the sizes that NVML tells in whole MiB, as nvidia-smi prints it.
+template <auto kSize>
+std::string memoryOf(nvmlDevice_t device) {
   nvmlMemory_t memory{};
-  check(nvmlDeviceGetMemoryInfo(device, &memory), "memory.total");
-  return std::to_string(memory.total >> 20);
+  check(nvmlDeviceGetMemoryInfo(device, &memory), "memory");
+  return std::to_string(memory.*kSize >> 20);
 }
 
 /// A field that can be asked for; `unit` is printed unless the caller asks for nounits.
@@ -60,7 +63,9 @@ const std::map<std::string, Field, std::less<>> kFields = {
     {"driver_version", {[](nvmlDevice_t device) { return textOf(driverVersion, device, "driver_version"); }}},
     {"name", {[](nvmlDevice_t device) { return textOf(nvmlDeviceGetName, device, "name"); }}},
     {"uuid", {[](nvmlDevice_t device) { return textOf(nvmlDeviceGetUUID, device, "uuid"); }}},
-    {"memory.total", {memoryTotal, " MiB"}},
+    {"memory.total", {memoryOf<&nvmlMemory_t::total>, " MiB"}},
+    {"memory.used", {memoryOf<&nvmlMemory_t::used>, " MiB"}},
+    {"memory.free", {memoryOf<&nvmlMemory_t::free>, " MiB"}},
 };
 
 /// The fields of a comma-separated list; an unknown one is refused.
@@ -93,6 +98,25 @@ void list() {
   }
 }
 
+/// Without options: a table of the cards.
+void table() {
+  const std::vector<nvmlDevice_t> cards = devices();
+  int version = 0;
+  check(nvmlSystemGetCudaDriverVersion_v2(&version), "CUDA Version");
+  char driver[kTextSize];
+  check(nvmlSystemGetDriverVersion(driver, kTextSize), "Driver Version");
+  const std::string rule = "+" + std::string(77, '-') + "+";
+  std::printf("%s\n| NVIDIA-SMI %-12s Driver Version: %-12s CUDA Version: %2d.%-5d |\n%s\n", rule.c_str(), driver,
+              driver, version / 1000, version % 1000 / 10, rule.c_str());
+  std::printf("| GPU  %-40s %28s  |\n%s\n", "Name", "Memory-Usage", rule.c_str());
+  for (size_t number = 0; number < cards.size(); ++number)
+    std::printf("| %3zu  %-40s %28s  |\n", number, textOf(nvmlDeviceGetName, cards[number], "name").c_str(),
+                (memoryOf<&nvmlMemory_t::used>(cards[number]) + "MiB / " +
+                 memoryOf<&nvmlMemory_t::total>(cards[number]) + "MiB")
+                    .c_str());
+  std::printf("%s\n", rule.c_str());
+}
+
 /// `--query-gpu`: a line per GPU with the fields, separated by commas.
 void query(const std::vector<Field>& fields, bool units) {
   for (nvmlDevice_t device : devices()) {
@@ -108,6 +132,7 @@ void query(const std::vector<Field>& fields, bool units) {
 int main(int count, char** values) {
   const std::vector<std::string_view> arguments(values + 1, values + count);
   if (arguments.size() == 1 && arguments[0] == "-L") return list(), 0;
+  if (arguments.empty()) return table(), 0;
   std::vector<Field> fields;
   bool format = false, units = true;
   for (const std::string_view argument : arguments) {

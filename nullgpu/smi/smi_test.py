@@ -27,8 +27,14 @@ class Smi(unittest.TestCase):
         answer = smi(fields, "--format=csv,noheader,nounits", NULLGPU_CARDS="1", NULLGPU_MEMORY="80GiB")
         self.assertEqual(answer.stdout, "580.95.05, 81920, Null GPU (computes nothing)\n")
 
+    def test_a_table_without_options(self):
+        answer = smi(NULLGPU_CARDS="2", NULLGPU_MEMORY="80GiB")
+        self.assertIn("Driver Version: 580.95.05    CUDA Version: 13.0", answer.stdout)
+        self.assertEqual(answer.stdout.count("0MiB / 81920MiB"), 2)
+        self.assertEqual({len(line) for line in answer.stdout.splitlines()}, {79})
+
     def test_refuses_everything_else_with_one_line(self):
-        for arguments, why in [([], "expected a query"), (["-q"], "'-q' is not known"),
+        for arguments, why in [(["-q"], "'-q' is not known"),
                                (["--query-gpu=fan.speed", "--format=csv,noheader"], "no field 'fan.speed'"),
                                (["--query-gpu=name", "--format=csv"], "no format 'csv'"),
                                (["--query-gpu=name"], "expected a query and its format")]:

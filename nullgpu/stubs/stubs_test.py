@@ -6,7 +6,7 @@ import sys
 import tempfile
 import unittest
 
-from stubs import Binary, Mismatch, Wish, demand_of, family_of, looked_up_names, missing_in, script_text, strings_in, stubs_text
+from stubs import Binary, Mismatch, Wish, answer_text, declarations, demand_of, family_of, looked_up_names, missing_in, script_text, strings_in, stubs_text
 
 FAMILIES = {"libcudart.so.13": ["cuda*", "__cuda*"], "libcuda.so.1": ["cu[A-Z]*"], "libcufile.so.0": ["cuFile*"],
             "libnccl.so.2": ["nccl*"], "libnvidia-ml.so.1": ["nvml*"]}
@@ -81,6 +81,18 @@ class Libraries(unittest.TestCase):
             file = pathlib.Path(folder) / "library"
             file.write_bytes(b"\0cuInit\0cuInitialised\0nvmlInit_v2\0a cuInit here\0cuMemFree_v2\0cuZebra\0")
             self.assertEqual(strings_in(file, names), {"cuInit", "nvmlInit_v2", "cuMemFree_v2"})
+
+    def test_a_function_that_a_header_declares_is_answered_by_its_parameters(self):
+        with tempfile.TemporaryDirectory() as folder:
+            header = pathlib.Path(folder) / "cusolverDn.h"
+            header.write_text("""cusolverStatus_t CUSOLVERAPI cusolverDnSgetrf(/* a comment (of parameters) */
+              cusolverDnHandle_t handle, int m, float * Aarray[], int const work[2], int * devInfo);
+              const char* CUSPARSEAPI cusparseGetErrorString(cusparseStatus_t status); int cusolverNone();""")
+            found = declarations([header])
+        self.assertEqual(list(found), ["cusolverDnSgetrf", "cusparseGetErrorString"])
+        self.assertEqual(found["cusolverDnSgetrf"][2], ["handle", "m", "Aarray", "work", "devInfo"])
+        self.assertIn('{ return nullgpu::answer("cusolverDnSgetrf", CUSOLVER_STATUS_EXECUTION_FAILED, handle, m, Aarray, work, devInfo); }',
+                      answer_text("cusolverDnSgetrf", *found["cusolverDnSgetrf"]))
 
     @unittest.skipUnless(shutil.which("g++"), "no g++")
     def test_a_function_that_only_succeeds_returns_0_whatever_it_is_given(self):
