@@ -281,6 +281,13 @@ llvm::Error Reader::lendAnswers() {
 
 const char* nameOf(Template kind) { return traitsOf(kind).name; }
 
+std::optional<Template> templateNamed(llvm::StringRef name) {
+  using enum Template;
+  for (const Template kind : {Instruct, Grammar, Summarize, Plain})
+    if (name == nameOf(kind)) return kind;
+  return std::nullopt;
+}
+
 llvm::StringRef answerColumn(Template kind) { return traitsOf(kind).answer; }
 
 llvm::Expected<Message> promptOf(Template kind, const llvm::json::Object& row) {
@@ -306,18 +313,22 @@ llvm::Expected<Message> promptOf(Template kind, const llvm::json::Object& row) {
                                               *text, *more)}};
 }
 
-llvm::Expected<Dataset> readDataset(RowReader& rows, const DatasetOptions& options) {
+llvm::Expected<Dataset> readDataset(RowReader& rows, const DatasetOptions& options, std::vector<RowFault>* faults) {
   // Rows are read up to the limit and no further, so a small study of a large file starts at once.
   Reader reader(options);
   int64_t count = 0;
   for (llvm::json::Object row; options.row_limit == 0 || count < options.row_limit; ++count) {
     auto more = rows.next(row);
-    if (!more) return more.takeError();
-    if (!*more) break;
-    if (auto error = reader.add(row))
-      return failure("{}: {} (template {})", rows.place(), llvm::toString(std::move(error)), nameOf(options.kind));
+    if (!more && !faults) return more.takeError();
+    if (!more) faults->push_back({count + 1, llvm::toString(more.takeError()) + "; no row after it was read"});
+    if (!more || !*more) break;
+    auto error = reader.add(row);
+    if (!error) continue;
+    std::string why = fmt::format("{} (template {})", llvm::toString(std::move(error)), nameOf(options.kind));
+    if (!faults) return failure("{}: {}", rows.place(), why);
+    faults->push_back({count + 1, std::move(why)});
   }
-  if (count == 0) return failure("{}: it has no rows", rows.name());
+  if (count == 0 && (!faults || faults->empty())) return failure("{}: it has no rows", rows.name());
   Dataset dataset;
   dataset.origin = rows.name();
   dataset.borrowed_answers = reader.borrows();
@@ -327,12 +338,16 @@ llvm::Expected<Dataset> readDataset(RowReader& rows, const DatasetOptions& optio
   return dataset;
 }
 
-llvm::Expected<Dataset> readDataset(const DatasetOptions& options) {
+llvm::Expected<std::unique_ptr<RowReader>> openRows(const DatasetOptions& options) {
   std::string path = options.path;
   if (llvm::sys::fs::is_directory(path)) {
     if (auto error = fileOf(path, options.kind).moveInto(path)) return error;
   }
-  auto rows = RowReader::open(path);
+  return RowReader::open(path);
+}
+
+llvm::Expected<Dataset> readDataset(const DatasetOptions& options) {
+  auto rows = openRows(options);
   if (!rows) return rows.takeError();
   return readDataset(**rows, options);
 }

@@ -8,6 +8,8 @@
 #include <llvm/Support/JSON.h>
 
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,6 +22,8 @@ namespace expc::text {
 enum class Template { Instruct, Grammar, Summarize, Plain };
 /// The template's name, as a study writes it.
 const char* nameOf(Template kind);
+/// The template of that name, if there is one.
+std::optional<Template> templateNamed(llvm::StringRef name);
 /// The column with the answer ("output", "summary"); "" for `plain`, whose rows are whole conversations.
 llvm::StringRef answerColumn(Template kind);
 /// The user's message of a row of instruct, grammar or summarize. Errors name the column.
@@ -65,7 +69,17 @@ struct Dataset {
 /// and column.
 llvm::Expected<Dataset> readDataset(const DatasetOptions& options);
 
-/// Reads rows from an open reader.
-llvm::Expected<Dataset> readDataset(RowReader& rows, const DatasetOptions& options);
+/// A row that was refused: its number, counted from 1, and why.
+struct RowFault {
+  int64_t row = 0;
+  std::string why;
+};
+
+/// Reads rows from an open reader. With `faults`, rows that are refused are listed there and left out, and the result
+/// may be empty; what cannot be told apart into rows still ends the reading, as the last fault.
+llvm::Expected<Dataset> readDataset(RowReader& rows, const DatasetOptions& options,
+                                    std::vector<RowFault>* faults = nullptr);
+/// Opens the file of rows at a path: the file itself, or the one of the template in a folder.
+llvm::Expected<std::unique_ptr<RowReader>> openRows(const DatasetOptions& options);
 
 }  // namespace expc::text

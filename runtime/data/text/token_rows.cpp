@@ -205,21 +205,27 @@ void TokenRows::take(Dataset dataset) {
     notes_.push_back("rows have one answer: the rejected one is the next row's different answer");
 }
 
-llvm::Error TokenRows::openTokenizer(const TokenRowsOptions& options) {
+llvm::Expected<Tokenizer> openTokenizer(const TokenRowsOptions& options, std::vector<std::string>& notes) {
   const auto opened = [&]() -> llvm::Expected<Tokenizer> {
     if (!options.tokenizer.empty()) return Tokenizer::open(options.tokenizer);
     if (!options.model_folder.empty()) return Tokenizer::open(options.model_folder);
-    notes_.push_back("no tokenizer is named and the model has none: each byte of the text is a token");
+    notes.push_back("no tokenizer is named and the model has none: each byte of the text is a token");
     return Tokenizer::bytes();
   };
   auto tokenizer = opened();
   if (!tokenizer) return failure("tokenizer: {}", llvm::toString(tokenizer.takeError()));
   // A token beyond the embedding would read outside of it, on a GPU without an error that names the cause.
-  if (tokenizer->rows() > options.vocabulary)
+  if (options.vocabulary > 0 && tokenizer->rows() > options.vocabulary)
     return failure(
         "tokenizer: {} has tokens up to {}, the model's embedding has {} rows: use the model's "
         "own tokenizer, or a model with a larger vocabulary",
         tokenizer->origin(), tokenizer->rows() - 1, options.vocabulary);
+  return tokenizer;
+}
+
+llvm::Error TokenRows::takeTokenizer(const TokenRowsOptions& options) {
+  auto tokenizer = openTokenizer(options, notes_);
+  if (!tokenizer) return tokenizer.takeError();
   pad_ = tokenizer->special().pad;
   tokenizer_ = std::make_shared<const Tokenizer>(std::move(*tokenizer));
   return llvm::Error::success();
@@ -229,7 +235,7 @@ llvm::Error TokenRows::makeUp(const TokenRowsOptions& options) {
   // With a tokenizer only its tokens are drawn; the model's embedding may have more rows.
   auto tokens = static_cast<Token>(options.vocabulary);
   if (!options.tokenizer.empty()) {
-    if (auto error = openTokenizer(options)) return error;
+    if (auto error = takeTokenizer(options)) return error;
     tokens = tokenizer_->rows();
   }
   int64_t count = options.synthetic;
@@ -248,7 +254,7 @@ llvm::Expected<TokenRows> TokenRows::open(const TokenRowsOptions& options) {
     if (auto error = rows.makeUp(options)) return error;
     return rows;
   }
-  if (auto error = rows.openTokenizer(options)) return error;
+  if (auto error = rows.takeTokenizer(options)) return error;
   auto dataset = readDataset(options.data);
   if (!dataset) return failure("data: {}", llvm::toString(dataset.takeError()));
   rows.take(std::move(*dataset));
