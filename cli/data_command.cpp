@@ -297,7 +297,7 @@ void addInspect(CLI::App& data, Asked& asked) {
   addStudyOptions(command, options.study,
                   "A study (.exp), a file of rows (.json, .jsonl, .csv), or a set of images as for `data info`");
   addOption(command, "--template", "TEMPLATE", options.shape, "How rows are read (default: told by their columns)")
-      ->check(CLI::IsMember({"instruct", "grammar", "summarize", "plain"}));
+      ->check(CLI::IsMember({"instruct", "grammar", "summarize", "plain", "chat"}));
   addOption(command, "--tokenizer", "PATH", options.tokenizer,
             "A tokenizer's file or a model's folder (default: each byte is a token)");
   addOption(command, "--max-length", "N", options.max_length, "Tokens to which rows are cut (default: not cut)")

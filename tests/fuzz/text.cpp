@@ -64,7 +64,8 @@ void asText(const std::string& bytes) {
 void asRows(const std::string& bytes) {
   constexpr size_t longest = 48;
   for (const RowFormat format : {RowFormat::Json, RowFormat::Csv})
-    for (const Template kind : {Template::Instruct, Template::Grammar, Template::Summarize, Template::Plain})
+    for (const Template kind :
+         {Template::Instruct, Template::Grammar, Template::Summarize, Template::Plain, Template::Chat})
       for (const bool pairs : {false, true}) {
         auto rows = RowReader::parse(bytes, "fuzz", format);
         DatasetOptions options;

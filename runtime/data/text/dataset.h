@@ -19,7 +19,7 @@
 namespace expc::text {
 
 /// The form of rows, as stdlib/llm.exp names it: which columns are read, and the prompt around them.
-enum class Template { Instruct, Grammar, Summarize, Plain };
+enum class Template { Instruct, Grammar, Summarize, Plain, Chat };
 /// The template's name, as a study writes it.
 const char* nameOf(Template kind);
 /// The template of that name, if there is one.
@@ -57,15 +57,17 @@ struct Dataset {
 /// Reads a file of rows.
 ///
 /// Columns: instruct has instruction, output and perhaps input; grammar input and output; summarize dialogue and
-/// summary; plain messages. Pairs have chosen and rejected instead of the answer: texts, or for plain whole
+/// summary; plain and chat messages. Chat writes them as Llama 3.1's chat template does, with the row's tools, calls
+/// and results. Pairs have chosen and rejected instead of the answer: texts, or for plain whole
 /// conversations (with a column prompt, also answers to it).
 ///
 /// If rows of instruct, grammar or summarize have one answer and pairs are wanted, the rejected answer of a row is that
 /// of the next row whose answer differs; the first row follows the last. Such an answer is fluent, as long as the set's
 /// answers are, and wrong for the question.
 ///
-/// Fields that decide what is learnt or seen (weight, tool_calls, system, …) and are not applied here are refused
-/// unless they change nothing: ignoring them would train on something else than the file says. Errors name file, row
+/// A message or row that says that it is not learnt (weight 0, train false, …) is masked; a text in `system` becomes
+/// the first message. Other fields that decide what is learnt or seen (weight 0.5, reasoning, …) are refused unless
+/// they change nothing: ignoring them would train on something else than the file says. Errors name file, row
 /// and column.
 llvm::Expected<Dataset> readDataset(const DatasetOptions& options);
 
