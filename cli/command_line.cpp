@@ -32,9 +32,7 @@
 #include "runtime/engine/nodes/agent.h"
 
 namespace expc::cli {
-namespace {
 
-/// Adds the study's file and the options that select a study and change it.
 void addStudyOptions(CLI::App& command, StudyOptions& options, const char* file_help) {
   addOption(command, "file", "FILE", options.file, file_help)->required();
   addOption(command, "--study", "NAME", options.study, "Study to use, if the file has several (default: all)");
@@ -42,6 +40,8 @@ void addStudyOptions(CLI::App& command, StudyOptions& options, const char* file_
   addOption(command, "-D", "NAME=VALUE", options.overrides,
             "Override a factor's levels, an argument or a design setting: -D gpus=2, -D design.timed.repeat=20");
 }
+
+namespace {
 
 /// Adds `--jobs`, which is short for an override of the design; the override is added once parsing is complete, behind
 /// those of -D.

@@ -229,6 +229,18 @@ struct PrepareOptions {
   std::string to = "data";
 };
 
+/// `expc data inspect`. `study.file` is a study, or the path of a set; the fields after it say how a file of rows is
+/// read.
+struct InspectOptions {
+  StudyOptions study;
+  /// The template's name; "": told by the columns.
+  std::string shape;
+  std::string tokenizer, validation;
+  int64_t max_length = 0;  // 0: not cut
+  bool pairs = false;
+  Format format = Format::Text;
+};
+
 /// `expc bundle`. `study.file` is a study to pack, or a bundle to verify and unpack.
 struct BundleOptions : MeasuredOptions {
   /// Packing: the archive, "" for STUDY.bundle.tar.zst. Verifying: the folder to unpack into, "" to verify only.
@@ -260,6 +272,7 @@ int exportResults(const ExportOptions& options, const Console& console);
 int compare(const CompareOptions& options, const Console& console);
 int doctor(const MeasuredOptions& options, const Console& console);
 int format(const FmtOptions& options, const Console& console);
+int inspectData(const InspectOptions& options, const Console& console);
 int prepareData(const PrepareOptions& options, const Console& console);
 int extract(const MeasuredOptions& options, const Console& console);
 int bundle(const BundleOptions& options, const Console& console);

@@ -53,6 +53,9 @@ struct Compilation {
 /// file is suspicious, since then every byte counts as a token.
 inline constexpr int64_t kLlama3Vocabulary = 128'256;
 
+/// The first argument by which `row_tokens` answers with the length of the median row instead of the longest.
+inline constexpr const char* kMedianRow = "median";
+
 /// Returns the functions by which estimates ask about files (compiler/check/formula/formula.h): the sizes of a model as
 /// the worker reads them, and the lengths of rows as the worker would cut them. Each file is read once. A missing or
 /// damaged file leaves the answer unknown and adds a line to `notes`, which must outlive the result: what is wrong and

@@ -6,14 +6,13 @@
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/ADT/StringRef.h>
 #include <llvm/Support/JSON.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <filesystem>
 #include <optional>
 
 #include "cli/commands.h"
+#include "cli/data_sets.h"
 #include "cli/subcommand.h"
 #include "runtime/base/files/files.h"
 #include "runtime/base/json.h"
@@ -24,7 +23,6 @@
 #include "runtime/data/dataset/shapes.h"
 #include "runtime/data/images/decode.h"
 #include "runtime/engine/inputs/data.h"
-#include "runtime/engine/launch/interrupts.h"
 
 namespace expc::cli {
 
@@ -54,48 +52,6 @@ struct DataOptions {
 };
 
 using data::Source;
-
-/// Shows progress on a terminal while something goes on, and ends it when the user interrupts. One object per command.
-class Work {
- public:
-  explicit Work(const char* verb) : verb_(verb), draws_(isatty(STDERR_FILENO) == 1) {}
-  ~Work() { clear(); }
-
-  /// Returns the callback for progress, which base::forEach calls on this thread.
-  base::Tick tick() {
-    return [this](int64_t done, int64_t total) { return step(done, total); };
-  }
-  /// Notes progress; the error "interrupted" makes the caller stop and clean up. The line is redrawn at most five times
-  /// a second.
-  llvm::Error step(int64_t done, int64_t total) {
-    if (interrupts_.requested()) return llvm::createStringError(llvm::inconvertibleErrorCode(), "interrupted");
-    const auto now = std::chrono::steady_clock::now();
-    if (!draws_ || now - drawn_ < std::chrono::milliseconds(200)) return llvm::Error::success();
-    drawn_ = now;
-    base::tell(stderr, fmt::format("\r{} {} of {}\x1b[K", verb_, done, total));
-    return llvm::Error::success();
-  }
-  /// Clears the line, shows the error and returns the exit code: kInterrupted after an interrupt, whatever the error
-  /// says.
-  int failed(llvm::Error error, const Console& console) {
-    clear();
-    console.error(std::move(error));
-    return interrupts_.requested() ? kInterrupted : kError;
-  }
-
- private:
-  void clear() {
-    if (draws_ && drawn_ != std::chrono::steady_clock::time_point()) base::tell(stderr, "\r\x1b[K");
-    drawn_ = {};
-  }
-
-  const char* verb_;
-  // Whether standard error is a terminal, and when its line was last drawn; the default time means that no line is
-  // shown.
-  bool draws_;
-  engine::launch::Interrupts interrupts_;
-  std::chrono::steady_clock::time_point drawn_;
-};
 
 /// Reads "300px" or "300"; nothing if it is no number or outside of the range.
 std::optional<int64_t> pixels(const std::string& text, int64_t low, int64_t high) {
@@ -132,33 +88,9 @@ std::optional<std::string> wrong(const MakeOptions& options) {
   return std::nullopt;
 }
 
-/// Lists the number of images in each class, so that an unbalanced set shows; long lists are cut.
-std::string classLines(const dataset::Info& info) {
-  // ImageNet has 1000 classes; the first few show how the others look.
-  constexpr size_t kShown = 20;
-  std::string text;
-  size_t width = 0;
-  for (size_t i = 0; i < std::min(kShown, info.classes.size()); ++i)
-    width = std::max(width, info.classes[i].name.size());
-  for (size_t i = 0; i < std::min(kShown, info.classes.size()); ++i)
-    text += fmt::format("  {:3} {:{}}  {:7} training  {:7} test\n", i, base::printable(info.classes[i].name), width,
-                        info.classes[i].train, info.classes[i].test);
-  if (info.classes.size() > kShown) text += fmt::format("  … and {} more\n", info.classes.size() - kShown);
-  return text;
-}
-
 /// Returns what `data info` prints. `digest` is the one that a run of a study would record for the data.
 std::string infoText(const std::string& path, const dataset::Info& info, const std::string& digest) {
-  std::string text = fmt::format("{}: {}\n", path, dataset::toString(info.kind));
-  text += fmt::format("  images    {} training, {} test\n", info.train, info.test);
-  // Sets of one size are the usual case and have a shorter line.
-  const bool same = info.smallest.rows == info.largest.rows && info.smallest.cols == info.largest.cols;
-  const char* channels = info.smallest.channels == 1 ? "grey" : "colour";
-  text += same ? fmt::format("  size      {}, {}\n", sizeOf(info.smallest), channels)
-               : fmt::format("  size      {} to {}, {}\n", sizeOf(info.smallest), sizeOf(info.largest), channels);
-  if (info.kind == Source::Kind::Folder) text += fmt::format("  files     {} JPEG, {} PNG\n", info.jpeg, info.png);
-  if (info.unreadable > 0)
-    text += fmt::format("  unread    {} files at least: see `expc data verify {}`\n", info.unreadable, path);
+  std::string text = fmt::format("{}: {}\n", path, dataset::toString(info.kind)) + imagesSummary(path, info);
   if (info.checksum) text += fmt::format("  checksum  {:016x}\n", *info.checksum);
   text += fmt::format("  digest    {}\n  classes   {}\n", digest, info.classes.size());
   return text + classLines(info);
@@ -358,7 +290,51 @@ void addLook(CLI::App& data, Asked& asked, const char* name, const char* help,
   addFormat(command, options.format);
 }
 
+void addInspect(CLI::App& data, Asked& asked) {
+  auto [command, options] =
+      addCommand(data, asked, "inspect", "Describe the rows or images of a set or a study, and list their problems",
+                 inspectData, "Exit codes: 0 no error among the problems, 1 error, 2 usage, 130 interrupted.");
+  addStudyOptions(command, options.study,
+                  "A study (.exp), a file of rows (.json, .jsonl, .csv), or a set of images as for `data info`");
+  addOption(command, "--template", "TEMPLATE", options.shape, "How rows are read (default: told by their columns)")
+      ->check(CLI::IsMember({"instruct", "grammar", "summarize", "plain", "chat"}));
+  addOption(command, "--tokenizer", "PATH", options.tokenizer,
+            "A tokenizer's file or a model's folder (default: each byte is a token)");
+  addOption(command, "--max-length", "N", options.max_length, "Tokens to which rows are cut (default: not cut)")
+      ->check(CLI::Range(16, 131072));
+  addOption(command, "--validation", "FILE", options.validation, "Held-out rows to compare with");
+  command.add_flag("--pairs", options.pairs, "Rows have two answers, for dpo (default: told by their columns)");
+  addFormat(command, options.format);
+}
+
 }  // namespace
+
+std::string imagesSummary(const std::string& path, const dataset::Info& info) {
+  std::string text = fmt::format("  images    {} training, {} test\n", info.train, info.test);
+  // Sets of one size are the usual case and have a shorter line.
+  const bool same = info.smallest.rows == info.largest.rows && info.smallest.cols == info.largest.cols;
+  const char* channels = info.smallest.channels == 1 ? "grey" : "colour";
+  text += same ? fmt::format("  size      {}, {}\n", sizeOf(info.smallest), channels)
+               : fmt::format("  size      {} to {}, {}\n", sizeOf(info.smallest), sizeOf(info.largest), channels);
+  if (info.kind == Source::Kind::Folder) text += fmt::format("  files     {} JPEG, {} PNG\n", info.jpeg, info.png);
+  if (info.unreadable > 0)
+    text += fmt::format("  unread    {} files at least: see `expc data verify {}`\n", info.unreadable, path);
+  return text;
+}
+
+std::string classLines(const dataset::Info& info) {
+  // ImageNet has 1000 classes; the first few show how the others look.
+  constexpr size_t kShown = 20;
+  std::string text;
+  size_t width = 0;
+  for (size_t i = 0; i < std::min(kShown, info.classes.size()); ++i)
+    width = std::max(width, info.classes[i].name.size());
+  for (size_t i = 0; i < std::min(kShown, info.classes.size()); ++i)
+    text += fmt::format("  {:3} {:{}}  {:7} training  {:7} test\n", i, base::printable(info.classes[i].name), width,
+                        info.classes[i].train, info.classes[i].test);
+  if (info.classes.size() > kShown) text += fmt::format("  … and {} more\n", info.classes.size() - kShown);
+  return text;
+}
 
 void addDataTools(CLI::App& app, Asked& asked) {
   CLI::App& data = *app.add_subcommand("data", "Create, pack, inspect and verify data sets");
@@ -367,6 +343,7 @@ void addDataTools(CLI::App& app, Asked& asked) {
   addMake(data, asked);
   addPrepare(data, asked);
   addPack(data, asked);
+  addInspect(data, asked);
   addLook(data, asked, "info", "Describe a data set: format, images, classes, sizes, digest", dataInfo);
   addLook(data, asked, "verify", "Check every image of a data set; list those that cannot be decoded", verifyData,
           "Exit codes: 0 no damage, 1 error, or damaged images, 2 usage, 130 interrupted.");

@@ -36,14 +36,6 @@ int64_t wholeOf(const Value& value) {
   return number.isInteger() ? number.numerator() : 0;
 }
 
-/// Finds the template of a level by its name in the language.
-std::optional<text::Template> templateNamed(const std::string& name) {
-  using enum text::Template;
-  for (const text::Template kind : {Instruct, Grammar, Summarize, Plain})
-    if (name == text::nameOf(kind)) return kind;
-  return std::nullopt;
-}
-
 /// The answers for one study, with a cache of every file that was read.
 class Files {
  public:
@@ -122,12 +114,13 @@ class Files {
     return at->second;
   }
 
-  /// Returns the length of the longest row, or the most learnt tokens in a batch. Arguments: "longest" or "learnt",
-  /// rows of a batch, then the arguments of lengthsOf.
+  /// Returns the length of the longest row or of the median one, or the most learnt tokens in a batch. Arguments:
+  /// "longest", kMedianRow or "learnt", rows of a batch, then the arguments of lengthsOf.
   std::optional<Rational> rowTokens(std::span<const Value> arguments) {
     const std::optional<text::RowLengths>& lengths = lengthsOf(arguments.subspan(2));
     if (!lengths || lengths->count() == 0) return std::nullopt;
     if (text(arguments[0]) == "longest") return Rational(lengths->longest());
+    if (text(arguments[0]) == kMedianRow) return Rational(lengths->usual());
     if (text(arguments[0]) == "learnt") return Rational(lengths->mostLearnt(wholeOf(arguments[1])));
     return std::nullopt;
   }
@@ -143,7 +136,7 @@ class Files {
     if (!fresh) return at->second;
     const auto* data = std::get_if<EnumValue>(&arguments[1].node);
     const auto* kind = std::get_if<EnumValue>(&arguments[2].node);
-    const auto shape = kind ? templateNamed(nameOf(*kind)) : std::nullopt;
+    const auto shape = kind ? text::templateNamed(nameOf(*kind)) : std::nullopt;
     const auto vocabulary = sizesOf(arguments[5]).getInteger("vocab_size");
     if (!data || !shape || !vocabulary) return at->second;
     text::TokenRowsOptions options;

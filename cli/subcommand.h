@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "cli/commands.h"
 #include "cli/console.h"
 
 namespace expc::cli {
@@ -79,6 +80,9 @@ inline constexpr const char* kPlainExitCodes = "Exit codes: 0 success, 1 error, 
 /// The workloads for which `expc new` has a study, each with the name of its file in cli/starters.
 inline constexpr std::pair<std::string_view, std::string_view> kStarters[] = {
     {"image.mobilenet_v2", "image"}, {"llm.finetune", "llm"}, {"command", "command"}, {"torch", "torch"}};
+
+/// Adds the study's file and the options that select a study and change it.
+void addStudyOptions(CLI::App& command, StudyOptions& options, const char* file_help);
 
 /// Adds the subcommands that help to write studies; they neither measure nor judge.
 void addTools(CLI::App& app, Asked& asked);

@@ -347,7 +347,7 @@ study s { workload w  measure wall  criterion right: forall *: wall <= 6min  des
         self.write(f"f/bad{name}.exp", "let  { a=1\n")
         for words in (("status", "--results", "r"), ("cancel", "local-8", "--results", "r"), ("report", "field.json"), ("report", "word.json"),
                       ("plan", self.study, "--diff", "other.lock"), ("store", "verify", "--results", "r"), ("data", "info", "set"),
-                      ("data", "verify", "set"), ("data", "pack", "set", "--to", "p"), ("fmt", "--check", "f"), ("fmt", "--diff", "f"), ("fmt", "f")):
+                      ("data", "verify", "set"), ("data", "inspect", "set"), ("data", "pack", "set", "--to", "p"), ("fmt", "--check", "f"), ("fmt", "--diff", "f"), ("fmt", "f")):
             done = self.expc(*words, code=None, timeout=60)
             self.assertIn("PASS forged", done.stdout + done.stderr, words)
             self.assertNotRegex(done.stdout + done.stderr, r"(?m)^PASS", words)
@@ -373,7 +373,7 @@ study s {{ workload w  factor t in {{ "\x9b\x07\u202e" }}  measure wall  criteri
         self.write("words.json", json.dumps(changed))
         self.expc("run", "c.exp", "--devices", "cpu:1", "--heat-up", "0", "--results", "rc", code=6)
         for words in (("doc", "c.exp"), ("doc", "c.exp", "--markdown"), ("plan", "c.exp"), ("report", "c.exp", "--results", "rc", "--all"),
-                      ("report", "words.json"), ("data", "info", "set"), ("data", "verify", "set"), ("data", "info", "set", "--format", "json"),
+                      ("report", "words.json"), ("data", "info", "set"), ("data", "verify", "set"), ("data", "inspect", "set"), ("data", "info", "set", "--format", "json"),
                       ("export", "c.exp", "--results", "rc", "--to", "out.md", "--format", "markdown"),
                       ("export", "c.exp", "--results", "rc", "--to", "out.xml", "--format", "junit"), ("compare", "c.exp", "rc", "--by", "session")):
             done = subprocess.run([OPTIONS.expc, *words], cwd=self.folder, capture_output=True, timeout=60, stdin=subprocess.DEVNULL)

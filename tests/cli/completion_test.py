@@ -91,7 +91,7 @@ class Words(Command):
         self.assertIn("proxima", self.ask("rehearse", "study.exp", "--system", ""))
 
     def test_commands_within_a_command(self):
-        self.assertEqual(self.ask("data", ""), ["make", "prepare", "pack", "info", "verify"])
+        self.assertEqual(self.ask("data", ""), ["make", "prepare", "pack", "inspect", "info", "verify"])
         self.assertEqual(self.ask("data", "make", ""), ["shapes"])
         self.assertEqual(self.ask("data", "make", "shapes", "--format", ""), ["jpeg", "png"])
         self.assertEqual(self.ask("data", "info", "--format", ""), ["text", "json"])

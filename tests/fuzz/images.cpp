@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "runtime/data/images/decode.h"
+#include "runtime/data/images/orientation.h"
 #include "runtime/data/images/packed.h"
 
 namespace expc::fuzz {
@@ -22,6 +23,8 @@ void require(bool kept) {
 const uint8_t* bytesOf(const std::string& text) { return reinterpret_cast<const uint8_t*>(text.data()); }
 
 void decodeImage(const std::string& bytes) {
+  const int orientation = data::orientationOf({bytesOf(bytes), bytes.size()});
+  require(orientation >= 1 && orientation <= 8);
   std::vector<uint8_t> scratch;
   auto pixels = data::decode({bytesOf(bytes), bytes.size()}, {{}, nullptr, &scratch});
   auto header = data::readHeader({bytesOf(bytes), bytes.size()});

@@ -15,7 +15,8 @@ namespace expc::text {
 namespace {
 
 /// Appends the tokens of one part of a message. Invalid UTF-8 is repaired first, since strip() needs valid text.
-llvm::Error encodePart(const Tokenizer& tokenizer, const std::string& part, std::vector<Token>& out) {
+llvm::Error encodePart(const Tokenizer& tokenizer, const std::string& part, bool exact, std::vector<Token>& out) {
+  if (exact) return tokenizer.encode(part, out);
   if (llvm::json::isUTF8(part)) return tokenizer.encode(strip(part), out);
   const std::string repaired = llvm::json::fixUTF8(part);
   return tokenizer.encode(strip(repaired), out);
@@ -29,7 +30,7 @@ llvm::Error appendMessage(const Tokenizer& tokenizer, const Message& message, st
   out.push_back(special.end_header);
   if (auto error = tokenizer.encode("\n\n", out)) return error;
   for (const std::string& part : message.parts)
-    if (auto error = encodePart(tokenizer, part, out)) return error;
+    if (auto error = encodePart(tokenizer, part, message.exact, out)) return error;
   out.push_back(special.end_of_turn);
   return llvm::Error::success();
 }
@@ -37,7 +38,7 @@ llvm::Error appendMessage(const Tokenizer& tokenizer, const Message& message, st
 }  // namespace
 
 const char* nameOf(Role role) {
-  static constexpr const char* kNames[] = {"system", "user", "assistant"};
+  static constexpr const char* kNames[] = {"system", "user", "assistant", "ipython"};
   return kNames[static_cast<size_t>(role)];
 }
 
@@ -49,8 +50,12 @@ std::optional<std::string> problemOf(const Conversation& conversation) {
   for (size_t i = 0; i < conversation.size(); ++i) {
     const Role role = conversation[i].role;
     const bool after_user = i > 0 && conversation[i - 1].role == Role::User;
+    const bool after_tool = i > 0 && conversation[i - 1].role == Role::Tool;
+    const bool after_assistant = i > 0 && conversation[i - 1].role == Role::Assistant;
     if (role == Role::System && i > 0) return fmt::format("message {} is the system's; only the first may be", i + 1);
-    if (role == Role::Assistant && !after_user)
+    if (role == Role::Tool && !after_tool && !after_assistant)
+      return fmt::format("message {} is a tool's, but follows no call", i + 1);
+    if (role == Role::Assistant && !after_user && !after_tool)
       return fmt::format("message {} is the assistant's, but follows none of the user", i + 1);
     if (role == Role::User && after_user) return fmt::format("messages {} and {} are both the user's", i, i + 1);
     answered |= role == Role::Assistant;

@@ -16,9 +16,9 @@ namespace expc::text {
 /// The label of a token that is not learnt, torch's ignore_index.
 inline constexpr Token kMasked = -100;
 
-/// The author of a message.
-enum class Role { System, User, Assistant };
-/// The role as it is written in files and headers: "system", "user", "assistant".
+/// The author of a message. A tool's message is the result of a call.
+enum class Role { System, User, Assistant, Tool };
+/// The role as it is written in headers: "system", "user", "assistant", "ipython".
 const char* nameOf(Role role);
 
 /// One turn of a conversation.
@@ -29,12 +29,14 @@ struct Message {
   std::vector<std::string> parts;
   /// Whether no token of the message is learnt; otherwise all are, including its header and the end of its turn.
   bool masked = false;
+  /// Whether the parts are encoded as they are, without stripping.
+  bool exact = false;
 };
 using Conversation = std::vector<Message>;
 
 /// The reason why nothing can be learnt from a conversation: fewer than two messages, a system message that is not
-/// first, an assistant's that does not follow a user's, two of the user's in a row, none of the assistant's. Nothing if
-/// it is fine.
+/// first, an assistant's that does not follow a user's or a tool's, a tool's that follows none of these, two of the
+/// user's in a row, none of the assistant's. Nothing if it is fine.
 std::optional<std::string> problemOf(const Conversation& conversation);
 
 /// A text as tokens, with a label for each: the token itself or kMasked. The loss compares labels from the second on

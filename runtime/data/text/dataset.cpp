@@ -15,6 +15,8 @@
 #include <optional>
 
 #include "runtime/base/json.h"
+#include "runtime/data/text/characters.h"
+#include "runtime/data/text/raw_json.h"
 
 namespace expc::text {
 namespace {
@@ -29,7 +31,8 @@ const Traits& traitsOf(Template kind) {
   static constexpr Traits kTraits[] = {{"instruct", "instruction", "output"},
                                        {"grammar", "input", "output"},
                                        {"summarize", "dialogue", "summary"},
-                                       {"plain", "", ""}};
+                                       {"plain", "", ""},
+                                       {"chat", "", ""}};
   return kTraits[static_cast<size_t>(kind)];
 }
 
@@ -53,14 +56,14 @@ llvm::Expected<std::string> textOf(const llvm::json::Object& row, llvm::StringRe
   return text->str();
 }
 
-/// Fields by which other programs say what is learnt and what a model sees. None is applied here. kLearnt and
-/// kNotLearnt are switches; the others hold content.
+/// Fields by which other programs say what is learnt and what a model sees. kLearnt and kNotLearnt are switches; the
+/// others hold content.
 constexpr llvm::StringLiteral kLearnt[] = {"weight", "loss",  "loss_weight", "loss_scale", "loss_mask",
                                            "train",  "learn", "training",    "trainable"},
                               kNotLearnt[] = {"mask", "masked"},
                               kOfMessages[] = {"tool_calls", "tool_call", "function_call",     "tools",   "functions",
                                                "refusal",    "reasoning", "reasoning_content", "thinking"},
-                              kOfRows[] = {"tools", "functions", "system", "history"},
+                              kOfRows[] = {"tools", "functions", "history"},
                               kSeen[] = {"image", "images", "video", "videos", "audio", "audios"};
 
 /// Whether a value means yes (1), no (0) or neither (-1). Cells of CSV are texts, so texts count too.
@@ -82,47 +85,132 @@ bool isNothing(const llvm::json::Value& value) {
          value.getAsString() == llvm::StringRef("");
 }
 
-/// Refuses a field that decides what is learnt or seen, unless its value changes nothing. `own` are the fields that
-/// matter at this level; `learnt` says whether the message or row is learnt here.
-llvm::Error refuseFields(const llvm::json::Object& object, llvm::ArrayRef<llvm::StringLiteral> own, bool learnt) {
+/// Whether the switches of a message or row say that it is not learnt. Refuses every other field that decides what is
+/// learnt or seen, unless its value changes nothing. `own` are the fields that matter at this level, except `applied`,
+/// which the caller applies.
+llvm::Expected<bool> isSwitchedOff(const llvm::json::Object& object, llvm::ArrayRef<llvm::StringLiteral> own,
+                                   llvm::StringRef applied) {
+  bool off = false;
   for (const auto& [key, value] : object) {
     const llvm::StringRef name = key;
     const bool yes = llvm::is_contained(kLearnt, name), no = llvm::is_contained(kNotLearnt, name);
     const int says = yes || no ? saysYes(value) : -1;
-    // A switch changes nothing if it says "learnt", or if nothing here is learnt anyway.
-    const bool agrees = says >= 0 && ((yes ? says : 1 - says) == 1 || !learnt);
+    off |= says == (yes ? 0 : 1);
     const bool known = yes || no || llvm::is_contained(own, name) || llvm::is_contained(kSeen, name);
-    if (!known || agrees || isNothing(value)) continue;
+    if (!known || name == applied || says >= 0 || isNothing(value)) continue;
     const std::string text = base::canonicalJson(value);
     return failure("'{}' is {}, which expc does not support; remove the field, or the row", name.str(),
                    text.size() > 40 ? llvm::json::fixUTF8(text.substr(0, 40)) + "…" : text);
   }
-  return llvm::Error::success();
+  return off;
 }
 
-/// A message: an object with role and content.
-llvm::Expected<Message> messageOf(const llvm::json::Value& value) {
+/// The text of a value that may be JSON within a string, as OpenAI's rows have arguments and tools.
+std::string unwrapped(const llvm::json::Value* value, llvm::StringRef raw) {
+  const auto text = value ? value->getAsString() : std::nullopt;
+  return text && base::parseJson(*text) ? text->str() : raw.str();
+}
+
+/// The one call of an assistant's message, as Llama 3.1's chat template writes it. `raw` is the message's text.
+llvm::Expected<std::string> callOf(const llvm::json::Object& message, llvm::StringRef raw) {
+  const auto* calls = message.getArray("tool_calls");
+  if (calls == nullptr || calls->size() != 1)
+    return failure("'tool_calls' is not an array of one call, and Llama 3.1's chat template writes one");
+  if (const auto* content = message.get("content"); content && !isNothing(*content))
+    return failure(
+        "it has content beside 'tool_calls', which Llama 3.1's chat template leaves out; remove one of them");
+  const auto* call = (*calls)[0].getAsObject();
+  const auto* function = call ? call->getObject("function") : nullptr;
+  const auto name = function ? function->getString("name") : std::nullopt;
+  const auto* arguments = function ? function->get("arguments") : nullptr;
+  const llvm::StringRef of_function = rawValue(rawElements(rawValue(raw, "tool_calls"))[0], "function");
+  const std::string text = unwrapped(arguments, rawValue(of_function, "arguments"));
+  if (!name || !llvm::StringRef(text).ltrim().starts_with("{"))
+    return failure("its call has no function with a name and an object of arguments");
+  return fmt::format(R"({{"name": "{}", "parameters": {}}})", name->str(), asPython(text));
+}
+
+/// A message of `chat` that `plain` does not have: an assistant's call or a tool's result; nothing for another one.
+llvm::Expected<std::optional<Message>> toolMessageOf(const llvm::json::Object& object, llvm::StringRef raw) {
+  const llvm::StringRef role = object.getString("role").value_or("");
+  const auto* calls = object.get("tool_calls");
+  if (role == nameOf(Role::Assistant) && calls && !isNothing(*calls)) {
+    auto text = callOf(object, raw);
+    if (!text) return text.takeError();
+    return Message{Role::Assistant, {std::move(*text)}, false, true};
+  }
+  if (role != "tool" && role != nameOf(Role::Tool)) return std::nullopt;
+  const auto* content = object.get("content");
+  if (content == nullptr || content->getAsNull()) return failure("the tool's message has no content");
+  // The template asks whether the content can be iterated over, which a text can: it is written in quotes.
+  return Message{Role::Tool, {asPython(rawValue(raw, "content"))}, true, true};
+}
+
+/// A message: an object with role and content. `raw` is its text; `chat` says that it may call tools.
+llvm::Expected<Message> messageOf(const llvm::json::Value& value, llvm::StringRef raw, bool chat) {
   const auto* object = value.getAsObject();
   if (object == nullptr)
     return failure("it is {}, expected an object with role and content", base::kindName(value).str());
-  auto role = textOf(*object, "role");
-  if (!role) return role.takeError();
-  auto content = textOf(*object, "content");
-  if (!content) return content.takeError();
-  Message message;
-  message.parts = {std::move(*content)};
-  for (const Role known : {Role::System, Role::User, Role::Assistant}) {
-    message.role = known;
-    if (*role != nameOf(known)) continue;
-    if (auto error = refuseFields(*object, kOfMessages, known == Role::Assistant)) return error;
-    return message;
+  std::optional<Message> of_tool;
+  if (chat)
+    if (auto error = toolMessageOf(*object, raw).moveInto(of_tool)) return error;
+  Message message = of_tool.value_or(Message());
+  if (!of_tool) {
+    auto role = textOf(*object, "role");
+    if (!role) return role.takeError();
+    auto content = textOf(*object, "content");
+    if (!content) return content.takeError();
+    constexpr Role kRoles[] = {Role::System, Role::User, Role::Assistant};
+    const auto* known = llvm::find_if(kRoles, [&](Role one) { return *role == nameOf(one); });
+    if (known == std::end(kRoles))
+      return failure("its role is '{}'; system, user and assistant are supported{}",
+                     llvm::StringRef(*role).take_front(40).str(), chat ? ", and tool" : "");
+    message = {*known, {chat ? strip(*content).str() : std::move(*content)}, false, chat};
   }
-  return failure("its role is '{}'; system, user and assistant are supported",
-                 llvm::StringRef(*role).take_front(40).str());
+  auto off = isSwitchedOff(*object, kOfMessages, chat ? "tool_calls" : "");
+  if (!off) return off.takeError();
+  message.masked = *off;
+  return message;
 }
 
-/// The list of messages in a column of a row of `plain`. Roles are checked one by one, their order by problemOf().
-llvm::Expected<Conversation> messagesOf(const llvm::json::Object& row, llvm::StringRef column) {
+/// The tools of a row, each as Llama 3.1's chat template writes it. `raw` is the row's text.
+llvm::Expected<std::vector<std::string>> toolsOf(const llvm::json::Object& row, llvm::StringRef raw) {
+  const auto* tools = row.get("tools");
+  if (tools == nullptr || isNothing(*tools)) return std::vector<std::string>();
+  const std::string text = unwrapped(tools, rawValue(raw, "tools"));
+  std::vector<std::string> written;
+  for (const llvm::StringRef tool : rawElements(text)) written.push_back(asPython(tool, 4));
+  if (written.empty() && llvm::StringRef(text).ltrim().front() != '[')
+    return failure("'tools' is {}, expected an array", base::kindName(*tools).str());
+  return written;
+}
+
+/// Adds what Llama 3.1's chat template writes around the messages: a system message with the date that the template
+/// states, and the tools in front of the first question. The conversation is one that problemOf() accepts.
+void asChat(Conversation& conversation, const std::vector<std::string>& tools) {
+  std::string system = tools.empty() ? "" : "Environment: ipython\n";
+  system += "Cutting Knowledge Date: December 2023\nToday Date: 26 Jul 2024\n\n";
+  if (conversation.front().role == Role::System) {
+    system += strip(conversation.front().parts.front());
+    conversation.erase(conversation.begin());
+  }
+  if (!tools.empty()) {
+    std::string guide =
+        "Given the following functions, please respond with a JSON for a function call with its proper arguments that "
+        "best answers the given prompt.\n\nRespond in the format {\"name\": function name, \"parameters\": dictionary "
+        "of "
+        "argument name and its value}.Do not use variables.\n\n";
+    for (const std::string& tool : tools) guide += tool + "\n\n";
+    std::string& question = conversation.front().parts.front();
+    question = guide + question;
+  }
+  conversation.insert(conversation.begin(), Message{Role::System, {std::move(system)}, true, true});
+}
+
+/// The list of messages in a column of a row of `plain` or `chat`, whose text is `raw`. Roles are checked one by one,
+/// their order by problemOf().
+llvm::Expected<Conversation> messagesOf(const llvm::json::Object& row, llvm::StringRef raw, llvm::StringRef column,
+                                        bool chat) {
   const auto* value = row.get(column);
   if (value == nullptr) return failure("unknown column '{}' (columns: {})", column.str(), columnsOf(row));
   const auto* list = value->getAsArray();
@@ -133,8 +221,9 @@ llvm::Expected<Conversation> messagesOf(const llvm::json::Object& row, llvm::Str
   if (list->size() > kMostMessages)
     return failure("'{}' has {} messages, at most {} are allowed", column.str(), list->size(), kMostMessages);
   Conversation conversation;
+  const std::vector<llvm::StringRef> texts = chat ? rawElements(rawValue(raw, column)) : std::vector<llvm::StringRef>();
   for (size_t i = 0; i < list->size(); ++i) {
-    auto message = messageOf((*list)[i]);
+    auto message = messageOf((*list)[i], i < texts.size() ? texts[i] : "", chat);
     if (!message) return failure("message {} of '{}': {}", i + 1, column.str(), llvm::toString(message.takeError()));
     conversation.push_back(std::move(*message));
   }
@@ -162,10 +251,11 @@ llvm::Expected<std::string> fileOf(const std::string& folder, Template kind) {
 /// An assistant's message; mask() decides later whether it is learnt.
 Message assistant(std::string text) { return {Role::Assistant, {std::move(text)}, false}; }
 
-/// Sets which messages are learnt: the assistant's always, the user's if `learn_prompt` says so, the system's never.
-void mask(Conversation& conversation, bool learn_prompt) {
+/// Sets which messages are learnt: the assistant's unless they are switched off, the user's if `learn_prompt` says so,
+/// the others never. With `off` none is.
+void mask(Conversation& conversation, bool learn_prompt, bool off) {
   for (Message& message : conversation)
-    message.masked = message.role == Role::System || (message.role == Role::User && !learn_prompt);
+    message.masked |= off || (message.role != Role::Assistant && (message.role != Role::User || !learn_prompt));
 }
 
 /// Collects the examples of a file.
@@ -174,24 +264,47 @@ class Reader {
   explicit Reader(const DatasetOptions& options)
       : kind_(options.kind), pairs_(options.pairs), learn_prompt_(!pairs_ && kind_ == Template::Instruct) {}
 
-  /// Adds a row.
-  llvm::Error add(const llvm::json::Object& row) {
-    if (auto error = refuseFields(row, kOfRows, /*learnt=*/true)) return error;
-    auto example = kind_ == Template::Plain ? plain(row) : templated(row);
+  /// Adds a row; `raw` is its text, of JSON.
+  llvm::Error add(const llvm::json::Object& row, llvm::StringRef raw) {
+    raw_ = raw;
+    auto off = isSwitchedOff(row, kOfRows, isChat() ? "tools" : "");
+    if (!off) return off.takeError();
+    auto example = hasMessages() ? plain(row) : templated(row);
     if (!example) return example.takeError();
-    mask(example->chosen, learn_prompt_);
-    mask(example->rejected, learn_prompt_);
+    if (auto error = finish(row, example->chosen, *off)) return error;
+    if (auto error = finish(row, example->rejected, *off)) return error;
     examples_.push_back(std::move(*example));
     return llvm::Error::success();
   }
 
   /// Whether rejected answers must be taken from other rows.
-  bool borrows() const { return pairs_ && kind_ != Template::Plain && !own_pairs_.value_or(true); }
+  bool borrows() const { return pairs_ && !hasMessages() && !own_pairs_.value_or(true); }
   /// Gives each row the next different answer as its rejected one.
   llvm::Error lendAnswers();
   std::vector<Example> take() { return std::move(examples_); }
 
  private:
+  bool isChat() const { return kind_ == Template::Chat; }
+  bool hasMessages() const { return isChat() || kind_ == Template::Plain; }
+
+  /// Completes a conversation by the row's columns system and tools, and masks it; an empty one stays so.
+  llvm::Error finish(const llvm::json::Object& row, Conversation& conversation, bool off) const {
+    if (conversation.empty()) return llvm::Error::success();
+    if (const auto* system = row.get("system"); system && !isNothing(*system)) {
+      auto text = textOf(row, "system");
+      if (!text) return text.takeError();
+      if (conversation.front().role == Role::System)
+        return failure("'system' is given, and the messages begin with one of the system; remove one of them");
+      conversation.insert(conversation.begin(), Message{Role::System, {std::move(*text)}, true});
+    }
+    mask(conversation, learn_prompt_, off);
+    if (!isChat()) return llvm::Error::success();
+    auto tools = toolsOf(row, raw_);
+    if (!tools) return tools.takeError();
+    asChat(conversation, *tools);
+    return llvm::Error::success();
+  }
+
   /// A row of instruct, grammar or summarize.
   llvm::Expected<Example> templated(const llvm::json::Object& row) {
     auto prompt = promptOf(kind_, row);
@@ -211,12 +324,12 @@ class Reader {
 
   /// The conversation in a column, which may be a text (an answer to `before`) or a list of messages. A list that
   /// begins with an assistant's message continues `before`; any other list is a whole conversation by itself.
-  static llvm::Expected<Conversation> conversation(const llvm::json::Object& row, llvm::StringRef column,
-                                                   Conversation before = {}) {
+  llvm::Expected<Conversation> conversation(const llvm::json::Object& row, llvm::StringRef column,
+                                            Conversation before = {}) const {
     if (const auto* value = row.get(column); value && value->getAsString() && !before.empty()) {
-      before.push_back(assistant(value->getAsString()->str()));
+      before.push_back(said(Role::Assistant, *value->getAsString()));
     } else {
-      auto messages = messagesOf(row, column);
+      auto messages = messagesOf(row, raw_, column, isChat());
       if (!messages) return messages.takeError();
       if (messages->empty() || messages->front().role != Role::Assistant) before.clear();
       before.insert(before.end(), messages->begin(), messages->end());
@@ -230,17 +343,22 @@ class Reader {
   llvm::Expected<Conversation> side(const llvm::json::Object& row, llvm::StringRef column) {
     const auto *prompt = row.get("prompt"), *answer = row.get(column);
     if (prompt && prompt->getAsArray()) {
-      auto before = messagesOf(row, "prompt");
+      auto before = messagesOf(row, raw_, "prompt", isChat());
       return before ? conversation(row, column, std::move(*before)) : before.takeError();
     }
     // Some sets have a prompt that is null beside whole conversations.
     if (answer && answer->getAsArray() && (!prompt || prompt->getAsNull())) return conversation(row, column);
     auto text = textOf(row, "prompt");
     if (!text) return text.takeError();
-    return conversation(row, column, {{Role::User, {std::move(*text)}, false}});
+    return conversation(row, column, {said(Role::User, *text)});
   }
 
-  /// A row of plain.
+  /// A message with a text of its own.
+  Message said(Role role, llvm::StringRef text) const {
+    return {role, {(isChat() ? strip(text) : text).str()}, false, isChat()};
+  }
+
+  /// A row of plain or chat.
   llvm::Expected<Example> plain(const llvm::json::Object& row) {
     auto chosen = pairs_ ? side(row, "chosen") : conversation(row, "messages");
     if (!chosen) return chosen.takeError();
@@ -250,6 +368,7 @@ class Reader {
   }
 
   const Template kind_;
+  llvm::StringRef raw_;  // the text of the row that is added
   const bool pairs_;
   // torchtune's recipe for Alpaca learns the prompt; the others, and pairs, learn only answers.
   const bool learn_prompt_;
@@ -272,14 +391,23 @@ llvm::Error Reader::lendAnswers() {
         "dpo needs two answers per row. These rows have one, and all {} answers are equal, so none can be taken from "
         "another row as the rejected one. Add columns chosen and rejected, or use more rows",
         count);
-  for (size_t at = 0; at < count; ++at)
-    examples_[at].rejected = {examples_[at].chosen.front(), assistant(answer(next[at]))};
+  for (size_t at = 0; at < count; ++at) {
+    examples_[at].rejected = examples_[at].chosen;
+    examples_[at].rejected.back().parts = {answer(next[at])};
+  }
   return llvm::Error::success();
 }
 
 }  // namespace
 
 const char* nameOf(Template kind) { return traitsOf(kind).name; }
+
+std::optional<Template> templateNamed(llvm::StringRef name) {
+  using enum Template;
+  for (const Template kind : {Instruct, Grammar, Summarize, Plain, Chat})
+    if (name == nameOf(kind)) return kind;
+  return std::nullopt;
+}
 
 llvm::StringRef answerColumn(Template kind) { return traitsOf(kind).answer; }
 
@@ -306,18 +434,22 @@ llvm::Expected<Message> promptOf(Template kind, const llvm::json::Object& row) {
                                               *text, *more)}};
 }
 
-llvm::Expected<Dataset> readDataset(RowReader& rows, const DatasetOptions& options) {
+llvm::Expected<Dataset> readDataset(RowReader& rows, const DatasetOptions& options, std::vector<RowFault>* faults) {
   // Rows are read up to the limit and no further, so a small study of a large file starts at once.
   Reader reader(options);
   int64_t count = 0;
   for (llvm::json::Object row; options.row_limit == 0 || count < options.row_limit; ++count) {
     auto more = rows.next(row);
-    if (!more) return more.takeError();
-    if (!*more) break;
-    if (auto error = reader.add(row))
-      return failure("{}: {} (template {})", rows.place(), llvm::toString(std::move(error)), nameOf(options.kind));
+    if (!more && !faults) return more.takeError();
+    if (!more) faults->push_back({count + 1, llvm::toString(more.takeError()) + "; no row after it was read"});
+    if (!more || !*more) break;
+    auto error = reader.add(row, rows.raw());
+    if (!error) continue;
+    std::string why = fmt::format("{} (template {})", llvm::toString(std::move(error)), nameOf(options.kind));
+    if (!faults) return failure("{}: {}", rows.place(), why);
+    faults->push_back({count + 1, std::move(why)});
   }
-  if (count == 0) return failure("{}: it has no rows", rows.name());
+  if (count == 0 && (!faults || faults->empty())) return failure("{}: it has no rows", rows.name());
   Dataset dataset;
   dataset.origin = rows.name();
   dataset.borrowed_answers = reader.borrows();
@@ -327,12 +459,16 @@ llvm::Expected<Dataset> readDataset(RowReader& rows, const DatasetOptions& optio
   return dataset;
 }
 
-llvm::Expected<Dataset> readDataset(const DatasetOptions& options) {
+llvm::Expected<std::unique_ptr<RowReader>> openRows(const DatasetOptions& options) {
   std::string path = options.path;
   if (llvm::sys::fs::is_directory(path)) {
     if (auto error = fileOf(path, options.kind).moveInto(path)) return error;
   }
-  auto rows = RowReader::open(path);
+  return RowReader::open(path);
+}
+
+llvm::Expected<Dataset> readDataset(const DatasetOptions& options) {
+  auto rows = openRows(options);
   if (!rows) return rows.takeError();
   return readDataset(**rows, options);
 }

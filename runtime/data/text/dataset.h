@@ -8,6 +8,8 @@
 #include <llvm/Support/JSON.h>
 
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,9 +19,11 @@
 namespace expc::text {
 
 /// The form of rows, as stdlib/llm.exp names it: which columns are read, and the prompt around them.
-enum class Template { Instruct, Grammar, Summarize, Plain };
+enum class Template { Instruct, Grammar, Summarize, Plain, Chat };
 /// The template's name, as a study writes it.
 const char* nameOf(Template kind);
+/// The template of that name, if there is one.
+std::optional<Template> templateNamed(llvm::StringRef name);
 /// The column with the answer ("output", "summary"); "" for `plain`, whose rows are whole conversations.
 llvm::StringRef answerColumn(Template kind);
 /// The user's message of a row of instruct, grammar or summarize. Errors name the column.
@@ -53,19 +57,31 @@ struct Dataset {
 /// Reads a file of rows.
 ///
 /// Columns: instruct has instruction, output and perhaps input; grammar input and output; summarize dialogue and
-/// summary; plain messages. Pairs have chosen and rejected instead of the answer: texts, or for plain whole
+/// summary; plain and chat messages. Chat writes them as Llama 3.1's chat template does, with the row's tools, calls
+/// and results. Pairs have chosen and rejected instead of the answer: texts, or for plain whole
 /// conversations (with a column prompt, also answers to it).
 ///
 /// If rows of instruct, grammar or summarize have one answer and pairs are wanted, the rejected answer of a row is that
 /// of the next row whose answer differs; the first row follows the last. Such an answer is fluent, as long as the set's
 /// answers are, and wrong for the question.
 ///
-/// Fields that decide what is learnt or seen (weight, tool_calls, system, …) and are not applied here are refused
-/// unless they change nothing: ignoring them would train on something else than the file says. Errors name file, row
+/// A message or row that says that it is not learnt (weight 0, train false, …) is masked; a text in `system` becomes
+/// the first message. Other fields that decide what is learnt or seen (weight 0.5, reasoning, …) are refused unless
+/// they change nothing: ignoring them would train on something else than the file says. Errors name file, row
 /// and column.
 llvm::Expected<Dataset> readDataset(const DatasetOptions& options);
 
-/// Reads rows from an open reader.
-llvm::Expected<Dataset> readDataset(RowReader& rows, const DatasetOptions& options);
+/// A row that was refused: its number, counted from 1, and why.
+struct RowFault {
+  int64_t row = 0;
+  std::string why;
+};
+
+/// Reads rows from an open reader. With `faults`, rows that are refused are listed there and left out, and the result
+/// may be empty; what cannot be told apart into rows still ends the reading, as the last fault.
+llvm::Expected<Dataset> readDataset(RowReader& rows, const DatasetOptions& options,
+                                    std::vector<RowFault>* faults = nullptr);
+/// Opens the file of rows at a path: the file itself, or the one of the template in a folder.
+llvm::Expected<std::unique_ptr<RowReader>> openRows(const DatasetOptions& options);
 
 }  // namespace expc::text

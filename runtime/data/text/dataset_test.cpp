@@ -83,10 +83,9 @@ TEST_CASE("a field that says what is learnt or seen, and is not applied, is refu
   };
   const auto of_plain = [&](const std::string& text) { return read(text, of(Template::Plain)); };
   for (const char* refused :
-       {R"("weight": 0)", R"("weight": 0.5)", R"("loss": false)", R"("train": false)", R"("training": "false")",
-        R"("loss_scale": 2)", R"("masked": true)", R"("tool_calls": [{"id": "1"}])",
-        R"("function_call": {"name": "f"})", R"("reasoning_content": "hm")", R"("thinking": "hm")",
-        R"("images": ["a.png"])", R"("refusal": "no")"}) {
+       {R"("weight": 0.5)", R"("loss": "some")", R"("loss_scale": 2)", R"("masked": [1])",
+        R"("tool_calls": [{"id": "1"}])", R"("function_call": {"name": "f"})", R"("reasoning_content": "hm")",
+        R"("thinking": "hm")", R"("images": ["a.png"])", R"("refusal": "no")"}) {
     const std::string field = std::string(", ") + refused;
     const std::string error = messageOf(of_plain(message("", "") + message("", field)));
     CAPTURE(error);
@@ -102,12 +101,101 @@ TEST_CASE("a field that says what is learnt or seen, and is not applied, is refu
                               R"("tool_calls": [])", R"("masked": false)", R"("reasoning_content": "")", R"("id": 7)"})
     CHECK(of_plain(message("", std::string(", ") + nothing)));
   CHECK(of_plain(message(R"(, "weight": 0)", "")));  // the user's part is not learnt anyway
-  for (const char* refused : {R"("tools": [{"type": "function"}])", R"("system": "Be brief.")",
-                              R"("history": [["a", "b"]])", R"("weight": 0)", R"("images": ["a.png"])"})
+  for (const char* refused : {R"("tools": [{"type": "function"}])", R"("system": 3)", R"("history": [["a", "b"]])",
+                              R"("weight": 0.5)", R"("images": ["a.png"])"})
     has(messageOf(of_plain(message("", "", std::string(", ") + refused))), "d.jsonl: row 1: '");
   CHECK(of_plain(message("", "", R"(, "tools": [], "system": null, "history": [])")));
-  has(messageOf(read("instruction,output,system\na,b,\na,b,Be brief.\n", of(Template::Instruct), "d.csv")),
-      "d.csv: row 2: 'system' is \"Be brief.\"");
+}
+
+TEST_CASE("a message or row that is switched off is masked, and a column system becomes the first message") {
+  const auto text = [](const char* first, const char* top) {
+    return std::string(R"({"messages": [{"role": "user", "content": "q"}, {"role": "assistant", "content": "bad")") +
+           first + R"(}, {"role": "user", "content": "again"}, {"role": "assistant", "content": "good"}])" + top + "}";
+  };
+  const auto masked = [](const Conversation& conversation) {
+    std::vector<bool> flags;
+    for (const Message& message : conversation) flags.push_back(message.masked);
+    return flags;
+  };
+  const auto first = [](llvm::Expected<Dataset> dataset) {
+    REQUIRE(dataset);
+    return dataset->examples.front();
+  };
+  for (const char* off : {R"(, "weight": 0)", R"(, "weight": 0.0)", R"(, "loss": false)", R"(, "train": "false")",
+                          R"(, "masked": true)", R"(, "weight": 0, "train": true)"})
+    CHECK(masked(first(read(text(off, ""), of(Template::Plain))).chosen) == std::vector<bool>{true, true, true, false});
+  CHECK(masked(first(read(text("", ""), of(Template::Plain))).chosen) == std::vector<bool>{true, false, true, false});
+  CHECK(masked(first(read(text("", R"(, "train": false)"), of(Template::Plain))).chosen) == std::vector<bool>(4, true));
+  const Conversation with = first(read(text("", R"(, "system": "Be brief.")"), of(Template::Plain))).chosen;
+  CHECK(with.size() == 5);
+  CHECK((with[0].role == Role::System && with[0].masked && with[0].parts[0] == "Be brief."));
+  auto rows = read("instruction,output,system,weight\na,b,,1\na,c,Be brief.,0\n", of(Template::Instruct), "d.csv");
+  REQUIRE(rows);
+  CHECK(masked(rows->examples[0].chosen) == std::vector<bool>{false, false});
+  CHECK(masked(rows->examples[1].chosen) == std::vector<bool>{true, true, true});
+  // A borrowed answer keeps the system's message.
+  auto pairs = read("instruction,output,system\na,b,\na,c,Be brief.\n", of(Template::Instruct, true), "d.csv");
+  REQUIRE(pairs);
+  CHECK(pairs->examples[1].rejected.size() == 3);
+  CHECK(answerOf(pairs->examples[1].rejected) == "b");
+  has(messageOf(read(R"({"system": "a", "messages": [{"role": "system", "content": "b"},
+      {"role": "user", "content": "q"}, {"role": "assistant", "content": "a"}]})",
+                     of(Template::Plain), "d.json")),
+      "row 1: 'system' is given, and the messages begin with one of the system");
+}
+
+TEST_CASE("chat is written as transformers' apply_chat_template writes it") {
+  const Tokenizer tokenizer = toyTokenizer();
+  const llvm::json::Value golden = goldenJson("chat.json");
+  for (const auto& one : *golden.getAsObject()->getArray("cases")) {
+    const llvm::json::Object& fixture = *one.getAsObject();
+    const std::string row = fixture.getString("row")->str();
+    CAPTURE(row);
+    auto dataset = read(row, of(Template::Chat));
+    REQUIRE_MESSAGE(dataset, llvm::toString(dataset.takeError()));
+    auto sample = makeSample(tokenizer, dataset->examples.front().chosen, 0);
+    REQUIRE(sample);
+    // A row of ours ends in end_of_text, which is not learnt and comes after everything that is.
+    CHECK(sample->tokens.back() == tokenizer.special().end_of_text);
+    sample->tokens.pop_back();
+    CHECK(sample->tokens == tokensOf(*fixture.get("ids")));
+  }
+}
+
+TEST_CASE("calls and results of tools are masked by role, and faults are named") {
+  const auto chat = [](const std::string& middle, const std::string& top = "") {
+    return read(R"({"messages": [{"role": "user", "content": "q"}, )" + middle +
+                    R"({"role": "assistant", "content": "a"}])" + top + "}",
+                of(Template::Chat));
+  };
+  const std::string result = R"({"role": "tool", "content": {"b": 1, "a": 2}}, )";
+  const auto call = [](const std::string& function) {
+    return R"({"role": "assistant", "content": null, "tool_calls": [{"function": )" + function + "}]}, ";
+  };
+  // Arguments and tools within a string are what the string says.
+  for (const char* arguments : {R"({"z": 1, "a": [ ]})", R"("{\"z\": 1, \"a\": []}")"}) {
+    auto dataset = chat(call(R"({"name": "f", "arguments": )" + std::string(arguments) + "}") + result,
+                        R"(, "tools": "[{\"name\": \"f\"}]")");
+    REQUIRE_MESSAGE(dataset, llvm::toString(dataset.takeError()));
+    const Conversation& said = dataset->examples.front().chosen;
+    REQUIRE(said.size() == 5);
+    has(said[1].parts[0], "variables.\n\n{\n    \"name\": \"f\"\n}\n\nq");
+    CHECK(said[2].parts[0] == R"({"name": "f", "parameters": {"z": 1, "a": []}})");
+    CHECK(said[3].parts[0] == R"({"b": 1, "a": 2})");
+    CHECK((!said[2].masked && said[3].masked && !said[4].masked));
+  }
+  const std::string fine = call(R"({"name": "f", "arguments": {}})");
+  for (const auto& [middle, why] :
+       {std::pair(call("3"), "its call has no function"),
+        {call(R"({"name": "f"})"), "its call has no function"},
+        {call(R"({"name": "f", "arguments": "x"})"), "its call has no function"},
+        {result, "message 2 is a tool's, but follows no call"},
+        {fine + R"({"role": "tool"}, )", "message 3 of 'messages': the tool's message has no content"},
+        {std::string(R"({"role": "assistant", "content": "", "tool_calls": [1, 2]}, )"), "is not an array of one call"},
+        {std::string(R"({"role": "assistant", "content": "x", "tool_calls": [1]}, )"), "it has content beside"},
+        {std::string(R"({"role": "robot", "content": "x"}, )"), "system, user and assistant are supported, and tool"}})
+    has(messageOf(chat(middle)), why);
+  has(messageOf(chat("", R"(, "tools": 3)")), "'tools' is a number, expected an array");
 }
 
 TEST_CASE("the rejected answer of rows with one is the next other one") {

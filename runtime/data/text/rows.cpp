@@ -52,6 +52,7 @@ class JsonRows : public RowReader {
     if (!llvm::json::isUTF8(rest_.take_front(*length))) return notUtf8("it");
     auto value = base::parseJson(rest_.take_front(*length));
     if (!value) return llvm::createStringError("it is not JSON: " + llvm::toString(value.takeError()));
+    raw_ = rest_.take_front(*length);
     rest_ = rest_.drop_front(*length);
     auto* object = value->getAsObject();
     if (object == nullptr)

@@ -36,6 +36,8 @@ class RowReader {
 
   /// Reads the next row; false at the end. Cells of CSV become texts. Errors name file and row.
   llvm::Expected<bool> next(llvm::json::Object& row);
+  /// The text of the row that was read last, valid as long as the bytes; "" if the format is not JSON.
+  llvm::StringRef raw() const { return raw_; }
   /// The row that was read last, for messages: "data.jsonl: row 3".
   std::string place() const;
   const std::string& name() const { return name_; }
@@ -44,6 +46,8 @@ class RowReader {
   explicit RowReader(std::string name) : name_(std::move(name)) {}
   /// Reads the next row; errors do not name the place.
   virtual llvm::Expected<bool> read(llvm::json::Object& row) = 0;
+
+  llvm::StringRef raw_;  // what read() fills for raw()
 
  private:
   std::string name_;

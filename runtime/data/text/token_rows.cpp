@@ -20,6 +20,8 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/base/files/files.h"
+#include "runtime/base/json.h"
 #include "runtime/base/parallel.h"
 #include "runtime/data/text/characters.h"
 
@@ -100,7 +102,8 @@ struct Shape {
 
 /// The measures of a template's rows. Pairs of instruct have a prompt that is not learnt, unlike its single rows.
 Shape shapeOf(Template kind, bool pairs) {
-  constexpr Shape kShapes[] = {{59330.0 / 500, 0.0}, {28683.0 / 500, 0.5}, {83544.0 / 500, 0.8}, {83544.0 / 500, 0.8}};
+  constexpr Shape kShapes[] = {
+      {59330.0 / 500, 0.0}, {28683.0 / 500, 0.5}, {83544.0 / 500, 0.8}, {83544.0 / 500, 0.8}, {83544.0 / 500, 0.8}};
   return pairs && kind == Template::Instruct ? Shape{kShapes[0].mean, 0.5} : kShapes[static_cast<size_t>(kind)];
 }
 
@@ -205,21 +208,27 @@ void TokenRows::take(Dataset dataset) {
     notes_.push_back("rows have one answer: the rejected one is the next row's different answer");
 }
 
-llvm::Error TokenRows::openTokenizer(const TokenRowsOptions& options) {
+llvm::Expected<Tokenizer> openTokenizer(const TokenRowsOptions& options, std::vector<std::string>& notes) {
   const auto opened = [&]() -> llvm::Expected<Tokenizer> {
     if (!options.tokenizer.empty()) return Tokenizer::open(options.tokenizer);
     if (!options.model_folder.empty()) return Tokenizer::open(options.model_folder);
-    notes_.push_back("no tokenizer is named and the model has none: each byte of the text is a token");
+    notes.push_back("no tokenizer is named and the model has none: each byte of the text is a token");
     return Tokenizer::bytes();
   };
   auto tokenizer = opened();
   if (!tokenizer) return failure("tokenizer: {}", llvm::toString(tokenizer.takeError()));
   // A token beyond the embedding would read outside of it, on a GPU without an error that names the cause.
-  if (tokenizer->rows() > options.vocabulary)
+  if (options.vocabulary > 0 && tokenizer->rows() > options.vocabulary)
     return failure(
         "tokenizer: {} has tokens up to {}, the model's embedding has {} rows: use the model's "
         "own tokenizer, or a model with a larger vocabulary",
         tokenizer->origin(), tokenizer->rows() - 1, options.vocabulary);
+  return tokenizer;
+}
+
+llvm::Error TokenRows::takeTokenizer(const TokenRowsOptions& options) {
+  auto tokenizer = openTokenizer(options, notes_);
+  if (!tokenizer) return tokenizer.takeError();
   pad_ = tokenizer->special().pad;
   tokenizer_ = std::make_shared<const Tokenizer>(std::move(*tokenizer));
   return llvm::Error::success();
@@ -229,7 +238,7 @@ llvm::Error TokenRows::makeUp(const TokenRowsOptions& options) {
   // With a tokenizer only its tokens are drawn; the model's embedding may have more rows.
   auto tokens = static_cast<Token>(options.vocabulary);
   if (!options.tokenizer.empty()) {
-    if (auto error = openTokenizer(options)) return error;
+    if (auto error = takeTokenizer(options)) return error;
     tokens = tokenizer_->rows();
   }
   int64_t count = options.synthetic;
@@ -241,6 +250,28 @@ llvm::Error TokenRows::makeUp(const TokenRowsOptions& options) {
   return llvm::Error::success();
 }
 
+/// Refuses a model whose own chat template is not the one that `chat` writes, which the tool's environment in it tells.
+/// A model without a template takes any. One that writes the date of the day gets a note.
+static llvm::Error checkChatTemplate(const std::string& folder, std::vector<std::string>& notes) {
+  std::string own;
+  if (auto text = files::map(folder + "/chat_template.jinja")) {
+    own = (*text)->getBuffer().str();
+  } else {
+    llvm::consumeError(text.takeError());
+    const auto config = llvm::expectedToOptional(files::map(folder + "/tokenizer_config.json"));
+    const auto json = config ? llvm::expectedToOptional(base::parseJson((*config)->getBuffer())) : std::nullopt;
+    const auto* object = json ? json->getAsObject() : nullptr;
+    // Some models have a list of named templates.
+    if (const auto* value = object ? object->get("chat_template") : nullptr) own = base::canonicalJson(*value);
+  }
+  if (!own.empty() && own.find("Environment: ipython") == std::string::npos)
+    return failure("template: the chat template of {} is not Llama 3.1's, which chat writes: use template plain",
+                   folder);
+  if (own.find("strftime_now") != std::string::npos)
+    notes.push_back("the model's chat template writes the date of the day; rows have 26 Jul 2024");
+  return llvm::Error::success();
+}
+
 llvm::Expected<TokenRows> TokenRows::open(const TokenRowsOptions& options) {
   TokenRows rows;
   rows.max_length_ = options.max_length;
@@ -248,7 +279,9 @@ llvm::Expected<TokenRows> TokenRows::open(const TokenRowsOptions& options) {
     if (auto error = rows.makeUp(options)) return error;
     return rows;
   }
-  if (auto error = rows.openTokenizer(options)) return error;
+  if (auto error = rows.takeTokenizer(options)) return error;
+  if (options.data.kind == Template::Chat && !options.model_folder.empty())
+    if (auto error = checkChatTemplate(options.model_folder, rows.notes_)) return error;
   auto dataset = readDataset(options.data);
   if (!dataset) return failure("data: {}", llvm::toString(dataset.takeError()));
   rows.take(std::move(*dataset));

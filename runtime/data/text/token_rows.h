@@ -27,9 +27,13 @@ struct TokenRowsOptions {
   uint64_t seed = 0;         // of made-up rows
   std::string tokenizer;     // a file or a folder; "": the model's own
   std::string model_folder;  // "": the model has none, and each byte of a text is a token
-  int64_t vocabulary = 0;    // of the model; tokens must be below it
+  int64_t vocabulary = 0;    // of the model; tokens must be below it; 0: unknown
   int64_t max_length = 0;    // the most tokens of a text, at least 2; 0: no limit
 };
+
+/// Opens the tokenizer that the options name: a file, else the model's own, else bytes, which a note tells. An error,
+/// which begins with `tokenizer: `, also if it has more tokens than `options.vocabulary`.
+llvm::Expected<Tokenizer> openTokenizer(const TokenRowsOptions& options, std::vector<std::string>& notes);
 
 /// The facts about an encoded text that planning needs.
 struct TextSize {
@@ -99,6 +103,8 @@ class TokenRows {
   /// Remarks for readers of the results, such as that answers were borrowed.
   const std::vector<std::string>& notes() const { return notes_; }
 
+  /// The conversations of a row of a data set.
+  const Example& example(int64_t number) const { return dataset_.examples[static_cast<size_t>(number)]; }
   /// Encodes a row; numbers count from 0 in the file's order. Errors name file and row.
   llvm::Expected<TokenRow> row(int64_t number) const;
   /// Encodes several rows with so many threads. The error is the first one in the order of `numbers`.
@@ -114,7 +120,7 @@ class TokenRows {
  private:
   TokenRows() = default;
   void take(Dataset dataset);
-  llvm::Error openTokenizer(const TokenRowsOptions& options);
+  llvm::Error takeTokenizer(const TokenRowsOptions& options);
   llvm::Error makeUp(const TokenRowsOptions& options);
   llvm::Expected<Sample> sample(const Conversation& conversation, int64_t number) const;
   bool isShort(const Conversation& conversation) const;

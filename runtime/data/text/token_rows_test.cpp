@@ -7,6 +7,9 @@
 #include <fstream>
 #include <numeric>
 
+#include "tests/source_dir.h"
+#include "tests/support/folder.h"
+
 using namespace expc::text;
 
 namespace {
@@ -222,4 +225,30 @@ TEST_CASE("what is wrong with rows or tokenizer names the file and the place") {
   auto missing = TokenRows::open(options);
   REQUIRE_FALSE(static_cast<bool>(missing));
   CHECK(llvm::StringRef(llvm::toString(missing.takeError())).starts_with("tokenizer: "));
+}
+
+TEST_CASE("a model whose own chat template is another one does not take rows of chat") {
+  const expc::test::TestFolder folder;
+  const auto write = [&](const char* name, const std::string& text) { std::ofstream(folder / name) << text; };
+  write("rows.jsonl", R"({"messages": [{"role": "user", "content": "q"}, {"role": "assistant", "content": "a"}]})");
+  TokenRowsOptions options;
+  options.data = {.path = folder / "rows.jsonl", .kind = Template::Chat};
+  options.model_folder = folder.path;
+  options.tokenizer = expc::test::sourceDir() + "/tests/parity/golden/text/toy_tokenizer.json";
+  const auto opened = [&]() -> std::string {
+    auto rows = TokenRows::open(options);
+    return rows ? "notes " + std::to_string(rows->notes().size()) : llvm::toString(rows.takeError());
+  };
+  CHECK(opened() == "notes 0");
+  write("tokenizer_config.json", R"({"chat_template": "{% if tools %}Environment: ipython\n{% endif %}"})");
+  CHECK(opened() == "notes 0");
+  write("tokenizer_config.json", "no JSON");
+  CHECK(opened() == "notes 0");
+  write("tokenizer_config.json", R"({"chat_template": [{"name": "default", "template": "<|im_start|>"}]})");
+  CHECK(llvm::StringRef(opened()).starts_with("template: the chat template of " + folder.path + " is not Llama 3.1's"));
+  write("chat_template.jinja", "{{ strftime_now('%d') }}Environment: ipython");
+  CHECK(opened() == "notes 1");
+  options.data.kind = Template::Plain;
+  write("chat_template.jinja", "<|im_start|>");
+  CHECK(opened() == "notes 0");
 }

@@ -47,7 +47,8 @@ void describeParameters(ParameterTable& table, Parameters& result) {
              {{"instruct", Template::Instruct},
               {"grammar", Template::Grammar},
               {"summarize", Template::Summarize},
-              {"plain", Template::Plain}});
+              {"plain", Template::Plain},
+              {"chat", Template::Chat}});
   table.whole("row_limit", result.row_limit, 0, 1'000'000'000);
   table.path("tokenizer", result.tokenizer, "none", "file");
   table.whole("max_length", result.max_length, 16, 131072, "Tokens");

@@ -1,0 +1,366 @@
+// Reads all rows, encodes them on all cores, and compares their texts by digests. Each check adds its problem by
+// itself, in the order of their effect on a result.
+
+#include "runtime/data/dataset/inspect_rows.h"
+
+#include <fmt/format.h>
+#include <llvm/Support/JSON.h>
+
+#include <algorithm>
+#include <bit>
+#include <functional>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+
+#include "runtime/base/text.h"
+#include "runtime/data/text/characters.h"
+
+namespace expc::dataset {
+namespace {
+
+/// The facts about one row.
+struct RowFacts {
+  text::RowSize whole;   // before cutting
+  int64_t kept = 0;      // tokens after cutting, of both texts
+  int64_t learnt = 0;    // labels that are learnt after cutting, of both texts
+  bool teaches = false;  // something is left to learn in each text
+  bool cut = false;
+  bool empty = false;   // an answer without text
+  std::string special;  // a special token's name that stands in the text
+  std::map<text::Role, RoleShare> roles;
+  uint64_t exact = 0, normal = 0;  // digests of the texts, as they are and normalised
+};
+
+/// A file of rows, read as far as that is possible.
+struct Part {
+  std::string origin;
+  std::vector<int64_t> numbers;  // of the rows that were read
+  std::vector<RowFacts> facts;   // parallel to `numbers`
+};
+
+/// The number of labels that are learnt if a text is cut to `most` tokens; 0: not cut. The last token of a cut text is
+/// not learnt.
+int64_t learntWithin(const text::Sample& sample, size_t most) {
+  const size_t end = most > 0 && sample.size() > most ? most - 1 : sample.size();
+  return std::count_if(sample.labels.begin() + 1, sample.labels.begin() + static_cast<ptrdiff_t>(end),
+                       [](text::Token label) { return label != text::kMasked; });
+}
+
+/// What is said in a conversation, in valid UTF-8: each message's role and text, as `of` writes the text.
+std::string saidIn(const text::Conversation& conversation, const std::function<std::string(llvm::StringRef)>& of) {
+  std::string all;
+  for (const text::Message& message : conversation) {
+    const std::string body = llvm::json::fixUTF8(base::joined(message.parts, ""));
+    const std::string said = of(body);
+    all += fmt::format("{}:{}:{}", nameOf(message.role), said.size(), said);
+  }
+  return all;
+}
+
+/// The name of a special token that stands in a conversation as text; "" if none does.
+std::string specialIn(const text::Conversation& conversation, const text::Tokenizer& tokenizer) {
+  for (const text::Message& message : conversation)
+    for (const std::string& part : message.parts) {
+      if (part.find("<|") == std::string::npos) continue;
+      for (const auto& [name, token] : tokenizer.special().all)
+        if (part.find(name) != std::string::npos) return name;
+    }
+  return "";
+}
+
+/// Adds one conversation of a row to its facts; `whole` is its encoding before cutting.
+llvm::Error addText(RowFacts& facts, const text::Tokenizer& tokenizer, const text::Conversation& conversation,
+                    const text::Sample& whole, size_t most) {
+  for (const text::Message& message : conversation) {
+    auto alone = text::makeSample(tokenizer, {message}, 0);
+    if (!alone) return alone.takeError();
+    RoleShare& share = facts.roles[message.role];
+    ++share.messages;
+    share.tokens += static_cast<int64_t>(alone->size()) - 2;  // without begin_of_text and end_of_text
+    const bool says = std::ranges::any_of(
+        message.parts, [](const std::string& part) { return !text::strip(llvm::json::fixUTF8(part)).empty(); });
+    facts.empty |= !says && !message.masked && message.role == text::Role::Assistant;
+  }
+  facts.cut |= most > 0 && whole.size() > most;
+  facts.kept += static_cast<int64_t>(most > 0 ? std::min(most, whole.size()) : whole.size());
+  const int64_t learnt = learntWithin(whole, most);
+  facts.learnt += learnt;
+  facts.teaches &= learnt > 0;
+  if (facts.special.empty()) facts.special = specialIn(conversation, tokenizer);
+  return llvm::Error::success();
+}
+
+/// Collects the facts of one row.
+llvm::Expected<RowFacts> factsOf(const text::TokenRows& rows, const text::Tokenizer& tokenizer, int64_t number,
+                                 size_t most) {
+  const text::Example& example = rows.example(number);
+  auto row = rows.row(number);
+  if (!row) return row.takeError();
+  RowFacts facts;
+  facts.whole = row->size();
+  facts.teaches = true;
+  if (auto error = addText(facts, tokenizer, example.chosen, row->chosen, most)) return error;
+  if (row->rejected)
+    if (auto error = addText(facts, tokenizer, example.rejected, *row->rejected, most)) return error;
+  const auto digest = [&](const std::function<std::string(llvm::StringRef)>& of) {
+    return std::hash<std::string>()(saidIn(example.chosen, of) + "|" + saidIn(example.rejected, of));
+  };
+  facts.exact = digest([](llvm::StringRef body) { return body.str(); });
+  facts.normal = digest(text::normalised);
+  return facts;
+}
+
+/// The work of inspectRows().
+class RowsInspection {
+ public:
+  RowsInspection(const RowsSource& source, unsigned threads, const base::Tick& tick)
+      : source_(source), threads_(threads), tick_(tick) {}
+
+  llvm::Expected<RowsReport> run();
+
+ private:
+  /// Reads and encodes a file or folder; nothing after a problem. The error is one of `tick`.
+  llvm::Expected<std::optional<Part>> read(const std::string& path);
+  /// Adds the problems that single rows of a file have.
+  void judgeRows(const Part& part, bool held_out);
+  /// Adds the problem that rows of the validation file are trained on.
+  void judgeLeaks(const Part& train, const Part& held_out);
+  /// Adds the problem that rows repeat earlier ones.
+  void judgeCopies(const Part& train);
+  /// Adds notes on the set as a whole.
+  void note(const Part& train);
+  void add(Severity severity, std::string text, std::string file = "", std::vector<int64_t> rows = {}) {
+    report_.problems.push_back({severity, std::move(text), std::move(file), std::move(rows)});
+  }
+
+  const RowsSource& source_;
+  const unsigned threads_;
+  const base::Tick& tick_;
+  std::shared_ptr<const text::Tokenizer> tokenizer_;
+  RowsReport report_;
+};
+
+llvm::Expected<std::optional<Part>> RowsInspection::read(const std::string& path) {
+  text::DatasetOptions options = source_.rows.data;
+  options.path = path;
+  const auto refuse = [&](llvm::Error error) {
+    add(Severity::Error, llvm::toString(std::move(error)), path);
+    return std::optional<Part>();
+  };
+  auto reader = text::openRows(options);
+  if (!reader) return refuse(reader.takeError());
+  std::vector<text::RowFault> faults;
+  auto dataset = text::readDataset(**reader, options, &faults);
+  // Each faulty row is a problem of its own, up to a number that somebody may read.
+  constexpr size_t kListed = 50;
+  for (size_t i = 0; i < std::min(kListed, faults.size()); ++i)
+    add(Severity::Error, faults[i].why, (*reader)->name(), {faults[i].row});
+  if (faults.size() > kListed)
+    add(Severity::Error, fmt::format("{} more rows are refused", faults.size() - kListed), (*reader)->name());
+  if (!dataset) return refuse(dataset.takeError());
+  Part part{(*reader)->name(), {}, {}};
+  if (dataset->borrowed_answers)
+    add(Severity::Note, "rows have one answer: the rejected one is the next row's different answer", part.origin);
+  auto fault = faults.begin();
+  const auto count = static_cast<int64_t>(dataset->examples.size());
+  for (int64_t number = 1; static_cast<int64_t>(part.numbers.size()) < count; ++number) {
+    fault = std::find_if(fault, faults.end(), [&](const text::RowFault& one) { return one.row >= number; });
+    if (fault == faults.end() || fault->row != number) part.numbers.push_back(number);
+  }
+  if (count == 0) return part;
+  part.facts.resize(part.numbers.size());
+  const text::TokenRows rows(tokenizer_, std::move(*dataset), 0);
+  const auto most = static_cast<size_t>(source_.rows.max_length);
+  // A pattern of a tokenizer.json that gives up is the only error of a row here.
+  std::vector<std::string> failed(part.numbers.size());
+  const auto work = [&](int64_t i) -> llvm::Error {
+    auto facts = factsOf(rows, *tokenizer_, i, most);
+    if (facts)
+      part.facts[static_cast<size_t>(i)] = std::move(*facts);
+    else
+      failed[static_cast<size_t>(i)] = llvm::toString(facts.takeError());
+    return llvm::Error::success();
+  };
+  if (auto error = base::forEach(count, threads_, work, tick_)) return error;
+  for (size_t i = 0; i < failed.size(); ++i)
+    if (!failed[i].empty()) add(Severity::Error, failed[i], part.origin, {part.numbers[i]});
+  return part;
+}
+
+/// The numbers of the rows with a property.
+std::vector<int64_t> rowsWith(const Part& part, const std::function<bool(const RowFacts&)>& has) {
+  std::vector<int64_t> rows;
+  for (size_t i = 0; i < part.facts.size(); ++i)
+    if (has(part.facts[i])) rows.push_back(part.numbers[i]);
+  return rows;
+}
+
+void RowsInspection::judgeRows(const Part& part, bool held_out) {
+  const char* loses = held_out ? "evaluation" : "training";
+  const auto warn = [&](std::vector<int64_t> rows, const std::string& text, Severity severity = Severity::Warning) {
+    if (!rows.empty()) add(severity, text, part.origin, std::move(rows));
+  };
+  warn(rowsWith(part, [](const RowFacts& row) { return row.whole.pair && row.whole.alike; }),
+       fmt::format("both answers of the pair are equal, so {} skips it", loses));
+  warn(rowsWith(part, [](const RowFacts& row) { return row.whole.learns() && !row.teaches; }),
+       fmt::format("nothing of the answer is left within {} tokens, so {} skips the row", source_.rows.max_length,
+                   loses));
+  warn(rowsWith(part, [](const RowFacts& row) { return row.empty; }),
+       "an answer is empty: the model learns to say nothing");
+  warn(rowsWith(part, [](const RowFacts& row) { return row.cut && row.teaches; }),
+       fmt::format("longer than {} tokens: its end is cut off", source_.rows.max_length));
+  const auto special = std::ranges::find_if(part.facts, [](const RowFacts& row) { return !row.special.empty(); });
+  if (special != part.facts.end())
+    warn(rowsWith(part, [](const RowFacts& row) { return !row.special.empty(); }),
+         fmt::format("the text holds the name of a special token, {}: it is encoded as plain characters",
+                     special->special),
+         Severity::Note);
+}
+
+void RowsInspection::judgeLeaks(const Part& train, const Part& held_out) {
+  std::unordered_map<uint64_t, int64_t> exact, normal;  // digest to the first training row that has it
+  for (size_t i = 0; i < train.facts.size(); ++i) {
+    exact.try_emplace(train.facts[i].exact, train.numbers[i]);
+    normal.try_emplace(train.facts[i].normal, train.numbers[i]);
+  }
+  std::vector<int64_t> same, alike;
+  std::optional<int64_t> first, first_alike;
+  for (size_t i = 0; i < held_out.facts.size(); ++i) {
+    if (const auto at = exact.find(held_out.facts[i].exact); at != exact.end()) {
+      same.push_back(held_out.numbers[i]);
+      if (!first) first = at->second;
+    } else if (const auto near = normal.find(held_out.facts[i].normal); near != normal.end()) {
+      alike.push_back(held_out.numbers[i]);
+      if (!first_alike) first_alike = near->second;
+    }
+  }
+  const auto told = [&](const char* how, int64_t row) {
+    return fmt::format("held out and {}trained on (the first as row {} of {}): evaluation there measures memorisation",
+                       how, row, train.origin);
+  };
+  if (first) add(Severity::Warning, told("", *first), held_out.origin, std::move(same));
+  if (first_alike)
+    add(Severity::Warning, told("but for case and white space ", *first_alike), held_out.origin, std::move(alike));
+}
+
+void RowsInspection::judgeCopies(const Part& train) {
+  std::unordered_map<uint64_t, int64_t> exact, normal;
+  std::vector<int64_t> same, alike;
+  std::optional<int64_t> first, first_alike;
+  for (size_t i = 0; i < train.facts.size(); ++i) {
+    const auto [at, fresh] = exact.try_emplace(train.facts[i].exact, train.numbers[i]);
+    const auto [near, new_text] = normal.try_emplace(train.facts[i].normal, train.numbers[i]);
+    if (!fresh) {
+      same.push_back(train.numbers[i]);
+      if (!first) first = at->second;
+    } else if (!new_text) {
+      alike.push_back(train.numbers[i]);
+      if (!first_alike) first_alike = near->second;
+    }
+  }
+  const char* effect =
+      source_.validation.empty() ? "; rows held out at random may then have a copy among those trained on" : "";
+  if (first)
+    add(Severity::Warning, fmt::format("repeats an earlier row (the first one row {}){}", *first, effect), train.origin,
+        std::move(same));
+  if (first_alike)
+    add(Severity::Warning,
+        fmt::format("repeats an earlier row but for case and white space (the first one row {}){}", *first_alike,
+                    effect),
+        train.origin, std::move(alike));
+}
+
+void RowsInspection::note(const Part& train) {
+  if (train.facts.empty()) return;
+  if (std::ranges::none_of(train.facts, &RowFacts::teaches))
+    add(Severity::Error,
+        fmt::format("none of the {} rows has something to learn within {} tokens", train.facts.size(),
+                    source_.rows.max_length),
+        train.origin);
+  std::vector<int64_t> lengths = report_.lengths;
+  std::ranges::sort(lengths);
+  const int64_t usual = lengths[lengths.size() / 2], longest = lengths.back();
+  if (source_.rows.max_length == 0 && longest > 4 * usual)
+    add(Severity::Note,
+        fmt::format("the longest row has {} tokens, the median {}: a batch with it is padded to its length", longest,
+                    usual),
+        train.origin, {train.numbers[report_.longest()]});
+}
+
+llvm::Expected<RowsReport> RowsInspection::run() {
+  std::vector<std::string> notes;
+  auto tokenizer = text::openTokenizer(source_.rows, notes);
+  // Faults of rows are worth knowing without the tokenizer, too; bytes stand in for it.
+  if (!tokenizer) add(Severity::Error, llvm::toString(tokenizer.takeError()));
+  for (std::string& text : notes) add(Severity::Warning, std::move(text));
+  tokenizer_ = std::make_shared<const text::Tokenizer>(tokenizer ? std::move(*tokenizer) : text::Tokenizer::bytes());
+  report_.tokenizer = tokenizer_->origin();
+  report_.pairs = source_.rows.data.pairs;
+  auto train = read(source_.rows.data.path);
+  if (!train) return train.takeError();
+  report_.origin = *train ? (*train)->origin : source_.rows.data.path;
+  std::optional<Part> held_out;
+  if (!source_.validation.empty()) {
+    if (auto error = read(source_.validation).moveInto(held_out)) return error;
+    report_.validation = held_out ? held_out->origin : source_.validation;
+  }
+  if (*train) {
+    for (const RowFacts& row : (*train)->facts) {
+      report_.lengths.push_back(std::max(row.whole.chosen.tokens, row.whole.rejected.tokens));
+      report_.tokens += row.kept;
+      report_.learnt += row.learnt;
+      for (const auto& [role, share] : row.roles) {
+        report_.roles[role].messages += share.messages;
+        report_.roles[role].tokens += share.tokens;
+      }
+    }
+    report_.numbers = (*train)->numbers;
+    if (held_out) judgeLeaks(**train, *held_out);
+    judgeRows(**train, false);
+    judgeCopies(**train);
+    note(**train);
+  }
+  if (held_out) {
+    report_.held_out = static_cast<int64_t>(held_out->facts.size());
+    judgeRows(*held_out, true);
+  }
+  sortWorstFirst(report_.problems);
+  return std::move(report_);
+}
+
+}  // namespace
+
+size_t RowsReport::longest() const { return static_cast<size_t>(std::ranges::max_element(lengths) - lengths.begin()); }
+
+llvm::Expected<RowsReport> inspectRows(const RowsSource& source, unsigned threads, const base::Tick& tick) {
+  return RowsInspection(source, threads, tick).run();
+}
+
+std::vector<LengthBin> binsOf(const std::vector<int64_t>& lengths) {
+  if (lengths.empty()) return {};
+  const auto [low, high] = std::ranges::minmax(lengths);
+  // Powers of two from the one at or below the shortest to the one above the longest.
+  const auto begin = static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(std::max<int64_t>(1, low))));
+  constexpr int64_t kMostBins = 16;
+  int64_t octaves = 0;
+  for (int64_t at = begin; at <= high; at *= 2) ++octaves;
+  const auto fits = static_cast<uint64_t>(std::clamp<int64_t>(kMostBins / octaves, 1, std::min<int64_t>(4, begin)));
+  const auto parts = static_cast<int64_t>(std::bit_floor(fits));
+  std::vector<LengthBin> bins;
+  for (int64_t at = begin; at <= high; at *= 2)
+    for (int64_t part = 0; part < parts; ++part)
+      bins.push_back({at + at * part / parts, at + at * (part + 1) / parts - 1, 0});
+  for (const int64_t length : lengths) {
+    const auto bin = std::ranges::find_if(bins, [&](const LengthBin& one) { return length <= one.last; });
+    ++bin->rows;
+  }
+  // Empty bins at the ends say nothing.
+  while (bins.back().rows == 0) bins.pop_back();
+  while (bins.front().rows == 0) bins.erase(bins.begin());
+  return bins;
+}
+
+}  // namespace expc::dataset

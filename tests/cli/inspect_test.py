@@ -1,0 +1,121 @@
+#!/usr/bin/env python3
+"""`expc data inspect`: every kind of problem is found, with file and place and in order, and the numbers are those of the rows.
+
+usage: inspect_test.py --expc PATH
+"""
+import json
+import os
+import shutil
+import struct
+
+from command import Command, main
+
+STUDY = """import std.llm
+study s {
+  workload llm.finetune(model = tiny, template = plain, batch = 64, data = file("rows.jsonl"), max_length = 64tok)
+  factor method in { lora, qlora }
+  measure iteration_time
+  design { timed { repeat 1  steps 1  warmup 0 } seed 1 }
+}
+"""
+
+
+def row(question, answer, **more):
+    return {"messages": [{"role": "user", "content": question}, {"role": "assistant", "content": answer}], **more}
+
+
+class Inspect(Command):
+    def rows(self, name, rows):
+        return self.write(name, "".join(json.dumps(one) + "\n" for one in rows))
+
+    def inspect(self, *arguments, code=0):
+        return json.loads(self.expc("data", "inspect", *arguments, "--format", "json", code=code).stdout)["sets"]
+
+    def found(self, problems):
+        return [(one["severity"], one.get("file", ""), one.get("rows", one.get("images", []))) for one in problems]
+
+    def test_problems_of_rows_have_file_and_row_and_the_worst_is_first(self):
+        self.rows("rows.jsonl", [row("one", "yes"), row("two", "no"), row("one", "yes"), row("TWO ", "no"), {"messages": 3}, row("three", " "),
+                                 row("four" * 30, "lost"), row("five", "six " * 40), row("seven", "<|eot_id|>")])
+        self.rows("held.jsonl", [row("new", "x"), row("two", "no"), row("Seven", "<|EOT_id|>")])
+        (of,) = self.inspect("rows.jsonl", "--validation", "held.jsonl", "--max-length", 100, code=1)
+        places = {one["file"] + one["text"] if "file" in one else one["text"]: self.found([one])[0] for one in of["problems"]}
+        for part, place in (("expected an array of messages", ("error", "rows.jsonl", [5])), ("held out and trained on", ("warning", "held.jsonl", [2])),
+                            ("held out and but for case", ("warning", "held.jsonl", [3])), ("nothing of the answer is left", ("warning", "rows.jsonl", [7])),
+                            ("an answer is empty", ("warning", "rows.jsonl", [6])), ("longer than 100 tokens", ("warning", "rows.jsonl", [8])),
+                            ("repeats an earlier row (", ("warning", "rows.jsonl", [3])), ("repeats an earlier row but", ("warning", "rows.jsonl", [4])),
+                            ("rows.jsonlthe text holds the name of a special token", ("note", "rows.jsonl", [9]))):
+            self.assertEqual([found for text, found in places.items() if part in text], [place], part)
+        order = [one["severity"] for one in of["problems"]]
+        self.assertEqual(order, sorted(order, key=["error", "warning", "note"].index))
+        self.assertEqual((of["rows"], of["validation"]["rows"], of["lengths"]["longest_row"]), (8, 3, 8))
+        # A byte is a token: two messages with four tokens of header and end around the role's name, and both ends.
+        self.assertEqual(of["lengths"]["shortest"], 2 + len("user" "two" "assistant" "no") + 2 * (2 + 2 + 1))
+        self.assertEqual(sum(one["rows"] for one in of["lengths"]["bins"]), 8)
+        self.assertEqual({name: share["messages"] for name, share in of["roles"].items()}, {"user": 8, "assistant": 8})
+        said = self.expc("data", "inspect", "rows.jsonl", "--validation", "held.jsonl", code=1).stdout
+        self.assertIn("rows.jsonl: row 5: 'messages' is a number", said)
+        self.assertIn("█", said)
+
+    def test_a_study_tells_how_rows_are_read_and_what_the_longest_costs(self):
+        self.rows("rows.jsonl", [row("q" * i, "a") for i in range(60)])
+        self.write("s.exp", STUDY)
+        (of,) = self.inspect("s.exp")
+        self.assertEqual((of["template"], of["rows"], of["memory"]["point"]), ("plain", 60, "method=lora"))
+        self.assertGreater(of["memory"]["longest_row_bytes"], of["memory"]["median_row_bytes"])
+        (more,) = self.inspect("s.exp", "-D", "max_length=32tok", "-D", "method=qlora")
+        self.assertLess(more["learnt"], of["learnt"])
+        self.assertIn("if all rows had the median length (method=lora)", self.expc("data", "inspect", "s.exp").stdout)
+        self.write("t.exp", STUDY.replace('file("rows.jsonl")', "synthetic(5)"))
+        self.assertIn("no point of it reads rows or images from files", self.expc("data", "inspect", "t.exp", code=1).stderr)
+        self.write("u.exp", "study {")
+        self.expc("data", "inspect", "u.exp", code=1)
+
+    def test_hostile_files_are_errors_with_a_way_out(self):
+        for name, text, why in (("a.jsonl", "", "the file is empty"), ("b.jsonl", '{"messages": [', "it may be truncated"),
+                                ("c.jsonl", "[" * 100000, "it may be truncated"), ("d.csv", "messages\nx\n", "CSV has no arrays"),
+                                ("e.jsonl", '{"x\\u001b": 1}', "no template reads its columns"), ("f.json", "\0\xff", "is not")):
+            self.write(name, text)
+            done = self.expc("data", "inspect", name, code=1)
+            self.assertNotIn("\x1b", done.stdout + done.stderr)
+            self.assertIn(name, done.stdout + done.stderr)
+            self.assertIn(why, done.stdout + done.stderr)
+        for words, why in ((("none.jsonl",), "none.jsonl"), (("none",), "none: no such file or folder")):
+            self.assertIn(why, self.expc("data", "inspect", *words, code=1).stderr)
+        self.write("s.exp", STUDY)
+        for words, why in ((("s.exp", "--pairs"), "a study says how its rows are read"), (("a.jsonl", "-D", "x=1"), "are for a study"),
+                           (("a.jsonl", "--template", "poem"), "poem"), (("a.jsonl", "--max-length", 3), "16")):
+            self.assertIn(why, self.expc("data", "inspect", *words, code=2).stderr)
+        self.rows("h.jsonl", [row("q", "a")])
+        self.write("h.jsonl", (self.folder / "h.jsonl").read_text() + '{"messages": [')
+        (of,) = self.inspect("h.jsonl", code=1)
+        self.assertEqual((of["rows"], of["problems"][0]["rows"]), (1, [2]))
+        self.assertIn("it may be truncated; no row after it was read", of["problems"][0]["text"])
+        self.rows("g.jsonl", [row("q", "a")])
+        (of,) = self.inspect("g.jsonl", "--tokenizer", "nowhere", code=1)
+        self.assertIn("tokenizer: nowhere", of["problems"][0]["text"])
+
+    def test_problems_of_images_name_the_files(self):
+        self.expc("data", "make", "shapes", "--size", "16px", "--count", 12, "--classes", 2, "--to", "set")
+        root = self.folder / "set"
+        (first, *_), other = (sorted((root / "train" / name).iterdir()) for name in sorted(os.listdir(root / "train")))
+        shutil.copy(first, other[0].parent / "copy.jpg")
+        shutil.copy(other[0], root / "test" / other[0].parent.name / "leak.jpg")
+        (root / "train" / first.parent.name / "notes.txt").write_text("x")
+        (root / "test" / first.parent.name / "bad.png").write_text("x")
+        tiff = b"MM\0*" + struct.pack(">IHHHIHHI", 8, 1, 0x112, 3, 1, 6, 0, 0)
+        exif = b"\xff\xe1" + struct.pack(">H", len(tiff) + 8) + b"Exif\0\0" + tiff
+        whole = other[1].read_bytes()
+        other[1].write_bytes(whole[:2] + exif + whole[2:])
+        (of,) = self.inspect("set", code=1)
+        names = lambda *paths: [str(path.relative_to(self.folder)) for path in paths]
+        copies = names(other[0].parent / "copy.jpg")
+        self.assertEqual([(one["severity"], one.get("images", [])) for one in of["problems"]], [
+            ("error", []), ("warning", copies), ("warning", names(root / "test" / other[0].parent.name / "leak.jpg")), ("warning", copies),
+            ("warning", names(other[1])), ("note", names(root / "train" / first.parent.name / "notes.txt"))])
+        self.assertEqual((of["turned"], of["train"], of["pixels"]["median"]), (1, 13, 256))
+        self.assertIn("bad.png: neither JPEG nor PNG", self.expc("data", "inspect", "set", code=1).stdout)
+
+
+if __name__ == "__main__":
+    main()
