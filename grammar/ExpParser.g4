@@ -40,13 +40,13 @@ beforeDecl      : BEFORE textList;
 exitDecl        : EXIT number (COMMA number)*;
 ranksDecl       : RANKS word;
 expectDecl      : EXPECT condition;
-paramDecl       : PARAM word COLON refinedType (ASSIGN value | INSIDE metricSource?)? (WHEN condition)? paramTrait?;
+paramDecl       : PARAM word COLON refinedType (ASSIGN value)? (INSIDE metricSource? (ASSIGN value)?)? (WHEN condition)? paramTrait?;
 paramTrait      : WITH word word WHEN condition;
 metricDecl      : METRIC word (DOT STAR metricSource? | (COLON refinedType)? (ASSIGN value (OVER overFactors)?)? (metricTrait | metricSource)*);
 metricTrait     : IDENTIFIER;
 metricSource    : FROM sum;
 estimateDecl    : ESTIMATE word ASSIGN value (WHEN condition)?;
-ruleDecl        : (REQUIRE | EXCLUDE) condition (COLON condition)? (BECAUSE text)?;
+ruleDecl        : (REQUIRE | EXCLUDE) value (COLON value)? (BECAUSE text)?;
 
 serviceDecl     : SERVICE word commandDecl? serviceBody;
 serviceBody     : LEFT_BRACE serviceItem* RIGHT_BRACE;
@@ -75,11 +75,11 @@ measureDecl     : MEASURE words;
 compareDecl     : COMPARE word ASSIGN condition OVER overFactors (AGAINST value)? (PARTIAL | ALLOW word)?;
 overFactors     : (STAR | factorNames) (WHERE condition)?;
 controlDecl     : CONTROL word ASSIGN selectors;
-criterionDecl   : CRITERION word COLON claim (WITH CONFIDENCE sum | ALWAYS)?;
+criterionDecl   : CRITERION word COLON claim (WHERE condition)? (WITH CONFIDENCE sum | ALWAYS)?;
 claim           : clause ((AND | OR) clause)*;
 clause          : (quantifier COLON)* assertion;  // quantifiers behind a word are reported: they need parentheses
 quantifier      : (FOR_ALL | EXISTS | AT_LEAST LEAST sum OF) (STAR | factorNames)? (WHERE condition)?;
-assertion       : LEFT_PAREN claim RIGHT_PAREN | INFEASIBLE | subject bound;
+assertion       : LEFT_PAREN claim RIGHT_PAREN | INFEASIBLE | subject (OVER (STAR | factorNames))? bound;
 subject         : (number | name arguments?) selectors* ((PLUS | MINUS | STAR | SLASH | COALESCE) unary)*;  // no group first
 bound           : relation sum | WITHIN sum RANGE sum (GIVE sum)? | LIKE name (WITHIN sum)?;
 relation        : EQUAL | LESS | LESS_EQUAL | GREATER | GREATER_EQUAL;

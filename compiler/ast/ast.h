@@ -352,6 +352,8 @@ struct CompareDecl : Declaration {
   ExprPtr against;
   /// Points without a partner are accepted.
   bool partial = false;
+  /// A claim states it itself, `geomean(gain) over program >= 1x`. Its name is this text, and several may be the same.
+  bool stated = false;
 };
 
 /// `control twice = [method = lora, rank = 8]`: a second label on one point, so the two differ by noise alone.

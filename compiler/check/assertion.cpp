@@ -115,8 +115,7 @@ struct AssertionChecker {
     if (!call) return builder.refuse();
     const std::string& function = call->callee.parts.back().name;
     const bool aggregates = language::find(language::Role::Comparison, function);
-    if (aggregates)
-      builder.note({}, "name it first, as in 'compare overall = geomean(gain) over program', and judge 'overall'");
+    if (aggregates) builder.note({}, "say over what, as in 'geomean(gain) over program'");
     if (!aggregates || language::find(language::Role::Taken, function))
       builder.note({}, "of trials write the name alone; with a confidence the claim is about their median");
     return builder.refuse();
@@ -346,32 +345,35 @@ struct AssertionChecker {
     return context.expressions().written(source::join(first, end.value->range)) + ", ";
   }
 
-  /// Reports factors for which the criterion says nothing: neither quantified nor pinned.
+  /// Looks for factors for which the criterion says nothing: neither quantified nor pinned. They stay open where rules
+  /// may leave one level of each; else they are reported.
   void silent(source::Range named) {
     if (unknown) return;
-    std::vector<std::string> names;
-    const Factor* first = nullptr;
-    for (size_t i = 0; i < bound_at.size(); ++i) {
-      if (bound_at[i].isValid()) continue;
-      names.push_back(fmt::format("'{}'", study.factors[i].name));
-      if (!first) first = &study.factors[i];
+    std::vector<unsigned> open;
+    for (unsigned factor = 0; factor < bound_at.size(); ++factor)
+      if (!bound_at[factor].isValid()) open.push_back(factor);
+    if (open.empty()) return;
+    if (declaration.subject) {
+      assertion.subject_range = declaration.subject->range;
+      assertion.selected = selected();
     }
-    if (names.empty()) return;
-    const std::string quantified = names.size() == 1 ? first->name : "*";
-    auto builder = emitter.build(named, CriterionSilent, name, diag::list(names));
-    if (declaration.subject && !first->levels.empty()) {
-      // Suggest a level at which the comparison has a value: not its baseline.
-      const size_t last = first->levels.size() - 1;
-      const bool before_it = first->baseline == last && last > 0;
-      builder.note(declaration.subject->range,
-                   "quantify it, as in 'forall {0}:', select a level, as in '{1}[{5}{2} = {3}]', or aggregate it: "
-                   "'compare overall = {4}({1}) over {2}'",
-                   quantified, subjectName(), first->name, first->levels[before_it ? last - 1 : last].label,
-                   dimension() == Dimension::ratio() ? "geomean" : "mean", selected());
-    } else {
-      builder.note({}, "quantify it, as in 'forall {}:'", quantified);
-    }
-    builder.emit();
+    // An `infeasible` beside other assertions is about their points, which nothing here knows.
+    const bool alone = !assertion.infeasible || !claiming.several;
+    if (alone && std::ranges::all_of(open, [&](unsigned factor) { return isRuled(factor); }))
+      assertion.open = std::move(open);
+    else
+      reportSilent(emitter, study, name, named, assertion, open, {});
+  }
+
+  /// Whether something but the factor itself decides at which of its levels there are points: a rule, its activity, or
+  /// what a comparison is narrowed to.
+  bool isRuled(unsigned factor) const {
+    const auto reads = [&](unsigned parameter) { return study.factor_of[parameter] == static_cast<int>(factor); };
+    for (const Comparison* at = comparison(); at; at = at->inner ? &study.comparisons[*at->inner] : nullptr)
+      if (at->where && std::ranges::any_of(parametersOf(*at->where), reads)) return true;
+    return study.factors[factor].active || std::ranges::any_of(study.rules, [&](const Rule& rule) {
+             return !rule.usesSystem() && std::ranges::any_of(rule.parameters, reads);
+           });
   }
 
   Dimension dimension() const { return comparison() ? comparison()->dimension : metric().dimension; }
@@ -499,6 +501,39 @@ struct AssertionChecker {
 };
 
 }  // namespace
+
+void reportSilent(diag::Emitter& emitter, const Study& study, const std::string& criterion, source::Range range,
+                  const Assertion& assertion, const std::vector<unsigned>& factors,
+                  const std::vector<unsigned>& levels) {
+  std::vector<std::string> names;
+  for (const unsigned factor : factors) names.push_back(fmt::format("'{}'", study.factors[factor].name));
+  const Factor& first = study.factors[factors.front()];
+  const std::string quantified = names.size() == 1 ? first.name : "*";
+  auto builder = emitter.build(range, CriterionSilent, criterion, diag::list(names));
+  if (!assertion.metric || first.levels.empty())
+    return builder.note({}, "quantify it, as in 'forall {}:'", quantified).emit();
+  const Metric& metric = study.metrics[*assertion.metric];
+  const Comparison* comparison = assertion.comparison ? &study.comparisons[*assertion.comparison] : nullptr;
+  // Propose a level at which the comparison has a value: not its baseline.
+  const size_t last = first.levels.size() - 1;
+  const size_t proposed = levels.empty() ? first.levels.size() : levels[factors.front()];
+  const size_t level = proposed <= last ? proposed : first.baseline == last && last > 0 ? last - 1 : last;
+  // Of a comparison that the claim states, levels are selected behind the call.
+  std::string selected = comparison ? comparison->name : metric.name;
+  const size_t over = selected.find(" over ");
+  selected.insert(std::min(over, selected.size()),
+                  fmt::format("[{}{} = {}]", assertion.selected, first.name, first.levels[level].label));
+  std::string aggregated;
+  if (over == std::string::npos)
+    aggregated =
+        fmt::format(", or aggregate it: '{}({}) over {}'",
+                    (comparison ? comparison->dimension : metric.dimension) == Dimension::ratio() ? "geomean" : "mean",
+                    comparison ? comparison->name : metric.name, first.name);
+  builder
+      .note(assertion.subject_range, "quantify it, as in 'forall {}:', {}select a level, as in '{}'{}", quantified,
+            over == std::string::npos ? "" : "or ", selected, aggregated)
+      .emit();
+}
 
 std::optional<Rational> properShare(StudyScope& context, const ast::Expr& expr, std::string_view what) {
   auto value = context.expressions().constant(expr, context.place(), Type::number(Dimension::share()), what);

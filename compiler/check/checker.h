@@ -161,9 +161,12 @@ Bound boundOf(Relation relation, const Rational& limit, std::string_view written
 /// Checks a measured metric, of a command or a built-in workload.
 std::optional<Metric> checkMetric(Context& context, ModuleScope& scope, const ast::MetricDecl& declaration);
 /// Determines where a command's metric is read: by its own `from`, by that of `metric module.*` (`all`), or by
-/// `outputs`. None for a metric that the runtime observes from outside (wall time, memory).
-void checkMetricSource(Context& context, ModuleScope& scope, const ast::WorkloadDecl& workload,
+/// `outputs`. None for a metric that the runtime observes from outside (wall time, memory). False after a report.
+bool checkMetricSource(Context& context, ModuleScope& scope, const ast::WorkloadDecl& workload, const Workload& of,
                        const ast::MetricDecl& declaration, Metric& metric, const ast::Expr* all = nullptr);
+/// The metrics that a workload declares. One that is read `from wall`, which every command has, is derived from that
+/// metric, which is then among them.
+std::vector<ast::MetricDecl> withSeen(const ast::WorkloadDecl& workload);
 /// Determines where rows of a command's output name the levels of an inside parameter. Nothing after a report.
 std::optional<plan::CommandMetric> checkInside(Context& context, ModuleScope& scope, const ast::WorkloadDecl& workload,
                                                const ast::ParamDecl& declaration, const Workload& of);
@@ -171,11 +174,12 @@ std::optional<plan::CommandMetric> checkInside(Context& context, ModuleScope& sc
 void takeRows(const Workload& of, Metric& metric);
 /// Checks a source of many metrics (`outputs`, `metric module.* from`) by itself, so that a mistake in it is reported
 /// once instead of for each metric.
-bool checkOutputsClause(Context& context, ModuleScope& scope, const ast::WorkloadDecl& workload,
+bool checkOutputsClause(Context& context, ModuleScope& scope, const ast::WorkloadDecl& workload, const Workload& of,
                         const ast::Expr& source);
 /// Checks one `expect` of a command.
 std::optional<plan::Expectation> checkExpectation(Context& context, ModuleScope& scope,
-                                                  const ast::WorkloadDecl& workload, const ast::Expr& expr);
+                                                  const ast::WorkloadDecl& workload, const Workload& of,
+                                                  const ast::Expr& expr);
 /// Checks the command of a workload; nothing if it has none. Every `${name}` must be one of its parameters or
 /// lets, or a value that the runtime fills in. `place`: the inside of the workload. `service`: it is one.
 std::optional<Command> checkCommand(Context& context, const ast::WorkloadDecl& declaration, const Workload& workload,

@@ -109,7 +109,7 @@ struct CommandChecker {
       if (parameter.inside) command.inside.push_back(*parameter.inside);
     std::ranges::sort(command.inside, {}, &plan::CommandMetric::name);
     for (const ast::ExprPtr& expr : declaration.expectations)
-      if (auto expectation = checkExpectation(context, scope, declaration, *expr)) {
+      if (auto expectation = checkExpectation(context, scope, declaration, workload, *expr)) {
         // The file that an output must equal is read, so a change of it makes results stale.
         if (expectation->read.from == plan::CommandMetric::From::Same)
           command.inputs.push_back(expectation->read.where);

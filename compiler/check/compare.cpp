@@ -106,6 +106,7 @@ struct Comparisons {
     comparison.range = declaration.name.range;
     // A comparison may not have a metric's name either, since criteria accept both.
     isFresh(emitter, "metric or comparison", comparison, study.metrics);
+    if (declaration.stated && study.findComparison(comparison.name) >= 0) return;
     if (!isFresh(emitter, "comparison", comparison, study.comparisons)) return;
     auto function = findFunction(context, declaration.call.callee);
     const auto subject = arguments(declaration, function) ? context.subject(*argument(declaration)) : std::nullopt;
@@ -147,10 +148,15 @@ struct Comparisons {
     comparison.weak = time && named && scaling(declaration) == "weak";
     if (time && !named) comparison.shared = sharesWork(factor);
     // The text names the baseline even where the study leaves it to the factor.
-    comparison.text =
-        fmt::format("{} over {} against {}", context.expressions().written(declaration.call_range), factor.name, level);
+    comparison.text = fmt::format("{} against {}", written(declaration, factor.name), level);
     if (comparison.where) comparison.text += " where " + context.expressions().written(declaration.where->range);
     study.comparisons.push_back(std::move(comparison));
+  }
+
+  /// The call and what it goes over, as written.
+  std::string written(const ast::CompareDecl& declaration, std::string_view over) {
+    if (declaration.stated) return declaration.name.name;
+    return fmt::format("{} over {}", context.expressions().written(declaration.call_range), over);
   }
 
   /// The comparison or aggregate that another one reads; null if that reads a metric.
@@ -211,8 +217,7 @@ struct Comparisons {
     std::vector<unsigned> gone;
     std::ranges::set_union(comparison.aggregated, comparison.gone, std::back_inserter(gone));
     comparison.gone = std::move(gone);
-    comparison.text = fmt::format("{} over {}", context.expressions().written(declaration.call_range),
-                                  context.expressions().written(declaration.over_range));
+    comparison.text = written(declaration, context.expressions().written(declaration.over_range));
     study.comparisons.push_back(std::move(comparison));
   }
 

@@ -90,10 +90,12 @@ std::optional<Expressions::Levels> Expressions::levels(const ast::Expr& expr, co
     result.declared.push_back(std::move(label));
     return true;
   };
-  if (auto* set = std::get_if<ast::SetExpr>(&expr.node)) {
+  // Where the type is that of lists, a list is one value.
+  const auto* members = membersOf(expr);
+  if (members && !(std::holds_alternative<ast::ListExpr>(expr.node) && expected.kind == Type::Kind::List)) {
     bool good = true;
     // A literal keeps the unit in which it was written (1GiB); anything computed shows its value.
-    for (const ast::ExprPtr& element : set->elements)
+    for (const ast::ExprPtr& element : *members)
       good &= add(*element, std::holds_alternative<ast::NumberLiteral>(element->node));
     if (!good) return std::nullopt;
   } else if (auto* range = std::get_if<ast::RangeExpr>(&expr.node)) {
@@ -122,6 +124,12 @@ std::optional<Expressions::Levels> Expressions::levels(const ast::Expr& expr, co
     return std::nullopt;
   }
   return result;
+}
+
+const std::vector<ast::ExprPtr>* membersOf(const ast::Expr& expr) {
+  if (auto* set = std::get_if<ast::SetExpr>(&expr.node)) return &set->elements;
+  auto* list = std::get_if<ast::ListExpr>(&expr.node);
+  return list && !list->elements.empty() ? &list->elements : nullptr;
 }
 
 const ast::Identifier* wordOf(const ast::Expr& expr) {

@@ -26,6 +26,9 @@ Formula formulaOf(Formula::Op op, Type type, source::Range range, std::vector<Fo
                   unsigned parameter = 0);
 FormulaPtr constantOf(Value value, Type type, source::Range range);
 
+/// The members of a set, or of a list behind `in`, which is one there; null for other expressions.
+const std::vector<ast::ExprPtr>* membersOf(const ast::Expr& expr);
+
 /// The single word that an expression consists of, or null.
 const ast::Identifier* wordOf(const ast::Expr& expr);
 

@@ -288,9 +288,9 @@ std::optional<Expressions::Levels> StudyScope::levels(const ast::Expr& expr, con
     return expressions().levels(expr, place(), study.workload->parameters[factor.parameters[0]].type, what);
   // A single tuple is a set of one.
   std::vector<const ast::Expr*> elements = {&expr};
-  if (auto* set = std::get_if<ast::SetExpr>(&expr.node)) {
+  if (const auto* members = membersOf(expr)) {
     elements.clear();
-    for (const ast::ExprPtr& element : set->elements) elements.push_back(element.get());
+    for (const ast::ExprPtr& element : *members) elements.push_back(element.get());
   }
   Expressions::Levels result;
   bool good = true;

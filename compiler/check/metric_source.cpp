@@ -8,7 +8,9 @@
 #include <utility>
 
 #include "compiler/check/checker.h"
+#include "compiler/check/named.h"
 #include "compiler/check/tool_formats.h"
+#include "compiler/parse/parse.h"
 #include "runtime/plan/command.h"
 #include "runtime/plan/trial_report.h"
 
@@ -34,6 +36,8 @@ struct Wanted {
   bool optional = false;
   /// The workload's `outputs`, which gives a file that the reader does not name; may be null.
   const ast::Expr* outputs = nullptr;
+  /// The workload, whose parameters may stand in texts as `${name}`.
+  const Workload* of = nullptr;
   /// Whether a text is read, which names a level.
   bool text = false;
 };
@@ -128,6 +132,8 @@ struct SourceChecker {
     const auto reader = std::ranges::find(kReaders, word, &Reader::word);
     const bool known = reader != kReaders.end() && (call || reader->from == From::Lines || word == kTrial) &&
                        (wanted.expected || reader->from != From::Same);
+    if (!known && name && reader != kReaders.end())
+      return refuse(context, expr.range, fmt::format("'{}' takes {}, in brackets", word, reader->takes));
     if (!known) return unknown(callee.range, word);
     // A reduction calls `read` again for the reader inside it.
     texts.clear();
@@ -141,8 +147,8 @@ struct SourceChecker {
     texts.resize(2);
     if (!suits(expr.range, reader->from)) return std::nullopt;
     if (reader->from == From::Regex) texts = {named, texts[0]};
-    for (const std::string& text : texts)
-      if (!standsAsItIs(expr.range, text)) return std::nullopt;
+    if (reader->from == From::Same && !plan::parametersIn(texts[1]).empty())
+      return refuse(context, expr.range, "a file of the study has one name at all points");
     // The expected file is the author's, relative to the study; the written one lies in the trial's folder.
     if (reader->from == From::Same) texts[1] = load::relativeTo(scope.file->directory, texts[1]);
     plan::CommandMetric made{wanted.name,      reader->from,  texts[0], texts[1],
@@ -256,6 +262,13 @@ struct SourceChecker {
       if (!text) {
         return refuse(context, argument.value->range, fmt::format("'{}' takes texts here", reader.word));
       }
+      if (!placeholders(argument.value->range, *text)) return false;
+      if (std::holds_alternative<ast::StringLiteral>(argument.value->node) && (*text == "stdout" || *text == "stderr"))
+        return context.emitter
+            .build(argument.value->range, MetricSourceShape,
+                   fmt::format("'{}' in quotes is a file of that name", *text))
+            .fix(argument.value->range, *text)
+            .refuse();
       if (name.empty())
         texts.push_back(std::move(*text));
       else
@@ -310,14 +323,23 @@ struct SourceChecker {
     return grouped && pointer && bytes;
   }
 
-  /// Refuses `${…}` in a text. Arguments of a command are templates, so authors expect it here as well.
-  bool standsAsItIs(source::Range range, const std::string& text) {
-    const size_t at = text.find("${");
-    if (at == std::string::npos || (at > 0 && text[at - 1] == '\\')) return true;
-    return refuse(context, range,
-                  fmt::format("'{}' cannot contain parameters: let the command write the same file names at all points "
-                              "(each trial has its own folder), or use a pattern that matches any value",
-                              text));
+  /// Checks each `${name}` of a text, which stands for the value of a parameter as it does in arguments (plan::readAt).
+  bool placeholders(source::Range literal, const std::string& text) {
+    for (const std::string& name : plan::parametersIn(text)) {
+      const size_t at = text.find("${" + name) + 2;
+      const source::Range range = parse::writtenRange(context.sources, literal, at, at + name.size());
+      const int index = wanted.of->findParameter(name);
+      if (index < 0)
+        return diag::unknownName(context.emitter, range, "parameter", name, namesOf(wanted.of->parameters));
+      const Parameter& parameter = wanted.of->parameters[index];
+      if (parameter.inside) {
+        errors::badInside(context.emitter, range, name, "stands in what is read once for all of its levels");
+        return false;
+      }
+      if (parameter.when)
+        return refuse(context, range, fmt::format("'{}' has no value where its 'when' does not hold", name));
+    }
+    return true;
   }
 };
 
@@ -329,12 +351,33 @@ bool seenFromOutside(const Metric& metric) {
 
 }  // namespace
 
-bool checkOutputsClause(Context& context, ModuleScope& scope, const ast::WorkloadDecl& workload,
+std::vector<ast::MetricDecl> withSeen(const ast::WorkloadDecl& workload) {
+  std::vector<ast::MetricDecl> all = workload.metrics;
+  for (size_t i = 0; i < all.size() && workload.command; ++i) {
+    const ast::Identifier* word = all[i].source ? wordOf(*all[i].source) : nullptr;
+    const plan::Outside* seen = word ? plan::seenFromOutside(word->name) : nullptr;
+    const bool complete = all[i].type && all[i].direction && !all[i].derived && !all[i].series && !all[i].optional;
+    if (!seen || !complete) continue;
+    const ast::ExprPtr source = std::exchange(all[i].source, nullptr);
+    if (all[i].name.name == seen->name) continue;
+    ast::MetricDecl measured = all[i];
+    all[i].derived = source;
+    if (base::findNamed(all, std::string_view(seen->name)) >= 0) continue;
+    measured.name = {seen->name, source->range};
+    measured.type = ast::TypeExpr();
+    measured.type->name = {{{seen->type, source->range}}, source->range};
+    all.push_back(std::move(measured));
+  }
+  return all;
+}
+
+bool checkOutputsClause(Context& context, ModuleScope& scope, const ast::WorkloadDecl& workload, const Workload& of,
                         const ast::Expr& source) {
   if (!workload.command && &source != workload.outputs.get())
     return refuse(context, source.range, "only the metrics of a command are read with 'from'");
   // `name` stands for every metric's name in the place of `outputs`.
   Wanted wanted;
+  wanted.of = &of;
   wanted.name = "name";
   auto* call = std::get_if<ast::CallExpr>(&source.node);
   for (size_t i = 0; call && i < call->arguments.size(); ++i) {
@@ -370,7 +413,8 @@ std::optional<plan::CommandMetric> checkInside(Context& context, ModuleScope& sc
   if (type.isError()) return std::nullopt;
   if (!workload.command) return bad("is one of a workload without a command");
   if (name == "gpus" || name == "nodes" || name == "numa") return bad("decides on which devices a process runs");
-  if (parameter.when) return bad("has a 'when': processes go through its levels always");
+  if (declaration.value) return bad("has a default, but a study lists its levels");
+  if (parameter.when) return bad("has a 'when', but every process goes through its levels");
   const bool levels =
       type.kind == Type::Kind::Enum &&
       std::ranges::all_of(type.enumeration->levels, [](const auto& level) { return level.fields.empty(); });
@@ -385,6 +429,7 @@ std::optional<plan::CommandMetric> checkInside(Context& context, ModuleScope& sc
   wanted.text = !number;
   wanted.number = number;
   wanted.outputs = workload.outputs.get();
+  wanted.of = &of;
   const ast::Expr& source = declaration.inside_source ? *declaration.inside_source : *workload.outputs;
   auto key = SourceChecker{context, scope, std::move(wanted)}.read(source);
   if (!key) return std::nullopt;
@@ -407,10 +452,11 @@ void takeRows(const Workload& of, Metric& metric) {
   metric.of_process = !metric.source->row;
 }
 
-void checkMetricSource(Context& context, ModuleScope& scope, const ast::WorkloadDecl& workload,
+bool checkMetricSource(Context& context, ModuleScope& scope, const ast::WorkloadDecl& workload, const Workload& of,
                        const ast::MetricDecl& declaration, Metric& metric, const ast::Expr* all) {
+  const size_t before = context.problems();
   const ast::Expr* outputs = all ? all : workload.outputs.get();
-  Wanted wanted{metric.name, metric.dimension, metric.series, false, true, declaration.optional, outputs};
+  Wanted wanted{metric.name, metric.dimension, metric.series, false, true, declaration.optional, outputs, &of};
   SourceChecker checker{context, scope, std::move(wanted)};
   if (declaration.optional && !workload.command)
     refuse(context, metric.range,
@@ -420,14 +466,15 @@ void checkMetricSource(Context& context, ModuleScope& scope, const ast::Workload
       metric.source = checker.read(*declaration.source);
     else
       refuse(context, declaration.source->range, "only the metrics of a command are read with 'from'");
-    return;
+    return context.problems() == before;
   }
   // A metric without `from` is observed from outside, or `outputs` reads it at its own name.
-  if (!workload.command || seenFromOutside(metric)) return;
+  if (!workload.command || seenFromOutside(metric)) return context.problems() == before;
   if (outputs) {
     metric.source = checker.read(*outputs);
-    if (!metric.source) return;
-    return replaceAll(metric.source->where, "{name}", metric.name);
+    if (!metric.source) return false;
+    replaceAll(metric.source->where, "{name}", metric.name);
+    return context.problems() == before;
   }
   context.emitter.build(metric.range, MissingSource, metric.name)
       .note({},
@@ -435,11 +482,14 @@ void checkMetricSource(Context& context, ModuleScope& scope, const ast::Workload
             "all; without a source, expc measures only {}",
             plan::seenFromOutsideText())
       .emit();
+  return false;
 }
 
 std::optional<plan::Expectation> checkExpectation(Context& context, ModuleScope& scope,
-                                                  const ast::WorkloadDecl& workload, const ast::Expr& expr) {
+                                                  const ast::WorkloadDecl& workload, const Workload& of,
+                                                  const ast::Expr& expr) {
   Wanted wanted;
+  wanted.of = &of;
   wanted.expected = true;
   wanted.outputs = workload.outputs.get();
   plan::Expectation expectation;

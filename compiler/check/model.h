@@ -301,6 +301,12 @@ struct Assertion {
   /// factors that it binds: a factor that an assertion selects is not bound for it.
   std::vector<Quantifier> quantifiers;
   std::vector<Pin> pins;
+  /// Factors for which it says nothing. Rules must leave one level of them at each combination of the others
+  /// (points::Survey).
+  std::vector<unsigned> open;
+  /// The subject's place and its selectors as written, with a comma behind them, for messages; empty without `open`.
+  source::Range subject_range;
+  std::string selected;
   /// `where feasible`: it asks only about points that are expected to fit into memory.
   bool feasible = false;
   /// The claim is that the points run out of memory; the fields of a subject are empty then.
@@ -559,5 +565,11 @@ llvm::json::Object toJson(const System& system);
 /// The system of this name with these properties. Members that are no property, or have another type, or are no
 /// whole number above zero, are left out: the file may be a stranger's.
 System systemFromJson(std::string name, const llvm::json::Object& object);
+
+/// Reports at `range` that a criterion says nothing of what it means for `factors`. `levels` has a level to propose for
+/// each factor of the study, or is empty.
+void reportSilent(diag::Emitter& emitter, const Study& study, const std::string& criterion, source::Range range,
+                  const Assertion& assertion, const std::vector<unsigned>& factors,
+                  const std::vector<unsigned>& levels);
 
 }  // namespace expc::check

@@ -83,7 +83,8 @@ void Names::declareStudy(const ast::StudyDecl& study, unsigned parent) {
     if (declared.name)
       add({SymbolKind::Rule, declared.name->name, declared.name->range, declared.range, &declared, parent});
   for (const ast::MetricDecl& declared : study.metrics) add(SymbolKind::Metric, declared, parent);
-  for (const ast::CompareDecl& declared : study.compares) add(SymbolKind::Comparison, declared, parent);
+  for (const ast::CompareDecl& declared : study.compares)
+    if (!declared.stated) add(SymbolKind::Comparison, declared, parent);
   for (const ast::ControlDecl& declared : study.controls) add(SymbolKind::Control, declared, parent);
   for (const ast::CriterionDecl& declared : study.criteria) add(SymbolKind::Criterion, declared, parent);
   for (const ast::PresetDecl& declared : study.presets) declarePreset(declared, parent);

@@ -151,8 +151,8 @@ FormulaPtr Expressions::equality(const ast::BinaryExpr& binary, source::Range ra
 
 FormulaPtr Expressions::membership(const ast::BinaryExpr& binary, source::Range range, const ExpressionScope& place) {
   // A written range or set belongs to `in`; anything else must be a list value.
-  bool written = std::holds_alternative<ast::RangeExpr>(binary.right->node) ||
-                 std::holds_alternative<ast::SetExpr>(binary.right->node);
+  const auto* members = membersOf(*binary.right);
+  const bool written = std::holds_alternative<ast::RangeExpr>(binary.right->node) || members;
   // Build a list first, since its element type gives a bare level on the left its meaning.
   FormulaPtr list = written ? nullptr : build(*binary.right, place);
   bool is_list = list && list->type.kind == Type::Kind::List;
@@ -167,10 +167,10 @@ FormulaPtr Expressions::membership(const ast::BinaryExpr& binary, source::Range 
     result = make(Op::InList, Type::boolean(), range, {value, list});
   } else if (auto* bounds = std::get_if<ast::RangeExpr>(&binary.right->node)) {
     result = this->range(std::move(value), *bounds, range, place);
-  } else if (auto* set = std::get_if<ast::SetExpr>(&binary.right->node)) {
+  } else if (members) {
     std::vector<FormulaPtr> operands = {value};
     bool good = true;
-    for (const ast::ExprPtr& element : set->elements) {
+    for (const ast::ExprPtr& element : *members) {
       FormulaPtr built = build(*element, place, &value->type);
       // Judge all elements, so that each mistake is reported.
       good &= agree(value, built);

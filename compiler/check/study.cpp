@@ -274,6 +274,8 @@ void want(const Study& study, unsigned metric, std::vector<unsigned>& result) {
 }  // namespace
 
 diag::Refusal StudyScope::unknownSubject(const ast::Identifier& name, std::string_view what) {
+  // A claim states this comparison itself, so it was refused.
+  if (name.name.find('(') != std::string::npos) return expressions().refuse();
   // A comparison in the place of a metric exists, so it was not refused; say below that it is no metric.
   if (study.findComparison(name.name) < 0 && refused(name, {SymbolKind::Comparison, SymbolKind::Metric})) return {};
   for (const Use& use : study.uses) {

@@ -147,7 +147,7 @@ void addMetric(Context& context, Workload& workload, Metric metric) {
 void takeMetrics(Context& context, ModuleScope& scope, const ast::WorkloadDecl& declaration, const ast::MetricDecl& all,
                  bool outputs, Workload& workload) {
   const ast::Identifier& module = all.name;
-  if (all.source) outputs = checkOutputsClause(context, scope, declaration, *all.source);
+  if (all.source) outputs = checkOutputsClause(context, scope, declaration, workload, *all.source);
   ModuleScope* found = context.expressions.module(module, scope);
   if (!found) return;
   if (found->ast->metrics.empty())
@@ -156,7 +156,8 @@ void takeMetrics(Context& context, ModuleScope& scope, const ast::WorkloadDecl& 
         .emit();
   for (auto [declared, metric] : found->metrics) {
     if (declared->source || outputs)
-      checkMetricSource(context, declared->source ? *found : scope, declaration, *declared, metric, all.source.get());
+      checkMetricSource(context, declared->source ? *found : scope, declaration, workload, *declared, metric,
+                        all.source.get());
     takeRows(workload, metric);
     addMetric(context, workload, std::move(metric));
   }
@@ -190,10 +191,11 @@ void checkEstimate(Context& context, ExpressionScope place, const ast::EstimateD
 }
 
 /// Checks the measured metrics of a workload or service.
-void checkMetrics(Checking& context, ModuleScope& scope, const ast::WorkloadDecl& declaration, bool service,
-                  Workload& workload) {
+void checkMetrics(Checking& context, ModuleScope& scope, const ast::WorkloadDecl& declaration,
+                  const std::vector<ast::MetricDecl>& metrics, bool service, Workload& workload) {
   bringMetricsAndRules(context, workload);
-  const bool outputs = !declaration.outputs || checkOutputsClause(context, scope, declaration, *declaration.outputs);
+  const bool outputs =
+      !declaration.outputs || checkOutputsClause(context, scope, declaration, workload, *declaration.outputs);
   for (const ast::ParamDecl& param : declaration.params) {
     if (service && param.inside)
       context.emitter.emit(param.name.range, errors::NotSupported,
@@ -202,16 +204,17 @@ void checkMetrics(Checking& context, ModuleScope& scope, const ast::WorkloadDecl
     if (auto inside = checkInside(context, scope, declaration, param, workload))
       workload.parameters[workload.findParameter(param.name.name)].inside = std::move(inside);
   }
-  for (const ast::MetricDecl& declared : declaration.metrics) {
+  for (const ast::MetricDecl& declared : metrics) {
     if (declared.all && !service) takeMetrics(context, scope, declaration, declared, outputs, workload);
     if (service && (declared.all || declared.derived))
       context.emitter.emit(declared.range, errors::NotSupported, "a service's metric that is not measured");
     if (declared.all || declared.derived) continue;
     auto metric = checkMetric(context, scope, declared);
     if (!metric || (service && !checkServiceMetric(context, declared, *metric))) continue;
-    // Keep a metric whose source is refused: what reads it has no mistake of its own.
-    if (!service && (declared.source || outputs)) checkMetricSource(context, scope, declaration, declared, *metric);
-    takeRows(workload, *metric);
+    // Keep a metric whose source is refused: what reads it has no mistake of its own, and it may stand in rows.
+    if (service ||
+        ((declared.source || outputs) && checkMetricSource(context, scope, declaration, workload, declared, *metric)))
+      takeRows(workload, *metric);
     addMetric(context, workload, std::move(*metric));
   }
 }
@@ -249,9 +252,10 @@ void declareWorkload(Checking& context, ModuleScope& scope, const ast::WorkloadD
     if (param.strong)
       workload->parameters[workload->findParameter(param.name.name)].strong =
           context.expressions.condition(*param.strong, place, "the condition of 'strong'");
-  checkMetrics(context, scope, declaration, service, *workload);
+  const std::vector<ast::MetricDecl> metrics = service ? declaration.metrics : withSeen(declaration);
+  checkMetrics(context, scope, declaration, metrics, service, *workload);
   // Measured metrics are complete here.
-  if (!service) DerivedMetrics{context, declaration.metrics, workload->metrics, place}.declareAll();
+  if (!service) DerivedMetrics{context, metrics, workload->metrics, place}.declareAll();
   for (const ast::EstimateDecl& declared : declaration.estimates) checkEstimate(context, place, declared, *workload);
   workload->command = checkCommand(context, declaration, *workload, place, service);
   for (const ast::RuleDecl& declared : declaration.rules) {

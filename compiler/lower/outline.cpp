@@ -303,8 +303,8 @@ struct Outliner {
     };
     for (const check::Assertion& one : criterion.assertions) {
       for (auto compared = one.comparison; compared; compared = study.comparisons[*compared].inner)
-        if (*compared >= study.implied)
-          add(study.comparisons[*compared].name + " = " + study.comparisons[*compared].text);
+        if (const check::Comparison& own = study.comparisons[*compared]; *compared >= study.implied)
+          add(own.text.starts_with(own.name) ? own.text : own.name + " = " + own.text);
       if (!one.metric || (one.comparison && *one.comparison >= study.implied)) continue;
       if (const plan::Metric metric = points::toPlan(study, study.metrics[*one.metric]); metric.derived)
         add(metric.name + " = " + metric.text);

@@ -72,6 +72,8 @@ struct Transform : Declarations {
       take(*this, declaration, Rule::ConfidenceDecl, out.confidences);
       take(*this, declaration, Rule::DesignDecl, out.designs);
       take(*this, declaration, Rule::PresetDecl, out.presets);
+      for (const ast::CompareDecl& compare : std::exchange(stated, {}))
+        reporter.syntaxError(compare.range, "the name of a comparison, because this preset belongs to no study");
       take(*this, declaration, Rule::PartDecl, out.parts);
       take(*this, declaration, Rule::StudyDecl, out.studies);
     }
@@ -124,6 +126,7 @@ struct Transform : Declarations {
             reporter.text(criterion.range.end, confidence.range.begin).find_first_not_of(" \t") ==
                 std::string_view::npos)
           reporter.syntaxError(confidence.range, "'with' before the confidence of a criterion");
+    for (ast::CompareDecl& compare : std::exchange(stated, {})) out.compares.push_back(std::move(compare));
     // A comparison whose right side is no call was reported by its read(), and later phases rely on the call.
     std::erase_if(out.compares, [](const ast::CompareDecl& compare) { return compare.call.callee.parts.empty(); });
   }
@@ -159,15 +162,11 @@ struct Transform : Declarations {
     if (const uint32_t given = child(index, Rule::Arguments); given != kNone) out.arguments = arguments(given, depth);
   }
 
-  /// The levels of a factor or of `only`. Lists and records are values, not sets of levels, and are reported.
+  /// The levels of a factor or of `only`. A record is a value, not a set of levels, and is reported.
   ast::ExprPtr levels(uint32_t value) {
     ast::ExprPtr out = expression(value);
-    const bool list = std::holds_alternative<ast::ListExpr>(out->node);
-    if (!list && !std::holds_alternative<ast::RecordExpr>(out->node)) return out;
-    const std::string_view written = text(value), inner = written.substr(1, written.size() - 2);
-    reporter.syntaxError(
-        out->range, "a level set, such as { a, b } or 1..4, after 'in'",
-        list ? std::optional(fmt::format("{{ {} }}", llvm::StringRef(inner).trim().str())) : std::nullopt);
+    if (std::holds_alternative<ast::RecordExpr>(out->node))
+      reporter.syntaxError(out->range, "a level set, such as { a, b } or 1..4, after 'in'");
     return out;
   }
 
@@ -256,11 +255,23 @@ struct Transform : Declarations {
     for (uint32_t look : children(looks, Rule::Sum)) out.looks.push_back(expression(look));
   }
 
-  /// `criterion NAME: CLAIM [with confidence P] [always]`.
+  /// `criterion NAME: CLAIM [where CONDITION] [with confidence P] [always]`.
   void read(uint32_t index, ast::CriterionDecl& out) {
     out.claim = claim(child(index, Rule::Claim));
+    if (ast::ExprPtr condition = expressionIn(index, Rule::Condition)) narrow(std::move(condition), out.claim);
     out.confidence = expressionIn(index, Rule::Sum);
     if (const uint32_t always = child(index, Token::Always); always != kNone) out.always = range(always);
+  }
+
+  /// Gives the condition behind a claim to its last quantifier: `infeasible where n > 4` is about all such points. A
+  /// claim of several parts does not tell which of them is narrowed.
+  void narrow(ast::ExprPtr condition, ast::Claim& claim) {
+    using enum ast::QuantifierKind;
+    auto& quantifiers = claim.quantifiers;
+    if (claim.kind != ast::Claim::Kind::Assertion || (!quantifiers.empty() && quantifiers.back().where))
+      return reporter.syntaxError(condition->range, "the condition before the claim: forall where a > 1: …");
+    if (quantifiers.empty()) quantifiers.push_back({condition->range, ForAll, nullptr, true, {}, nullptr});
+    quantifiers.back().where = std::move(condition);
   }
 
   void read(uint32_t index, ast::ConfidenceDecl& out) { out.value = expressionIn(index, Rule::Sum); }
@@ -341,6 +352,7 @@ struct Transform : Declarations {
     assertion.infeasible = has(index, Token::Infeasible);
     if (assertion.infeasible) return out;
     assertion.subject = expressionIn(index, Rule::Subject);
+    if (has(index, Token::Over)) state(index, *assertion.subject);
     const uint32_t bound = child(index, Rule::Bound);
     const std::vector<uint32_t> sums = children(bound, Rule::Sum);
     if (const uint32_t reference = child(bound, Rule::Name); reference != kNone) {
@@ -355,6 +367,42 @@ struct Transform : Declarations {
       assertion.relation = operatorOf(node(node(child(bound, Rule::Relation)).child).token);
     }
     return out;
+  }
+
+  /// The comparisons that claims of the study state themselves.
+  std::vector<ast::CompareDecl> stated = {};
+
+  /// Makes a comparison of `geomean(gain) over program` in a claim, with its text as its name, and lets the subject be
+  /// that name. Levels that the call or its argument selects are those of the result: `geomean(gain[flag = "O3"]) over
+  /// program`.
+  void state(uint32_t index, ast::Expr& subject) {
+    std::vector<ast::CallArgument> selectors;
+    source::Range selected;
+    // `at` without its selectors.
+    const auto base = [&](const ast::ExprPtr& at) {
+      auto* chosen = std::get_if<ast::IndexExpr>(&at->node);
+      if (!chosen || !selectors.empty()) return at;
+      selectors = chosen->selectors;
+      selected = {at->range.file, chosen->base->range.end, at->range.end};
+      return chosen->base;
+    };
+    const ast::ExprPtr bare = base(std::make_shared<ast::Expr>(subject));
+    auto* call = std::get_if<ast::CallExpr>(&bare->node);
+    if (!call) return reporter.syntaxError(subject.range, "a call such as geomean(gain) before 'over'");
+    if (!call->arguments.empty()) call->arguments[0].value = base(call->arguments[0].value);
+    ast::CompareDecl& made = stated.emplace_back();
+    made.stated = true;
+    made.call = *call;
+    made.call_range = bare->range;
+    made.over = factorNames(index);
+    made.over_range = range(made.over.empty() ? child(index, Token::Star) : child(index, Rule::FactorNames));
+    made.range = made.name.range = source::join(subject.range, made.over_range);
+    std::string name(sources.text(made.range));
+    if (!selectors.empty()) name.erase(selected.begin - made.range.begin, selected.end - selected.begin);
+    made.name.name = source::squeeze(name);
+    subject.node = ast::NameExpr{{{made.name}, made.range}};
+    if (selectors.empty()) return;
+    subject.node = ast::IndexExpr{std::make_shared<ast::Expr>(subject), std::move(selectors)};
   }
 
   // ---- presets

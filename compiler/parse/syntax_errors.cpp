@@ -158,8 +158,6 @@ std::string constructHint(const Situation& situation, std::string_view before, b
     return "; write a metric's value before its properties: metric rate : float = 1 / loss higher";
   if (in_study && found == Token::Comma && situation.earlier.token == Token::Table)
     return "; a table shows one metric or comparison: write another 'table'";
-  if (found == Token::LeftBrace && situation.previous.token == Token::Exclude)
-    return "; combinations are listed as tuples: exclude (os, size) in { (rhel, 1), (rhel, 2) }";
   if (in_study && found == Token::String && situation.previous.token != Token::String)
     return "; a reason follows 'because'";
   if (in_study && found == Token::Comma && situation.previous.token == Token::Number)
@@ -181,8 +179,6 @@ std::string claimHint(std::string_view file, const Situation& situation, std::st
                       std::string_view text) {
   if (!situation.within(Rule::CriterionDecl) && headOfLine(file, situation) != "criterion") return "";
   const Token found = situation.found.token;
-  if (found == Token::Over)
-    return "; name the aggregate first, as in 'compare overall = geomean(gain) over program', and judge 'overall'";
   if (found == Token::Where) return "; write the configurations of a claim before it: forall where a > 1: …";
   if (situation.earlier.token == Token::Confidence) return "; a claim has one confidence, at its end";
   if (found == Token::Not)
@@ -295,6 +291,10 @@ void reportNoStatement(Reporter& reporter, Rule block, const Situation& situatio
   const std::optional<Slip> slip = begins ? std::nullopt : slipOf(reporter.text(), situation);
   const std::string meant = slip ? slip->meant : hint(reporter.text(), situation);
   auto near = meant.empty() && !slip ? suggestion(reporter, found, words) : std::nullopt;
+  // No token is spelled so by itself.
+  if (!near && meant.empty() && !slip && found.token == Token::Identifier &&
+      headOfLine(reporter.text(), situation) == "param")
+    near = diag::closest(reporter.text(found.begin, found.end), {"inside"});
   // `a = 1` where a comparison goes on: `==` was meant.
   if (found.token == Token::Assign && !begins && !named && meant.empty() && !slip) near = "==";
   std::string expected =

@@ -97,26 +97,6 @@ std::optional<Slip> ruleWithWhen(std::string_view file, const Situation& situati
   return Slip{at(asked.begin()), at(when.end()), std::move(written), std::move(meant)};
 }
 
-/// `criterion c: infeasible where n == 4`: a claim says before it what it is about.
-std::optional<Slip> claimWithWhere(std::string_view file, const Situation& situation) {
-  const std::string_view head = headOfLine(file, situation);
-  if (situation.found.token != Token::Where || head != "criterion") return std::nullopt;
-  const std::string meant = "; write the configurations of a claim before it: forall where a > 1: …";
-  const size_t line = static_cast<size_t>(head.data() - file.data());
-  const size_t begin = file.find_first_not_of(' ', file.find(':', line) + 1);
-  const llvm::StringRef claim = llvm::StringRef(file.substr(begin, situation.found.begin - begin)).rtrim();
-  llvm::StringRef when = restOfLine(file, situation.found.end);
-  when = when.split(" with confidence").first.split(" always").first.trim();
-  const size_t colon = claim.rfind(':');
-  // With a condition of its own, or several parts, there is no one reading.
-  if (when.empty() || claim.contains(" where ") || claim.contains(" and ") || claim.contains(" or "))
-    return std::nullopt;
-  std::string written = colon == llvm::StringRef::npos ? fmt::format("forall where {}: {}", when.str(), claim.str())
-                                                       : fmt::format("{} where {}{}", claim.take_front(colon).str(),
-                                                                     when.str(), claim.substr(colon).str());
-  return Slip{static_cast<uint32_t>(begin), static_cast<uint32_t>(when.end() - file.data()), std::move(written), meant};
-}
-
 }  // namespace
 
 std::string_view headOfLine(std::string_view file, const Situation& situation) {
@@ -131,7 +111,6 @@ std::optional<Slip> slipOf(std::string_view file, const Situation& situation) {
   if (auto slip = signBetween(file, situation)) return slip;
   if (auto slip = levelsWithoutBraces(file, situation)) return slip;
   if (auto slip = ruleWithWhen(file, situation)) return slip;
-  if (auto slip = claimWithWhere(file, situation)) return slip;
   const std::string_view head = headOfLine(file, situation);
   if (found.token == Token::Where && (head == "factor" || head == "param"))
     return Slip{found.begin, found.end, "when", "; a condition follows 'when'"};

@@ -296,12 +296,28 @@ struct Declarations : Expressions {
     }
   }
 
+  /// Builds the condition of a rule. A record, `{ os = rhel, size = 1 }`, asks for all of its levels.
+  ast::ExprPtr rule(uint32_t index) {
+    Built out = build(index);
+    auto* record = std::get_if<ast::RecordExpr>(&out.expr->node);
+    if (std::holds_alternative<ast::SetExpr>(out.expr->node))
+      reporter.syntaxError(out.expr->range, "a condition, or levels with their names, as in { size = 1 }");
+    if (!record) return out.expr;
+    Built all;
+    for (ast::CallArgument& field : record->fields) {
+      Built name = make(field.name->range, ast::NameExpr{{{*field.name}, field.name->range}}, 1);
+      Built equal = binary(ast::BinaryOp::Equal, std::move(name), {field.value, out.depth});
+      all = all.expr ? binary(ast::BinaryOp::And, std::move(all), std::move(equal)) : std::move(equal);
+    }
+    return all.expr;
+  }
+
   /// `require [NAME:] CONDITION [because "…"]`, or `exclude` likewise.
   void read(uint32_t index, ast::RuleDecl& out) {
     out.kind = has(index, Token::Require) ? ast::RuleKind::Require : ast::RuleKind::Exclude;
-    const std::vector<uint32_t> conditions = children(index, Rule::Condition);
+    const std::vector<uint32_t> conditions = children(index, Rule::Value);
     if (conditions.size() == 2) out.name = asName(*expression(conditions[0]), ":");
-    out.condition = expression(conditions.back());
+    out.condition = rule(conditions.back());
     if (const uint32_t because = child(index, Rule::Text); because != kNone) out.because = string(because);
   }
 };

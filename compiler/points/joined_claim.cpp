@@ -92,7 +92,7 @@ std::optional<plan::Claim> JoinedClaim::node(const check::Claim& declared, size_
   if (declared.kind != check::Claim::Kind::Assertion) return parts(declared, depth, cells);
   plan::Claim claim;
   claim.kind = Kind::Cell;
-  // All quantifiers and selectors together name every factor, so there is one cell.
+  // Quantifiers, selectors and rules together leave one level of every factor, so there is one cell.
   claim.cell = cells.front();
   return claim;
 }

@@ -319,6 +319,12 @@ void lintCriteria(const expand::Space& whole, const Survey& survey, diag::Emitte
                  (survey.comparisons[*assertion.comparison].pairs > 0 &&
                   survey.comparisons[*assertion.comparison].several == 0);
       if (!complete) continue;
+      if (const auto& factors = own.reading.several(); !factors.empty()) {
+        check::reportSilent(emitter, whole.study(), criterion.name, criterion.range, assertion, factors,
+                            own.reading.example());
+        complete = false;
+        continue;
+      }
       // Points that exceed the memory do not count as missing: the author excluded them by `where feasible`.
       if (own.shape.cells() + own.unpublished + own.unfit > 0)
         // It asks about some point, so it is not empty; look for what it misses.

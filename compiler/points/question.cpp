@@ -330,6 +330,22 @@ void Question::reportFailure(expand::Levels point, diag::Emitter& emitter) const
     if (where && where->at(point) == expand::Condition::Answer::None) return where->report(point, emitter);
 }
 
+void Reading::add(expand::Levels point) {
+  const std::vector<unsigned>& open = assertion_->open;
+  if (several_.size() == open.size()) return;
+  std::vector<unsigned> key, levels;
+  for (const check::Quantifier& quantifier : assertion_->quantifiers)
+    for (const unsigned factor : quantifier.factors) key.push_back(point[factor]);
+  for (const unsigned factor : open) levels.push_back(point[factor]);
+  const auto [at, fresh] = first_.try_emplace(std::move(key), levels);
+  if (fresh) return;
+  for (size_t i = 0; i < open.size(); ++i) {
+    if (at->second[i] == levels[i] || std::ranges::count(several_, open[i]) > 0) continue;
+    several_.insert(std::ranges::upper_bound(several_, open[i]), open[i]);
+    example_.assign(point.begin(), point.end());
+  }
+}
+
 void Shape::add(expand::Levels point) {
   Node* node = &root_;
   ++node->cells;

@@ -199,4 +199,24 @@ class Shape {
   Node root_;
 };
 
+/// Looks whether the factors that an assertion leaves open (check::Assertion::open) have one level at each combination
+/// of levels that it is about, so that it has one reading.
+class Reading {
+ public:
+  explicit Reading(const check::Assertion& assertion) : assertion_(&assertion) {}
+
+  /// Looks at one point that it asks about.
+  void add(expand::Levels point);
+  /// The open factors that have several levels at some combination, ascending.
+  const std::vector<unsigned>& several() const { return several_; }
+  /// The point at which the last of them was found.
+  const std::vector<unsigned>& example() const { return example_; }
+
+ private:
+  const check::Assertion* assertion_;
+  // The levels of the open factors, by those of the quantified ones.
+  std::map<std::vector<unsigned>, std::vector<unsigned>> first_;
+  std::vector<unsigned> several_, example_;
+};
+
 }  // namespace expc::points

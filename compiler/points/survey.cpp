@@ -269,6 +269,7 @@ struct Surveyor {
       mark(of, part, answer != Dropped);
       if (answer == Cell) of.seen.add(part);
     });
+    if (answer != Dropped) of.reading.add(point);
     if (answer == Unpublished && ++of.unpublished == 1) of.example.assign(point.begin(), point.end());
     of.unfit += answer == Unfit;
     if (answer == Unavailable || answer == Cell) of.shape.add(point);

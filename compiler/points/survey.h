@@ -59,9 +59,11 @@ struct Survey {
   };
   /// Counts for one assertion over the points that it asks about.
   struct OfAssertion {
-    OfAssertion(const check::Assertion& assertion, const expand::Space& space) : shape(assertion), seen(space) {}
+    OfAssertion(const check::Assertion& assertion, const expand::Space& space)
+        : shape(assertion), reading(assertion), seen(space) {}
     /// The tree of all points that it asks about, also those that the system cannot run.
     Shape shape;
+    Reading reading;
     /// Points left out because the reference publishes nothing for them; `example` is the first.
     uint64_t unpublished = 0;
     /// Points left out by `where feasible`.

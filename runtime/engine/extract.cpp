@@ -46,9 +46,9 @@ std::optional<double> energyIn(const std::string& environment) {
   return validity::energyOf(*readings);
 }
 
-/// Trials of one workload that lack the same metrics, so that one question serves them.
+/// Trials of one command that lack the same metrics, so that one question serves them.
 struct Batch {
-  unsigned workload = 0;
+  plan::Command command;
   std::vector<std::string> metrics;  // names of the metrics to read
   std::vector<std::pair<Trial, store::TrialKey>> trials;
 };
@@ -111,8 +111,9 @@ class Extraction {
     }
     // At most one failed attempt of a place becomes valid, as at most one valid trial can stand there.
     if (!valid && !valid_.insert({trial.block, trial.position}).second) return;
-    Batch& batch = batches_[{point.workload, lacking}];
-    batch.workload = point.workload;
+    plan::Command command = plan::readAt(*plan_.workloads[point.workload].command, point.parameters);
+    Batch& batch = batches_[{base::canonicalJson(base::written(command)), lacking}];
+    batch.command = std::move(command);
     batch.metrics = lacking;
     batch.trials.emplace_back(std::move(trial), std::move(key));
   }
@@ -132,12 +133,11 @@ class Extraction {
       for (size_t i = first; i < last; ++i)
         outputs.push_back(
             std::filesystem::absolute(store::keptOutput(store_.folder(), batch.trials[i].first.id)).string());
-      auto lines =
-          launch::askForMetrics(worker_, store_.folder(),
-                                llvm::json::Object{{"command", base::written(*plan_.workloads[batch.workload].command)},
-                                                   {"metrics", base::jsonTexts(batch.metrics)},
-                                                   {"root", base::jsonText(plan_.root)},
-                                                   {"outputs", base::jsonTexts(outputs)}});
+      auto lines = launch::askForMetrics(worker_, store_.folder(),
+                                         llvm::json::Object{{"command", base::written(batch.command)},
+                                                            {"metrics", base::jsonTexts(batch.metrics)},
+                                                            {"root", base::jsonText(plan_.root)},
+                                                            {"outputs", base::jsonTexts(outputs)}});
       if (!lines) return lines.takeError();
       if (lines->size() != outputs.size())
         return base::failure("the worker '{}' did not answer for every output", worker_);
@@ -200,7 +200,7 @@ class Extraction {
   const std::string& worker_;
   ExtractOutcome& outcome_;
   std::set<std::pair<int64_t, unsigned>> valid_;  // (block, position) with a valid trial, or one that becomes valid
-  std::map<std::pair<unsigned, std::vector<std::string>>, Batch> batches_;
+  std::map<std::pair<std::string, std::vector<std::string>>, Batch> batches_;
 };
 
 }  // namespace

@@ -289,8 +289,12 @@ llvm::Error findWorker(Setup& setup, const Resources& resources, const plan::Wor
     worker = std::move(*found);
   }
   // The plan itself defines a command, so only its patterns are checked. A built-in workload must be in the worker.
-  return workload.command ? launch::checkCommand(worker->path, workload, metricsRead(setup.plan, workload))
-                          : checkWorkload(workload, worker->description, worker->path);
+  if (!workload.command) return checkWorkload(workload, worker->description, worker->path);
+  plan::Workload read = workload;
+  const auto runs = [&](const plan::Point& point) { return &setup.workloadOf(point) == &workload; };
+  if (const auto point = std::ranges::find_if(setup.plan.points, runs); point != setup.plan.points.end())
+    read.command = plan::readAt(*workload.command, point->parameters);
+  return launch::checkCommand(worker->path, read, metricsRead(setup.plan, workload));
 }
 
 }  // namespace expc::engine

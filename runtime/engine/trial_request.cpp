@@ -131,7 +131,7 @@ void completeForCommand(launch::TrialRequest& request, const plan::Plan& plan, c
                         const std::vector<NodePart>& parts, const std::string& address, const std::string& folder,
                         const std::vector<std::string>& variables, bool ranks) {
   protocol::TrialSpec& spec = request.spec;
-  spec.command = plan.workloads[point.workload].command;
+  spec.command = plan::readAt(*plan.workloads[point.workload].command, point.parameters);
   spec.folder = folder;
   const unsigned each = ranks ? parts.front().own.size() : 1;
   spec.world_size = parts.size() * each;

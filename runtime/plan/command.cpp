@@ -4,6 +4,7 @@
 #include "runtime/plan/command.h"
 
 #include <fmt/format.h>
+#include <llvm/Support/Regex.h>
 
 #include <algorithm>
 #include <charconv>
@@ -272,6 +273,45 @@ llvm::Expected<std::vector<std::string>> expandArguments(const std::vector<std::
     result.push_back(std::move(text));
   }
   return result;
+}
+
+/// Replaces `${name}` in `text` by what `value` returns for the name.
+static std::string filledIn(std::string_view text, const std::function<std::string(const std::string&)>& value) {
+  std::string filled;
+  for (size_t at = 0; at < text.size();) {
+    const size_t begin = std::min(text.find("${", at), text.size()), end = text.find('}', begin);
+    filled += text.substr(at, begin - at);
+    if (begin == text.size() || end == text.npos) return filled += text.substr(begin);
+    const bool escaped = begin > 0 && text[begin - 1] == '\\';
+    filled += escaped ? std::string(text.substr(begin, end + 1 - begin))
+                      : value(std::string(text.substr(begin + 2, end - begin - 2)));
+    at = end + 1;
+  }
+  return filled;
+}
+
+std::vector<std::string> parametersIn(std::string_view text) {
+  std::vector<std::string> names;
+  filledIn(text, [&](const std::string& name) { return names.emplace_back(name); });
+  return names;
+}
+
+Command readAt(Command command, const llvm::json::Object& parameters) {
+  const auto at = [&](CommandMetric& read) {
+    const auto fill = [&](std::string& text, bool pattern) {
+      text = filledIn(text, [&](const std::string& name) {
+        const llvm::json::Value* value = parameters.get(name);
+        const std::string shown = value ? argumentText(*value) : "";
+        return pattern ? llvm::Regex::escape(shown) : shown;
+      });
+    };
+    fill(read.file, false);
+    fill(read.where, read.from == From::Regex);
+  };
+  for (CommandMetric& metric : command.metrics) at(metric);
+  for (CommandMetric& key : command.inside) at(key);
+  for (Expectation& expectation : command.expectations) at(expectation.read);
+  return command;
 }
 
 std::string programPath(const std::string& name, const std::string& root) {

@@ -82,6 +82,13 @@ std::string instanceOf(const Service& service, const Point& point);
 /// instanceOf() for all services of a point's workload; "" if it has none.
 std::string instancesOf(const Plan& plan, const Point& point);
 
+/// The names in `${name}` of what a metric is read from, a pattern or a file. Nothing else is special there; `\${` is
+/// none.
+std::vector<std::string> parametersIn(std::string_view text);
+/// A command whose metrics and expectations are read as they are at a point: with the values of its parameters in the
+/// place of `${name}`. In a pattern a value matches itself.
+Command readAt(Command command, const llvm::json::Object& parameters);
+
 /// The program to start for a name: a name with a slash is a path from `root`, any other is looked up in PATH.
 std::string programPath(const std::string& name, const std::string& root);
 

@@ -180,6 +180,14 @@ class Finder {
     return llvm::Error::success();
   }
 
+  /// Whether an interpreter would run this argument: the first one, and nothing runs before that could write it.
+  bool isScript(const std::vector<std::string>& arguments, size_t at) const {
+    static const std::set<std::string> kInterpreters{"bash", "julia",   "node",    "perl", "python",
+                                                     "sh",   "python3", "Rscript", "ruby"};
+    return at == 1 && kInterpreters.contains(fs::path(arguments[0]).filename().string()) && arguments[1][0] != '-' &&
+           fs::path(arguments[1]).has_extension() && command_.before.empty() && !command_.preparation;
+  }
+
   /// Adds files of the study that stand among the arguments: `python train.py` makes train.py an input, so it need not
   /// be named twice. The link is symbolic, so that the script finds what lies beside it.
   llvm::Error inputsAmong(const std::vector<std::string>& arguments) {
@@ -188,7 +196,11 @@ class Finder {
       std::error_code failed;
       if (argument.empty() || argument.find('$') != std::string::npos || fs::path(argument).is_absolute()) continue;
       const fs::path path = (fs::path(plan_.root) / argument).lexically_normal();
-      if (!fs::is_regular_file(path, failed)) continue;
+      if (!fs::is_regular_file(path, failed)) {
+        if (!isScript(arguments, i)) continue;
+        return fail("there is no '{}' in {}, which {} would run: correct its name in `command`", argument, plan_.root,
+                    arguments[0]);
+      }
       add(path.string(), false);
       if (files_.inputs.back().name.empty())
         return fail(

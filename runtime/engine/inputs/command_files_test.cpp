@@ -13,6 +13,7 @@
 
 #include "runtime/base/files/glob.h"
 #include "runtime/engine/inputs/trial_folders.h"
+#include "runtime/plan/command.h"
 #include "runtime/store/store.h"
 #include "tests/support/folder.h"
 #include "tests/support/text/has.h"
@@ -170,6 +171,31 @@ TEST_CASE("inputs are found once, with the files that the arguments name") {
   CHECK(refusal(plan) == "(accepted)");
   plan.workloads[0].command->inputs.push_back("*.json");
   CHECK(has(refusal(plan), "the metric launch is read from './out.json', which is an input"));
+}
+
+TEST_CASE("a script that is not there is found before any trial") {
+  StudyFolder folder;
+  folder.write("train.py");
+  CHECK(refusal(planOf(folder, {"sh", "train.py"})) == "(accepted)");
+  CHECK(has(refusal(planOf(folder, {"sh", "trian.py"})), "there is no 'trian.py' in " + folder.path));
+  // Options, names that a parameter completes, and files that something makes before are not looked for.
+  for (const List& arguments : {List{"sh", "-c", "x.py"}, List{"sh", "train.py", "out.csv"}, List{"sh", "${tool}.py"}})
+    CHECK(refusal(planOf(folder, arguments)) == "(accepted)");
+  plan::Plan plan = planOf(folder, {"sh", "made.py"});
+  plan.workloads[0].command->before = {"true"};
+  CHECK(refusal(plan) == "(accepted)");
+}
+
+TEST_CASE("what is read at a point has its parameters' values") {
+  plan::Command command;
+  using From = plan::CommandMetric::From;
+  command.metrics = {{"a", From::Regex, "out-${size}.txt", "^${name} .*\\${size} ([0-9]+)$", 1, false},
+                     {"b", From::Json, "o.json", "/n=${size}/${other}", 1, false}};
+  const plan::Command at = plan::readAt(command, llvm::json::Object{{"size", 8}, {"name", "a.b"}, {"other", "x"}});
+  CHECK(at.metrics[0].file == "out-8.txt");
+  CHECK(at.metrics[0].where == "^a\\.b .*\\${size} ([0-9]+)$");
+  CHECK(at.metrics[1].where == "/n=8/x");
+  CHECK(plan::parametersIn("${a} $ ${b} \\${c} ${d") == List{"a", "b"});
 }
 
 TEST_CASE("a copy is the trial's own, and may be read from") {
