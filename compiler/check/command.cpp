@@ -270,8 +270,9 @@ struct CommandChecker {
 
   /// Warns of parameters that change nothing, as no argument holds them.
   void unused() {
-    // A program that asks for its trial gets all parameters there.
-    if (plan::asksTrial(command)) return;
+    // A program that asks for its trial gets all parameters there. A default that was refused may have meant some.
+    const auto refused = [](const Parameter& parameter) { return parameter.type.isError(); };
+    if (plan::asksTrial(command) || std::ranges::any_of(workload.parameters, refused)) return;
     // A parameter that decides whether another exists, or that a let is computed from, changes what runs.
     std::vector<bool> read = passed;
     const auto mark = [&](const FormulaPtr& formula) {

@@ -293,7 +293,7 @@ void Expressions::unknown(const ast::Identifier& word, const ExpressionScope& pl
   }
   if (place.siblings && named(*place.siblings, word.name)) {
     emitter_.build(word.range, diag::UnknownName, "name", word.name, "")
-        .note({}, "a default is a constant, so it cannot use another parameter; an argument may use a 'let', which can")
+        .note({}, "a default is a constant; a 'let' in place of the parameter may use others and stand in arguments")
         .emit();
     return;
   }
@@ -345,6 +345,8 @@ FormulaPtr Expressions::level(const ast::Identifier& word, const EnumType& type)
     auto builder = emitter_.build(word.range, UnknownLevel, word.name, type.name);
     std::vector<std::string> names;
     builder.suggest(word.range, word.name, [&] { return names = namesOf(type.levels)(); });
+    if (word.name == type.name)
+      builder.note({}, "an enum without 'in' has all of its levels, as in 'factor {}'", type.name);
     return error(builder.note(type.range, "{} has the levels {}", type.name, diag::list(names)).refuse());
   }
   note(word.range, type.levels[index].range);

@@ -4,6 +4,8 @@
 
 #include "compiler/parse/syntax_errors.h"
 
+#include <llvm/ADT/STLExtras.h>
+
 #include <cctype>
 
 #include "compiler/diag/render.h"
@@ -156,6 +158,10 @@ std::string constructHint(const Situation& situation, std::string_view before, b
   const bool in_study = situation.rules.front() == Rule::StudyBody;
   if (found == Token::Assign && language::find(language::Role::Trait, before))
     return "; write a metric's value before its properties: metric rate : float = 1 / loss higher";
+  constexpr Token kNamed[] = {Token::Design,  Token::Preset, Token::Criterion,
+                              Token::Compare, Token::Factor, Token::Study};
+  if ((found == Token::Dot || found == Token::Like) && llvm::is_contained(kNamed, situation.earlier.token))
+    return "; what studies share stands in a 'part', and 'use shared.name' takes it";
   if (in_study && found == Token::Comma && situation.earlier.token == Token::Table)
     return "; a table shows one metric or comparison: write another 'table'";
   if (in_study && found == Token::String && situation.previous.token != Token::String)

@@ -21,7 +21,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PLAN = re.compile(r"PLAN\b(?P<arguments>.*)$")
-COUNT = re.compile(r"COUNT (?P<what>\w+)(?: (?P<name>[A-Za-z_]\w*))? (?P<number>\d+)(?: = .*)?$")
+COUNT = re.compile(r"COUNT (?P<what>\w+)(?: (?P<name>[A-Za-z_].*?))? (?P<number>\d+)(?: = .*)?$")
 NAMED = {"cells", "criterion", "pairs"}
 PLAIN = {"product", "points", "removed", "trials", "expected_infeasible", "unavailable"}
 
