@@ -185,6 +185,55 @@ report::Table placesOf(const std::vector<nullgpu_record>& records) {
   return table;
 }
 
+/// Names of the owners of tensors, by their number in counters_api.h.
+constexpr const char* kOwners[NULLGPU_OWNERS] = {"parameters", "gradients", "optimizer", "variables", "activations"};
+
+/// "Its tensors: parameters 1.00 GiB, gradients 1.00 GiB, …", from the largest; empty if torch told nothing.
+std::string ownersText(const nullgpu_card_record& card) {
+  std::vector<std::pair<uint64_t, std::string>> owners;
+  for (size_t owner = 0; owner < NULLGPU_OWNERS; ++owner)
+    if (card.owners[owner]) owners.emplace_back(card.owners[owner], kOwners[owner]);
+  std::ranges::stable_sort(owners, std::greater(), &std::pair<uint64_t, std::string>::first);
+  const auto text = [](const auto& owner) { return owner.second + " " + bytesText(owner.first); };
+  return owners.empty() ? "" : " Its tensors: " + base::joined(base::textsOf(owners, text), ", ") + ".";
+}
+
+/// Whether the peak grew all the time: in each quarter of the launches behind the first by about as
+/// much, and by a tenth in all.
+bool growsSteadily(const nullgpu_record& record) {
+  constexpr uint64_t kFewest = 16;
+  const uint64_t count = record.sampled;
+  if (count < kFewest || count > NULLGPU_RECORD_SAMPLES) return false;
+  const auto after = [&](uint64_t quarters) { return record.samples[quarters * count / 4 - 1]; };
+  const uint64_t grown[] = {after(2) - after(1), after(3) - after(2), after(4) - after(3)};
+  const auto [least, most] = std::ranges::minmax(grown);
+  return 2 * least >= most && 10 * (after(4) - after(1)) >= after(4) && least > 0;
+}
+
+/// Sentences about cards that several ranks use, and about memory that grows.
+std::vector<std::string> habitsOf(const std::vector<nullgpu_record>& records) {
+  std::vector<std::string> habits;
+  for (size_t card = 0; card < NULLGPU_RECORD_CARDS; ++card) {
+    std::vector<std::string> names;
+    for (const nullgpu_record& record : records)
+      if (record.rank >= 0 && record.cards[card].peak > 0 && std::ranges::find(names, nameOf(record)) == names.end())
+        names.push_back(nameOf(record));
+    if (names.size() > 1)
+      habits.push_back(
+          fmt::format("card {}: {} all keep memory on it. A rank that should use another card misses "
+                      "`torch.cuda.set_device(local_rank)`, or a `map_location` for `torch.load`.",
+                      card, base::joined(names, " and ")));
+  }
+  for (const nullgpu_record& record : records)
+    if (growsSteadily(record))
+      habits.push_back(fmt::format(
+          "{}: memory grew until the end, from {} after a quarter of the launches to {}. If these are steps, each "
+          "leaves tensors behind, such as a loss that is kept with its graph: keep `loss.detach()`.",
+          nameOf(record), bytesText(record.samples[record.sampled / 4 - 1]),
+          bytesText(record.samples[record.sampled - 1])));
+  return habits;
+}
+
 /// Sentences about processes that ran out of memory or were killed.
 std::vector<std::string> remarksOf(const std::vector<nullgpu_record>& records, unsigned cards) {
   std::vector<std::string> remarks;
@@ -196,9 +245,9 @@ std::vector<std::string> remarksOf(const std::vector<nullgpu_record>& records, u
       remarks.push_back(
           fmt::format("{}: card {} was out of memory: {} were held and {} more were asked for. That request needs a "
                       "card of at least "
-                      "{}; `expc null {}x{}GiB` shows the peak beyond it.",
+                      "{}; `expc null {}x{}GiB` shows the peak beyond it.{}",
                       nameOf(record), card, bytesText(of.held), bytesText(of.refused), bytesText(leastCard(of)), cards,
-                      2 * (leastCard(of) / kGiB + 1)));
+                      2 * (leastCard(of) / kGiB + 1), ownersText(of)));
     }
     if (!record.ended)
       remarks.push_back(nameOf(record) +
@@ -218,6 +267,7 @@ std::string textOf(const std::vector<nullgpu_record>& records, unsigned cards, u
   };
   std::vector<report::Block> memory = {memoryOf(records)};
   report::append(memory, report::sentences(remarksOf(records, cards)));
+  report::append(memory, report::sentences(habitsOf(records)));
   add("memory of simulated GPUs", "", std::move(memory));
   add("work", "nothing was computed; times are the host's alone", {workOf(records)});
   if (report::Table places = placesOf(records); !places.rows.empty())
@@ -233,9 +283,13 @@ llvm::json::Object cardJson(size_t number, const nullgpu_card_record& card) {
   llvm::json::Object json{{"card", number}, {"peak_bytes", card.peak}};
   if (card.reserved)
     json["torch"] = llvm::json::Object{{"allocated_bytes", card.allocated}, {"reserved_bytes", card.reserved}};
-  if (card.refused)
-    json["out_of_memory"] = llvm::json::Object{
+  if (card.refused) {
+    llvm::json::Object told{
         {"held_bytes", card.held}, {"asked_bytes", card.refused}, {"least_card_bytes", leastCard(card)}};
+    for (size_t owner = 0; owner < NULLGPU_OWNERS; ++owner)
+      if (card.owners[owner]) told[fmt::format("{}_bytes", kOwners[owner])] = card.owners[owner];
+    json["out_of_memory"] = std::move(told);
+  }
   return json;
 }
 
@@ -262,7 +316,8 @@ llvm::json::Object processJson(const nullgpu_record& record) {
                           {"collectives", std::move(collectives)},
                           {"waits", record.synchronizations},
                           {"waited_seconds", double(record.waited) * 1e-9},
-                          {"places", std::move(places)}};
+                          {"places", std::move(places)},
+                          {"grows", growsSteadily(record)}};
   if (record.rank >= 0) json["rank"] = record.rank;
   return json;
 }

@@ -1,0 +1,118 @@
+#!/usr/bin/env python3
+"""`expc null` on programs with torch: what it says of faults that need no GPU to be found (programs/), and whether it counts the memory of
+clients as torch does (clients/).
+
+usage: programs_test.py EXPC NULL_GPU_FOLDER PYTHON PROGRAMS_FOLDER [TEST...]
+
+PYTHON has torch, and the folder what torch, transformers, peft, accelerate and Lightning need (tools/setup --tests).
+"""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+HERE = pathlib.Path(__file__).resolve().parent
+RANKS = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+
+
+def environment(**variables):
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("NULLGPU_", "CUDA_", "RANK", "PYTORCH", "TORCH_", "HF_"))}
+    return kept | {"EXPC_NULLGPU_FOLDER": FOLDER, "PYTHONPATH": PROGRAMS, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", **variables}
+
+
+class Programs(unittest.TestCase):
+    def null(self, cards, *words, fails=False, json_=False, **variables):
+        """The exit code is 0 unless the program fails. Returns standard error in one line, or the JSON."""
+        options = ["--format", "json"] if json_ else []
+        done = subprocess.run([EXPC, "null", cards, *options, "--", PYTHON, *map(str, words)], env=environment(**variables),
+                              capture_output=True, text=True, timeout=800)
+        self.assertEqual(done.returncode != 0, fails, done.stdout + done.stderr)
+        return json.loads(done.stdout) | {"said": done.stderr} if json_ else " ".join((done.stdout + done.stderr).split())
+
+
+class Faults(Programs):
+    """Each program of programs/ has one fault; docs/null-gpu.md has the table."""
+
+    def test_a_collective_that_one_rank_omits_names_both_calls(self):
+        said = self.null("2x4GiB", *RANKS, HERE / "programs/omitted_collective.py", fails=True)
+        self.assertRegex(said, "rank 0 calls AllReduce of 1 x float32 .sum., rank 1 calls Broadcast of 3 x int32 from rank 0; all ranks must call the same")
+
+    def test_a_buffer_that_is_reused_too_early_names_both_places(self):
+        said = self.null("1x4GiB", HERE / "programs/early_reuse.py", fails=True)
+        self.assertIn("nullgpu:", said)
+        self.assertIn("page-locked", said)
+
+    def test_a_missing_wait_is_a_data_race_for_torchs_sanitizer(self):
+        said = self.null("1x4GiB", HERE / "programs/missing_wait.py", fails=True, TORCH_CUDA_SANITIZER="1")
+        self.assertIn("possible data race", said)
+        self.assertIn("missing_wait.py", said)
+
+    def test_a_card_that_two_ranks_use_is_named(self):
+        said = self.null("2x4GiB", *RANKS, HERE / "programs/wrong_card.py")
+        self.assertIn("card 0: rank 0 and rank 1 all keep memory on it", said)
+        self.assertNotIn("card 1: rank", said)
+
+    def test_memory_that_grows_with_every_step_is_told(self):
+        self.assertIn("memory grew until the end", self.null("1x8GiB", HERE / "programs/growing_memory.py"))
+        self.assertNotIn("memory grew", self.null("1x8GiB", HERE / "programs/item_each_step.py"))
+
+    def test_a_wait_in_every_step_has_its_line(self):
+        process, = self.null("1x4GiB", HERE / "programs/item_each_step.py", json_=True)["processes"]
+        waits = {pathlib.Path(place["at"]).name: place["waits"] for place in process["places"]}
+        self.assertGreaterEqual(waits.get("item_each_step.py:8", 0), 20, waits)
+
+    def test_out_of_memory_has_owners(self):
+        process, = self.null("1x1GiB", HERE / "programs/out_of_memory.py", fails=True, json_=True)["processes"]
+        told = process["cards"][0]["out_of_memory"]
+        weights = 8 * (1024 * 1024 + 1024) * 4
+        self.assertEqual(told["parameters_bytes"], weights)
+        self.assertEqual(told["gradients_bytes"], weights)
+        self.assertGreaterEqual(told["optimizer_bytes"], 2 * weights)
+        self.assertGreater(told["activations_bytes"], 0)
+
+
+class Clients(Programs):
+    """Programs of users over unmodified libraries; each prints torch's own peaks of its card as its last line."""
+
+    def peaks(self, client, cards=1):
+        ranks = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(cards)] if cards > 1 else []
+        with tempfile.TemporaryDirectory() as folder:
+            told = self.null(f"{cards}x80GiB", *ranks, HERE / "clients" / client, json_=True, TMPDIR=folder)
+        said = {tuple(map(int, line.split()[1:])) for line in told["said"].splitlines() if line.startswith("peaks ")}
+        found = {(each["card"], each["torch"]["allocated_bytes"], each["torch"]["reserved_bytes"])
+                 for process in told["processes"] for each in process["cards"] if "torch" in each and each["torch"]["allocated_bytes"]}
+        self.assertEqual(len(said), cards, told["said"][-3000:])
+        self.assertEqual(said, found)
+
+    def test_ddp(self):
+        self.peaks("ddp.py", 2)
+
+    def test_fsdp2(self):
+        self.peaks("fsdp2.py", 2)
+
+    def test_trainer_with_peft(self):
+        self.peaks("trainer.py")
+
+    def test_accelerate(self):
+        self.peaks("accelerated.py")
+
+    def test_lightning(self):
+        self.peaks("lit.py")
+
+    def test_a_study_measures_them_on_the_cpu(self):
+        """The wheel of torch is that for CUDA, whose libraries it needs to be imported, hence LD_LIBRARY_PATH."""
+        with tempfile.TemporaryDirectory() as folder:
+            variables = environment(LD_LIBRARY_PATH=FOLDER, PATH=f"{pathlib.Path(PYTHON).parent}:{os.environ['PATH']}", EXPC_DEVICE_LOCKS="none")
+            done = subprocess.run([EXPC, "run", HERE / "clients/clients.exp", "--devices", "cpu:1", "--heat-up", "0", "--quiet", "--results", folder + "/results",
+                                   "--pass-env", "PYTHONPATH", "--pass-env", "LD_LIBRARY_PATH"],
+                                  env=variables, capture_output=True, text=True, timeout=1500)
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+            self.assertNotIn("failed", done.stdout)
+
+
+if __name__ == "__main__":
+    EXPC, FOLDER, PYTHON, PROGRAMS = (str(pathlib.Path(sys.argv.pop(1)).absolute()) for _ in range(4))
+    unittest.main()
