@@ -9,6 +9,7 @@
 
 #include "compiler/check/checker.h"
 #include "compiler/check/tool_formats.h"
+#include "runtime/base/text.h"
 #include "runtime/plan/command.h"
 #include "runtime/plan/trial_report.h"
 
@@ -432,11 +433,12 @@ void checkMetricSource(Context& context, ModuleScope& scope, const ast::Workload
     if (!metric.source) return;
     return replaceAll(metric.source->where, "{name}", metric.name);
   }
+  const auto named = [](const auto& one) { return fmt::format("'{}' ({})", one.first, one.second); };
   context.emitter.build(metric.range, MissingSource, metric.name)
       .note({},
             "write 'from regex(…)', 'from json(…)', 'from csv(…)' or 'from trial' after it, or 'outputs json(…)' for "
-            "all; without a source, expc measures only 'wall' and 'cpu_time' (Time), 'host_memory_peak' (Bytes) and "
-            "'energy' (Energy)")
+            "all; without a source, expc measures only {0}",
+            base::joined(base::textsOf(kSeenFromOutside, named)))
       .emit();
 }
 
