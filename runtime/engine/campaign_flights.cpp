@@ -301,9 +301,7 @@ llvm::Error Campaign::finish(Flight& flight, launch::TrialEnd end) {
   // index.
   const bool as_before = index_.failedAsBefore(trial);
   const bool likewise = !trial.reason.empty() && judge::withoutIds(trial.reason) == judge::withoutIds(told_);
-  const std::string told = as_before  ? "again for the same reason"
-                           : likewise ? "for the same reason"
-                                      : trial.reason;
+  const std::string told = as_before ? "again for the same reason" : likewise ? "for the same reason" : trial.reason;
   if (!trial.reason.empty()) told_ = trial.reason;
   index_.add(trial);
   scheduler_.ended(flight.lane, trial);
