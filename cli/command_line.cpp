@@ -107,7 +107,7 @@ void addMachine(CLI::App& command, MachineOptions& options) {
 
 /// Adds `--nodes`; `what` says in the help what the command does with it.
 void addNodes(CLI::App& command, MachineOptions& options, const std::string& what) {
-  addOption(command, "--nodes", "N", options.nodes, what + " (default: all nodes of this allocation)")
+  addOption(command, "--nodes", "N", options.nodes, fmt::format("{} (default: all nodes of this allocation)", what))
       ->check(CLI::Range(1, 4096));
 }
 

@@ -102,7 +102,7 @@ std::optional<exports::Side> judged(const Side& side, const plan::Plan& plan, bo
   if (!found || found->results.trials.empty()) {
     const auto kept = found ? found->results.not_counted_reasons : std::vector<std::string>();
     console.error(fmt::format("{} has no usable results of study {}{}", side.name, plan.study,
-                              kept.empty() ? "" : ". Stored but ignored: " + llvm::join(kept, "; ")));
+                              kept.empty() ? "" : fmt::format(". Stored but ignored: {}", llvm::join(kept, "; "))));
     return std::nullopt;
   }
   // Controls of results measured with another --jobs would not be judged; a claim without its control is no claim.

@@ -231,7 +231,8 @@ int submitRun(const RunOptions& options, const Console& console) {
   // Names end up in a script for the shell and for Slurm's own parser, which cannot quote control characters.
   for (const std::string& name : {job.name, job.folder, job.jobs})
     if (base::printable(name) != name)
-      return console.error(name + ": has a control character or is not UTF-8, so a script for Slurm cannot name it");
+      return console.error(
+          fmt::format("{}: has a control character or is not UTF-8, so a script for Slurm cannot name it", name));
   const std::string script = cluster::renderScript(*site, job);
   if (options.dry_run) return console.printRaw(script) ? kSuccess : kError;
   auto submitted = submitScript(options, folder, script);
@@ -311,12 +312,13 @@ int cancel(const JobOptions& options, const Console& console) {
     if (auto error = cluster::cancel(folder, job))
       code = console.error(std::move(error));
     else
-      console.message(job.name + " is being stopped; its measurements are kept");
+      console.message(fmt::format("{} is being stopped; its measurements are kept", job.name));
   }
   // Say so: silence would look like a job that was ended.
   if (over == jobs->size())
-    console.message(options.job.empty() ? options.results + ": nothing to stop"
-                                        : options.job + " has already " + stateText(views->begin()->second));
+    console.message(options.job.empty()
+                        ? fmt::format("{}: nothing to stop", options.results)
+                        : fmt::format("{} has already {}", options.job, stateText(views->begin()->second)));
   return code;
 }
 

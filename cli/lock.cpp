@@ -311,7 +311,7 @@ llvm::Error writeLock(const std::string& path, const llvm::json::Value& lock) {
 
 llvm::Expected<llvm::json::Value> readLock(const std::string& path) {
   auto buffer = files::read(path, files::kMostByHand);
-  if (!buffer) return llvm::createStringError("cannot read " + llvm::toString(buffer.takeError()));
+  if (!buffer) return llvm::createStringError(fmt::format("cannot read {}", llvm::toString(buffer.takeError())));
   auto lock = parseLock((*buffer)->getBuffer());
   if (!lock) return llvm::createStringError(fmt::format("{} {}", path, llvm::toString(lock.takeError())));
   return lock;

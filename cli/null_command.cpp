@@ -250,8 +250,9 @@ std::vector<std::string> remarksOf(const std::vector<nullgpu_record>& records, u
                       2 * (leastCard(of) / kGiB + 1), ownersText(of)));
     }
     if (!record.ended)
-      remarks.push_back(nameOf(record) +
-                        ": ended without its exit handlers (a signal or _exit), so its allocator's peaks are unknown.");
+      remarks.push_back(
+          fmt::format("{}: ended without its exit handlers (a signal or _exit), so its allocator's peaks are unknown.",
+                      nameOf(record)));
   }
   return remarks;
 }

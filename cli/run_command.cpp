@@ -104,8 +104,8 @@ int runOne(const ChosenPlan& chosen, const RunOptions& options, const std::optio
   // Inside an allocation the engine stops starting trials that would not end before it does.
   auto left = cluster::secondsLeft();
   if (!left)
-    console.message("the end of this allocation is unknown, so the run may be cut off there: " +
-                    llvm::toString(left.takeError()));
+    console.message(fmt::format("the end of this allocation is unknown, so the run may be cut off there: {}",
+                                llvm::toString(left.takeError())));
   else if (*left)
     engine_options.ends_at = engine_options.clock->boot() + **left;
 
@@ -134,7 +134,7 @@ llvm::Expected<std::optional<report::LiveServer>> serve(const std::vector<Chosen
   const auto port = options.serve == "free" ? 0u : static_cast<unsigned>(std::stoul(options.serve));
   auto server = report::LiveServer::start(port, std::move(plans), options.results);
   if (!server) return server.takeError();
-  console.message("watch the run at " + server->url());
+  console.message(fmt::format("watch the run at {}", server->url()));
   return std::optional<report::LiveServer>(std::move(*server));
 }
 

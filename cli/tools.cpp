@@ -144,7 +144,7 @@ int doc(const DocOptions& options, const Console& console) {
       if (std::ranges::find(names, *options.workload) == names.end()) {
         const std::string all = names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "));
         return console.error(fmt::format("{} has no workload '{}'; {}", page->title, *options.workload,
-                                         diag::didYouMean(*options.workload, names, "it has " + all)));
+                                         diag::didYouMean(*options.workload, names, fmt::format("it has {}", all))));
       }
       editor::keepWorkload(*page, *options.workload);
     }

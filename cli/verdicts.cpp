@@ -82,9 +82,9 @@ llvm::Expected<const report::Chart*> chosen(const std::vector<report::Chart>& ch
   if (begins.size() == 1) return begins[0];
   if (charts.empty()) return llvm::createStringError("the report has no chart: nothing to draw was measured yet");
   const std::string why = wanted.empty()   ? "the report has several charts. Choose one with --chart"
-                          : begins.empty() ? "the report has no chart '" + base::printable(wanted) + "'"
-                                           : "several charts begin with '" + base::printable(wanted) + "'";
-  return llvm::createStringError(why + " with a name or a number of these:" + names);
+                          : begins.empty() ? fmt::format("the report has no chart '{}'", base::printable(wanted))
+                                           : fmt::format("several charts begin with '{}'", base::printable(wanted));
+  return llvm::createStringError(fmt::format("{} with a name or a number of these:{}", why, names));
 }
 
 /// Draws the chart that the options choose into a file and prints that file's name.
@@ -128,7 +128,7 @@ int showVerdicts(const plan::Plan& plan, const store::Results& results, const Re
   llvm::Error written = report::writeHtml(page, findings, html);
   const bool page_failed = static_cast<bool>(written);
   if (page_failed && options.html.empty())  // nobody asked for it: the verdicts are what counts
-    console.message("the report page was not written: " + llvm::toString(std::move(written)));
+    console.message(fmt::format("the report page was not written: {}", llvm::toString(std::move(written))));
   else if (page_failed)
     console.error(std::move(written));
 
@@ -153,7 +153,7 @@ std::optional<rehearsal::Study> rehearsedOf(const plan::Plan& plan, const std::s
                                             const Console& console) {
   llvm::Expected<rehearsal::Study> found = rehearsal::read(results, plan.study);
   if (found) return std::move(*found);
-  console.message("cannot read the rehearsal: " + llvm::toString(found.takeError()));
+  console.message(fmt::format("cannot read the rehearsal: {}", llvm::toString(found.takeError())));
   return std::nullopt;
 }
 

@@ -479,7 +479,7 @@ bool checkMetricSource(Context& context, ModuleScope& scope, const ast::Workload
   context.emitter.build(metric.range, MissingSource, metric.name)
       .note({},
             "write 'from regex(…)', 'from json(…)', 'from csv(…)' or 'from trial' after it, or 'outputs json(…)' for "
-            "all; without a source, expc measures only {}",
+            "all; without a source, expc measures only {0}",
             plan::seenFromOutsideText())
       .emit();
   return false;

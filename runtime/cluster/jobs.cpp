@@ -84,7 +84,8 @@ void describe(base::JsonRecord& io, JobRecord& job) {
 
 /// The state of a detached process. Processes of other machines cannot be seen from here.
 JobView lookAtProcess(const std::string& folder, const JobRecord& job) {
-  if (job.host != hostName()) return {JobState::Unknown, std::nullopt, "on " + job.host + ": run expc status there"};
+  if (job.host != hostName())
+    return {JobState::Unknown, std::nullopt, fmt::format("on {}: run expc status there", job.host)};
   if (isAtWork(folder, job)) return {JobState::Running, std::nullopt, ""};
   return {JobState::Ended, std::nullopt, "no exit code recorded"};
 }

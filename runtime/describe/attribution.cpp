@@ -231,7 +231,7 @@ llvm::Expected<unsigned> numberOf(StringRef wanted, const std::vector<T>& all, s
 }
 
 llvm::Expected<unsigned> factorOf(const plan::Plan& plan, StringRef name) {
-  return numberOf(name.trim(), plan.factors, &plan::Factor::name, "factor", "the study '" + plan.study + "'");
+  return numberOf(name.trim(), plan.factors, &plan::Factor::name, "factor", fmt::format("the study '{}'", plan.study));
 }
 
 llvm::Expected<unsigned> levelOf(const plan::Factor& factor, StringRef label) {

@@ -22,6 +22,7 @@
 #include "runtime/engine/launch/rank_process.h"
 #include "runtime/engine/not_given.h"
 #include "runtime/engine/numa.h"
+#include "runtime/judge/block_values.h"
 #include "runtime/plan/command.h"
 #include "runtime/validity/readings.h"
 
@@ -304,10 +305,8 @@ llvm::Error Campaign::finish(Flight& flight, launch::TrialEnd end) {
   // A reason that repeats is printed in full once. `failedAsBefore` must be asked before the trial is added to the
   // index.
   const bool as_before = index_.failedAsBefore(trial);
-  const bool likewise = !trial.reason.empty() && trial.reason == told_;
-  const std::string told = as_before  ? "failed again for the same reason"
-                           : likewise ? "for the same reason"
-                                      : trial.reason;
+  const bool likewise = !trial.reason.empty() && judge::withoutIds(trial.reason) == judge::withoutIds(told_);
+  const std::string told = as_before ? "again for the same reason" : likewise ? "for the same reason" : trial.reason;
   if (!trial.reason.empty()) told_ = trial.reason;
   index_.add(trial);
   scheduler_.ended(flight.lane, trial);

@@ -237,14 +237,14 @@ TEST_CASE("what a program does wrong fails its trial with one line that says wha
   SUBCASE("exit code") {
     Study study(python("import sys; print('half', flush=True); sys.exit('no such layer: 7')"));
     study.measure("wall");
-    CHECK(study.failure() == "the worker: /usr/bin/python3 exited with code 1: no such layer: 7");
+    CHECK(study.failure() == "/usr/bin/python3 exited with code 1: no such layer: 7");
     CHECK(has(study.trials()[0].log_tail, "half"));
     CHECK(study.folders() == study.trials().size());
   }
   SUBCASE("silent exit code") {
     Study study(python("raise SystemExit(3)"));
     study.measure("wall");
-    CHECK(study.failure() == "the worker: /usr/bin/python3 exited with code 3 and wrote nothing");
+    CHECK(study.failure() == "/usr/bin/python3 exited with code 3 and wrote nothing");
   }
   SUBCASE("signal") {
     Study study(python("import os; os.abort()"));
@@ -260,12 +260,12 @@ TEST_CASE("what a program does wrong fails its trial with one line that says wha
     Study study({"/usr/bin/true"});
     study.regex("step ([0-9]+)");
     CHECK(study.failure() ==
-          "the worker: the metric value, read from standard output: the pattern 'step ([0-9]+)' matches nothing");
+          "the metric value, read from standard output: the pattern 'step ([0-9]+)' matches nothing");
   }
   SUBCASE("no file") {
     Study study({"/usr/bin/true"});
     study.measure(CommandMetric{"launch", CommandMetric::From::Json, "out.json", "/a", 1, false});
-    CHECK(study.failure() == "the worker: the metric launch, read from 'out.json': the program did not write it");
+    CHECK(study.failure() == "the metric launch, read from 'out.json': the program did not write it");
   }
   SUBCASE("not a number") {
     Study study(python("print('loss n/a')"));
@@ -313,7 +313,7 @@ TEST_CASE("a program says by a file that memory ran out, and never by the words 
   study.measure("wall");
   store::Trial trial = study.one();
   CHECK((trial.status == store::TrialStatus::Infeasible));
-  CHECK(trial.reason == "the worker: /usr/bin/python3 reported that it ran out of memory: no room for 9 GiB");
+  CHECK(trial.reason == "/usr/bin/python3 reported that it ran out of memory: no room for 9 GiB");
   Study words(
       python("import sys; sys.exit('torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 9 GiB')"));
   words.measure("wall");
@@ -523,8 +523,7 @@ TEST_CASE("a wrong output is no valid trial, however fast it came") {
   CHECK(study.run().trials == 1);
   SUBCASE("a number out of bounds") {
     expect(rows, plan::Bound{plan::Relation::Equal, 400, 0, "== 400"});
-    CHECK(study.failure() ==
-          "the worker: expected regex(\"rows ([0-9]+)\") == 500, read from standard output: it is 500");
+    CHECK(study.failure() == "expected regex(\"rows ([0-9]+)\") == 500, read from standard output: it is 500");
   }
   SUBCASE("no match") {
     expect({"regex(\"^passed$\")", From::Regex, "", "^passed$", 1, false});

@@ -283,7 +283,7 @@ llvm::Error execute(const Env& env) {
     env.outcome.ending = lacking.empty() ? Ending::NothingToDo : Ending::Incomplete;
     env.listener.say("nothing to run: {}", !early.empty()    ? early
                                            : lacking.empty() ? storedText(index)
-                                                             : lacking + "; --retry-failed tries again");
+                                                             : fmt::format("{}; --retry-failed tries again", lacking));
     return recordRun(env, {store::Outcome::NothingToDo});
   }
   if (budgetSpent(index)) {

@@ -23,8 +23,9 @@ using SteadyClock = std::chrono::steady_clock;
 constexpr auto kRedraw = std::chrono::milliseconds(100);
 constexpr unsigned kBarCells = 24;
 
-/// "timed precision=fp32 gpus=2", or without the kind of a rehearsal.
+/// "timed precision=fp32 gpus=2", "timed trial" without a label; a rehearsal has no kind.
 std::string nameText(const TrialNote& trial) {
+  if (trial.point_label.empty() && !trial.rehearsal) return fmt::format("{} trial", plan::toString(trial.kind));
   return trial.rehearsal ? trial.point_label : fmt::format("{} {}", plan::toString(trial.kind), trial.point_label);
 }
 
@@ -33,6 +34,11 @@ std::string_view endText(const TrialNote& trial, store::TrialStatus status) {
   if (trial.rehearsal && status == store::TrialStatus::Valid) return "runs";
   if (trial.rehearsal && status == store::TrialStatus::Infeasible) return "does not fit";
   return store::toString(status);
+}
+
+/// " in 3 s"; "" for a trial that was not started, since a service of it failed.
+std::string lengthText(const char* word, double seconds) {
+  return seconds > 0 ? fmt::format(" {} {}", word, durationText(seconds)) : "";
 }
 
 /// "about 3 min 20 s left"; "" when nothing is known.
@@ -56,7 +62,7 @@ class BarProgress : public ProgressListener {
   }
   void trialEnded(const TrialNote& trial, store::TrialStatus status, double seconds, std::string_view reason) override {
     if (status != store::TrialStatus::Valid) {
-      above(fmt::format("{}: {} after {}: {}", nameText(trial), endText(trial, status), durationText(seconds), reason));
+      above(fmt::format("{}: {}{}: {}", nameText(trial), endText(trial, status), lengthText("after", seconds), reason));
     }
     draw(trial, "", 1);
   }
@@ -110,14 +116,14 @@ class LineProgress : public ProgressListener {
   explicit LineProgress(bool quiet) : quiet_(quiet) {}
 
   void message(std::string_view text) override { line(text); }
-  void blockStarted(plan::TrialKind kind, uint64_t number, unsigned points) override {
+  void blockStarted(plan::TrialKind kind, uint64_t number, unsigned trials) override {
     if (quiet_) return;
-    line(fmt::format("block {} of {} trials: {}", number + 1, plan::toString(kind), base::counted(points, "point")));
+    line(fmt::format("{} block {}: {}", plan::toString(kind), number + 1, base::counted(trials, "trial")));
   }
   void trialEnded(const TrialNote& trial, store::TrialStatus status, double seconds, std::string_view reason) override {
     if (quiet_ && reason.empty()) return;
-    std::string text = fmt::format("[{}/{}] {}: {} in {}", trial.done + 1, trial.expected, nameText(trial),
-                                   endText(trial, status), durationText(seconds));
+    std::string text = fmt::format("[{}/{}] {}: {}{}", trial.done + 1, trial.expected, nameText(trial),
+                                   endText(trial, status), lengthText("in", seconds));
     if (!reason.empty()) text += fmt::format(": {}", reason);
     std::string left = remainingText(trial);
     if (!left.empty()) text += fmt::format(" ({})", left);

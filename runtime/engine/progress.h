@@ -39,7 +39,7 @@ class ProgressListener {
     message(fmt::format(text, std::forward<Args>(args)...));
   }
   /// A block begins, or goes on from an earlier run. `number` counts from 0 within the kind.
-  virtual void blockStarted(plan::TrialKind /*kind*/, uint64_t /*number*/, unsigned /*points*/) {}
+  virtual void blockStarted(plan::TrialKind /*kind*/, uint64_t /*number*/, unsigned /*trials*/) {}
   /// A trial begins. Another one may be under way in another lane.
   virtual void trialStarted(const TrialNote&) {}
   /// The worker's own progress within the trial; may come often.

@@ -154,7 +154,7 @@ class Rehearser {
                                                                      : Outcome::Failed;
     seen.reason = runs ? missing : end->reason;
     // A rehearsal takes memory of the machine that it runs on, which says nothing of the one that it is for.
-    if (here) seen.reason = "this machine's own memory does not suffice to rehearse it: " + seen.reason;
+    if (here) seen.reason = fmt::format("this machine's own memory does not suffice to rehearse it: {}", seen.reason);
     seen.rehearsed = std::move(end->rehearsed);
     seen.notes = std::move(end->notes);
     seen.seconds = end->seconds;

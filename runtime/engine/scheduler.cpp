@@ -270,7 +270,7 @@ std::string shortfallText(const Index& index) {
   }
   std::string text = endsText(index.tally());
   // Each point has its trials, but in blocks that lack the other point of a pair.
-  if (lacks.empty()) return text.empty() ? "some pairs are incomplete" : text + "; some pairs are incomplete";
+  if (lacks.empty()) lacks.emplace_back("some pairs are incomplete");
   for (size_t i = 0; i < lacks.size() && i < kNamedPlaces; ++i)
     text += (i > 0 ? ", " : text.empty() ? "" : "; ") + lacks[i];
   return lacks.size() > kNamedPlaces ? text + fmt::format(" and {} more", lacks.size() - kNamedPlaces) : text;

@@ -108,6 +108,8 @@ llvm::Error Services::ended(Instance& instance, launch::TrialEnd end) {
     launch::removeEmptyLogs(instance.request);
     inputs::leaveInputs(instance.folder, setup_.command_files[instance.workload]);
     inputs::TrialFolders::keep(instance.folder);
+    if (told_.insert(instance.name + " failed").second)
+      listener_.say("the service {} failed; its folder {} is kept", instance.name, instance.folder);
     return llvm::Error::success();
   }
   return files_.whileLinking([&] { return folders_.drop(instance.folder), llvm::Error::success(); });

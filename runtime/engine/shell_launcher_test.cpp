@@ -43,7 +43,7 @@ TEST_CASE("a launcher of shells runs a command with its own variables, and tells
   SUBCASE("it fails") {
     command.arguments = {"/bin/sh", "-c", "echo 'no such option' >&2; exit 3"};
     CHECK(runPlan(plan, options).failed > 0);
-    CHECK(resultsOf(plan, options).trials.at(0).reason == "the worker: /bin/sh exited with code 3: no such option");
+    CHECK(resultsOf(plan, options).trials.at(0).reason == "/bin/sh exited with code 3: no such option");
   }
   SUBCASE("it takes too long") {
     command.arguments = {"/bin/sleep", "60"};

@@ -54,7 +54,7 @@ double level(const Course& course, size_t number) {
 /// Describes a stay: when, where, and with which data and worker, which are the first suspects for a change.
 std::string stayText(const Stay& stay) {
   std::string text = timeText({stay.started}).substr(0, 16) + " on " + stay.host;
-  if (!stay.data.empty()) text += ", program or data " + stay.data.substr(0, 12);
+  if (!stay.data.empty()) text += fmt::format(", program or data {}", stay.data.substr(0, 12));
   return text + ", worker " + stay.build;
 }
 
@@ -88,7 +88,7 @@ report::Paragraph lostLine(const Course& course) {
   const bool fails = failsNow(course);
   const auto said = std::ranges::find(course.lost.rbegin(), course.lost.rend(), !fails, &Stay::disturbed);
   return {.text = (fails ? "" : "every trial was disturbed: ") + said->reason,
-          .word = base::counted(course.lost.size(), "session") + " since then without a value:",
+          .word = fmt::format("{} since then without a value:", base::counted(course.lost.size(), "session")),
           .style = fails ? "fail" : "open",
           .depth = 1};
 }
@@ -244,7 +244,7 @@ Document bySession(const plan::Plan& plan, const std::vector<std::string>& sides
   also(timed_out, "with timeouts in the newest session that has a value");
   if (quiet > 0) section.part.rest += "; --all lists the others";
   Document document(plan, sides, outcome);
-  document.title += base::joined(sides) + " by session";
+  document.title += fmt::format("{} by session", base::joined(sides));
   document.sections = {std::move(section)};
   return document;
 }

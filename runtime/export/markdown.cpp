@@ -129,8 +129,8 @@ std::string study(const Source& source, size_t most) {
     out += "\n" + markdownText(sessions) + "\n";
   std::vector<report::Block> blocks;
   for (const report::Judged& judged : report::judgedOf(source.plan, source.judgement))
-    blocks.emplace_back(
-        report::Part{.title = judged.result.name + ", cell by cell", .blocks = {report::criterionCells(judged)}});
+    blocks.emplace_back(report::Part{.title = fmt::format("{}, cell by cell", judged.result.name),
+                                     .blocks = {report::criterionCells(judged)}});
   append(blocks, report::tableBlocks(source.plan, source.judgement, source.plan.tables));
   append(blocks, report::comparisonParts(source.plan, source.judgement));
   append(blocks, report::missingRemarks(source.findings()));

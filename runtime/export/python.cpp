@@ -109,7 +109,7 @@ llvm::Error drawChart(const report::Chart& chart, const std::string& format, con
   const auto feed = [&](llvm::raw_ostream& in) { in << standalone(chart); };
   return files::writeBy(path, [&](const std::string& temporary) {
     return runPython(assets::drawScript(), {format, temporary}, feed, kDrawing,
-                     "the chart " + path + " cannot be drawn");
+                     fmt::format("the chart {} cannot be drawn", path));
   });
 }
 

@@ -402,7 +402,7 @@ Document conclusions(const plan::Plan& plan, std::span<const Side> sides) {
   // Everything replicated, but not everything could be looked at.
   if (outcome == Verdict::Pass && !missing.empty()) outcome = Verdict::Inconclusive;
   Document document(plan, namesOf(sides), broken ? Verdict::Broken : outcome);
-  document.title += "conclusions of " + sides.front().name + " on " + base::joined(namesOf(sides.subspan(1)));
+  document.title += fmt::format("conclusions of {} on {}", sides.front().name, base::joined(namesOf(sides.subspan(1))));
   if (document.outcome == Verdict::NotRun) document.exit_code = 5;
   document.sections = {verdictsOf(plan, sides, claims, true), missingSection(missing, "no value elsewhere")};
   document.sections[0].part.rest = base::joined(counts);

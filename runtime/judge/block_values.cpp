@@ -6,6 +6,7 @@
 #include <numeric>
 #include <utility>
 
+#include "runtime/base/text.h"
 #include "runtime/judge/readings.h"
 #include "runtime/plan/evaluate.h"
 #include "runtime/plan/labels.h"
@@ -67,7 +68,8 @@ class Members {
     if (member == cell_.points.end() || !at_[i])
       return {std::nullopt, {}, because(about(index_, term.place, Reason::NoTrial))};
     Reading found = readMetric(index_, term.metric, *places_[i], *at_[i]);
-    if (found.why && origin(*found.why).code == Reason::NotInTrials) {
+    const Reason::Code code = found.why ? origin(*found.why).code : Reason::Said;
+    if (code == Reason::NotInTrials || code == Reason::NotInOutput) {
       Reason of_place = about(index_, term.place, Reason::OfPlace);
       of_place.because = std::move(found.why);
       found.why = because(std::move(of_place));
@@ -198,9 +200,20 @@ Reason whyNotRun(const Index& index, const plan::Place& place, bool claimed) {
 }
 
 std::string brief(const std::string& reason) {
-  std::string line = reason.substr(0, reason.find('\n'));
-  if (line.size() > 120) line = line.substr(0, 117) + "...";
-  return line;
+  constexpr unsigned kMost = 240;  // columns
+  return base::elided(reason.substr(0, reason.find('\n')), kMost);
+}
+
+std::string withoutIds(std::string_view text) {
+  constexpr size_t kId = 4;  // digits
+  std::string result;
+  while (!text.empty()) {
+    const size_t digits = std::min(text.find_first_not_of("0123456789"), text.size()),
+                 taken = std::max<size_t>(digits, 1);
+    result += digits >= kId ? "#" : text.substr(0, taken);
+    text.remove_prefix(taken);
+  }
+  return result;
 }
 
 std::string placeLabel(const plan::Plan& plan, const plan::Point* point, const std::string& control) {

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "runtime/judge/index.h"
@@ -56,6 +57,9 @@ plan::Reason whyNotRun(const Index& index, const plan::Place& place, bool claime
 
 /// The first line of what a worker said, short enough for a verdict's line.
 std::string brief(const std::string& reason);
+/// A reason with "#" for each number of four digits or more, to find reasons that say the same: ports, processes and
+/// addresses differ from trial to trial. Shorter numbers stay, such as exit codes.
+std::string withoutIds(std::string_view text);
 
 /// "precision=fp32 gpus=2", "the point" where it has no levels or is not the plan's, with " (control NAME)" for one.
 std::string placeLabel(const plan::Plan& plan, const plan::Point* point, const std::string& control = "");

@@ -47,11 +47,17 @@ double onScale(const plan::Cell& cell, double value) {
 /// Whether values of the metric are read from a clock, which has steps: zero is one of its readings.
 bool isTimed(const plan::Metric& metric) { return metric.unit == "s" || metric.unit.ends_with("/s"); }
 
-/// Whether the cell is of one metric that is never below zero.
-bool isOfNoNegative(const plan::Plan& plan, const plan::Cell& cell) {
-  const auto* term = std::get_if<plan::MetricTerm>(&cell.term->node);
-  const plan::Metric* metric = term ? plan.findMetric(term->metric) : nullptr;
-  return metric && isNeverNegative(plan, *metric);
+/// The range of a cell of one metric, or of an average or sum of some; everything for other cells.
+Range rangeOf(const Evidence& evidence, const plan::Cell& cell) {
+  const auto* sum = std::get_if<plan::AggregateTerm>(&cell.term->node);
+  Range range{-INFINITY, INFINITY};
+  if (const auto* term = std::get_if<plan::MetricTerm>(&cell.term->node)) return evidence.of(term->metric).range;
+  if (sum && std::ranges::all_of(sum->parts, [&](const plan::TermPtr& part) {
+        const auto* term = std::get_if<plan::MetricTerm>(&part->node);
+        return term && evidence.of(term->metric).range.low >= 0;
+      }))
+    range.low = 0;
+  return range;
 }
 
 /// The distance at which a metric can be read, as far as few different readings show it.
@@ -130,7 +136,7 @@ double correlationOf(const Evidence& evidence, const plan::Cell& cell) {
   if (cell.points.size() > 1) return evidence.correlation(cell);
   double largest = 0;
   for (const plan::MetricTerm& term : metricTerms(*cell.term))
-    largest = std::max(largest, evidence.correlation(term.metric));
+    largest = std::max(largest, evidence.of(term.metric).correlation);
   return largest;
 }
 
@@ -158,8 +164,7 @@ stats::NestedIntervals intervalsOf(const Evidence& evidence, const plan::Cell& c
     result.step = step.reach;
     intervals = intervals.reaching([=](double) { return std::pair(centre - step.reach, centre + step.reach); });
   }
-  if (isOfNoNegative(evidence.index.plan(), cell))  // takes nothing from what is covered
-    return intervals.mapped([](double value) { return std::max(0.0, value); });
+  if (cell.estimator == plan::Estimator::Median) return rangeOf(evidence, cell).limit(intervals);
   if (cell.estimator != plan::Estimator::PairedRatio) return intervals;
   return intervals.mapped([](double log) { return std::exp(log); });
 }
@@ -216,8 +221,11 @@ void judgePoints(const Evidence& evidence, const plan::Cell& cell, MeasuredCell&
 
 }  // namespace
 
-bool isNeverNegative(const plan::Plan& plan, const plan::Metric& metric) {
-  return !metric.derived && (isTimed(metric) || metric.unit == "B") && !plan.readsInOutput(metric.name);
+stats::NestedIntervals Range::limit(const stats::NestedIntervals& intervals) const {
+  if (low == -INFINITY && high == INFINITY) return intervals;
+  return intervals.mapped([range = *this](double value) {
+    return std::isfinite(value) ? std::clamp(value, range.low, range.high) : value;
+  });
 }
 
 bool isExact(const plan::Plan& plan, const plan::Term& term) {
@@ -245,21 +253,33 @@ static double weightOf(const Index& index, const std::string& point) {
   return 1 / static_cast<double>(std::max<size_t>(1, rows));
 }
 
-double Evidence::correlation(const std::string& metric) const {
-  const auto [known, fresh] = correlations.try_emplace(metric, 0);
+const Evidence::OfMetric& Evidence::of(const std::string& metric) const {
+  const auto [known, fresh] = metrics.try_emplace(metric);
   const plan::Metric* declared = index.plan().findMetric(metric);
   if (!fresh || !declared) return known->second;
   stats::SerialCorrelation all;
+  Range seen{INFINITY, -INFINITY};
   for (const plan::Point& point : index.plan().points) {
     std::vector<double> values;
     std::vector<int64_t> sessions;
     for (const PointValue& value : valuesAt(index, *declared, point)) {
       values.push_back(value.value);
       sessions.push_back(value.session);
+      seen = {std::min(seen.low, value.value), std::max(seen.high, value.value)};
     }
     if (!values.empty()) all.add(values, sessions, declared->of_process ? 1 : weightOf(index, point.id));
   }
-  return known->second = all.atMost(stats::Pairing::Alone);
+  for (const plan::Criterion& criterion : index.plan().criteria)
+    for (const plan::Cell& cell : criterion.cells)
+      if (cell.estimator == plan::Estimator::Median && isEstimated(criterion, cell) &&
+          std::ranges::any_of(metricTerms(*cell.term), [&](const auto& term) { return term.metric == metric; }))
+        for (const double end : ends(plan::boundOf(criterion, cell)))
+          seen = {std::min(seen.low, end > 0 ? end : -1), std::max(seen.high, end < 1 ? end : 2)};
+  OfMetric& own = known->second;
+  own.correlation = all.atMost(stats::Pairing::Alone);
+  if (seen.low >= 0) own.range.low = 0;
+  if (declared->dimension == "share" && seen.high <= 1) own.range.high = 1;
+  return own;
 }
 
 double Evidence::correlation(const plan::Cell& cell) const {
@@ -385,11 +405,13 @@ void readAt(const plan::Plan& plan, const plan::Cell& cell, double alpha, const 
   CellEstimate& estimate = measured.estimate;
   double confidence = estimate.confidence = 1 - levels.nominal(alpha);
   estimate.interval = measured.intervals.interval(confidence);
+  estimate.looks.clear();
   for (const EarlierLook& look : measured.earlier) {
     const auto seen = look.intervals.interval(1 - look.levels.nominal(alpha));
     std::optional<stats::Interval>& all = estimate.interval;
     if (!seen || (all && seen->low <= all->low && all->high <= seen->high)) continue;
     estimate.confidence = 1 - alpha;
+    estimate.looks.push_back(look.values);
     all = {all ? std::max(all->low, seen->low) : seen->low, all ? std::min(all->high, seen->high) : seen->high,
            1 - alpha};
   }

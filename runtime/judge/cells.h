@@ -3,6 +3,7 @@
 // Estimates one cell of a comparison or criterion: records and a term come in, the estimate with its intervals goes
 // out. Verdicts over several cells are left to criteria.h.
 
+#include <cmath>
 #include <map>
 #include <memory>
 #include <string>
@@ -39,6 +40,16 @@ struct MeasuredCell {
 /// Whether the term reads exact metrics alone.
 bool isExact(const plan::Plan& plan, const plan::Term& term);
 
+/// The range of a metric's values, so that allowances do not carry an interval where no value can be. It ends at zero
+/// if no trial of the study gave less and no claim asks about zero or less. For shares it ends at 100 % likewise. Every
+/// bound lies inside it, so it changes no verdict.
+struct Range {
+  double low = -INFINITY, high = INFINITY;
+
+  /// The intervals without what is outside of the range. Infinite ends stay: they stand for timeouts.
+  stats::NestedIntervals limit(const stats::NestedIntervals& intervals) const;
+};
+
 /// Block values of the cells of one comparison (cells.cpp).
 struct ComparisonValues;
 
@@ -46,7 +57,12 @@ struct ComparisonValues;
 struct Evidence {
   const Index& index;
   std::vector<bool> wanted[3];  // by TrialKind and the place's number: whether nextBlock asks for it
-  mutable std::map<std::string, double> correlations = {};               // by metric, of those that were asked for
+  /// A metric over all points, which were measured side by side.
+  struct OfMetric {
+    double correlation = 0;  // upper bound of that of a value with the one before (stats/serial.h); 0: no allowance
+    Range range = {};
+  };
+  mutable std::map<std::string, OfMetric> metrics = {};                  // those that were asked for
   mutable std::map<const plan::Comparison*, double> of_pairs = {};       // the same of comparisons
   mutable std::map<std::string, const plan::Comparison*> compared = {};  // by what their cells read
   mutable std::shared_ptr<const ComparisonValues> read = nullptr;        // of the comparison that was asked for last
@@ -56,9 +72,7 @@ struct Evidence {
 
   bool wants(plan::TrialKind kind, const plan::Place& place) const;
   bool wantsAny() const;
-  /// An upper bound of the correlation of a metric's values with their predecessors, over all points, which were
-  /// measured side by side (stats/serial.h); 0 where no allowance is made.
-  double correlation(const std::string& metric) const;
+  const OfMetric& of(const std::string& metric) const;
   /// The correlation of a cell's block values, estimated over all cells of the comparison that reads the same.
   double correlation(const plan::Cell& cell) const;
 };
@@ -93,9 +107,5 @@ plan::Cell cellOf(const plan::Metric& metric, const std::string& point);
 
 /// "precision=fp32 gpus=2" of a cell whose owner has these `factors`.
 std::string cellLabel(const plan::Plan& plan, const std::vector<std::string>& factors, const plan::Cell& cell);
-
-/// Whether it is a time, rate or size that the worker takes: none is below zero. What a program prints may be, as the
-/// offset of a clock is.
-bool isNeverNegative(const plan::Plan& plan, const plan::Metric& metric);
 
 }  // namespace expc::judge

@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "runtime/base/find.h"
+#include "runtime/judge/block_values.h"
 #include "runtime/judge/index.h"
 #include "runtime/plan/command.h"
 
@@ -371,7 +372,7 @@ bool Index::failedAsBefore(const store::Trial& trial) const {
   const std::optional<unsigned> known = number(trial.place());
   if (!known || trial.status != TrialStatus::Failed) return false;
   const std::string* said = of(trial.key->kind, *known).said;
-  return said && *said == trial.reason;
+  return said && withoutIds(*said) == withoutIds(trial.reason);
 }
 
 bool Index::onlyFailed(plan::TrialKind kind) const {

@@ -63,15 +63,14 @@ Summary summarise(const Evidence& evidence, const plan::Point& point, const plan
   }
   if (ranked.empty() || (absent && summary.values.empty())) return summary;
   summary.n = static_cast<unsigned>(ranked.size());
-  const double correlation = evidence.correlation(metric.name);
+  const auto& [correlation, range] = evidence.of(metric.name);
   summary.trend = correlation > 0 ? stats::trendOf(ranked, sessions) : 0;
   summary.spreads = stats::spreads(ranked, sessions, stats::Pairing::Alone);
   stats::NestedIntervals intervals = stats::widened(stats::orderStatistics(ranked), correlation, sessions);
   if (summary.trend != 0) intervals = intervals.estimateAlone();
   if (summary.spreads) intervals = summary.spreads->allowFor(intervals);
   if (stoppedByWidth(index, metric.kind, runs)) intervals = intervals.afterWidthStop();
-  if (isNeverNegative(index.plan(), metric))
-    intervals = intervals.mapped([](double value) { return std::max(0.0, value); });
+  intervals = range.limit(intervals);
   summary.median = intervals.estimate();
   summary.interval = intervals.interval(kConfidence);
   const auto [low, high] = std::ranges::minmax_element(summary.values);

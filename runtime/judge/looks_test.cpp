@@ -279,6 +279,7 @@ TEST_CASE("a verdict that stands is told with the look that decided it and the i
     REQUIRE(cell.interval);
     CHECK(cell.interval->low >= 1.2);
     CHECK(cell.confidence == doctest::Approx(0.95));
+    CHECK(cell.looks == Before{10});
   }
   // If all values lie elsewhere, the earlier look does not count.
   Records other;

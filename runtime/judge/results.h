@@ -86,6 +86,8 @@ struct CellEstimate {
   std::optional<stats::Interval> interval;
   double confidence =
       kConfidence;  // asked of `interval`: the criterion's, or more where looks or Holm's correction say
+  std::vector<unsigned> looks =
+      {};  // earlier ones, by their values: `interval` is the part common to these and this one
   Scope scope;
   std::vector<double> values;  // by block
   bool constant = false;       // exact metrics that never varied: the interval is the value

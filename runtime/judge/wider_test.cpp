@@ -238,35 +238,37 @@ TEST_CASE("a fine clock of one point tells nothing of the coarse one of another"
   CHECK(against(std::vector<double>(20, 10.012)).cells[0].steps->size == doctest::Approx(0.001).epsilon(0.01));
 }
 
-TEST_CASE("no interval of a time goes below zero, unless a program printed it") {
+TEST_CASE("no interval goes below zero, where no value does and no claim asks about less") {
   Records records;
   for (int64_t block = 1; block <= 10; ++block) records.timed(id("fp32", 1), block, block % 3 ? 0 : 0.01);
   plan::Plan plan = study(10, 0);
+  plan.workloads.emplace_back().command.emplace().metrics.push_back({"step_time"});  // which a program prints
   auto cells = metricCells(plan, "step_time");
   std::erase_if(cells, [](const plan::Cell& cell) { return cell.points[0].point != id("fp32", 1); });
-  const auto interval = [&] {
-    return *judged(plan, criterion(cells, atMost(1, "1s"), "s", 0.95), records).cells[0].interval;
+  const auto result = [&](double bound) {
+    return judged(plan, criterion(cells, atMost(bound, "it"), "s", 0.95), records).cells[0];
   };
-  CHECK(interval().low == 0);
-  CHECK(interval().high == 0.01);
-  plan.workloads.emplace_back().command.emplace().metrics.push_back({"step_time"});
-  CHECK(interval().low == -0.01);
+  CHECK(result(1).interval->low == 0);
+  CHECK(result(1).interval->high == 0.01);
+  // Zero decides these, so the interval is what the values give.
+  for (const double bound : {0.0, -0.005}) {
+    CHECK(result(bound).interval->low == -0.01);
+    CHECK(word(result(bound).verdict) == "inconclusive");
+  }
+  records.timed(id("fp64", 1), 1, -0.001);
+  CHECK(result(1).interval->low == -0.01);
 }
 
-TEST_CASE("neither does that of a table, where correlated values make it wider than they are") {
+TEST_CASE("neither does that of a table, where correlated values make it wider than they are, nor a share beyond 1") {
   Records records;
-  for (int64_t block = 1; block <= 16; ++block) records.timed(id("fp32", 1), block, block / 4 % 2 ? 0.01 : 0.001);
-  plan::Plan plan = study(16, 0);
-  const auto low = [&] {
-    const Judgement judgement = judge(plan, records.results);
-    for (const Summary& summary : judgement.summaries)
-      if (summary.point == id("fp32", 1) && summary.metric == "step_time" && summary.interval)
-        return summary.interval->low;
-    return std::nan("");
-  };
-  CHECK(low() == 0);
-  plan.workloads.emplace_back().command.emplace().metrics.push_back({"step_time"});
-  CHECK(low() < 0);
+  for (int64_t block = 1; block <= 16; ++block) {
+    records.timed(id("fp32", 1), block, block / 4 % 2 ? 0.01 : 0.001);
+    records.accuracy(id("fp32", 1), block, block / 4 % 2 ? 0.99 : 0.9);
+  }
+  const plan::Plan plan = study(16, 16);
+  const Judgement judgement = judge(plan, records.results);
+  CHECK(judgement.find(id("fp32", 1), "step_time")->interval->low == 0);
+  CHECK(judgement.find(id("fp32", 1), "accuracy")->interval->high == 1);
 }
 
 TEST_CASE("values of several sessions scatter twice: inside and between") {

@@ -140,7 +140,7 @@ llvm::Expected<std::vector<Slot>> slots(const Machine& machine, std::string_view
   if (count == 0) return bad(devices, "at least one device is needed");
   // With cpu:N slots may share cores, which is for trying a study; times then say nothing, and summary() says so.
   const unsigned there = use_gpus ? machine.gpus.size() : usableCores(machine);
-  const std::string offers = "this machine offers " + base::counted(there, use_gpus ? "GPU" : "core");
+  const std::string offers = fmt::format("this machine offers {}", base::counted(there, use_gpus ? "GPU" : "core"));
   if (may_share && count > there * kMostOnACore)
     return bad(devices, fmt::format("{}, for at most {} CPU devices", offers, there * kMostOnACore));
   if (!may_share && count > there) {

@@ -47,11 +47,17 @@ Range rangeOf(const Bound& bound) {
   return {};
 }
 
+/// No value, since neither of two is better than the other.
+Reading bothWorst(Worst worst) {
+  return {std::nullopt, worst,
+          because({.code = Reason::BothWorst, .numbers = {double(worst.timed_out), double(worst.diverged)}})};
+}
+
 /// A reading of `value`. NaN comes of infinities that cannot be compared, so it becomes a reason.
 Reading make(double value, Worst worst) {
   if (!std::isnan(value)) return {value, worst};
   const bool never = worst.never && !worst.timed_out && !worst.diverged;
-  return {std::nullopt, worst, because({never ? Reason::NeitherReached : Reason::BothWorst})};
+  return never ? Reading{std::nullopt, worst, because({Reason::NeitherReached})} : bothWorst(worst);
 }
 
 /// Applies an operation other than a quotient to two operands. Infinities of different sign cannot be weighed
@@ -67,7 +73,7 @@ Reading combined(OperationTerm::Op op, const Reading& left, const Reading& right
                        : op == Op::Max        ? std::max(a, b)
                                               : std::min(a, b);
   const Worst worst = left.worst | right.worst;
-  if (std::isnan(value)) return {std::nullopt, worst, because({Reason::BothWorst})};
+  if (std::isnan(value)) return bothWorst(worst);
   return {value, worst};
 }
 
@@ -100,7 +106,7 @@ Reading gapOf(const GapTerm& term, const Reading& treated, const Reading& baseli
   // A gap to a value that diverged is infinite; if both diverged at one position, nothing compares them.
   for (size_t i = 0; i < common; ++i) {
     const double left = (*treated.series)[i], right = (*baseline.series)[i];
-    if (!std::isfinite(left) && !std::isfinite(right)) return {std::nullopt, kDiverged, because({Reason::BothWorst})};
+    if (!std::isfinite(left) && !std::isfinite(right)) return bothWorst(kDiverged);
     gap = std::max(gap, std::isfinite(left) && std::isfinite(right) ? std::abs(left - right) : kInfinity);
   }
   return {gap, gap == kInfinity ? kDiverged : Worst()};

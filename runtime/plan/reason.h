@@ -30,7 +30,7 @@ struct Reason {
     NotPositive,  // an operand of a ratio; numbers, where it is a metric `name` of a place: trials of it that gave no
                   // value above 0, those that gave one, and 1 if one is below 0
     NeitherReached,  // neither of two series reached its bound
-    BothWorst,       // both operands rank as worst (timed out or diverged), so they cannot be compared
+    BothWorst,  // both operands rank as worst, so they cannot be compared; numbers: if any timed out, if any diverged
     NotOnDevice,
     NotInOutput,  // an optional metric of a command, in no trial of the place
     NotInTrials,

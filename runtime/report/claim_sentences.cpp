@@ -138,7 +138,7 @@ class Clause {
       return "it does not hold that " + claimOf(all_) + scopeText() + quantifier(false) + ": " + whyText(of_);
     if (!criterion().confidence && told_->values > 0 && form_ != Form::Agrees)
       return fmt::format("{}{} is {} in {} of {}", subject(), scopeText(), violation(bound(), dimension()),
-                         told_->broken, counted(told_->values, comparesPoints(criterion()) ? "pair" : "run"));
+                         told_->broken, counted(told_->values, runOf(*one_)));
     const size_t failing = size_t(std::ranges::count(of_.result.cells, Verdict::Fail, &judge::CellEstimate::verdict));
     const bool exists = criterion().claim.kind == plan::Claim::Kind::Exists;
     std::string text = foundOf(*one_) + placeText() + scopeText();
@@ -369,7 +369,7 @@ class Clause {
   /// Returns " in both configurations", " in every run"; "" for a single cell.
   std::string quantifier(bool exists) const {
     if (form_ == Form::Memory) return "";
-    if (!criterion().confidence) return comparesPoints(criterion()) ? " in every pair" : " in every run";
+    if (!criterion().confidence && !all_.empty()) return fmt::format(" in every {}", runOf(*all_[0]));
     std::set<std::string> named;
     if (form_ == Form::Faster || form_ == Form::Takes || form_ == Form::Times || form_ == Form::Differs ||
         form_ == Form::Curves || form_ == Form::Scaling)
@@ -439,12 +439,12 @@ class Clause {
     const judge::CellEstimate& cell = of_.result.cells[told_->cell];
     std::vector<std::string> texts;
     if (told_->value)
-      texts.push_back(counted(told_->values, comparesPoints(criterion()) ? "pair" : "run") +
-                      (all_.size() > 1 ? " in all" : ""));
+      texts.push_back(counted(told_->values, runOf(*one_)) + (all_.size() > 1 ? " in all" : ""));
     else if (cell.constant)
       texts.push_back("the same in every run");
     if (told_->value || cell.constant) return texts;
-    if (cell.interval && cell.estimate) {
+    // The ends of one that is infinite on both sides were said: the value diverged, or timed out.
+    if (cell.interval && cell.estimate && !(std::isinf(cell.interval->low) && std::isinf(cell.interval->high))) {
       // The interval of a ratio that is said the other way round is turned, too.
       const bool inverse = isInverted() && (of_.result.verdict == Verdict::Fail || isFound());
       stats::Interval shown = *cell.interval;
@@ -453,8 +453,9 @@ class Clause {
       const double estimate = inverse ? 1 / *cell.estimate : *cell.estimate;
       texts.push_back(judge::formatConfidence(cell.confidence) + " interval " +
                       fromTo(judge::formatParts(estimate, shown, criterion().unit, dimension(), near).interval));
+      if (!cell.looks.empty()) texts.back() += " " + looksText(cell);
     }
-    texts.push_back(counted(cell.scope.complete, one_->treated > 1 || plan::isPaired(*one_) ? nounOf(*one_) : "run"));
+    texts.push_back(counted(cell.scope.complete, runOf(*one_)));
     for (std::string medians : {brief ? "" : mediansText(), deviceTimeText()})
       if (!medians.empty()) texts.push_back(std::move(medians));
     return texts;

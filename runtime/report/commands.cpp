@@ -90,7 +90,8 @@ std::vector<NextCommand> furtherFor(const plan::Plan& plan, const judge::Judgeme
     if (lacksFailed(judgement, criterion)) {
       add(0, 0, repeatCommand(plan, folder) + " --retry-failed", "Fix what failed, then retry it", "");
     } else if (result.next && result.next->helps()) {
-      static constexpr const char* kGains[] = {"with an 80 % chance to decide {}", "which give intervals to {}"};
+      static constexpr const char* kGains[] = {"with an 80 % chance to decide claim {}",
+                                               "which give intervals to claim {}"};
       const NextStep& next = *result.next;
       const double seconds = next.seconds.value_or(0);
       add(seconds, next.blocks,

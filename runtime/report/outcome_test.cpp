@@ -30,6 +30,21 @@ TEST_CASE("verdicts are counted by what they come to") {
   CHECK(tallyText({}).empty());
 }
 
+TEST_CASE("a report in which more is open still fits on a screen") {
+  Example example = undecided();
+  for (judge::CellEstimate& cell : example.judgement.criteria[0].cells) cell.verdict = Verdict::Inconclusive;
+  const auto lines = [&](const ResultTextOptions& options) {
+    return std::ranges::count(resultText({example.plan, example.judgement, example.results}, options), '\n');
+  };
+  // Each copy adds its line and its cells, six lines in all.
+  for (const char* name : {"second", "third", "fourth", "fifth"}) {
+    example.plan.criteria.push_back(example.plan.criteria[0]);
+    example.judgement.criteria.push_back(example.judgement.criteria[0]);
+    example.plan.criteria.back().name = example.judgement.criteria.back().name = name;
+  }
+  CHECK(lines({.width = 80}) <= 40);
+}
+
 TEST_CASE("the next command is the one that brings open criteria further") {
   Example example = undecided();
   const auto next = nextCommands(example.plan, example.judgement, "out");
@@ -37,7 +52,7 @@ TEST_CASE("the next command is the one that brings open criteria further") {
   CHECK(next[0].command.ends_with("-D design.timed.repeat=16 --results out"));
   CHECK(next[0].what_for ==
         "Add 9 more blocks (4 min) as a further look that keeps the confidence, with an 80 % chance to "
-        "decide fp32_pays");
+        "decide claim fp32_pays");
   CHECK(next[1].command == "expc plan experiments/precision.exp --study precision");
   const std::string text = resultText({example.plan, example.judgement, example.results}, {}),
                     page = htmlPage({example.plan, example.judgement, example.results}, {.charts = false});
@@ -104,19 +119,20 @@ TEST_CASE("each open criterion has a line of its own, the cheapest first") {
   NextStep intervals{NextStep::Reach::Intervals, 2, 9, 30};
   open(1, intervals);
   CHECK(nextCommands(example.plan, example.judgement, "results")[0].what_for.starts_with(
-      "Add 2 more blocks (30 s) as a further look that keeps the confidence, which give intervals to "));
+      "Add 2 more blocks (30 s) as a further look that keeps the confidence, which give intervals to claim "));
   intervals.further_look = false;  // too few values for an interval, so nothing was judged before
   const std::string second = open(1, intervals);
   auto next = nextCommands(example.plan, example.judgement, "results");
   REQUIRE(next.size() == 2);
   CHECK(next[0].command.ends_with("-D design.timed.repeat=9"));
-  CHECK(next[0].what_for == "Add 2 more blocks (30 s), which give intervals to " + second);
+  CHECK(next[0].what_for == "Add 2 more blocks (30 s), which give intervals to claim " + second);
   CHECK(next[1].command.ends_with("-D design.timed.repeat=16"));
   // Two criteria with one command share a line.
   open(1, NextStep{NextStep::Reach::Intervals, 9, 16, 240});
   next = nextCommands(example.plan, example.judgement, "results");
   REQUIRE(next.size() == 1);
-  CHECK(next[0].what_for.ends_with("with an 80 % chance to decide fp32_pays, and which give intervals to " + second));
+  CHECK(next[0].what_for.ends_with("with an 80 % chance to decide claim fp32_pays, and which give intervals to claim " +
+                                   second));
 }
 
 TEST_CASE("no command is named that is not known to help") {

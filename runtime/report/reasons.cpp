@@ -27,7 +27,7 @@ namespace {
 using plan::Reason;
 
 /// Text of each code, in the order of the codes. Placeholders: 0 is the point or control, 1 the name, 2 to 4 numbers, 5
-/// the cause, 6 the first number with what it counts.
+/// the cause, 6 the first number with what it counts, 7 how both values ended.
 constexpr std::pair<Reason::Code, std::string_view> kTexts[] = {
     {Reason::Said, ""},
     {Reason::NotANumber, "{1} is not a number"},
@@ -39,7 +39,7 @@ constexpr std::pair<Reason::Code, std::string_view> kTexts[] = {
     {Reason::DivisionByZero, "a division by zero"},
     {Reason::NotPositive, "a ratio needs values above 0"},
     {Reason::NeitherReached, "neither run reached the bound, so their ratio is unknown"},
-    {Reason::BothWorst, "both timed out or diverged, so they cannot be compared"},
+    {Reason::BothWorst, "both {7}, so they cannot be compared"},
     {Reason::NotOnDevice, "{1} is not measured on this device"},
     {Reason::NotInOutput, "{1} has no value in the output"},
     {Reason::NotInTrials, "{1} is missing from the trials"},
@@ -87,6 +87,12 @@ constexpr bool standAtTheirCodes() {
   return std::size(kTexts) == static_cast<size_t>(Reason::StatedNotPositive) + 1;
 }
 static_assert(standAtTheirCodes());
+
+/// Whether the point is a row of what one process prints.
+bool isRow(const plan::Plan& plan, const plan::Point& point) {
+  const auto& command = plan.workloads[point.workload].command;
+  return command && !command->inside.empty();
+}
 
 /// The blocks with which a control's interval excludes a difference of `half` in 80 % of studies, if the true
 /// difference is `apart`; 0 if none do.
@@ -157,10 +163,16 @@ Words inWords(const plan::Plan& plan, const plan::Why& why) {
         counted(static_cast<unsigned>(numbers[reason.code == Reason::TooFew ? 2 : 0]), reason.pairs ? "pair" : "trial");
   if (reason.code == Reason::Unusable) count += numbers[0] == 1 ? " has" : " have";
   std::string text = fmt::format(fmt::runtime(kTexts[static_cast<size_t>(reason.code)].second), label, reason.name,
-                                 numbers[0], numbers[1], numbers[2], behind, count);
+                                 numbers[0], numbers[1], numbers[2], behind, count,
+                                 numbers[0] == numbers[1] ? "timed out or diverged"
+                                 : numbers[0] > 0         ? "timed out"
+                                                          : "diverged");
   // Some codes say more than their text has room for.
   if (reason.code == Reason::TooFew && !behind.empty()) text += " (" + behind + ")";
   if (reason.code == Reason::RanOutInOnlyBlock) text += kOneBlock;
+  if (reason.code == Reason::OfPlace && reason.point < plan.points.size() &&
+      origin(reason).code == Reason::NotInOutput && isRow(plan, plan.points[reason.point]))
+    text += ": print its row, or leave this level out";
   // A value of 0 is mostly a clock that is too coarse, so say how often it was read and what helps.
   if (reason.code == Reason::NotPositive && numbers[0] > 0)
     text += fmt::format(", and {} of {} is {} in {:.0f} of {}: claim a difference, or read it with a finer clock",

@@ -9,6 +9,7 @@
 #include <tuple>
 #include <utility>
 
+#include "runtime/judge/block_values.h"
 #include "runtime/judge/meaning.h"
 #include "runtime/report/paint.h"
 #include "runtime/report/sections.h"
@@ -67,28 +68,29 @@ Part foldedPart(std::string title, std::string rest, const std::vector<std::stri
 /// Returns a line for each group of lost trials that agree in kind, status and reason, with the log of the newest one,
 /// the newest group first.
 std::vector<Paragraph> lostTrialsTexts(const plan::Plan& plan, const store::Results& results) {
-  using Alike = std::tuple<plan::TrialKind, store::TrialStatus, std::string_view>;
+  using Alike = std::tuple<plan::TrialKind, store::TrialStatus, std::string>;
   struct Those {
     unsigned trials = 0;
     std::set<plan::Place> places;
-    std::string first, log;
+    std::string first, reason, log;
   };
   InOrder<Alike, Those> those;
   for (const store::Trial* trial : lostTrials(results)) {
-    Those& same = those[{trial->key->kind, trial->status, trial->reason}];
+    Those& same = those[{trial->key->kind, trial->status, judge::withoutIds(trial->reason)}];
     if (++same.trials == 1) {
       same.first = placeText(plan, trial->place());
+      same.reason = trial->reason;
       same.log = trial->log_tail;
     }
     same.places.insert(trial->place());
   }
   std::vector<Paragraph> lines;
   for (const auto& [alike, same] : those) {
-    const auto& [kind, status, reason] = alike;
+    const auto& [kind, status, _] = alike;
     const size_t more = same.places.size() - 1;
     lines.push_back({.text = fmt::format("{} {}{} {}: {}{}", toString(kind), same.first,
                                          more > 0 ? " and " + counted(more, "more point") : "", store::toString(status),
-                                         reason, same.trials > 1 ? fmt::format(" ({} times)", same.trials) : ""),
+                                         same.reason, same.trials > 1 ? fmt::format(" ({} times)", same.trials) : ""),
                      .log = same.log});
   }
   return lines;
@@ -155,10 +157,11 @@ std::vector<Block> missingLines(const std::vector<MissingThing>& missing) {
   const std::string* before = nullptr;
   for (const MissingThing& one : missing) {
     const judge::Meaning& meaning = judge::meaningOf(one.verdict);
-    lines.emplace_back(Paragraph{.text = before && *before == one.why ? "for the same reason" : one.why,
-                                 .word = std::string(meaning.word),
-                                 .style = meaning.style,
-                                 .of = one.what});
+    lines.emplace_back(Paragraph{
+        .text = before && judge::withoutIds(*before) == judge::withoutIds(one.why) ? "for the same reason" : one.why,
+        .word = std::string(meaning.word),
+        .style = meaning.style,
+        .of = one.what});
     before = &one.why;
   }
   return lines;
@@ -184,7 +187,8 @@ std::string trialsText(const describe::Findings& findings) {
   // A point that failed in every trial lacks its results for the reason above.
   std::erase_if(lacking, [&](const std::string& one) {
     return std::ranges::any_of(results.trials, [&](const store::Trial& trial) {
-      return !trial.reason.empty() && one.ends_with(": " + trial.reason);
+      return !trial.reason.empty() &&
+             judge::withoutIds(one).ends_with(": " + judge::withoutIds(judge::brief(trial.reason)));
     });
   });
   if (!lacking.empty()) text += "; " + first(lacking[0], lacking.size());

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "runtime/describe/attribution.h"
+#include "runtime/judge/block_values.h"
 #include "runtime/judge/meaning.h"
 #include "runtime/report/answer.h"
 #include "runtime/report/commands.h"
@@ -54,9 +55,14 @@ plan::Plan withCommands(plan::Plan plan) {
   return plan;
 }
 
+/// The lines that a report without `all` takes at most, if what the study asks for leaves room.
+constexpr auto kMostLinesOfAll = 40;
+
 /// Builds the blocks in the order in which they are shown.
 struct ResultReport : describe::Findings {
   const ResultTextOptions& options;
+  /// The most rows of what was not asked for; 0 leaves such tables out.
+  size_t most = kMostBrief;
   std::vector<Block> blocks = {};
 
   /// The answer and a row for each command, with where the rest is.
@@ -159,12 +165,16 @@ struct ResultReport : describe::Findings {
           if (!text.empty()) below.blocks.emplace_back(Paragraph{.word = text, .style = "none"});
       if (const std::string text = markText(result); !options.all && !result.untrusted && !answer.says_few)
         marks.insert(text);
-      // Cells are shown for a verdict that does not pass, only those that do not; of a single one the verdict's line
-      // says it all.
+      // Cells are shown for a verdict that does not pass, only those that do not; of a single one, and where nothing
+      // was run, the verdict's line says it all.
       const size_t open = size_t(
           std::ranges::count_if(result.cells, [](const auto& cell) { return cell.verdict != judge::Verdict::Pass; }));
-      if (options.all || (result.verdict != judge::Verdict::Pass && open > 1))
-        below.blocks.emplace_back(criterionCells(judged, !options.all));
+      if (options.all || (most > 0 && result.verdict != judge::Verdict::Pass &&
+                          result.verdict != judge::Verdict::NotRun && open > 1)) {
+        Table cells = criterionCells(judged, !options.all);
+        if (!options.all) cells.most = most;
+        below.blocks.emplace_back(std::move(cells));
+      }
       blocks.emplace_back(std::move(below));
     }
     if (!not_asked.empty())
@@ -178,7 +188,7 @@ struct ResultReport : describe::Findings {
     for (const std::string& text : marks) blocks.emplace_back(Paragraph{.text = text});
     missing();
     if (std::string sessions = answer.says_sessions ? "" : sessionsNotice(plan, judgement); !sessions.empty())
-      blocks.emplace_back(Paragraph{.text = std::move(sessions), .apart = marks.empty()});
+      blocks.emplace_back(Paragraph{.text = std::move(sessions), .apart = marks.empty() && most > 0});
     if (options.all && !judgement.criteria.empty())
       blocks.emplace_back(Paragraph{.of = tallyText(judgement), .apart = true});
   }
@@ -190,25 +200,33 @@ struct ResultReport : describe::Findings {
     if (!options.all)
       std::erase_if(things, [&](const MissingThing& one) {
         return std::ranges::any_of(judgedOf(plan, judgement), [&](const Judged& of) {
-          return of.result.verdict == judge::Verdict::Broken && whyText(of).ends_with(one.why);
+          return of.result.verdict == judge::Verdict::Broken &&
+                 llvm::StringRef(judge::withoutIds(whyText(of))).ends_with(judge::withoutIds(one.why));
         });
       });
+    // Places that were not run are counted behind the first.
+    size_t not_run = 0;
+    if (!options.all)
+      std::erase_if(things,
+                    [&](const MissingThing& one) { return one.verdict == judge::Verdict::NotRun && ++not_run > 1; });
+    for (MissingThing& one : things)
+      if (one.verdict == judge::Verdict::NotRun && not_run > 1) one.what += fmt::format(" and {} more", not_run - 1);
     std::vector<Block> lines = missingLines(things);
     if (lines.empty()) return;
     // A free line separates them from the verdicts above.
     std::get<Paragraph>(lines.front()).apart = true;
-    if (!options.all) shorten(lines, kMostBrief, {}, " without a value; the page has all");
+    if (!options.all) shorten(lines, most, {}, " without a value; the page has all");
     append(blocks, std::move(lines));
   }
 
   /// Adds the metrics that no table names, a row for each point.
   void otherMetrics(const std::vector<plan::Table>& tables) {
     Table table = pointTable(plan, judgement, tables);
-    if (!options.all) table.most = kMostBrief;
+    if (!options.all) table.most = most;
     const bool some = std::ranges::any_of(table.columns, [](const Column& column) {
       return column.kind == Column::Kind::Number && column.shown == Shown::Everywhere;
     });
-    if (some && !table.rows.empty())
+    if (some && table.most > 0 && !table.rows.empty())
       blocks.emplace_back(Part{.title = "Other metrics", .rest = "medians over trials", .blocks = {std::move(table)}});
   }
 
@@ -231,7 +249,9 @@ struct ResultReport : describe::Findings {
   void next() {
     // The first line says "Next", further ones "Or".
     const char* word = "Next";
+    size_t shown = 0;
     for (const NextCommand& one : nextCommands(plan, judgement, options.folder)) {
+      if (!options.all && shown++ > most) break;
       blocks.emplace_back(Paragraph{.text = one.what_for + ":", .word = std::exchange(word, "Or"), .room = kRoom});
       llvm::SmallVector<llvm::StringRef> commands;
       llvm::StringRef(one.command).split(commands, "; ");
@@ -239,7 +259,7 @@ struct ResultReport : describe::Findings {
         blocks.emplace_back(Paragraph{.text = command.str(), .depth = kRoom / 4, .whole = true});
     }
     for (const Judged& of : judgedOf(plan, judgement))
-      if (of.result.next && !of.result.next->helps())
+      if (of.result.next && !of.result.next->helps() && (options.all || shown++ <= most))
         blocks.emplace_back(Paragraph{.text = of.result.name + ": " + nextStepText(of.criterion, of.result),
                                       .word = std::exchange(word, "Or"),
                                       .room = kRoom});
@@ -258,9 +278,18 @@ std::string resultText(const describe::Findings& findings, const ResultTextOptio
     report.brief();
     return documentText(report.blocks, options.width, options.colour);
   }
-  ResultReport report{findings, options};
-  report.build();
-  return documentText(report.blocks, options.width, options.colour);
+  const auto textWith = [&](size_t most) {
+    ResultReport report{findings, options, most};
+    report.build();
+    return documentText(report.blocks, options.width, options.colour);
+  };
+  const std::string text = textWith(kMostBrief);
+  // A noisy run has more that is open. Where shorter lists make room for all, they are shorter.
+  const auto fits = [](const std::string& one) { return std::ranges::count(one, '\n') <= kMostLinesOfAll; };
+  if (options.all || fits(text)) return text;
+  for (const size_t most : {kMostBrief / 2, size_t{0}})
+    if (std::string shorter = textWith(most); fits(shorter)) return shorter;
+  return text;
 }
 
 }  // namespace expc::report

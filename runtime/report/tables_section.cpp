@@ -237,12 +237,10 @@ Table criterionCells(const Judged& of, bool open) {
   if (open) std::erase_if(cells, [](const auto& cell) { return cell.verdict == judge::Verdict::Pass; });
   const bool one_was_enough = (criterion.claim.kind == plan::Claim::Kind::Exists || plan::isComposed(criterion)) &&
                               result.verdict == judge::Verdict::Pass;
-  Table table = cellTable(plan,
-                          {criterion.factors, criterion.cells, criterion.unit, &criterion, one_was_enough,
-                           lineOf(of).told, intervalTitle(of)},
-                          cells, result.name + " in each cell");
-  if (open) table.most = kMostBrief;
-  return table;
+  return cellTable(plan,
+                   {criterion.factors, criterion.cells, criterion.unit, &criterion, one_was_enough, lineOf(of).told,
+                    intervalTitle(of)},
+                   cells, result.name + " in each cell");
 }
 
 std::vector<Block> comparisonParts(const plan::Plan& plan, const judge::Judgement& judgement) {

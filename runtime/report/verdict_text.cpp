@@ -289,7 +289,11 @@ std::string certaintyText(const Judged& of) {
     return fmt::format("this look's intervals, of {} so that all looks keep {}{}, {} it",
                        judge::formatConfidence(result.look->confidence), confidence, conditionsText(of),
                        open ? "do not decide" : "decide");
-  if (open) return "the " + judge::formatConfidence(*criterion.confidence) + " interval includes the bound";
+  const auto isWide = [](const auto& cell) { return cell.verdict == Verdict::Inconclusive && cell.interval; };
+  if (open)
+    return std::ranges::any_of(result.cells, isWide)
+               ? "the " + judge::formatConfidence(*criterion.confidence) + " interval includes the bound"
+               : "";
   return fmt::format("at {}, the false {} rate is at most {}{}", confidence, passes ? "pass" : "fail",
                      twoDigits((1 - *criterion.confidence) / 2), conditionsText(of));
 }
@@ -314,7 +318,7 @@ std::string countsText(const Judged& of) {
     text += all ? "" : " at the point that has the fewest";
   else if (result.cells.size() > 1)
     text += all ? " per configuration" : " in the configuration with the fewest";
-  if (scope.lost) text += fmt::format(" ({} lost)", scope.lost);
+  if (scope.lost) text += fmt::format(" ({} lost)", counted(scope.lost, "block"));
   if (scope.sessions) text += ", " + counted(scope.sessions, "session");
   if (scope.nodes) text += ", " + counted(scope.nodes, "node");
   return text;
@@ -357,6 +361,8 @@ const char* nounOf(const plan::Cell& cell) {
   return cell.treated > 1 ? "block" : plan::isPaired(cell) ? "pair" : "trial";
 }
 
+const char* runOf(const plan::Cell& cell) { return cell.treated <= 1 && !plan::isPaired(cell) ? "run" : nounOf(cell); }
+
 const char* nounOf(const plan::Criterion& criterion) {
   const auto found =
       std::ranges::find_if(criterion.cells, [](const plan::Cell& cell) { return cell.points.size() > 1; });
@@ -369,15 +375,15 @@ std::vector<std::string> saidOnce(const std::vector<Words>& told, const std::vec
   // A cause that stands above, or in an earlier row, is not repeated. If all rows have one reason, the first row says
   // so for all.
   std::set<std::string> said;
-  const auto keyOf = [](const Words& one) { return one.cause.empty() ? one.text : one.cause; };
+  const auto keyOf = [](const Words& one) { return judge::withoutIds(one.cause.empty() ? one.text : one.cause); };
   for (const Words& one : told) said.insert(keyOf(one));
   const bool alike = reasons.size() > 1 && std::ranges::all_of(reasons, [&](const Words& one) {
                        return !one.text.empty() && one.text == reasons.front().text;
                      });
   return textsOf(reasons, [&](const Words& one) -> std::string {
     if (alike) return said.insert(keyOf(one)).second ? "all rows: " + one.text : "";
-    if (one.cause.empty()) return said.contains(one.text) ? "" : one.text;
-    return said.insert(one.cause).second ? one.text : one.head;
+    if (one.cause.empty()) return said.contains(keyOf(one)) ? "" : one.text;
+    return said.insert(keyOf(one)).second ? one.text : one.head;
   });
 }
 
@@ -456,6 +462,12 @@ std::string lookText(const Judged& of) {
                         counted(look.unread, "earlier run"), look.unread == 1 ? "it counts" : "they count",
                         look.unread == 1 ? "a look" : "looks");
   return text;
+}
+
+std::string looksText(const judge::CellEstimate& cell) {
+  std::vector<std::string> all = textsOf(cell.looks, [](unsigned look) { return std::to_string(look); });
+  all.push_back(std::to_string(cell.scope.complete));
+  return "common to the looks after " + listed(std::move(all));
 }
 
 std::string otherLooksText(const judge::CriterionResult& result) {

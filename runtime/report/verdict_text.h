@@ -119,6 +119,8 @@ std::string cellLine(const plan::Plan& plan, const plan::Criterion& criterion, c
 /// Describes an interim analysis: "look 2 (before: after 8 repetitions; 14 of 20 now): its intervals have 98.2 %, so
 /// that all looks together keep 95 %"; "" if there is only one analysis.
 std::string lookText(const Judged& of);
+/// Returns which looks an interval that earlier ones cut is from: "common to the looks after 10 and 20".
+std::string looksText(const judge::CellEstimate& cell);
 /// Returns "2 earlier looks, at other versions of the program, are not counted", or "".
 std::string otherLooksText(const judge::CriterionResult& result);
 
@@ -169,6 +171,8 @@ std::string nextStepText(const plan::Criterion& criterion, const judge::Criterio
 /// Whether a criterion's cells compare points (pairs) or look at single ones (trials), and the noun for these.
 bool comparesPoints(const plan::Criterion& criterion);
 const char* nounOf(const plan::Cell& cell);
+/// Returns the noun for one value in sentences about every one: "run" for a trial.
+const char* runOf(const plan::Cell& cell);
 const char* nounOf(const plan::Criterion& criterion);
 
 }  // namespace expc::report

@@ -65,10 +65,14 @@ TEST_CASE("a reason is said once") {
   const std::vector<Words> reasons = {
       words("level=1 failed", "no such file"),         words("level=2 failed", "killed: by whom"),
       words("level=3 failed", "killed: by whom"),      words("level=\"4: slow; a\" is not available here", ""),
-      words("tag=\"a: b\" failed", "killed: by whom"), words("needs 6 pairs", "")};
-  CHECK(saidOnce({reasons.front(), reasons.back()}, reasons) ==
+      words("tag=\"a: b\" failed", "killed: by whom"), words("needs 6 pairs", ""),
+      words("web=1 failed", "port 40112 is taken"),    words("web=2 failed", "port 41000 is taken"),
+      words("web=3 failed", "exited with code 1"),     words("web=4 failed", "exited with code 2")};
+  CHECK(saidOnce({reasons.front(), reasons[5]}, reasons) ==
         std::vector<std::string>{"level=1 failed", "level=2 failed: killed: by whom", "level=3 failed",
-                                 "level=\"4: slow; a\" is not available here", "tag=\"a: b\" failed", ""});
+                                 "level=\"4: slow; a\" is not available here", "tag=\"a: b\" failed", "",
+                                 "web=1 failed: port 40112 is taken", "web=2 failed",
+                                 "web=3 failed: exited with code 1", "web=4 failed: exited with code 2"});
   const Words few = words("needs 6 pairs, has 3", "");
   CHECK(saidOnce({}, {few, few}) == std::vector<std::string>{"all rows: needs 6 pairs, has 3", ""});
 }
@@ -119,7 +123,10 @@ TEST_CASE("what a verdict rests on is told by the cell that has the fewest") {
   claim.domain = "gpus 1, 2";
   result.scope = {10, 9, 1, 2, 1};
   CHECK(said(claim, result, "confidence") ==
-        "the 95 % interval includes the bound; 9 of 10 pairs (1 lost), 2 sessions, 1 node");
+        "the 95 % interval includes the bound; 9 of 10 pairs (1 block lost), 2 sessions, 1 node");
+  judge::CriterionResult none = result;
+  none.cells[0].interval.reset();
+  CHECK(said(claim, none, "confidence") == "9 of 10 pairs (1 block lost), 2 sessions, 1 node");
   CHECK(said(claim, result, "scope") == "gpus 1, 2");
   plan::Plan plan = plan::examplePlan();
   plan.points[0].parameters["gpus"] = 1;

@@ -41,9 +41,6 @@ bool isFirst(const plan::Plan& plan, const plan::Term& term) {
 
 std::string cellCount(size_t count) { return counted(count, "configuration"); }
 
-/// Returns what one value of a cell is called in a claim about every one.
-const char* runNoun(const plan::Cell& cell) { return plan::isPaired(cell) ? "pair" : "run"; }
-
 /// Returns "all 6 runs are", "both pairs are" or "the only run is".
 std::string allAre(size_t count, const char* noun) {
   if (count == 1) return fmt::format("the only {} is", noun);
@@ -173,7 +170,7 @@ class Explainer : CellChoice {
   std::string trialsOf(size_t index) const {
     const CellEstimate& cell = cells_[index];
     const size_t count = brokenOf(index), all = cell.scope.complete;
-    const char* noun = runNoun(planned(index));
+    const char* noun = runOf(planned(index));
     if (count > 0) return fmt::format("{} of {} {} {}", count, counted(all, noun), are(count), breaks(index));
     return fmt::format("{} of {} so far, {}{}", all, counted(cell.scope.planned, noun),
                        all == 1   ? ""
@@ -238,8 +235,7 @@ class Explainer : CellChoice {
     size_t trials = 0;
     for (const size_t index : passing) trials += cells_[index].values.size();
     const auto [chosen, worst_value] = worstValue(passing);
-    return allAre(trials, runNoun(planned(chosen))) + " " +
-           (ownBounds() ? "like " + referenceOf(criterion_) : holds()) +
+    return allAre(trials, runOf(planned(chosen))) + " " + (ownBounds() ? "like " + referenceOf(criterion_) : holds()) +
            (trials == 1 ? ": " + value(chosen, worst_value) + at(chosen) : extremeText(chosen, worst_value));
   }
 
@@ -320,9 +316,9 @@ class Explainer : CellChoice {
       const size_t chosen = worst(failing);
       text = cells_.size() == 1
                  ? tell(chosen) + placeBehind(chosen)
-                 : fmt::format("{}{} (Holm-corrected); {} {}{}{}", breaks(),
-                               inConfigurations(failing.size(), cells_.size()), extreme(bound(chosen), true),
-                               shown(chosen), at(chosen), ownBounds() ? ", " + breaks(chosen) : "");
+                 : fmt::format("{}{} (Holm-corrected){}{}{}", breaks(), inConfigurations(failing.size(), cells_.size()),
+                               extremeText(chosen, shown(chosen), isInfinite(chosen), true), at(chosen),
+                               ownBounds() ? ", " + breaks(chosen) : "");
     } else {
       text = trialsFail();
     }
@@ -340,7 +336,7 @@ class Explainer : CellChoice {
     }
     const auto [chosen, worst_value] = worstValue(all);
     if (cells_.size() == 1 && !ownBounds()) tell(0);  // it begins so
-    return fmt::format("{} of {} {} {}{}", broken, counted(trials, runNoun(planned(chosen))), are(broken),
+    return fmt::format("{} of {} {} {}{}", broken, counted(trials, runOf(planned(chosen))), are(broken),
                        ownBounds() ? "not like " + referenceOf(criterion_) : breaks(),
                        extremeText(chosen, worst_value, true));
   }
@@ -372,7 +368,7 @@ class Explainer : CellChoice {
   /// Formats the estimate of a cell: "1.52x [1.48x, 1.57x]", "7.00 GiB in every run".
   std::string shown(size_t index) const {
     const CellEstimate& estimate = cells_[index];
-    if (estimate.estimate && std::isinf(*estimate.estimate)) return value(index, *estimate.estimate);
+    if (isInfinite(index)) return value(index, *estimate.estimate);
     if (cells_[index].constant && estimate.estimate) return value(index, *estimate.estimate) + " in every run";
     if (estimate.interval) return withInterval(index, *estimate.interval) + ownConfidenceText(criterion_, estimate);
     return estimate.estimate ? value(index, *estimate.estimate) : "no value";
@@ -450,11 +446,17 @@ class Explainer : CellChoice {
   std::string holds() const { return ownBounds() ? "agrees with " + referenceOf(criterion_) : meets(0); }
   std::string breaks() const { return ownBounds() ? "differs from " + referenceOf(criterion_) : breaks(0); }
 
-  /// Returns the value that is closest to breaking the bound, or breaks it most: "; lowest 95.0 % at gpus=1", or for
-  /// one that is no number ": a timeout at gpus=1".
+  /// Returns the value that is closest to breaking the bound, or breaks it most: "; lowest 95.0 %", or for one that is
+  /// not a number ": a timeout".
+  std::string extremeText(size_t index, const std::string& shown, bool infinite, bool breaks = false) const {
+    return infinite ? ": " + shown : fmt::format("; {} {}", extreme(bound(index), breaks), shown);
+  }
   std::string extremeText(size_t index, double number, bool breaks = false) const {
-    const std::string word(extreme(bound(index), breaks));
-    return (std::isinf(number) ? ": " : "; " + word + " ") + value(index, number) + at(index);
+    return extremeText(index, value(index, number), std::isinf(number), breaks) + at(index);
+  }
+  bool isInfinite(size_t index) const {
+    const std::optional<double>& estimate = cells_[index].estimate;
+    return estimate && std::isinf(*estimate);
   }
 
   /// Returns " (4 of 10 pairs measured so far)" while the design still wants trials.
@@ -492,6 +494,9 @@ VerdictLine lineOf(const Judged& of) {
   const double shown = confidenceShown(of);
   if (result.look->decided_at)
     line.text += fmt::format(" (decided after {})", *result.look->decided_at);
+  else if (const auto cut = std::ranges::find_if(result.cells, [](const auto& cell) { return !cell.looks.empty(); });
+           cut != result.cells.end())
+    line.text += fmt::format(" (interval {})", looksText(*cut));
   else if (!corrected && shown > *criterion.confidence + 1e-9)
     line.text += fmt::format(" (intervals of {})", judge::formatConfidence(shown));
   return line;

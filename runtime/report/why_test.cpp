@@ -36,6 +36,18 @@ using expc::test::has;
 
 }  // namespace
 
+TEST_CASE("an interval that an earlier look cut names the looks") {
+  plan::Plan plan = study();
+  plan.criteria.push_back(criterion(gainCells(), atLeast(1.2, "1.2x"), "x", 0.95));
+  Records records;
+  records.pairs(7, 1.2);
+  judge::CriterionResult result = judge::judge(plan, records.results).criteria.back();
+  result.look = judge::Look{{5}, 7, 7, 0.999};
+  result.cells[0].looks = {5};
+  const std::string line = whyText({plan, plan.criteria.back(), result});
+  CHECK_MESSAGE(line.ends_with(" includes the bound 1.2x (interval common to the looks after 5 and 7)"), line);
+}
+
 TEST_CASE("the line of a claim on intervals names the cell that tells most") {
   const auto at = [](double gain, double bound, const char* text, Kind kind = Kind::ForAll) {
     Records records;

@@ -139,7 +139,7 @@ void describeOutcome(JsonRecord& io, Outcome& outcome) {
   } else if (const auto kind = base::valueOf(kOutcomes, *text)) {
     outcome.kind = *kind;
   } else {
-    io.fail("outcome", "'" + *text + "' is unknown to this expc");
+    io.fail("outcome", fmt::format("'{}' is unknown to this expc", *text));
   }
 }
 
@@ -260,7 +260,7 @@ Entry readEntry(JsonRecord& io) {
   const auto index = static_cast<size_t>(std::find(kNames.begin(), kNames.end(), name) - kNames.begin());
   Entry entry = emptyEntry(index, std::make_index_sequence<kNames.size()>());
   if (index == kNames.size())
-    io.fail("entry", "'" + name + "' is unknown to this expc");
+    io.fail("entry", fmt::format("'{}' is unknown to this expc", name));
   else
     std::visit([&](auto& value) { describe(io, value); }, entry);
   return entry;

@@ -226,13 +226,13 @@ std::string changes(const std::map<std::string, std::string>& then, const std::m
   for (const auto& [name, value] : then) {
     const auto found = now.find(name);
     if (found == now.end())
-      texts.push_back(name + " is gone" + about(value));
+      texts.push_back(fmt::format("{} is gone{}", name, about(value)));
     else if (found->second != value)
       texts.push_back(values ? fmt::format("{} was '{}', now '{}'", name, value, found->second)
-                             : name + " has changed");
+                             : fmt::format("{} has changed", name));
   }
   for (const auto& [name, value] : now)
-    if (!then.contains(name)) texts.push_back(name + " is new" + about(value));
+    if (!then.contains(name)) texts.push_back(fmt::format("{} is new{}", name, about(value)));
   return fmt::format("{}", fmt::join(texts, ", "));
 }
 
@@ -288,9 +288,10 @@ std::string Counting::objection(const TrialKey& key, const Match* then) const {
   const auto point = [&]() -> const plan::Point& { return *plan_.findPoint(key.place.point); };
   const auto is_command = [&](const plan::Point& of) { return plan_.workloads[of.workload].command.has_value(); };
   if (key.environment_class != now.environment_class)
-    return "measured in a different environment (devices, driver, libraries, CPU model, or the variables that commands "
-           "get)" +
-           (then && is_command(point()) ? partChanges(kVariable, *then, match_, true) : "");
+    return fmt::format(
+        "measured in a different environment (devices, driver, libraries, CPU model, or the variables that commands "
+        "get){}",
+        then && is_command(point()) ? partChanges(kVariable, *then, match_, true) : "");
   // Readings of metrics that the plan does not ask for do not matter, so those of the key need only include the
   // wanted ones.
   if (key.data == now.data && !std::ranges::includes(key.readings, now.readings))

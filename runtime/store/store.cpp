@@ -402,8 +402,9 @@ llvm::Error Store::keepRemoved(llvm::Error error, bool lost) {
     // The file is certainly gone, or known to be unusable: the lines in memory are all that is left.
     if (lost || journal_->isRemoved()) {
       auto kept = journal_->keepElsewhere();
-      kept_ = fmt::format("The results of this run in journal/{} are {}", journal_->file().name,
-                          kept ? "kept in the results folder " + *kept : "lost: " + llvm::toString(kept.takeError()));
+      kept_ = fmt::format(
+          "The results of this run in journal/{} are {}", journal_->file().name,
+          kept ? fmt::format("kept in the results folder {}", *kept) : "lost: " + llvm::toString(kept.takeError()));
     } else if (files::isThere(lease)) {
       break;
     } else {

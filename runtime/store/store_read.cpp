@@ -453,7 +453,7 @@ Results Store::loadLatest(const plan::Plan& plan, std::optional<bool> null_cards
   const std::vector<Trial> kept = Loader(contents_, plan, nullptr).trials();
   if (alike.other()) {
     results.looks = looksIn(contents_);
-    leaveOut(kept.size(), "the study was " + measuredWithText(*alike.other()));
+    leaveOut(kept.size(), fmt::format("the study was {}", measuredWithText(*alike.other())));
     return results;
   }
   std::map<std::string, uint64_t> studies;

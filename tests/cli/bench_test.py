@@ -207,7 +207,7 @@ class Around(Commands):
     def test_exit_codes_that_are_accepted(self):
         three = lambda clauses: AROUND.format(clauses=f"{READY}\n  {clauses}", settings="warmup 1").replace("= 0\n", "= 3\n")
         self.write("a.exp", three(""))
-        self.assertIn("a start that does not count: the worker: sh exited with code 3", " ".join(self.expc("run", "a.exp", "--heat-up", "0", code=5).stderr.split()))
+        self.assertIn("a start that does not count: sh exited with code 3", " ".join(self.expc("run", "a.exp", "--heat-up", "0", code=5).stderr.split()))
         self.write("a.exp", three("exit 0, 3"))
         self.expc("run", "a.exp", "--heat-up", "0")
         self.write("a.exp", AROUND.format(clauses=f"{READY}\n  exit 3", settings=""))  # 0 is no success then
@@ -215,7 +215,7 @@ class Around(Commands):
 
     def test_what_runs_before_fails_the_trial(self):
         said, lines = self.around('before ["sh", "-c", "echo no disk >&2; exit 4"]', code=5)
-        self.assertIn("before: the worker: sh exited with code 4: no disk", said)
+        self.assertIn("before: sh exited with code 4: no disk", said)
         self.assertEqual(lines, [])
         self.assertIn("PATH", self.around('before ["nowhere-at-all"]', code=1)[0])
 

@@ -63,8 +63,8 @@ class Rehearse(NullCards):
     def test_each_point_has_a_row_and_the_reasons_stand_below_once(self):
         done = self.rehearse(preset=None, code=3)
         for said in ("on 2 simulated GPUs of 1.00 GiB", "runs", "1.00 GiB", "2.00 GiB", "Per step",
-                     "1 point does not fit: the worker: out of memory, as asked (step=20ms gpus=1 fault=out_of_memory)",
-                     "1 point failed: the worker: null.idle was asked to fail",
+                     "1 point does not fit: out of memory, as asked (step=20ms gpus=1 fault=out_of_memory)",
+                     "1 point failed: null.idle was asked to fail",
                      "1 point failed: the worker's result has no rehearsal: the worker is older than this expc",
                      "2 points not rehearsed: there are fewer cards",
                      "4 run, 2 failed, 1 does not fit, 2 not rehearsed", "logs: results/rehearsals/logs"):
@@ -101,7 +101,7 @@ class Rehearse(NullCards):
         self.rehearse(preset=None, code=3)
         plan = self.expc("plan", "tiny.exp", "--system", "box").stdout
         self.assertIn("Rehearsed  9 points on 2 simulated GPUs of 1.00 GiB", plan)
-        self.assertIn("1 point failed: the worker: null.idle was asked to fail", plan)
+        self.assertIn("1 point failed: null.idle was asked to fail", plan)
         run = ("tiny.exp", "--preset", "good", "--devices", "cpu:1")
         measured = self.expc("run", *run, "--worker", OPTIONS.null_worker, "--heat-up", "0", code=0).stdout
         self.assertNotIn("Rehearsed", measured)

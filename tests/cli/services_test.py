@@ -171,6 +171,8 @@ class Faults(Services):
         self.study(fault="silent", timeout="500ms", loads="{ 1 }")
         done = self.run_study(code=6)
         self.assertIn("the service web: was not ready after 0.5 s: nothing accepts connections at port", done.stderr)
+        self.assertEqual(done.stderr.count("the service web failed; its folder "), 1, done.stderr)
+        self.assertNotIn("failed in", done.stderr, "the trial itself took no time")
 
     def test_children_end_with_it(self):
         self.kept = False

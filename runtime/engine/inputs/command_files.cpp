@@ -262,7 +262,7 @@ class Finder {
       return llvm::Error::success();
     };
     for (const plan::CommandMetric& metric : command_.metrics)
-      if (auto error = check("the metric " + metric.name, metric.file)) return error;
+      if (auto error = check(fmt::format("the metric {}", metric.name), metric.file)) return error;
     for (const plan::Expectation& expectation : command_.expectations)
       if (auto error = check("what is expected", expectation.read.file)) return error;
     return llvm::Error::success();

@@ -388,7 +388,7 @@ class LocalLauncher final : public Launcher {
       std::vector<int> stuck;
       for (const Rank& rank : trial.ranks)
         if (!rank.exited && !waitUntilGone(rank.process.pid)) stuck.push_back(rank.process.pid);
-      lose(id, trial, "the worker's launch server " + server.death, std::move(stuck));
+      lose(id, trial, fmt::format("the worker's launch server {}", server.death), std::move(stuck));
       trials_.erase(at);
     }
   }

@@ -235,7 +235,10 @@ void TrialWatch::weighComplaints() {
   const Rank& rank = ranks_[number];
   const TrialStatus status = rank.weight == Weight::OutOfMemory ? TrialStatus::Infeasible : TrialStatus::Failed;
   silent_ = !rank.said && (rank.weight == Weight::BadExit || rank.weight == Weight::Signal) && !rank.killed;
-  stop(status, rank.named ? rank.reason : fmt::format("{}{}{}", nameOf(number), rank.said ? ": " : " ", rank.reason),
+  // The only rank's own words need no name before them: mostly they are about the user's program.
+  const bool alone = rank.said && request_.spec.world_size == 1;
+  stop(status,
+       rank.named || alone ? rank.reason : fmt::format("{}{}{}", nameOf(number), rank.said ? ": " : " ", rank.reason),
        number);
 }
 
@@ -267,6 +270,10 @@ std::map<std::string, store::Values> rowsOf(const protocol::Event& result) {
   return rows;
 }
 
+void TrialWatch::noteDiverged(const std::string& what, double value) {
+  if (!std::isfinite(value)) notes_.emplace_back(plan::Note::Diverged, what, value);
+}
+
 /// All ranks ended well. The trial is valid if rank 0's result has every metric that was asked for.
 void TrialWatch::takeResult() {
   if (!result_) return stop(TrialStatus::Failed, "the worker ended without a result");
@@ -279,13 +286,15 @@ void TrialWatch::takeResult() {
     // metric.
     if (auto number = base::measuredNumber(*value)) {
       end_.metrics[name] = *number;
-      if (!std::isfinite(*number)) notes_.emplace_back(plan::Note::Diverged, name, *number);
+      noteDiverged(name, *number);
     } else {
       end_.not_on_device.push_back(name);
     }
   }
   for (const auto& [name, value] : result_->series) end_.series[name.str()] = base::measuredNumbers(value);
   end_.rows = rowsOf(*result_);
+  for (const auto& [key, row] : end_.rows)
+    for (const auto& [name, number] : row.metrics) noteDiverged(fmt::format("{} of {}", name, key), number);
   if (request_.spec.rehearsal && !result_->rehearsed) {
     return stop(TrialStatus::Failed,
                 "the worker's result has no rehearsal: the worker is older than this expc; build both from one tree");

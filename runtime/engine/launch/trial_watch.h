@@ -100,6 +100,7 @@ class TrialWatch {
   void stop(store::TrialStatus status, std::string reason, unsigned rank = 0);
   void weighComplaints();
   void takeResult();
+  void noteDiverged(const std::string& what, double value);
   void judgeTime(double now);
   std::string nameOf(unsigned rank) const;
   double weighedAt() const;  // boot time at which complaints are weighed

@@ -40,6 +40,12 @@ struct Watched {
     event.metrics["wall"] = 2.5;
     said(std::move(event), at);
   }
+  void rows(double at) {
+    protocol::Event event;
+    event.type = protocol::Event::Type::Result;
+    event.rows["1KiB"] = llvm::json::Object{{"metrics", llvm::json::Object{{"wall", "nan"}}}};
+    said(std::move(event), at);
+  }
   void failed(const char* reason, double at, unsigned rank = 0, bool lost = false, bool named = false) {
     protocol::Event event;
     event.type = protocol::Event::Type::Failed;
@@ -80,6 +86,16 @@ TEST_CASE("a trial that finished before it was looked at is valid, however late 
   CHECK((end.status == TrialStatus::Valid));
   CHECK(end.metrics.at("wall") == 2.5);
   CHECK(end.seconds == 4);
+}
+
+TEST_CASE("a value of a row that is no number is noted with its row") {
+  Watched trial;
+  trial.rows(101);
+  trial.exited(0, 102);
+  const TrialEnd end = trial.endAt(103);
+  CHECK((end.status == TrialStatus::Valid));
+  REQUIRE(end.notes.size() == 1);
+  CHECK(end.notes[0].name == "wall of 1KiB");
 }
 
 TEST_CASE("who looks late waits a moment for what is still on its way") {

@@ -343,7 +343,7 @@ std::optional<protocol::LaunchReply> WorkerServer::receive() {
 std::string WorkerServer::deathText() {
   if (!nonsense_.empty()) {
     stop();
-    return "sent a message that expc does not understand: " + nonsense_;
+    return fmt::format("sent a message that expc does not understand: {}", nonsense_);
   }
   if (pid_ < 0) return "is gone";
   // Its socket is closed, so the server is dead or about to die.

@@ -149,7 +149,7 @@ llvm::Expected<std::vector<Value>> documentsIn(llvm::StringRef text) {
   auto whole = parse(text);
   if (whole) documents.push_back(std::move(*whole));
   if (whole) return documents;
-  const std::string why = "it is not valid JSON: " + llvm::toString(whole.takeError());
+  const std::string why = fmt::format("it is not valid JSON: {}", llvm::toString(whole.takeError()));
   while (!text.empty()) {
     const auto [line, rest] = text.split('\n');
     text = rest;
@@ -244,7 +244,7 @@ llvm::Error addNumber(const Value& value, Values& values) {
   }
   if (number && values.size() == kMostValues) return failure("more than the millionth number");
   if (number) return values.push_back(*number), llvm::Error::success();
-  const std::string message = "not a number but " + kindOf(value);
+  const std::string message = fmt::format("not a number but {}", kindOf(value));
   return none ? llvm::make_error<NoValue>(message) : llvm::createStringError(message);
 }
 

@@ -42,7 +42,7 @@ llvm::Error about(const std::string& what, const CommandMetric& read, llvm::Erro
 }
 
 llvm::Error about(const CommandMetric& metric, llvm::Error error) {
-  return about("the metric " + metric.name, metric, std::move(error));
+  return about(fmt::format("the metric {}", metric.name), metric, std::move(error));
 }
 
 llvm::Error about(const plan::Expectation& expectation, llvm::Error error) {
@@ -325,7 +325,7 @@ llvm::Error MetricReader::readRows(const std::string& folder, protocol::Event& r
     const llvm::StringRef text = (*file)->getBuffer();
     if (keys.empty())
       if (auto error = rows_.keys(text).moveInto(keys))
-        return about("the parameter " + keys_.front().name, keys_.front(), std::move(error));
+        return about(fmt::format("the parameter {}", keys_.front().name), keys_.front(), std::move(error));
     auto values = rows_.read(metric, text, keys);
     if (!values) return about(metric, values.takeError());
     for (auto& [key, value] : *values) {

@@ -231,7 +231,7 @@ llvm::Error compareFiles(const std::string& path, const std::string& wanted, uin
   auto found = readFile(path, most);
   if (!found) return found.takeError();
   auto other = readFile(wanted, most);
-  if (!other) return llvm::createStringError("what it is compared with: " + llvm::toString(other.takeError()));
+  if (!other) return failure("what it is compared with: {}", llvm::toString(other.takeError()));
   const llvm::StringRef left = (*found)->getBuffer(), right = (*other)->getBuffer();
   if (left == right) return llvm::Error::success();
   const auto at = std::mismatch(left.begin(), left.end(), right.begin(), right.end()).first;

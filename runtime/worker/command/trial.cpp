@@ -94,8 +94,8 @@ class Trial {
   bool endedWell(int status) const;
   /// The end in words, with the program's own error line.
   std::string howItEnded(const ProgramEnd& end) const;
-  /// ": " and the line with which the program explained its end; "" if there is none.
-  std::string lastWords() const;
+  /// ": " behind `lead`, and the line with which the program explained its end; "" if there is none.
+  std::string lastWords(const char* lead = "") const;
   /// Reads the ends of both outputs.
   void readTails();
   /// Ends the trial: infeasible if the program said on purpose that memory ran out, or if the
@@ -215,7 +215,7 @@ int Trial::serve() {
   else if (attendant->wasTold())
     code = events_.write({.type = protocol::Event::Type::Result}) ? 0 : 1;
   else if (!attendant->late().empty())
-    code = fail(attendant->late() + lastWords(), *end);
+    code = fail(attendant->late() + lastWords("; its last output"), *end);
   else if (end->status == 0 && end->left_behind > 0)
     code = fail("ended and left processes behind: a service stays in the foreground", *end);
   else
@@ -269,13 +269,13 @@ std::string Trial::howItEnded(const ProgramEnd& end) const {
   else
     text += fmt::format(" exited with code {}", WEXITSTATUS(end.status));
   const std::string words = lastWords();
-  return words.empty() ? text + " and wrote nothing" : text + words;
+  return words.empty() ? fmt::format("{} and wrote nothing", text) : text + words;
 }
 
-std::string Trial::lastWords() const {
+std::string Trial::lastWords(const char* lead) const {
   // Programs explain themselves on standard error, or if that is empty on standard output.
   const std::string words = files::errorLine(err_tail_.empty() ? out_tail_ : err_tail_);
-  return words.empty() ? "" : ": " + words;
+  return words.empty() ? "" : lead + (": " + words);
 }
 
 int Trial::fail(const std::string& reason, const ProgramEnd& end) {
