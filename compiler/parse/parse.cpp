@@ -341,6 +341,8 @@ struct Transform : Declarations {
     assertion.infeasible = has(index, Token::Infeasible);
     if (assertion.infeasible) return out;
     assertion.subject = expressionIn(index, Rule::Subject);
+    assertion.absent = has(index, Token::Absent);
+    if (assertion.absent) return out;
     const uint32_t bound = child(index, Rule::Bound);
     const std::vector<uint32_t> sums = children(bound, Rule::Sum);
     if (const uint32_t reference = child(bound, Rule::Name); reference != kNone) {

@@ -108,8 +108,9 @@ struct Metric {
   std::string unit;                                    // base unit: "s", "B", "", "img/s"
   std::optional<Direction> better = Direction::Lower;  // absent: a derived metric that does not declare it
   TrialKind kind = TrialKind::Timed;
-  bool exact = false;   // bytes and counts: compared as they are, without noise
-  bool series = false;  // one value for each epoch or logged step
+  bool exact = false;         // bytes and counts: compared as they are, without noise
+  bool series = false;        // one value for each epoch or logged step
+  bool distribution = false;  // a series without an order, of which trials keep a sketch (plan/sketch.h)
   /// The definition of a derived metric: a term over metrics and parameters of one point; its MetricTerms have an
   /// empty place. Null for a measured metric.
   std::shared_ptr<const struct Term> derived = nullptr;
@@ -192,10 +193,15 @@ struct ReduceTerm {
   MetricTerm series;
   Reduction reduction;
 };
+/// `absent(energy)`: 1 where trials ended well and their output has no value of the term, 0 where it has one. Only the
+/// whole term of a claim's cell.
+struct AbsentTerm {
+  TermPtr term;
+};
 /// A node of a term: one of the kinds above. Terms are immutable and may be shared.
 struct Term {
   std::variant<ConstantTerm, MetricTerm, OperationTerm, FirstTerm, GapTerm, ScaleTerm, AggregateTerm, ParameterTerm,
-               ReduceTerm>
+               ReduceTerm, AbsentTerm>
       node;
 };
 template <typename Node>
@@ -356,6 +362,7 @@ struct CommandMetric {
   std::string where;    // the pattern with one group, the JSON pointer, the column, or the other file of Same
   double scale = 1;     // what is read times this is in base units
   bool series = false;  // every match or row; else the last
+  bool distribution = false;  // a series that becomes a sketch
   using Take = Reduction::Take;
   std::optional<Reduction> take = {};  // one number of several; absent: the last match or row, and no JSON array
   bool optional = false;               // where the output has no value the trial has none, and stays valid
@@ -388,6 +395,11 @@ struct Ready {
   std::string what;                       // the path, pattern or file; "" for Tcp
   std::optional<double> timeout_seconds;  // absent: kReadySeconds
   std::string metric = {};                // the workload's metric that is the time until then; "": none
+  /// The workload's metrics that are the processor time and the largest resident set of the service during a trial.
+  std::string cpu_time = {}, memory = {};
+
+  /// Whether the metric is one of the service.
+  bool yields(std::string_view name) const { return name == metric || name == cpu_time || name == memory; }
 };
 /// Seconds within which a service must be ready if it does not say.
 inline constexpr double kReadySeconds = 60;
