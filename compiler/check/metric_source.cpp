@@ -159,8 +159,8 @@ struct SourceChecker {
   }
 
   plan::CommandMetric metricOf(From from, const std::string& file, const std::string& where) const {
-    plan::CommandMetric made{wanted.name, from, file, where, scale.toDouble(), wanted.series, wanted.distribution};
-    made.optional = wanted.optional;
+    plan::CommandMetric made{wanted.name, from, file, where, scale.toDouble(), wanted.series, {}, wanted.optional};
+    made.distribution = wanted.distribution;
     if (wanted.distribution && taken != plan::Reduction()) made.take = taken;
     return made;
   }

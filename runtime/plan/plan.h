@@ -108,15 +108,15 @@ struct Metric {
   std::string unit;                                    // base unit: "s", "B", "", "img/s"
   std::optional<Direction> better = Direction::Lower;  // absent: a derived metric that does not declare it
   TrialKind kind = TrialKind::Timed;
-  bool exact = false;         // bytes and counts: compared as they are, without noise
-  bool series = false;        // one value for each epoch or logged step
-  bool distribution = false;  // a series without an order, of which trials keep a sketch (plan/sketch.h)
+  bool exact = false;   // bytes and counts: compared as they are, without noise
+  bool series = false;  // one value for each epoch or logged step
   /// The definition of a derived metric: a term over metrics and parameters of one point; its MetricTerms have an
   /// empty place. Null for a measured metric.
   std::shared_ptr<const struct Term> derived = nullptr;
   std::string text = "";  // of a derived metric, as written: "launch_time / wall"
   /// A process has one value of it, however many points it measures; only its first point shows it.
   bool of_process = false;
+  bool distribution = false;  // a series without an order, of which trials keep a sketch (plan/sketch.h)
 };
 
 /// The relations that a bound can demand; Within takes a band.
@@ -362,17 +362,17 @@ struct CommandMetric {
   std::string where;    // the pattern with one group, the JSON pointer, the column, or the other file of Same
   double scale = 1;     // what is read times this is in base units
   bool series = false;  // every match or row; else the last
-  bool distribution = false;  // a series that becomes a sketch
   using Take = Reduction::Take;
   std::optional<Reduction> take = {};  // one number of several; absent: the last match or row, and no JSON array
   bool optional = false;               // where the output has no value the trial has none, and stays valid
   // The following are of commands whose processes go through levels by themselves (Command::inside), and of the readers
   // of other programs' formats.
-  bool row = false;        // each row of the table, which names its levels, has a value
-  bool text = false;       // of a key: the level is the text that is read, and no number
-  std::string group = "";  // Regex: the named group with the value; "": the only group
-  std::string part = "";   // a pattern whose group takes the value out of the text that is read
-  std::string units = "";  // the place, like `where`, of the word for the unit, as "ms"; ".": behind the number
+  bool row = false;           // each row of the table, which names its levels, has a value
+  bool text = false;          // of a key: the level is the text that is read, and no number
+  std::string group = "";     // Regex: the named group with the value; "": the only group
+  std::string part = "";      // a pattern whose group takes the value out of the text that is read
+  std::string units = "";     // the place, like `where`, of the word for the unit, as "ms"; ".": behind the number
+  bool distribution = false;  // a series that becomes a sketch
 };
 
 /// An expectation about a trial's output, without which the trial is not valid: a number within a bound; or,
