@@ -176,6 +176,13 @@ class Lanes(Services):
         self.assertEqual(len(set(self.answered())), len(self.starts()), "each lane asked its own servers")
 
 
+    def test_nodes_have_services_of_their_own(self):
+        self.study(repeat=4, loads="{ 1, 2 }")
+        self.expc("run", "s.exp", "--devices", "cpu:1", "--nodes", "2", "--agents-by", 'sh -c "$EXPC_AGENT"', "--heat-up", "0", code=(0, 4))
+        self.nothing_stays()
+        self.assertEqual(sorted(self.starts()), 4 * ["fast"] + 4 * ["slow"])
+
+
 class Faults(Services):
     kept = True
 
