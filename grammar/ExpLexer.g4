@@ -4,7 +4,7 @@ lexer grammar ExpLexer;
 
 // Identifiers that are words of the language by what stands beside them: the token reader finds them (settleWords in
 // compiler/parse/antlr_bridge.cpp).
-tokens { INFEASIBLE, ALWAYS, GIVE, KEEP, OF, AT_LEAST, LEAST, INSIDE }  // GIVE: an old spelling
+tokens { INFEASIBLE, ABSENT, ALWAYS, GIVE, KEEP, OF, AT_LEAST, LEAST, INSIDE }  // GIVE: an old spelling
 
 // Heads of statements: reserved.
 IMPORT    : 'import';

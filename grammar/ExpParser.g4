@@ -79,7 +79,7 @@ criterionDecl   : CRITERION word COLON claim (WHERE condition)? (WITH CONFIDENCE
 claim           : clause ((AND | OR) clause)*;
 clause          : (quantifier COLON)* assertion;  // quantifiers behind a word are reported: they need parentheses
 quantifier      : (FOR_ALL | EXISTS | AT_LEAST LEAST sum OF) (STAR | factorNames)? (WHERE condition)?;
-assertion       : LEFT_PAREN claim RIGHT_PAREN | INFEASIBLE | subject (OVER (STAR | factorNames))? bound;
+assertion       : LEFT_PAREN claim RIGHT_PAREN | INFEASIBLE | ABSENT LEFT_PAREN subject RIGHT_PAREN | subject (OVER (STAR | factorNames))? bound;
 subject         : (number | name arguments?) selectors* ((PLUS | MINUS | STAR | SLASH | COALESCE) unary)*;  // no group first
 bound           : relation sum | WITHIN sum RANGE sum (GIVE sum)? | LIKE name (WITHIN sum)?;
 relation        : EQUAL | LESS | LESS_EQUAL | GREATER | GREATER_EQUAL;

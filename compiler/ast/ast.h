@@ -218,6 +218,8 @@ struct MetricDecl : Declaration {
   bool exact = false;
   /// One value per epoch or logged step instead of one per trial.
   bool series = false;
+  /// A series without an order, of which a sketch is kept.
+  bool distribution = false;
   /// The output of a command may have no value of the metric.
   bool optional = false;
   /// The formula of a derived metric; may be null.
@@ -376,10 +378,11 @@ struct Quantifier {
 };
 /// `subject >= bound`. The subject is compared with one bound, with a band (`within 0.6x..0.7x`), or with a published
 /// value (`gain like tables.table2 within 5%`). `infeasible` has no subject: it claims that the points run out of
-/// memory.
+/// memory. `absent(subject)` has no bound: it claims that trials have no value.
 struct Assertion {
   Range range;
   bool infeasible = false;
+  bool absent = false;
   /// Null with `infeasible`.
   ExprPtr subject;
   /// The reference after `like`.

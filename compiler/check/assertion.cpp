@@ -45,6 +45,7 @@ struct AssertionChecker {
     assertion.range = declaration.range;
     bound_at.assign(study.factors.size(), {});
     assertion.infeasible = declaration.infeasible;
+    assertion.absent = declaration.absent;
     // Quantifiers are checked even if the subject was refused.
     const bool judged = assertion.infeasible || subject();
     quantifiers();
@@ -60,6 +61,8 @@ struct AssertionChecker {
     silent(named);
     if (declaration.like)
       like();
+    else if (assertion.absent)
+      mayBeAbsent();
     else if (!assertion.infeasible)
       bound();
     return std::move(assertion);
@@ -90,7 +93,7 @@ struct AssertionChecker {
       for (const ast::CallArgument& selector : index->selectors) pin(selector);
     // A series is no single value; compared by max_gap it is one.
     if (!subject || comparison() || !metric().series) return subject.has_value();
-    return errors::seriesValue(emitter, word->range, word->name, metric().range);
+    return errors::seriesValue(emitter, word->range, metric());
   }
 
   /// Reports an expression in the place of a subject, and says how to write it.
@@ -376,6 +379,20 @@ struct AssertionChecker {
            });
   }
 
+  /// Reports `absent(…)` of what every trial that counts has. Nothing is known of what is measured from outside.
+  void mayBeAbsent() {
+    std::vector<unsigned> read = {*assertion.metric};
+    if (metric().derived) read = metricsOf(*metric().derived);
+    for (const unsigned one : read)
+      if (const auto& source = study.metrics[one].source; !source || source->optional) return;
+    const Metric& first = study.metrics[read.front()];
+    emitter
+        .build(declaration.subject->range, CriterionShape, name,
+               fmt::format("asks whether '{}' is absent, and no trial that counts lacks it", subjectName()))
+        .note(first.range, "write 'optional' here if the output may lack it")
+        .emit();
+  }
+
   Dimension dimension() const { return comparison() ? comparison()->dimension : metric().dimension; }
 
   /// Checks agreement with published values: `gain like table2 within 5%`.
@@ -581,7 +598,7 @@ std::optional<Assertion> checkAssertion(Claiming& claiming, const ast::Assertion
 void refuseEquality(Claiming& claiming, const ast::Assertion& declaration, const Assertion& assertion,
                     source::Range confidence) {
   const Study& study = claiming.context.study;
-  if (assertion.infeasible || assertion.like || assertion.bound.relation != Relation::Equal ||
+  if (assertion.seen() || assertion.like || assertion.bound.relation != Relation::Equal ||
       study.metrics[*assertion.metric].exact)
     return;
   const Comparison* comparison = assertion.comparison ? &study.comparisons[*assertion.comparison] : nullptr;

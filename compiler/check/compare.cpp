@@ -227,7 +227,7 @@ struct Comparisons {
     const std::string& function = declaration.call.callee.parts.back().name;
     const Comparison* inner = innerOf(comparison);
     const Metric& metric = study.metrics[comparison.metric];
-    if (!inner && metric.series) return errors::seriesValue(emitter, word.range, metric.name, metric.range);
+    if (!inner && metric.series) return errors::seriesValue(emitter, word.range, metric);
     const bool signs = comparison.values
                            ? *comparison.values == Function::Difference || *comparison.values == Function::MaxGap
                            : comparison.dimension == Dimension::share() || canBeNonPositive(metric);
@@ -352,9 +352,9 @@ struct Comparisons {
     const Metric& metric = study.metrics[comparison.metric];
     if (comparison.inner && study.comparisons[*comparison.inner].values)
       return suitsComparison(range, factor, comparison);
-    if (metric.series != (comparison.function == Function::MaxGap)) {
+    if (metric.distribution || metric.series != (comparison.function == Function::MaxGap)) {
       if (metric.series)
-        errors::seriesValue(emitter, range, metric.name, metric.range);
+        errors::seriesValue(emitter, range, metric);
       else
         emitter.build(range, errors::NotASeries, metric.name).note(metric.range, "it has one value per trial").emit();
       return false;

@@ -154,10 +154,16 @@ std::string arguments(size_t count) {
   return count > 1 ? fmt::format("{} arguments", count) : count == 1 ? "one argument" : "no argument";
 }
 
-diag::Refusal seriesValue(diag::Emitter& emitter, source::Range range, std::string_view name, source::Range declared) {
-  return emitter.build(range, SeriesValue, name)
-      .note(declared, "read it with 'epochs_to({0} >= …)' or 'median({0})', or compare it with 'max_gap({0})'", name)
-      .refuse();
+diag::Refusal seriesValue(diag::Emitter& emitter, source::Range range, const Metric& metric) {
+  auto builder = emitter.build(range, SeriesValue, metric.name, metric.distribution ? "distribution" : "series");
+  if (metric.distribution)
+    builder.note(metric.range,
+                 "take one number of it, as in 'metric tail = p99({0})', or draw it with 'plot {0} over percentile'",
+                 metric.name);
+  else
+    builder.note(metric.range, "read it with 'epochs_to({0} >= …)' or 'median({0})', or compare it with 'max_gap({0})'",
+                 metric.name);
+  return builder.refuse();
 }
 
 }  // namespace errors

@@ -50,7 +50,7 @@ bool covers(const Assertion& wide, const Assertion& narrow) {
 }
 
 /// Whether a bound can be held against another one.
-bool isBounded(const Assertion& assertion) { return !assertion.infeasible && !assertion.like; }
+bool isBounded(const Assertion& assertion) { return !assertion.seen() && !assertion.like; }
 
 /// Whether no value meets both bounds.
 bool excludes(const Bound& one, const Bound& other) {
@@ -100,6 +100,7 @@ void settled(const Criterion& criterion, const Claim& claim, diag::Emitter& emit
     const Assertion& one = criterion.assertions[part.first];
     Pins pins;
     for (const Pin& pin : one.pins) pins.emplace(pin.factor, pin.level);
+    if (one.absent) continue;
     const bool fresh = first[one.infeasible].try_emplace(pins, &one).second;
     if (const auto other = first[!one.infeasible].find(pins); fresh && !any && other != first[!one.infeasible].end())
       warn(*other->second, one);

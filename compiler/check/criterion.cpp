@@ -101,7 +101,7 @@ struct CriterionChecker {
   const Metric& metricOf(const Assertion& assertion) const { return context.study.metrics[*assertion.metric]; }
   /// Whether the subject varies from trial to trial and the claim is no equality.
   bool noisy(const Assertion& assertion) const {
-    return !assertion.infeasible && !metricOf(assertion).exact &&
+    return !assertion.seen() && !metricOf(assertion).exact &&
            (assertion.like || assertion.bound.relation != Relation::Equal);
   }
   bool noisy() const {
@@ -130,10 +130,11 @@ struct CriterionChecker {
       criterion.text += fmt::format(" with confidence {:g}%", *context.confidence * 100);
     } else {
       const ast::Expr& expr = *declaration.confidence;
-      if (!criterion.assertions.empty() && criterion.infeasible())
+      if (!criterion.assertions.empty() && std::ranges::all_of(criterion.assertions, &Assertion::seen))
         emitter
             .build(expr.range, CriterionShape, criterion.name,
-                   "needs no confidence: running out of memory is seen, not estimated")
+                   fmt::format("needs no confidence: {} is seen, not estimated",
+                               criterion.assertions[0].absent ? "a missing value" : "running out of memory"))
             .note({}, "leave out 'with confidence'")
             .emit();
       else

@@ -22,7 +22,7 @@ void measured(const Study& study, unsigned metric, std::vector<std::string>& nam
 std::optional<Subject> subjectOf(const Criterion& criterion) {
   std::optional<Subject> found;
   for (const Assertion& one : criterion.assertions) {
-    if (one.infeasible) continue;
+    if (one.seen()) continue;
     const Subject subject{*one.metric, one.comparison};
     if (found && (found->metric != subject.metric || found->comparison != subject.comparison)) return std::nullopt;
     found = subject;

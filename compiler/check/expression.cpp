@@ -439,7 +439,7 @@ FormulaPtr Expressions::metric(const ast::Identifier& word, const ExpressionScop
   note(word.range, metric.range);
   if (metric.series != series) {
     if (metric.series)
-      errors::seriesValue(emitter_, word.range, metric.name, metric.range);
+      errors::seriesValue(emitter_, word.range, metric);
     else
       emitter_.build(word.range, errors::NotASeries, metric.name)
           .note(metric.range, "it has one value per trial; declare a series as 'metric {} : float series'", metric.name)
@@ -479,6 +479,13 @@ FormulaPtr Expressions::reduce(const ast::CallExpr& call, source::Range range, c
   const auto number = [&](double value) {
     return constantOf(Value::number(*Rational::parse(fmt::format("{}", value))), Type::number(), range);
   };
+  if (place.metrics->metrics[series->parameter].distribution &&
+      (made->take == plan::Reduction::Take::Last || made->skip + made->first + made->last > 0))
+    return error(emitter_.build(range, errors::NotASeries, word->name)
+                     .note(place.metrics->metrics[series->parameter].range,
+                           "a distribution has no first and no last values: leave some out where they are read, as in "
+                           "'from csv(\"out.csv\", skip = 100)'")
+                     .refuse());
   const Type type = made->take == plan::Reduction::Take::Count ? Type::number() : series->type;
   return make(Formula::Op::Reduce, type, range,
               {series, number(double(made->take)), number(made->percentile), number(double(made->skip)),
@@ -497,6 +504,8 @@ FormulaPtr Expressions::epochsTo(const ast::CallExpr& call, source::Range range,
   if (!series || series->type.isError()) return error();
   auto limit = constant(*condition->right, place, series->type, "the bound");
   if (!limit) return error();
+  if (const Metric& read = place.metrics->metrics[series->parameter]; read.distribution)
+    return error(errors::seriesValue(emitter_, word->range, read));
   FormulaPtr bound = make(opOf(condition->op), Type::boolean(), call.arguments[0].value->range,
                           {series, constantOf(std::move(*limit), series->type, condition->right->range)});
   return make(Formula::Op::EpochsTo, Type::number(), range, {std::move(bound)});

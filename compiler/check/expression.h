@@ -21,6 +21,8 @@
 
 namespace expc::check {
 
+struct Metric;
+
 /// A formula with these fields, nothing computed or checked.
 Formula formulaOf(Formula::Op op, Type type, source::Range range, std::vector<FormulaPtr> operands = {},
                   unsigned parameter = 0);
@@ -53,7 +55,7 @@ EXPC_DIAGNOSTIC(NotSupported, Error, "{0} is not supported");
 EXPC_DIAGNOSTIC(WhenCycle, Error, "whether '{0}' is active depends on itself");
 EXPC_DIAGNOSTIC(NotAValue, Error, "{0} is not a value here");
 EXPC_DIAGNOSTIC(NotASeries, Error, "'{0}' is not a series");
-EXPC_DIAGNOSTIC(SeriesValue, Error, "'{0}' is a series, not one value");
+EXPC_DIAGNOSTIC(SeriesValue, Error, "'{0}' is a {1}, not one value");
 EXPC_DIAGNOSTIC(OutOfRange, Error, "{0} is {1}, but must be {2}");
 EXPC_DIAGNOSTIC(NoDirection, Error, "'{0}' does not declare whether lower or higher is better");
 EXPC_DIAGNOSTIC(LetCycle, Error, "the {0} '{1}' depends on itself");
@@ -70,8 +72,8 @@ inline void badInside(diag::Emitter& emitter, source::Range range, const std::st
 /// "no argument", "one argument", "2 arguments".
 std::string arguments(size_t count);
 
-/// Emits SeriesValue: a series stands where one value is wanted.
-diag::Refusal seriesValue(diag::Emitter& emitter, source::Range range, std::string_view name, source::Range declared);
+/// Emits SeriesValue: a series or a distribution stands where one value is wanted.
+diag::Refusal seriesValue(diag::Emitter& emitter, source::Range range, const Metric& metric);
 
 }  // namespace errors
 
@@ -134,6 +136,9 @@ class Expressions {
   /// names; the one without a name is the caller's. Nothing after a report.
   std::optional<plan::Reduction> reduction(const ast::CallExpr& call, source::Range range,
                                            const ExpressionScope& place);
+  /// Takes one of the arguments `skip`, `first` and `last` of the function `word`; false after a report.
+  bool selection(const ast::CallArgument& argument, std::string_view word, const ExpressionScope& place,
+                 plan::Reduction& made);
 
   /// Notes what the names in an expression mean when its type is unknown.
   void lookUp(const ast::Expr& expr, const ExpressionScope& place);

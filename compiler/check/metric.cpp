@@ -197,10 +197,12 @@ bool DerivedMetrics::use(const Metric& metric, source::Range range) {
 
 std::optional<Metric> checkMetric(Context& context, ModuleScope& scope, const ast::MetricDecl& declaration) {
   Metric metric = introduced(declaration);
-  metric.series = declaration.series;
+  metric.distribution = declaration.distribution;
+  metric.series = declaration.series || declaration.distribution;
   auto incomplete = [&](std::string_view why) {
     return context.emitter.refuse(declaration.name.range, IncompleteMetric, metric.name, why);
   };
+  if (declaration.series && declaration.distribution) return incomplete("is a 'series' or a 'distribution', not both");
   if (!declaration.type) return incomplete("needs a type, as in ': Time'");
   // Measured metrics need a direction, since speed-ups and verdicts depend on it.
   if (!declaration.direction) return incomplete("must declare which is better: 'lower' or 'higher'");

@@ -40,6 +40,8 @@ struct Wanted {
   const Workload* of = nullptr;
   /// Whether a text is read, which names a level.
   bool text = false;
+  /// Whether the series is kept as a sketch; values at its ends are left out where it is read.
+  bool distribution = false;
 };
 
 /// Refuses a way to read, with examples of all readers.
@@ -117,6 +119,8 @@ struct SourceChecker {
   Rational scale = 1;
   /// Whether `outputs` is read by itself, for all metrics.
   bool whole = false;
+  /// The values that a distribution takes.
+  plan::Reduction taken = {};
 
   /// Reads one call; nothing after a report.
   Source read(const ast::Expr& expr) {
@@ -151,9 +155,15 @@ struct SourceChecker {
       return refuse(context, expr.range, "a file of the study has one name at all points");
     // The expected file is the author's, relative to the study; the written one lies in the trial's folder.
     if (reader->from == From::Same) texts[1] = load::relativeTo(scope.file->directory, texts[1]);
-    plan::CommandMetric made{wanted.name,      reader->from,  texts[0], texts[1],
-                             scale.toDouble(), wanted.series, {},       wanted.optional};
+    plan::CommandMetric made = metricOf(reader->from, texts[0], texts[1]);
     if (reader->from == From::Regex && !group(expr.range, made)) return std::nullopt;
+    return made;
+  }
+
+  plan::CommandMetric metricOf(From from, const std::string& file, const std::string& where) const {
+    plan::CommandMetric made{wanted.name, from, file, where, scale.toDouble(), wanted.series, {}, wanted.optional};
+    made.distribution = wanted.distribution;
+    if (wanted.distribution && taken != plan::Reduction()) made.take = taken;
     return made;
   }
 
@@ -179,8 +189,7 @@ struct SourceChecker {
     if (texts.size() != 1) return refuse(context, expr.range, fmt::format("'{}' takes a file, or stdout", tool.word));
     if (whole) return plan::CommandMetric{};
     const std::string name = named.empty() ? wanted.name : named;
-    plan::CommandMetric made{wanted.name,      tool.from,     texts[0], "",
-                             scale.toDouble(), wanted.series, {},       wanted.optional};
+    plan::CommandMetric made = metricOf(tool.from, texts[0], "");
     const ToolColumn* column = tool.find(name);
     if (!column && (tool.others.empty() || tool.from == From::Regex)) {
       std::vector<std::string> names;
@@ -231,7 +240,9 @@ struct SourceChecker {
     if (std::ranges::count_if(call.arguments, positional) != 1)
       return refuse(context, expr.range, fmt::format("'{}' takes one way to read numbers", word));
     if (wanted.series)
-      return refuse(context, expr.range, fmt::format("a series keeps all numbers, so '{}' has no effect", word));
+      return refuse(context, expr.range,
+                    fmt::format("a {} keeps all numbers, so '{}' has no effect",
+                                wanted.distribution ? "distribution" : "series", word));
     const bool counts = take->take == plan::Reduction::Take::Count;
     if (counts && !wanted.dimension.isPure())
       return context.emitter.refuse(expr.range, errors::UnitMismatch, "a count", "a number",
@@ -252,6 +263,10 @@ struct SourceChecker {
   bool collect(const ast::CallExpr& call, const Reader& reader) {
     for (const ast::CallArgument& argument : call.arguments) {
       const std::string name = argument.name ? argument.name->name : "";
+      if (wanted.distribution && (name == "skip" || name == "first" || name == "last")) {
+        if (!context.expressions.selection(argument, reader.word, {&scope}, taken)) return false;
+        continue;
+      }
       if (argument.name && std::ranges::count(reader.named, name) == 0)
         return diag::unknownName(context.emitter, argument.name->range, "argument", name, reader.named);
       if (name == "unit") {
@@ -457,7 +472,10 @@ bool checkMetricSource(Context& context, ModuleScope& scope, const ast::Workload
   const size_t before = context.problems();
   const ast::Expr* outputs = all ? all : workload.outputs.get();
   Wanted wanted{metric.name, metric.dimension, metric.series, false, true, declaration.optional, outputs, &of};
+  wanted.distribution = metric.distribution;
   SourceChecker checker{context, scope, std::move(wanted)};
+  if (metric.distribution && !workload.command)
+    refuse(context, metric.range, "only a metric of a command can be a distribution: a sketch of its output is kept");
   if (declaration.optional && !workload.command)
     refuse(context, metric.range,
            "only a metric of a command can be optional, because only a command's output may lack a value");

@@ -72,6 +72,8 @@ struct Metric {
   bool exact = false;
   /// A value for each epoch or logged step.
   bool series = false;
+  /// A series without an order.
+  bool distribution = false;
   /// The formula over the owner's measured metrics (Formula::Op::Metric); null: measured.
   FormulaPtr derived;
   /// A derived metric's formula as written: "launch_time / wall".
@@ -311,16 +313,21 @@ struct Assertion {
   bool feasible = false;
   /// The claim is that the points run out of memory; the fields of a subject are empty then.
   bool infeasible = false;
+  /// The claim is that trials have no value of the subject.
+  bool absent = false;
   /// The judged comparison, if there is one.
   std::optional<unsigned> comparison;
   /// The judged metric, or that of the comparison.
   std::optional<unsigned> metric;
-  /// Absent with `infeasible` and `like`.
+  /// Absent with `infeasible`, `absent` and `like`.
   Bound bound;
   /// An index into Study::references.
   std::optional<unsigned> like;
   /// With `like`: the tolerance as a share, by default 1/10.
   Rational agreement;
+
+  /// Whether trials show the truth at once, and no interval estimates it.
+  bool seen() const { return infeasible || absent; }
 };
 
 /// A node of a criterion's claim: an assertion, or parts of which all or any must hold.

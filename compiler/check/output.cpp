@@ -21,8 +21,9 @@ bool checkSubject(StudyContext& context, const ast::Identifier& word) {
   const auto subject = context.subject(word);
   if (!subject || subject->comparison) return subject.has_value();
   const Metric& metric = context.study.metrics[subject->metric];
+  if (metric.distribution) return errors::seriesValue(context.emitter, word.range, metric);
   if (metric.series)
-    context.emitter.build(word.range, errors::SeriesValue, word.name)
+    context.emitter.build(word.range, errors::SeriesValue, word.name, "series")
         .note(
             metric.range,
             "draw all of it with 'plot {0} over epoch', or take one value with 'epochs_to({0} >= …)' or 'median({0})'",
@@ -60,7 +61,7 @@ bool checkDescribed(StudyContext& context, const ast::Identifier& word, bool ord
   if (index < 0) return context.unknownSubject(word, "metric");
   const Metric& metric = context.study.metrics[index];
   context.note(word, metric.range);
-  if (metric.series) return errors::seriesValue(context.emitter, word.range, metric.name, metric.range);
+  if (metric.series) return errors::seriesValue(context.emitter, word.range, metric);
   if (!ordered || metric.better) return true;
   return context.emitter.build(word.range, errors::NoDirection, metric.name)
       .note(metric.range, "write 'lower' or 'higher' after it")
@@ -130,8 +131,16 @@ struct PlotChecker {
            has(context, plot.subject, *factor, word.range);
   }
 
-  /// A plot of a series over `epoch` or `step`.
+  /// A plot of a series over `epoch` or `step`, or of a distribution over `percentile`.
   bool overPlaces(bool places) {
+    const Metric& metric = context.study.metrics[context.study.findMetric(plot.subject.name)];
+    if (places && metric.distribution != (plot.over.name == "percentile"))
+      return context.emitter
+          .build(plot.over.range, errors::TypeMismatch, fmt::format("the axis of '{}'", metric.name),
+                 metric.distribution ? "'percentile', since a distribution has no order" : "'epoch' or 'step'",
+                 fmt::format("'{}'", plot.over.name))
+          .note(metric.range, "it is a {}", metric.distribution ? "distribution" : "series")
+          .refuse();
     if (!places) unknownName(context.emitter, "axis of a series", plot.over, language::texts(language::Role::Axis));
     return places;
   }
@@ -139,7 +148,7 @@ struct PlotChecker {
   /// A plot of one metric over another.
   bool overMetric(const Metric& metric) {
     context.note(plot.over, metric.range);
-    if (metric.series) errors::seriesValue(context.emitter, plot.over.range, metric.name, metric.range);
+    if (metric.series) errors::seriesValue(context.emitter, plot.over.range, metric);
     return !metric.series;
   }
 

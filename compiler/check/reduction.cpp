@@ -49,27 +49,32 @@ std::optional<plan::Reduction> Expressions::reduction(const ast::CallExpr& call,
     if (*number <= 0 || *number >= 100)
       return refuse(call.callee.range, "is not a percentile: write one between 0 and 100, such as 'p99' or 'p99.9'");
   }
-  const std::vector<std::pair<std::string, uint64_t*>> named = {
-      {"skip", &made.skip}, {"first", &made.first}, {"last", &made.last}};
-  for (const ast::CallArgument& argument : call.arguments) {
-    if (!argument.name) continue;
-    const auto found = std::ranges::find(named, argument.name->name, &std::pair<std::string, uint64_t*>::first);
-    if (found == named.end())
-      return diag::unknownName(emitter_, argument.name->range, "argument", argument.name->name,
-                               {"skip", "first", "last"});
-    const auto count = constant(*argument.value, place, Type::number(), fmt::format("'{}'", found->first));
-    if (!count) return std::nullopt;
-    constexpr double kMost = 1e9;
-    const Rational& number = *count->asNumber();
-    if (!number.isInteger() || number.sign() <= 0 || number.toDouble() > kMost)
-      return refuse(argument.value->range,
-                    fmt::format("takes a whole number of values after '{}', from 1 up", found->first));
-    *found->second = static_cast<uint64_t>(number.toDouble());
-  }
-  if (made.first > 0 && made.last > 0) return refuse(range, "takes 'first' or 'last', not both");
+  for (const ast::CallArgument& argument : call.arguments)
+    if (argument.name && !selection(argument, word, place, made)) return std::nullopt;
   const uint64_t most = std::max(made.first, made.last);
   if (most > 0 && most < plan::leastValues(made)) emitter_.emit(range, FewValues, word, most);
   return made;
+}
+
+bool Expressions::selection(const ast::CallArgument& argument, std::string_view word, const ExpressionScope& place,
+                            plan::Reduction& made) {
+  const std::string& name = argument.name->name;
+  uint64_t* const set = name == "skip"    ? &made.skip
+                        : name == "first" ? &made.first
+                        : name == "last"  ? &made.last
+                                          : nullptr;
+  if (!set) return diag::unknownName(emitter_, argument.name->range, "argument", name, {"skip", "first", "last"});
+  const auto count = constant(*argument.value, place, Type::number(), fmt::format("'{}'", name));
+  if (!count) return false;
+  constexpr double kMost = 1e9;
+  const Rational& number = *count->asNumber();
+  if (!number.isInteger() || number.sign() <= 0 || number.toDouble() > kMost)
+    return emitter_.refuse(argument.value->range, BadReduction, word,
+                           fmt::format("takes a whole number of values after '{}', from 1 up", name));
+  *set = static_cast<uint64_t>(number.toDouble());
+  if (made.first > 0 && made.last > 0)
+    return emitter_.refuse(argument.value->range, BadReduction, word, "takes 'first' or 'last', not both");
+  return true;
 }
 
 }  // namespace expc::check

@@ -121,8 +121,7 @@ struct ReferenceReader {
       column.type = column.parameter >= 0 ? study.workload->parameters[column.parameter].type
                                           : Type::number(study.metrics[column.metric].dimension);
       if (column.metric >= 0 && study.metrics[column.metric].series)
-        return errors::seriesValue(context.emitter, declared.name.range, declared.name.name,
-                                   study.metrics[column.metric].range);
+        return errors::seriesValue(context.emitter, declared.name.range, study.metrics[column.metric]);
       if (!declareLet(context.emitter, "column", declared, values)) return false;
       if (declared.value) continue;
       column.value = context.expressions().cell(declared.name.name, declared.name.range, false, place, column.type);

@@ -10,7 +10,8 @@
 namespace expc::check {
 namespace {
 
-EXPC_DIAGNOSTIC(MetricOfService, Error, "a service yields no '{0}', only the time until it is ready");
+EXPC_DIAGNOSTIC(MetricOfService, Error,
+                "a service yields no '{0}', only the time until it is ready, its processor time and its memory");
 
 using Op = Formula::Op;
 
@@ -163,13 +164,26 @@ void bringCommands(Context& context, const ast::WorkloadDecl& declaration, const
   }
 }
 
+/// The word for where a metric of a service comes from: `ready` of `from ready`; without `from` the metric's name.
+static std::string sourceOf(const ast::MetricDecl& declaration) {
+  if (!declaration.source) return declaration.name.name;
+  const auto* word = std::get_if<ast::NameExpr>(&declaration.source->node);
+  return word ? joined(word->name) : "";
+}
+
 bool checkServiceMetric(Context& context, const ast::MetricDecl& declaration, const Metric& metric) {
-  const auto* source = declaration.source ? std::get_if<ast::NameExpr>(&declaration.source->node) : nullptr;
-  const bool time = metric.dimension == Dimension::of(Dimension::Time) && !metric.series && !declaration.optional;
-  if (source && joined(source->name) == "ready" && time) return true;
+  const std::string source = sourceOf(declaration);
+  const bool memory = source == "host_memory_peak",
+             time = source == "cpu_time" || (source == "ready" && declaration.source);
+  if ((memory || time) && metric.dimension == Dimension::of(memory ? Dimension::Bytes : Dimension::Time) &&
+      !metric.series && !declaration.optional)
+    return true;
   return context.emitter.build(metric.range, MetricOfService, metric.name)
-      .note({}, "write 'metric {} : Time lower from ready'; what clients see is a metric of their workload",
-            time ? metric.name : "start")
+      .note({},
+            "write 'metric {} : Time lower from ready', 'metric cpu_time : Time lower' or 'metric host_memory_peak : "
+            "Bytes lower', the last two perhaps with another name and 'from cpu_time' or 'from host_memory_peak'; what "
+            "clients see is a metric of their workload",
+            metric.dimension == Dimension::of(Dimension::Time) ? metric.name : "start")
       .refuse();
 }
 
@@ -206,10 +220,14 @@ std::optional<plan::Ready> checkReady(Context& context, ModuleScope& scope, cons
                                     "shows that it is ready by a file outside of its folder");
     ready.what = std::move(*text);
   }
-  for (const Metric& metric : service.metrics) {
-    if (!ready.metric.empty())
-      return context.emitter.refuse(metric.range, errors::BadService, declaration.name.name, "is ready once");
-    ready.metric = metric.name;
+  for (const ast::MetricDecl& metric : declaration.metrics) {
+    if (findNamed(service.metrics, metric.name.name) < 0) continue;  // refused
+    const std::string source = sourceOf(metric);
+    std::string& name = source == "ready" ? ready.metric : source == "cpu_time" ? ready.cpu_time : ready.memory;
+    if (!name.empty())
+      return context.emitter.refuse(metric.name.range, errors::BadService, declaration.name.name,
+                                    fmt::format("has two metrics 'from {}'", source));
+    name = metric.name.name;
   }
   return ready;
 }

@@ -208,6 +208,7 @@ struct Uniter {
     if (left.kind != right.kind) return "of another kind of trial";
     if (left.better != right.better) return "with another direction";
     if (left.of_process != right.of_process) return left.of_process ? "as one of rows" : "as one of whole processes";
+    if (left.distribution != right.distribution) return "of which only one is a distribution";
     if (left.series != right.series) return left.series ? "as one value, not a series" : "as a series";
     if (!left.derived && right.derived) return "where it is derived, not measured";
     if (left.derived && !right.derived) return "where it is measured, not derived";

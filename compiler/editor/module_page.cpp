@@ -81,7 +81,8 @@ struct Writer {
     // Metrics come from timed trials unless they say otherwise; a derived one has no trials of its own.
     std::string kind = metric.kind ? metric.kind->name : metric.derived ? "" : "timed";
     if (metric.exact) kind += kind.empty() ? "exact" : " exact";
-    if (metric.series) kind += kind.empty() ? "series" : " series";
+    for (const auto& [has, word] : {std::pair(metric.series, "series"), {metric.distribution, "distribution"}})
+      if (has) kind += fmt::format("{}{}", kind.empty() ? "" : " ", word);
     return {metric.name.name,
             metric.type ? text(metric.type->range) : "",
             metric.direction ? metric.direction->name : "",

@@ -159,7 +159,7 @@ class Reader {
 
 /// Whether a bracket belongs to the name before it, as in `f(x)`, and not to an operand of its own, as in `in (1, 2)`.
 bool isCall(const Piece& left, const Piece& paren) {
-  if (paren.rule == Rule::Arguments) return true;
+  if (paren.rule == Rule::Arguments || left.token == Token::Absent) return true;
   return parse::isWord(left.token) && !left.begins_statement && paren.rule != Rule::Group;
 }
 

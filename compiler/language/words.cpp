@@ -225,6 +225,7 @@ constexpr Word kWords[] = {
     {"profile", Trait, "Measured in profiled trials, which are never timed."},
     {"exact", Trait, "Does not vary by chance, such as a size in bytes."},
     {"series", Trait, "A value for each epoch or logged step."},
+    {"distribution", Trait, "Many values without an order, such as latencies; a sketch of them is kept."},
     {"optional", Trait, "A command's output may lack it; claims that read it then stay undecided."},
     // Kinds of trial, in the order of plan::TrialKind.
     {"timed", Kind, "Trials that run a stated number of steps against the clock.",
@@ -308,6 +309,7 @@ constexpr Word kWords[] = {
     {"step", Axis, "Like `epoch`, for a series with a value for each logged step."},
     {"second", Axis, "Like `epoch`, for a series with a value for each second, as `host_memory_sampled`."},
     {"rank", Axis, "Like `epoch`, for a series with a value for each rank."},
+    {"percentile", Axis, "The percentiles p1 to p99 of a distribution: `plot latency over percentile by server`."},
     // Descriptions of metrics, in the order of plan::Table::Shows.
     {"effects", Description, "`table effects of metric`: what each factor does to it, and its share of the variation."},
     {"ranking", Description, "`table ranking of metric`: the points in its order, with ties.", "ranking of $0"},

@@ -220,6 +220,7 @@ struct Meaning {
     if (assertion.infeasible) return object;
     object["subject"] =
         assertion.comparison ? study.comparisons[*assertion.comparison].name : study.metrics[*assertion.metric].name;
+    if (assertion.absent) object["absent"] = true;
     if (assertion.like) object["like"] = Array{study.references[*assertion.like].name, assertion.agreement.toString()};
     return object;
   }

@@ -171,10 +171,10 @@ struct PlanBuilder {
     const check::Criterion& declared = *prepared.selected.criteria[index];
     plan::Criterion& criterion = plan.criteria[index];
     std::vector<points::JoinedCell> cells;
-    // Claims that memory runs out come last, so that the first cell is one with an estimate where there is any.
-    for (const bool infeasible : {false, true})
+    // Claims about what is seen come last, so that the first cell is one with an estimate where there is any.
+    for (const bool seen : {false, true})
       for (unsigned a = 0; a < declared.assertions.size(); ++a)
-        if (declared.assertions[a].infeasible == infeasible) cellsOf(declared, a, cells);
+        if (declared.assertions[a].seen() == seen) cellsOf(declared, a, cells);
     const points::JoinedClaim joined(declared, std::move(cells));
     for (const points::JoinedCell& cell : joined.cells()) {
       const std::string unit =
@@ -215,6 +215,10 @@ struct PlanBuilder {
       return memory;
     }
     plan::Cell result = cell(comparisonOf(assertion), study.metrics[*assertion.metric], at.levels);
+    if (assertion.absent) {
+      result.term = termOf(plan::AbsentTerm{result.term});
+      result.estimator = plan::Estimator::Median;
+    }
     if (at.published) result.bound = bandAround(*at.published, assertion, study.references[*assertion.like].name, unit);
     return result;
   }

@@ -282,6 +282,10 @@ struct Outliner {
       result.bound = {plan::Relation::GreaterEqual, 1, 1, "infeasible"};
       return result;
     }
+    if (declared.absent) {
+      result.bound = {plan::Relation::GreaterEqual, 1, 1, "absent"};
+      return result;
+    }
     result.unit = (declared.comparison ? study.comparisons[*declared.comparison].dimension
                                        : study.metrics[*declared.metric].dimension)
                       .baseUnit();

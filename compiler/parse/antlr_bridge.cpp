@@ -139,6 +139,7 @@ static Token settled(Token head, Token previous, const Word& word, Token next) {
   if (word.text == "least" && previous == Token::AtLeast) return Token::Least;
   if (word.text == "infeasible" && beginsClaim(previous) && next != Token::Colon && !llvm::is_contained(kGoOn, next))
     return Token::Infeasible;
+  if (word.text == "absent" && beginsClaim(previous) && next == Token::LeftParen) return Token::Absent;
   if (word.text == "of" && (endsOperand(previous) || previous == Token::Least)) return Token::Of;
   const bool clause = endsOperand(previous) && next != Token::Assign && next != Token::Dot;
   return clause && word.text == "always" ? Token::Always : clause && word.text == "give" ? Token::Give : token;
@@ -147,6 +148,7 @@ static Token settled(Token head, Token previous, const Word& word, Token next) {
 /// Settles the words that a token alone does not tell, for all tokens of a file. These words stay free as names
 /// everywhere else, which is why the lexer cannot reserve them:
 /// - `infeasible` where a part of a claim begins is a claim of its own, unless an expression goes on behind it;
+/// - `absent` there, before a bracket, claims that trials have no value;
 /// - `at least` there begins a quantifier, up to `of`;
 /// - `always` and `give` behind the end of a criterion's bound or band are its clauses, unless they are assigned to;
 /// - `of` behind the first word of a table introduces the metrics that a description (correlation, effects) is about;

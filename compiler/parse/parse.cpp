@@ -352,6 +352,8 @@ struct Transform : Declarations {
     assertion.infeasible = has(index, Token::Infeasible);
     if (assertion.infeasible) return out;
     assertion.subject = expressionIn(index, Rule::Subject);
+    assertion.absent = has(index, Token::Absent);
+    if (assertion.absent) return out;
     if (has(index, Token::Over)) state(index, *assertion.subject);
     const uint32_t bound = child(index, Rule::Bound);
     const std::vector<uint32_t> sums = children(bound, Rule::Sum);

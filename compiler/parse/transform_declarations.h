@@ -22,7 +22,8 @@ namespace expc::parse {
 
 EXPC_DIAGNOSTIC(
     UnknownTrait, Error,
-    "unknown metric property '{0}'; known: lower, higher, timed, quality, profile, exact, series, optional");
+    "unknown metric property '{0}'; known: lower, higher, timed, quality, profile, exact, series, distribution, "
+    "optional");
 
 struct Declarations : Expressions {
   using Expressions::Expressions;
@@ -270,8 +271,8 @@ struct Declarations : Expressions {
     metric.source = expressionIn(index, Rule::Sum);
   }
 
-  /// Reads a word about the metric: its direction, kind of trial, `exact`, `series` or `optional`. The grammar takes
-  /// any word here.
+  /// Reads a word about the metric: its direction, kind of trial, `exact`, `series`, `distribution` or `optional`. The
+  /// grammar takes any word here.
   void metricTrait(uint32_t index, ast::MetricDecl& metric) {
     const std::string_view word = text(index);
     if (word == "lower" || word == "higher") {
@@ -284,6 +285,8 @@ struct Declarations : Expressions {
       metric.exact = true;
     } else if (word == "series") {
       metric.series = true;
+    } else if (word == "distribution") {
+      metric.distribution = true;
     } else if (word == "optional") {
       metric.optional = true;
     } else if (sources.text(tree.file).substr(node(index).end).starts_with("(")) {

@@ -69,7 +69,7 @@ void lintLooks(const check::Design::Kind& kind, const check::Criterion& criterio
 std::optional<check::TrialKind> kindOf(const check::Study& study, const check::Criterion& criterion) {
   std::optional<check::TrialKind> kind;
   for (const check::Assertion& assertion : criterion.assertions) {
-    if (assertion.infeasible) continue;
+    if (assertion.seen()) continue;
     const check::Metric& metric = study.metrics[*assertion.metric];
     if (metric.exact || (kind && *kind != metric.kind)) return std::nullopt;
     kind = metric.kind;

@@ -156,7 +156,7 @@ std::optional<plan::Claim> JoinedClaim::parts(const check::Claim& declared, size
 /// `among` is the number of cells among which Holm's first step divides alpha.
 unsigned JoinedClaim::needed(const plan::Claim& claim, double confidence, bool passing, uint64_t among) const {
   if (claim.kind == Kind::Cell) {
-    if (cells_.empty() || criterion_.assertions[cells_[claim.cell].assertion].infeasible) return 0;
+    if (cells_.empty() || criterion_.assertions[cells_[claim.cell].assertion].seen()) return 0;
     return stats::minimumPairs(confidence,
                                static_cast<unsigned>(std::min<uint64_t>(among, std::numeric_limits<unsigned>::max())));
   }

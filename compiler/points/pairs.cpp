@@ -224,6 +224,7 @@ plan::Metric toPlan(const check::Study& study, const check::Metric& metric) {
   result.kind = metric.kind;
   result.exact = metric.exact;
   result.series = metric.series;
+  result.distribution = metric.distribution;
   result.of_process = metric.of_process &&
                       std::ranges::any_of(study.uses, [&](const check::Use& use) { return study.goesInside(use); });
   if (metric.derived) {

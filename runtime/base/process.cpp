@@ -41,6 +41,31 @@ Process processOf(int64_t pid, const std::string& proc) {
   return process;
 }
 
+/// Adds a process and its descendants. False if the kernel does not tell a process's children.
+static bool addFamily(int pid, const std::string& proc, Family& family) {
+  // A process that was met before ends the recursion, so a changing tree cannot make it run forever.
+  if (!family.pids.insert(pid).second) return true;
+  const Process process = processOf(pid, proc);
+  if (process.state == '\0') return true;  // it has ended meanwhile
+  *family.cpu_seconds += process.cpu_seconds;
+  std::error_code error;
+  for (const auto& task : std::filesystem::directory_iterator(fmt::format("{}/{}/task", proc, pid), error)) {
+    // Each thread lists the children that it has started.
+    const auto children = readText(task.path().string() + "/children");
+    if (!children && std::filesystem::exists(task.path(), error)) return false;
+    std::istringstream pids(children.value_or(""));
+    for (int child = 0; pids >> child;)
+      if (!addFamily(child, proc, family)) return false;
+  }
+  return true;
+}
+
+Family familyOf(int pid, const std::string& proc) {
+  Family family{.pids = {}, .cpu_seconds = 0};
+  if (!addFamily(pid, proc, family)) family.cpu_seconds.reset();
+  return family;
+}
+
 std::filesystem::path programFolder() {
   std::error_code failed;
   return std::filesystem::read_symlink("/proc/self/exe", failed).parent_path();

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <string>
 
 namespace expc::base {
@@ -27,6 +28,16 @@ struct Process {
 };
 /// The process with this pid; `proc` is the path of /proc, for tests.
 Process processOf(int64_t pid, const std::string& proc = "/proc");
+
+/// A process and all its descendants.
+struct Family {
+  std::set<int> pids;
+  /// Processor time in seconds that they took, including children that have ended and were waited for. Absent if the
+  /// kernel does not tell a process's children (CONFIG_PROC_CHILDREN).
+  std::optional<double> cpu_seconds;
+};
+/// The family of a process at this moment.
+Family familyOf(int pid, const std::string& proc = "/proc");
 
 /// The folder of this program's file, wherever it was moved to; "" if unknown.
 std::filesystem::path programFolder();

@@ -3,32 +3,38 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <memory>
 
 #include "runtime/judge/cells.h"
 #include "runtime/judge/readings.h"
 #include "runtime/judge/results.h"
+#include "runtime/plan/sketch.h"
 #include "runtime/stats/estimators.h"
 
 namespace expc::describe {
 namespace {
 
-using Series = std::vector<const std::vector<double>*>;
+using Series = std::vector<std::shared_ptr<const std::vector<double>>>;
 
-/// The series of every valid run.
+/// The series of every valid run; of a distribution its percentiles.
 Series seriesOf(const judge::Index& index, const plan::Metric& metric, const plan::Point& point) {
   const judge::PlaceOutcomes& place = index.of(metric.kind, point.id);
   Series all;
   for (size_t i = 0; i < place.outcomes.size(); ++i) {
     if (!place.outcomes[i].valid()) continue;
     const judge::Reading reading = judge::readMetric(index, metric.name, place, i);
-    if (reading.series && !reading.series->empty()) all.push_back(reading.series);
+    if (!reading.series || reading.series->empty()) continue;
+    if (reading.sketch)
+      all.push_back(std::make_shared<const std::vector<double>>(plan::percentilesOf(*reading.series)));
+    else
+      all.emplace_back(std::shared_ptr<void>(), reading.series);  // the index's own
   }
   return all;
 }
 
 std::optional<CurvePlace> placeOf(const Series& all, size_t at, bool stopped) {
   std::vector<double> values;
-  for (const std::vector<double>* series : all)
+  for (const auto& series : all)
     if (at < series->size() && std::isfinite((*series)[at])) values.push_back((*series)[at]);
   if (values.empty()) return std::nullopt;
   const auto [low, high] = std::ranges::minmax_element(values);
@@ -49,7 +55,7 @@ std::vector<Curve> curvesOf(const judge::Index& index, const plan::Metric& metri
     for (const judge::Outcome& outcome : index.of(metric.kind, point.id).outcomes) runs.push_back(outcome.run);
     const bool stopped = judge::stoppedByWidth(index, metric.kind, runs);
     size_t length = 0;
-    for (const std::vector<double>* series : all) length = std::max(length, series->size());
+    for (const auto& series : all) length = std::max(length, series->size());
     Curve curve{point.id, metric.name, {}};
     const size_t places = std::min(length, kMostCurvePlaces);
     for (size_t i = 0; i < places; ++i) {

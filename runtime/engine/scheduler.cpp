@@ -251,7 +251,8 @@ std::string endedAtLookText(const Index& index) {
 std::string storedText(const Index& index) {
   uint64_t ended = 0;
   for (const plan::KindDesign& design : index.plan().design.kinds)
-    for (unsigned number = 0; number < index.places(); ++number) ended += index.of(design.kind, number).ended;
+    for (unsigned number = 0; number < index.places(); ++number)
+      if (index.starts(number) == number) ended += index.of(design.kind, number).ended;
   const uint64_t timeouts = ended - std::min(ended, index.tally().valid);
   return fmt::format("all {} trials are stored{}", ended,
                      timeouts ? fmt::format(", {} of them timed out", timeouts) : "");

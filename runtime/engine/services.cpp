@@ -85,6 +85,7 @@ void Services::heard(Instance& instance, const protocol::Event& event) {
   using Type = protocol::Event::Type;
   if (event.type == Type::Progress && event.phase == protocol::kReadyPhase && !instance.seconds) {
     instance.seconds = static_cast<double>(event.done) / 1e6;
+    instance.process = event.total;
     if (told_.insert(instance.name).second)
       listener_.say("the service {} is ready after {}", instance.name, durationText(*instance.seconds));
   }
@@ -119,6 +120,7 @@ void Services::address(unsigned lane, launch::TrialRequest& request) const {
   for (const auto& one : lanes_[lane]) {
     request.spec.values[one->name + ".host"] = one->host;
     request.spec.values[one->name + ".port"] = fmt::to_string(one->port);
+    request.spec.values[one->name + ".pid"] = fmt::to_string(one->process);
   }
 }
 

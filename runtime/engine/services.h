@@ -70,6 +70,7 @@ class Services {
   struct Instance {
     std::string name, key, host, folder, metric;
     uint16_t port = 0;
+    uint64_t process = 0;  // that leads it, once it is ready
     unsigned workload = 0;
     launch::TrialRequest request;
     bool told = false;              // to end

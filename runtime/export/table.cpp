@@ -19,6 +19,7 @@
 #include "runtime/base/text.h"
 #include "runtime/judge/readings.h"
 #include "runtime/judge/rows.h"
+#include "runtime/plan/sketch.h"
 #include "runtime/report/wording.h"
 
 namespace expc::exports {
@@ -224,12 +225,14 @@ void metricRows(Said& of, Emit emit) {
   if (of.name.empty()) emit();
 }
 
-/// Emits a row for every value of every series; steps count from 1.
+/// Emits a row for every value of every series, and for every percentile of a distribution; steps count from 1.
 void valueRows(Said& of, Emit emit) {
-  for (const auto& [name, values] : of.trial.series) {
+  for (const auto& [name, stored] : of.trial.series) {
     of.name = name;
     of.metric = of.plan.findMetric(name);
     of.step = 0;
+    const bool sketch = of.metric && of.metric->distribution;
+    const std::vector<double> values = sketch ? plan::percentilesOf(stored) : stored;
     for (const double value : values) {
       ++of.step;
       of.value = value;

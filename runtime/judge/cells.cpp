@@ -376,7 +376,7 @@ MeasuredCell measure(const Evidence& evidence, const plan::Cell& cell, double co
     }
     return result;
   }
-  const bool exact = isExact(plan, *cell.term);
+  const bool exact = isExact(plan, *cell.term) || isAbsence(cell);
   // One value says nothing of whether it varies.
   const bool constant = result.estimate.constant =
       exact && values.values.size() > 1 && std::isfinite(values.values.front()) &&

@@ -41,7 +41,7 @@ std::set<Subject> subjectsOf(const plan::Criterion& criterion) {
 std::optional<double> gapOf(const plan::Criterion& criterion, bool ratios) {
   std::optional<double> smallest;
   for (const plan::Cell& cell : criterion.cells) {
-    if (isInfeasible(criterion, cell) || (cell.estimator == plan::Estimator::PairedRatio) != ratios) continue;
+    if (isSeen(criterion, cell) || (cell.estimator == plan::Estimator::PairedRatio) != ratios) continue;
     const double neutral = ratios ? 1 : 0;
     for (const double end : ends(boundOf(criterion, cell))) {
       const double gap = std::abs(end - neutral);

@@ -86,6 +86,20 @@ void assign(const plan::Claim& claim, const std::vector<Evidences>& cells, doubl
   for (size_t i = 0; i < children.size(); ++i) assign(claim.children[i], cells, pass[i], fail[i], decision);
 }
 
+/// Clears the marks of cells whose values matter: all but those beside a part of an `or` that is seen to hold, as in
+/// `absent(energy) or energy <= 5kJ`.
+void markIdle(const plan::Claim& claim, const std::vector<Evidences>& cells, bool idle, std::vector<bool>& marks) {
+  if (claim.kind == Kind::Cell) {
+    if (claim.cell < marks.size() && !idle) marks[claim.cell] = false;
+    return;
+  }
+  const std::vector<Evidences> children = childrenOf(claim, cells);
+  const auto holds = [](const Evidences& child) { return child.seen && child.satisfied == 0; };
+  const bool held = claim.kind == Kind::Exists && std::ranges::any_of(children, holds);
+  for (size_t i = 0; i < children.size(); ++i)
+    markIdle(claim.children[i], cells, idle || (held && !holds(children[i])), marks);
+}
+
 bool outOfMemory(CellState state) { return state == CellState::Infeasible || state == CellState::Unstable; }
 
 /// Without a confidence the claim is about the trials themselves: each must satisfy the bound, and the planned ones
@@ -104,6 +118,10 @@ Evidences evidenceOf(const plan::Criterion& criterion, const plan::Bound& bound,
             true};
   if (outOfMemory(cell.estimate.state)) return {1, 0};
   if (cell.estimate.state != CellState::Measured) return {};
+  if (isAbsence(criterion.cells[cell.estimate.cell])) {
+    const auto [satisfied, violated, _] = everyTrial(bound, cell);
+    return {satisfied, violated, true};
+  }
   Evidences found;
   const auto look = [&](const stats::NestedIntervals& intervals, const stats::LookLevels& at) {
     const auto least = [&](auto holds) {
@@ -133,8 +151,10 @@ Verdict cellVerdict(const MeasuredCell& cell, Verdict decided) {
 Scope scopeOf(const plan::Criterion& criterion, const std::vector<MeasuredCell>& cells) {
   Scope scope;
   bool any = false;
+  const bool all_seen =
+      std::ranges::all_of(criterion.cells, [&](const plan::Cell& cell) { return isSeen(criterion, cell); });
   for (size_t i = 0; i < cells.size(); ++i) {
-    if (isInfeasible(criterion, criterion.cells[i])) continue;
+    if (isSeen(criterion, criterion.cells[i]) && !all_seen) continue;
     const Scope& other = cells[i].estimate.scope;
     if (!std::exchange(any, true) || other.complete < scope.complete) {
       scope.planned = other.planned;
@@ -147,16 +167,21 @@ Scope scopeOf(const plan::Criterion& criterion, const std::vector<MeasuredCell>&
   return scope;
 }
 
-/// The verdict of all from what was decided; `of` has the verdicts of the cells.
-Verdict overall(const std::vector<MeasuredCell>& cells, const std::vector<Verdict>& of, Verdict decided) {
+/// The verdict of all from what was decided; `of` has the verdicts of the cells, and `idle` marks those whose values do
+/// not matter.
+Verdict overall(const std::vector<MeasuredCell>& cells, const std::vector<Verdict>& of, const std::vector<bool>& idle,
+                Verdict decided) {
   const auto all = [&](auto holds) { return std::ranges::all_of(cells, holds); };
   if (std::ranges::all_of(of, [](Verdict one) { return one == Verdict::NotRun; })) return Verdict::NotRun;
   if (all([](const MeasuredCell& cell) { return cell.estimate.state == CellState::Infeasible; }))
     return Verdict::Infeasible;
   if (decided == Verdict::Fail) return decided;
   // Also where one cell that passes would be enough: what was asked for is not there.
-  if (std::ranges::count(of, Verdict::Broken) > 0) return Verdict::Broken;
-  return all([](const MeasuredCell& cell) { return !cell.estimate.unusable; }) ? decided : Verdict::Inconclusive;
+  for (size_t i = 0; i < cells.size(); ++i)
+    if (of[i] == Verdict::Broken && !idle[i]) return Verdict::Broken;
+  for (size_t i = 0; i < cells.size(); ++i)
+    if (cells[i].estimate.unusable && !idle[i]) return Verdict::Inconclusive;
+  return decided;
 }
 
 /// Gives each cell the interval that decides it: where Holm's correction leaves a cell less than all of the error, the
@@ -167,7 +192,7 @@ void showDeciding(const plan::Plan& plan, const plan::Criterion& criterion, cons
   std::vector<MeasuredCell>& cells = measured.cells;
   for (size_t i = 0; i < cells.size(); ++i) {
     CellEstimate& estimate = cells[i].estimate;
-    if (!estimate.interval || estimate.constant) continue;
+    if (!estimate.interval || estimate.constant || isAbsence(criterion.cells[i])) continue;
     const plan::Bound& bound = boundOf(criterion, criterion.cells[i]);
     const bool open = estimate.verdict == Verdict::Inconclusive;
     const auto decides = [&](const stats::Interval& one) {
@@ -343,7 +368,7 @@ MeasuredCriterion measureCriterion(const Evidence& evidence, const plan::Criteri
   for (MeasuredCell& cell : measured.cells) {
     const plan::Cell& planned = criterion.cells[cell.estimate.cell];
     const Standing& standing = measured.of(planned.kind);
-    if (standing.only() || isInfeasible(criterion, planned)) continue;
+    if (standing.only() || isSeen(criterion, planned)) continue;
     // A part has none of the values that earlier looks saw.
     if (!evidence.with_earlier) addEarlierLooks(evidence, criterion, standing, cell);
     readAt(evidence.index.plan(), planned, 1 - confidence, standing.levels, cell);
@@ -362,7 +387,9 @@ Decision decideCriterion(const plan::Criterion& criterion, const MeasuredCriteri
     decision.cells[i] = isInfeasible(criterion, criterion.cells[measured.cells[i].estimate.cell])
                             ? measured.cells[i].estimate.verdict
                             : cellVerdict(measured.cells[i], decision.cells[i]);
-  decision.verdict = overall(measured.cells, decision.cells, decision.verdict);
+  std::vector<bool> idle(measured.cells.size(), true);
+  markIdle(criterion.claim, evidences, false, idle);
+  decision.verdict = overall(measured.cells, decision.cells, idle, decision.verdict);
   return decision;
 }
 

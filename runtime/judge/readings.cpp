@@ -6,6 +6,7 @@
 
 #include "runtime/judge/rows.h"
 #include "runtime/plan/command.h"
+#include "runtime/plan/sketch.h"
 
 namespace expc::judge {
 namespace {
@@ -20,12 +21,16 @@ Reading worstOf(const plan::Metric* declared, const std::string& metric, plan::W
   return {declared && declared->better == plan::Direction::Higher ? -kInfinity : kInfinity, why};
 }
 
-/// The reading of one measured value: a number that is not finite diverged, whichever way it is infinite.
+/// The reading of one measured value: a number that is not finite diverged, whichever way it is infinite. A
+/// distribution stands for its median.
 Reading readingOf(const plan::Metric* declared, const std::string& metric, double value,
                   const std::vector<double>* series = nullptr) {
+  const bool sketch = series && declared && declared->distribution;
+  if (sketch) value = *plan::reducedSketch(*series, plan::Reduction::Take::Median);
   Reading reading{value};
   if (!std::isfinite(value)) reading = worstOf(declared, metric, {.diverged = true});
   reading.series = series;
+  reading.sketch = sketch;
   return reading;
 }
 

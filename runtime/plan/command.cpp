@@ -72,6 +72,7 @@ void describe(JsonRecord& io, CommandMetric& metric) {
     if (io.reads()) metric.take.emplace();
     describe(io, *metric.take);
   }
+  io.optional("distribution", metric.distribution);
   io.optional("optional", metric.optional);
   io.optional("row", metric.row);
   io.optional("text", metric.text);
@@ -81,7 +82,7 @@ void describe(JsonRecord& io, CommandMetric& metric) {
   // Formats with structure need a file; standard output may hold other lines.
   if (metric.file.empty() && metric.from != From::Regex && metric.from != From::Lines)
     io.fail("file", "only a regex reads standard output, and lines");
-  if (metric.take && metric.series) io.fail("take", "a series takes all");
+  if (metric.take && metric.series && !metric.distribution) io.fail("take", "a series takes all");
 }
 
 void describe(JsonRecord& io, Preparation& preparation) {
@@ -130,6 +131,8 @@ void describe(JsonRecord& io, Ready& ready) {
   if (ready.by != Ready::By::Tcp) io.field("what", ready.what);
   describeTimeout(io, ready.timeout_seconds);
   io.optional("metric", ready.metric);
+  io.optional("cpu_time", ready.cpu_time);
+  io.optional("memory", ready.memory);
 }
 
 void describe(JsonRecord& io, Service& service) {

@@ -13,6 +13,7 @@
 
 #include "runtime/base/hash.h"
 #include "runtime/base/json.h"
+#include "runtime/plan/sketch.h"
 
 namespace expc::plan {
 namespace {
@@ -115,7 +116,8 @@ Reading gapOf(const GapTerm& term, const Reading& treated, const Reading& baseli
 Reading reductionOf(const ReduceTerm& term, const Reading& reading) {
   if (reading.worst.timed_out) return {reading.value, reading.worst, reading.why};
   if (!reading.series) return noSeries(reading, term.series.metric);
-  const std::optional<double> value = reduced(*reading.series, term.reduction);
+  const std::optional<double> value =
+      reading.sketch ? reducedSketch(*reading.series, term.reduction) : reduced(*reading.series, term.reduction);
   if (!value)
     return {std::nullopt,
             {},
@@ -191,6 +193,13 @@ struct Evaluator {
   }
   Reading operator()(const FirstTerm& term) const { return firstOf(term, lookup(term.series)); }
   Reading operator()(const ReduceTerm& term) const { return reductionOf(term, lookup(term.series)); }
+  Reading operator()(const AbsentTerm& term) const {
+    Reading inner = std::visit(*this, term.term->node);
+    if (inner.value) return make(0, {});
+    const Reason::Code why = inner.why ? origin(*inner.why).code : Reason::Said;
+    const bool absent = why == Reason::NotInTrials || why == Reason::NotInOutput || why == Reason::NotOnDevice;
+    return absent ? make(1, {}) : inner;
+  }
   Reading operator()(const GapTerm& term) const { return gapOf(term, lookup(term.treated), lookup(term.baseline)); }
   Reading operator()(const ScaleTerm& term) const {
     const Reading inner = std::visit(*this, term.term->node);
@@ -231,14 +240,20 @@ uint64_t taken(uint64_t count, const Reduction& reduction) {
   return count;
 }
 
+std::span<double> takenOf(std::span<double> values, const Reduction& reduction) {
+  const size_t count = taken(values.size(), reduction);
+  return reduction.last > 0
+             ? values.last(count)
+             : values.last(values.size() - std::min<uint64_t>(values.size(), reduction.skip)).first(count);
+}
+
 std::optional<double> reduced(std::vector<double> values, const Reduction& reduction) {
   using Take = Reduction::Take;
-  const size_t count = taken(values.size(), reduction);
+  const std::span<double> chosen = takenOf(values, reduction);
+  const size_t count = chosen.size();
   if (reduction.take == Take::Count) return static_cast<double>(count);
   if (count == 0) return std::nullopt;
-  const auto begin = reduction.last > 0 ? values.end() - static_cast<ptrdiff_t>(count)
-                                        : values.begin() + static_cast<ptrdiff_t>(reduction.skip);
-  const auto end = begin + static_cast<ptrdiff_t>(count);
+  const auto begin = chosen.begin(), end = chosen.end();
   if (reduction.take == Take::Last) return end[-1];
   if (!std::all_of(begin, end, [](double value) { return std::isfinite(value); })) return std::nan("");
   // Values are sorted, so that a sum does not depend on the order in which a program writes.
@@ -287,6 +302,8 @@ void forEachTerm(const Term& term, llvm::function_ref<void(const Term&)> visit) 
     for (const TermPtr& operand : operation->operands) forEachTerm(*operand, visit);
   else if (const auto* scale = std::get_if<ScaleTerm>(&term.node))
     forEachTerm(*scale->term, visit);
+  else if (const auto* absent = std::get_if<AbsentTerm>(&term.node))
+    forEachTerm(*absent->term, visit);
   else if (const auto* aggregate = std::get_if<AggregateTerm>(&term.node))
     for (const std::vector<TermPtr>* inner : {&aggregate->parts, &aggregate->weights})
       for (const TermPtr& one : *inner) forEachTerm(*one, visit);

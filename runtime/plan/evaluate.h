@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -39,6 +40,7 @@ struct Reading {
   Why why = nullptr;  // set if there is no value
   /// For a series metric: the recorded values, of which `value` is the last. Refers to the caller's results.
   const std::vector<double>* series = nullptr;
+  bool sketch = false;  // `series` is one (sketch.h), and `value` its median
 };
 /// Finds the reading of a metric term; asked once for each occurrence.
 using Lookup = std::function<Reading(const MetricTerm&)>;
@@ -59,8 +61,9 @@ inline bool isAboveZero(const Reading& reading) { return reading.worst || *readi
 /// Nothing if no value is left to take.
 std::optional<double> reduced(std::vector<double> values, const Reduction& reduction);
 
-/// The values that `reduction` takes of `count`.
+/// The number of values that `reduction` takes of `count`, and the values.
 uint64_t taken(uint64_t count, const Reduction& reduction);
+std::span<double> takenOf(std::span<double> values, const Reduction& reduction);
 
 /// The fewest values that tell something of a percentile: one is expected beyond it. 1 for other reductions.
 uint64_t leastValues(const Reduction& reduction);
@@ -129,9 +132,17 @@ inline bool isInfeasible(const Criterion& criterion, const Cell& cell) {
   return of ? of->infeasible : criterion.infeasible;
 }
 
-/// Whether intervals decide a cell: its claim has a confidence and is not about memory.
+/// Whether a cell claims that its trials have no value.
+inline bool isAbsence(const Cell& cell) { return cell.term && std::holds_alternative<AbsentTerm>(cell.term->node); }
+
+/// Whether trials show the truth of a cell's claim at once, which is about memory or missing values.
+inline bool isSeen(const Criterion& criterion, const Cell& cell) {
+  return isInfeasible(criterion, cell) || isAbsence(cell);
+}
+
+/// Whether intervals decide a cell: its claim has a confidence, and no trial shows the truth at once.
 inline bool isEstimated(const Criterion& criterion, const Cell& cell) {
-  return criterion.confidence && !isInfeasible(criterion, cell);
+  return criterion.confidence && !isSeen(criterion, cell);
 }
 
 /// Whether a claim is no plain `forall` or `exists` over cells of one bound, so that words tell of its parts.

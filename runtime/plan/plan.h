@@ -116,6 +116,7 @@ struct Metric {
   std::string text = "";  // of a derived metric, as written: "launch_time / wall"
   /// A process has one value of it, however many points it measures; only its first point shows it.
   bool of_process = false;
+  bool distribution = false;  // a series without an order, of which trials keep a sketch (plan/sketch.h)
 };
 
 /// The relations that a bound can demand; Within takes a band.
@@ -192,10 +193,15 @@ struct ReduceTerm {
   MetricTerm series;
   Reduction reduction;
 };
+/// `absent(energy)`: 1 where trials ended well and their output has no value of the term, 0 where it has one. Only the
+/// whole term of a claim's cell.
+struct AbsentTerm {
+  TermPtr term;
+};
 /// A node of a term: one of the kinds above. Terms are immutable and may be shared.
 struct Term {
   std::variant<ConstantTerm, MetricTerm, OperationTerm, FirstTerm, GapTerm, ScaleTerm, AggregateTerm, ParameterTerm,
-               ReduceTerm>
+               ReduceTerm, AbsentTerm>
       node;
 };
 template <typename Node>
@@ -361,11 +367,12 @@ struct CommandMetric {
   bool optional = false;               // where the output has no value the trial has none, and stays valid
   // The following are of commands whose processes go through levels by themselves (Command::inside), and of the readers
   // of other programs' formats.
-  bool row = false;        // each row of the table, which names its levels, has a value
-  bool text = false;       // of a key: the level is the text that is read, and no number
-  std::string group = "";  // Regex: the named group with the value; "": the only group
-  std::string part = "";   // a pattern whose group takes the value out of the text that is read
-  std::string units = "";  // the place, like `where`, of the word for the unit, as "ms"; ".": behind the number
+  bool row = false;           // each row of the table, which names its levels, has a value
+  bool text = false;          // of a key: the level is the text that is read, and no number
+  std::string group = "";     // Regex: the named group with the value; "": the only group
+  std::string part = "";      // a pattern whose group takes the value out of the text that is read
+  std::string units = "";     // the place, like `where`, of the word for the unit, as "ms"; ".": behind the number
+  bool distribution = false;  // a series that becomes a sketch
 };
 
 /// An expectation about a trial's output, without which the trial is not valid: a number within a bound; or,
@@ -388,6 +395,11 @@ struct Ready {
   std::string what;                       // the path, pattern or file; "" for Tcp
   std::optional<double> timeout_seconds;  // absent: kReadySeconds
   std::string metric = {};                // the workload's metric that is the time until then; "": none
+  /// The workload's metrics that are the processor time and the largest resident set of the service during a trial.
+  std::string cpu_time = {}, memory = {};
+
+  /// Whether the metric is one of the service.
+  bool yields(std::string_view name) const { return name == metric || name == cpu_time || name == memory; }
 };
 /// Seconds within which a service must be ready if it does not say.
 inline constexpr double kReadySeconds = 60;

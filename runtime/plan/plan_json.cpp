@@ -264,6 +264,7 @@ struct PlanFields {
     io.word("kind", metric.kind, words::kKind);
     io.field("exact", metric.exact);
     io.field("series", metric.series);
+    io.optional("distribution", metric.distribution);
     io.optional("of_process", metric.of_process);
     if (derived) {
       describeTerm(io, "derived", metric.derived, Scope{metric.kind, true}, 0);
@@ -486,6 +487,8 @@ struct PlanFields {
       io.object("series", reduced->series,
                 [&](JsonRecord& inner, MetricTerm& one) { describe(inner, one, scope, true); });
       plan::describe(io, reduced->reduction);
+    } else if (auto* absent = cell && depth == 0 ? nodeOf<AbsentTerm>(io, "absent", term) : nullptr) {
+      describeTerm(io, "absent", absent->term, scope, depth + 1);
     } else if (auto* gap = cell ? nodeOf<GapTerm>(io, "gap", term) : nullptr) {
       describe(io, *gap, scope);
     } else if (auto* scale = nodeOf<ScaleTerm>(io, "scale", term)) {

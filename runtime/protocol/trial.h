@@ -27,7 +27,8 @@ inline constexpr int kTrialVersion = 1;
 /// it.
 inline constexpr std::string_view kHeatUp = "expc.heat_up";
 
-/// The phase of the progress by which a service says that it is ready: `done` microseconds after its start.
+/// The phase of the progress by which a service says that it is ready: `done` microseconds after its start; `total`
+/// is its process.
 inline constexpr std::string_view kReadyPhase = "ready";
 
 /// Bytes that a rank may log, or a command write to either of its outputs, unless a run says otherwise.

@@ -39,6 +39,7 @@ std::vector<size_t> CellChoice::with(Verdict verdict) const {
 
 double CellChoice::marginOf(size_t index) const {
   const CellEstimate& estimate = cells_[index];
+  if (isAbsence(planned(index))) return estimate.verdict == Verdict::Pass ? INFINITY : 0;
   if (criterion_.confidence && estimate.interval) {
     // Margins are compared at one confidence: Holm's correction gives the surest cells the widest intervals.
     const stats::Interval& alike = estimate.uncorrected ? *estimate.uncorrected : *estimate.interval;
@@ -53,7 +54,7 @@ double CellChoice::marginOf(size_t index) const {
 
 double CellChoice::estimateMargin(size_t index) const {
   const std::optional<double>& estimate = cells_[index].estimate;
-  return estimate ? margin(bound(index), *estimate, *estimate) : marginOf(index);
+  return estimate && !isAbsence(planned(index)) ? margin(bound(index), *estimate, *estimate) : marginOf(index);
 }
 
 size_t CellChoice::worst(const std::vector<size_t>& among) const {

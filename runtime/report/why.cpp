@@ -61,6 +61,7 @@ class Explainer : CellChoice {
     if (isTold(index) || isInfeasible(criterion_, planned(index))) return inWords(plan_, cell.why);
     if (cell.verdict == Verdict::Pass) return {};
     if (cell.state != CellState::Measured) return inWords(plan_, cell.why);
+    if (isAbsence(planned(index))) return {absence({index})};
     if (cell.unusable && cell.verdict != Verdict::Fail) return {inWords(plan_, cell.unusable).text};
     if (!criterion_.confidence) return {trialsOf(index)};
     if (cell.verdict == Verdict::Fail) return {breaks(index)};
@@ -141,7 +142,20 @@ class Explainer : CellChoice {
     return numbers ? shown(index) + (cell.verdict == Verdict::Fail ? ", " : " ") + text : text;
   }
 
+  /// Counts the runs that have a value of what is claimed to be absent: "a value in 2 of 8 runs".
+  std::string absence(const std::vector<size_t>& among) const {
+    size_t all = 0, have = 0;
+    for (const size_t index : among) all += cells_[index].values.size(), have += brokenOf(index);
+    return have == 0 ? fmt::format("no value in {}", counted(all, "run"))
+                     : fmt::format("a value in {} of {}", have, counted(all, "run"));
+  }
+
   std::string criterion(Verdict verdict) {
+    if (!isComposed(criterion_) && isAbsence(planned(0)) && verdict <= Verdict::Fail) {
+      std::vector<size_t> all(cells_.size());
+      std::iota(all.begin(), all.end(), size_t{0});
+      return absence(all) + (verdict == Verdict::Fail ? at(with(verdict).front()) : "") + soFar();
+    }
     switch (verdict) {
       case Verdict::Pass:
         return passes() + soFar();
@@ -256,7 +270,11 @@ class Explainer : CellChoice {
     }
     if (!names.empty()) text += " by " + listed(names);
     const size_t chosen = worst(held);
-    return fmt::format("{}{} {}{}", text, held.size() > 1 ? "; closest is" : ", with", valueOf(chosen), at(chosen));
+    return fmt::format("{}{} {}{}", text,
+                       held.size() == 1             ? ", with"
+                       : isAbsence(planned(chosen)) ? "; there is"
+                                                    : "; closest is",
+                       valueOf(chosen), at(chosen));
   }
 
   /// Counts the parts of an `at least` that hold: "2 of 4 parts"; "" for another claim.
@@ -272,6 +290,7 @@ class Explainer : CellChoice {
     const CellEstimate& cell = cells_[index];
     if (isInfeasible(criterion_, planned(index)) || cell.verdict == Verdict::Infeasible)
       return inWords(plan_, cell.why).text;
+    if (isAbsence(planned(index))) return absence({index});
     return criterion_.confidence ? shown(index) : value(index, worstValue({index}).second);
   }
 

@@ -14,6 +14,7 @@
 #include "runtime/judge/format.h"
 #include "runtime/plan/command.h"
 #include "runtime/plan/evaluate.h"
+#include "runtime/plan/sketch.h"
 #include "runtime/report/paint.h"
 #include "runtime/stats/procedures.h"
 
@@ -173,7 +174,9 @@ std::vector<plan::Note> notesOf(const plan::Plan& plan, const store::Trial& tria
       const auto* reduced = std::get_if<plan::ReduceTerm>(&term.node);
       const auto series = reduced ? trial.series.find(reduced->series.metric) : trial.series.end();
       if (series == trial.series.end()) return;
-      if (auto note = plan::fewValues(metric.name, series->second.size(), reduced->reduction)) notes.push_back(*note);
+      const bool sketch = plan.findMetric(series->first)->distribution;
+      const uint64_t count = sketch ? plan::countOf(series->second) : series->second.size();
+      if (auto note = plan::fewValues(metric.name, count, reduced->reduction)) notes.push_back(*note);
     });
   }
   return notes;

@@ -120,7 +120,7 @@ Known knownOf(const plan::Plan& plan, const Model& model, size_t number, const s
   const size_t cells = criterion.cells.size();
   const auto all = [&](auto holds) {
     return std::ranges::all_of(criterion.cells,
-                               [&](const plan::Cell& cell) { return isInfeasible(criterion, cell) || holds(cell); });
+                               [&](const plan::Cell& cell) { return isSeen(criterion, cell) || holds(cell); });
   };
   const auto stated = [&](const plan::Cell& cell) { return options.effects.contains(effectName(criterion, cell)); };
   if (std::ranges::any_of(criterion.cells, stated)) {
@@ -180,7 +180,7 @@ struct Designer {
       for (const double truth : truths[c])
         if (!one.skipped && !std::isfinite(truth)) one.skipped = plan::because({plan::Reason::NoTruth});
       for (const plan::Cell& cell : plan.criteria[c].cells)
-        if (!one.skipped && !isInfeasible(plan.criteria[c], cell) && !isProduct(plan, *cell.term) &&
+        if (!one.skipped && !isSeen(plan.criteria[c], cell) && !isProduct(plan, *cell.term) &&
             !isMeasured(plan, model, *cell.term))
           one.skipped = plan::because({plan::Reason::NoSize});
       for (const plan::Cell& cell : plan.criteria[c].cells)
@@ -222,7 +222,7 @@ struct Designer {
         const plan::Cell& cell = plan.criteria[c].cells[i];
         const plan::Bound& bound = plan::boundOf(plan.criteria[c], cell);
         scenario.back().push_back(bound);
-        if (diagnosis.criteria[c].skipped || plan::isInfeasible(plan.criteria[c], cell)) continue;
+        if (diagnosis.criteria[c].skipped || plan::isSeen(plan.criteria[c], cell)) continue;
         const bool by_factor = study.by_factor[c][cell.assertion];
         const double wanted = distance
                                   ? valueAt(bound, by_factor, *distance, diagnosis.criteria[c].reaches[cell.assertion])

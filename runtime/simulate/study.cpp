@@ -76,7 +76,7 @@ bool isMovedByFactor(const plan::Plan& plan, const Model& model, const plan::Cri
                      const std::vector<double>& truths) {
   for (size_t i = 0; i < criterion.cells.size(); ++i) {
     const plan::Cell& cell = criterion.cells[i];
-    if (cell.assertion != assertion || isInfeasible(criterion, cell)) continue;
+    if (cell.assertion != assertion || isSeen(criterion, cell)) continue;
     const std::vector<double> ends = plan::ends(plan::boundOf(criterion, cell));
     if (cell.estimator == plan::Estimator::PairedDifference || !(truths[i] > 0) || stepOf(model, cell) > 0 ||
         std::ranges::any_of(ends, [](double end) { return end <= 0; }) || !multiplies(plan, model, *cell.term))
@@ -95,7 +95,8 @@ bool isUnfinished(const judge::MeasuredCriterion& measured) {
 plan::Why whyNotSimulated(const plan::Plan& plan, const plan::Criterion& criterion) {
   using plan::Reason;
   if (criterion.not_asked || criterion.cells.empty()) return plan::because({Reason::NotOfThesePoints});
-  if (criterion.infeasible) return plan::because({Reason::NoMatterOfNoise});
+  if (std::ranges::all_of(criterion.cells, [&](const plan::Cell& cell) { return isSeen(criterion, cell); }))
+    return plan::because({Reason::NoMatterOfNoise});
   for (const plan::Cell& cell : criterion.cells)
     if (readsCourse(plan, *cell.term)) return plan::because({Reason::ReadsCourse});
   return nullptr;

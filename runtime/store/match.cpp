@@ -81,6 +81,7 @@ std::map<std::string, std::string> readingsOf(const plan::Plan& plan, const plan
         reading += fmt::format("\n{:a}\n{}\n{}\n{}", percentile, skip, first, last);
     }
     if (metric.optional) reading += "\noptional";
+    if (metric.distribution) reading += "\ndistribution";
     for (const std::string& more : {metric.group, metric.part, metric.units})
       if (!more.empty()) reading += "\nalso " + more;
     if (metric.row) reading += "\nrow" + rows;

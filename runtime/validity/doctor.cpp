@@ -148,7 +148,8 @@ void others(const machine::Machine& machine, const std::string& root, Findings& 
   const double share = after.empty() ? 0 : std::min(1.0, busy / (seconds * static_cast<double>(after.size())));
   // Names are looked up only if they will be shown, since that reads all of /proc.
   const std::vector<std::string> who =
-      share > kQuiet ? runningOthers(machine.allowed, familyOf(getpid(), root), root) : std::vector<std::string>();
+      share > kQuiet ? runningOthers(machine.allowed, base::familyOf(getpid(), root + "/proc"), root)
+                     : std::vector<std::string>();
   if (share <= kQuiet)
     findings.push_back({Weight::Fine, "others", fmt::format("other processes use {:.0f} % of the cores", share * 100)});
   else

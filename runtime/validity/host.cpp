@@ -14,7 +14,6 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "runtime/base/process.h"
 #include "runtime/machine/gpus.h"
 
 namespace expc::validity {
@@ -43,25 +42,6 @@ llvm::SmallVector<StringRef, 64> wordsOf(StringRef line) {
   llvm::SmallVector<StringRef, 64> words;
   llvm::SplitString(line, words);
   return words;
-}
-
-/// Adds a process and its descendants. False if the kernel does not tell a process's children.
-bool addFamily(int pid, const std::string& root, Family& family) {
-  // A process that was met before ends the recursion, so a changing tree cannot make it run forever.
-  if (!family.pids.insert(pid).second) return true;
-  const base::Process process = base::processOf(pid, root + "/proc");
-  if (process.state == '\0') return true;  // it has ended meanwhile
-  *family.cpu_seconds += process.cpu_seconds;
-  std::error_code error;
-  for (const fs::directory_entry& task : fs::directory_iterator(fmt::format("{}/proc/{}/task", root, pid), error)) {
-    // Each thread lists the children that it has started.
-    const auto children = readText(task.path().string() + "/children");
-    if (!children && fs::exists(task.path(), error)) return false;
-    for (const StringRef child : wordsOf(children.value_or("")))
-      if (const auto number = wholeIn(child))
-        if (!addFamily(static_cast<int>(*number), root, family)) return false;
-  }
-  return true;
 }
 
 // The part of NVML's binary interface that is used here: nvmlProcessInfo_t and constants of nvml.h (stable since driver
@@ -154,12 +134,6 @@ std::optional<double> readClock(const std::vector<int>& cores, const std::string
     sum += *khz * 1e-3;
   }
   return cores.empty() ? std::nullopt : std::optional(sum / static_cast<double>(cores.size()));
-}
-
-Family familyOf(int pid, const std::string& root) {
-  Family family{.pids = {}, .cpu_seconds = 0};
-  if (!addFamily(pid, root, family)) family.cpu_seconds.reset();
-  return family;
 }
 
 uint64_t memoryOf(const Family& family, const std::string& root) {

@@ -8,11 +8,11 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
 #include "runtime/base/nvml.h"
+#include "runtime/base/process.h"
 
 namespace expc::validity {
 
@@ -34,15 +34,7 @@ std::optional<double> readLoad(const std::string& root = "");
 /// The mean clock rate of these cores in MHz; absent if a core does not tell its own.
 std::optional<double> readClock(const std::vector<int>& cores, const std::string& root = "");
 
-/// A process and all its descendants.
-struct Family {
-  std::set<int> pids;
-  /// Processor time in seconds that they took, including children that have ended and were waited for. Absent if the
-  /// kernel does not tell a process's children (CONFIG_PROC_CHILDREN).
-  std::optional<double> cpu_seconds;
-};
-/// The family of a process at this moment.
-Family familyOf(int pid, const std::string& root = "");
+using base::Family;
 
 /// Bytes of memory of these processes together. A page that several share counts once (PSS); where the kernel does not
 /// tell, resident pages count for each.

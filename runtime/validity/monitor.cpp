@@ -72,7 +72,7 @@ void Monitor::look(double now) {
   if (looked_ && now - at_ < kLeastBetween) return;
   looked_ = true;
   std::map<int, double> busy = readBusy(root_);
-  Family family = familyOf(pid_, root_);
+  Family family = base::familyOf(pid_, root_ + "/proc");
   // Without a trial under way nobody needs the share, but the counts must be renewed all the same.
   if (!trials_.empty()) account(busy, family, now - at_);
   busy_ = std::move(busy);

@@ -81,6 +81,7 @@ class Inside(Command):
                             else cell["interval"]["high"] / cell["interval"]["low"], 1.06)
         self.assertIn("16 stored, 0 to run", self.trials())
         # A second run has nothing to do, and a table of the process has no column of sizes.
+        self.assertIn("all 16 trials are stored\n", self.expc("run", "s.exp", *RUN).stderr + "\n")
         self.assertIn("0 to run", self.trials())
         text = self.expc("report", "s.exp").stdout
         self.assertIn("setup", text)

@@ -4,6 +4,8 @@ dies, and that nothing of them stays. Server and client are Python's own.
 
 usage: services_test.py --expc PATH
 """
+import csv
+import io
 import os
 import pathlib
 import re
@@ -21,6 +23,7 @@ print(os.getpid(), speed, file=log, flush=True)
 if fault == "children": subprocess.Popen(["sleep", "987"], start_new_session=True)
 if fault == "early": sys.exit("no model at this place")
 if fault == "silent": time.sleep(600)
+if fault == "port": port = 0
 class Handler(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     def log_message(self, *_): pass
@@ -48,12 +51,14 @@ with open("requests.csv", "w", newline="") as file:
 if load == 99: time.sleep(600)
 """
 STUDY = """enum speed {{ slow, fast }}
-enum fault {{ none, early, late, silent, children }}
+enum fault {{ none, early, late, silent, port, children }}
 service web command ["python3", "{server}", "${{port}}", "${{speed}}", "${{fault}}"] {{
   param speed : speed = slow
   param fault : fault = none
   ready http("/health") timeout {timeout}
-  metric start : Time lower from ready
+  metric start    : Time lower from ready
+  metric cpu_time : Time lower
+  metric memory   : Bytes lower from host_memory_peak
 }}
 workload load command ["python3", "client.py", "http://${{web.host}}:${{web.port}}", "${{load}}"] {{
   service web
@@ -66,7 +71,7 @@ study serve {{
   workload load(fault = {fault})
   factor speed in {{ slow, fast }}  baseline slow
   factor load  in {loads}
-  measure pid, start, tail
+  measure pid, start, tail, cpu_time, memory
   compare r = ratio(t) over speed
   criterion c: forall *: r >= 0.1x  always
   criterion slo: forall *: tail <= 60s  always
@@ -111,6 +116,11 @@ class Services(Command):
 
     kept = False  # whether folders of services that died are kept
 
+    def answered(self):
+        """The processes that answered, one for each trial."""
+        rows = csv.DictReader(io.StringIO(self.expc("export", "s.exp", "--jobs", "2", "--format", "csv").stdout))
+        return [row["value"] for row in rows if row["metric"] == "pid"]
+
     def starts(self):
         return [line.split()[1] for line in (self.folder / "starts.txt").read_text().splitlines()]
 
@@ -147,8 +157,30 @@ class Lifetimes(Services):
         self.run_study(code=(0, 4))
         report = self.document("report", "s.exp", code=(0, 4))
         self.assertIn('"start"', str(report).replace("'", '"'))
+        for point in report["points"]:
+            # The server holds an interpreter, and takes less time than its client's requests last.
+            self.assertGreater(point["metrics"]["memory"]["median"], 4 << 20, point["metrics"])
+            self.assertTrue(0 < point["metrics"]["cpu_time"]["median"] < 60, point["metrics"])
         plan = self.expc("plan", "s.exp").stdout
         self.assertIn("services start 2 times, newly in each block", plan)
+
+
+class Lanes(Services):
+    def test_lanes_have_services_and_ports_of_their_own(self):
+        self.study(repeat=4, loads="{ 1, 2 }")
+        done = self.expc("run", "s.exp", "--devices", "cpu:2", "--jobs", "2", "--heat-up", "0", code=(0, 4))
+        self.nothing_stays()
+        # `run.alone` may need one once more.
+        self.assertTrue(8 <= len(self.starts()) <= 12, done.stderr)
+        self.assertGreaterEqual(min(self.starts().count("fast"), self.starts().count("slow")), 4)
+        self.assertEqual(len(set(self.answered())), len(self.starts()), "each lane asked its own servers")
+
+
+    def test_nodes_have_services_of_their_own(self):
+        self.study(repeat=4, loads="{ 1, 2 }")
+        self.expc("run", "s.exp", "--devices", "cpu:1", "--nodes", "2", "--agents-by", 'sh -c "$EXPC_AGENT"', "--heat-up", "0", code=(0, 4))
+        self.nothing_stays()
+        self.assertEqual(sorted(self.starts()), 4 * ["fast"] + 4 * ["slow"])
 
 
 class Faults(Services):
@@ -173,6 +205,10 @@ class Faults(Services):
         self.assertIn("the service web: was not ready after 0.5 s: nothing accepts connections at port", done.stderr)
         self.assertEqual(done.stderr.count("the service web failed; its folder "), 1, done.stderr)
         self.assertNotIn("failed in", done.stderr, "the trial itself took no time")
+
+    def test_a_service_at_another_port_is_never_ready(self):
+        self.study(fault="port", timeout="500ms", loads="{ 1 }")
+        self.assertIn("nothing accepts connections at port", self.run_study(code=6).stderr)
 
     def test_children_end_with_it(self):
         self.kept = False
@@ -200,6 +236,15 @@ class Kills(Services):
         run.kill()
         run.wait()
         self.nothing_stays()
+
+    def test_a_run_that_is_preempted_ends_both_and_goes_on_later(self):
+        run = self.started()
+        run.send_signal(signal.SIGTERM)
+        self.assertIn(run.wait(timeout=60), (130, 143))
+        self.nothing_stays()
+        self.study(loads="{ 1, 2 }")
+        self.kept = True  # that of the trial that was cut
+        self.run_study(code=(0, 4))
 
     def test_ctrl_c_ends_client_and_service(self):
         run = self.started()

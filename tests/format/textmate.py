@@ -99,7 +99,7 @@ class TextMate:
 # What the innermost scope of a token begins with, by the lexer's name of it.
 CLASSES = {
     "Comment": "comment.line.double-slash", "Number": "constant.numeric", "String": "string.quoted.double", "True": "constant.language",
-    "False": "constant.language", "Infeasible": "constant.language", "And": "keyword.operator.word", "Or": "keyword.operator.word",
+    "False": "constant.language", "Infeasible": "constant.language", "Absent": "constant.language", "And": "keyword.operator.word", "Or": "keyword.operator.word",
     "Not": "keyword.operator.word", "In": "keyword.operator.word", "ForAll": "keyword.control.quantifier", "AtLeast": "keyword.control.quantifier", "Least": "keyword.control.quantifier",
     "Exists": "keyword.control.quantifier", "Import": "keyword.control.import", "System": ("storage.type", "variable.language"),
     "Ordered": "storage.modifier", "Version": "storage.modifier", "Inputs": "storage.type", "Estimate": "storage.type",

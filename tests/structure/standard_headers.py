@@ -30,7 +30,7 @@ HEADERS = {
     "charconv": "chars_format from_chars to_chars from_chars_result to_chars_result",
     "chrono": "chrono chrono_literals",
     "climits": "::INT_MAX ::UINT_MAX ::INT_MIN ::LONG_MAX ::CHAR_BIT ::PATH_MAX ::IOV_MAX",
-    "cmath": """abs acos asin atan atan2 ceil cos cosh erf erfc exp exp2 expm1 fabs floor fma fmax fmin fmod frexp hypot isfinite isinf isnan ldexp
+    "cmath": """abs acos asin atan atan2 ceil copysign cos cosh erf erfc exp exp2 expm1 fabs floor fma fmax fmin fmod frexp hypot isfinite isinf isnan ldexp
         lgamma llround log log10 log1p log2 lround modf nan nearbyint pow remainder rint round signbit sin sinh sqrt tan tanh tgamma trunc
         ::INFINITY ::NAN""",
     "compare": "strong_ordering weak_ordering partial_ordering",

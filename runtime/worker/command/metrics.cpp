@@ -144,7 +144,7 @@ llvm::Expected<MetricReader> MetricReader::make(const plan::Command& command, co
                                     [&](const CommandMetric& metric) { return metric.name == name; });
     if (found == command.metrics.end()) {
       const bool of_service = std::ranges::any_of(
-          command.services, [&](const plan::Service& service) { return service.command.ready->metric == name; });
+          command.services, [&](const plan::Service& service) { return service.command.ready->yields(name); });
       if (!plan::seenFromOutside(name) && !of_service)
         return failure("the metric {} has no `from regex(…)`, `json(…)` or `csv(…)`: without one a command yields {}",
                        name, plan::seenFromOutsideText());
@@ -224,7 +224,11 @@ llvm::Expected<double> MetricReader::valueOf(const CommandMetric& metric, const 
   if (!value)
     return llvm::make_error<NoValue>(
         fmt::format("it has {} values, but skip = {} leaves none", values->size(), reduction.skip));
-  if (series) *series = std::move(*values);
+  if (series) {
+    for (double& one : *values) one *= metric.scale;
+    *series = std::move(*values);
+    if (metric.distribution) return sketched(metric, *series);
+  }
   return *value * metric.scale;
 }
 
@@ -308,7 +312,6 @@ llvm::Error MetricReader::read(const std::string& folder, const ProgramEnd& end,
     llvm::consumeError(value.takeError());
     result.metrics[metric.name] = none ? llvm::json::Value(nullptr) : llvm::json::Value(*value);
     if (none || !metric.series) continue;
-    for (double& one : series) one *= metric.scale;
     result.series[metric.name] = llvm::json::Array(series);
   }
   return readRows(folder, result, next);

@@ -8,6 +8,7 @@
 
 #include "runtime/plan/command.h"
 #include "runtime/plan/evaluate.h"
+#include "runtime/plan/sketch.h"
 
 namespace expc::command {
 namespace {
@@ -35,6 +36,11 @@ std::pair<llvm::StringRef, llvm::StringRef> splitUnit(llvm::StringRef text) {
 bool isArray(const CommandMetric& metric) { return metric.series || metric.take; }
 
 }  // namespace
+
+double sketched(const CommandMetric& metric, Values& values) {
+  values = plan::sketchOf(plan::takenOf(values, metric.take.value_or(Take::Last)));
+  return plan::reducedSketch(values, Take::Median).value_or(0);
+}
 
 llvm::Expected<RowReader> RowReader::make(const plan::Command& command) {
   RowReader reader;
@@ -156,7 +162,9 @@ llvm::Expected<std::map<std::string, RowValue>> RowReader::read(const CommandMet
                          : plan::reduced(values, metric.take.value_or(Take::Last));
     if (found.value && !counts) *found.value *= metric.scale;
     for (double& value : values) value *= metric.scale;
-    if (metric.series) found.series = std::move(values);
+    if (!metric.series) continue;
+    if (metric.distribution && found.value) found.value = sketched(metric, values);
+    found.series = std::move(values);
   }
   return result;
 }

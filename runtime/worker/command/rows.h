@@ -22,6 +22,9 @@ struct RowValue {
   Values series;  // of a metric with the trait
 };
 
+/// Makes a sketch of the values of a distribution, and returns their median, which stands for them as one number.
+double sketched(const plan::CommandMetric& metric, Values& values);
+
 /// Reads the columns of one command's table.
 class RowReader {
  public:

@@ -4,14 +4,18 @@
 
 #include "runtime/worker/command/service.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <llvm/ADT/StringExtras.h>
 #include <netdb.h>
 #include <poll.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstring>
+#include <ctime>
 #include <filesystem>
 #include <memory>
 
@@ -97,7 +101,7 @@ llvm::Error answers(const std::string& host, const std::string& port, const std:
 
 llvm::Expected<ServiceAttendant> ServiceAttendant::make(const Program& program, const plan::Ready& ready,
                                                         std::string host, std::string port,
-                                                        std::function<void(double)> onReady) {
+                                                        std::function<void(double, pid_t)> onReady) {
   ServiceAttendant attendant(program, ready);
   attendant.host_ = std::move(host);
   attendant.port_ = std::move(port);
@@ -141,7 +145,7 @@ double ServiceAttendant::look(pid_t program) {
   const double seconds = duration<double>(Clock::now() - began_).count();
   if (!error) {
     ready_ = true;
-    on_ready_(seconds);
+    on_ready_(seconds, program);
     return kLater;
   }
   std::string why = llvm::toString(std::move(error));
@@ -150,6 +154,46 @@ double ServiceAttendant::look(pid_t program) {
   late_ = fmt::format("was not ready after {:.3g} s: {}", most, why);
   kill(-program, SIGKILL);
   return kLater;
+}
+
+/// The processor time of processes in seconds, without that of children that have ended.
+static double secondsOf(const std::set<int>& pids) {
+  double sum = 0;
+  for (const int pid : pids) {
+    clockid_t clock;
+    timespec time{};
+    if (clock_getcpuclockid(pid, &clock) == 0 && clock_gettime(clock, &time) == 0)
+      sum += static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+  }
+  return sum;
+}
+
+ServiceUse::ServiceUse(pid_t program)
+    : program_(program), before_(base::familyOf(program)), exact_before_(secondsOf(before_.pids)) {
+  // Writing 5 makes the present size the peak (proc(5)).
+  for (const int pid : before_.pids)
+    if (const base::Descriptor fd(open(fmt::format("/proc/{}/clear_refs", pid).c_str(), O_WRONLY | O_CLOEXEC)); fd >= 0)
+        [[maybe_unused]]
+      const ssize_t ignored = write(fd, "5", 1);
+}
+
+std::optional<double> ServiceUse::cpuSeconds() const {
+  const base::Family now = base::familyOf(program_);
+  if (!now.cpu_seconds || !before_.cpu_seconds) return std::nullopt;
+  const double seconds =
+      now.pids == before_.pids ? secondsOf(now.pids) - exact_before_ : *now.cpu_seconds - *before_.cpu_seconds;
+  return seconds >= 0 ? std::optional(seconds) : std::nullopt;
+}
+
+std::optional<double> ServiceUse::peakBytes() const {
+  uint64_t most = 0;
+  for (const int pid : base::familyOf(program_).pids) {
+    const std::string status = base::readText(fmt::format("/proc/{}/status", pid)).value_or("");
+    llvm::StringRef peak = llvm::StringRef(status).split("VmHWM:").second.ltrim();
+    uint64_t kib = 0;
+    if (!peak.consumeInteger(10, kib)) most = std::max(most, kib << 10);
+  }
+  return most > 0 ? std::optional(static_cast<double>(most)) : std::nullopt;
 }
 
 void ServiceAttendant::told(pid_t program) {

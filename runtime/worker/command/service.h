@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 
+#include "runtime/base/process.h"
 #include "runtime/plan/plan.h"
 #include "runtime/worker/command/process.h"
 #include "runtime/worker/command/readers.h"
@@ -22,13 +23,29 @@ bool isFree(const std::string& port);
 /// code from 200 to 399. Waits a second at most. The error says what was seen.
 llvm::Error answers(const std::string& host, const std::string& port, const std::string& path);
 
+/// Measures what a service takes from now on: the service with this process, and all that it started.
+class ServiceUse {
+ public:
+  explicit ServiceUse(pid_t program);
+  /// Processor time in seconds; in steps of the kernel's clock (10 ms) if processes began or ended meanwhile. Absent,
+  /// as below: the kernel does not tell.
+  std::optional<double> cpuSeconds() const;
+  /// The largest resident set of one of its processes.
+  std::optional<double> peakBytes() const;
+
+ private:
+  pid_t program_;
+  base::Family before_;
+  double exact_before_ = 0;
+};
+
 /// The attendant of one service.
 class ServiceAttendant : public Attendant {
  public:
-  /// Refers to `program` and `ready`, which must outlive it. `onReady` is called once, with the seconds since `make`.
-  /// Error: the pattern of `ready` cannot be compiled.
+  /// Refers to `program` and `ready`, which must outlive it. `onReady` is called once, with the seconds since `make`
+  /// and the program's process. Error: the pattern of `ready` cannot be compiled.
   static llvm::Expected<ServiceAttendant> make(const Program& program, const plan::Ready& ready, std::string host,
-                                               std::string port, std::function<void(double)> onReady);
+                                               std::string port, std::function<void(double, pid_t)> onReady);
 
   double look(pid_t program) override;
   void told(pid_t program) override;
@@ -47,7 +64,7 @@ class ServiceAttendant : public Attendant {
   const Program* program_;
   const plan::Ready* asked_;
   std::string host_, port_;
-  std::function<void(double)> on_ready_;
+  std::function<void(double, pid_t)> on_ready_;
   std::optional<Pattern> pattern_;
   bool ready_ = false;
   std::string late_;

@@ -14,6 +14,7 @@
 #include <string>
 
 #include "runtime/base/descriptor.h"
+#include "runtime/base/process.h"
 #include "runtime/protocol/port.h"
 #include "tests/support/folder.h"
 #include "tests/support/text/has.h"
@@ -36,8 +37,9 @@ struct Served {
     program.err = folder.path + "/err";
     program.path = "/usr/bin/python3";
     program.arguments = {"python3", "-uc", script, port};
-    auto made = ServiceAttendant::make(program, ready, "127.0.0.1", port, [&](double seconds) {
+    auto made = ServiceAttendant::make(program, ready, "127.0.0.1", port, [&](double seconds, pid_t pid) {
       CHECK(!was_ready);
+      CHECK(base::processOf(pid).runs());
       was_ready = seconds > 0;
       kill(getpid(), SIGTERM);  // runProgram() waits for it
     });
@@ -112,6 +114,31 @@ time.sleep(60)
   // The first is in the group that SIGTERM goes to, the other is found as a descendant.
   CHECK(served.end.left_behind >= 1);
   CHECK(served.end.stuck.empty());
+}
+
+TEST_CASE("what a service takes is counted from a moment on, with what it started") {
+  const pid_t child = fork();
+  if (child == 0) {
+    setpgid(0, 0);
+    execlp("sh", "sh", "-c", "python3 -c 'while True: pass' & wait", nullptr);
+    _exit(127);
+  }
+  double used = 0;
+  const ServiceUse whole(child);
+  while (used < 0.2) {
+    REQUIRE(base::processOf(child).runs());
+    usleep(20000);
+    used = whole.cpuSeconds().value_or(1);
+  }
+  const double peak = whole.peakBytes().value_or(0);
+  CHECK(peak > 4 << 20);
+  // Later use starts at nothing, and the peak at what is held then.
+  const ServiceUse rest(child);
+  CHECK(rest.cpuSeconds().value_or(1) < used);
+  CHECK(rest.peakBytes().value_or(1e12) <= peak);
+  kill(-child, SIGKILL);
+  waitpid(child, nullptr, 0);
+  CHECK(!rest.peakBytes());
 }
 
 TEST_CASE("a port at which somebody listens is not free") {

@@ -6,6 +6,7 @@
 #include "runtime/worker/command/trial.h"
 
 #include <fmt/format.h>
+#include <llvm/ADT/StringExtras.h>
 #include <llvm/Support/FileSystem.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -117,6 +118,8 @@ class Trial {
   std::map<std::string, std::optional<Written>> given_;
   serve::KernelLog& kernel_log_;
   std::string out_tail_, err_tail_;
+  /// The values that the services took while the program ran, by metric; without a value: the kernel does not tell.
+  std::map<std::string, std::optional<double>> of_services_;
 };
 
 llvm::Error Trial::prepare() {
@@ -169,10 +172,23 @@ int Trial::run() {
   if (spec_.isService()) return serve();
   // No `started` event: nobody needs it, and it would wake the engine while the program is
   // measured.
+  std::vector<std::pair<const plan::Ready*, ServiceUse>> uses;
+  for (const plan::Service& service : spec_.command->services) {
+    const plan::Ready& ready = *service.command.ready;
+    const auto process = spec_.values.find(service.name + ".pid");
+    int pid = 0;
+    if (rank_ == 0 && !(ready.cpu_time + ready.memory).empty() && process != spec_.values.end() &&
+        llvm::to_integer(process->second, pid))
+      uses.emplace_back(&ready, pid);
+  }
   StackAttendant stacks(spec_.rehearsal ? double(spec_.settings.getInteger("seconds").value_or(0)) : INFINITY);
   program_.attendant = &stacks;
   auto end = runProgram(program_);
   program_.attendant = nullptr;
+  for (const auto& [ready, use] : uses) {
+    of_services_[ready->cpu_time] = use.cpuSeconds();
+    of_services_[ready->memory] = use.peakBytes();
+  }
   readTails();
   int code = 1;
   if (end && stacks.wasTold() && !stacks.places().empty())
@@ -200,9 +216,10 @@ int Trial::serve() {
   // A program of somebody else at this port might answer in the service's place.
   if (!port.empty() && !isFree(port)) return give_up(fmt::format("port {} is taken by another program", port));
   // The engine learns when it was ready as the progress of a phase, in microseconds.
-  auto attendant = ServiceAttendant::make(program_, *spec_.command->ready, valueOf("host"), port, [&](double seconds) {
-    events_.progress(static_cast<uint64_t>(seconds * 1e6), 0, protocol::kReadyPhase);
-  });
+  auto attendant =
+      ServiceAttendant::make(program_, *spec_.command->ready, valueOf("host"), port, [&](double seconds, pid_t pid) {
+        events_.progress(static_cast<uint64_t>(seconds * 1e6), static_cast<uint64_t>(pid), protocol::kReadyPhase);
+      });
   if (!attendant) return give_up(llvm::toString(attendant.takeError()));
   program_.attendant = &*attendant;
   auto end = runProgram(program_);
@@ -329,6 +346,8 @@ int Trial::readMetrics(const ProgramEnd& end) {
     if (!error) error = reader_->read(spec_.folder, end, result, next);
     if (error) return fail(llvm::toString(std::move(error)), end);
   }
+  for (const auto& [name, value] : of_services_)
+    if (value && result.metrics.get(name)) result.metrics[name] = *value;
   // Recorded as the program saw them.
   const char* threads = std::getenv("OMP_NUM_THREADS");
   const char* devices = std::getenv("CUDA_VISIBLE_DEVICES");
