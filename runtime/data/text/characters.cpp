@@ -2,8 +2,12 @@
 
 #include "runtime/data/text/characters.h"
 
+#include <llvm/Support/ConvertUTF.h>
+#include <llvm/Support/Unicode.h>
+
 #include <algorithm>
 #include <cassert>
+#include <utility>
 #include <vector>
 
 namespace expc::text {
@@ -54,6 +58,23 @@ llvm::StringRef strip(llvm::StringRef text) {
     text = text.take_front(static_cast<size_t>(last - text.begin()));
   }
   return text;
+}
+
+std::string normalised(llvm::StringRef text) {
+  std::string result;
+  bool space = false;
+  for (text = strip(text); !text.empty();) {
+    const Character next = characterAt(text.data());
+    const auto folded = static_cast<llvm::UTF32>(llvm::sys::unicode::foldCharSimple(static_cast<int>(next.code_point)));
+    text = text.drop_front(next.bytes);
+    const bool was_space = std::exchange(space, isPythonSpace(next.code_point));
+    if (space) continue;
+    if (was_space) result += ' ';
+    char bytes[UNI_MAX_UTF8_BYTES_PER_CODE_POINT], *end = bytes;
+    llvm::ConvertCodePointToUTF8(folded, end);
+    result.append(bytes, end);
+  }
+  return result;
 }
 
 }  // namespace expc::text

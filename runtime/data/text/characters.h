@@ -6,6 +6,7 @@
 #include <llvm/ADT/StringRef.h>
 
 #include <cstdint>
+#include <string>
 
 namespace expc::text {
 
@@ -42,5 +43,9 @@ inline Character characterAt(const char* at) {
 
 /// Removes white space at both ends, as Python's str.strip does. The text must be valid UTF-8.
 llvm::StringRef strip(llvm::StringRef text);
+
+/// The text as people compare it: case folded, each run of white space one space, none at the ends. The text must be
+/// valid UTF-8.
+std::string normalised(llvm::StringRef text);
 
 }  // namespace expc::text
