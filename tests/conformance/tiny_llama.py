@@ -23,8 +23,8 @@ def shapes():
     return result
 
 
-def write(folder):
-    """config.json, model.safetensors (fp32) and tokenizer.model in `folder`, which is made."""
+def write(folder, seed=7):
+    """config.json, model.safetensors (fp32, drawn from `seed`) and tokenizer.model in `folder`, which is made."""
     folder = pathlib.Path(folder)
     folder.mkdir(parents=True)
     config = {"architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": WIDTH, "num_hidden_layers": LAYERS,
@@ -32,7 +32,7 @@ def write(folder):
               "vocab_size": VOCABULARY, "max_position_embeddings": 256, "rms_norm_eps": 1e-5, "rope_theta": 500000.0,
               "hidden_act": "silu", "tie_word_embeddings": False, "torch_dtype": "float32", "bos_token_id": 256, "eos_token_id": [257, 263]}
     (folder / "config.json").write_text(json.dumps(config))
-    draw = random.Random(7)
+    draw = random.Random(seed)
     header, data = {}, bytearray()
     for name, shape in shapes().items():
         count = shape[0] * (shape[1] if len(shape) > 1 else 1)

@@ -34,11 +34,9 @@ TEST_CASE("dpo: log-probabilities, losses, rewards and gradients") {
       const auto& variant = *value.getAsObject();
       const auto number = [&](const char* key) { return variant.getNumber(key).value(); };
       const auto list = [&](const char* key) { return at::tensor(numbers(*variant.getArray(key)), at::kDouble); };
-      const auto result = llama::dpo(policy, reference, number("beta"));
-      // Recipes have no smoothing; what it makes of the rewards shows that these belong to the losses.
-      const at::Tensor margin = result.chosen_rewards - result.rejected_rewards;
-      const double smoothing = number("label_smoothing");
-      const at::Tensor losses = result.losses * (1 - smoothing) - at::log_sigmoid(-margin) * smoothing;
+      const auto result =
+          llama::dpo(policy, reference, {.beta = number("beta"), .smoothing = number("label_smoothing")});
+      const at::Tensor losses = result.losses;
       CHECK(difference(losses, list("loss_per_pair")) < 3e-6);
       CHECK(std::abs(losses.mean().item<double>() - number("loss")) < 3e-6);
       CHECK(difference(result.chosen_rewards, list("chosen_rewards")) < 3e-6);
@@ -46,7 +44,7 @@ TEST_CASE("dpo: log-probabilities, losses, rewards and gradients") {
       CHECK(std::abs(result.accuracy() - number("accuracy")) < 1e-6);
       CHECK(std::abs(result.margin() - number("margin")) < 3e-6);
     }
-    torch::autograd::backward({llama::dpo(policy, reference, 0.1).losses.mean()});
+    torch::autograd::backward({llama::dpo(policy, reference, {.beta = 0.1}).losses.mean()});
     for (const auto& entry : decoder->trainable()) {
       if (entry.name.find("layers.1.") != 0) continue;
       CAPTURE(entry.name);
@@ -69,7 +67,7 @@ TEST_CASE("dpo: four steps; the reference is computed once") {
       ++computed;
       return decoder->referenceLogProbs(fixture.input, fixture.labelled);
     });
-    const auto result = llama::dpo(decoder->rowLogProbs(fixture.input, fixture.labelled), reference, 0.1);
+    const auto result = llama::dpo(decoder->rowLogProbs(fixture.input, fixture.labelled), reference, {.beta = 0.1});
     CHECK(std::abs(result.chosen_rewards.mean().item<double>() - step.getNumber("chosen").value()) < 3e-5);
     CHECK(std::abs(result.rejected_rewards.mean().item<double>() - step.getNumber("rejected").value()) < 3e-5);
     CHECK(result.accuracy() == step.getNumber("acc").value());
@@ -88,11 +86,11 @@ TEST_CASE("dpo: gradients of all weights are those of plain logits") {
   options.dtype = at::kDouble;
   const auto own = tinyDecoder(options), plain = tinyDecoder(options);
   torch::autograd::backward(
-      {llama::dpo(own->rowLogProbs(fixture.input, fixture.labelled), reference, 0.05).losses.mean()});
+      {llama::dpo(own->rowLogProbs(fixture.input, fixture.labelled), reference, {.beta = 0.05}).losses.mean()});
   const auto x = plain->hidden(fixture.input).index_select(0, fixture.labelled.positions);
   const auto each = at::log_softmax(plain->logits(x), 1).gather(1, fixture.labelled.targets.unsqueeze(1)).squeeze(1);
   const auto rows = at::zeros({6}, at::kDouble).index_add(0, fixture.labelled.rows, each);
-  torch::autograd::backward({llama::dpo(rows, reference, 0.05).losses.mean()});
+  torch::autograd::backward({llama::dpo(rows, reference, {.beta = 0.05}).losses.mean()});
   for (size_t i = 0; i < own->trainable().size(); ++i) {
     CAPTURE(own->trainable()[i].name);
     CHECK(relativeDifference(own->trainable()[i].tensor.grad(), plain->trainable()[i].tensor.grad()) < 1e-12);

@@ -167,7 +167,7 @@ TEST_CASE("llama: the rate rises and then follows a cosine") {
   const auto& cases = *json.getAsObject()->getObject("cosine_lr");
   const auto check = [&](const char* name, int64_t warmup, int64_t total, double base) {
     const auto expected = numbers(*cases.getArray(name));
-    const optim::WarmupCosine schedule{base, warmup, total};
+    const optim::WarmupSchedule schedule{base, warmup, total};
     for (size_t i = 0; i < expected.size(); ++i)
       CHECK(std::abs(schedule.rate(static_cast<int64_t>(i)) - base * expected[i]) < 1e-12);
   };

@@ -90,8 +90,8 @@ TEST_CASE("lora: the recipe's loop: accumulation by tokens, clipping, warm-up an
   const auto decoder = tinyAdapted(tinyLora(at::kFloat), /*fresh=*/true);
   llama::Steps steps(optim::makeAdam(decoder->trainableTensors(), {1e-2, 0.9, 0.999, 1e-8, 0.01, true}),
                      decoder->trainableTensors(),
-                     optim::WarmupCosine{recipe.getNumber("lr").value(), recipe.getInteger("warmup").value(),
-                                         recipe.getInteger("num_training_steps").value()},
+                     optim::WarmupSchedule{recipe.getNumber("lr").value(), recipe.getInteger("warmup").value(),
+                                           recipe.getInteger("num_training_steps").value()},
                      recipe.getNumber("clip_grad_norm").value());
   for (size_t i = 0; i < expected.size(); ++i) {
     const auto& step = *expected[i].getAsObject();

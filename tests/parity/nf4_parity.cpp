@@ -68,8 +68,8 @@ TEST_CASE("nf4: products with and without adapters") {
     const auto out = [&](const char* name) { return tensorOf(file, fmt::format("{}.{}", tag, name)); };
     const auto base = llama::FrozenWeight{{}, llama::quantizeNf4(in("base"))};
     auto input = in("x").requires_grad_(true);
-    const llama::Adapter adapter{in("a").requires_grad_(true), in("b").requires_grad_(true)};
-    const auto result = llama::adaptedProducts(input, {base}, {adapter}, {2.0, 0, 0})[0];
+    const llama::Adapter adapter{in("a").requires_grad_(true), in("b").requires_grad_(true), 2.0};
+    const auto result = llama::adaptedProducts(input, {base}, {adapter}, {})[0];
     CHECK(relativeDifference(result, out("y")) < tolerance);
     torch::autograd::backward({result}, {in("grad_y")});
     CHECK(relativeDifference(input.grad(), out("grad_x")) < tolerance);

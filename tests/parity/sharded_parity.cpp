@@ -118,7 +118,7 @@ Trained train(const Method& method, comm::Communicator* ranks) {
   std::optional<llama::Together> together;
   if (ranks != nullptr) together = llama::Together{ranks, decoder.trainsParts()};
   llama::Steps steps(optim::makeAdam(decoder.trainableTensors(), adam), decoder.trainableTensors(),
-                     optim::WarmupCosine{1e-2, 0, 6}, method.same_rows ? 0 : 0.1, together);
+                     optim::WarmupSchedule{1e-2, 0, 6}, method.same_rows ? 0 : 0.1, together);
   const auto mine = share(method, ranks == nullptr ? 0 : ranks->rank(), ranks == nullptr ? 1 : ranks->worldSize());
   llama::ReferenceLogProbs references(kSteps * kPasses * kRows, ranks);
   const auto reference = [&](int64_t step, int64_t pass, const Rows& rows) {
@@ -140,7 +140,7 @@ Trained train(const Method& method, comm::Communicator* ranks) {
       const Rows rows = rowsOf(step, pass, mine);
       if (method.dpo) {
         const auto policy = decoder.rowLogProbs(rows.input, rows.labelled);
-        steps.add(llama::dpo(policy, reference(step, pass, rows), 0.1).losses.sum() / weight);
+        steps.add(llama::dpo(policy, reference(step, pass, rows), {.beta = 0.1}).losses.sum() / weight);
       } else {
         steps.add(decoder.lossSum(rows.input, rows.labelled) / weight);
       }

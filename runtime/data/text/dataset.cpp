@@ -105,6 +105,22 @@ llvm::Expected<bool> isSwitchedOff(const llvm::json::Object& object, llvm::Array
   return off;
 }
 
+/// The part of a data set that a row belongs to.
+enum class RowPart { Train, HeldOut, LeftOut };
+
+/// The part that a row's column names.
+llvm::Expected<RowPart> partOf(const llvm::json::Object& row, llvm::StringRef column) {
+  const auto* value = row.get(column);
+  if (value == nullptr) return failure("unknown column '{}' (columns: {})", column.str(), columnsOf(row));
+  if (const int says = saysYes(*value); says >= 0) return says == 1 ? RowPart::HeldOut : RowPart::Train;
+  const std::string name = value->getAsString().value_or("").lower();
+  if (name == "train" || name == "test") return name == "train" ? RowPart::Train : RowPart::LeftOut;
+  constexpr llvm::StringLiteral kHeldOut[] = {"validation", "valid", "val", "dev", "eval"};
+  if (llvm::is_contained(kHeldOut, name)) return RowPart::HeldOut;
+  return failure("'{}' is {}, expected train, validation or test, or true for a row that is held out", column.str(),
+                 llvm::json::fixUTF8(llvm::StringRef(base::canonicalJson(*value)).take_front(40)));
+}
+
 /// The text of a value that may be JSON within a string, as OpenAI's rows have arguments and tools.
 std::string unwrapped(const llvm::json::Value* value, llvm::StringRef raw) {
   const auto text = value ? value->getAsString() : std::nullopt;
@@ -262,13 +278,22 @@ void mask(Conversation& conversation, bool learn_prompt, bool off) {
 class Reader {
  public:
   explicit Reader(const DatasetOptions& options)
-      : kind_(options.kind), pairs_(options.pairs), learn_prompt_(!pairs_ && kind_ == Template::Instruct) {}
+      : kind_(options.kind),
+        pairs_(options.pairs),
+        learn_prompt_(!pairs_ && kind_ == Template::Instruct),
+        part_column_(options.part_column) {}
 
   /// Adds a row; `raw` is its text, of JSON.
   llvm::Error add(const llvm::json::Object& row, llvm::StringRef raw) {
     raw_ = raw;
     auto off = isSwitchedOff(row, kOfRows, isChat() ? "tools" : "");
     if (!off) return off.takeError();
+    if (!part_column_.empty()) {
+      auto part = partOf(row, part_column_);
+      if (!part) return part.takeError();
+      if (*part == RowPart::LeftOut) return llvm::Error::success();
+      held_out_.push_back(*part == RowPart::HeldOut);
+    }
     auto example = hasMessages() ? plain(row) : templated(row);
     if (!example) return example.takeError();
     if (auto error = finish(row, example->chosen, *off)) return error;
@@ -281,7 +306,12 @@ class Reader {
   bool borrows() const { return pairs_ && !hasMessages() && !own_pairs_.value_or(true); }
   /// Gives each row the next different answer as its rejected one.
   llvm::Error lendAnswers();
-  std::vector<Example> take() { return std::move(examples_); }
+  bool any() const { return !examples_.empty(); }
+  /// Moves examples and parts into the data set.
+  void giveTo(Dataset& dataset) {
+    dataset.examples = std::move(examples_);
+    dataset.held_out = std::move(held_out_);
+  }
 
  private:
   bool isChat() const { return kind_ == Template::Chat; }
@@ -372,8 +402,10 @@ class Reader {
   const bool pairs_;
   // torchtune's recipe for Alpaca learns the prompt; the others, and pairs, learn only answers.
   const bool learn_prompt_;
+  const std::string part_column_;
   std::optional<bool> own_pairs_;  // whether rows have both answers; unknown before the first row
   std::vector<Example> examples_;
+  std::vector<bool> held_out_;
 };
 
 llvm::Error Reader::lendAnswers() {
@@ -450,12 +482,15 @@ llvm::Expected<Dataset> readDataset(RowReader& rows, const DatasetOptions& optio
     faults->push_back({count + 1, std::move(why)});
   }
   if (count == 0 && (!faults || faults->empty())) return failure("{}: it has no rows", rows.name());
+  if (!reader.any() && (!faults || faults->empty()))
+    return failure("{}: column '{}' says test for all {} rows, so none is left", rows.name(), options.part_column,
+                   count);
   Dataset dataset;
   dataset.origin = rows.name();
   dataset.borrowed_answers = reader.borrows();
   if (dataset.borrowed_answers)
     if (auto error = reader.lendAnswers()) return failure("{}: {}", rows.name(), llvm::toString(std::move(error)));
-  dataset.examples = reader.take();
+  reader.giveTo(dataset);
   return dataset;
 }
 

@@ -38,6 +38,8 @@ struct DatasetOptions {
   bool pairs = false;
   /// The number of rows that are taken from the start; 0: all.
   int64_t row_limit = 0;
+  /// The column that says which rows are held out; "": no row is.
+  std::string part_column;
 };
 
 /// One row: a conversation, or a pair of them.
@@ -50,6 +52,7 @@ struct Example {
 struct Dataset {
   std::string origin;  // the file's name
   std::vector<Example> examples;
+  std::vector<bool> held_out;  // for each example, by the column of parts; empty without one
   /// Whether rows had one answer each, so that another row's answer stands in as the rejected one.
   bool borrowed_answers = false;
 };
@@ -64,6 +67,9 @@ struct Dataset {
 /// If rows of instruct, grammar or summarize have one answer and pairs are wanted, the rejected answer of a row is that
 /// of the next row whose answer differs; the first row follows the last. Such an answer is fluent, as long as the set's
 /// answers are, and wrong for the question.
+///
+/// With a column of parts, rows of the part train are trained on, those of validation (valid, val, dev, eval; or true,
+/// 1) are held out, and those of test are left out.
 ///
 /// A message or row that says that it is not learnt (weight 0, train false, …) is masked; a text in `system` becomes
 /// the first message. Other fields that decide what is learnt or seen (weight 0.5, reasoning, …) are refused unless

@@ -332,14 +332,17 @@ bool TokenRows::isShort(const Conversation& conversation) const {
   return learns && (max_length_ == 0 || bytes <= static_cast<size_t>(max_length_));
 }
 
-uint64_t TokenRows::digest(int64_t number) const {
+uint64_t TokenRows::digest(int64_t number, bool loosely) const {
   if (dataset_.examples.empty()) return 0;
   const Example& example = dataset_.examples[static_cast<size_t>(number)];
   std::string all;
   for (const Conversation* one : {&example.chosen, &example.rejected})
     for (const Message& message : *one) {
       all += fmt::format("{}{}", nameOf(message.role), message.parts.size());
-      for (const std::string& part : message.parts) all += fmt::format(":{}:{}", part.size(), part);
+      for (const std::string& part : message.parts) {
+        const std::string text = loosely ? normalised(llvm::json::fixUTF8(part)) : part;
+        all += fmt::format(":{}:{}", text.size(), text);
+      }
     }
   return std::hash<std::string>()(all);
 }

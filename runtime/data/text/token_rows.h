@@ -111,8 +111,13 @@ class TokenRows {
   llvm::Expected<std::vector<TokenRow>> rows(llvm::ArrayRef<int64_t> numbers, unsigned threads) const;
   /// Encodes several rows as rows() does, and keeps only their sizes.
   llvm::Expected<std::vector<RowSize>> sizes(llvm::ArrayRef<int64_t> numbers, unsigned threads) const;
-  /// A digest that is equal for rows with equal conversations, within one build; 0 for made-up rows.
-  uint64_t digest(int64_t number) const;
+  /// A digest that is equal for rows with equal conversations, within one build; 0 for made-up rows. With `loosely`
+  /// also for rows that differ only in case and white space.
+  uint64_t digest(int64_t number, bool loosely = false) const;
+  /// Whether the column of parts holds a row out.
+  bool isHeldOut(int64_t number) const {
+    return !dataset_.held_out.empty() && dataset_.held_out[static_cast<size_t>(number)];
+  }
   /// Whether a row is surely usable, as far as can be known without its tokens: so short that it is not cut, with
   /// something to learn, and with different texts if it is a pair.
   bool isShort(int64_t number) const;

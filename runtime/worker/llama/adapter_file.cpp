@@ -15,6 +15,7 @@
 
 #include <cassert>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -34,15 +35,48 @@ constexpr char kConfig[] = "/adapter_config.json";
 constexpr char kWeights[] = "/adapter_model.safetensors";
 constexpr llvm::StringLiteral kPrefix = "base_model.model.";
 
-/// Hugging Face's names of the modules that have adapters: q_proj, gate_proj, …
-std::set<std::string> targetModules(const Decoder& decoder) {
-  std::set<std::string> names;
-  for (const model::NamedTensor& entry : decoder.adapters()) {
-    const std::string name = peftName(entry.name);
-    const llvm::StringRef module = llvm::StringRef(name).rsplit(".lora_").first;
-    names.insert(module.substr(module.rfind('.') + 1).str());
+/// Hugging Face's name of a kind of module, without its place in the model.
+const char* moduleOf(Role role) {
+  switch (role) {
+    case Role::Query:
+      return "q_proj";
+    case Role::Key:
+      return "k_proj";
+    case Role::Value:
+      return "v_proj";
+    case Role::Output:
+      return "o_proj";
+    case Role::Gate:
+      return "gate_proj";
+    case Role::Up:
+      return "up_proj";
+    case Role::Down:
+      return "down_proj";
+    case Role::Head:
+      return "lm_head";
+    case Role::Embedding:
+      return "embed_tokens";
+    case Role::Norm:
+      return "norm";
   }
+  return "";
+}
+
+using Names = std::set<std::string>;
+
+Names modulesOf(const std::vector<Role>& roles) {
+  Names names;
+  for (const Role role : roles) names.insert(moduleOf(role));
   return names;
+}
+
+llvm::json::Array arrayOf(const Names& names) { return llvm::json::Array(names); }
+
+/// The alphas of modules that have one of their own, under the modules' names.
+llvm::json::Object alphaPattern(const LoraOptions& lora) {
+  llvm::json::Object pattern;
+  for (const auto& [role, alpha] : lora.alphas) pattern[moduleOf(role)] = alpha;
+  return pattern;
 }
 
 /// Fields of adapter_config.json (peft 0.18) that do not change what a trained adapter computes: where it came from
@@ -70,22 +104,51 @@ bool isUnset(const llvm::json::Value& value) {
          (text && (text->empty() || *text == "none"));
 }
 
-/// Whether a list of excluded modules names none of `own`, the modules that have adapters. A text would be a pattern,
-/// which is not supported.
-bool excludesNone(const llvm::json::Value& value, const std::set<std::string>& own) {
+/// The texts of a list; nothing for any other value, since a text would be a pattern.
+std::optional<Names> namesIn(const llvm::json::Value& value) {
   const auto* list = value.getAsArray();
-  return list && llvm::none_of(*list, [&](const llvm::json::Value& one) {
-           const auto name = one.getAsString();
-           return !name || own.count(name->rsplit('.').second.empty() ? name->str() : name->rsplit('.').second.str());
-         });
+  if (list == nullptr) return std::nullopt;
+  Names names;
+  for (const llvm::json::Value& one : *list) {
+    const auto name = one.getAsString();
+    if (!name) return std::nullopt;
+    names.insert(name->str());
+  }
+  return names;
 }
 
-/// Whether a list names every layer.
-bool isEveryLayer(const llvm::json::Value& value, int64_t layers) {
+/// Whether a list names exactly the layers with adapters.
+bool namesLayers(const llvm::json::Value& value, const LoraOptions& lora, int64_t layers) {
   const auto* list = value.getAsArray();
-  std::set<int64_t> named;
+  std::set<int64_t> named, own(lora.layers.begin(), lora.layers.end());
+  for (int64_t layer = 0; own.size() < static_cast<size_t>(layers) && lora.layers.empty(); ++layer) own.insert(layer);
+  if (const auto one = value.getAsInteger()) named.insert(*one);
   for (const llvm::json::Value& one : list ? *list : llvm::json::Array()) named.insert(one.getAsInteger().value_or(-1));
-  return list && static_cast<int64_t>(named.size()) == layers && *named.begin() == 0 && *named.rbegin() == layers - 1;
+  return named == own;
+}
+
+/// Whether what adapters of this decoder compute is what a field says.
+bool fits(llvm::StringRef key, const llvm::json::Value& value, const LoraOptions& lora, const Names& targets,
+          int64_t layers) {
+  if (key == "init_lora_weights") return leavesTheBase(value);
+  if (key == "use_rslora" && !isUnset(value)) return value == llvm::json::Value(lora.rank_stabilised);
+  if (key == "use_dora" && !isUnset(value)) return value == llvm::json::Value(lora.dora);
+  if (key == "use_rslora" || key == "use_dora") return !(key == "use_dora" ? lora.dora : lora.rank_stabilised);
+  if (key == "layers_to_transform") return isUnset(value) ? lora.layers.empty() : namesLayers(value, lora, layers);
+  if (key == "modules_to_save") return isUnset(value) ? lora.saved.empty() : namesIn(value) == modulesOf(lora.saved);
+  if (key == "alpha_pattern")
+    return isUnset(value) ? lora.alphas.empty() : value == llvm::json::Value(alphaPattern(lora));
+  if (isUnset(value)) return true;
+  if (key == "layers_pattern")
+    return !lora.layers.empty() && (namesIn(value) == Names{"layers"} || value == llvm::json::Value("layers"));
+  // Compared in differences(), which takes the excluded ones off: names such as q_proj and self_attn.q_proj, which
+  // mean those of all layers.
+  if (key == "exclude_modules")
+    return llvm::all_of(namesIn(value).value_or(Names{"."}),
+                        [](llvm::StringRef name) { return name.count('.') < 2 && !name.ends_with("."); });
+  constexpr size_t kLinear = 7;  // modules of a layer that "all-linear" means
+  return key == "target_modules" && (namesIn(value) || (value == llvm::json::Value("all-linear") &&
+                                                        targets.size() == kLinear && !targets.count("lm_head")));
 }
 
 /// All that makes adapter_config.json unfit for the decoder's adapters; empty if it fits.
@@ -103,52 +166,52 @@ std::vector<std::string> differences(const llvm::json::Object& json, const Decod
   number("lora_alpha", lora.alpha);
   if (const auto type = json.getString("peft_type"); type && *type != "LORA")
     wrong.push_back(fmt::format("peft_type is {}, expected LORA", type->take_front(32).str()));
-  const std::set<std::string> own = targetModules(decoder);
-  if (const auto* targets = json.getArray("target_modules")) {
-    std::set<std::string> theirs;
-    for (const auto& target : *targets)
-      if (const auto name = target.getAsString()) theirs.insert(name->str());
+  const Names own = modulesOf(lora.targets);
+  const llvm::json::Value* excluded = json.get("exclude_modules");
+  if (const auto* targets = json.get("target_modules"); targets && namesIn(*targets)) {
+    Names theirs = *namesIn(*targets);
+    if (excluded)
+      for (const llvm::StringRef name : namesIn(*excluded).value_or(Names()))
+        theirs.erase(name.substr(name.rfind('.') + 1).str());
     if (theirs != own)
       wrong.push_back(fmt::format("target_modules are {}, expected {}", fmt::join(theirs, ", "), fmt::join(own, ", ")));
   }
-  constexpr size_t kLinear = 7;  // modules of a layer that "all-linear" means
-  const auto fitsModel = [&](llvm::StringRef key, const llvm::json::Value& value) {
-    if (key == "init_lora_weights") return leavesTheBase(value);
-    if (isUnset(value)) return true;
-    if (key == "exclude_modules") return excludesNone(value, own);
-    if (key == "layers_to_transform") return isEveryLayer(value, decoder.config().layers);
-    if (key != "target_modules") return false;
-    return value.getAsArray() || (value.getAsString() == llvm::StringRef("all-linear") && own.size() == kLinear);
-  };
   constexpr llvm::StringLiteral kCompared[] = {"r", "lora_alpha", "peft_type"};
+  // Fields that a study sets, so a missing one means that the file's adapters do without.
+  llvm::json::Object all = json;
+  for (const char* key : {"use_rslora", "use_dora", "layers_to_transform", "modules_to_save", "alpha_pattern"})
+    all.try_emplace(key, nullptr);
   // Sorted by name, so that the message does not depend on the file's order.
   std::map<std::string, std::string> unknown;
-  for (const auto& [key, value] : json) {
-    if (fitsModel(key, value) || llvm::is_contained(kHarmless, llvm::StringRef(key)) ||
-        llvm::is_contained(kCompared, llvm::StringRef(key)))
+  for (const auto& [key, value] : all) {
+    if (llvm::is_contained(kHarmless, llvm::StringRef(key)) || llvm::is_contained(kCompared, llvm::StringRef(key)) ||
+        fits(key, value, lora, own, decoder.config().layers))
       continue;
     unknown[key.str()] = base::canonicalJson(value);
   }
   constexpr size_t kShown = 48;  // characters of a value
   for (const auto& [key, value] : unknown)
-    wrong.push_back(fmt::format("{} is {}, which changes what an adapter does and is not supported", key,
+    wrong.push_back(fmt::format("{} is {}, which changes what an adapter does and is not supported or not asked for",
+                                key,
                                 value.size() > kShown ? llvm::json::fixUTF8(value.substr(0, kShown)) + "…" : value));
   return wrong;
 }
 
-/// Whether the matrix has rows in the order of q or k: the second matrix B. The first one's rows are the rank's.
+/// Whether the tensor has rows in the order of q or k: the second matrix B and magnitudes. The first one's rows are
+/// the rank's.
 bool permuted(llvm::StringRef name) {
-  return name.ends_with("attn.q_proj.lora_b.weight") || name.ends_with("attn.k_proj.lora_b.weight");
+  return (name.contains("attn.q_proj.") || name.contains("attn.k_proj.")) && !name.contains(".lora_a.");
 }
 
 }  // namespace
 
 std::string peftName(const std::string& torchtune) {
   std::string name = huggingFaceName(torchtune).value();
-  const size_t at = name.rfind(".lora_");
-  assert(at != std::string::npos && "the name of an adapter's matrix");
-  const size_t letter = at + llvm::StringRef(".lora_").size();
-  name[letter] = llvm::toUpper(name[letter]);
+  for (const char* matrix : {".lora_a.", ".lora_b."})
+    if (const size_t at = name.rfind(matrix); at != std::string::npos) {
+      const size_t letter = at + llvm::StringRef(".lora_").size();
+      name[letter] = llvm::toUpper(name[letter]);
+    }
   return kPrefix.str() + name;
 }
 
@@ -192,8 +255,6 @@ llvm::Error saveAdapter(const std::string& folder, const Decoder& decoder, const
         {peftName(entry.name), permuted(entry.name) ? rowsToHuggingFace(tensor, decoder.config().head_width) : tensor});
   }
   if (auto error = model::saveState(folder + kWeights, state).takeError()) return error;
-  llvm::json::Array modules;
-  for (const std::string& name : targetModules(decoder)) modules.push_back(name);
   const LoraOptions& lora = *decoder.options().lora;
   llvm::json::Object json{{"peft_type", "LORA"},
                           {"task_type", "CAUSAL_LM"},
@@ -201,7 +262,12 @@ llvm::Error saveAdapter(const std::string& folder, const Decoder& decoder, const
                           {"lora_alpha", lora.alpha},
                           {"lora_dropout", lora.dropout},
                           {"bias", "none"},
-                          {"target_modules", std::move(modules)}};
+                          {"target_modules", arrayOf(modulesOf(lora.targets))}};
+  if (lora.rank_stabilised) json["use_rslora"] = true;
+  if (lora.dora) json["use_dora"] = true;
+  if (!lora.layers.empty()) json["layers_to_transform"] = llvm::json::Array(lora.layers);
+  if (!lora.alphas.empty()) json["alpha_pattern"] = alphaPattern(lora);
+  if (!lora.saved.empty()) json["modules_to_save"] = arrayOf(modulesOf(lora.saved));
   if (!base.empty()) json["base_model_name_or_path"] = base::jsonText(base);
   const std::string text = base::prettyJson(std::move(json));
   return files::write(folder + kConfig, text);

@@ -12,14 +12,14 @@
 namespace expc::llama {
 
 /// Copies the folder's matrices into the decoder's adapters. On an error nothing is changed. The error lists what in
-/// the configuration differs from the decoder's (rank, alpha, target modules), each field that is set and not known
-/// to be without effect, and the tensors that do not fit.
+/// the configuration differs from the decoder's (rank, alpha, target modules, layers, …), each field that is set and
+/// not known to be without effect, and the tensors that do not fit.
 llvm::Error loadAdapter(const std::string& folder, Decoder& decoder);
 
 /// Writes a folder that PEFT loads. `base` is the base model's name or path, empty to leave it out.
 llvm::Error saveAdapter(const std::string& folder, const Decoder& decoder, const std::string& base);
 
-/// PEFT's name of an adapter's matrix such as "layers.0.attn.q_proj.lora_a.weight".
+/// PEFT's name of one of Decoder::adapters(), such as "layers.0.attn.q_proj.lora_a.weight".
 std::string peftName(const std::string& torchtune);
 
 }  // namespace expc::llama

@@ -11,10 +11,12 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <llvm/ADT/ArrayRef.h>
+#include <llvm/ADT/STLExtras.h>
 
 #include <algorithm>
 #include <array>
 #include <cassert>
+#include <cmath>
 #include <numeric>
 #include <set>
 
@@ -64,16 +66,47 @@ std::optional<std::vector<Role>> targetRoles(llvm::StringRef name) {
   return std::nullopt;
 }
 
+double LoraOptions::alphaOf(Role role) const {
+  const auto own = std::ranges::find(alphas, role, &std::pair<Role, double>::first);
+  return own == alphas.end() ? alpha : own->second;
+}
+
+double LoraOptions::scaleOf(Role role) const {
+  const auto count = static_cast<double>(rank);
+  return alphaOf(role) / (rank_stabilised ? std::sqrt(count) : count);
+}
+
+bool LoraOptions::saves(Role role) const { return llvm::is_contained(saved, role); }
+
+namespace {
+
+/// Adds what is wrong with the choice of adapters to the reasons.
+void checkAdapters(const Config& config, const DecoderOptions& options, std::vector<std::string>& wrong) {
+  const LoraOptions& lora = *options.lora;
+  const bool head = llvm::is_contained(lora.targets, Role::Head);
+  if (config.tied && head) wrong.push_back("adapters for a head that is the embedding");
+  if (config.tied && !lora.saved.empty())
+    wrong.push_back("the head is the embedding, so neither can be trained beside adapters");
+  if (head && lora.saves(Role::Head)) wrong.push_back("the head has adapters, so it cannot be trained whole as well");
+  if (head && !lora.layers.empty()) wrong.push_back("adapters of some layers together with adapters for the head");
+  for (const int64_t layer : lora.layers)
+    if (layer < 0 || layer >= config.layers)
+      wrong.push_back(
+          fmt::format("adapted_layers names layer {}, the model has layers 0 to {}", layer, config.layers - 1));
+  for (const auto& [role, alpha] : lora.alphas)
+    if (!llvm::is_contained(lora.targets, role)) wrong.push_back("alphas names a module that has no adapters");
+  if (options.qat) wrong.push_back("adapters together with fake quantisation");
+}
+
+}  // namespace
+
 llvm::Error checkOptions(const Config& config, const DecoderOptions& options) {
   // Collect all reasons before answering, so that a user can mend them at once.
   std::vector<std::string> wrong;
   if (options.max_length > config.max_positions)
     wrong.push_back(fmt::format("rows have {} tokens, but the model only {} positions: lower max_length",
                                 options.max_length, config.max_positions));
-  if (options.lora && config.tied &&
-      std::count(options.lora->targets.begin(), options.lora->targets.end(), Role::Head) > 0)
-    wrong.push_back("adapters for a head that is the embedding");
-  if (options.lora && options.qat) wrong.push_back("adapters together with fake quantisation");
+  if (options.lora) checkAdapters(config, options, wrong);
   if (options.nf4 && !options.lora) wrong.push_back("NF4 without adapters: nothing could be trained");
   if (options.nf4)
     for (const TensorSpec& spec : weightSpecs(config))
@@ -116,6 +149,7 @@ Decoder::Decoder(const Config& config, const DecoderOptions& options, uint64_t s
   for (size_t i = 0; i < blocks_.size(); ++i) blocks_[i].index = static_cast<int64_t>(i);
   const std::vector<TensorSpec> specs = weightSpecs(config);
   std::optional<UnitLoader> loader;
+  bool with_values = true;
   for (size_t i = 0; i < specs.size(); ++i) {
     const TensorSpec& spec = specs[i];
     if (shards_) {
@@ -128,7 +162,8 @@ Decoder::Decoder(const Config& config, const DecoderOptions& options, uint64_t s
       addWeight(spec, source);
     }
     // Adapters are drawn for every rank alike. A source without values (a rehearsal) needs no draws either.
-    addAdapter(spec, /*drawn=*/!source(spec, 0, 0).is_meta());
+    with_values = !source(spec, 0, 0).is_meta();
+    addAdapter(spec, /*drawn=*/with_values);
     if (!shards_ || !endsUnit(specs, i)) continue;
     const size_t unit = unitOf(spec);
     shards_->set(
@@ -151,6 +186,7 @@ Decoder::Decoder(const Config& config, const DecoderOptions& options, uint64_t s
       layBehindEachOther(firsts);
     }
   }
+  if (options_.lora && options_.lora->dora && with_values) initialiseMagnitudes();
   if (trainsParts()) return;
   // A checkpointed block is a node of its own, which returns the gradients of what the block trains: sort by layer.
   for (const model::NamedTensor& entry : trainable_) {
@@ -175,7 +211,7 @@ bool Decoder::isPacked(const TensorSpec& spec) const { return options_.nf4 && is
 
 at::Tensor& Decoder::denseOf(const TensorSpec& spec) {
   if (spec.role == Role::Embedding) return embedding_;
-  if (spec.role != Role::Norm) return options_.lora ? productOf(spec).frozen.dense : productOf(spec).trained;
+  if (spec.role != Role::Norm) return isTrained(spec.role) ? productOf(spec).trained : productOf(spec).frozen.dense;
   if (spec.name == "norm.scale") return norm_;
   Block& block = blocks_[(spec.index - 1) / 9];
   return llvm::StringRef(spec.name).ends_with("sa_norm.scale") ? block.attention_norm : block.mlp_norm;
@@ -193,7 +229,7 @@ void Decoder::addWeight(const TensorSpec& spec, const WeightSource& source) {
   // Embedding and norms are kept dense with every method; without adapters each of them is trained.
   at::Tensor& weight = denseOf(spec);
   weight = loadedWeight(source, spec, options_.dtype, options_.device);
-  if (options_.lora) return;
+  if (!isTrained(spec.role)) return;
   weight.requires_grad_(true);
   trainable_.push_back({spec.name, weight});
 }
@@ -203,7 +239,9 @@ void Decoder::addWeight(const TensorSpec& spec, const WeightSource& source) {
 void Decoder::addAdapter(const TensorSpec& spec, bool drawn) {
   if (!options_.lora || !isProduct(spec.role)) return;
   const auto& targets = options_.lora->targets;
-  if (std::find(targets.begin(), targets.end(), spec.role) == targets.end()) return;
+  if (!llvm::is_contained(targets, spec.role)) return;
+  const std::vector<int64_t>& layers = options_.lora->layers;
+  if (!layers.empty() && !llvm::is_contained(layers, static_cast<int64_t>((spec.index - 1) / 9))) return;
   const std::string name = llvm::StringRef(spec.name).drop_back(llvm::StringRef(".weight").size()).str();
   Product& product = productOf(spec);
   const int64_t rank = options_.lora->rank, out = product.frozen.rows(), in = product.frozen.columns();
@@ -214,6 +252,20 @@ void Decoder::addAdapter(const TensorSpec& spec, bool drawn) {
   product.adapter.b = at::zeros({out, rank}, type).requires_grad_(true);
   trainable_.push_back({name + ".lora_a.weight", product.adapter.a});
   trainable_.push_back({name + ".lora_b.weight", product.adapter.b});
+  product.adapter.scale = options_.lora->scaleOf(spec.role);
+  if (!options_.lora->dora) return;
+  product.adapter.magnitude = at::zeros({out}, type).requires_grad_(true);
+  trainable_.push_back({name + ".lora_magnitude_vector", product.adapter.magnitude});
+}
+
+void Decoder::initialiseMagnitudes() {
+  for (const TensorSpec& spec : weightSpecs(config_)) {
+    if (!isProduct(spec.role) || !productOf(spec).adapter.defined()) continue;
+    if (shards_) shards_->hold(unitOf(spec));
+    const Product& product = productOf(spec);
+    const at::Tensor weight = adaptedWeight(product.frozen.matrix(options_.dtype), product.adapter);
+    at::Tensor(product.adapter.magnitude).copy_(at::linalg_vector_norm(weight, 2, at::IntArrayRef{1}));
+  }
 }
 
 // Sharding's unit of a weight, which is also its place in a pass.
@@ -284,7 +336,6 @@ std::vector<at::Tensor> Decoder::multiply(const at::Tensor& x, const std::vector
     adapters.push_back(pass.adapters ? product->adapter : Adapter());
   }
   AdapterUse use;
-  if (options_.lora) use.scale = options_.lora->alpha / static_cast<double>(options_.lora->rank);
   use.dropout = pass.dropout;
   // The rank is part of the seed: batches differ between ranks, and so must what is dropped.
   use.dropout_seed = dropoutSeed(seed_ + options_.rank, pass.number, place);
@@ -378,6 +429,7 @@ at::Tensor Decoder::plainHead() const {
 at::Tensor Decoder::logits(const at::Tensor& hidden) const {
   std::vector<at::Tensor> parameters;
   if (head_->adapter.defined()) parameters = {head_->adapter.a, head_->adapter.b};
+  if (head_->adapter.magnitude.defined()) parameters.push_back(head_->adapter.magnitude);
   return withWeights({.place = headPlace()}, hidden, parameters, [this, pass = pass()](const at::Tensor& x) {
     return multiply(x, {head_.get()}, pass, static_cast<uint64_t>(4 * config_.layers))[0];
   });
@@ -450,6 +502,28 @@ void Decoder::convertToInt4() {
 
 std::vector<at::Tensor> Decoder::trainableTensors() const { return model::tensorsOf(trainable_); }
 
+optim::Undecayed Decoder::norms() const {
+  optim::Undecayed result(trainable_.size());
+  for (const TensorSpec& spec : weightSpecs(config_)) {
+    if (spec.role != Role::Norm) continue;
+    if (!trainsParts()) {
+      for (size_t i = 0; i < trainable_.size(); ++i)
+        if (trainable_[i].name == spec.name) result[i] = {{0, spec.elements()}};
+      continue;
+    }
+    // A unit's tensors are views of it, of which this rank trains a part. Trained parts are in the order of units.
+    const size_t unit = unitOf(spec);
+    const int64_t length = trainable_[unit].tensor.numel(), first = length * options_.sharding->communicator->rank();
+    const int64_t begin = const_cast<Decoder*>(this)->denseOf(spec).storage_offset() - first;
+    const optim::Elements own(std::clamp<int64_t>(begin, 0, length),
+                              std::clamp<int64_t>(begin + spec.elements(), 0, length));
+    if (own.first < own.second) result[unit].push_back(own);
+  }
+  // The optimiser takes them in ascending order.
+  for (auto& elements : result) std::ranges::sort(elements);
+  return result;
+}
+
 std::vector<model::NamedTensor> Decoder::adapters() const {
   return options_.lora ? trainable_ : std::vector<model::NamedTensor>();
 }
@@ -471,9 +545,10 @@ at::Tensor Decoder::mergedWeight(const TensorSpec& spec) const {
   if (!options_.lora || !isProduct(spec.role)) return base;
   const Adapter& adapter = productOf(spec).adapter;
   if (!adapter.defined()) return base;
-  const double scale = options_.lora->alpha / static_cast<double>(options_.lora->rank);
+  if (adapter.magnitude.defined())
+    return (adaptedWeight(base, adapter) * magnitudeFactor(base, adapter).unsqueeze(1)).to(base.scalar_type());
   // The product is computed in the adapter's type and cast once.
-  return base + at::mm(adapter.b * scale, adapter.a).to(base.scalar_type());
+  return base + at::mm(adapter.b * adapter.scale, adapter.a).to(base.scalar_type());
 }
 
 void Decoder::eachOfState(const std::function<void(const model::NamedTensor&)>& take) const {

@@ -25,6 +25,7 @@
 #include "runtime/worker/llama/sharded_weights.h"
 #include "runtime/worker/llama/weight_source.h"
 #include "runtime/worker/model/named_tensor.h"
+#include "runtime/worker/optim/optimizer.h"
 
 namespace expc::llama {
 
@@ -33,7 +34,16 @@ struct LoraOptions {
   int64_t rank = 8;
   double alpha = 16;
   double dropout = 0;
-  std::vector<Role> targets;  // any but Embedding and Norm
+  std::vector<Role> targets;                    // any but Embedding and Norm
+  std::vector<int64_t> layers;                  // the blocks that have adapters; empty: all
+  std::vector<std::pair<Role, double>> alphas;  // targets with an alpha of their own
+  bool rank_stabilised = false;                 // rsLoRA (Kalajdzievski 2023): divide alpha by the rank's root
+  bool dora = false;                            // scale rows to trained magnitudes (Adapter::magnitude)
+  std::vector<Role> saved;                      // Embedding and Head, if they are trained whole beside the adapters
+
+  double alphaOf(Role role) const;
+  double scaleOf(Role role) const;
+  bool saves(Role role) const;
 };
 
 /// The targets that stdlib/llm.exp names qv, qvo_mlp, qkvo_mlp or qvo_mlp_head; nothing for another name.
@@ -125,9 +135,12 @@ class Decoder {
   /// backward pass ends. Gradients of adapters are each rank's own.
   const std::vector<model::NamedTensor>& trainable() const { return trainable_; }
   std::vector<at::Tensor> trainableTensors() const;
+  /// The elements of trainable() that are scales of norms.
+  optim::Undecayed norms() const;
   /// Whether trainable() holds parts of tensors, so that a norm over them needs the other ranks.
   bool trainsParts() const { return shards_ != nullptr && !options_.lora; }
-  /// The adapters' matrices A and B in turn; empty without adapters.
+  /// The adapters' matrices A and B in turn, with DoRA each followed by its magnitude, and what is trained whole beside
+  /// them; empty without adapters.
   std::vector<model::NamedTensor> adapters() const;
   /// A weight of the base model as it is now; one in NF4 is dequantised to bf16, as torchtune saves it. Not allowed
   /// after convertToInt4(). When sharding, this and the next two functions are collectives that give every rank the
@@ -150,6 +163,9 @@ class Decoder {
 
   void addWeight(const TensorSpec& spec, const WeightSource& source);
   void addAdapter(const TensorSpec& spec, bool drawn);
+  /// Sets DoRA's magnitudes to the norms of the base's rows. A collective when sharding.
+  void initialiseMagnitudes();
+  bool isTrained(Role role) const { return !options_.lora || options_.lora->saves(role); }
   Product& productOf(const TensorSpec& spec);
   bool isPacked(const TensorSpec& spec) const;  // whether it is kept in NF4
   /// The tensor of a weight that is not in NF4.

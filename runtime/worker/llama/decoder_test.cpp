@@ -189,13 +189,14 @@ TEST_CASE("adapters on every kind of product, the head too, have the gradients o
   std::vector<Adapter> adapters = {{make({2, 6}), make({5, 2})}, {}, {make({2, 6}), make({4, 2})}};
   std::vector<at::Tensor> learnt = {x};
   for (const size_t i : {0, 2}) {
+    adapters[i].scale = 0.7;
     learnt.push_back(adapters[i].a.requires_grad_(true));
     learnt.push_back(adapters[i].b.requires_grad_(true));
   }
   const auto scalar = [&](const std::vector<at::Tensor>& y) {
     return y[0].square().sum() + y[1].sin().sum() + y[2].square().sum();
   };
-  const auto own = torch::autograd::grad({scalar(adaptedProducts(x, weights, adapters, {0.7, 0, 0}))}, learnt);
+  const auto own = torch::autograd::grad({scalar(adaptedProducts(x, weights, adapters, {}))}, learnt);
   std::vector<at::Tensor> y;
   for (size_t i = 0; i < 3; ++i) {
     y.push_back(at::linear(x, weights[i].dense));
@@ -226,14 +227,14 @@ TEST_CASE("dropout: the same draw in the backward pass and under checkpointing, 
   const FrozenWeight weight{at::zeros({3, 40}, at::kDouble), {}};
   const Adapter adapter{at::randn({2, 40}, at::kDouble).requires_grad_(true),
                         at::randn({3, 2}, at::kDouble).requires_grad_(true)};
-  const AdapterUse use{1, 0.4, 99};
+  const AdapterUse use{0.4, 99};
   const at::Tensor y = adaptedProducts(x, {weight}, {adapter}, use)[0];
   const auto gradients = torch::autograd::grad({y.sum()}, {x, adapter.a});
   CHECK(largestDifference((gradients[0] * x).sum(), y.sum()) < 1e-9);
   CHECK(largestDifference((gradients[1] * adapter.a).sum(), y.sum()) < 1e-9);
   const double share = (gradients[0] == 0).to(at::kDouble).mean().item<double>();
   CHECK(std::abs(share - 0.4) < 0.05);
-  CHECK_FALSE(at::equal(y, adaptedProducts(x, {weight}, {adapter}, {1, 0.4, 100})[0]));
+  CHECK_FALSE(at::equal(y, adaptedProducts(x, {weight}, {adapter}, {0.4, 100})[0]));
 
   const Sequences input = someTokens();
   const Labelled labelled = labelledPositions(labelsOf(input));

@@ -16,17 +16,26 @@ namespace expc::llama {
 double DpoResult::accuracy() const { return (chosen_rewards > rejected_rewards).to(at::kDouble).mean().item<double>(); }
 double DpoResult::margin() const { return (chosen_rewards - rejected_rewards).to(at::kDouble).mean().item<double>(); }
 
-DpoResult dpo(const at::Tensor& policy, const at::Tensor& reference, double beta) {
+DpoResult dpo(const at::Tensor& policy, const at::Tensor& reference, const DpoOptions& options,
+              const at::Tensor& lengths) {
   assert(policy.dim() == 1 && policy.size(0) % 2 == 0 && policy.sizes() == reference.sizes());
   const int64_t pairs = policy.size(0) / 2;
   // Log-probabilities gained over the reference; z is their difference between the two answers.
   const at::Tensor gained = policy - reference.to(policy.options());
-  const at::Tensor chosen = gained.narrow(0, 0, pairs), rejected = gained.narrow(0, pairs, pairs);
+  const auto side = [&](const at::Tensor& of, int64_t which) { return of.narrow(0, which * pairs, pairs); };
+  const at::Tensor scored = options.by_length ? gained / lengths.to(gained.options()) : gained;
+  const at::Tensor z = side(scored, 0) - side(scored, 1);
   DpoResult result;
-  // log_sigmoid rather than log(sigmoid): it does not overflow for large margins.
-  result.losses = -at::log_sigmoid((chosen - rejected) * beta);
-  result.chosen_rewards = chosen.detach() * beta;
-  result.rejected_rewards = rejected.detach() * beta;
+  if (options.kind == DpoOptions::Kind::Ipo) {
+    result.losses = (z - 1 / (2 * options.beta)).square();
+  } else {
+    // log_sigmoid rather than log(sigmoid): it does not overflow for large margins.
+    result.losses = -at::log_sigmoid(z * options.beta);
+    if (options.smoothing > 0)
+      result.losses = result.losses * (1 - options.smoothing) - at::log_sigmoid(z * -options.beta) * options.smoothing;
+  }
+  result.chosen_rewards = side(gained, 0).detach() * options.beta;
+  result.rejected_rewards = side(gained, 1).detach() * options.beta;
   return result;
 }
 

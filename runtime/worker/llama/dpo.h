@@ -14,6 +14,19 @@
 
 namespace expc::llama {
 
+/// The loss of a pair. With z = (policy chosen - policy rejected) - (reference chosen - reference rejected), Sigmoid is
+/// -(1 - e) log sigmoid(beta z) - e log sigmoid(-beta z) for a smoothing e, the share of pairs whose order is taken to
+/// be wrong. Ipo (Azar et al. 2023) is (z - 1 / (2 beta))^2.
+struct DpoOptions {
+  enum class Kind { Sigmoid, Ipo };
+
+  Kind kind = Kind::Sigmoid;
+  double beta = 0.1;
+  double smoothing = 0;  // of Sigmoid
+  /// Whether z has means over an answer's learnt tokens instead of sums, as TRL's ipo and sigmoid_norm have it.
+  bool by_length = false;
+};
+
 /// Losses and rewards of a batch. accuracy() and margin() read from the device, so they wait for it.
 struct DpoResult {
   at::Tensor losses;                            // [pairs], with gradients
@@ -22,9 +35,10 @@ struct DpoResult {
   double margin() const;                        // mean of chosen reward minus rejected reward
 };
 
-/// The losses -log sigmoid(beta z) with z = (policy chosen - policy rejected) - (reference chosen - reference
-/// rejected). policy and reference are summed log-probabilities [2 pairs]. Training minimises the mean of the losses.
-DpoResult dpo(const at::Tensor& policy, const at::Tensor& reference, double beta);
+/// policy and reference are summed log-probabilities [2 pairs], `lengths` the learnt tokens of each answer, which only
+/// by_length needs. Rewards are always of sums. Training minimises the mean of the losses.
+DpoResult dpo(const at::Tensor& policy, const at::Tensor& reference, const DpoOptions& options,
+              const at::Tensor& lengths = {});
 
 /// Log-probabilities of rows under the reference model, each computed once. They never change, so passes over the
 /// data after the first cost nothing. And training every weight needs no second model, if all are asked for before

@@ -174,6 +174,11 @@ Labelled labelledPositions(const at::Tensor& labels) {
   return {(rows * width + columns).contiguous(), next.index({rows, columns}), rows};
 }
 
+at::Tensor Labelled::perRow(int64_t row_count, at::ScalarType type) const {
+  const auto options = at::TensorOptions().dtype(type).device(rows.device());
+  return at::zeros({row_count}, options).index_add(0, rows, at::ones({count()}, options));
+}
+
 at::Tensor headLossSum(const at::Tensor& x, const at::Tensor& head, const at::Tensor& targets) {
   return HeadLossSum::apply(x, head, targets, at::GradMode::is_enabled());
 }

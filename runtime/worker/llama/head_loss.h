@@ -21,6 +21,8 @@ struct Labelled {
   at::Tensor targets;    // int64 [n]: the label of the next column
   at::Tensor rows;       // int64 [n]: the row
   int64_t count() const { return positions.size(0); }
+  /// The number of labels in each of so many rows, [rows], with the given type on the labels' device.
+  at::Tensor perRow(int64_t row_count, at::ScalarType type) const;
 };
 
 /// The labelled positions for labels [B, S] (int64, on the CPU, as wide as the tokens): position t predicts label t +

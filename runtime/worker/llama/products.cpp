@@ -12,6 +12,7 @@
 #include <optional>
 #include <utility>
 
+#include "runtime/worker/llama/layers.h"
 #include "runtime/worker/llama/random_weights.h"
 
 namespace expc::llama {
@@ -75,7 +76,8 @@ struct TrainedProducts : torch::autograd::Function<TrainedProducts> {
 /// The arguments of AdaptedProducts that are no tensors with gradients.
 struct Group : torch::CustomClassHolder {
   std::vector<FrozenWeight> weights;
-  std::vector<bool> adapted;  // whether each weight has an adapter
+  std::vector<bool> adapted;   // whether each weight has an adapter
+  std::vector<double> scales;  // of each weight's adapter
   AdapterUse use;
 };
 
@@ -120,21 +122,20 @@ at::Tensor gradientOfSecond(const at::Tensor& reduced, const at::Tensor& gradien
 /// its columns of one matrix; on the CPU a transposed product is faster, so columns are joined at the end.
 class ReducedGradient {
  public:
-  ReducedGradient(const at::Tensor& reduced, double scale) : scale_(scale) {
+  explicit ReducedGradient(const at::Tensor& reduced) {
     if (!reduced.is_cpu()) whole_ = at::empty_like(reduced);
   }
   /// Adds the columns of the next adapter, from its result's gradient and its second matrix.
-  void add(const at::Tensor& gradient, const at::Tensor& b) {
+  void add(const at::Tensor& gradient, const at::Tensor& b, double scale) {
     if (whole_.defined())
-      setTimes(whole_.narrow(1, column_, b.size(1)), gradient, b, scale_);
+      setTimes(whole_.narrow(1, column_, b.size(1)), gradient, b, scale);
     else
-      parts_.push_back(at::mm(b.t(), gradient.t()).t());
+      parts_.push_back(at::mm(b.t(), gradient.t()).t().mul_(scale));
     column_ += b.size(1);
   }
-  at::Tensor whole() const { return whole_.defined() ? whole_ : at::cat(parts_, 1).mul_(scale_); }
+  at::Tensor whole() const { return whole_.defined() ? whole_ : at::cat(parts_, 1); }
 
  private:
-  double scale_;
   at::Tensor whole_;
   variable_list parts_;
   int64_t column_ = 0;
@@ -166,7 +167,7 @@ struct AdaptedProducts : torch::autograd::Function<AdaptedProducts> {
       results.push_back(timesTransposed(x, group->weights[i].matrix(x.scalar_type())));
       if (!group->adapted[i]) continue;
       const at::Tensor& b = adapters[2 * next++ + 1];
-      results.back().addmm_(reduced.narrow(1, column, b.size(1)), b.t(), 1, group->use.scale);
+      results.back().addmm_(reduced.narrow(1, column, b.size(1)), b.t(), 1, group->scales[i]);
       column += b.size(1);
     }
     ctx->save_for_backward(std::move(saved));
@@ -188,7 +189,7 @@ struct AdaptedProducts : torch::autograd::Function<AdaptedProducts> {
     }
     const size_t adapted = saved.size() - 3;
     variable_list result(2 + 2 * adapted);
-    ReducedGradient reduced(saved[1], group.use.scale);
+    ReducedGradient reduced(saved[1]);
     int64_t column = 0;
     size_t next = 0;
     for (size_t i = 0; i < group.weights.size(); ++i) {
@@ -197,8 +198,8 @@ struct AdaptedProducts : torch::autograd::Function<AdaptedProducts> {
       const at::Tensor& b = saved[3 + next];
       const at::Tensor gradient =
           gradients[i].defined() ? gradients[i] : at::zeros({saved[0].size(0), b.size(0)}, b.options());
-      result[2 + 2 * next++] = gradientOfSecond(saved[1].narrow(1, column, b.size(1)), gradient, group.use.scale);
-      reduced.add(gradient, b);
+      result[2 + 2 * next++] = gradientOfSecond(saved[1].narrow(1, column, b.size(1)), gradient, group.scales[i]);
+      reduced.add(gradient, b, group.scales[i]);
       column += b.size(1);
     }
     const at::Tensor whole = reduced.whole();
@@ -263,11 +264,26 @@ std::vector<at::Tensor> adaptedProducts(const at::Tensor& x, const std::vector<F
   std::vector<at::Tensor> matrices;
   for (const Adapter& adapter : adapters) {
     group->adapted.push_back(adapter.defined());
+    group->scales.push_back(adapter.scale);
     if (!adapter.defined()) continue;
     matrices.push_back(adapter.a);
     matrices.push_back(adapter.b);
   }
-  return AdaptedProducts::apply(x, at::TensorList(matrices), group);
+  std::vector<at::Tensor> results = AdaptedProducts::apply(x, at::TensorList(matrices), group);
+  for (size_t i = 0; i < results.size(); ++i)
+    if (adapters[i].magnitude.defined())
+      results[i] = results[i] * magnitudeFactor(weights[i].matrix(x.scalar_type()), adapters[i]).to(x.scalar_type());
+  return results;
+}
+
+at::Tensor adaptedWeight(const at::Tensor& weight, const Adapter& adapter) {
+  const at::NoGradGuard no_grad;
+  const at::ScalarType type = accumulateType(adapter.a.scalar_type());
+  return at::addmm(weight.to(type), adapter.b.to(type), adapter.a.to(type), 1, adapter.scale);
+}
+
+at::Tensor magnitudeFactor(const at::Tensor& weight, const Adapter& adapter) {
+  return adapter.magnitude / at::linalg_vector_norm(adaptedWeight(weight, adapter), 2, at::IntArrayRef{1});
 }
 
 }  // namespace expc::llama

@@ -40,12 +40,15 @@ struct FrozenWeight {
 /// Low-rank matrices beside a weight: a [rank, in], b [out, rank]; both undefined if there is no adapter.
 struct Adapter {
   at::Tensor a, b;
+  double scale = 1;  // alpha / rank
+  /// DoRA (Liu et al. 2024): the norms [out] that the rows of the weight with its adapter are scaled to. Undefined:
+  /// they stay as they are.
+  at::Tensor magnitude;
   bool defined() const { return a.defined(); }
 };
 
 /// How adapters are applied in one call.
 struct AdapterUse {
-  double scale = 1;           // alpha / rank
   double dropout = 0;         // share of the input's elements that is dropped, 0 to 1
   uint64_t dropout_seed = 0;  // the same seed drops the same elements
 };
@@ -57,11 +60,17 @@ void layBehindEachOther(const std::vector<at::Tensor>& firsts);
 /// A dropout_seed for one place in one pass.
 uint64_t dropoutSeed(uint64_t seed, uint64_t pass, uint64_t place);
 
-/// y_i = x W_i^T + scale (drop(x) A_i^T) B_i^T for x [rows, in] (docs/semantics.md §3), with gradients of x (if it
-/// needs one) and of the adapters' matrices. All adapters share one product x A^T with one draw of dropout. The node
-/// keeps x and that product; what dropout removes is drawn again on the way back, and matrices made from NF4 are made
-/// again.
+/// y_i = x W_i^T + scale_i (drop(x) A_i^T) B_i^T, times magnitudeFactor() if there are magnitudes, for x [rows, in]
+/// (docs/semantics.md §3), with gradients of x (if it needs one) and of the adapters' matrices. All adapters share one
+/// product x A^T with one draw of dropout. The node keeps x and that product; what dropout removes is drawn again on
+/// the way back, and matrices made from NF4 are made again.
 std::vector<at::Tensor> adaptedProducts(const at::Tensor& x, const std::vector<FrozenWeight>& weights,
                                         const std::vector<Adapter>& adapters, const AdapterUse& use);
+
+/// A weight with its adapter, W + scale B A, in the type of sums and outside of the graph.
+at::Tensor adaptedWeight(const at::Tensor& weight, const Adapter& adapter);
+/// magnitude / |row of the weight with its adapter|, [out]: what DoRA multiplies results with. The norm is a constant
+/// in the backward pass, as in PEFT.
+at::Tensor magnitudeFactor(const at::Tensor& weight, const Adapter& adapter);
 
 }  // namespace expc::llama

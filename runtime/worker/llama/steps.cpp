@@ -17,7 +17,7 @@ namespace expc::llama {
 constexpr size_t kBucketBytes = 25 << 20;
 
 Steps::Steps(std::unique_ptr<optim::Optimizer> optimizer, std::vector<at::Tensor> parameters,
-             std::optional<optim::WarmupCosine> schedule, double largest_norm, std::optional<Together> together)
+             std::optional<optim::WarmupSchedule> schedule, double largest_norm, std::optional<Together> together)
     : optimizer_(std::move(optimizer)),
       parameters_(std::move(parameters)),
       schedule_(schedule),

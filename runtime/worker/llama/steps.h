@@ -40,7 +40,7 @@ class Steps {
   /// loss is scaled for the backward pass, and a step whose gradients overflow is left out. With other ranks a step
   /// equals the one that a single rank would make of all their passes.
   Steps(std::unique_ptr<optim::Optimizer> optimizer, std::vector<at::Tensor> parameters,
-        std::optional<optim::WarmupCosine> schedule, double largest_norm, std::optional<Together> together = {});
+        std::optional<optim::WarmupSchedule> schedule, double largest_norm, std::optional<Together> together = {});
 
   /// Runs the backward pass for a pass's share of the step's loss: its summed loss divided by the weight of all
   /// passes and ranks (tokens learnt from, or pairs). That weight must be known before the first pass; then nothing
@@ -64,7 +64,7 @@ class Steps {
  private:
   std::unique_ptr<optim::Optimizer> optimizer_;
   std::vector<at::Tensor> parameters_;
-  std::optional<optim::WarmupCosine> schedule_;
+  std::optional<optim::WarmupSchedule> schedule_;
   double largest_norm_;
   std::optional<Together> together_;
   precision::GradScaler scaler_;

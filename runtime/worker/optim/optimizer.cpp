@@ -29,16 +29,19 @@ namespace {
 class Sgd : public Optimizer {
  public:
   Sgd(std::vector<at::Tensor> parameters, const SgdOptions& options)
-      : Optimizer(std::move(parameters), options.learning_rate, namesOf(options)), options_(options) {}
+      : Optimizer(std::move(parameters), options.learning_rate, namesOf(options), options.undecayed),
+        options_(options) {}
 
   void step(const at::Tensor& overflow) override {
     at::NoGradGuard no_grad;
     if (!gather()) return;
     // Zeros become the first gradient, as it is, and stay zeros where that step overflows.
-    const at::TensorList momenta = memory_.empty() ? at::TensorList() : memory_[0].used;
-    at::_fused_sgd_(tensors_, gradients_, momenta, options_.weight_decay, options_.momentum, learning_rate_,
-                    /*dampening=*/0, /*nesterov=*/false, /*maximize=*/false, /*is_first_step=*/false,
-                    /*grad_scale=*/std::nullopt, ifDefined(overflow));
+    const List none, &momenta = memory_.empty() ? none : memory_[0].used;
+    byDecay(options_.weight_decay, [&](const auto& cut, double decay) {
+      at::_fused_sgd_(cut(tensors_), cut(gradients_), cut(momenta), decay, options_.momentum, learning_rate_,
+                      /*dampening=*/0, /*nesterov=*/false, /*maximize=*/false, /*is_first_step=*/false,
+                      /*grad_scale=*/std::nullopt, ifDefined(overflow));
+    });
     gradients_.clear();  // else they would live on beside those of the next step
   }
 
@@ -53,7 +56,7 @@ class Sgd : public Optimizer {
 class Adam : public Optimizer {
  public:
   Adam(const std::vector<at::Tensor>& parameters, const AdamOptions& options)
-      : Optimizer(parameters, options.learning_rate, namesOf(parameters)), options_(options) {
+      : Optimizer(parameters, options.learning_rate, namesOf(parameters), options.undecayed), options_(options) {
     for ([[maybe_unused]] const at::Tensor& parameter : parameters_)
       assert(isHalf(parameter) == half() && "all are fp16, or none");
   }
@@ -70,14 +73,17 @@ class Adam : public Optimizer {
       at::_foreach_add_(steps, 1);
     const List &first = memory_[kFirst].used, &second = memory_[kSecond].used;
     const bool amsgrad = false, maximize = false;
-    if (options_.decoupled)
-      at::_fused_adamw_(tensors, gradients_, first, second, {}, steps, learning_rate_, options_.beta1, options_.beta2,
-                        options_.weight_decay, options_.epsilon, amsgrad, maximize, /*grad_scale=*/std::nullopt,
-                        ifDefined(overflow));
-    else
-      at::_fused_adam_(tensors, gradients_, first, second, {}, steps, learning_rate_, options_.beta1, options_.beta2,
-                       options_.weight_decay, options_.epsilon, amsgrad, maximize, /*grad_scale=*/std::nullopt,
-                       ifDefined(overflow));
+    byDecay(options_.weight_decay, [&](const auto& cut, double decay) {
+      const auto update = [&](auto kernel) {
+        kernel(cut(tensors), cut(gradients_), cut(first), cut(second), {}, cut(steps), learning_rate_, options_.beta1,
+               options_.beta2, decay, options_.epsilon, amsgrad, maximize, /*grad_scale=*/std::nullopt,
+               ifDefined(overflow));
+      };
+      using Kernel = void (*)(at::TensorList, at::TensorList, at::TensorList, at::TensorList, at::TensorList,
+                              at::TensorList, double, double, double, double, double, bool, bool,
+                              const std::optional<at::Tensor>&, const std::optional<at::Tensor>&);
+      update(options_.decoupled ? Kernel(at::_fused_adamw_) : Kernel(at::_fused_adam_));
+    });
     gradients_.clear();  // else they would live on beside those of the next step
     for (size_t i = 0; half() && i < parameters_.size(); ++i)
       if (const at::Tensor& master = memory_[kMaster].of[i]; master.defined()) plain_[i].copy_(master);
@@ -106,8 +112,10 @@ class Adam : public Optimizer {
 
 }  // namespace
 
-Optimizer::Optimizer(std::vector<at::Tensor> parameters, double rate, const std::vector<std::string>& remembered)
-    : parameters_(std::move(parameters)), learning_rate_(rate) {
+Optimizer::Optimizer(std::vector<at::Tensor> parameters, double rate, const std::vector<std::string>& remembered,
+                     Undecayed undecayed)
+    : parameters_(std::move(parameters)), undecayed_(std::move(undecayed)), learning_rate_(rate) {
+  assert(undecayed_.empty() || undecayed_.size() == parameters_.size());
   for (const at::Tensor& parameter : parameters_) plain_.push_back(parameter.detach());
   for (const std::string& name : remembered) memory_.push_back({name, List(parameters_.size()), {}});
 }
@@ -121,9 +129,11 @@ at::Tensor Optimizer::fresh(size_t parameter, const std::string&) const { return
 bool Optimizer::gather() {
   tensors_.clear();
   gradients_.clear();
+  found_.clear();
   for (Remembered& each : memory_) each.used.clear();
   for (size_t i = 0; i < parameters_.size(); ++i) {
     if (!parameters_[i].grad().defined()) continue;
+    found_.push_back(i);
     tensors_.push_back(plain_[i]);
     gradients_.push_back(alignedGradient(parameters_[i]));
     for (Remembered& each : memory_) {
@@ -132,6 +142,37 @@ bool Optimizer::gather() {
     }
   }
   return !tensors_.empty();
+}
+
+template <typename Update>
+void Optimizer::byDecay(double weight_decay, Update update) const {
+  const auto all = [](const List& list) -> const List& { return list; };
+  if (undecayed_.empty()) return update(all, weight_decay);
+  for (const bool decays : {true, false}) {
+    // The elements of each parameter found: the listed ones, or the gaps between them.
+    std::vector<std::vector<Elements>> taken;
+    bool any = false;
+    for (const size_t parameter : found_) {
+      std::vector<Elements>& own = taken.emplace_back();
+      int64_t begin = 0;
+      for (const Elements& listed : undecayed_[parameter]) {
+        own.push_back(decays ? Elements{begin, listed.first} : listed);
+        begin = listed.second;
+      }
+      if (decays) own.emplace_back(begin, plain_[parameter].numel());
+      std::erase_if(own, [](const Elements& one) { return one.first == one.second; });
+      any |= !own.empty();
+    }
+    const auto cut = [&](const List& list) {
+      List result;
+      for (size_t i = 0; i < list.size(); ++i)
+        for (const auto& [first, last] : taken[i])
+          // A number, such as a count of steps, is that of the whole parameter.
+          result.push_back(list[i].dim() == 0 ? list[i] : list[i].view({-1}).narrow(0, first, last - first));
+      return result;
+    };
+    if (any) update(cut, decays ? weight_decay : 0.0);
+  }
 }
 
 Optimizer::State Optimizer::state() const {
@@ -218,11 +259,16 @@ double Schedule::rate(int64_t step) const {
   return base / 2 * (1 + std::cos(std::numbers::pi * static_cast<double>(after) / length));
 }
 
-double WarmupCosine::rate(int64_t step) const {
+double WarmupSchedule::rate(int64_t step) const {
   if (step < warmup_steps) return base * static_cast<double>(step) / static_cast<double>(warmup_steps);
-  const auto length = static_cast<double>(std::max<int64_t>(1, total_steps - warmup_steps));
-  return base *
-         std::max(0.0, 0.5 * (1 + std::cos(std::numbers::pi * static_cast<double>(step - warmup_steps) / length)));
+  // The rate falls over the last `length` steps.
+  const int64_t falling = kind == Kind::StableDecay ? decay_steps : total_steps - warmup_steps;
+  const auto length = static_cast<double>(std::max<int64_t>(1, falling));
+  const double place = static_cast<double>(std::max<int64_t>(0, step - (total_steps - falling))) / length;
+  double part = 1;
+  if (kind == Kind::Cosine) part = 0.5 * (1 + std::cos(std::numbers::pi * place));
+  if (kind == Kind::Linear || kind == Kind::StableDecay) part = 1 - place;
+  return base * (floor + (1 - floor) * std::max(0.0, part));
 }
 
 }  // namespace expc::optim

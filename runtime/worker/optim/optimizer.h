@@ -15,6 +15,11 @@
 
 namespace expc::optim {
 
+/// Elements [begin, end) of a flattened parameter.
+using Elements = std::pair<int64_t, int64_t>;
+/// The elements of each parameter that weight decay leaves alone, in ascending order; empty if there are none at all.
+using Undecayed = std::vector<std::vector<Elements>>;
+
 class Optimizer {
  public:
   virtual ~Optimizer() = default;
@@ -38,7 +43,8 @@ class Optimizer {
   using List = std::vector<at::Tensor>;
 
   /// `remembered`: PyTorch's names of what is kept for each parameter.
-  Optimizer(std::vector<at::Tensor> parameters, double rate, const std::vector<std::string>& remembered);
+  Optimizer(std::vector<at::Tensor> parameters, double rate, const std::vector<std::string>& remembered,
+            Undecayed undecayed);
   static std::optional<at::Tensor> ifDefined(const at::Tensor& tensor) {
     return tensor.defined() ? std::optional(tensor) : std::nullopt;
   }
@@ -48,6 +54,10 @@ class Optimizer {
   virtual at::Tensor fresh(size_t parameter, const std::string& name) const;
   /// Lists the parameters that have a gradient, with what is kept of them; makes what is not there yet. False: none.
   bool gather();
+  /// Calls update(cut, decay) once, with the given weight decay; or, if some elements do not decay, once for those that
+  /// do and once with 0 for the others. cut(list) is what the update takes of a list that gather() made.
+  template <typename Update>
+  void byDecay(double weight_decay, Update update) const;
 
   /// What is kept of each parameter under one name: all names of a parameter are defined, or none.
   struct Remembered {
@@ -56,8 +66,10 @@ class Optimizer {
   };
   std::vector<Remembered> memory_;
   List parameters_;
-  List plain_;                // the same memory, outside of autograd
-  List tensors_, gradients_;  // that gather() found; kept so that a step allocates nothing
+  List plain_;                 // the same memory, outside of autograd
+  List tensors_, gradients_;   // that gather() found; kept so that a step allocates nothing
+  std::vector<size_t> found_;  // the parameters that gather() found
+  Undecayed undecayed_;
   double learning_rate_;
 };
 
@@ -66,6 +78,7 @@ struct SgdOptions {
   double learning_rate = 0.045;
   double momentum = 0.0;
   double weight_decay = 0.0;
+  Undecayed undecayed = {};
 };
 std::unique_ptr<Optimizer> makeSgd(std::vector<at::Tensor> parameters, const SgdOptions& options);
 
@@ -79,6 +92,7 @@ struct AdamOptions {
   double epsilon = 1e-8;
   double weight_decay = 0.0;
   bool decoupled = false;
+  Undecayed undecayed = {};
 };
 std::unique_ptr<Optimizer> makeAdam(std::vector<at::Tensor> parameters, const AdamOptions& options);
 
@@ -114,11 +128,18 @@ struct Schedule {
 };
 
 /// Language models (docs/semantics.md §8): t < W: base t / W, so that the first step moves nothing; then
-/// base max(0, (1 + cos(pi (t - W) / (T - W))) / 2).
-struct WarmupCosine {
+/// base (floor + (1 - floor) f), where f falls from 1 to 0, which the step after the last would have. Constant: 1;
+/// Cosine: (1 + cos(pi p)) / 2 and Linear: 1 - p with p = (t - W) / (T - W); StableDecay (wsd): 1, and a line in the
+/// last D steps. transformers has these as get_scheduler's cosine, linear, cosine_with_min_lr and warmup_stable_decay.
+struct WarmupSchedule {
+  enum class Kind { Constant, Linear, Cosine, StableDecay };
+
   double base = 0;
   int64_t warmup_steps = 0;
   int64_t total_steps = 1;
+  Kind kind = Kind::Cosine;
+  double floor = 0;
+  int64_t decay_steps = 0;  // D, of StableDecay
 
   double rate(int64_t step) const;
 };

@@ -123,3 +123,35 @@ TEST_CASE("adamw on fp16 parameters steps as on fp32 ones, and goes on from its 
   REQUIRE_FALSE(static_cast<bool>(two->restore(copied(*one))));
   for (int i = 0; i < 100; ++i) both(*two, resumed);
 }
+
+TEST_CASE("elements that do not decay are stepped as by an optimiser without decay") {
+  using Make = std::function<std::unique_ptr<Optimizer>(std::vector<at::Tensor>, double, optim::Undecayed)>;
+  const Make makers[] = {
+      [](auto p, double decay, auto undecayed) {
+        return optim::makeAdam(
+            std::move(p),
+            {.learning_rate = 0.1, .weight_decay = decay, .decoupled = true, .undecayed = std::move(undecayed)});
+      },
+      [](auto p, double decay, auto undecayed) {
+        return optim::makeSgd(
+            std::move(p),
+            {.learning_rate = 0.1, .momentum = 0.9, .weight_decay = decay, .undecayed = std::move(undecayed)});
+      }};
+  const optim::Undecayed parts = {{{1, 3}, {5, 6}}, {}, {{0, 2}}};
+  for (const Make& make : makers) {
+    std::vector<at::Tensor> some, decayed, plain;
+    for (const int64_t size : {6, 4, 2})
+      for (auto* list : {&some, &decayed, &plain}) list->push_back(at::arange(1, size + 1).to(at::kFloat));
+    const auto a = make(some, 0.5, parts), b = make(decayed, 0.5, {}), c = make(plain, 0, {});
+    for (int step = 0; step < 2; ++step) {
+      for (auto* list : {&some, &decayed, &plain})
+        for (at::Tensor& one : *list) one.mutable_grad() = at::full_like(one, step + 1);
+      for (const auto* one : {&a, &b, &c}) (*one)->step();
+    }
+    for (size_t i = 0; i < parts.size(); ++i) {
+      at::Tensor expected = decayed[i].clone();
+      for (const auto& [first, last] : parts[i]) expected.slice(0, first, last).copy_(plain[i].slice(0, first, last));
+      CHECK(at::equal(some[i], expected));
+    }
+  }
+}

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
@@ -76,7 +77,7 @@ llvm::Expected<std::optional<Checkpoint>> newestOfAll(TrialContext& context, Che
 /// The course as JSON, in both directions.
 constexpr auto kCourse = [](base::JsonRecord& io, Course& course) {
   io.field("losses", course.losses);
-  io.field("accuracies", course.accuracies);
+  io.field("accuracies", course.evaluations);
   io.field("training_s", course.training_s);
   io.field("evaluation_s", course.evaluation_s);
 };
@@ -103,16 +104,18 @@ std::optional<Done> doneFrom(const Training& training, const Object& numbers) {
   return numbersOf(training, done) == numbers ? std::optional(done) : std::nullopt;
 }
 
-/// Continues the training and the course from the checkpoint.
-llvm::Error resume(Training& training, Course& course, const Checkpoint& checkpoint) {
+/// Continues the training of `epochs` epochs and the course from the checkpoint.
+llvm::Error resume(Training& training, Course& course, const Checkpoint& checkpoint, int64_t epochs) {
   const Object* numbers = checkpoint.content.getObject("training");
   const llvm::json::Value* kept = checkpoint.content.get("course");
   const auto done = numbers ? doneFrom(training, *numbers) : std::nullopt;
   // Whatever does not fit below makes the checkpoint unusable; a course that cannot be read counts as empty.
   if (kept) course = expectedToOptional(base::readRecord<Course>(*kept, "the course", kCourse)).value_or(Course());
-  const int64_t evaluations = training.evaluatesEpochs() ? checkpoint.epochs : 0;
-  if (!done || static_cast<int64_t>(course.accuracies.size()) != evaluations ||
-      static_cast<int64_t>(course.losses.size()) != checkpoint.epochs * training.stepsPerEpoch())
+  const int64_t steps = training.stepsOf(checkpoint.epochs), every = training.evaluatesEvery();
+  // A shorter last part is evaluated too, but only where the training ends.
+  const int64_t evaluations = every == 0 ? 0 : steps / every + (steps == training.stepsOf(epochs) && steps % every > 0);
+  if (!done || static_cast<int64_t>(course.evaluations.size()) != evaluations ||
+      static_cast<int64_t>(course.losses.size()) != steps)
     return base::failure("{} was written by another build, or with other data: remove it to start the trial over",
                          checkpoint.path);
   return training.restore(checkpoint.model, checkpoint.state, *done);
@@ -141,39 +144,43 @@ llvm::Error addLosses(Training& training, Course& course) {
   return llvm::Error::success();
 }
 
-/// Runs one epoch and adds its wall time on this rank to the course. It starts at a barrier on an idle device. It
-/// ends at such a barrier too, or, for a training that is only evaluated at its end, with the losses, which all ranks
-/// learn at the same moment.
-llvm::Error runEpoch(TrialContext& context, Training& training, int64_t epoch, int64_t epochs, Course& course) {
-  const int64_t each = training.stepsPerEpoch();
+/// Runs steps up to `end` of `all` and adds their wall time on this rank to the course. They start at a barrier on an
+/// idle device. They end at such a barrier too, or, for a training that is only evaluated at its end, with the losses,
+/// which all ranks learn at the same moment.
+llvm::Error runSteps(TrialContext& context, Training& training, int64_t end, int64_t all, Course& course) {
+  const bool evaluates = training.evaluatesEvery() > 0;
   context.device.synchronize();
   context.communicator.barrier();
   const auto begin = Clock::now();
-  for (int64_t i = epoch * each; i < (epoch + 1) * each; ++i) {
+  for (auto i = static_cast<int64_t>(course.losses.size()); i < end; ++i) {
     if (auto error = training.step().takeError()) return error;
-    context.progress.report(static_cast<uint64_t>(i + 1), static_cast<uint64_t>(epochs * each), "epoch");
+    context.progress.report(static_cast<uint64_t>(i + 1), static_cast<uint64_t>(all), "epoch");
   }
-  if (!training.evaluatesEpochs())
+  if (!evaluates)
     if (auto error = addLosses(training, course)) return error;
   context.device.synchronize();
-  if (training.evaluatesEpochs()) context.communicator.barrier();
+  if (evaluates) context.communicator.barrier();
   course.training_s += std::chrono::duration<double>(Clock::now() - begin).count();
-  return training.evaluatesEpochs() ? addLosses(training, course) : llvm::Error::success();
+  return evaluates ? addLosses(training, course) : llvm::Error::success();
 }
 
-/// Runs the remaining epochs, evaluating and keeping a checkpoint after each.
+/// Runs the remaining steps, evaluating between them, and keeps a checkpoint after each epoch.
 llvm::Error train(TrialContext& context, Training& training, const CheckpointFolder* folder, int64_t epochs,
                   Course& course) {
-  const int64_t each = training.stepsPerEpoch();
-  for (int64_t epoch = static_cast<int64_t>(course.losses.size()) / each; epoch < epochs; ++epoch) {
+  const int64_t each = training.stepsPerEpoch(), all = training.stepsOf(epochs), every = training.evaluatesEvery();
+  for (auto done = static_cast<int64_t>(course.losses.size()); done < all;) {
+    const auto next = [done](int64_t multiple) { return (done / multiple + 1) * multiple; };
+    const int64_t end = std::min({all, next(each), every > 0 ? next(every) : all});
     // Evaluation has a clock of its own, and writing a checkpoint has none.
-    if (auto error = runEpoch(context, training, epoch, epochs, course)) return error;
-    if (training.evaluatesEpochs() || epoch + 1 == epochs)
-      context.progress.report(static_cast<uint64_t>((epoch + 1) * each), static_cast<uint64_t>(epochs * each),
-                              "evaluate");
-    if (auto error = training.evaluateEpoch(course)) return error;
-    if (folder)
-      if (auto error = keep(context, training, *folder, epoch + 1, course)) return error;
+    if (auto error = runSteps(context, training, end, all, course)) return error;
+    const bool evaluates = every > 0 && (end % every == 0 || end == all);
+    if (evaluates || end == all)
+      context.progress.report(static_cast<uint64_t>(end), static_cast<uint64_t>(all), "evaluate");
+    if (evaluates)
+      if (auto error = training.addEvaluation(course)) return error;
+    if (folder && (end % each == 0 || end == all))
+      if (auto error = keep(context, training, *folder, (end + each - 1) / each, course)) return error;
+    done = end;
   }
   return llvm::Error::success();
 }
@@ -195,7 +202,7 @@ llvm::Expected<protocol::Event> qualityTrial(TrialContext& context, int64_t epoc
   Course course;
   protocol::Event result{.type = protocol::Event::Type::Result};
   if (checkpoint) {
-    if (auto error = resume(training, course, *checkpoint)) return error;
+    if (auto error = resume(training, course, *checkpoint, epochs)) return error;
     result.notes.push_back(fmt::format("continued after epoch {} of {} from {}; times are the sum of both parts",
                                        checkpoint->epochs, epochs, checkpoint->path));
     // Its files are mapped into memory; release them before training.

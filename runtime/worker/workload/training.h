@@ -44,7 +44,7 @@ struct Clocked {
 /// The results of a quality trial so far. A checkpoint keeps them beside the training itself.
 struct Course {
   std::vector<double> losses;
-  std::vector<double> accuracies;  // after each epoch, if the training is evaluated then
+  std::vector<double> evaluations;  // accuracies or losses of the evaluations during training
   double training_s = 0, evaluation_s = 0;
 };
 
@@ -103,11 +103,13 @@ class Training {
   virtual llvm::Error restore(const io::SafeTensors& model, const io::SafeTensors& rest, const Done& done) = 0;
   /// Sizes of what the training reads, by name. A checkpoint is only continued if they are equal.
   virtual llvm::json::Object counts() const = 0;
-  /// Whether it is evaluated after each epoch, outside of the epochs' clock. A training that is only evaluated at its
-  /// end reports a total time instead, which includes bringing the losses to the host.
-  virtual bool evaluatesEpochs() const { return false; }
-  /// Evaluates after an epoch and adds the result to the course.
-  virtual llvm::Error evaluateEpoch(Course& course) { return llvm::Error::success(); }
+  /// The steps of a trial of so many epochs.
+  virtual int64_t stepsOf(int64_t epochs) const { return epochs * stepsPerEpoch(); }
+  /// The steps between evaluations during training, which are outside of its clock; the last step is followed by one
+  /// too. 0: there are none before judge(), and the clock includes bringing the losses to the host.
+  virtual int64_t evaluatesEvery() const { return 0; }
+  /// Evaluates during training and adds the result and its time to the course.
+  virtual llvm::Error addEvaluation(Course& course) { return llvm::Error::success(); }
   /// The metrics, after the last epoch.
   virtual llvm::Expected<QualityResult> judge(Course& course) = 0;
   /// Writes what was trained into the folder of a trial that has ended. Returns notes that say what lies where.

@@ -87,7 +87,7 @@ int main(int argc, char** argv) {
   bench::serve([&] {
     if (option["method"] == "dpo") {
       const at::Tensor base = reference.of(all_rows, [&] { return decoder.referenceLogProbs(input, labelled); });
-      steps.add(llama::dpo(decoder.rowLogProbs(input, labelled), base, 0.1).losses.mean());
+      steps.add(llama::dpo(decoder.rowLogProbs(input, labelled), base, {.beta = 0.1}).losses.mean());
     } else {
       steps.add(decoder.lossSum(input, labelled) / labelled.count());
     }

@@ -44,14 +44,14 @@ std::vector<profile::Measure> timed(const Clocked& clocked, double images, doubl
 /// The metrics of quality trials. The course's seconds must be those of the slowest rank.
 QualityResult judged(const Course& course, const std::vector<double>& epoch_losses,
                      std::optional<double> train_accuracy, std::optional<double> evaluation_pause) {
-  return {{{"accuracy", lastOf(course.accuracies)},
+  return {{{"accuracy", lastOf(course.evaluations)},
            {"train_accuracy", train_accuracy},
            {"final_loss", lastOf(epoch_losses)},
            {"quality_train_time", course.training_s},
            {"evaluation_time", course.evaluation_s},
            {"evaluation_pause_time", evaluation_pause},
            {"total_time", course.training_s + course.evaluation_s}},
-          {{"accuracy_curve", course.accuracies}, {"loss", course.losses}, {"epoch_loss", epoch_losses}}};
+          {{"accuracy_curve", course.evaluations}, {"loss", course.losses}, {"epoch_loss", epoch_losses}}};
 }
 
 constexpr char kGenerators[] = "generators";
@@ -73,10 +73,10 @@ std::vector<profile::Measure> Training::measure(const Clocked& clocked, int64_t 
                epoch_pause_);
 }
 
-llvm::Error Training::evaluateEpoch(Course& course) {
+llvm::Error Training::addEvaluation(Course& course) {
   auto share = accuracy(*sets_.test, course);
   if (!share) return share.takeError();
-  course.accuracies.push_back(*share);
+  course.evaluations.push_back(*share);
   return llvm::Error::success();
 }
 

@@ -87,9 +87,9 @@ class Training : public workload::Training {
   Snapshot snapshot() override;
   llvm::Error restore(const io::SafeTensors& model, const io::SafeTensors& rest, const Done& done) override;
   llvm::json::Object counts() const override;
-  bool evaluatesEpochs() const override { return true; }
+  int64_t evaluatesEvery() const override { return stepsPerEpoch(); }
   /// Classifies the test images.
-  llvm::Error evaluateEpoch(Course& course) override;
+  llvm::Error addEvaluation(Course& course) override;
   llvm::Expected<QualityResult> judge(Course& course) override;
   llvm::Expected<std::vector<std::string>> leave(const CheckpointFolder& folder, int64_t epochs) override;
 

@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <cassert>
-#include <chrono>
 #include <iterator>
 #include <numeric>
 
@@ -62,13 +61,13 @@ std::vector<profile::Measure> timed(const Clocked& clocked, const Work& work, do
 }
 
 /// The metrics of quality trials.
-QualityResult judged(const std::vector<double>& losses, const Evaluation& evaluated, double total_time) {
-  return {{{"final_loss", finalLoss(losses)},
+QualityResult judged(const Course& course, const Evaluation& evaluated, double total_time) {
+  return {{{"final_loss", finalLoss(course.losses)},
            {"evaluation_loss", evaluated.loss},
            {"reward_margin", evaluated.margin},
            {"reward_accuracy", evaluated.accuracy},
            {"total_time", total_time}},
-          {{"loss", losses}}};
+          {{"loss", course.losses}, {"evaluation_curve", course.evaluations}}};
 }
 
 constexpr char kReferences[] = "references";
@@ -193,12 +192,13 @@ std::vector<profile::Measure> Training::measure(const Clocked& clocked, int64_t 
 }
 
 llvm::Expected<QualityResult> Training::judge(Course& course) {
-  const auto begin = std::chrono::steady_clock::now();
-  auto evaluated = evaluate();
-  if (!evaluated) return evaluated.takeError();
-  const double evaluation_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  return judged(course.losses, *evaluated,
-                context_.communicator.allReduce(course.training_s + evaluation_s, comm::Reduction::Max));
+  // A training that was evaluated after its last step has the result, unless a checkpoint brought it here.
+  if (!evaluated_) {
+    if (auto error = evaluate(course).moveInto(evaluated_)) return error;
+    if (evaluatesEvery() == 0) course.evaluations.push_back(evaluated_->loss);
+  }
+  return judged(course, *evaluated_,
+                context_.communicator.allReduce(course.training_s + course.evaluation_s, comm::Reduction::Max));
 }
 
 Workload finetune() { return {{"llm.finetune", 1, declaredParameters(), Training::metrics()}, run}; }

@@ -122,9 +122,12 @@ NeededFlops::NeededFlops(const llama::Decoder& decoder) {
       weights += static_cast<double>(spec.elements());
   // A tied head multiplies with the embedding, which counts as a product there.
   if (config.tied) weights += static_cast<double>(config.vocabulary * config.width);
-  for (const auto& adapter : decoder.adapters()) adapters += static_cast<double>(adapter.tensor.numel());
+  double saved = 0;  // a head that is trained beside the adapters
+  for (const auto& adapter : decoder.adapters())
+    if (adapter.name != "tok_embeddings.weight")
+      (adapter.name == "output.weight" ? saved : adapters) += static_cast<double>(adapter.tensor.numel());
   // Frozen weights take part twice (forward, gradient of the input), trained ones three times.
-  per_token_ = 2 * weights * (decoder.options().lora ? 2 : 3) + 2 * adapters * 3;
+  per_token_ = 2 * weights * (decoder.options().lora ? 2 : 3) + 2 * adapters * 3 + 2 * saved;
   // Two products per layer, queries with keys and weights with values, two operations each; forward once, backward
   // twice.
   per_seen_ = 4.0 * static_cast<double>(config.queryWidth() * config.layers) * 3;

@@ -13,6 +13,8 @@
 
 #include "runtime/data/text/dataset.h"
 #include "runtime/worker/llama/decoder.h"
+#include "runtime/worker/llama/dpo.h"
+#include "runtime/worker/optim/optimizer.h"
 #include "runtime/worker/workload/workload.h"
 
 namespace expc::workload::llm {
@@ -22,6 +24,12 @@ enum class Method { Full, Lora, Qlora, Qat, Dpo };
 /// Whether ranks share the weights (fsdp) or each has all of them (ddp).
 enum class Sharding { Fsdp, Ddp };
 enum class OptimizerKind { AdamW, Sgd };
+
+/// The rows that a quality trial evaluates: some of its data drawn by the seed, those of other files (a path as
+/// written in the study), or those that a column marks.
+struct ValidationChoice {
+  std::string path, column;  // at most one is set
+};
 
 /// A named model, or a folder as written in the study.
 struct ModelChoice {
@@ -41,6 +49,8 @@ struct Parameters {
   Method method = Method::Lora;
   ModelChoice model;
   RowsChoice data;
+  ValidationChoice validation;
+  int64_t evaluate_every = 0;  // steps between evaluations; 0: at the end, kEachEpoch: after each epoch
   text::Template kind = text::Template::Instruct;
   int64_t row_limit = 0;  // 0: all rows
   std::string tokenizer;  // a file, as written in the study; "": the model's own
@@ -55,20 +65,37 @@ struct Parameters {
   bool pin_memory = false;
   OptimizerKind optimizer = OptimizerKind::AdamW;
   double learning_rate = 3e-4;
-  int64_t warmup_steps = 100;  // for quality trials
+  // For quality trials: the schedule of the rate, and where it ends.
+  optim::WarmupSchedule::Kind schedule = optim::WarmupSchedule::Kind::Cosine;
+  int64_t warmup_steps = 100;
+  double warmup_share = 0;   // of all steps; 0: warmup_steps counts
+  double rate_floor = 0;     // the last rate, as a share of the highest
+  double decay_share = 0.1;  // wsd: the share of all steps in which the rate falls
+  int64_t max_steps = 0;     // 0: as many as the epochs have
+  bool per_row = false;      // loss_per: rows rather than tokens weigh the same
   double weight_decay = 0.01;
+  bool norms_decay = true;
+  double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
   double clip_norm = 0;   // 0: no clipping
   bool dpo_full = false;  // dpo_base: train every weight rather than adapters
-  double beta = 0.1;
+  llama::DpoOptions preference;
+  std::string reference;  // a folder, as written in the study; "": the model that the training starts from
   int64_t rank = 8;
   double alpha = 16;
   double dropout = 0;
   std::string targets = "qvo_mlp";
-  std::string adapters;  // a folder, as written in the study; "": start from fresh adapters
+  std::vector<llama::Role> modules;  // with adapters; empty: as targets says
+  std::vector<int64_t> layers;       // with adapters; empty: all
+  std::vector<std::pair<llama::Role, double>> alphas;
+  bool rslora = false, dora = false;
+  std::vector<llama::Role> saved;  // modules_to_save
+  std::string adapters;            // a folder, as written in the study; "": start from fresh adapters
   int64_t group_size = 256;
   std::string checkpoints;  // a folder, as written in the study; "": keep none
   bool merged = false;      // artefact: leave a model with adapters merged
   llama::QuantCopies qat_weights = llama::QuantCopies::Kept;
+
+  static constexpr int64_t kEachEpoch = -1;
 
   bool hasAdapters() const {
     return method == Method::Lora || method == Method::Qlora || (method == Method::Dpo && !dpo_full);

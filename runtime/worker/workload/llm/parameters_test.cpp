@@ -78,3 +78,25 @@ TEST_CASE("a method is what the decoder is made with") {
   CHECK(options(Object{{"method", "dpo"}}).lora);
   CHECK_FALSE(options(Object{{"method", "dpo"}, {"dpo_base", "full"}}).lora);
 }
+
+TEST_CASE("choices of modules, layers and alphas are lists without repetition") {
+  const Parameters given = read(Object{{"modules", Array{"q", "down"}},
+                                       {"adapted_layers", Array{1, 3}},
+                                       {"alphas", Array{Array{"q", 32}}},
+                                       {"modules_to_save", Array{"head"}},
+                                       {"dora", true}});
+  const auto options = decoderOptions(given, c10::kCPU);
+  CHECK((options.lora->targets == std::vector{llama::Role::Query, llama::Role::Down}));
+  CHECK((options.lora->layers == std::vector<int64_t>{1, 3}));
+  CHECK(options.lora->scaleOf(llama::Role::Query) == 4);
+  CHECK(options.lora->scaleOf(llama::Role::Down) == 2);
+  CHECK(options.lora->dora);
+  CHECK(refusal(Object{{"modules", Array{"q", "q"}}}).find("it must be a list of \"q\", \"k\"") != std::string::npos);
+  CHECK(refusal(Object{{"alphas", Array{Array{"q"}}}}).find("a list of pairs") != std::string::npos);
+  CHECK(refusal(Object{{"modules_to_save", Array{"head"}}, {"gpus", 2}}).find("ddp where modules_to_save") !=
+        std::string::npos);
+  CHECK(refusal(Object{{"method", "dpo"}, {"beta", 0}}).find("above 0") != std::string::npos);
+  CHECK(refusal(Object{{"evaluate", Object{{"steps", Array{0}}}}}).find("\"each_epoch\"") != std::string::npos);
+  CHECK(refusal(Object{{"validation", "half"}}).find("{\"column\":[\"a name\"]}") != std::string::npos);
+  CHECK(refusal(Object{{"packing", true}, {"loss_per", "row"}}).find("false with loss_per row") != std::string::npos);
+}

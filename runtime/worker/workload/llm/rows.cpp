@@ -5,6 +5,7 @@
 
 #include <ATen/Parallel.h>
 #include <fmt/format.h>
+#include <llvm/ADT/STLExtras.h>
 
 #include <algorithm>
 #include <cassert>
@@ -30,6 +31,7 @@ text::TokenRowsOptions rowsOptions(const Parameters& parameters, const std::stri
   options.data.kind = parameters.kind;
   options.data.pairs = parameters.method == Method::Dpo;
   options.data.row_limit = parameters.row_limit;
+  options.data.part_column = parameters.validation.column;
   options.synthetic = parameters.data.synthetic;
   options.longest = parameters.data.longest;
   options.seed = seed;
@@ -85,19 +87,19 @@ llvm::Expected<Survey> surveyed(MadeRows& rows, bool packing, const Ranks& ranks
   return survey;
 }
 
-/// Notes what is left out and cut; an error if nothing is left.
-llvm::Error describe(const text::TokenRows& rows, const Survey& survey, int64_t max_length,
+/// Notes what is left out and cut; an error if nothing is left. `what` is the parameter that names the rows.
+llvm::Error describe(const char* what, const text::TokenRows& rows, const Survey& survey, int64_t max_length,
                      std::vector<std::string>& notes) {
   const int64_t all = rows.count(), kept = static_cast<int64_t>(survey.learning.size());
   const int64_t without = all - kept - survey.alike;  // rows of which no part of the answer is left
   if (kept == 0 && survey.alike > 0)
     return failure(
-        "data: in all {} pairs of {} the two answers are equal within max_length = {} tokens, so there is nothing to "
+        "{}: in all {} pairs of {} the two answers are equal within max_length = {} tokens, so there is nothing to "
         "prefer: use other pairs, or raise max_length if they differ later",
-        all, rows.origin(), max_length);
+        what, all, rows.origin(), max_length);
   if (kept == 0)
-    return failure("data: none of the {} rows of {} has an answer within max_length = {} tokens: raise max_length", all,
-                   rows.origin(), max_length);
+    return failure("{}: none of the {} rows of {} has an answer within max_length = {} tokens: raise max_length", what,
+                   all, rows.origin(), max_length);
   if (survey.cut > 0)
     notes.push_back(fmt::format("{} of {} texts were truncated to max_length = {} tokens", survey.cut,
                                 rows.pairs() ? 2 * all : all, max_length));
@@ -107,6 +109,32 @@ llvm::Error describe(const text::TokenRows& rows, const Survey& survey, int64_t 
     notes.push_back(
         fmt::format("{} of {} pairs are skipped: their two answers are equal within max_length", survey.alike, all));
   return llvm::Error::success();
+}
+
+/// The rows of one source, surveyed.
+struct Source {
+  std::shared_ptr<MadeRows> rows;
+  Survey survey;
+};
+
+/// Opens and surveys the rows that the parameter `what` names. A collective.
+llvm::Expected<Source> openSource(const char* what, const text::TokenRowsOptions& options, bool packing,
+                                  const Ranks& ranks, std::vector<std::string>& notes) {
+  auto opened = text::TokenRows::open(options);
+  if (!opened) {
+    const std::string why = llvm::toString(opened.takeError());
+    llvm::StringRef text = why;
+    return text.consume_front("data: ") ? failure("{}: {}", what, text.str()) : failure("{}", why);
+  }
+  const auto rows = std::make_shared<MadeRows>(std::move(*opened));
+  std::vector<std::string> own = rows->source().notes();
+  auto survey = surveyed(*rows, packing, ranks);
+  if (!survey) return survey.takeError();
+  if (auto error = describe(what, rows->source(), *survey, options.max_length, own)) return error;
+  // The second source has some notes in common with the first, such as those about the tokenizer.
+  for (std::string& note : own)
+    if (!llvm::is_contained(notes, note)) notes.push_back(std::move(note));
+  return Source{rows, std::move(*survey)};
 }
 
 /// The elements of `from` at `places`; empty if `from` is.
@@ -233,55 +261,103 @@ std::string tokenizerPath(const Parameters& parameters, const std::string& root)
 
 int64_t heldOutOf(int64_t rows) { return std::clamp<int64_t>(rows / 10, 1, kMostHeldOut); }
 
+namespace {
+
+/// The places of a source's learning rows that are trained on and held out, each in the file's order.
+struct Split {
+  std::vector<int64_t> train, held_out;
+};
+
+/// Splits by the column of parts, or by the seed, so that left-out rows change neither sizes nor the draw.
+llvm::Expected<Split> split(const Source& source, const ValidationChoice& validation, uint64_t seed, bool hold_out) {
+  const auto count = static_cast<int64_t>(source.survey.learning.size());
+  const std::string& origin = source.rows->source().origin();
+  Split result;
+  if (!validation.column.empty()) {
+    for (int64_t place = 0; place < count; ++place) {
+      const bool apart = source.rows->source().isHeldOut(source.survey.learning[static_cast<size_t>(place)]);
+      (apart ? result.held_out : result.train).push_back(place);
+    }
+    if (result.train.empty() || (hold_out && result.held_out.empty()))
+      return failure("validation: column '{}' of {} leaves no row to {}", validation.column, origin,
+                     result.train.empty() ? "train on" : "evaluate");
+    return result;
+  }
+  result.train.resize(static_cast<size_t>(count));
+  std::iota(result.train.begin(), result.train.end(), 0);
+  if (!hold_out || !validation.path.empty()) return result;
+  if (count < 2)
+    return failure("data: {} has one row to learn from, but a quality trial also needs one for evaluation: add rows",
+                   origin);
+  result.train = data::randomPermutation(count, seed);
+  const auto first = result.train.end() - heldOutOf(count);
+  result.held_out.assign(first, result.train.end());
+  result.train.erase(first, result.train.end());
+  // Sorted back into the file's order, so that packs and messages do not depend on the permutation.
+  std::sort(result.train.begin(), result.train.end());
+  std::sort(result.held_out.begin(), result.held_out.end());
+  return result;
+}
+
+/// Notes how many held-out rows are also trained on: there the evaluation measures memory. Compares digests of texts.
+void noteCopies(const Source& train, const std::vector<int64_t>& trained, const Source& held_out,
+                const std::vector<int64_t>& apart, std::vector<std::string>& notes) {
+  const auto copies = [&](bool loosely) {
+    const auto digests = [&](const Source& source, const std::vector<int64_t>& places) {
+      std::vector<uint64_t> all;
+      for (const int64_t number : at(source.survey.learning, places))
+        all.push_back(source.rows->source().digest(number, loosely));
+      return all;
+    };
+    return data::countAmong(digests(held_out, apart), digests(train, trained));
+  };
+  if (const int64_t alike = copies(false); alike > 0)
+    notes.push_back(
+        fmt::format("{} of {} rows held out for evaluation are also training rows, so evaluation_loss there measures "
+                    "memorisation",
+                    alike, apart.size()));
+  if (const int64_t loosely = copies(true) - copies(false); loosely > 0)
+    notes.push_back(
+        fmt::format("{} of {} rows held out for evaluation differ from a training row only in case or white space",
+                    loosely, apart.size()));
+}
+
+}  // namespace
+
 /// Opens, surveys, splits, and packs; each step's remarks go to the notes.
 llvm::Expected<RowSets> openRows(const Parameters& parameters, const std::string& root, int64_t vocabulary,
                                  const std::string& model_folder, uint64_t seed, bool hold_out, const Ranks& ranks) {
-  const text::TokenRowsOptions options = rowsOptions(parameters, root, vocabulary, model_folder, seed);
-  auto source = text::TokenRows::open(options);
-  if (!source) return source.takeError();
-  std::vector<std::string> notes = source->notes();
-  const std::string origin = source->origin();
-  const auto rows = std::make_shared<MadeRows>(std::move(*source));
-  auto survey = surveyed(*rows, parameters.packing, ranks);
-  if (!survey) return survey.takeError();
-  if (auto error = describe(rows->source(), *survey, parameters.max_length, notes)) return error;
-  // Split by places among the rows that learn, so that left-out rows change neither sizes nor the draw.
-  const auto count = static_cast<int64_t>(survey->learning.size());
-  if (hold_out && count < 2)
-    return failure("data: {} has one row to learn from, but a quality trial also needs one for evaluation: add rows",
-                   origin);
-  const int64_t apart = hold_out ? heldOutOf(count) : 0;
-  std::vector<int64_t> train(static_cast<size_t>(count)), held_out;
-  std::iota(train.begin(), train.end(), 0);
-  if (apart > 0) {
-    train = data::randomPermutation(count, seed);
-    held_out.assign(train.end() - apart, train.end());
-    train.resize(static_cast<size_t>(count - apart));
-    // Sorted back into the file's order, so that packs and messages do not depend on the permutation.
-    std::sort(train.begin(), train.end());
-    std::sort(held_out.begin(), held_out.end());
-    notes.push_back(fmt::format("{} of {} rows are held out for evaluation", apart, count));
-    // A held-out row that is also trained on would make the evaluation measure memory: compare digests of the texts.
-    const auto digests = [&](const std::vector<int64_t>& places) {
-      std::vector<uint64_t> all;
-      for (const int64_t number : at(survey->learning, places)) all.push_back(rows->source().digest(number));
-      return all;
-    };
-    if (const int64_t alike = data::countAmong(digests(held_out), digests(train));
-        alike > 0 && !options.data.path.empty())
-      notes.push_back(
-          fmt::format("{} of {} rows held out for evaluation are also training rows, so evaluation_loss there measures "
-                      "memorisation",
-                      alike, apart));
+  text::TokenRowsOptions options = rowsOptions(parameters, root, vocabulary, model_folder, seed);
+  const bool made_up = options.data.path.empty();
+  std::vector<std::string> notes;
+  auto data = openSource("data", options, parameters.packing, ranks, notes);
+  if (!data) return data.takeError();
+  auto parts = split(*data, parameters.validation, seed, hold_out);
+  if (!parts) return parts.takeError();
+  const std::string origin = data->rows->source().origin();
+  // Evaluated are rows of the data, or all rows of other files.
+  Source apart = *data;
+  if (hold_out && !parameters.validation.path.empty()) {
+    options.data.path = std::filesystem::path(root) / parameters.validation.path;
+    options.data.row_limit = 0;
+    if (auto error = openSource("validation", options, /*packing=*/false, ranks, notes).moveInto(apart)) return error;
+    parts->held_out.resize(apart.survey.learning.size());
+    std::iota(parts->held_out.begin(), parts->held_out.end(), 0);
+    notes.push_back(fmt::format("{} rows of {} are evaluated", parts->held_out.size(), apart.rows->source().origin()));
+  } else if (!parts->held_out.empty()) {
+    notes.push_back(
+        fmt::format("{} of {} rows are held out for evaluation", parts->held_out.size(), data->survey.learning.size()));
   }
+  if (hold_out && !made_up) noteCopies(*data, parts->train, apart, parts->held_out, notes);
   // Held-out rows are never packed: evaluation weighs single rows.
-  Items apart_items(rows, at(survey->learning, held_out));
-  std::vector<int64_t> numbers = at(survey->learning, train);
+  Items held_out(apart.rows, at(apart.survey.learning, hold_out ? parts->held_out : std::vector<int64_t>()));
+  std::vector<int64_t> numbers = at(data->survey.learning, parts->train);
   if (!parameters.packing)
-    return RowSets{Items(rows, std::move(numbers)), std::move(apart_items), origin, std::move(notes)};
-  Items packs(rows, std::move(numbers), at(survey->sizes, train), parameters.max_length);
-  notes.push_back(fmt::format("{} rows are {} packs of {} tokens", train.size(), packs.count(), parameters.max_length));
-  return RowSets{std::move(packs), std::move(apart_items), origin, std::move(notes)};
+    return RowSets{Items(data->rows, std::move(numbers)), std::move(held_out), origin, std::move(notes)};
+  Items packs(data->rows, std::move(numbers), at(data->survey.sizes, parts->train), parameters.max_length);
+  notes.push_back(
+      fmt::format("{} rows are {} packs of {} tokens", parts->train.size(), packs.count(), parameters.max_length));
+  return RowSets{std::move(packs), std::move(held_out), origin, std::move(notes)};
 }
 
 Order::Order(int64_t count, int64_t ranks, int64_t batch, int64_t accumulation, uint64_t seed)

@@ -107,9 +107,10 @@ int64_t heldOutOf(int64_t rows);
 std::string tokenizerPath(const Parameters& parameters, const std::string& root);
 
 /// Reads the rows, or makes them up, and leaves out rows of which nothing would be learnt. Short rows are known to
-/// have something; of the others each rank makes tokens of its part to find out. With `hold_out`, heldOutOf(rows)
-/// rows are held out: the last ones of a permutation seeded with `seed`. The rest stays in the file's order, and
-/// packs are made of it. `vocabulary` is the model's size, `model_folder` its folder or "". A collective.
+/// have something; of the others each rank makes tokens of its part to find out. With `hold_out`, rows
+/// are held out as parameters.validation says; without a choice heldOutOf(rows) of them, the last ones of a permutation
+/// seeded with `seed`. The rest stays in the file's order, and packs are made of it. Rows that a column holds out are
+/// never trained on. `vocabulary` is the model's size, `model_folder` its folder or "". A collective.
 llvm::Expected<RowSets> openRows(const Parameters& parameters, const std::string& root, int64_t vocabulary,
                                  const std::string& model_folder, uint64_t seed, bool hold_out, const Ranks& ranks);
 

@@ -179,6 +179,68 @@ TEST_CASE("rows held out that are also trained on are counted") {
   CHECK(note(40) == "4 of 40 rows are held out for evaluation");
 }
 
+namespace {
+
+/// A file with a row on each line.
+std::string written(const std::vector<std::string>& rows) {
+  llvm::SmallString<128> path;
+  REQUIRE_FALSE(llvm::sys::fs::createTemporaryFile("rows", "jsonl", path));
+  std::ofstream out(path.c_str());
+  for (const std::string& row : rows) out << row << "\n";
+  return path.str().str();
+}
+
+std::string row(const std::string& input, const std::string& more = "") {
+  return R"({"input": ")" + input + R"(", "output": "a")" + more + "}";
+}
+
+std::string refusal(const Parameters& parameters) {
+  auto rows = openRows(parameters, "/", 1000, "", 7, /*hold_out=*/true, {});
+  return rows ? "" : llvm::toString(rows.takeError());
+}
+
+}  // namespace
+
+TEST_CASE("rows of another file are evaluated, all of them, and all rows of the data are trained on") {
+  Parameters parameters = made(0);
+  parameters.data.path = written({row("one"), row("two"), row("three")});
+  parameters.validation.path = written({row("four"), row("one"), row(" ONE "), row("five")});
+  const RowSets sets = open(parameters, true);
+  CHECK(sets.train.count() == 3);
+  CHECK(sets.held_out.count() == 4);
+  const auto said = [&](const std::string& note) {
+    return std::ranges::any_of(sets.notes, [&](const std::string& one) { return one.starts_with(note); });
+  };
+  CHECK(said("4 rows of " + parameters.validation.path + " are evaluated"));
+  CHECK(said("1 of 4 rows held out for evaluation are also training rows"));
+  CHECK(said("1 of 4 rows held out for evaluation differ from a training row only in case or white space"));
+  // Timed trials evaluate nothing.
+  CHECK(open(parameters, false).held_out.count() == 0);
+  parameters.validation.path = "/no/such/file.jsonl";
+  CHECK(refusal(parameters).starts_with("validation: /no/such/file.jsonl"));
+}
+
+TEST_CASE("a column says which rows are evaluated and which are left out, in every kind of trial") {
+  Parameters parameters = made(0);
+  const auto part = [](const std::string& name) { return row("q", R"(, "split": )" + name); };
+  parameters.data.path = written(
+      {part(R"("train")"), part(R"("validation")"), part(R"("Test")"), part("true"), part("false"), part(R"("dev")")});
+  parameters.validation.column = "split";
+  CHECK(open(parameters, true).train.count() == 2);
+  CHECK(open(parameters, true).held_out.count() == 3);
+  CHECK(open(parameters, false).train.count() == 2);
+  CHECK(open(parameters, false).held_out.count() == 0);
+  parameters.data.path = written({part(R"("train")"), part(R"("mine")")});
+  CHECK(refusal(parameters).find("row 2: 'split' is \"mine\", expected train, validation or test") !=
+        std::string::npos);
+  parameters.data.path = written({part(R"("train")")});
+  CHECK(refusal(parameters).find("leaves no row to evaluate") != std::string::npos);
+  parameters.data.path = written({part(R"("test")")});
+  CHECK(refusal(parameters).find("says test for all 1 rows") != std::string::npos);
+  parameters.data.path = written({row("no part")});
+  CHECK(refusal(parameters).find("unknown column 'split'") != std::string::npos);
+}
+
 TEST_CASE("pairs whose answers do not differ are left out and counted, by every rank alike") {
   const auto written = [](const std::function<std::string(int)>& rejected) {
     llvm::SmallString<128> path;

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <filesystem>
 #include <numeric>
 
@@ -25,6 +26,12 @@ namespace {
 using profile::Phase, profile::Range;
 
 using base::failure;
+
+/// The mean loss of each row's learnt tokens, [rows].
+at::Tensor rowLosses(llama::Decoder& decoder, const TokenPass& pass) {
+  const at::Tensor sums = decoder.rowLogProbs(pass.input, pass.labelled);
+  return -sums / pass.labelled.perRow(sums.size(0), sums.scalar_type());
+}
 
 }  // namespace
 
@@ -95,8 +102,25 @@ llvm::Error Training::build(const Settings& settings) {
   references_.emplace(2 * (rows_->train.count() + rows_->held_out.count()),
                       decoder_->options().sharding ? &context_.communicator : nullptr, context_.device.torchDevice());
   // With adapters the reference is the model without them, at any time. Otherwise the first step would destroy it.
-  if (!parameters_.dpo_full) return llvm::Error::success();
-  return prepareReferences(settings.epochs > 0 ? settings.epochs * stepsPerEpoch() : steps);
+  const int64_t asked = settings.epochs > 0 ? stepsOf(settings.epochs) : steps;
+  if (!parameters_.reference.empty()) return askOtherModel(asked);
+  return parameters_.dpo_full || !parameters_.saved.empty() ? prepareReferences(*decoder_, asked)
+                                                            : llvm::Error::success();
+}
+
+/// Computes the reference by another model, which is in memory only while it does.
+llvm::Error Training::askOtherModel(int64_t steps) {
+  Parameters other = parameters_;
+  other.model = {"", parameters_.reference};
+  other.dpo_full = true;  // no adapters
+  auto model = Model::open(other, context_.spec.root);
+  if (!model) return failure("reference_model: {}", llvm::toString(model.takeError()));
+  if (model->config.vocabulary != decoder_->config().vocabulary)
+    return failure("reference_model: {} has {} tokens, the model has {}: both must read the same tokens", model->path,
+                   model->config.vocabulary, decoder_->config().vocabulary);
+  const auto decoder = model->decoder(other, context_.device.torchDevice(), context_.spec.seed, context_.communicator,
+                                      /*without_values=*/context_.spec.rehearsal);
+  return prepareReferences(*decoder, steps);
 }
 
 void Training::buildOptimizer(const Settings& settings) {
@@ -104,23 +128,55 @@ void Training::buildOptimizer(const Settings& settings) {
   std::vector<at::Tensor> weights = decoder_->trainableTensors();
   std::optional<llama::Together> together;
   if (decoder_->options().sharding) together = llama::Together{&context_.communicator, decoder_->trainsParts()};
-  std::optional<optim::WarmupCosine> schedule;
   // Timed trials keep the rate, so that their steps are alike.
-  if (settings.epochs > 0) {
-    schedule =
-        optim::WarmupCosine{parameters_.learning_rate, parameters_.warmup_steps, settings.epochs * stepsPerEpoch()};
-    if (schedule->warmup_steps >= schedule->total_steps)
-      notes_.push_back(
-          fmt::format("warmup_steps is {}, but the training has only {} steps: the learning rate rose until the end",
-                      schedule->warmup_steps, schedule->total_steps));
-  }
+  std::optional<optim::WarmupSchedule> schedule;
+  if (settings.epochs > 0) schedule = this->schedule(stepsOf(settings.epochs));
+  const optim::Undecayed undecayed = parameters_.norms_decay ? optim::Undecayed() : decoder_->norms();
   auto optimizer = parameters_.optimizer == OptimizerKind::AdamW
                        ? optim::makeAdam(weights, {.learning_rate = parameters_.learning_rate,
+                                                   .beta1 = parameters_.beta1,
+                                                   .beta2 = parameters_.beta2,
+                                                   .epsilon = parameters_.epsilon,
                                                    .weight_decay = parameters_.weight_decay,
-                                                   .decoupled = true})
+                                                   .decoupled = true,
+                                                   .undecayed = undecayed})
                        : optim::makeSgd(weights, {.learning_rate = parameters_.learning_rate,
-                                                  .weight_decay = parameters_.weight_decay});
+                                                  .weight_decay = parameters_.weight_decay,
+                                                  .undecayed = undecayed});
   steps_.emplace(std::move(optimizer), std::move(weights), schedule, parameters_.clip_norm, together);
+}
+
+optim::WarmupSchedule Training::schedule(int64_t steps) {
+  const auto share = [steps](double of) { return static_cast<int64_t>(std::ceil(of * static_cast<double>(steps))); };
+  const optim::WarmupSchedule result{
+      .base = parameters_.learning_rate,
+      .warmup_steps = parameters_.warmup_share > 0 ? share(parameters_.warmup_share) : parameters_.warmup_steps,
+      .total_steps = steps,
+      .kind = parameters_.schedule,
+      .floor = parameters_.rate_floor,
+      .decay_steps = share(parameters_.decay_share)};
+  if (result.warmup_steps >= steps)
+    notes_.push_back(
+        fmt::format("warmup_steps is {}, but the training has only {} steps: the learning rate rose until the end",
+                    result.warmup_steps, steps));
+  if (parameters_.max_steps > steps)
+    notes_.push_back(fmt::format("max_steps is {}, but the epochs have only {} steps", parameters_.max_steps, steps));
+  return result;
+}
+
+int64_t Training::stepsOf(int64_t epochs) const {
+  const int64_t all = epochs * stepsPerEpoch();
+  return parameters_.max_steps > 0 ? std::min(all, parameters_.max_steps) : all;
+}
+
+int64_t Training::evaluatesEvery() const {
+  return parameters_.evaluate_every == Parameters::kEachEpoch ? stepsPerEpoch() : parameters_.evaluate_every;
+}
+
+llvm::Error Training::addEvaluation(Course& course) {
+  if (auto error = evaluate(course).moveInto(evaluated_)) return error;
+  course.evaluations.push_back(evaluated_->loss);
+  return llvm::Error::success();
 }
 
 // Numbers: pairs trained on first, then held-out ones; two rows each.
@@ -138,7 +194,15 @@ at::Tensor Training::reference(const TokenPass& pass, llvm::ArrayRef<int64_t> pa
       pass.beside);
 }
 
-llvm::Error Training::prepareReferences(int64_t steps) {
+llama::DpoResult Training::preferences(const TokenPass& pass, llvm::ArrayRef<int64_t> pairs, bool held_out) {
+  const at::Tensor before = reference(pass, pairs, held_out);
+  const at::Tensor policy = decoder_->rowLogProbs(pass.input, pass.labelled);
+  const bool by_length = parameters_.preference.by_length;
+  return llama::dpo(policy, before, parameters_.preference,
+                    by_length ? pass.labelled.perRow(policy.size(0), policy.scalar_type()) : at::Tensor());
+}
+
+llvm::Error Training::prepareReferences(llama::Decoder& model, int64_t steps) {
   // A set of pairs, since later epochs repeat those of earlier ones.
   std::vector<bool> used(static_cast<size_t>(rows_->train.count()));
   for (int64_t step = 0; step < steps; ++step) {
@@ -149,11 +213,11 @@ llvm::Error Training::prepareReferences(int64_t steps) {
   for (size_t i = 0; i < used.size(); ++i)
     if (used[i]) train.push_back(static_cast<int64_t>(i));
   std::iota(held_out.begin(), held_out.end(), 0);
-  if (auto error = askReference(train, /*held_out=*/false)) return error;
-  return held_out.empty() ? llvm::Error::success() : askReference(held_out, /*held_out=*/true);
+  if (auto error = askReference(model, train, /*held_out=*/false)) return error;
+  return held_out.empty() ? llvm::Error::success() : askReference(model, held_out, /*held_out=*/true);
 }
 
-llvm::Error Training::askReference(const std::vector<int64_t>& pairs, bool held_out) {
+llvm::Error Training::askReference(llama::Decoder& model, const std::vector<int64_t>& pairs, bool held_out) {
   const auto count = static_cast<int64_t>(pairs.size()), ranks = int64_t{context_.communicator.worldSize()};
   const int64_t rank = context_.communicator.rank(), most = (count + ranks - 1) / ranks;
   std::vector<double> values(static_cast<size_t>(2 * count));  // the chosen rows', then the rejected ones'
@@ -168,7 +232,7 @@ llvm::Error Training::askReference(const std::vector<int64_t>& pairs, bool held_
     auto pass = load(held_out, chosen);
     if (!pass) return pass.takeError();
     const at::Tensor found =
-        decoder_->referenceLogProbs(pass->input, pass->labelled).to(at::kCPU, at::kDouble).contiguous();
+        model.referenceLogProbs(pass->input, pass->labelled).to(at::kCPU, at::kDouble).contiguous();
     const double* of = found.const_data_ptr<double>();
     for (size_t i = 0; i < places.size(); ++i) {
       values[static_cast<size_t>(places[i])] = of[i];
@@ -195,7 +259,7 @@ llvm::Error Training::prepareSteps(int64_t count) {
 }
 
 double Training::weightOfStep() {
-  if (references_) return static_cast<double>(order_->itemsPerStep());
+  if (references_ || parameters_.per_row) return static_cast<double>(order_->itemsPerStep());
   const int64_t* items = order_->ofStep(steps_done_);
   double learnt = 0;
   for (int64_t i = 0; i < order_->itemsPerStep(); ++i) learnt += static_cast<double>(rows_->train.learnt(items[i]));
@@ -215,9 +279,9 @@ llvm::Expected<TokenPass> Training::load(bool held_out, llvm::ArrayRef<int64_t> 
 }
 
 at::Tensor Training::share(const TokenPass& pass, llvm::ArrayRef<int64_t> items, double weight) {
+  if (parameters_.per_row && !references_) return rowLosses(*decoder_, pass).sum() / weight;
   if (!references_) return decoder_->lossSum(pass.input, pass.labelled) / weight;
-  const at::Tensor before = reference(pass, items, /*held_out=*/false);
-  return llama::dpo(decoder_->rowLogProbs(pass.input, pass.labelled), before, parameters_.beta).losses.sum() / weight;
+  return preferences(pass, items, /*held_out=*/false).losses.sum() / weight;
 }
 
 llvm::Expected<bool> Training::step() {
@@ -255,7 +319,8 @@ llvm::Expected<bool> Training::widestStep() {
   auto widest = widestItems();
   if (!widest) return widest.takeError();
   double learnt = 0;
-  for (const int64_t item : *widest) learnt += references_ ? 1.0 : static_cast<double>(rows_->train.learnt(item));
+  for (const int64_t item : *widest)
+    learnt += references_ || parameters_.per_row ? 1.0 : static_cast<double>(rows_->train.learnt(item));
   const double weight = learnt * static_cast<double>(order_->accumulation() * ranks_.count);
   if (auto error = take(weight, [&](int64_t) { return *widest; })) return error;
   return true;
@@ -296,8 +361,10 @@ llvm::Error Training::take(double weight, const std::function<std::vector<int64_
   return llvm::Error::success();
 }
 
-llvm::Expected<Evaluation> Training::evaluate() {
+llvm::Expected<Evaluation> Training::evaluate(Course& course) {
+  const auto begin = std::chrono::steady_clock::now();
   at::NoGradGuard no_grad;
+  const uint64_t passes = decoder_->passes();  // what dropout drops in later steps depends on them
   decoder_->setTraining(false);
   const Items& items = rows_->held_out;
   const int64_t ranks = context_.communicator.worldSize(), batch = parameters_.batch;
@@ -316,12 +383,14 @@ llvm::Expected<Evaluation> Training::evaluate() {
     // .item() waits for the device, which an evaluation may do.
     double pass_loss = 0, pass_weight = 0;
     if (references_) {
-      const at::Tensor before = reference(pass, chosen, /*held_out=*/true);
-      const auto result = llama::dpo(decoder_->rowLogProbs(pass.input, pass.labelled), before, parameters_.beta);
+      const llama::DpoResult result = preferences(pass, chosen, /*held_out=*/true);
       pass_loss = result.losses.sum().item<double>();
       pass_weight = static_cast<double>(left);
       margin += result.margin() * pass_weight;
       accurate += result.accuracy() * pass_weight;
+    } else if (parameters_.per_row) {
+      pass_loss = rowLosses(*decoder_, pass).sum().item<double>();
+      pass_weight = static_cast<double>(left);
     } else {
       pass_loss = decoder_->lossSum(pass.input, pass.labelled).item<double>();
       pass_weight = static_cast<double>(pass.labelled.count());
@@ -331,6 +400,7 @@ llvm::Expected<Evaluation> Training::evaluate() {
     weight += pass_weight;
   }
   decoder_->setTraining(true);
+  decoder_->setPasses(passes);
   const auto sums =
       context_.communicator.allReduce(std::vector<double>{loss, weight, margin, accurate}, comm::Reduction::Sum);
   Evaluation result;
@@ -339,6 +409,7 @@ llvm::Expected<Evaluation> Training::evaluate() {
     result.margin = sums[2] / sums[1];
     result.accuracy = sums[3] / sums[1];
   }
+  course.evaluation_s += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   return result;
 }
 

@@ -95,6 +95,9 @@ class Training : public workload::Training {
   /// A step in which each rank has the rows with the longest texts of all.
   llvm::Expected<bool> widestStep() override;
   int64_t stepsPerEpoch() const override { return order_->stepsPerEpoch(); }
+  int64_t stepsOf(int64_t epochs) const override;
+  int64_t evaluatesEvery() const override;
+  llvm::Error addEvaluation(Course& course) override;
   double loadWaitSeconds() const override { return load_wait_; }
   void describe(llvm::json::Object& environment) const override;
   void beginTimed() override { work_ = {}; }
@@ -114,10 +117,15 @@ class Training : public workload::Training {
   llvm::Error rehearse();
   /// Without epochs in the settings the rate is constant.
   void buildOptimizer(const Settings& settings);
-  /// Computes the reference for all pairs that so many steps and the evaluation will see.
-  llvm::Error prepareReferences(int64_t steps);
+  /// The rate of each step of a quality trial. Notes what the number of steps makes of it.
+  optim::WarmupSchedule schedule(int64_t steps);
+  /// Computes by a model the reference for all pairs that so many steps and the evaluation will see.
+  llvm::Error prepareReferences(llama::Decoder& model, int64_t steps);
+  llvm::Error askOtherModel(int64_t steps);
   /// Computes and stores the reference for these pairs, each rank its part. A collective.
-  llvm::Error askReference(const std::vector<int64_t>& pairs, bool held_out);
+  llvm::Error askReference(llama::Decoder& model, const std::vector<int64_t>& pairs, bool held_out);
+  /// Losses and rewards of a pass's pairs.
+  llama::DpoResult preferences(const TokenPass& pass, llvm::ArrayRef<int64_t> pairs, bool held_out);
   /// The reference's log-probabilities of a pass's rows, stored or computed now.
   at::Tensor reference(const TokenPass& pass, llvm::ArrayRef<int64_t> pairs, bool held_out);
   /// The numbers of pairs' rows among all rows of the trial: chosen ones first, then rejected ones.
@@ -135,8 +143,9 @@ class Training : public workload::Training {
   llvm::Error prepareSteps(int64_t count);
   /// A batch of these items on the device; adds the time to the time waited for data.
   llvm::Expected<TokenPass> load(bool held_out, llvm::ArrayRef<int64_t> items);
-  /// Evaluates the held-out rows, each once over all ranks. A collective.
-  llvm::Expected<Evaluation> evaluate();
+  /// Evaluates the held-out rows, each once over all ranks, and adds the time to the course. Changes nothing that a
+  /// later step depends on. A collective.
+  llvm::Expected<Evaluation> evaluate(Course& course);
   /// The operations needed, as a share of those that the devices could do in that time. The latter is measured after
   /// the clock with products of square matrices: no table of peaks knows a slice of a CPU, or a GPU whose clocks are
   /// held down.
@@ -153,6 +162,7 @@ class Training : public workload::Training {
   std::optional<llama::Steps> steps_;
   std::optional<NeededFlops> flops_;
   Work work_;
+  std::optional<Evaluation> evaluated_;  // after the last step
   double load_wait_ = 0;
   Ranks ranks_;
   int64_t prepared_ = 0, prepared_at_once_ = 1;  // steps whose tokens are made, and steps per preparation
