@@ -288,17 +288,15 @@ class Reader {
     raw_ = raw;
     auto off = isSwitchedOff(row, kOfRows, isChat() ? "tools" : "");
     if (!off) return off.takeError();
-    if (!part_column_.empty()) {
-      auto part = partOf(row, part_column_);
-      if (!part) return part.takeError();
-      if (*part == RowPart::LeftOut) return llvm::Error::success();
-      held_out_.push_back(*part == RowPart::HeldOut);
-    }
+    llvm::Expected<RowPart> part = part_column_.empty() ? RowPart::Train : partOf(row, part_column_);
+    if (!part) return part.takeError();
+    if (*part == RowPart::LeftOut) return llvm::Error::success();
     auto example = hasMessages() ? plain(row) : templated(row);
     if (!example) return example.takeError();
     if (auto error = finish(row, example->chosen, *off)) return error;
     if (auto error = finish(row, example->rejected, *off)) return error;
     examples_.push_back(std::move(*example));
+    if (!part_column_.empty()) held_out_.push_back(*part == RowPart::HeldOut);
     return llvm::Error::success();
   }
 
