@@ -138,7 +138,7 @@ void Monitor::lookAt(Trial& trial, const Family& family) {
 
 void Monitor::takeSample(Trial& trial) const {
   Family family;
-  for (const int pid : trial.sampled) family.pids.merge(familyOf(pid, root_).pids);
+  for (const int pid : trial.sampled) family.pids.merge(base::familyOf(pid, root_ + "/proc").pids);
   for (const int pid : trial.sampled) family.pids.erase(pid);  // ours, which started the program
   const uint64_t host = memoryOf(family, root_);
   if (host == 0) return;
