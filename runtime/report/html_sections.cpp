@@ -180,8 +180,10 @@ Block plotPart(Page& page, const plan::Plot& plot, const std::string& title) {
   std::vector<Chart> all = series ? curveCharts(page.plan, page.judgement.description.curves, plot, left_out)
                                   : scatterCharts(page.plan, page.judgement, plot, left_out);
   Part part{title};
-  part.rest =
-      series ? "Medians over trials; the numbers are the last values." : "Medians over trials, with 95 % intervals.";
+  const plan::Metric* subject = page.plan.findMetric(plot.subject);
+  part.rest = !series                            ? "Medians over trials, with 95 % intervals."
+              : subject && subject->distribution ? "Medians over trials; the numbers are the median of each trial."
+                                                 : "Medians over trials; the numbers are the last values.";
   for (const std::string& name : {plot.subject, plot.over})
     // Without a direction nothing can be said to beat another point.
     if (const plan::Metric* metric = page.plan.findMetric(name); metric && !metric->better && !series)

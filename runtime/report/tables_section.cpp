@@ -178,7 +178,10 @@ std::string mannerText(const Grid& grid, const plan::Metric& metric) {
     return std::ranges::all_of(row, [](const GridCell& cell) { return cell.n == 1; });
   });
   if (single && !metric.series) return fmt::format("one {} trial each", toString(metric.kind));
-  return fmt::format("{}median over {} trials, {}", metric.series ? "the last value of each run's series; " : "",
+  return fmt::format("{}median over {} trials, {}",
+                     metric.distribution ? "the median of each run's values; "
+                     : metric.series     ? "the last value of each run's series; "
+                                         : "",
                      toString(metric.kind), intervalsText(grid));
 }
 

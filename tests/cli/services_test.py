@@ -173,7 +173,7 @@ class Lanes(Services):
         # `run.alone` may need one once more.
         self.assertTrue(8 <= len(self.starts()) <= 12, done.stderr)
         self.assertGreaterEqual(min(self.starts().count("fast"), self.starts().count("slow")), 4)
-        self.assertEqual(len(set(self.answered())), len(self.starts()), "each lane asked its own servers")
+        self.assertGreaterEqual(len(set(self.answered())), 8, "each block of a lane asked servers of its own")
 
 
     def test_nodes_have_services_of_their_own(self):
