@@ -262,7 +262,10 @@ void mask(Conversation& conversation, bool learn_prompt, bool off) {
 class Reader {
  public:
   explicit Reader(const DatasetOptions& options)
-      : kind_(options.kind), pairs_(options.pairs), learn_prompt_(!pairs_ && kind_ == Template::Instruct) {}
+      : kind_(options.kind),
+        pairs_(options.pairs),
+        choices_(options.choices),
+        learn_prompt_(!pairs_ && kind_ == Template::Instruct) {}
 
   /// Adds a row; `raw` is its text, of JSON.
   llvm::Error add(const llvm::json::Object& row, llvm::StringRef raw) {
@@ -273,6 +276,7 @@ class Reader {
     if (!example) return example.takeError();
     if (auto error = finish(row, example->chosen, *off)) return error;
     if (auto error = finish(row, example->rejected, *off)) return error;
+    if (auto error = choose(row, *example)) return error;
     examples_.push_back(std::move(*example));
     return llvm::Error::success();
   }
@@ -302,6 +306,19 @@ class Reader {
     auto tools = toolsOf(row, raw_);
     if (!tools) return tools.takeError();
     asChat(conversation, *tools);
+    return llvm::Error::success();
+  }
+
+  /// Reads the choices of a row, if they are wanted and there are any.
+  llvm::Error choose(const llvm::json::Object& row, Example& example) const {
+    const auto* value = choices_ ? row.get("choices") : nullptr;
+    if (value == nullptr || isNothing(*value)) return llvm::Error::success();
+    const auto* list = value->getAsArray();
+    for (const llvm::json::Value& choice : list ? *list : llvm::json::Array{*value}) {
+      if (!list || !choice.getAsString()) return failure("'choices' is not an array of strings");
+      const llvm::StringRef text = *choice.getAsString();
+      example.choices.push_back((isChat() ? strip(text) : text).str());
+    }
     return llvm::Error::success();
   }
 
@@ -369,7 +386,7 @@ class Reader {
 
   const Template kind_;
   llvm::StringRef raw_;  // the text of the row that is added
-  const bool pairs_;
+  const bool pairs_, choices_;
   // torchtune's recipe for Alpaca learns the prompt; the others, and pairs, learn only answers.
   const bool learn_prompt_;
   std::optional<bool> own_pairs_;  // whether rows have both answers; unknown before the first row

@@ -65,6 +65,7 @@ std::vector<profile::Measure> timed(const Clocked& clocked, const Work& work, do
 QualityResult judged(const std::vector<double>& losses, const Evaluation& evaluated, double total_time) {
   return {{{"final_loss", finalLoss(losses)},
            {"evaluation_loss", evaluated.loss},
+           {"answer_accuracy", evaluated.answered},
            {"reward_margin", evaluated.margin},
            {"reward_accuracy", evaluated.accuracy},
            {"total_time", total_time}},
@@ -196,6 +197,7 @@ llvm::Expected<QualityResult> Training::judge(Course& course) {
   const auto begin = std::chrono::steady_clock::now();
   auto evaluated = evaluate();
   if (!evaluated) return evaluated.takeError();
+  if (!questions_.empty()) evaluated->answered = answered();
   const double evaluation_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   return judged(course.losses, *evaluated,
                 context_.communicator.allReduce(course.training_s + evaluation_s, comm::Reduction::Max));

@@ -231,6 +231,19 @@ std::string tokenizerPath(const Parameters& parameters, const std::string& root)
   return parameters.tokenizer.empty() ? "" : (std::filesystem::path(root) / parameters.tokenizer).string();
 }
 
+llvm::Expected<Questions> openQuestions(const Parameters& parameters, const std::string& root, int64_t vocabulary,
+                                        const std::string& model_folder) {
+  text::TokenRowsOptions options = rowsOptions(parameters, root, vocabulary, model_folder, 0);
+  options.data = {.path = std::filesystem::path(root) / parameters.questions, .kind = parameters.kind, .choices = true};
+  std::vector<std::string> notes;  // those of the rows that are trained on
+  auto tokenizer = text::openTokenizer(options, notes);
+  if (!tokenizer) return tokenizer.takeError();
+  const auto shared = std::make_shared<const text::Tokenizer>(std::move(*tokenizer));
+  auto questions = text::readQuestions(options, *shared);
+  if (!questions) return questions.takeError();
+  return Questions{std::move(*questions), shared};
+}
+
 int64_t heldOutOf(int64_t rows) { return std::clamp<int64_t>(rows / 10, 1, kMostHeldOut); }
 
 /// Opens, surveys, splits, and packs; each step's remarks go to the notes.

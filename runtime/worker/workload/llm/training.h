@@ -15,6 +15,7 @@
 
 #include "runtime/data/io/safetensors.h"
 #include "runtime/data/text/batches.h"
+#include "runtime/data/text/questions.h"
 #include "runtime/worker/comm/data_parallel.h"
 #include "runtime/worker/device/device.h"
 #include "runtime/worker/llama/decoder.h"
@@ -76,6 +77,7 @@ struct Work {
 struct Evaluation {
   double loss = 0;  // mean over learnt tokens, or over pairs
   std::optional<double> margin, accuracy;
+  std::optional<double> answered;  // share of the questions, if there are any
 };
 
 /// The training of llm.finetune.
@@ -135,6 +137,11 @@ class Training : public workload::Training {
   llvm::Error prepareSteps(int64_t count);
   /// A batch of these items on the device; adds the time to the time waited for data.
   llvm::Expected<TokenPass> load(bool held_out, llvm::ArrayRef<int64_t> items);
+  /// Asks the model the study's questions, on every rank the same, and returns the share of right answers. A
+  /// collective.
+  double answered();
+  /// Whether greedy decoding gives the answer of a question.
+  bool gives(const text::Question& question);
   /// Evaluates the held-out rows, each once over all ranks. A collective.
   llvm::Expected<Evaluation> evaluate();
   /// The operations needed, as a share of those that the devices could do in that time. The latter is measured after
@@ -148,6 +155,8 @@ class Training : public workload::Training {
   std::optional<RowSets> rows_;
   std::optional<Order> order_;
   std::optional<TokenFeed> feed_;
+  std::shared_ptr<const text::Tokenizer> tokenizer_;  // of the questions, if there are any
+  std::vector<text::Question> questions_;
   std::optional<comm::DataParallel> reducer_;  // present if several ranks have all weights each (ddp)
   std::optional<llama::ReferenceLogProbs> references_;
   std::optional<llama::Steps> steps_;
