@@ -102,7 +102,8 @@ llvm::Error describe(const text::TokenRows& rows, const Survey& survey, int64_t 
     notes.push_back(fmt::format("{} of {} texts were truncated to max_length = {} tokens", survey.cut,
                                 rows.pairs() ? 2 * all : all, max_length));
   if (without > 0)
-    notes.push_back(fmt::format("{} of {} rows are skipped: they have no answer within max_length", without, all));
+    notes.push_back(
+        fmt::format("{} of {} rows are skipped: they have no answer to learn within max_length", without, all));
   if (survey.alike > 0)
     notes.push_back(
         fmt::format("{} of {} pairs are skipped: their two answers are equal within max_length", survey.alike, all));
