@@ -189,7 +189,8 @@ llvm::Error guessTemplate(text::DatasetOptions& options) {
   if (!more) return more.takeError();
   const bool pairs = row.get("chosen") && row.get("rejected");
   options.pairs |= pairs;
-  const std::pair<const char*, text::Template> columns[] = {{"messages", text::Template::Plain},
+  const std::pair<const char*, text::Template> columns[] = {{"tools", text::Template::Chat},
+                                                            {"messages", text::Template::Plain},
                                                             {"instruction", text::Template::Instruct},
                                                             {"dialogue", text::Template::Summarize},
                                                             {"input", text::Template::Grammar}};

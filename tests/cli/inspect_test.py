@@ -5,11 +5,13 @@ usage: inspect_test.py --expc PATH
 """
 import json
 import os
+import pathlib
 import shutil
 import struct
 
 from command import Command, main
 
+TOKENIZER = pathlib.Path(__file__).resolve().parents[1] / "parity/golden/text/toy_tokenizer.json"
 STUDY = """import std.llm
 study s {
   workload llm.finetune(model = tiny, template = plain, batch = 64, data = file("rows.jsonl"), max_length = 64tok)
@@ -70,6 +72,16 @@ class Inspect(Command):
         self.assertIn("no point of it reads rows or images from files", self.expc("data", "inspect", "t.exp", code=1).stderr)
         self.write("u.exp", "study {")
         self.expc("data", "inspect", "u.exp", code=1)
+
+    def test_rows_with_tools_are_chats_and_rows_switched_off_are_noted(self):
+        call = {"role": "assistant", "content": None, "tool_calls": [{"function": {"name": "f", "arguments": {"b": 1, "a": 2}}}]}
+        messages = [{"role": "user", "content": "q"}, call, {"role": "tool", "content": "7"}, {"role": "assistant", "content": "seven"}]
+        self.rows("rows.jsonl", [{"messages": messages, "tools": [{"name": "f"}]}, row("q", "a", train=False), row("q", "b", weight=0.5)])
+        (of,) = self.inspect("rows.jsonl", "--tokenizer", TOKENIZER, code=1)
+        self.assertEqual((of["template"], of["rows"], {name: share["messages"] for name, share in of["roles"].items()}),
+                         ("chat", 2, {"system": 2, "user": 2, "assistant": 3, "ipython": 1}))
+        self.assertEqual(self.found(of["problems"]), [("error", "rows.jsonl", [3]), ("note", "rows.jsonl", [2])])
+        self.assertIn("'weight' is 0.5", of["problems"][0]["text"])
 
     def test_hostile_files_are_errors_with_a_way_out(self):
         for name, text, why in (("a.jsonl", "", "the file is empty"), ("b.jsonl", '{"messages": [', "it may be truncated"),

@@ -38,7 +38,7 @@ study everything {{
   workload llm.finetune(
     model = folder("{model}"), data = folder("{data}"), max_length = 128tok, precision = fp32, batch = 2,
     learning_rate = 0.003, warmup_steps = 1, sharding = ddp, template = grammar, group_size = 64,
-    checkpoints = folder("{kept}")
+    checkpoints = folder("{kept}"), questions = file("{questions}")
   )
   factor method in {{ {methods} }}
   factor gpus   in {{ 1, 2 }}
@@ -174,7 +174,9 @@ class Study(Case):
         metrics = [metric["name"] for metric in workload["metrics"] if metric["name"] != "loss"]
         study = FOLDER / "everything.exp"
         kept = FOLDER / "kept"  # made by the trials
-        study.write_text(STUDY.format(model=MODEL, data=TEXTS, kept=kept, methods=", ".join(METHODS),
+        questions = FOLDER / "one.jsonl"  # with one choice, so that the answer is right
+        questions.write_text(json.dumps({"input": "a cat run", "output": "A cat runs.", "choices": ["A cat runs."]}))
+        study.write_text(STUDY.format(model=MODEL, data=TEXTS, kept=kept, questions=questions, methods=", ".join(METHODS),
                                       metrics=", ".join(metrics)))
         command = [EXPC, "run", str(study), "--devices", "cpu:2", "--heat-up", "0", "--results", str(FOLDER / "results"),
                    "--format", "json"]
@@ -210,6 +212,29 @@ class Study(Case):
                 self.assertGreater(value, 0, name)
             if dimension == "share":
                 self.assertLessEqual(value, 1, name)
+
+
+class Questions(Case):
+    def test_a_tuned_model_knows_what_it_was_taught(self):
+        taught = [{"input": f"a {animal} run", "output": f"A {animal} runs."} for animal in ("cat", "dog")]
+        asked = taught + [dict(taught[0], output="No."), dict(taught[1], choices=["A dog run.", "A dog runs.", "A cat runs."]),
+                          dict(taught[1], output="A cat runs.", choices=["A dog runs.", "A cat runs."])]
+        for name, rows in (("taught", taught * 12), ("asked", asked)):
+            (FOLDER / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        files = dict(data={"file": [str(FOLDER / "taught.jsonl")]}, questions={"file": [str(FOLDER / "asked.jsonl")]}, precision="fp32")
+        for count, method, sharding in ((1, "full", "ddp"), (2, "full", "fsdp"), (1, "qat", "ddp"), (1, "qlora", "ddp")):
+            with self.subTest(count=count, method=method):
+                spec = specification("quality", count, {"epochs": 30}, method=method, sharding=sharding, rank=16, **files)
+                self.assertEqual(ranks.result(WORKER, spec)["metrics"]["answer_accuracy"], 3 / 5)
+        untaught = self.result(specification("quality", 1, {"epochs": 1}, method="full", learning_rate=1e-9, **files))
+        self.assertLess(untaught["metrics"]["answer_accuracy"], 3 / 5)
+        none = self.result(specification("quality", 1, {"epochs": 1}, method="full"))
+        self.assertIsNone(none["metrics"].get("answer_accuracy"))
+
+    def test_what_is_no_question_is_refused(self):
+        (FOLDER / "bad.jsonl").write_text('{"input": "a", "output": "b", "choices": ["c"]}\n')
+        spec = specification("quality", 1, {"epochs": 1}, questions={"file": [str(FOLDER / "bad.jsonl")]})
+        self.refused(spec, "questions: ", "bad.jsonl: row 1: its answer is not one of 'choices'")
 
 
 class Learning(Case):

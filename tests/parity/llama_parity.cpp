@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "runtime/worker/llama/folder.h"
+#include "runtime/worker/llama/greedy.h"
 #include "runtime/worker/llama/layers.h"
 #include "runtime/worker/llama/steps.h"
 #include "tests/parity/llama_fixture.h"
@@ -174,6 +175,25 @@ TEST_CASE("llama: the rate rises and then follows a cosine") {
   check("warm100_total1000_first3", 100, 1000, 1);
   check("warm3_total10", 3, 10, 0.5);
   check("warm0_total4", 0, 4, 2);
+}
+
+TEST_CASE("llama: greedy decoding is transformers'") {
+  for (const auto dtype : {at::kFloat, at::kDouble}) {
+    llama::DecoderOptions options;
+    options.dtype = dtype;
+    const auto decoder = tinyDecoder(options);
+    decoder->setTraining(false);
+    const llvm::json::Value json = readJson("greedy.json");
+    for (const auto& one : *json.getAsObject()->getArray("cases")) {
+      std::vector<int64_t> prompt, wanted;
+      for (const auto& token : *one.getAsObject()->getArray("prompt")) prompt.push_back(*token.getAsInteger());
+      for (const auto& token : *one.getAsObject()->getArray("added")) wanted.push_back(*token.getAsInteger());
+      const auto added = llama::greedy(
+          *decoder, prompt, [&](llvm::ArrayRef<int64_t> so_far) { return so_far.size() < wanted.size(); },
+          [](int64_t token) { return token; });
+      CHECK(added == wanted);
+    }
+  }
 }
 
 }  // namespace

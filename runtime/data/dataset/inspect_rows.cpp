@@ -208,6 +208,8 @@ void RowsInspection::judgeRows(const Part& part, bool held_out) {
   warn(rowsWith(part, [](const RowFacts& row) { return row.whole.learns() && !row.teaches; }),
        fmt::format("nothing of the answer is left within {} tokens, so {} skips the row", source_.rows.max_length,
                    loses));
+  warn(rowsWith(part, [](const RowFacts& row) { return !row.whole.learns() && !row.whole.alike; }),
+       fmt::format("the row says that nothing of it is learnt, so {} skips it", loses), Severity::Note);
   warn(rowsWith(part, [](const RowFacts& row) { return row.empty; }),
        "an answer is empty: the model learns to say nothing");
   warn(rowsWith(part, [](const RowFacts& row) { return row.cut && row.teaches; }),

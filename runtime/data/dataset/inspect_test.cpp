@@ -1,6 +1,5 @@
 #include <doctest/doctest.h>
 
-
 #include "runtime/data/dataset/inspect_rows.h"
 
 namespace expc::dataset {

@@ -280,6 +280,7 @@ class Reader {
   explicit Reader(const DatasetOptions& options)
       : kind_(options.kind),
         pairs_(options.pairs),
+        choices_(options.choices),
         learn_prompt_(!pairs_ && kind_ == Template::Instruct),
         part_column_(options.part_column) {}
 
@@ -295,6 +296,7 @@ class Reader {
     if (!example) return example.takeError();
     if (auto error = finish(row, example->chosen, *off)) return error;
     if (auto error = finish(row, example->rejected, *off)) return error;
+    if (auto error = choose(row, *example)) return error;
     examples_.push_back(std::move(*example));
     if (!part_column_.empty()) held_out_.push_back(*part == RowPart::HeldOut);
     return llvm::Error::success();
@@ -330,6 +332,19 @@ class Reader {
     auto tools = toolsOf(row, raw_);
     if (!tools) return tools.takeError();
     asChat(conversation, *tools);
+    return llvm::Error::success();
+  }
+
+  /// Reads the choices of a row, if they are wanted and there are any.
+  llvm::Error choose(const llvm::json::Object& row, Example& example) const {
+    const auto* value = choices_ ? row.get("choices") : nullptr;
+    if (value == nullptr || isNothing(*value)) return llvm::Error::success();
+    const auto* list = value->getAsArray();
+    for (const llvm::json::Value& choice : list ? *list : llvm::json::Array{*value}) {
+      if (!list || !choice.getAsString()) return failure("'choices' is not an array of strings");
+      const llvm::StringRef text = *choice.getAsString();
+      example.choices.push_back((isChat() ? strip(text) : text).str());
+    }
     return llvm::Error::success();
   }
 
@@ -397,7 +412,7 @@ class Reader {
 
   const Template kind_;
   llvm::StringRef raw_;  // the text of the row that is added
-  const bool pairs_;
+  const bool pairs_, choices_;
   // torchtune's recipe for Alpaca learns the prompt; the others, and pairs, learn only answers.
   const bool learn_prompt_;
   const std::string part_column_;

@@ -36,6 +36,8 @@ struct DatasetOptions {
   Template kind = Template::Instruct;
   /// Whether each row must give two answers, for preference training (dpo).
   bool pairs = false;
+  /// Whether a column `choices`, an array of texts, is read.
+  bool choices = false;
   /// The number of rows that are taken from the start; 0: all.
   int64_t row_limit = 0;
   /// The column that says which rows are held out; "": no row is.
@@ -45,7 +47,8 @@ struct DatasetOptions {
 /// One row: a conversation, or a pair of them.
 struct Example {
   Conversation chosen;
-  Conversation rejected;  // for pairs only
+  Conversation rejected;                  // for pairs only
+  std::vector<std::string> choices = {};  // the row's column `choices`, if DatasetOptions::choices asks for it
 };
 
 /// All rows of a file.

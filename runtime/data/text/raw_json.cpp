@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 #include <llvm/Support/JSON.h>
 
+#include "runtime/base/json.h"
+
 namespace expc::text {
 namespace {
 
@@ -64,7 +66,7 @@ std::vector<RawPart> partsOf(llvm::StringRef text, char open) {
 
 /// The characters of a JSON string.
 std::string charactersOf(llvm::StringRef text) {
-  auto value = llvm::json::parse(text);
+  auto value = base::parseJson(text);
   if (!value) return llvm::consumeError(value.takeError()), "";
   return value->getAsString().value_or("").str();
 }

@@ -349,7 +349,7 @@ uint64_t TokenRows::digest(int64_t number, bool loosely) const {
 
 bool TokenRows::isShort(int64_t number) const {
   if (dataset_.examples.empty()) return made_up_.areShort();
-  const auto& [chosen, rejected] = dataset_.examples[static_cast<size_t>(number)];
+  const Conversation &chosen = example(number).chosen, &rejected = example(number).rejected;
   return isShort(chosen) && (rejected.empty() || (isShort(rejected) && saidIn(chosen) != saidIn(rejected)));
 }
 

@@ -64,6 +64,7 @@ std::vector<profile::Measure> timed(const Clocked& clocked, const Work& work, do
 QualityResult judged(const Course& course, const Evaluation& evaluated, double total_time) {
   return {{{"final_loss", finalLoss(course.losses)},
            {"evaluation_loss", evaluated.loss},
+           {"answer_accuracy", evaluated.answered},
            {"reward_margin", evaluated.margin},
            {"reward_accuracy", evaluated.accuracy},
            {"total_time", total_time}},
@@ -197,6 +198,9 @@ llvm::Expected<QualityResult> Training::judge(Course& course) {
     if (auto error = evaluate(course).moveInto(evaluated_)) return error;
     if (evaluatesEvery() == 0) course.evaluations.push_back(evaluated_->loss);
   }
+  const auto begin = std::chrono::steady_clock::now();
+  if (!questions_.empty()) evaluated_->answered = answered();
+  course.evaluation_s += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   return judged(course, *evaluated_,
                 context_.communicator.allReduce(course.training_s + course.evaluation_s, comm::Reduction::Max));
 }

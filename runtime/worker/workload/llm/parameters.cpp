@@ -176,6 +176,7 @@ void describeParameters(ParameterTable& table, Parameters& result) {
               {"chat", Template::Chat}});
   table.whole("row_limit", result.row_limit, 0, 1'000'000'000);
   table.path("tokenizer", result.tokenizer, "none", "file");
+  table.path("questions", result.questions, "none", "file");
   table.whole("max_length", result.max_length, 16, 131072, "Tokens");
   table.flag("packing", result.packing);
   using c10::ScalarType;

@@ -54,6 +54,7 @@ struct Parameters {
   text::Template kind = text::Template::Instruct;
   int64_t row_limit = 0;  // 0: all rows
   std::string tokenizer;  // a file, as written in the study; "": the model's own
+  std::string questions;  // a file or folder, as written in the study; "": none
   int64_t max_length = 512;
   bool packing = false;
   c10::ScalarType precision = c10::ScalarType::BFloat16;

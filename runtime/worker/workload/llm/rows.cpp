@@ -104,7 +104,8 @@ llvm::Error describe(const char* what, const text::TokenRows& rows, const Survey
     notes.push_back(fmt::format("{} of {} texts were truncated to max_length = {} tokens", survey.cut,
                                 rows.pairs() ? 2 * all : all, max_length));
   if (without > 0)
-    notes.push_back(fmt::format("{} of {} rows are skipped: they have no answer within max_length", without, all));
+    notes.push_back(
+        fmt::format("{} of {} rows are skipped: they have no answer to learn within max_length", without, all));
   if (survey.alike > 0)
     notes.push_back(
         fmt::format("{} of {} pairs are skipped: their two answers are equal within max_length", survey.alike, all));
@@ -257,6 +258,19 @@ text::TokenBatch Items::batch(llvm::ArrayRef<int64_t> items) const {
 
 std::string tokenizerPath(const Parameters& parameters, const std::string& root) {
   return parameters.tokenizer.empty() ? "" : (std::filesystem::path(root) / parameters.tokenizer).string();
+}
+
+llvm::Expected<Questions> openQuestions(const Parameters& parameters, const std::string& root, int64_t vocabulary,
+                                        const std::string& model_folder) {
+  text::TokenRowsOptions options = rowsOptions(parameters, root, vocabulary, model_folder, 0);
+  options.data = {.path = std::filesystem::path(root) / parameters.questions, .kind = parameters.kind, .choices = true};
+  std::vector<std::string> notes;  // those of the rows that are trained on
+  auto tokenizer = text::openTokenizer(options, notes);
+  if (!tokenizer) return tokenizer.takeError();
+  const auto shared = std::make_shared<const text::Tokenizer>(std::move(*tokenizer));
+  auto questions = text::readQuestions(options, *shared);
+  if (!questions) return questions.takeError();
+  return Questions{std::move(*questions), shared};
 }
 
 int64_t heldOutOf(int64_t rows) { return std::clamp<int64_t>(rows / 10, 1, kMostHeldOut); }

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "runtime/data/text/batches.h"
+#include "runtime/data/text/questions.h"
 #include "runtime/data/text/token_rows.h"
 #include "runtime/worker/workload/llm/parameters.h"
 
@@ -98,6 +99,14 @@ struct RowSets {
   std::string origin;  // the file, or "synthetic(500)"
   std::vector<std::string> notes;
 };
+
+/// The questions that the parameters name, and the tokenizer for answers.
+struct Questions {
+  std::vector<text::Question> all;
+  std::shared_ptr<const text::Tokenizer> tokenizer;
+};
+llvm::Expected<Questions> openQuestions(const Parameters& parameters, const std::string& root, int64_t vocabulary,
+                                        const std::string& model_folder);
 
 /// The number of held-out rows: one in ten, at least one, at most this many.
 inline constexpr int64_t kMostHeldOut = 200;

@@ -79,6 +79,12 @@ llvm::Error Training::build(const Settings& settings) {
   if (auto error = prepareSteps(settings.epochs > 0 ? prepared_at_once_ : steps)) return error;
   const int64_t held_out = rows_->held_out.count();
   if (auto error = rows_->held_out.make(data::evaluationShard(held_out, ranks_.count, ranks_.rank))) return error;
+  if (!parameters_.questions.empty() && settings.epochs > 0) {
+    auto questions = openQuestions(parameters_, spec.root, model->config.vocabulary, model->path);
+    if (!questions) return questions.takeError();
+    questions_ = std::move(questions->all);
+    tokenizer_ = std::move(questions->tokenizer);
+  }
   origin_ = {model->path, model->folder ? model->folder->naming() : llama::Naming::HuggingFace,
              tokenizerPath(parameters_, spec.root)};
   // The weights, which take longest, come after everything that a user may have got wrong.

@@ -15,6 +15,7 @@
 
 #include "runtime/data/io/safetensors.h"
 #include "runtime/data/text/batches.h"
+#include "runtime/data/text/questions.h"
 #include "runtime/worker/comm/data_parallel.h"
 #include "runtime/worker/device/device.h"
 #include "runtime/worker/llama/decoder.h"
@@ -76,6 +77,7 @@ struct Work {
 struct Evaluation {
   double loss = 0;  // mean over learnt tokens, or over pairs
   std::optional<double> margin, accuracy;
+  std::optional<double> answered;  // share of the questions, if there are any
 };
 
 /// The training of llm.finetune.
@@ -146,6 +148,11 @@ class Training : public workload::Training {
   /// Evaluates the held-out rows, each once over all ranks, and adds the time to the course. Changes nothing that a
   /// later step depends on. A collective.
   llvm::Expected<Evaluation> evaluate(Course& course);
+  /// Asks the model the study's questions, on every rank the same, and returns the share of right answers. A
+  /// collective.
+  double answered();
+  /// Whether greedy decoding gives the answer of a question.
+  bool gives(const text::Question& question);
   /// The operations needed, as a share of those that the devices could do in that time. The latter is measured after
   /// the clock with products of square matrices: no table of peaks knows a slice of a CPU, or a GPU whose clocks are
   /// held down.
@@ -157,6 +164,8 @@ class Training : public workload::Training {
   std::optional<RowSets> rows_;
   std::optional<Order> order_;
   std::optional<TokenFeed> feed_;
+  std::shared_ptr<const text::Tokenizer> tokenizer_;  // of the questions, if there are any
+  std::vector<text::Question> questions_;
   std::optional<comm::DataParallel> reducer_;  // present if several ranks have all weights each (ddp)
   std::optional<llama::ReferenceLogProbs> references_;
   std::optional<llama::Steps> steps_;
