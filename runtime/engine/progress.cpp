@@ -118,7 +118,7 @@ class LineProgress : public ProgressListener {
   void message(std::string_view text) override { line(text); }
   void blockStarted(plan::TrialKind kind, uint64_t number, unsigned trials) override {
     if (quiet_) return;
-    line(fmt::format("{} block {}: {}", plan::toString(kind), number + 1, base::counted(trials, "trial")));
+    line(fmt::format("block {} ({}): {}", number + 1, plan::toString(kind), base::counted(trials, "trial")));
   }
   void trialEnded(const TrialNote& trial, store::TrialStatus status, double seconds, std::string_view reason) override {
     if (quiet_ && reason.empty()) return;

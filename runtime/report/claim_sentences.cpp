@@ -443,8 +443,9 @@ class Clause {
     else if (cell.constant)
       texts.push_back("the same in every run");
     if (told_->value || cell.constant) return texts;
-    // The ends of one that is infinite on both sides were said: the value diverged, or timed out.
-    if (cell.interval && cell.estimate && !(std::isinf(cell.interval->low) && std::isinf(cell.interval->high))) {
+    // An interval that is infinite on both sides was said: the value diverged, or timed out.
+    if (cell.interval && std::isinf(cell.interval->low) && std::isinf(cell.interval->high)) return texts;
+    if (cell.interval && cell.estimate) {
       // The interval of a ratio that is said the other way round is turned, too.
       const bool inverse = isInverted() && (of_.result.verdict == Verdict::Fail || isFound());
       stats::Interval shown = *cell.interval;

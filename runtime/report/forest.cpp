@@ -131,6 +131,7 @@ Forest forest(const std::vector<GridCell>& cells, const std::optional<plan::Boun
   // Some air around the data; around a single value a small range, so that the scale has a length.
   const double pad = high > low ? 0.06 * (high - low) : std::max(0.05, 0.05 * std::fabs(high));
   low -= pad, high += pad;
+  if (!drawing.log && extent.low >= 0) low = std::max(low, 0.0);  // the air is not named by a value that cannot be
   return {textsOf(cells, [&](const GridCell& cell) { return drawing.row(cell); }), drawing.axis()};
 }
 

@@ -99,8 +99,11 @@ Table cellTable(const plan::Plan& plan, const Subject& of, const std::vector<jud
       std::ranges::any_of(shown, [&](const auto* estimate) { return !boundText(of.cells[estimate->cell]).empty(); });
   // Reasons are shortened over all cells, also those that are not shown, since the shortening compares them.
   std::vector<Words> whys;
-  for (const judge::CellEstimate& estimate : estimates)
-    whys.push_back(judged ? whyText(plan, *of.criterion, estimate) : inWords(plan, estimate.why));
+  for (const judge::CellEstimate& estimate : estimates) {
+    // That it was not run is said by its verdict, and which by its labels.
+    const bool unrun = judged && estimate.why && estimate.why->code == plan::Reason::NotRun;
+    whys.push_back(unrun ? Words() : judged ? whyText(plan, *of.criterion, estimate) : inWords(plan, estimate.why));
+  }
   const std::vector<std::string> reasons = saidOnce(of.told, whys);
   const bool explained = std::ranges::any_of(reasons | std::views::take(shown.size()),
                                              [](const std::string& why) { return !why.empty(); });
@@ -132,7 +135,9 @@ Table cellTable(const plan::Plan& plan, const Subject& of, const std::vector<jud
     const std::string measured = several ? std::string(judge::dimensionOf(plan, planned)) : dimension;
     const judge::EstimateText text = partsOf(cell, unit, measured, near);
     const std::string &why = reasons[i], range = rangeText(cell, unit, measured, near);
-    const std::string interval = !range.empty() ? "range " + range : cell.estimate ? kNoInterval : "–";
+    const std::string interval = !range.empty()                                   ? "range " + range
+                                 : cell.estimate && std::isfinite(*cell.estimate) ? kNoInterval
+                                                                                  : "–";
     Row row{{}, !judged ? "" : harmless ? "none" : meaning.style};
     for (const std::string& level : plan.levelLabels(of.factors, planned)) row.add(level);
     if (several) row.add(of.criterion->assertions[planned.assertion].text);

@@ -309,6 +309,7 @@ std::string countsText(const Judged& of) {
     text += fmt::format("{} ({} planned)", counted(scope.complete, nounOf(criterion)), scope.planned);
   else
     text += fmt::format("{} of {}", scope.complete, counted(scope.planned, nounOf(criterion)));
+  if (scope.lost) text += fmt::format(" ({} lost)", counted(scope.lost, "block"));
   // The scope is that of the cell with the fewest; if all cells have as many, the text says "each".
   const auto as_few = [&](const judge::CellEstimate& cell) {
     return cell.scope.complete == scope.complete || (criterion.infeasible && cell.verdict != result.verdict);
@@ -318,7 +319,6 @@ std::string countsText(const Judged& of) {
     text += all ? "" : " at the point that has the fewest";
   else if (result.cells.size() > 1)
     text += all ? " per configuration" : " in the configuration with the fewest";
-  if (scope.lost) text += fmt::format(" ({} lost)", counted(scope.lost, "block"));
   if (scope.sessions) text += ", " + counted(scope.sessions, "session");
   if (scope.nodes) text += ", " + counted(scope.nodes, "node");
   return text;
