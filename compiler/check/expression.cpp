@@ -346,7 +346,7 @@ FormulaPtr Expressions::level(const ast::Identifier& word, const EnumType& type)
     std::vector<std::string> names;
     builder.suggest(word.range, word.name, [&] { return names = namesOf(type.levels)(); });
     if (word.name == type.name)
-      builder.note({}, "an enum without 'in' has all of its levels, as in 'factor {}'", type.name);
+      builder.note({}, "it is the enum; 'factor {}' without 'in' has all of its levels", type.name);
     return error(builder.note(type.range, "{} has the levels {}", type.name, diag::list(names)).refuse());
   }
   note(word.range, type.levels[index].range);

@@ -113,6 +113,9 @@ struct FactorChecker {
           .refuse();
     }
     const std::string& name = parameters[*within].name;
+    if (declaration.when)
+      errors::badInside(context.emitter, declaration.when->range, name,
+                        "has levels at all points: leave some out with 'exclude', or 'where' of a claim");
     const bool range = declaration.levels && std::holds_alternative<ast::RangeExpr>(declaration.levels->node);
     for (const Use& use : study.uses)
       if (range && use.workload->command && !isToldOf(*use.workload, name))

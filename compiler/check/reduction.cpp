@@ -20,18 +20,25 @@ std::optional<double> percentileOf(std::string_view word) {
   return number ? std::optional(number->toDouble()) : std::nullopt;
 }
 
-/// Translates `percentile(latency, 99%)` into the language's word; "p99" if its second argument is no number.
+/// The word of other languages, whose argument is a share.
+constexpr std::string_view kQuantile = "quantile";
+
+/// Translates `percentile(latency, 99%)` and `quantile(latency, 0.99)` into the language's word; "p99" if its second
+/// argument is no number.
 std::string percentileWord(Expressions& expressions, const ast::CallExpr& call, const ExpressionScope& place) {
   auto* number = call.arguments.size() == 2 ? std::get_if<ast::NumberLiteral>(&call.arguments[1].value->node) : nullptr;
   const auto value = number ? expressions.number(*call.arguments[1].value, place, "the percentile") : std::nullopt;
   if (!value) return "p99";
-  const bool share = std::get<Value::Number>(value->node).dimension == Dimension::share();
+  const bool share =
+      std::get<Value::Number>(value->node).dimension == Dimension::share() || joined(call.callee) == kQuantile;
   return fmt::format("p{}", value->asNumber()->toDouble() * (share ? 100 : 1));
 }
 
 }  // namespace
 
-bool isReduction(std::string_view word) { return percentileOf(word) || base::valueOf(plan::words::kTake, word); }
+bool isReduction(std::string_view word) {
+  return percentileOf(word) || base::valueOf(plan::words::kTake, word) || word == kQuantile;
+}
 
 std::optional<plan::Reduction> Expressions::reduction(const ast::CallExpr& call, source::Range range,
                                                       const ExpressionScope& place) {
@@ -41,7 +48,7 @@ std::optional<plan::Reduction> Expressions::reduction(const ast::CallExpr& call,
   };
   using Take = plan::Reduction::Take;
   plan::Reduction made = base::valueOf(plan::words::kTake, word).value_or(Take::Percentile);
-  if (word == "percentile")
+  if (word == "percentile" || word == kQuantile)
     return refuse(call.callee.range,
                   fmt::format("has the number in its name: write '{}(…)'", percentileWord(*this, call, place)));
   if (const auto number = percentileOf(word)) {

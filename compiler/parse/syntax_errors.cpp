@@ -224,6 +224,12 @@ std::string hint(std::string_view file, const Situation& situation) {
   if (entry && earlier.token == Token::Number)
     if (std::string unit = unitHint(textOf(earlier), before); !unit.empty()) return unit;
   const bool later = file.substr(previous.end, found.begin - previous.end).find('\n') != std::string_view::npos;
+  // `exclude os = rhel, size = 1`, or the same in other brackets.
+  const std::string_view head = headOfLine(file, situation),
+                         line = file.substr(found.begin).substr(0, file.substr(found.begin).find('\n'));
+  const bool several = found.token == Token::Comma || found.token == Token::Colon || found.token == Token::Assign;
+  if ((head == "exclude" || head == "require") && several && !later && line.find(',') != std::string_view::npos)
+    return fmt::format("; several levels together stand in braces: {} {{ os = rhel, size = 1 }}", head);
   if (std::string sign = signHint(previous.token, file.substr(found.begin)); !sign.empty()) return sign;
   if (std::string meant = constructHint(situation, before, later); !meant.empty()) return meant;
   if (std::string meant = claimHint(file, situation, before, text); !meant.empty()) return meant;
