@@ -95,6 +95,29 @@ std::string refusedBy(const std::filesystem::path& smi, const std::vector<std::s
   return files::lastWords(log);
 }
 
+/// Says which torch the interpreter of a program finds, and for which CUDA it was built: that of a Python, or of a
+/// script whose first line names one. "" if there is none.
+std::string torchOf(const std::string& program, const std::string& log) {
+  std::string python = program;
+  const auto script = llvm::expectedToOptional(files::read(program));
+  const llvm::StringRef text = script ? (*script)->getBuffer() : "";
+  if (text.starts_with("#!")) python = text.substr(2, text.find('\n') - 2).trim().str();
+  if (!llvm::StringRef(python).substr(python.rfind('/') + 1).starts_with("python")) return "";
+  constexpr const char* kAsk =
+      "import importlib.util, pathlib, sys\n"
+      "found, told = importlib.util.find_spec('torch'), {}\n"
+      "if found and found.origin:\n"
+      "  exec(pathlib.Path(found.origin).with_name('version.py').read_text(), {'__name__': 'version'}, told)\n"
+      "  cuda = told.get('cuda')\n"
+      "  print('', sys.executable, 'has torch', told['__version__'], 'for CUDA ' + cuda if cuda else 'without CUDA', "
+      "end='.')";
+  const llvm::StringRef words[] = {python, "-c", kAsk};
+  const std::optional<llvm::StringRef> streams[] = {"", llvm::StringRef(log), ""};
+  if (llvm::sys::ExecuteAndWait(python, words, std::nullopt, streams, /*SecondsToWait=*/60) != 0) return "";
+  const auto said = llvm::expectedToOptional(files::read(log));
+  return said ? (*said)->getBuffer().str() : "";
+}
+
 /// The bytes of memory that a card needs at least to grant the refused request.
 uint64_t leastCard(const nullgpu_card_record& card) { return card.held + card.refused; }
 
@@ -374,7 +397,8 @@ int null(const NullOptions& options, const Console& console) {
   if (records.empty())
     console.message(
         "expc: null: no process of the command used a simulated GPU. They stand in for the libraries of CUDA 13, so a "
-        "program built for another CUDA, or without it, does not see them.");
+        "program built for another CUDA, or without it, does not see them." +
+        torchOf(*program, folder.path() + "/torch"));
   if (json) return console.finish(jsonOf(records, code) + "\n", code);
   if (!records.empty()) console.rendered(textOf(records, cards.cards, console.width(), console.colourErr()));
   return code;

@@ -118,6 +118,19 @@ class Null(unittest.TestCase):
         self.assertIn("no process of the command used a simulated GPU", done.stderr)
         self.assertIn("CUDA 13", done.stderr)
 
+    def test_torch_of_another_cuda_is_named(self):
+        package = self.folder / "torch"
+        package.mkdir()
+        (package / "__init__.py").write_text("raise ImportError('not here')")
+        (package / "version.py").write_text("__version__ = '2.6.0+cu124'\ncuda: str = '12.4'\n")
+        script = self.folder / "torchrun"
+        script.write_text(f"#!{sys.executable}\n")
+        script.chmod(0o755)
+        for command in ([sys.executable, "-c", "pass"], [str(script)]):
+            said = self.null("1", "--", *command, PYTHONPATH=str(self.folder)).stderr
+            self.assertIn("does not see them. /", said)
+            self.assertIn("has torch 2.6.0+cu124 for CUDA 12.4.", said)
+
     def test_what_does_not_run_has_a_code_of_its_own(self):
         (self.folder / "plain").write_text("no program")
         for words, code, said in ((("1",), 2, "stands behind --"),
