@@ -168,6 +168,7 @@ TEST_CASE("commands and points that want more cards are left out, with the reaso
   plan::Plan plan = nullPlan(3, 1);
   plan.points[0].parameters["gpus"] = 3;
   plan.points[1].workload = 1;
+  plan.points[1].parameters.erase("gpus");
   plan.workloads.push_back({"", "train", 1, plan::Command{{"true"}, {}, {}, {}}});
   const RehearsalOutcome outcome = rehearsePlan(plan, rehearsalIn(folder));
   REQUIRE(outcome.study.points.size() == 3);
