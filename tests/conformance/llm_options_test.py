@@ -61,8 +61,8 @@ class Options(unittest.TestCase):
         cls.log.close()
         cls.holder.cleanup()
 
-    def train(self, parameters, kind="quality", epochs=1):
-        spec = ranks.specification(kind, 1, {"epochs": epochs} if kind == "quality" else None, root=self.folder)
+    def train(self, parameters, kind="quality", epochs=1, count=1):
+        spec = ranks.specification(kind, count, {"epochs": epochs} if kind == "quality" else None, root=self.folder)
         spec.update(workload="llm.finetune", parameters=parameters)
         event = self.server.run(spec)[0]
         self.assertEqual(event["event"], "result", event)
@@ -110,6 +110,17 @@ class Options(unittest.TestCase):
         self.assertEqual(len(each["series"]["evaluation_curve"]), 3)
         steps = len(plain["series"]["loss"])
         self.assertEqual(len(often["series"]["evaluation_curve"]), math.ceil(steps / 2))
+
+    def test_ranks_compute_what_one_computes(self):
+        for options in ({"method": "full", "decayed": "matrices", "weight_decay": 0.5}, {"dora": True, "adapted_layers": [1]},
+                        {"modules_to_save": ["embedding", "head"], "sharding": "ddp"}, {"loss_per": "row"},
+                        {"method": "dpo", "dpo_loss": "ipo"}):
+            with self.subTest(options):
+                fixed = self.base(precision="fp64", dropout=0.0, sharding="fsdp") | options
+                alone = self.train(fixed)["series"]["loss"]
+                both = self.train(fixed | {"gpus": 2, "batch": 2}, count=2)["series"]["loss"]
+                for one, other in zip(alone, both, strict=True):
+                    self.assertAlmostEqual(one, other, delta=1e-7)
 
     def test_a_checkpoint_brings_the_evaluations(self):
         parameters = self.base(evaluate={"steps": [2]}, max_steps=7)
