@@ -535,7 +535,7 @@ void reportSilent(diag::Emitter& emitter, const Study& study, const std::string&
   const size_t last = first.levels.size() - 1;
   const size_t proposed = levels.empty() ? first.levels.size() : levels[factors.front()];
   const size_t level = proposed <= last ? proposed : first.baseline == last && last > 0 ? last - 1 : last;
-  // Of a comparison that the claim states, levels are selected behind the call.
+  // Levels of a comparison that the claim states are selected behind the call.
   std::string selected = comparison ? comparison->name : metric.name;
   const size_t over = selected.find(" over ");
   selected.insert(std::min(over, selected.size()),

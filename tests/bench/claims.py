@@ -42,7 +42,7 @@ study s {
 """
 NOISE = 0.05
 # Many blocks tell diagnose the truth and the noise of a study of ten.
-PILOT = 3000
+PILOT = 2000
 
 
 def main():
