@@ -53,8 +53,8 @@ int nullgpu_counters(struct nullgpu_counts* counters);
 #define NULLGPU_RECORD_PLACES 64
 #define NULLGPU_RECORD_SAMPLES 64
 
-/// Owners of the tensors on a card. The last is what only torch itself holds: activations that the
-/// backward pass needs, and workspaces.
+/// Owners of the tensors on a card. Activations are tensors with a graph, what the backward pass needs,
+/// and workspaces; variables are the program's other tensors.
 enum {
   NULLGPU_PARAMETERS,
   NULLGPU_GRADIENTS,

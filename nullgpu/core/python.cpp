@@ -62,7 +62,9 @@ const Python& python() {
 /// Stores the peaks of torch's allocator when the interpreter ends, and who owns its tensors when it
 /// is out of memory. Objects that Python's collector knows are asked for their type only, since some
 /// do something when asked for more. Sizes are those of storages, each counted once, first match.
-constexpr const char* kHook = R"(
+/// describe() passes over a file whose name begins like this one's. A tensor with a graph counts as an
+/// activation: Python's object of it lives as long as the graph.
+constexpr const char* kHook = R"(exec(compile(r'''
 import atexit, ctypes, gc, sys
 def initialized():
     torch = sys.modules.get("torch")
@@ -96,7 +98,8 @@ def owners(card, *_):
                 for value in state.values():
                     own(2, value)
     for each in tensors:
-        own(3, each)
+        if each.grad_fn is None:
+            own(3, each)
     sizes = [sum(size for kind, size in found.values() if kind == one) for one in range(4)]
     held = torch.cuda.memory_stats(card).get("allocated_bytes.all.current", 0)
     ctypes.CDLL(None).nullgpu_note_owners(ctypes.c_uint(card), (ctypes.c_uint64 * 5)(*sizes, max(held - sum(sizes), 0)))
@@ -108,6 +111,7 @@ def told(*given):
 atexit.register(peaks)
 if initialized():
     initialized()._C._cuda_attach_out_of_memory_observer(told)
+''', "<frozen expc>", "exec"))
 )";
 constexpr int kFileInput = 257;  // Py_file_input
 

@@ -115,4 +115,6 @@ class Clients(Programs):
 
 if __name__ == "__main__":
     EXPC, FOLDER, PYTHON, PROGRAMS = (str(pathlib.Path(sys.argv.pop(1)).absolute()) for _ in range(4))
+    if not pathlib.Path(PROGRAMS).is_dir():
+        sys.exit(f"{PROGRAMS} is missing: run tools/setup --tests")
     unittest.main()
