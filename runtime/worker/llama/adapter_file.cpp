@@ -167,14 +167,15 @@ std::vector<std::string> differences(const llvm::json::Object& json, const Decod
   if (const auto type = json.getString("peft_type"); type && *type != "LORA")
     wrong.push_back(fmt::format("peft_type is {}, expected LORA", type->take_front(32).str()));
   const Names own = modulesOf(lora.targets);
-  const llvm::json::Value* excluded = json.get("exclude_modules");
+  const llvm::json::Value* exclude = json.get("exclude_modules");
+  const Names excluded = exclude ? namesIn(*exclude).value_or(Names()) : Names();
   if (const auto* targets = json.get("target_modules"); targets && namesIn(*targets)) {
     Names theirs = *namesIn(*targets);
-    if (excluded)
-      for (const llvm::StringRef name : namesIn(*excluded).value_or(Names()))
-        theirs.erase(name.substr(name.rfind('.') + 1).str());
+    for (const llvm::StringRef name : excluded) theirs.erase(name.substr(name.rfind('.') + 1).str());
     if (theirs != own)
-      wrong.push_back(fmt::format("target_modules are {}, expected {}", fmt::join(theirs, ", "), fmt::join(own, ", ")));
+      wrong.push_back(fmt::format("target_modules{} are {}, expected {}",
+                                  excluded.empty() ? "" : " without exclude_modules", fmt::join(theirs, ", "),
+                                  fmt::join(own, ", ")));
   }
   constexpr llvm::StringLiteral kCompared[] = {"r", "lora_alpha", "peft_type"};
   // Fields that a study sets, so a missing one means that the file's adapters do without.

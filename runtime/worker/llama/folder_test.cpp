@@ -196,26 +196,16 @@ TEST_CASE("a field of a foreign adapter is used, known to change nothing, or ref
        {R"("init_lora_weights": "gaussian")", R"("init_lora_weights": false)", R"("layers_to_transform": [0, 1])",
         R"("modules_to_save": [])", R"("exclude_modules": ["lm_head", "mlp.up_proj"])"})
     CHECK(loaded(harmless).empty());
-  for (const char* refused : {R"("alpha_pattern": {"q_proj": 64})",
-                              R"("rank_pattern": {"q_proj": 8})",
-                              R"("use_qalora": true)",
-                              R"("layer_replication": [[0, 2], [1, 2]])",
-                              R"("fan_in_fan_out": true)",
-                              R"("bias": "lora_only")",
-                              R"("init_lora_weights": "pissa_niter_4")",
-                              R"("init_lora_weights": "olora")",
-                              R"("use_dora": true)",
-                              R"("use_rslora": true)",
-                              R"("lora_bias": true)",
-                              R"("modules_to_save": ["lm_head"])",
-                              R"("of_the_future": 1)",
-                              R"("layers_to_transform": [0])",
-                              R"("layers_to_transform": [0, 2])",
-                              R"("layers_to_transform": 1)",
-                              R"("layers_pattern": "layers")",
-                              R"("exclude_modules": ["k_proj", "self_attn.q_proj"])",
-                              R"("exclude_modules": ".*q_proj")",
-                              R"("use_dora": "true")"}) {
+  CHECK(has(loaded(R"("exclude_modules": ["k_proj", "self_attn.q_proj"])"),
+            "target_modules without exclude_modules are v_proj, expected q_proj, v_proj"));
+  CHECK(has(loaded(R"("exclude_modules": ["layers.0.self_attn.q_proj"])"), "exclude_modules is "));
+  for (const char* refused :
+       {R"("alpha_pattern": {"q_proj": 64})", R"("rank_pattern": {"q_proj": 8})", R"("use_qalora": true)",
+        R"("layer_replication": [[0, 2], [1, 2]])", R"("fan_in_fan_out": true)", R"("bias": "lora_only")",
+        R"("init_lora_weights": "pissa_niter_4")", R"("init_lora_weights": "olora")", R"("use_dora": true)",
+        R"("use_rslora": true)", R"("lora_bias": true)", R"("modules_to_save": ["lm_head"])", R"("of_the_future": 1)",
+        R"("layers_to_transform": [0])", R"("layers_to_transform": [0, 2])", R"("layers_to_transform": 1)",
+        R"("layers_pattern": "layers")", R"("exclude_modules": ".*q_proj")", R"("use_dora": "true")"}) {
     const std::string error = loaded(refused);
     CAPTURE(error);
     const llvm::StringRef field = llvm::StringRef(refused).split(':').first.trim('"');

@@ -349,7 +349,7 @@ llvm::Expected<RowSets> openRows(const Parameters& parameters, const std::string
   auto parts = split(*data, parameters.validation, seed, hold_out);
   if (!parts) return parts.takeError();
   const std::string origin = data->rows->source().origin();
-  // Evaluated are rows of the data, or all rows of other files.
+  // Rows of the data are evaluated, or all rows of other files.
   Source apart = *data;
   if (hold_out && !parameters.validation.path.empty()) {
     options.data.path = std::filesystem::path(root) / parameters.validation.path;
