@@ -283,8 +283,14 @@ llvm::Expected<Setup> prepare(const plan::Plan& plan, const RehearsalOptions& op
   for (const plan::Workload& workload : plan.workloads)
     if (auto error = findWorker(setup, options, workload)) return error;
   auto files = inputs::findCommandFiles(setup.plan, options.results);
-  if (!files) return files.takeError();
-  setup.command_files = std::move(*files);
+  if (files) {
+    setup.command_files = std::move(*files);
+    return setup;
+  }
+  // A program that this machine lacks keeps nothing else from being rehearsed.
+  const std::string why = llvm::toString(files.takeError());
+  for (plan::Point& point : setup.plan.points)
+    if (setup.workloadOf(point).command) point.unavailable = why;
   return setup;
 }
 
