@@ -65,7 +65,7 @@ void listen(Listener* other) {
 
 void tell(const Activity& activity) {
   if (activity.work == Work::Kernel) {
-    recordLaunch();
+    add(record().launches);
   } else {
     nullgpu_traffic& copies = record().copies[size_t(activity.work)];
     add(copies.calls);

@@ -98,8 +98,8 @@ struct nullgpu_record {
   } collectives[NULLGPU_COLLECTIVES];
   struct nullgpu_card_record cards[NULLGPU_RECORD_CARDS];
   struct nullgpu_place places[NULLGPU_RECORD_PLACES];
-  /// The sum of the cards' peaks after each `stride` launches, `sampled` of them. If they are full,
-  /// every second is dropped and the stride doubled.
+  /// The sum of the cards' peaks after each `stride` operations that the host queued, `sampled` of them. If they are
+  /// full, every second is dropped and the stride doubled.
   uint64_t stride, sampled, samples[NULLGPU_RECORD_SAMPLES];
 };
 

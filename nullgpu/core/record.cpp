@@ -69,18 +69,18 @@ nullgpu_record& record() {
   return made;
 }
 
-void recordLaunch() {
+void recordQueued() {
+  static uint64_t queued = 0;
   nullgpu_record& own = record();
-  add(own.launches);
-  if (own.launches % own.stride != 0) return;
+  if (++queued % own.stride != 0) return;
   if (own.sampled == NULLGPU_RECORD_SAMPLES) {
     own.stride *= 2;
     own.sampled /= 2;
     for (uint64_t kept = 0; kept < own.sampled; ++kept) own.samples[kept] = own.samples[2 * kept + 1];
-    if (own.launches % own.stride != 0) return;
+    if (queued % own.stride != 0) return;
   }
   uint64_t peaks = 0;
-  for (const nullgpu_card_record& card : own.cards) peaks += card.peak;
+  for (const nullgpu_card_record& card : own.cards) peaks += valueOf(card.peak);
   own.samples[own.sampled++] = peaks;
 }
 

@@ -20,8 +20,9 @@ inline uint64_t valueOf(const uint64_t& of) {
   return std::atomic_ref(const_cast<uint64_t&>(of)).load(std::memory_order_relaxed);
 }
 
-/// Counts a launch that is done. Only the thread that executes operations calls it.
-void recordLaunch();
+/// Notes the peaks of memory now and then, as the host queues an operation: what runs later would see memory of later
+/// steps. Needs the queues' lock.
+void recordQueued();
 /// Notes that this process holds `bytes` of a card, by the machine's number.
 void recordHeld(unsigned card, uint64_t bytes);
 /// Notes how a request for memory ended: granted, or refused while all processes held `held` bytes.

@@ -28,6 +28,7 @@ Ticket queue(cudaStream_t handle, std::shared_ptr<Operation> operation) {
   // The operation's number is read before holdBack(), which may release the lock and let others
   // queue.
   all.push(stream, std::move(operation));
+  recordQueued();
   const uint64_t sequence = all.sequence();
   all.holdBack(lock);
   return {cudaSuccess, stream, sequence};
