@@ -9,6 +9,8 @@
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <variant>
@@ -374,6 +376,20 @@ struct Transform : Declarations {
   /// The comparisons that claims of the study state themselves.
   std::vector<ast::CompareDecl> stated = {};
 
+  /// The words of a range without those of another, spaced as the formatter does, whatever the author's spaces are.
+  std::string spaced(source::Range of, std::optional<source::Range> without) const {
+    std::string text;
+    for (const Node& leaf : tree.nodes) {
+      const bool left_out = without && leaf.begin >= without->begin && leaf.end <= without->end;
+      if (!leaf.is_token || leaf.begin < of.begin || leaf.end > of.end || left_out) continue;
+      const std::string_view word = sources.text({of.file, leaf.begin, leaf.end});
+      const bool opens = text.empty() || text.ends_with('(') || text.ends_with('[') || text.ends_with('.');
+      if (!opens && (word.size() > 1 || std::string_view("()[],.").find(word) == std::string_view::npos)) text += ' ';
+      text += word;
+    }
+    return text;
+  }
+
   /// Makes a comparison of `geomean(gain) over program` in a claim, with its text as its name, and lets the subject be
   /// that name. Levels that the call or its argument selects are those of the result: `geomean(gain[flag = "O3"]) over
   /// program`.
@@ -399,9 +415,7 @@ struct Transform : Declarations {
     made.over = factorNames(index);
     made.over_range = range(made.over.empty() ? child(index, Token::Star) : child(index, Rule::FactorNames));
     made.range = made.name.range = source::join(subject.range, made.over_range);
-    std::string name(sources.text(made.range));
-    if (!selectors.empty()) name.erase(selected.begin - made.range.begin, selected.end - selected.begin);
-    made.name.name = source::squeeze(name);
+    made.name.name = spaced(made.range, selectors.empty() ? std::nullopt : std::optional(selected));
     subject.node = ast::NameExpr{{{made.name}, made.range}};
     if (selectors.empty()) return;
     subject.node = ast::IndexExpr{std::make_shared<ast::Expr>(subject), std::move(selectors)};
