@@ -89,8 +89,10 @@ void settled(const Criterion& criterion, const Claim& claim, diag::Emitter& emit
     const Assertion *low = nullptr, *high = nullptr;  // the lower bound and the upper one
   };
   using Pins = std::set<std::pair<unsigned, unsigned>>;
-  std::map<std::tuple<std::optional<unsigned>, std::optional<unsigned>, Pins>, Ends> subjects;
-  std::map<Pins, const Assertion*> first[2];  // with a value, and infeasible
+  using Subject = std::tuple<std::optional<unsigned>, std::optional<unsigned>, Pins>;
+  std::map<Subject, Ends> subjects;
+  std::map<Pins, const Assertion*> first[2];      // with a value, and infeasible
+  std::map<Subject, const Assertion*> having[2];  // with a value, and absent
   const auto warn = [&](const Assertion& one, const Assertion& other) {
     emitter.emit(source::join(one.range, other.range), Settled, one.text, any ? "or" : "and", other.text,
                  any ? "always" : "never");
@@ -100,6 +102,12 @@ void settled(const Criterion& criterion, const Claim& claim, diag::Emitter& emit
     const Assertion& one = criterion.assertions[part.first];
     Pins pins;
     for (const Pin& pin : one.pins) pins.emplace(pin.factor, pin.level);
+    if (!one.infeasible) {
+      const Subject subject{one.comparison, one.metric, pins};
+      const bool new_one = having[one.absent].try_emplace(subject, &one).second;
+      if (const auto other = having[!one.absent].find(subject); new_one && !any && other != having[!one.absent].end())
+        warn(*other->second, one);
+    }
     if (one.absent) continue;
     const bool fresh = first[one.infeasible].try_emplace(pins, &one).second;
     if (const auto other = first[!one.infeasible].find(pins); fresh && !any && other != first[!one.infeasible].end())

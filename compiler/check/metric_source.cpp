@@ -487,6 +487,12 @@ bool checkMetricSource(Context& context, ModuleScope& scope, const ast::Workload
     return context.problems() == before;
   }
   // A metric without `from` is observed from outside, or `outputs` reads it at its own name.
+  if (outputs && declaration.optional && seenFromOutside(metric))
+    refuse(
+        context, metric.range,
+        fmt::format("'{}' would be measured from outside and not read by 'outputs', which an optional metric suggests; "
+                    "write its 'from'",
+                    metric.name));
   if (!workload.command || seenFromOutside(metric)) return context.problems() == before;
   if (outputs) {
     metric.source = checker.read(*outputs);
