@@ -65,6 +65,7 @@ Summary summarise(const Evidence& evidence, const plan::Point& point, const plan
   summary.n = static_cast<unsigned>(ranked.size());
   const auto& [correlation, range] = evidence.of(metric.name);
   summary.trend = correlation > 0 ? stats::trendOf(ranked, sessions) : 0;
+  summary.correlation = correlation;
   summary.spreads = stats::spreads(ranked, sessions, stats::Pairing::Alone);
   stats::NestedIntervals intervals = stats::widened(stats::orderStatistics(ranked), correlation, sessions);
   if (summary.trend != 0) intervals = intervals.estimateAlone();

@@ -192,7 +192,10 @@ GridCell metricCell(const plan::Plan& plan, const judge::Judgement& judgement, c
             summary->constant, summary->values,   summary->outliers, ""};
   else
     cell.note = whyMissing(plan, judgement, point, metric);
-  if (summary) cell.never = summary->never, cell.diverged = summary->diverged, cell.trend = summary->trend;
+  if (summary) {
+    cell.never = summary->never, cell.diverged = summary->diverged;
+    cell.trend = summary->trend, cell.correlation = summary->correlation;
+  }
   const judge::PointStatus* status = judgement.status(point.id, metric.kind);
   if (status) cell.limit = status->limit;
   if (summary && status && status->unstable()) cell.out_of_memory = status->infeasible;
@@ -261,10 +264,10 @@ Grid buildGrid(const plan::Plan& plan, const judge::Judgement& judgement, const 
 
 judge::EstimateText partsOf(const GridCell& cell, const std::string& unit, const std::string& dimension,
                             const judge::Bounds& bounds) {
-  // An estimate that is infinite since values diverged is no number: it reads "diverged".
-  if (cell.diverged && cell.estimate && std::isinf(*cell.estimate)) {
+  // An estimate that is infinite since trials timed out or values diverged is no number.
+  if ((cell.timeouts || cell.diverged) && cell.estimate && std::isinf(*cell.estimate)) {
     const bool whole = cell.interval && std::isinf(cell.interval->low) && std::isinf(cell.interval->high);
-    return {"diverged",
+    return {cell.timeouts ? "timeout" : "diverged",
             !cell.interval || whole ? "" : judge::formatInterval(*cell.interval, unit, dimension, bounds, cell.column)};
   }
   if (cell.estimate && cell.interval && !cell.constant)

@@ -45,6 +45,8 @@ struct GridCell {
   std::optional<double> ideal = std::nullopt;
   /// Kendall's tau of values that rise or fall all the time, which leaves no interval; else 0.
   double trend = 0;
+  /// The correlation of a value with the one before that the interval allows for.
+  double correlation = 0;
   /// The unit and digits that values of one table share.
   judge::ColumnStyle column = {};
 };

@@ -53,6 +53,10 @@ TEST_CASE("a table says why values that go on have no intervals") {
     return gridPart(example.plan, buildGrid(example.plan, example.judgement, "step_time", {"gpus"}), "step_time").rest;
   };
   CHECK(rest().find(", 95 % intervals;") != std::string::npos);
+  example.judgement.summaries.front().correlation = 0.4;
+  CHECK(rest().find("95 % intervals that allow for a correlation of 0.40 between consecutive trials;") !=
+        std::string::npos);
+  example.judgement.summaries.front().correlation = 0;
   bool one = true;
   for (const bool all : {false, true}) {
     for (judge::Summary& summary : example.judgement.summaries)

@@ -403,7 +403,8 @@ inline void describe(base::JsonRecord& io, MeasuredRecord& one) {
   judge::Summary& summary = one.summary;
   io.fields("n", summary.n, "timeouts", summary.timeouts, "never", summary.never, "diverged", summary.diverged,
             "published", one.published, "median", summary.median, "minimum", summary.minimum, "maximum",
-            summary.maximum, "interval", summary.interval, "constant", summary.constant, "spreads", summary.spreads);
+            summary.maximum, "interval", summary.interval, "correlation", summary.correlation, "constant",
+            summary.constant, "spreads", summary.spreads);
   one.with_values = io.has("values", one.with_values);
   if (one.with_values) io.fields("values", summary.values);
 }

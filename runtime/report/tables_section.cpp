@@ -157,17 +157,23 @@ Table cellTable(const plan::Plan& plan, const Subject& of, const std::vector<jud
   return table;
 }
 
-/// Returns "with 95 % intervals", or what is lacking, with the strongest trend that explains it.
+/// Returns "95 % intervals" and what widens them, or what is lacking, with the strongest trend that explains it.
 std::string intervalsText(const Grid& grid) {
   bool any = false;
   // Values that only rise or fall have no level, so no interval; the strongest trend is reported.
-  double trend = 0;
+  double trend = 0, correlation = 0;
   for (const auto& row : grid.cells)
     for (const GridCell& cell : row) {
       any |= cell.interval.has_value();
+      if (cell.interval) correlation = std::max(correlation, cell.correlation);
       if (std::abs(cell.trend) > std::abs(trend)) trend = cell.trend;
     }
-  std::string text = any ? "95 % intervals" : "without an interval";
+  std::string text = !any               ? "without an interval"
+                     : correlation == 0 ? "95 % intervals"
+                                        : fmt::format(
+                                              "95 % intervals that allow for a correlation of {:.2f} between "
+                                              "consecutive trials",
+                                              correlation);
   if (trend != 0)
     text += fmt::format("{} values rise or fall over the run (Kendall's tau {:.2f})",
                         any ? ", but not where" : ", since", trend);

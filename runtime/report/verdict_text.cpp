@@ -65,8 +65,8 @@ std::string nextStepText(const plan::Criterion& criterion, const judge::Criterio
   switch (next.reach) {
     case Reach::OutOfReach:
       return fmt::format(
-          "Out of reach with this noise: about {} blocks for an 80 % chance. Reduce the noise, {}claim a larger "
-          "effect{}.",
+          "Out of reach with this noise: about {} blocks for an 80 % chance. Reduce the noise, {}claim a bound "
+          "further from the estimate{}.",
           roughly(next.blocks), criterion.cells.size() > 1 ? "" : "or ",
           criterion.cells.size() > 1 ? ", or ask about fewer configurations" : "");
     case Reach::Trend:

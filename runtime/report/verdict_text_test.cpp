@@ -254,9 +254,8 @@ TEST_CASE("what comes next, and what is to be noted") {
   CHECK(said(claim, result, "next").starts_with("More than a thousand sessions like these would decide it, if "));
   result.next = judge::NextStep{judge::NextStep::Reach::OutOfReach, 23456, 0, {}};
   CHECK(said(claim, result, "next") ==
-        "Out of reach with this noise: about 23000 blocks for an 80 % chance. Reduce the noise, claim a larger effect, "
-        "or "
-        "ask about fewer configurations.");
+        "Out of reach with this noise: about 23000 blocks for an 80 % chance. Reduce the noise, claim a bound further "
+        "from the estimate, or ask about fewer configurations.");
 }
 
 TEST_CASE("losses are counted by point, and timeouts are values and no losses") {
