@@ -24,6 +24,7 @@
 #include "runtime/base/files/files.h"
 #include "runtime/base/json.h"
 #include "runtime/base/numbers.h"
+#include "runtime/base/process.h"
 #include "runtime/base/text.h"
 #include "runtime/machine/gpus.h"
 #include "runtime/rehearsal/records.h"
@@ -221,7 +222,7 @@ std::string ownersText(const nullgpu_card_record& card) {
   return owners.empty() ? "" : " Its tensors: " + base::joined(base::textsOf(owners, text), ", ") + ".";
 }
 
-/// Whether the peak grew all the time: in each quarter of the launches behind the first by about as
+/// Whether the peak grew all the time: in each quarter of the work behind the first by about as
 /// much, and by a tenth in all.
 bool growsSteadily(const nullgpu_record& record) {
   constexpr uint64_t kFewest = 16;
@@ -250,7 +251,7 @@ std::vector<std::string> habitsOf(const std::vector<nullgpu_record>& records) {
   for (const nullgpu_record& record : records)
     if (growsSteadily(record))
       habits.push_back(fmt::format(
-          "{}: memory grew until the end, from {} after a quarter of the launches to {}. If these are steps, each "
+          "{}: memory grew until the end, from {} after a quarter of the work to {}. If these are steps, each "
           "leaves tensors behind, such as a loss that is kept with its graph: keep `loss.detach()`.",
           nameOf(record), bytesText(record.samples[record.sampled / 4 - 1]),
           bytesText(record.samples[record.sampled - 1])));
@@ -363,6 +364,8 @@ std::vector<std::string> variablesOf(const NullOptions& options, const machine::
   std::vector<std::string> variables = machine::nullEnvironment(machine, folder + "/machine");
   variables.push_back("NULLGPU_RECORD=" + folder + "/records");
   if (!options.faults.empty()) variables.push_back("NULLGPU_FAULTS=" + options.faults);
+  if (const char* python = std::getenv("PYTHONPATH")) variables.push_back(std::string("PYTHONPATH=") + python);
+  base::addPythonPackage(variables);
   const char* path = std::getenv("PATH");
   variables.push_back(fmt::format("PATH={}/bin:{}", std::filesystem::path(machine.nvml_library).parent_path().string(),
                                   path ? path : "/usr/bin:/bin"));
@@ -396,9 +399,10 @@ int null(const NullOptions& options, const Console& console) {
   const std::vector<nullgpu_record> records = rehearsal::recordsIn(folder.path() + "/records");
   if (records.empty())
     console.message(
-        "expc: null: no process of the command used a simulated GPU. They stand in for the libraries of CUDA 13, so a "
-        "program built for another CUDA, or without it, does not see them." +
-        torchOf(*program, folder.path() + "/torch"));
+        fmt::format("expc: null: the command ended with exit code {}, and no process of it used a simulated GPU. They "
+                    "stand in for the "
+                    "libraries of CUDA 13, so a program built for another CUDA, or without it, does not see them.{}",
+                    code, torchOf(*program, folder.path() + "/torch")));
   if (json) return console.finish(jsonOf(records, code) + "\n", code);
   if (!records.empty()) console.rendered(textOf(records, cards.cards, console.width(), console.colourErr()));
   return code;

@@ -8,7 +8,7 @@ from torch import nn
 
 trial = expc.trial(batch=32, lr=0.01, optimizer="sgd")  # values for runs without expc
 p = trial.parameters
-torch.manual_seed(trial.seed or 0)
+torch.manual_seed(trial.seed)
 device = "cuda" if torch.cuda.is_available() else "cpu"
 
 # Four classes of images, each a pattern with noise.

@@ -54,14 +54,14 @@ class _Parameters(dict):
 
 
 class Trial:
-    """One trial. `kind` is "timed", "quality" or "profile", and None without expc; `seed` that of the block, or None."""
+    """One trial. `kind` is "timed", "quality" or "profile", and None without expc; `seed` that of the block, 0 without expc."""
 
     def __init__(self, request=None):
         request = request or {}
         settings = request.get("settings", {})
         self.parameters = _Parameters(request.get("parameters", {}))
         self.kind = request.get("kind")
-        self.seed = request.get("seed")
+        self.seed = request.get("seed", 0)
         self._count, self._passes = settings.get("steps"), settings.get("epochs")
         self._warmup = settings.get("warmup", 0)
         self._taken = 0  # steps that have begun

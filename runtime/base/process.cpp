@@ -4,6 +4,7 @@
 #include <llvm/ADT/StringRef.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <fstream>
 #include <sstream>
 #include <system_error>
@@ -79,6 +80,16 @@ std::filesystem::path sharedPath(const char* name) {
       return folder / "share" / name;
   }
   return "";
+}
+
+void addPythonPackage(std::vector<std::string>& variables) {
+  const std::string folder = sharedPath("expc/python").string();
+  if (folder.empty()) return;
+  const auto given = std::ranges::find_if(variables, [](const auto& one) { return one.starts_with("PYTHONPATH="); });
+  if (given == variables.end())
+    variables.push_back("PYTHONPATH=" + folder);
+  else
+    *given += (given->ends_with('=') ? "" : ":") + folder;
 }
 
 std::string hostName() {

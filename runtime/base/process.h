@@ -9,6 +9,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 namespace expc::base {
 
@@ -45,6 +46,9 @@ std::filesystem::path programFolder();
 /// A file or folder that is installed below `share`; "" if it is not there. It is looked for in five folders above the
 /// program, since pip puts it that far above.
 std::filesystem::path sharedPath(const char* name);
+
+/// Appends the folder of the Python package `expc` to PYTHONPATH among NAME=VALUE variables, behind the user's folders.
+void addPythonPackage(std::vector<std::string>& variables);
 
 /// The name of this machine; "" if it has none.
 std::string hostName();

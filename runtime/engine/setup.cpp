@@ -200,14 +200,7 @@ llvm::Expected<CommandEnvironment> commandEnvironment(const std::vector<std::str
 
 std::vector<std::string> commandVariables(const Setup& setup) {
   std::vector<std::string> variables = setup.command_environment.variables;
-  // Python finds `import expc` in this folder, which holds nothing else, behind those of the user.
-  if (const std::string python = base::sharedPath("expc/python").string(); !python.empty()) {
-    const auto given = std::ranges::find_if(variables, [](StringRef one) { return one.starts_with("PYTHONPATH="); });
-    if (given == variables.end())
-      variables.push_back("PYTHONPATH=" + python);
-    else
-      *given += (StringRef(*given).ends_with("=") ? "" : ":") + python;
-  }
+  base::addPythonPackage(variables);
   variables.insert(variables.end(), setup.environment.begin(), setup.environment.end());
   return variables;
 }

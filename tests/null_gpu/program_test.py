@@ -115,7 +115,7 @@ class Null(unittest.TestCase):
 
     def test_a_program_without_cuda_is_told_so(self):
         done = self.null("1", "--", "sh", "-c", "exit 5", code=5)
-        self.assertIn("no process of the command used a simulated GPU", done.stderr)
+        self.assertIn("exit code 5, and no process of it used a simulated GPU", done.stderr)
         self.assertIn("CUDA 13", done.stderr)
 
     def test_torch_of_another_cuda_is_named(self):

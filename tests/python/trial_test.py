@@ -98,13 +98,13 @@ class Trial(unittest.TestCase):
         self.assertFalse(trial.step())
         trial.metric(loss=1)
         trial.close()
-        self.assertEqual((trial.kind, trial.seed, dict(trial.parameters)), (None, None, {}))
+        self.assertEqual((trial.kind, trial.seed, dict(trial.parameters)), (None, 0, {}))
 
     def test_parameters_are_those_of_the_study_before_defaults(self):
         code = ("import expc; t = expc.trial(lr=1.0, batch=8); "
                 "print(t.parameters.lr, t.parameters['batch'], t.seed, expc.trial() is t); t.parameters.rank")
         request = {"kind": "timed", "seed": 7, "parameters": {"lr": 0.5, "tf32": True}}
-        for given, said in (({"EXPC_TRIAL_REQUEST": json.dumps(request)}, "0.5 8 7 True"), ({}, "1.0 8 None True")):
+        for given, said in (({"EXPC_TRIAL_REQUEST": json.dumps(request)}, "0.5 8 7 True"), ({}, "1.0 8 0 True")):
             done = subprocess.run([sys.executable, "-c", code], env={**os.environ, **given, "PYTHONPATH": str(ROOT / "python")},
                                   capture_output=True, text=True)
             self.assertEqual(done.stdout.strip(), said)
