@@ -12,7 +12,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 UNITS = {"px": 1, "tok": 1, "s": 1, "ms": 0.001, "": 1}
 
-PARAM = re.compile(r"^\s*param\s+(\w+)\s*:\s*(\w+)(?:\s+in\s+\S+(?:\s+by\s+\S+)?)?(?:\s*=\s*(\S+))?(?:\s+(?:when|with)\s+.*)?\s*$")
+PARAM = re.compile(r"^\s*param\s+(\w+)\s*:\s*(list\(.*?\)+(?=\s)|\w+)(?:\s+in\s+\S+(?:\s+by\s+\S+)?)?(?:\s*=\s*(\S+))?(?:\s+(?:when|with)\s+.*)?\s*$")
 METRIC = re.compile(r"^\s*metric\s+(\w+)\s*:\s*\w+(?:\s*/\s*\w+)?\s+(?:lower|higher)\s+(timed|quality|profile)(?:\s+exact)?(?:\s+series)?\s*$")
 
 
@@ -22,7 +22,9 @@ def default_value(text):
         return None
     if text in ("true", "false"):
         return text == "true"
-    number = re.fullmatch(r"(-?[0-9.]+)([a-z]*)", text)
+    if text == "[]":
+        return []
+    number = re.fullmatch(r"(-?[0-9.]+(?:e-?\d+)?)([a-z]*)", text)
     if carrying := re.fullmatch(r"(\w+)\((\d+)\)", text):
         return {carrying.group(1): [int(carrying.group(2))]}
     return float(number.group(1)) * UNITS[number.group(2)] if number else text

@@ -139,8 +139,8 @@ std::string placeIn(const std::string& dump) {
   const auto collective = std::find_if(frames.begin(), own, [](const Frame& one) {
     return one.file.ends_with("distributed_c10d.py") && !one.function.starts_with("_");
   });
-  if (own != frames.begin()) text += ", waiting in " + (collective != own ? collective : own - 1)->function.str();
-  return text;
+  if (own == frames.begin()) return text;
+  return fmt::format("{}, waiting in {}", text, (collective != own ? collective : own - 1)->function.str());
 }
 
 double StackAttendant::look(pid_t program) {

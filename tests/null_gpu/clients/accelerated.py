@@ -1,4 +1,6 @@
 """A loop with accelerate, in mixed precision."""
+import sys
+
 import torch
 from accelerate import Accelerator
 
@@ -11,4 +13,4 @@ for x, y in loader:
     optimizer.step()
     optimizer.zero_grad()
 if torch.cuda.is_available():
-    print("peaks", 0, torch.cuda.max_memory_allocated(), torch.cuda.max_memory_reserved(), flush=True)
+    sys.stdout.write(f"peaks {0} {torch.cuda.max_memory_allocated()} {torch.cuda.max_memory_reserved()}\n")  # one write, of several ranks

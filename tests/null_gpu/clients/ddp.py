@@ -1,5 +1,6 @@
 """A loop with DistributedDataParallel, started by torchrun."""
 import os
+import sys
 
 import torch
 import torch.distributed as dist
@@ -16,5 +17,5 @@ for step in range(3):
     optimizer.step()
     optimizer.zero_grad()
 if device.type == "cuda":
-    print("peaks", card, torch.cuda.max_memory_allocated(), torch.cuda.max_memory_reserved(), flush=True)
+    sys.stdout.write(f"peaks {card} {torch.cuda.max_memory_allocated()} {torch.cuda.max_memory_reserved()}\n")  # one write, of several ranks
 dist.destroy_process_group()

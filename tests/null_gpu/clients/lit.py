@@ -1,4 +1,6 @@
 """A module of Lightning and its Trainer."""
+import sys
+
 import lightning
 import torch
 
@@ -19,4 +21,4 @@ data = torch.utils.data.TensorDataset(torch.randn(64, 32), torch.zeros(64, dtype
 trainer = lightning.Trainer(max_steps=3, accelerator="auto", devices=1, logger=False, enable_checkpointing=False, enable_progress_bar=False)
 trainer.fit(Module(), torch.utils.data.DataLoader(data, batch_size=16))
 if torch.cuda.is_available():
-    print("peaks", 0, torch.cuda.max_memory_allocated(), torch.cuda.max_memory_reserved(), flush=True)
+    sys.stdout.write(f"peaks {0} {torch.cuda.max_memory_allocated()} {torch.cuda.max_memory_reserved()}\n")  # one write, of several ranks

@@ -1,4 +1,5 @@
 """transformers' Trainer over a tiny Llama with an adapter of peft."""
+import sys
 import tempfile
 
 import torch
@@ -12,4 +13,4 @@ data = [{"input_ids": tokens, "labels": tokens}] * 16
 arguments = TrainingArguments(tempfile.mkdtemp(), max_steps=3, per_device_train_batch_size=4, report_to=[], save_strategy="no")
 Trainer(net, arguments, train_dataset=data).train()
 if torch.cuda.is_available():
-    print("peaks", 0, torch.cuda.max_memory_allocated(), torch.cuda.max_memory_reserved(), flush=True)
+    sys.stdout.write(f"peaks {0} {torch.cuda.max_memory_allocated()} {torch.cuda.max_memory_reserved()}\n")  # one write, of several ranks
