@@ -379,9 +379,20 @@ class Explainer : CellChoice {
     const bool alone = cells_.size() == 1 && cells_[open.front()].interval;
     reason_ = alone ? why + placeBehind(open.front()) + so_far : (named ? "" : prefix(open.front())) + why + so_far;
     if (isComposed(criterion_))
-      return fmt::format("{} in {} of {} parts; {}", word, open.size(), cells_.size(), reason_);
-    return cells_.size() == 1 ? reason_
-                              : fmt::format("{}{}; {}", word, inConfigurations(open.size(), cells_.size()), reason_);
+      return fmt::format("{} in {} of {} parts{}; {}", word, open.size(), cells_.size(), decided(), reason_);
+    return cells_.size() == 1
+               ? reason_
+               : fmt::format("{}{}{}; {}", word, inConfigurations(open.size(), cells_.size()), decided(), reason_);
+  }
+
+  /// Returns " (1 passes, 2 fail)": the cells that are decided; "" if none is.
+  std::string decided() const {
+    std::vector<std::string> counts;
+    if (const size_t passing = with(Verdict::Pass).size())
+      counts.push_back(fmt::format("{} {}", passing, passing == 1 ? "passes" : "pass"));
+    if (const size_t failing = with(Verdict::Fail).size())
+      counts.push_back(fmt::format("{} {}", failing, failing == 1 ? "fails" : "fail"));
+    return counts.empty() ? "" : fmt::format(" ({})", joined(counts));
   }
 
   /// Formats the estimate of a cell: "1.52x [1.48x, 1.57x]", "7.00 GiB in every run".

@@ -165,7 +165,7 @@ TEST_CASE("what is lacking is said with what became of it") {
   std::erase_if(one.results.trials, [](const store::Trial& trial) { return trial.key->place.point.back() == '2'; });
   const plan::Criterion gain = criterion(gainCells(), atLeast(1.2, "1.2x"), "x", 0.95);
   CHECK(lineOf(plan, gain, one).text ==
-        "undecided in 1 of 2 configurations; precision=fp32 gpus=2 cannot run here: the node has fewer cards");
+        "undecided in 1 of 2 configurations (1 passes); precision=fp32 gpus=2 cannot run here: the node has fewer cards");
   plan::Criterion nobody = gain;
   nobody.not_asked = true;
   CHECK(lineOf(study(), nobody, {}).text == "none of its configurations is selected, or can run here");
@@ -197,7 +197,7 @@ TEST_CASE("a claim that memory runs out says in how many blocks it did") {
   for (const int64_t block : {1, 2}) records.runsOut("bf16-1", block);
   records.runsOut("bf16-2", 1);
   CHECK(lineOf(plan, outOfMemory(), records).text ==
-        "undecided in 1 of 2 configurations; precision=bf16 gpus=2 ran out of memory in 1 block, 2 are needed");
+        "undecided in 1 of 2 configurations (1 passes); precision=bf16 gpus=2 ran out of memory in 1 block, 2 are needed");
   Records both = records;
   both.runsOut("bf16-2", 2);
   CHECK(lineOf(plan, outOfMemory(), both).text == "both configurations ran out of memory, in at least 2 blocks each");

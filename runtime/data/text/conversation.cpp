@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "runtime/base/text.h"
 #include "runtime/data/text/characters.h"
 
 namespace expc::text {
@@ -44,7 +45,8 @@ const char* nameOf(Role role) {
 
 std::optional<std::string> problemOf(const Conversation& conversation) {
   if (conversation.size() < 2)
-    return fmt::format("a conversation of {} messages; a question and an answer are needed", conversation.size());
+    return fmt::format("a conversation of {}; a question and an answer are needed",
+                       base::counted(conversation.size(), "message"));
   // Roles are checked in order, each against the message before it.
   bool answered = false;
   for (size_t i = 0; i < conversation.size(); ++i) {

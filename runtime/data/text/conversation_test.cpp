@@ -82,7 +82,7 @@ TEST_CASE("what is no conversation is said") {
   const Message system{Role::System, {"s"}}, user{Role::User, {"u"}}, assistant{Role::Assistant, {"a"}};
   CHECK(!problemOf({user, assistant}));
   CHECK(!problemOf({system, user, assistant, user, assistant}));
-  CHECK(problemOf({user}) == "a conversation of 1 messages; a question and an answer are needed");
+  CHECK(problemOf({user}) == "a conversation of 1 message; a question and an answer are needed");
   CHECK(problemOf({user, user}) == "messages 1 and 2 are both the user's");
   CHECK(problemOf({system, assistant}) == "message 2 is the assistant's, but follows none of the user");
   CHECK(problemOf({user, assistant, system}) == "message 3 is the system's; only the first may be");

@@ -486,7 +486,12 @@ llvm::Expected<Dataset> readDataset(RowReader& rows, const DatasetOptions& optio
   for (llvm::json::Object row; options.row_limit == 0 || count < options.row_limit; ++count) {
     auto more = rows.next(row);
     if (!more && !faults) return more.takeError();
-    if (!more) faults->push_back({count + 1, llvm::toString(more.takeError()) + "; no row after it was read"});
+    if (!more) {
+      const std::string why = llvm::toString(more.takeError()), place = rows.place() + ": ";
+      faults->push_back(
+          {count + 1, fmt::format("{}; no row after it was read",
+                                  llvm::StringRef(why).starts_with(place) ? why.substr(place.size()) : why)});
+    }
     if (!more || !*more) break;
     auto error = reader.add(row, rows.raw());
     if (!error) continue;

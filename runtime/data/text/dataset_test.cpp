@@ -278,7 +278,7 @@ TEST_CASE("errors name file, row and column") {
       "nested deeper than 200 levels");
   has(message("{\"messages\": \"hello\"}", Template::Plain), "'messages' is a string, expected an array of messages");
   has(message("{\"messages\": [{\"role\": \"user\", \"content\": \"x\"}]}", Template::Plain),
-      "'messages': a conversation of 1 messages");
+      "'messages': a conversation of 1 message");
   has(message("{\"messages\": [{\"role\": \"tool\", \"content\": \"x\"}]}", Template::Plain),
       "message 1 of 'messages': its role is 'tool'");
   has(message("{\"messages\": [7]}", Template::Plain), "message 1 of 'messages': it is a number");
