@@ -197,7 +197,7 @@ TEST_CASE("a claim that memory runs out says in how many blocks it did") {
   for (const int64_t block : {1, 2}) records.runsOut("bf16-1", block);
   records.runsOut("bf16-2", 1);
   CHECK(lineOf(plan, outOfMemory(), records).text ==
-        "undecided in 1 of 2 configurations (1 passes); precision=bf16 gpus=2 ran out of memory in 1 block, 2 are needed");
+        "undecided in 1 of 2 configurations; precision=bf16 gpus=2 ran out of memory in 1 block, 2 are needed");
   Records both = records;
   both.runsOut("bf16-2", 2);
   CHECK(lineOf(plan, outOfMemory(), both).text == "both configurations ran out of memory, in at least 2 blocks each");
@@ -241,7 +241,7 @@ TEST_CASE("a claim about every trial counts trials") {
   records.results.trials[2].status = TrialStatus::Failed;
   records.results.trials[2].reason = "worker printed nonsense";
   CHECK(lineOf(plan, claim, records).text ==
-        "broken in 1 of 6 configurations; precision=fp32 gpus=1 failed: worker printed nonsense");
+        "broken in 1 of 6 configurations (5 pass); precision=fp32 gpus=1 failed: worker printed nonsense");
 
   const plan::Plan thrice = study(7, 3);
   auto cells = metricCells(thrice, "accuracy");
