@@ -164,8 +164,9 @@ TEST_CASE("what is lacking is said with what became of it") {
   one.pairs(7, 1.5);
   std::erase_if(one.results.trials, [](const store::Trial& trial) { return trial.key->place.point.back() == '2'; });
   const plan::Criterion gain = criterion(gainCells(), atLeast(1.2, "1.2x"), "x", 0.95);
-  CHECK(lineOf(plan, gain, one).text ==
-        "undecided in 1 of 2 configurations (1 passes); precision=fp32 gpus=2 cannot run here: the node has fewer cards");
+  CHECK(
+      lineOf(plan, gain, one).text ==
+      "undecided in 1 of 2 configurations (1 passes); precision=fp32 gpus=2 cannot run here: the node has fewer cards");
   plan::Criterion nobody = gain;
   nobody.not_asked = true;
   CHECK(lineOf(study(), nobody, {}).text == "none of its configurations is selected, or can run here");
