@@ -207,7 +207,8 @@ for name, code in json.load(sys.stdin).items():
 def variables(programs):
     """The environment in which the interpreter finds what torch needs."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("NULLGPU_", "CUDA_", "RANK", "PYTORCH"))}
-    return kept | {"PYTHONPATH": str(programs), "OMP_NUM_THREADS": "1"}
+    # torch._compile_kernel wants a toolkit, and adds its headers' folder to what the null NVRTC never reads.
+    return kept | {"PYTHONPATH": str(programs), "OMP_NUM_THREADS": "1", "CUDA_HOME": str(programs)}
 
 
 def try_all(arguments):
