@@ -132,8 +132,10 @@ void Monitor::lookAt(Trial& trial, const Family& family) {
     readings.mhz_most = std::max(readings.mhz_most.value_or(*mhz), *mhz);
     readings.mhz_least = std::min(readings.mhz_least.value_or(*mhz), *mhz);
   }
-  for (Card& card : trial.cards)
-    if (const auto state = cards_.look(card.readings.index)) take(card, *state, family);
+  for (Card& card : trial.cards) {
+    card.now = cards_.look(card.readings.index);
+    if (card.now) take(card, *card.now, family);
+  }
 }
 
 void Monitor::takeSample(Trial& trial) const {
@@ -145,7 +147,7 @@ void Monitor::takeSample(Trial& trial) const {
   trial.readings.samples.host.push_back(static_cast<double>(host));
   std::optional<double> held, busy;
   for (const Card& card : trial.cards) {
-    const auto state = cards_.look(card.readings.index);
+    const std::optional<CardState>& state = card.now;
     if (!state) continue;
     double bytes = 0;
     for (const auto& [pid, memory] : state->memory)

@@ -41,6 +41,7 @@ class Monitor {
   struct Card {
     GpuReadings readings;
     CardState before;
+    std::optional<CardState> now;  // at the last look
     std::vector<int> others;
     bool sees_ours = false;  // NVML named a process of ours, so it uses our process numbers
     /// Processes on it that are not of our family, as NVML numbers them.
