@@ -282,11 +282,6 @@ std::string percent(int64_t part, int64_t whole) {
   return fmt::format("{:.0f} %", whole == 0 ? 0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole));
 }
 
-int64_t medianOf(std::vector<int64_t> values) {
-  std::ranges::nth_element(values, values.begin() + static_cast<ptrdiff_t>(values.size() / 2));
-  return values[values.size() / 2];
-}
-
 std::string rowsText(const dataset::RowsReport& report, const dataset::RowsSource& source,
                      const std::optional<MemoryCost>& memory) {
   std::string text =
@@ -305,7 +300,7 @@ std::string rowsText(const dataset::RowsReport& report, const dataset::RowsSourc
                           base::counted(static_cast<uint64_t>(share.messages), "message"));
     text +=
         fmt::format("  length    {} to {} tokens, median {}; the longest is row {}\n", std::ranges::min(report.lengths),
-                    report.lengths[longest], medianOf(report.lengths), report.numbers[longest]);
+                    report.lengths[longest], dataset::medianOf(report.lengths), report.numbers[longest]);
     constexpr size_t kBar = 40;
     text += picture(dataset::binsOf(report.lengths), kBar);
   }
@@ -320,7 +315,7 @@ std::string imagesText(const dataset::ImagesReport& report, const data::Source& 
   std::string text = fmt::format("{}: {}\n", base::printable(source.path), dataset::toString(source.kind));
   if (report.info) {
     text += imagesSummary(source.path, *report.info);
-    if (!report.pixels.empty()) text += fmt::format("  median    {} pixels\n", medianOf(report.pixels));
+    if (!report.pixels.empty()) text += fmt::format("  median    {} pixels\n", dataset::medianOf(report.pixels));
     text += fmt::format("  classes   {}\n", report.info->classes.size()) + classLines(*report.info);
   }
   return text + problemLines(report.problems);
@@ -367,7 +362,7 @@ llvm::json::Object rowsJson(const dataset::RowsReport& report, const dataset::Ro
       bins.push_back(llvm::json::Object{{"first", bin.first}, {"last", bin.last}, {"rows", bin.rows}});
     const size_t longest = report.longest();
     out["lengths"] = llvm::json::Object{{"shortest", std::ranges::min(report.lengths)},
-                                        {"median", medianOf(report.lengths)},
+                                        {"median", dataset::medianOf(report.lengths)},
                                         {"longest", report.lengths[longest]},
                                         {"longest_row", report.numbers[longest]},
                                         {"bins", std::move(bins)}};
@@ -394,7 +389,7 @@ llvm::json::Object imagesJson(const dataset::ImagesReport& report, const data::S
   out["classes"] = std::move(classes);
   if (!report.pixels.empty())
     out["pixels"] = llvm::json::Object{{"smallest", std::ranges::min(report.pixels)},
-                                       {"median", medianOf(report.pixels)},
+                                       {"median", dataset::medianOf(report.pixels)},
                                        {"largest", std::ranges::max(report.pixels)}};
   return out;
 }

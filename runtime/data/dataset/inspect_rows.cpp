@@ -49,17 +49,6 @@ int64_t learntWithin(const text::Sample& sample, size_t most) {
                        [](text::Token label) { return label != text::kMasked; });
 }
 
-/// What is said in a conversation, in valid UTF-8: each message's role and text, as `of` writes the text.
-std::string saidIn(const text::Conversation& conversation, const std::function<std::string(llvm::StringRef)>& of) {
-  std::string all;
-  for (const text::Message& message : conversation) {
-    const std::string body = llvm::json::fixUTF8(base::joined(message.parts, ""));
-    const std::string said = of(body);
-    all += fmt::format("{}:{}:{}", nameOf(message.role), said.size(), said);
-  }
-  return all;
-}
-
 /// The name of a special token that stands in a conversation as text; "" if none does.
 std::string specialIn(const text::Conversation& conversation, const text::Tokenizer& tokenizer) {
   for (const text::Message& message : conversation)
@@ -105,11 +94,8 @@ llvm::Expected<RowFacts> factsOf(const text::TokenRows& rows, const text::Tokeni
   if (auto error = addText(facts, tokenizer, example.chosen, row->chosen, most)) return error;
   if (row->rejected)
     if (auto error = addText(facts, tokenizer, example.rejected, *row->rejected, most)) return error;
-  const auto digest = [&](const std::function<std::string(llvm::StringRef)>& of) {
-    return std::hash<std::string>()(saidIn(example.chosen, of) + "|" + saidIn(example.rejected, of));
-  };
-  facts.exact = digest([](llvm::StringRef body) { return body.str(); });
-  facts.normal = digest(text::normalised);
+  facts.exact = rows.digest(number);
+  facts.normal = rows.digest(number, /*loosely=*/true);
   return facts;
 }
 
@@ -282,9 +268,7 @@ void RowsInspection::note(const Part& train) {
         fmt::format("none of the {} rows has something to learn within {} tokens", train.facts.size(),
                     source_.rows.max_length),
         train.origin);
-  std::vector<int64_t> lengths = report_.lengths;
-  std::ranges::sort(lengths);
-  const int64_t usual = lengths[lengths.size() / 2], longest = lengths.back();
+  const int64_t usual = medianOf(report_.lengths), longest = report_.lengths[report_.longest()];
   if (source_.rows.max_length == 0 && longest > 4 * usual)
     add(Severity::Note,
         fmt::format("the longest row has {} tokens, the median {}: a batch with it is padded to its length", longest,
@@ -334,6 +318,11 @@ llvm::Expected<RowsReport> RowsInspection::run() {
 }
 
 }  // namespace
+
+int64_t medianOf(std::vector<int64_t> values) {
+  std::ranges::nth_element(values, values.begin() + static_cast<ptrdiff_t>(values.size() / 2));
+  return values[values.size() / 2];
+}
 
 size_t RowsReport::longest() const { return static_cast<size_t>(std::ranges::max_element(lengths) - lengths.begin()); }
 

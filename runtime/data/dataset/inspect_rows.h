@@ -48,6 +48,9 @@ struct RowsReport {
 /// returns.
 llvm::Expected<RowsReport> inspectRows(const RowsSource& source, unsigned threads, const base::Tick& tick = nullptr);
 
+/// The upper median; there must be a value.
+int64_t medianOf(std::vector<int64_t> values);
+
 /// Rows whose lengths are from `first` to `last`.
 struct LengthBin {
   int64_t first = 0, last = 0, rows = 0;
