@@ -119,9 +119,6 @@ std::string torchOf(const std::string& program, const std::string& log) {
   return said ? (*said)->getBuffer().str() : "";
 }
 
-/// The bytes of memory that a card needs at least to grant the refused request.
-uint64_t leastCard(const nullgpu_card_record& card) { return card.held + card.refused; }
-
 std::string bytesText(uint64_t bytes) { return base::formatQuantity(double(bytes), "B"); }
 std::string countText(uint64_t count) { return base::formatQuantity(double(count), ""); }
 std::string secondsText(uint64_t nanoseconds) { return base::formatQuantity(double(nanoseconds) * 1e-9, "s"); }
@@ -266,12 +263,12 @@ std::vector<std::string> remarksOf(const std::vector<nullgpu_record>& records, u
       const nullgpu_card_record& of = record.cards[card];
       if (of.refused == 0) continue;
       constexpr uint64_t kGiB = uint64_t{1} << 30;
-      remarks.push_back(
-          fmt::format("{}: card {} was out of memory: {} were held and {} more were asked for. That request needs a "
-                      "card of at least "
-                      "{}; `expc null {}x{}GiB` shows the peak beyond it.{}",
-                      nameOf(record), card, bytesText(of.held), bytesText(of.refused), bytesText(leastCard(of)), cards,
-                      2 * (leastCard(of) / kGiB + 1), ownersText(of)));
+      remarks.push_back(fmt::format(
+          "{}: card {} was out of memory: {} were held and {} more were asked for. That request needs a "
+          "card of at least "
+          "{}; `expc null {}x{}GiB` shows the peak beyond it.{}",
+          nameOf(record), card, bytesText(of.held), bytesText(of.refused), bytesText(rehearsal::leastCard(of)), cards,
+          2 * (rehearsal::leastCard(of) / kGiB + 1), ownersText(of)));
     }
     if (!record.ended)
       remarks.push_back(
@@ -310,7 +307,7 @@ llvm::json::Object cardJson(size_t number, const nullgpu_card_record& card) {
     json["torch"] = llvm::json::Object{{"allocated_bytes", card.allocated}, {"reserved_bytes", card.reserved}};
   if (card.refused) {
     llvm::json::Object told{
-        {"held_bytes", card.held}, {"asked_bytes", card.refused}, {"least_card_bytes", leastCard(card)}};
+        {"held_bytes", card.held}, {"asked_bytes", card.refused}, {"least_card_bytes", rehearsal::leastCard(card)}};
     for (size_t owner = 0; owner < NULLGPU_OWNERS; ++owner)
       if (card.owners[owner]) told[fmt::format("{}_bytes", kOwners[owner])] = card.owners[owner];
     json["out_of_memory"] = std::move(told);
@@ -399,10 +396,8 @@ int null(const NullOptions& options, const Console& console) {
   const std::vector<nullgpu_record> records = rehearsal::recordsIn(folder.path() + "/records");
   if (records.empty())
     console.message(
-        fmt::format("expc: null: the command ended with exit code {}, and no process of it used a simulated GPU. They "
-                    "stand in for the "
-                    "libraries of CUDA 13, so a program built for another CUDA, or without it, does not see them.{}",
-                    code, torchOf(*program, folder.path() + "/torch")));
+        fmt::format("expc: null: the command ended with exit code {}, and no process of it used a simulated GPU. {}.{}",
+                    code, rehearsal::kStandFor, torchOf(*program, folder.path() + "/torch")));
   if (json) return console.finish(jsonOf(records, code) + "\n", code);
   if (!records.empty()) console.rendered(textOf(records, cards.cards, console.width(), console.colourErr()));
   return code;

@@ -184,9 +184,7 @@ class Rehearser {
     protocol::Rehearsed counted = rehearsal::rehearsedOf(records);
     if (counted.ranks.empty()) {
       end.status = TrialStatus::Failed;
-      end.reason =
-          "no process of the command used a simulated GPU. They stand in for the libraries of CUDA 13, so a "
-          "program built for another CUDA, or without it, does not see them";
+      end.reason = fmt::format("no process of the command used a simulated GPU. {}", rehearsal::kStandFor);
       return;
     }
     counted.ranks.front().host_memory = end.rehearsed->ranks.front().host_memory;
@@ -210,11 +208,14 @@ class Rehearser {
     variables.push_back("NULLGPU_RECORD=" + folder + kRecords);
     completeForCommand(request, setup_.plan, point, parts(point), "127.0.0.1", folder, variables,
                        setup_.workloadOf(point).command->ranks);
-    spec.memory_limit = setup_.machine.memory_bytes / 5 * 4 / spec.world_size;
+    spec.memory_limit = memoryShare(spec.world_size);
     request.log_prefix = fmt::format("{}/logs/{}", folder_, point.id);
     request.timeout_seconds = judge::kDefaultTimeoutSeconds;
     return request;
   }
+
+  /// The memory of each process. Data that one holds, or makes up, must not take all of this machine's.
+  uint64_t memoryShare(uint64_t processes) const { return setup_.machine.memory_bytes / 5 * 4 / processes; }
 
   std::vector<NodePart> parts(const plan::Point& point) const {
     return {{setup_.machine, setup_.slots, setup_.lane(0).sets.of(plan::devicesOf(point), 0), ""}};
@@ -231,8 +232,7 @@ class Rehearser {
     spec.settings = llvm::json::Object{{"steps", kSteps}, {"warmup", kWarmup}};
     placeRanks(request, parts(point),
                setup_.workerOf(setup_.workloadOf(point)).description.isOneProcess(spec.workload, spec.parameters));
-    // Data that a rank holds in memory, or makes up, must not take all of this machine's.
-    spec.memory_limit = setup_.machine.memory_bytes / 5 * 4 / spec.world_size;
+    spec.memory_limit = memoryShare(spec.world_size);
     request.log_prefix = fmt::format("{}/logs/{}", folder_, point.id);
     request.timeout_seconds = options_.timeout_seconds.value_or(judge::kDefaultTimeoutSeconds);
     return request;

@@ -56,7 +56,7 @@ std::string lackOfMemory(const std::vector<nullgpu_record>& records) {
     for (size_t card = 0; card < NULLGPU_RECORD_CARDS; ++card)
       if (const nullgpu_card_record& of = record.cards[card]; of.refused > 0)
         return fmt::format("card {} would need at least {}", card,
-                           base::formatQuantity(double(of.held) + double(of.refused), "B"));
+                           base::formatQuantity(static_cast<double>(leastCard(of)), "B"));
   return "";
 }
 
