@@ -76,4 +76,11 @@ std::string joined(const std::vector<std::string>& texts, std::string_view separ
   return fmt::format("{}", fmt::join(texts, separator));
 }
 
+std::string listed(std::vector<std::string> texts) {
+  if (texts.size() < 2) return joined(texts);
+  const std::string last = std::move(texts.back());
+  texts.pop_back();
+  return fmt::format("{} and {}", joined(texts), last);
+}
+
 }  // namespace expc::base

@@ -14,6 +14,7 @@
 
 #include "runtime/base/json.h"
 #include "runtime/base/json_record.h"
+#include "runtime/base/text.h"
 
 namespace expc::plan {
 namespace {
@@ -328,14 +329,8 @@ const Outside* seenFromOutside(llvm::StringRef name) {
 }
 
 std::string seenFromOutsideText() {
-  std::string text;
-  for (const Outside& one : kSeen)
-    text += fmt::format("{}'{}' ({})",
-                        &one == kSeen                 ? ""
-                        : &one == std::end(kSeen) - 1 ? " and "
-                                                      : ", ",
-                        one.name, one.type);
-  return text;
+  return base::listed(
+      base::textsOf(kSeen, [](const Outside& one) { return fmt::format("'{}' ({})", one.name, one.type); }));
 }
 
 std::string outputsOf(const std::string& folder) {

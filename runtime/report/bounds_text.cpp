@@ -80,13 +80,6 @@ std::string inConfigurations(size_t count, size_t all) {
   return all == 2 ? " in both configurations" : fmt::format(" in all {} configurations", all);
 }
 
-std::string listed(std::vector<std::string> names) {
-  if (names.size() < 2) return joined(names);
-  const std::string last = std::move(names.back());
-  names.pop_back();
-  return joined(names) + " and " + last;
-}
-
 std::string sentence(const std::string& text) {
   if (text.empty()) return "";
   // A label such as precision=fp32 stays as it is.

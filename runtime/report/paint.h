@@ -10,8 +10,8 @@
 
 namespace expc::report {
 
-using base::counted, base::displayWidth, base::elided, base::InOrder, base::joined, base::printable, base::shellWord,
-    base::textsOf, base::wrapped;
+using base::counted, base::displayWidth, base::elided, base::InOrder, base::joined, base::listed, base::printable,
+    base::shellWord, base::textsOf, base::wrapped;
 
 /// Escapes for the terminal; plain text without colour.
 class Paint {

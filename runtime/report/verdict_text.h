@@ -75,8 +75,6 @@ std::string_view extreme(const plan::Bound& bound, bool breaks = false);
 std::string referenceOf(const plan::Criterion& criterion);
 /// Returns " in both configurations", " in all 6 configurations", " in 2 of 4 configurations"; "" for one of one.
 std::string inConfigurations(size_t count, size_t all);
-/// Joins names: "a", "a and b", "a, b and c".
-std::string listed(std::vector<std::string> names);
 /// Returns the text with a capital and a full stop; a label such as "precision=fp32" keeps its letter.
 std::string sentence(const std::string& text);
 
