@@ -113,8 +113,8 @@ std::vector<double> percentilesOf(const std::vector<double>& sketch) {
   const Buckets buckets = bucketsOf(sketch);
   std::vector<double> percentiles;
   if (buckets.empty()) return percentiles;
-  for (unsigned percent = 1; percent < 100; ++percent)
-    percentiles.push_back(valueAt(buckets, percent / 100.0 * static_cast<double>(countOf(buckets) - 1)));
+  const auto last = static_cast<double>(countOf(buckets) - 1);
+  for (unsigned percent = 1; percent < 100; ++percent) percentiles.push_back(valueAt(buckets, percent / 100.0 * last));
   return percentiles;
 }
 

@@ -287,9 +287,10 @@ std::string resultText(const describe::Findings& findings, const ResultTextOptio
   // A noisy run has more that is open. Where shorter lists make room for all, they are shorter.
   const auto fits = [](const std::string& one) { return std::ranges::count(one, '\n') <= kMostLinesOfAll; };
   if (options.all || fits(text)) return text;
-  for (const size_t most : {kMostBrief / 2, size_t{0}})
-    if (std::string shorter = textWith(most); fits(shorter)) return shorter;
-  return text;
+  const std::string shortest = textWith(0);
+  if (!fits(shortest)) return text;
+  const std::string shorter = textWith(kMostBrief / 2);
+  return fits(shorter) ? shorter : shortest;
 }
 
 }  // namespace expc::report
