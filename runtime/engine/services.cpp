@@ -86,7 +86,7 @@ void Services::heard(Instance& instance, const protocol::Event& event) {
   if (event.type == Type::Progress && event.phase == protocol::kReadyPhase && !instance.seconds) {
     instance.seconds = static_cast<double>(event.done) / 1e6;
     instance.process = event.total;
-    if (told_.insert(instance.name).second)
+    if (told_ready_.insert(instance.name).second)
       listener_.say("the service {} is ready after {}", instance.name, durationText(*instance.seconds));
   }
   // Its clients fail at the same moment; their reason must be able to name this one.
@@ -109,7 +109,7 @@ llvm::Error Services::ended(Instance& instance, launch::TrialEnd end) {
     launch::removeEmptyLogs(instance.request);
     inputs::leaveInputs(instance.folder, setup_.command_files[instance.workload]);
     inputs::TrialFolders::keep(instance.folder);
-    if (told_.insert(instance.name + " failed").second)
+    if (told_failed_.insert(instance.name).second)
       listener_.say("the service {} failed; its folder {} is kept", instance.name, instance.folder);
     return llvm::Error::success();
   }

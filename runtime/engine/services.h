@@ -94,7 +94,7 @@ class Services {
   ProgressListener& listener_;
   std::vector<std::vector<std::shared_ptr<Instance>>> lanes_;
   unsigned started_ = 0;
-  std::set<std::string> told_;  // services whose first start, and first failure, was told to the user
+  std::set<std::string> told_ready_, told_failed_;  // services of which the first time was told to the user
 };
 
 }  // namespace expc::engine

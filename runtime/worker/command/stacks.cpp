@@ -21,6 +21,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/base/clock.h"
 #include "runtime/base/files/files.h"
 #include "runtime/base/process.h"
 
@@ -35,11 +36,7 @@ constexpr double kLookAgain = 0.25;  // seconds
 constexpr auto kDumpPatience = std::chrono::seconds(1);
 constexpr size_t kMostDump = 256 << 10;  // bytes
 
-double now() {
-  timespec time{};
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
-}
+double now() { return base::secondsOn(CLOCK_MONOTONIC); }
 
 std::string linkAt(pid_t pid, const char* name) {
   std::error_code failed;
