@@ -10,11 +10,11 @@ import argparse
 import concurrent.futures
 import json
 import math
-import os
 import pathlib
 import random
-import subprocess
 import tempfile
+
+from binary import Binary
 
 METRICS, PROGRAMS, BLOCKS, NOISE, EFFECT = 40, 4, 10, 0.03, 1.02
 NAMES = [f"m{k}" for k in range(METRICS)]
@@ -68,14 +68,7 @@ def write_trials(folder, noise, seed):
             (folder / f"{fast}-{trial}").write_text("".join(lines), encoding="ascii")
 
 
-class Bench:
-    def __init__(self, expc):
-        self.expc = expc
-
-    def command(self, folder, *arguments):
-        return subprocess.run([self.expc, *arguments], cwd=folder, capture_output=True, text=True, check=False,
-                              env={**os.environ, "EXPC_DEVICE_LOCKS": "none"})
-
+class Bench(Binary):
     def study(self, folder, metrics=NAMES):
         text = STUDY.format(programs=PROGRAMS, blocks=BLOCKS, metrics="\n  ".join(METRIC.format(name) for name in metrics),
                             claims="\n  ".join(CLAIM.format(name) for name in metrics))

@@ -11,10 +11,10 @@ import argparse
 import concurrent.futures
 import json
 import math
-import os
 import pathlib
-import subprocess
 import tempfile
+
+from binary import Binary
 
 METRICS, BLOCKS, EFFECT = 20, 10, 1.1
 NAMES = [f"m{k}" for k in range(METRICS)]
@@ -117,14 +117,7 @@ study s {
 TRUE = {"client": 1.0}
 
 
-class Bench:
-    def __init__(self, expc):
-        self.expc = expc
-
-    def command(self, folder, *arguments):
-        return subprocess.run([self.expc, *arguments], cwd=folder, capture_output=True, text=True, check=False,
-                              env={**os.environ, "EXPC_DEVICE_LOCKS": "none"})
-
+class Bench(Binary):
     def run(self, kind, seed):
         """Of each claim of one run: misses below, above, and claims without an interval."""
         with tempfile.TemporaryDirectory(prefix="expc-rows-") as name:
