@@ -26,7 +26,7 @@ struct Memory {
 };
 
 std::mutex mutex;
-/// What is mapped where, under the mutex.
+/// The mapped memory by its address, under the mutex.
 std::map<CUdeviceptr, Memory*> maps;
 
 /// Frees memory that nobody can use any more. Called under the mutex.

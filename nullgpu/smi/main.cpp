@@ -46,7 +46,7 @@ std::string textOf(nvmlReturn_t (*function)(nvmlDevice_t, char*, unsigned), nvml
 
 nvmlReturn_t driverVersion(nvmlDevice_t, char* text, unsigned size) { return nvmlSystemGetDriverVersion(text, size); }
 
-/// One of the sizes that NVML tells in whole MiB, as nvidia-smi prints it.
+/// A size that NVML tells, in whole MiB, as nvidia-smi prints it.
 template <auto kSize>
 std::string memoryOf(nvmlDevice_t device) {
   nvmlMemory_t memory{};

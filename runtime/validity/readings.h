@@ -42,7 +42,7 @@ struct Samples {
   std::vector<double> device;  // bytes of its processes on the device where they hold most
   std::vector<double> busy;    // share of the last moments in which a device ran something, mean over devices
   bool operator==(const Samples&) const = default;
-  /// Those of a metric (plan::kHostMemory, …); empty if nothing was sampled.
+  /// The samples of a metric (plan::kHostMemory, …); empty if nothing was sampled.
   const std::vector<double>& of(std::string_view metric) const;
 };
 

@@ -88,7 +88,7 @@ TEST_CASE("adapters: peft's files are read, trained, merged and written alike") 
         if (spec.name == "layers.1.attn.q_proj.weight" || spec.name == "layers.1.mlp.w3.weight" ||
             spec.name == "layers.0.mlp.w2.weight")
           CHECK(difference(decoder->mergedWeight(spec), tuneTensor(merged, "", spec.name)) < 5e-6);
-      // What is written is what was trained.
+      // The file has what was trained.
       const expc::test::TestFolder folder;
       REQUIRE(llvm::toString(llama::saveAdapter(folder.path, *decoder, "")) == "");
       const auto again = tinyDecoder(options);

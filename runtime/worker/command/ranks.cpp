@@ -27,7 +27,7 @@ std::optional<Object> lastObject(const std::string& path) {
   return object ? std::optional(std::move(*object)) : std::nullopt;
 }
 
-/// By name the values that every rank reported as a number, in the order of ranks.
+/// The values that every rank reported as a number, by name, in the order of ranks.
 std::map<std::string, std::vector<double>> numbersOf(const std::vector<Object>& ranks) {
   std::map<std::string, std::vector<double>> numbers;
   for (const auto& [name, value] : ranks.front()) {
