@@ -12,6 +12,7 @@
 #include <map>
 
 #include "compiler/lower/lower.h"
+#include "runtime/base/failure.h"
 #include "runtime/base/files/files.h"
 #include "runtime/base/hash.h"
 #include "runtime/base/json.h"
@@ -21,6 +22,8 @@
 
 namespace expc::cli {
 namespace {
+
+using base::failure;
 
 constexpr llvm::StringLiteral kSchema = "expc.lock/3";
 
@@ -297,7 +300,7 @@ llvm::Expected<llvm::json::Value> makeLock(const check::Program& program, bool d
     // Without presets and -D: a lock holds the study as it is written.
     const expand::Selection whole{study->name, {}, {}};
     auto prepared = points::Prepared::of(program, *study, whole, nullptr, emitter);
-    if (!prepared) return llvm::createStringError("the study has errors");
+    if (!prepared) return failure("the study has errors");
     auto lock = lockOf(*prepared, data);
     if (!lock) return lock.takeError();
     studies[study->name] = std::move(*lock);
@@ -311,23 +314,22 @@ llvm::Error writeLock(const std::string& path, const llvm::json::Value& lock) {
 
 llvm::Expected<llvm::json::Value> readLock(const std::string& path) {
   auto buffer = files::read(path, files::kMostByHand);
-  if (!buffer) return llvm::createStringError(fmt::format("cannot read {}", llvm::toString(buffer.takeError())));
+  if (!buffer) return failure("cannot read {}", llvm::toString(buffer.takeError()));
   auto lock = parseLock((*buffer)->getBuffer());
-  if (!lock) return llvm::createStringError(fmt::format("{} {}", path, llvm::toString(lock.takeError())));
+  if (!lock) return failure("{} {}", path, llvm::toString(lock.takeError()));
   return lock;
 }
 
 llvm::Expected<llvm::json::Value> parseLock(std::string_view text) {
   auto json = base::parseJson(text);
-  if (!json) return llvm::createStringError(fmt::format("is not a lock: {}", llvm::toString(json.takeError())));
+  if (!json) return failure("is not a lock: {}", llvm::toString(json.takeError()));
   const llvm::json::Object* object = json->getAsObject();
   const llvm::json::Object* studies = object ? object->getObject("studies") : nullptr;
   const bool whole = studies && object->getString("schema") == kSchema &&
                      std::all_of(studies->begin(), studies->end(),
                                  [](const auto& study) { return study.second.getAsObject() != nullptr; });
   if (whole) return std::move(*json);
-  return llvm::createStringError(
-      fmt::format("is a lock of another version ({}); write a new one with `expc plan --lock`", kSchema.str()));
+  return failure("is a lock of another version ({}); write a new one with `expc plan --lock`", kSchema.str());
 }
 
 std::map<std::string, std::string> lockedData(const llvm::json::Value& lock, const std::string& study) {
