@@ -229,10 +229,9 @@ class Making {
     const store::Results results = store->load(plan_);
     const store::Run* run = store->latestRun(plan_);
     if (!run && results.kept_not_counted > 0)
-      return failure("'{}' has no usable results of study {}. Stored but ignored: {}",
-                                                 options_.results, plan_.study, results.not_counted_reasons.front());
-    if (!run)
-      return failure("'{1}' has no results of study {0}: run it first", plan_.study, options_.results);
+      return failure("'{}' has no usable results of study {}. Stored but ignored: {}", options_.results, plan_.study,
+                     results.not_counted_reasons.front());
+    if (!run) return failure("'{1}' has no results of study {0}: run it first", plan_.study, options_.results);
     trials_ = results.trials.size();
     for (const auto& [name, digest] : readBy(*run, plan_)) {
       auto why = copyInput(name, digest);
@@ -380,8 +379,7 @@ llvm::Error verifyFiles(const std::string& folder, const Object& manifest) {
     if (!names->erase(name.str())) return failure("file '{}' is missing", name.str());
     auto found = bundle::digestOf(folder + "/" + name.str());
     if (!found) return found.takeError();
-    if (digest.getAsString().value_or("") != *found)
-      return failure("file '{}' differs from the manifest", name.str());
+    if (digest.getAsString().value_or("") != *found) return failure("file '{}' differs from the manifest", name.str());
   }
   if (names->empty()) return llvm::Error::success();
   return failure("file '{}' is not in the manifest", *names->begin());

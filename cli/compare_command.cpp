@@ -77,8 +77,8 @@ llvm::Expected<std::pair<std::string, store::Part>> readSide(llvm::StringRef sid
   store::Part part;
   for (const llvm::StringRef word : llvm::ArrayRef(words).drop_front())
     if (const std::string wrong = set(part, word.split('=').first, word.split('=').second); !wrong.empty())
-      return failure(
-          "{}: {}. Use DIR or DIR,NAME=VALUE,… with host, run, build, program, since or before", side.str(), wrong);
+      return failure("{}: {}. Use DIR or DIR,NAME=VALUE,… with host, run, build, program, since or before", side.str(),
+                     wrong);
   return std::pair(folder.str(), std::move(part));
 }
 
@@ -90,8 +90,7 @@ using Known = std::map<std::tuple<double, plan::TrialKind, plan::Place>, const s
 llvm::Error add(Known& known, const std::string& side, const std::vector<store::Trial>& trials, const char* then) {
   for (const store::Trial& trial : trials) {
     const auto* first = known.try_emplace({trial.started, trial.key->kind, trial.place()}, &side).first->second;
-    if (first != &side)
-      return failure("{} and {} contain the same trials: {}", *first, side, then);
+    if (first != &side) return failure("{} and {} contain the same trials: {}", *first, side, then);
   }
   return llvm::Error::success();
 }

@@ -34,7 +34,7 @@ llvm::Expected<plan::Plan> readPlan(const std::string& path, llvm::StringRef tex
   llvm::Expected<llvm::json::Value> json = base::parseJson(text);
   if (!json)
     return failure("{} is not a plan: {}; write one with `expc plan STUDY.exp --format json`", path,
-                    llvm::toString(json.takeError()));
+                   llvm::toString(json.takeError()));
   llvm::Expected<plan::Plan> plan = plan::planFromJson(*json);
   if (!plan) return failure("{}: {}", path, llvm::toString(plan.takeError()));
   return plan;

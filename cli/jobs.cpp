@@ -3,7 +3,6 @@
 // be known now is reported. Records of jobs lie in the folder of jobs inside the results; reading and writing them,
 // scripts and the queue belong to runtime/cluster.
 
-#include "runtime/base/failure.h"
 #include "runtime/cluster/jobs.h"
 
 #include <fcntl.h>
@@ -23,6 +22,7 @@
 #include "cli/compilation.h"
 #include "compiler/lower/lower.h"
 #include "runtime/base/descriptor.h"
+#include "runtime/base/failure.h"
 #include "runtime/base/files/files.h"
 #include "runtime/base/printable.h"
 #include "runtime/base/text.h"

@@ -140,9 +140,8 @@ llvm::Expected<check::System> findSystem(const check::Program& program, const st
     names.push_back(system.name);
   }
   const auto best = diag::closest(name, names);
-  return failure("unknown system '{}'{} (there are {})", name,
-                                             best ? fmt::format("; did you mean '{}'?", *best) : "",
-                                             fmt::join(names, ", "));
+  return failure("unknown system '{}'{} (there are {})", name, best ? fmt::format("; did you mean '{}'?", *best) : "",
+                 fmt::join(names, ", "));
 }
 
 std::vector<std::string> builtInSystems() {
