@@ -383,7 +383,7 @@ FormulaPtr Expressions::record(const std::vector<ast::CallArgument>& fields, con
   for (const ast::CallArgument& field : fields) {
     const int found = findNamed(type.fields, field.name->name);
     if (found < 0) return error(unknownName(emitter_, "field", *field.name, namesOf(type.fields)));
-    const auto index = static_cast<size_t>(found);
+    const size_t index = found;
     if (formula.operands[index])
       return error(duplicateName(emitter_, "field", *field.name, formula.operands[index]->range));
     FormulaPtr value = build(*field.value, at.place, &type.parts[index]);
