@@ -21,6 +21,7 @@
 #include "cli/lock.h"
 #include "cli/version.h"
 #include "compiler/language/words.h"
+#include "runtime/base/failure.h"
 #include "runtime/base/files/files.h"
 #include "runtime/base/json.h"
 #include "runtime/base/numbers.h"
@@ -40,6 +41,8 @@
 namespace expc::cli {
 
 namespace {
+
+using base::failure;
 
 namespace fs = std::filesystem;
 using llvm::json::Array;
@@ -67,8 +70,7 @@ llvm::Expected<std::map<std::string, std::string>> sourcesOf(const StudyOptions&
   llvm::consumeError(noting.read(lockPath(options.file)).takeError());  // there may be none
   for (const auto& [name, text] : sources) {
     if (!llvm::StringRef(name).starts_with("..")) continue;
-    return llvm::createStringError(
-        fmt::format("{} is outside the study's folder, so a bundle cannot contain it: copy it into that folder", name));
+    return failure("{} is outside the study's folder, so a bundle cannot contain it: copy it into that folder", name);
   }
   return sources;
 }
@@ -149,7 +151,7 @@ llvm::Error verifyNames(const std::string& folder) {
   if (!names) return names.takeError();
   for (const llvm::StringRef name : *names)
     if (name.starts_with("results/") && !name.starts_with("results/journal/") && !name.starts_with("results/outputs/"))
-      return llvm::createStringError(fmt::format("it contains '{}', which is not part of any bundle", name.str()));
+      return failure("it contains '{}', which is not part of any bundle", name.str());
   return llvm::Error::success();
 }
 
@@ -164,7 +166,7 @@ class Making {
   /// since inputs and page depend on them (and on what anonymity hides); the study's sources overwrite inputs of the
   /// same names; the manifest comes last, since it lists all others.
   llvm::Error make(const std::string& target) {
-    if (scratch_.path().empty()) return llvm::createStringError("cannot make a folder for the bundle in $TMPDIR");
+    if (scratch_.path().empty()) return failure("cannot make a folder for the bundle in $TMPDIR");
     auto sources = sourcesOf(options_.study, console_);
     if (!sources) return sources.takeError();
     if (auto error = writeResults()) return error;
@@ -227,11 +229,9 @@ class Making {
     const store::Results results = store->load(plan_);
     const store::Run* run = store->latestRun(plan_);
     if (!run && results.kept_not_counted > 0)
-      return llvm::createStringError(fmt::format("'{}' has no usable results of study {}. Stored but ignored: {}",
-                                                 options_.results, plan_.study, results.not_counted_reasons.front()));
-    if (!run)
-      return llvm::createStringError(
-          fmt::format("'{1}' has no results of study {0}: run it first", plan_.study, options_.results));
+      return failure("'{}' has no usable results of study {}. Stored but ignored: {}", options_.results, plan_.study,
+                     results.not_counted_reasons.front());
+    if (!run) return failure("'{1}' has no results of study {0}: run it first", plan_.study, options_.results);
     trials_ = results.trials.size();
     for (const auto& [name, digest] : readBy(*run, plan_)) {
       auto why = copyInput(name, digest);
@@ -264,7 +264,7 @@ class Making {
     llvm::Error missing = files::eachFile(from.string(), [&](const std::string& file) {
       bytes += fs::file_size(file, failed);
       found.emplace_back(file);
-      return bytes <= bundle::kMostOfInput ? llvm::Error::success() : llvm::createStringError("a folder of more");
+      return bytes <= bundle::kMostOfInput ? llvm::Error::success() : failure("a folder of more");
     });
     const bool large = bytes > bundle::kMostOfInput || bytes > bundle::kMostOfInputs - input_bytes_;
     if (missing) llvm::consumeError(std::move(missing));
@@ -370,20 +370,19 @@ llvm::Expected<llvm::json::Value> readJson(const std::string& path) {
 /// Fails unless the files are exactly those of the manifest, byte by byte: none missing, changed or added.
 llvm::Error verifyFiles(const std::string& folder, const Object& manifest) {
   const Object* files = manifest.getObject("files");
-  if (!files) return llvm::createStringError("its manifest lists no files");
+  if (!files) return failure("its manifest lists no files");
   auto names = bundle::filesBelow(folder);
   if (!names) return names.takeError();
   // The manifest cannot hold its own digest.
   names->erase(kManifest);
   for (const auto& [name, digest] : *files) {
-    if (!names->erase(name.str())) return llvm::createStringError(fmt::format("file '{}' is missing", name.str()));
+    if (!names->erase(name.str())) return failure("file '{}' is missing", name.str());
     auto found = bundle::digestOf(folder + "/" + name.str());
     if (!found) return found.takeError();
-    if (digest.getAsString().value_or("") != *found)
-      return llvm::createStringError(fmt::format("file '{}' differs from the manifest", name.str()));
+    if (digest.getAsString().value_or("") != *found) return failure("file '{}' differs from the manifest", name.str());
   }
   if (names->empty()) return llvm::Error::success();
-  return llvm::createStringError(fmt::format("file '{}' is not in the manifest", *names->begin()));
+  return failure("file '{}' is not in the manifest", *names->begin());
 }
 
 /// Judges the journal again and returns a summary; the error says that it is damaged or that the verdicts differ from
@@ -395,7 +394,7 @@ llvm::Expected<std::string> verifyVerdicts(const std::string& folder, const Obje
   if (!plan) return plan.takeError();
   auto journal = store::verify(folder + "/results");
   if (!journal) return journal.takeError();
-  if (!journal->damage.empty()) return llvm::createStringError(journal->damage.front());
+  if (!journal->damage.empty()) return failure("{}", journal->damage.front());
   auto store = openStore(folder + "/results");
   if (!store) return store.takeError();
   const store::Results results = store->load(*plan);
@@ -404,7 +403,7 @@ llvm::Expected<std::string> verifyVerdicts(const std::string& folder, const Obje
   const Array* said = manifest.getArray("verdicts");
   // A verdict may differ since someone changed the journal or the manifest, or since this version judges otherwise.
   if (!said || *said != verdicts)
-    return llvm::createStringError("its verdicts differ from those that this expc computes from its journal");
+    return failure("its verdicts differ from those that this expc computes from its journal");
   std::string text = fmt::format("{}: verified; {} trials, {} criteria with the same verdicts", plan->study,
                                  results.trials.size(), judgement.criteria.size());
   for (const judge::CriterionResult& criterion : judgement.criteria)
@@ -424,7 +423,7 @@ llvm::Expected<std::string> verify(const std::string& folder) {
   if (!manifest) return manifest.takeError();
   const Object* object = manifest->getAsObject();
   if (!object || object->getString("schema").value_or("") != "expc.bundle/1")
-    return llvm::createStringError("its manifest does not have the schema expc.bundle/1");
+    return failure("its manifest does not have the schema expc.bundle/1");
   if (auto error = verifyFiles(folder, *object)) return error;
   return verifyVerdicts(folder, *object);
 }

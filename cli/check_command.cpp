@@ -17,12 +17,15 @@
 #include "compiler/diag/render.h"
 #include "compiler/editor/explain.h"
 #include "compiler/format/format.h"
+#include "runtime/base/failure.h"
 #include "runtime/base/printable.h"
 #include "runtime/base/text.h"
 
 namespace expc::cli {
 
 namespace {
+
+using base::failure;
 
 /// A fix may uncover the next mistake, since names are looked up only in a file that parses. More rounds than this
 /// would mean that fixes undo each other.
@@ -52,8 +55,7 @@ llvm::Error write(const Texts& changes) {
     llvm::Expected<std::string> now = load::FileSystem::real().read(path);
     if (!now) return now.takeError();
     if (*now != text.before)
-      return llvm::createStringError(
-          fmt::format("{} changed in the meantime, so nothing was written; run the command again", path));
+      return failure("{} changed in the meantime, so nothing was written; run the command again", path);
     texts[path] = text.now;
   }
   return replaceFiles(texts);

@@ -17,6 +17,7 @@
 
 #include "cli/commands.h"
 #include "cli/compilation.h"
+#include "runtime/base/failure.h"
 #include "runtime/base/json.h"
 #include "runtime/describe/course.h"
 #include "runtime/describe/description.h"
@@ -26,6 +27,8 @@
 
 namespace expc::cli {
 namespace {
+
+using base::failure;
 
 /// A side of the comparison: a results folder or a part of it, open for reading.
 struct Side {
@@ -74,8 +77,8 @@ llvm::Expected<std::pair<std::string, store::Part>> readSide(llvm::StringRef sid
   store::Part part;
   for (const llvm::StringRef word : llvm::ArrayRef(words).drop_front())
     if (const std::string wrong = set(part, word.split('=').first, word.split('=').second); !wrong.empty())
-      return llvm::createStringError(fmt::format(
-          "{}: {}. Use DIR or DIR,NAME=VALUE,… with host, run, build, program, since or before", side.str(), wrong));
+      return failure("{}: {}. Use DIR or DIR,NAME=VALUE,… with host, run, build, program, since or before", side.str(),
+                     wrong);
   return std::pair(folder.str(), std::move(part));
 }
 
@@ -87,8 +90,7 @@ using Known = std::map<std::tuple<double, plan::TrialKind, plan::Place>, const s
 llvm::Error add(Known& known, const std::string& side, const std::vector<store::Trial>& trials, const char* then) {
   for (const store::Trial& trial : trials) {
     const auto* first = known.try_emplace({trial.started, trial.key->kind, trial.place()}, &side).first->second;
-    if (first != &side)
-      return llvm::createStringError(fmt::format("{} and {} contain the same trials: {}", *first, side, then));
+    if (first != &side) return failure("{} and {} contain the same trials: {}", *first, side, then);
   }
   return llvm::Error::success();
 }
@@ -129,7 +131,7 @@ std::optional<exports::Side> judged(const Side& side, const plan::Plan& plan, bo
 llvm::Expected<std::optional<exports::Document>> compareStudy(const plan::Plan& plan, std::vector<Side>& sides,
                                                               const CompareOptions& options, const Console& console) {
   if (!options.metric.empty() && !plan.findMetric(options.metric))
-    return llvm::createStringError(fmt::format("study {} does not measure '{}'", plan.study, options.metric));
+    return failure("study {} does not measure '{}'", plan.study, options.metric);
   Known known;
   if (options.by_session) {
     std::vector<store::History> histories;

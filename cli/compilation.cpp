@@ -14,6 +14,7 @@
 #include "compiler/check/check.h"
 #include "compiler/diag/render.h"
 #include "compiler/parse/parse.h"
+#include "runtime/base/failure.h"
 #include "runtime/base/files/files.h"
 #include "runtime/base/json.h"
 #include "runtime/base/text.h"
@@ -23,6 +24,8 @@ namespace expc::cli {
 
 namespace {
 
+using base::failure;
+
 /// Whether a text is a plan: a plan is a JSON object, and a study never begins with a brace.
 bool looksLikePlan(llvm::StringRef text) { return text.ltrim().starts_with("{"); }
 
@@ -30,11 +33,10 @@ bool looksLikePlan(llvm::StringRef text) { return text.ltrim().starts_with("{");
 llvm::Expected<plan::Plan> readPlan(const std::string& path, llvm::StringRef text) {
   llvm::Expected<llvm::json::Value> json = base::parseJson(text);
   if (!json)
-    return llvm::createStringError(
-        fmt::format("{} is not a plan: {}; write one with `expc plan STUDY.exp --format json`", path,
-                    llvm::toString(json.takeError())));
+    return failure("{} is not a plan: {}; write one with `expc plan STUDY.exp --format json`", path,
+                   llvm::toString(json.takeError()));
   llvm::Expected<plan::Plan> plan = plan::planFromJson(*json);
-  if (!plan) return llvm::createStringError(fmt::format("{}: {}", path, llvm::toString(plan.takeError())));
+  if (!plan) return failure("{}: {}", path, llvm::toString(plan.takeError()));
   return plan;
 }
 

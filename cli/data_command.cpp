@@ -26,6 +26,8 @@
 
 namespace expc::cli {
 
+using llvm::json::Object;
+
 namespace {
 
 /// `expc data make`. The fields of the base class that texts do not map to directly (size) are filled after checking.
@@ -97,34 +99,31 @@ std::string infoText(const std::string& path, const dataset::Info& info, const s
 }
 
 /// Returns the shape of an image as JSON.
-llvm::json::Object shapeJson(const data::Shape& shape) {
-  return llvm::json::Object{{"rows", shape.rows}, {"cols", shape.cols}, {"channels", shape.channels}};
+Object shapeJson(const data::Shape& shape) {
+  return Object{{"rows", shape.rows}, {"cols", shape.cols}, {"channels", shape.channels}};
 }
 
 /// Returns the same as a document "expc.data/1". Names of classes come from folders and may not be UTF-8.
-llvm::json::Object infoJson(const std::string& path, const dataset::Info& info, const std::string& digest) {
+Object infoJson(const std::string& path, const dataset::Info& info, const std::string& digest) {
   llvm::json::Array classes;
   for (const auto& entry : info.classes)
-    classes.push_back(
-        llvm::json::Object{{"name", llvm::json::fixUTF8(entry.name)}, {"train", entry.train}, {"test", entry.test}});
-  llvm::json::Object out{{"schema", "expc.data/1"},
-                         {"path", llvm::json::fixUTF8(path)},
-                         {"kind", dataset::toString(info.kind)},
-                         {"train", info.train},
-                         {"test", info.test},
-                         {"smallest", shapeJson(info.smallest)},
-                         {"largest", shapeJson(info.largest)},
-                         {"digest", digest},
-                         {"classes", std::move(classes)}};
+    classes.push_back(Object{{"name", llvm::json::fixUTF8(entry.name)}, {"train", entry.train}, {"test", entry.test}});
+  Object out{{"schema", "expc.data/1"},
+             {"path", llvm::json::fixUTF8(path)},
+             {"kind", dataset::toString(info.kind)},
+             {"train", info.train},
+             {"test", info.test},
+             {"smallest", shapeJson(info.smallest)},
+             {"largest", shapeJson(info.largest)},
+             {"digest", digest},
+             {"classes", std::move(classes)}};
   if (info.kind == Source::Kind::Folder)
-    out["files"] = llvm::json::Object{{"jpeg", info.jpeg}, {"png", info.png}, {"unreadable", info.unreadable}};
+    out["files"] = Object{{"jpeg", info.jpeg}, {"png", info.png}, {"unreadable", info.unreadable}};
   if (info.checksum) out["checksum"] = fmt::format("{:016x}", *info.checksum);
   return out;
 }
 
-std::string objectText(llvm::json::Object object) {
-  return base::prettyJson(llvm::json::Value(std::move(object))) + "\n";
-}
+std::string objectText(Object object) { return base::prettyJson(llvm::json::Value(std::move(object))) + "\n"; }
 
 /// Returns why no packed file may be written to the target, or nothing. Even `--force` only replaces a file that begins
 /// with the mark of packed files: a slip of the fingers must not cost somebody's data.
@@ -215,12 +214,12 @@ int verifyData(const DataOptions& options, const Console& console) {
   if (options.format == Format::Json) {
     llvm::json::Array damaged;
     for (const std::string& why : verified->damaged) damaged.push_back(llvm::json::fixUTF8(why));
-    return console.finish(objectText(llvm::json::Object{{"schema", "expc.data.verify/1"},
-                                                        {"path", llvm::json::fixUTF8(options.path)},
-                                                        {"images", verified->images},
-                                                        {"test", verified->test},
-                                                        {"also_trained", verified->also_trained},
-                                                        {"damaged", std::move(damaged)}}),
+    return console.finish(objectText(Object{{"schema", "expc.data.verify/1"},
+                                            {"path", llvm::json::fixUTF8(options.path)},
+                                            {"images", verified->images},
+                                            {"test", verified->test},
+                                            {"also_trained", verified->also_trained},
+                                            {"damaged", std::move(damaged)}}),
                           code);
   }
   std::string text;

@@ -7,6 +7,7 @@
 
 #include "cli/commands.h"
 #include "cli/compilation.h"
+#include "runtime/base/failure.h"
 #include "runtime/base/files/files.h"
 #include "runtime/export/formats.h"
 #include "runtime/export/table.h"
@@ -16,6 +17,8 @@
 
 namespace expc::cli {
 namespace {
+
+using base::failure;
 
 /// Collects everything that formats may need of one study: results that count, the judgement and the history of all
 /// sessions.
@@ -82,8 +85,7 @@ llvm::Error writeFile(const ExportOptions& options, const std::vector<exports::S
   if (options.format == Format::Parquet) return exports::writeParquet(options.to, tableOf(options, sources));
   llvm::Error error = files::writeStream(options.to, [&](llvm::raw_ostream& out) { write(options, sources, out); });
   if (!error) return error;
-  return llvm::createStringError(
-      fmt::format("cannot write {}; name another file with --to FILE", llvm::toString(std::move(error))));
+  return failure("cannot write {}; name another file with --to FILE", llvm::toString(std::move(error)));
 }
 
 /// Returns which options do not go together, or "".

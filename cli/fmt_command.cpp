@@ -15,6 +15,7 @@
 #include "cli/compilation.h"
 #include "compiler/format/format.h"
 #include "compiler/parse/parse.h"
+#include "runtime/base/failure.h"
 #include "runtime/base/files/files.h"
 #include "runtime/base/printable.h"
 #include "runtime/base/text.h"
@@ -22,6 +23,8 @@
 namespace expc::cli {
 
 namespace {
+
+using base::failure;
 
 namespace sys = llvm::sys;
 namespace path = llvm::sys::path;
@@ -63,7 +66,7 @@ llvm::Error addPath(const std::string& name, std::vector<std::string>& files) {
   else if (llvm::Error error = addFolder(name, files))
     return error;
   if (files.size() > before) return llvm::Error::success();
-  return llvm::createStringError(fmt::format("no .exp file in the folder {}", name));
+  return failure("no .exp file in the folder {}", name);
 }
 
 /// Formats one file as `options` say, and counts it in `changed` if its layout differs. Returns false after saying what

@@ -34,6 +34,9 @@
 #include "runtime/data/llama/config.h"
 
 namespace expc::cli {
+
+using llvm::json::Array;
+using llvm::json::Object;
 namespace {
 
 namespace fs = std::filesystem;
@@ -57,7 +60,7 @@ struct Subject {
 // ---- the sets of a study
 
 /// Returns the path in a level with one text, `file("rows.jsonl")`, relative to `root`; "" if the parameter has none.
-std::string pathIn(const llvm::json::Object& parameters, llvm::StringRef name, const fs::path& root) {
+std::string pathIn(const Object& parameters, llvm::StringRef name, const fs::path& root) {
   const auto* level = parameters.getObject(name);
   if (level == nullptr || level->size() != 1) return "";
   const auto* payload = level->begin()->second.getAsArray();
@@ -66,7 +69,7 @@ std::string pathIn(const llvm::json::Object& parameters, llvm::StringRef name, c
 }
 
 /// Returns the rows that a point of llm.finetune reads; nothing if they are made up.
-std::optional<Subject> rowsOf(const llvm::json::Object& parameters, const fs::path& root) {
+std::optional<Subject> rowsOf(const Object& parameters, const fs::path& root) {
   dataset::RowsSource source;
   text::TokenRowsOptions& rows = source.rows;
   rows.data.path = pathIn(parameters, "data", root);
@@ -90,7 +93,7 @@ std::optional<Subject> rowsOf(const llvm::json::Object& parameters, const fs::pa
 }
 
 /// Returns the images that a point of image.mobilenet_v2 reads; nothing if they are made up.
-std::optional<Subject> imagesOf(const llvm::json::Object& parameters, const fs::path& root) {
+std::optional<Subject> imagesOf(const Object& parameters, const fs::path& root) {
   using Kind = data::Source::Kind;
   const std::string path = pathIn(parameters, "data", root);
   const auto* level = parameters.getObject("data");
@@ -102,8 +105,8 @@ std::optional<Subject> imagesOf(const llvm::json::Object& parameters, const fs::
 }
 
 /// Returns the key by which points share a set: all that decides what is read.
-std::string keyOf(const llvm::json::Object& parameters) {
-  llvm::json::Object key;
+std::string keyOf(const Object& parameters) {
+  Object key;
   for (const char* name : {"data", "template", "row_limit", "max_length", "tokenizer", "model", "validation"})
     if (const auto* value = parameters.get(name)) key[name] = *value;
   key["pairs"] = parameters.getString("method") == llvm::StringRef("dpo");
@@ -184,7 +187,7 @@ std::optional<std::vector<Subject>> subjectsOf(const StudyOptions& options, cons
 llvm::Error guessTemplate(text::DatasetOptions& options) {
   auto reader = text::RowReader::open(options.path);
   if (!reader) return reader.takeError();
-  llvm::json::Object row;
+  Object row;
   auto more = (*reader)->next(row);
   if (!more) return more.takeError();
   const bool pairs = row.get("chosen") && row.get("rejected");
@@ -321,14 +324,14 @@ std::string imagesText(const dataset::ImagesReport& report, const data::Source& 
   return text + problemLines(report.problems);
 }
 
-llvm::json::Array problemsJson(const std::vector<dataset::Problem>& problems) {
-  llvm::json::Array all;
+Array problemsJson(const std::vector<dataset::Problem>& problems) {
+  Array all;
   for (const dataset::Problem& problem : problems) {
-    llvm::json::Object one{{"severity", toString(problem.severity)},
-                           {"text", llvm::json::fixUTF8(problem.text)},
-                           {"count", std::max<size_t>(1, problem.rows.size() + problem.images.size())}};
+    Object one{{"severity", toString(problem.severity)},
+               {"text", llvm::json::fixUTF8(problem.text)},
+               {"count", std::max<size_t>(1, problem.rows.size() + problem.images.size())}};
     if (!problem.file.empty()) one["file"] = llvm::json::fixUTF8(problem.file);
-    llvm::json::Array places;
+    Array places;
     for (const int64_t row : problem.rows)
       if (places.size() < kShownJson) places.push_back(row);
     for (const std::string& image : problem.images)
@@ -339,58 +342,57 @@ llvm::json::Array problemsJson(const std::vector<dataset::Problem>& problems) {
   return all;
 }
 
-llvm::json::Object rowsJson(const dataset::RowsReport& report, const dataset::RowsSource& source,
-                            const std::optional<MemoryCost>& memory) {
-  llvm::json::Object out{{"kind", "rows"},
-                         {"path", llvm::json::fixUTF8(report.origin)},
-                         {"template", nameOf(source.rows.data.kind)},
-                         {"tokenizer", llvm::json::fixUTF8(report.tokenizer)},
-                         {"pairs", report.pairs},
-                         {"rows", report.lengths.size()},
-                         {"tokens", report.tokens},
-                         {"learnt", report.learnt},
-                         {"problems", problemsJson(report.problems)}};
+Object rowsJson(const dataset::RowsReport& report, const dataset::RowsSource& source,
+                const std::optional<MemoryCost>& memory) {
+  Object out{{"kind", "rows"},
+             {"path", llvm::json::fixUTF8(report.origin)},
+             {"template", nameOf(source.rows.data.kind)},
+             {"tokenizer", llvm::json::fixUTF8(report.tokenizer)},
+             {"pairs", report.pairs},
+             {"rows", report.lengths.size()},
+             {"tokens", report.tokens},
+             {"learnt", report.learnt},
+             {"problems", problemsJson(report.problems)}};
   if (!source.validation.empty())
-    out["validation"] = llvm::json::Object{{"path", llvm::json::fixUTF8(report.validation)}, {"rows", report.held_out}};
-  llvm::json::Object roles;
+    out["validation"] = Object{{"path", llvm::json::fixUTF8(report.validation)}, {"rows", report.held_out}};
+  Object roles;
   for (const auto& [role, share] : report.roles)
-    roles[nameOf(role)] = llvm::json::Object{{"messages", share.messages}, {"tokens", share.tokens}};
+    roles[nameOf(role)] = Object{{"messages", share.messages}, {"tokens", share.tokens}};
   out["roles"] = std::move(roles);
   if (!report.lengths.empty()) {
-    llvm::json::Array bins;
+    Array bins;
     for (const auto& bin : dataset::binsOf(report.lengths))
-      bins.push_back(llvm::json::Object{{"first", bin.first}, {"last", bin.last}, {"rows", bin.rows}});
+      bins.push_back(Object{{"first", bin.first}, {"last", bin.last}, {"rows", bin.rows}});
     const size_t longest = report.longest();
-    out["lengths"] = llvm::json::Object{{"shortest", std::ranges::min(report.lengths)},
-                                        {"median", dataset::medianOf(report.lengths)},
-                                        {"longest", report.lengths[longest]},
-                                        {"longest_row", report.numbers[longest]},
-                                        {"bins", std::move(bins)}};
+    out["lengths"] = Object{{"shortest", std::ranges::min(report.lengths)},
+                            {"median", dataset::medianOf(report.lengths)},
+                            {"longest", report.lengths[longest]},
+                            {"longest_row", report.numbers[longest]},
+                            {"bins", std::move(bins)}};
   }
   if (memory)
-    out["memory"] = llvm::json::Object{{"point", llvm::json::fixUTF8(memory->point)},
-                                       {"longest_row_bytes", memory->longest},
-                                       {"median_row_bytes", memory->median}};
+    out["memory"] = Object{{"point", llvm::json::fixUTF8(memory->point)},
+                           {"longest_row_bytes", memory->longest},
+                           {"median_row_bytes", memory->median}};
   return out;
 }
 
-llvm::json::Object imagesJson(const dataset::ImagesReport& report, const data::Source& source) {
-  llvm::json::Object out{{"kind", dataset::toString(source.kind)},
-                         {"path", llvm::json::fixUTF8(source.path)},
-                         {"turned", report.turned},
-                         {"problems", problemsJson(report.problems)}};
+Object imagesJson(const dataset::ImagesReport& report, const data::Source& source) {
+  Object out{{"kind", dataset::toString(source.kind)},
+             {"path", llvm::json::fixUTF8(source.path)},
+             {"turned", report.turned},
+             {"problems", problemsJson(report.problems)}};
   if (!report.info) return out;
   out["train"] = report.info->train;
   out["test"] = report.info->test;
-  llvm::json::Array classes;
+  Array classes;
   for (const auto& entry : report.info->classes)
-    classes.push_back(
-        llvm::json::Object{{"name", llvm::json::fixUTF8(entry.name)}, {"train", entry.train}, {"test", entry.test}});
+    classes.push_back(Object{{"name", llvm::json::fixUTF8(entry.name)}, {"train", entry.train}, {"test", entry.test}});
   out["classes"] = std::move(classes);
   if (!report.pixels.empty())
-    out["pixels"] = llvm::json::Object{{"smallest", std::ranges::min(report.pixels)},
-                                       {"median", dataset::medianOf(report.pixels)},
-                                       {"largest", std::ranges::max(report.pixels)}};
+    out["pixels"] = Object{{"smallest", std::ranges::min(report.pixels)},
+                           {"median", dataset::medianOf(report.pixels)},
+                           {"largest", std::ranges::max(report.pixels)}};
   return out;
 }
 
@@ -424,7 +426,7 @@ int inspectData(const InspectOptions& options, const Console& console) {
   }
   Work work("inspecting");
   std::string text;
-  llvm::json::Array sets;
+  Array sets;
   int code = kSuccess;
   for (const Subject& subject : subjects) {
     if (!text.empty()) text += "\n";
@@ -444,7 +446,7 @@ int inspectData(const InspectOptions& options, const Console& console) {
     }
   }
   if (options.format == Format::Text) return console.finish(text, code);
-  llvm::json::Object out{{"schema", "expc.data.inspect/1"}, {"sets", std::move(sets)}};
+  Object out{{"schema", "expc.data.inspect/1"}, {"sets", std::move(sets)}};
   return console.finish(base::prettyJson(llvm::json::Value(std::move(out))) + "\n", code);
 }
 

@@ -22,6 +22,7 @@
 #include "cli/compilation.h"
 #include "compiler/lower/lower.h"
 #include "runtime/base/descriptor.h"
+#include "runtime/base/failure.h"
 #include "runtime/base/files/files.h"
 #include "runtime/base/printable.h"
 #include "runtime/base/text.h"
@@ -32,6 +33,8 @@
 namespace expc::cli {
 
 namespace {
+
+using base::failure;
 
 namespace fs = std::filesystem;
 using cluster::JobRecord;
@@ -129,8 +132,7 @@ llvm::Expected<cluster::Site> siteOf(const RunOptions& options) {
   for (const auto* names : {&site->exported, &site->secrets})
     for (const std::string& name : *names)
       if (!std::getenv(name.c_str()))
-        return llvm::createStringError(
-            fmt::format("{} passes on the variable {}, which is not set here: export it first", options.site, name));
+        return failure("{} passes on the variable {}, which is not set here: export it first", options.site, name);
   return site;
 }
 
@@ -214,8 +216,7 @@ llvm::Expected<std::vector<JobRecord>> chosenJobs(const JobOptions& options, con
   if (options.job.empty()) return jobs;
   for (const JobRecord& job : jobs)
     if (job.name == options.job || job.id == options.job) return std::vector{job};
-  return llvm::createStringError(
-      fmt::format("{} has no job '{}'; `expc status` lists all jobs", options.results, options.job));
+  return failure("{} has no job '{}'; `expc status` lists all jobs", options.results, options.job);
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include <map>
 
 #include "compiler/lower/lower.h"
+#include "runtime/base/failure.h"
 #include "runtime/base/files/files.h"
 #include "runtime/base/hash.h"
 #include "runtime/base/json.h"
@@ -20,7 +21,12 @@
 #include "runtime/engine/inputs/data.h"
 
 namespace expc::cli {
+
+using llvm::json::Object;
+using llvm::json::Value;
 namespace {
+
+using base::failure;
 
 constexpr llvm::StringLiteral kSchema = "expc.lock/3";
 
@@ -31,8 +37,8 @@ constexpr std::pair<llvm::StringLiteral, const char*> kDeclared[] = {
 
 /// Returns an entry of a lock: the meaning, which is compared, and the text, which is only shown because formatting
 /// changes it.
-llvm::json::Object entry(std::string meaning, const std::string& text) {
-  return llvm::json::Object{{"meaning", std::move(meaning)}, {"text", base::jsonText(text)}};
+Object entry(std::string meaning, const std::string& text) {
+  return Object{{"meaning", std::move(meaning)}, {"text", base::jsonText(text)}};
 }
 
 template <typename Declared>
@@ -49,10 +55,10 @@ std::string textOf(const plan::Factor& factor) {
 /// Returns the declarations of one section by label or name, each as the digest of its meaning. `meanings` is in the
 /// order of `declared`.
 template <typename Declared>
-llvm::json::Object sectionOf(const llvm::json::Value& meanings, const std::vector<Declared>& declared) {
-  llvm::json::Object section;
+Object sectionOf(const Value& meanings, const std::vector<Declared>& declared) {
+  Object section;
   for (size_t i = 0; i < declared.size(); ++i) {
-    const llvm::json::Value& meaning = (*meanings.getAsArray())[i];
+    const Value& meaning = (*meanings.getAsArray())[i];
     // A workload has a label if the study gives it one, and is then called so.
     const llvm::StringRef label = meaning.getAsObject()->getString("label").value_or("");
     section[(label.empty() ? *meaning.getAsObject()->getString("name") : label).str()] =
@@ -62,8 +68,8 @@ llvm::json::Object sectionOf(const llvm::json::Value& meanings, const std::vecto
 }
 
 /// Returns the rules by name. A rule without a name, or with one that is taken, is listed under its text.
-llvm::json::Object rulesOf(const check::Study& study) {
-  llvm::json::Object rules;
+Object rulesOf(const check::Study& study) {
+  Object rules;
   for (const check::Rule& rule : study.rules) {
     const std::string text = (rule.kind == ast::RuleKind::Require ? "require " : "exclude ") + rule.text;
     const std::string meaning = base::jsonText(lower::withoutBlanks(text)).getAsString()->str();
@@ -73,8 +79,8 @@ llvm::json::Object rulesOf(const check::Study& study) {
 }
 
 /// Returns what the study expects, by the name of what it is expected of.
-llvm::json::Object expectedOf(const check::Study& study) {
-  llvm::json::Object expected;
+Object expectedOf(const check::Study& study) {
+  Object expected;
   for (const check::Expected& one : study.expected)
     expected[one.name] = entry(fmt::format("{} {}", one.value, one.noise.value_or(0)), one.text);
   return expected;
@@ -82,8 +88,8 @@ llvm::json::Object expectedOf(const check::Study& study) {
 
 /// Returns the arguments of each use that are no factor: those given by the study, or with `defaults` those that come
 /// from the workload's declaration.
-llvm::json::Object argumentsOf(const check::Study& study, bool defaults) {
-  llvm::json::Object arguments;
+Object argumentsOf(const check::Study& study, bool defaults) {
+  Object arguments;
   for (const check::Use& use : study.uses)
     for (size_t i = 0; i < use.arguments.size(); ++i) {
       const auto& value = use.arguments[i];
@@ -100,40 +106,39 @@ llvm::json::Object argumentsOf(const check::Study& study, bool defaults) {
 
 /// Returns the number of points, a digest of their ids, and how many there are of each level. This is as small for
 /// millions of points as for ten, and still names which level gained or lost points.
-llvm::json::Object pointsOf(const points::Prepared& prepared, const llvm::json::Object& meaning) {
-  llvm::json::Object levels;
+Object pointsOf(const points::Prepared& prepared, const Object& meaning) {
+  Object levels;
   const check::Study& study = prepared.study();
   for (unsigned i = 0; i < study.factors.size(); ++i)
     for (unsigned level = 0; level < study.factors[i].levels.size(); ++level) {
       std::vector<std::string> values;
       for (const check::Value& value : study.factors[i].levels[level].values) values.push_back(value.toString());
-      const llvm::json::Value name =
-          base::jsonText(fmt::format("{}={}", study.factors[i].name, fmt::join(values, ", ")));
+      const Value name = base::jsonText(fmt::format("{}={}", study.factors[i].name, fmt::join(values, ", ")));
       levels[name.getAsString()->str()] = prepared.survey->seen.count(i, level);
     }
-  return llvm::json::Object{{"count", prepared.survey->points},
-                            {"ids", base::shortHash(base::canonicalJson(*meaning.get("points")))},
-                            {"levels", std::move(levels)}};
+  return Object{{"count", prepared.survey->points},
+                {"ids", base::shortHash(base::canonicalJson(*meaning.get("points")))},
+                {"levels", std::move(levels)}};
 }
 
 /// Progress is not shown while a lock is made.
 llvm::Error noTick() { return llvm::Error::success(); }
 
 /// Returns the digests of files that commands read, by workload; null if something is missing on this machine.
-llvm::json::Object inputsOf(const plan::Plan& head) {
-  llvm::json::Object inputs;
+Object inputsOf(const plan::Plan& head) {
+  Object inputs;
   for (unsigned i = 0; i < head.workloads.size(); ++i) {
     const plan::Workload& workload = head.workloads[i];
     if (!workload.command || (workload.command->inputs.empty() && workload.command->copied.empty())) continue;
     const auto digest = llvm::expectedToOptional(engine::inputs::digestInputs(head, i, noTick));
-    inputs[workload.name] = digest ? llvm::json::Value(*digest) : llvm::json::Value(nullptr);
+    inputs[workload.name] = digest ? Value(*digest) : Value(nullptr);
   }
   return inputs;
 }
 
 /// Returns the digests of data that points read, by path; null if it is not on this machine.
-llvm::Expected<llvm::json::Object> dataOf(const plan::Plan& head) {
-  llvm::json::Object data;
+llvm::Expected<Object> dataOf(const plan::Plan& head) {
+  Object data;
   for (const std::string& path : head.data_paths) {
     // Each path is digested by itself, so that one missing path does not hide the others.
     plan::Plan one;
@@ -152,18 +157,18 @@ llvm::Expected<llvm::json::Object> dataOf(const plan::Plan& head) {
 }
 
 /// Returns the lock of one study; without `with_data` its section of data is empty.
-llvm::Expected<llvm::json::Object> lockOf(const points::Prepared& prepared, bool with_data) {
+llvm::Expected<Object> lockOf(const points::Prepared& prepared, bool with_data) {
   const lower::Outline outline = lower::outlineOf(prepared);
   const plan::Plan& head = outline.head;
-  const llvm::json::Object& meaning = outline.meaning;
-  llvm::json::Object data;
+  const Object& meaning = outline.meaning;
+  Object data;
   if (with_data) {
     auto found = dataOf(head);
     if (!found) return found.takeError();
     data = std::move(*found);
   }
   const check::Study& study = prepared.study();
-  llvm::json::Object lock{
+  Object lock{
       {"digest", head.digest},   {"arguments", argumentsOf(study, false)}, {"defaults", argumentsOf(study, true)},
       {"rules", rulesOf(study)}, {"design", *meaning.get("design")},       {"inputs", inputsOf(head)},
       {"data", std::move(data)}, {"points", pointsOf(prepared, meaning)}};
@@ -183,15 +188,15 @@ llvm::Expected<llvm::json::Object> lockOf(const points::Prepared& prepared, bool
 // ---- comparing
 
 /// The meaning of an entry; a value that is no entry, such as a digest, is its own meaning.
-llvm::json::Value meaningOf(const llvm::json::Value& value) {
-  const llvm::json::Object* object = value.getAsObject();
-  const llvm::json::Value* meaning = object ? object->get("meaning") : nullptr;
+Value meaningOf(const Value& value) {
+  const Object* object = value.getAsObject();
+  const Value* meaning = object ? object->get("meaning") : nullptr;
   return meaning ? *meaning : value;
 }
 
 /// The text of an entry or value for messages.
-std::string shown(const llvm::json::Value& value) {
-  if (const llvm::json::Object* object = value.getAsObject(); object && object->get("text"))
+std::string shown(const Value& value) {
+  if (const Object* object = value.getAsObject(); object && object->get("text"))
     return object->getString("text").value_or("").str();
   return value.getAsString() ? value.getAsString()->str() : base::canonicalJson(value);
 }
@@ -203,7 +208,7 @@ class Comparer {
   std::vector<std::string> lines;
 
   /// Adds the changes of one study.
-  void study(const std::string& name, const llvm::json::Object& before, const llvm::json::Object& after) {
+  void study(const std::string& name, const Object& before, const Object& after) {
     study_ = name;
     const size_t count = lines.size();
     const auto *old_digest = before.get("digest"), *digest = after.get("digest");
@@ -237,16 +242,16 @@ class Comparer {
   }
 
   /// Returns a section; an empty one if it is missing, as in a lock from a stranger.
-  static const llvm::json::Object& members(const llvm::json::Object& of, llvm::StringRef name) {
-    static const llvm::json::Object kNone;
-    const llvm::json::Object* found = of.getObject(name);
+  static const Object& members(const Object& of, llvm::StringRef name) {
+    static const Object kNone;
+    const Object* found = of.getObject(name);
     return found ? *found : kNone;
   }
 
   /// Adds changes of points. Equal counts can hide different points, so ids are compared; then levels whose counts
   /// changed are listed.
-  void points(const llvm::json::Object& before, const llvm::json::Object& after) {
-    const llvm::json::Value *left = before.get("ids"), *right = after.get("ids");
+  void points(const Object& before, const Object& after) {
+    const Value *left = before.get("ids"), *right = after.get("ids");
     if (!left || !right || *left == *right) return;
     say("points changed: {} -> {}", before.getInteger("count").value_or(0), after.getInteger("count").value_or(0));
     list("points with", members(before, "levels"), members(after, "levels"), true);
@@ -254,13 +259,13 @@ class Comparer {
 
   /// Adds the differences of one section. If it is not the `whole` of what there is (data, inputs, defaults), an entry
   /// that is missing or null on one side is no change: that side does not know it.
-  void list(std::string_view what, const llvm::json::Object& before, const llvm::json::Object& after, bool whole) {
+  void list(std::string_view what, const Object& before, const Object& after, bool whole) {
     std::vector<std::string> added, removed, changed;
     for (const auto& [key, value] : after) {
-      const llvm::json::Value* old = before.get(key);
+      const Value* old = before.get(key);
       if (!old && whole) added.push_back(named(what, key, value) + " added");
       if (old && (whole || (!old->getAsNull() && !value.getAsNull())) && meaningOf(*old) != meaningOf(value))
-        changed.push_back(named(what, key, llvm::json::Value(nullptr)) + " changed" + from(shown(*old), shown(value)));
+        changed.push_back(named(what, key, Value(nullptr)) + " changed" + from(shown(*old), shown(value)));
     }
     for (const auto& [key, value] : before)
       if (whole && !after.get(key)) removed.push_back(named(what, key, value) + " removed");
@@ -272,8 +277,8 @@ class Comparer {
   }
 
   /// Names an entry: by its key, or by its text if the key is only its meaning.
-  static std::string named(std::string_view what, llvm::StringRef key, const llvm::json::Value& value) {
-    const llvm::json::Object* object = value.getAsObject();
+  static std::string named(std::string_view what, llvm::StringRef key, const Value& value) {
+    const Object* object = value.getAsObject();
     const bool nameless = object && object->getString("meaning") == key;
     return fmt::format("{} {}", what, nameless ? shown(value) : key.str());
   }
@@ -291,59 +296,58 @@ class Comparer {
 
 std::string lockPath(const std::string& study_file) { return study_file + ".lock"; }
 
-llvm::Expected<llvm::json::Value> makeLock(const check::Program& program, bool data, diag::Emitter& emitter) {
-  llvm::json::Object studies;
+llvm::Expected<Value> makeLock(const check::Program& program, bool data, diag::Emitter& emitter) {
+  Object studies;
   for (const auto& study : program.studies) {
     // Without presets and -D: a lock holds the study as it is written.
     const expand::Selection whole{study->name, {}, {}};
     auto prepared = points::Prepared::of(program, *study, whole, nullptr, emitter);
-    if (!prepared) return llvm::createStringError("the study has errors");
+    if (!prepared) return failure("the study has errors");
     auto lock = lockOf(*prepared, data);
     if (!lock) return lock.takeError();
     studies[study->name] = std::move(*lock);
   }
-  return llvm::json::Object{{"schema", kSchema}, {"studies", std::move(studies)}};
+  return Object{{"schema", kSchema}, {"studies", std::move(studies)}};
 }
 
-llvm::Error writeLock(const std::string& path, const llvm::json::Value& lock) {
+llvm::Error writeLock(const std::string& path, const Value& lock) {
   return files::write(path, base::prettyJson(lock) + "\n");
 }
 
-llvm::Expected<llvm::json::Value> readLock(const std::string& path) {
+llvm::Expected<Value> readLock(const std::string& path) {
   auto buffer = files::read(path, files::kMostByHand);
-  if (!buffer) return llvm::createStringError(fmt::format("cannot read {}", llvm::toString(buffer.takeError())));
+  if (!buffer) return failure("cannot read {}", llvm::toString(buffer.takeError()));
   auto lock = parseLock((*buffer)->getBuffer());
-  if (!lock) return llvm::createStringError(fmt::format("{} {}", path, llvm::toString(lock.takeError())));
+  if (!lock) return failure("{} {}", path, llvm::toString(lock.takeError()));
   return lock;
 }
 
-llvm::Expected<llvm::json::Value> parseLock(std::string_view text) {
+llvm::Expected<Value> parseLock(std::string_view text) {
   auto json = base::parseJson(text);
-  if (!json) return llvm::createStringError(fmt::format("is not a lock: {}", llvm::toString(json.takeError())));
-  const llvm::json::Object* object = json->getAsObject();
-  const llvm::json::Object* studies = object ? object->getObject("studies") : nullptr;
+  if (!json) return failure("is not a lock: {}", llvm::toString(json.takeError()));
+  const Object* object = json->getAsObject();
+  const Object* studies = object ? object->getObject("studies") : nullptr;
   const bool whole = studies && object->getString("schema") == kSchema &&
                      std::all_of(studies->begin(), studies->end(),
                                  [](const auto& study) { return study.second.getAsObject() != nullptr; });
   if (whole) return std::move(*json);
-  return llvm::createStringError(
-      fmt::format("is a lock of another version ({}); write a new one with `expc plan --lock`", kSchema.str()));
+  return failure("is a lock of another version ({}); write a new one with `expc plan --lock`", kSchema.str());
 }
 
-std::map<std::string, std::string> lockedData(const llvm::json::Value& lock, const std::string& study) {
+std::map<std::string, std::string> lockedData(const Value& lock, const std::string& study) {
   std::map<std::string, std::string> digests;
-  const llvm::json::Object* found = lock.getAsObject()->getObject("studies")->getObject(study);
-  const llvm::json::Object* data = found ? found->getObject("data") : nullptr;
+  const Object* found = lock.getAsObject()->getObject("studies")->getObject(study);
+  const Object* data = found ? found->getObject("data") : nullptr;
   if (!data) return digests;
   for (const auto& [path, digest] : *data)
     if (auto text = digest.getAsString()) digests[path.str()] = text->str();
   return digests;
 }
 
-std::vector<std::string> compareLocks(const llvm::json::Value& before, const llvm::json::Value& after, size_t most,
+std::vector<std::string> compareLocks(const Value& before, const Value& after, size_t most,
                                       const std::optional<std::string>& only) {
-  const llvm::json::Object& left = *before.getAsObject()->getObject("studies");
-  const llvm::json::Object& right = *after.getAsObject()->getObject("studies");
+  const Object& left = *before.getAsObject()->getObject("studies");
+  const Object& right = *after.getAsObject()->getObject("studies");
   Comparer comparer(most);
   std::vector<std::string> names;
   for (const auto& [name, study] : left) names.push_back(name.str());
@@ -352,7 +356,7 @@ std::vector<std::string> compareLocks(const llvm::json::Value& before, const llv
   std::sort(names.begin(), names.end());
   for (const std::string& name : names) {
     if (only && name != *only) continue;
-    const llvm::json::Object *old = left.getObject(name), *now = right.getObject(name);
+    const Object *old = left.getObject(name), *now = right.getObject(name);
     if (!old || !now) {
       comparer.lines.push_back(fmt::format("study {} {}", name, old ? "removed" : "added"));
       continue;

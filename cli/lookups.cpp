@@ -202,7 +202,8 @@ class Files {
 }  // namespace
 
 check::Lookup fileLookups(const std::string& study, std::vector<std::string>& notes) {
-  return [files = std::make_shared<Files>(study, notes)](std::string_view function, std::span<const Value> arguments) {
+  return [files = std::make_shared<Files>(study, notes)](std::string_view function,
+                                                         std::span<const check::Value> arguments) {
     return files->ask(function, arguments);
   };
 }

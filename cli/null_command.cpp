@@ -31,6 +31,8 @@
 #include "runtime/report/document.h"
 
 namespace expc::cli {
+
+using llvm::json::Object;
 namespace {
 
 /// Exit codes of `env`, `timeout` and shells for a command that did not run.
@@ -297,16 +299,13 @@ std::string textOf(const std::vector<nullgpu_record>& records, unsigned cards, u
   return report::documentText(blocks, width, colour);
 }
 
-llvm::json::Object traffic(uint64_t calls, uint64_t bytes) {
-  return llvm::json::Object{{"calls", calls}, {"bytes", bytes}};
-}
+Object traffic(uint64_t calls, uint64_t bytes) { return Object{{"calls", calls}, {"bytes", bytes}}; }
 
-llvm::json::Object cardJson(size_t number, const nullgpu_card_record& card) {
-  llvm::json::Object json{{"card", number}, {"peak_bytes", card.peak}};
-  if (card.reserved)
-    json["torch"] = llvm::json::Object{{"allocated_bytes", card.allocated}, {"reserved_bytes", card.reserved}};
+Object cardJson(size_t number, const nullgpu_card_record& card) {
+  Object json{{"card", number}, {"peak_bytes", card.peak}};
+  if (card.reserved) json["torch"] = Object{{"allocated_bytes", card.allocated}, {"reserved_bytes", card.reserved}};
   if (card.refused) {
-    llvm::json::Object told{
+    Object told{
         {"held_bytes", card.held}, {"asked_bytes", card.refused}, {"least_card_bytes", rehearsal::leastCard(card)}};
     for (size_t owner = 0; owner < NULLGPU_OWNERS; ++owner)
       if (card.owners[owner]) told[fmt::format("{}_bytes", kOwners[owner])] = card.owners[owner];
@@ -315,8 +314,8 @@ llvm::json::Object cardJson(size_t number, const nullgpu_card_record& card) {
   return json;
 }
 
-llvm::json::Object processJson(const nullgpu_record& record) {
-  llvm::json::Object copies, collectives;
+Object processJson(const nullgpu_record& record) {
+  Object copies, collectives;
   for (const auto& [name, index] : kCopies)
     copies[name] = traffic(record.copies[index].calls, record.copies[index].bytes);
   for (const auto& each : record.collectives)
@@ -326,20 +325,20 @@ llvm::json::Object processJson(const nullgpu_record& record) {
     if (record.cards[card].opened) cards.push_back(cardJson(card, record.cards[card]));
   for (const nullgpu_place& each : record.places)
     if (each.at[0])
-      places.push_back(llvm::json::Object{
-          {"at", base::jsonText(each.at)}, {"waits", each.waits}, {"seconds", double(each.nanoseconds) * 1e-9}});
-  llvm::json::Object json{{"pid", record.pid},
-                          {"program", base::jsonText(record.program)},
-                          {"ended", record.ended == 1},
-                          {"cards", std::move(cards)},
-                          {"launches", record.launches},
-                          {"allocations", record.allocations},
-                          {"copies", std::move(copies)},
-                          {"collectives", std::move(collectives)},
-                          {"waits", record.synchronizations},
-                          {"waited_seconds", double(record.waited) * 1e-9},
-                          {"places", std::move(places)},
-                          {"grows", growsSteadily(record)}};
+      places.push_back(
+          Object{{"at", base::jsonText(each.at)}, {"waits", each.waits}, {"seconds", double(each.nanoseconds) * 1e-9}});
+  Object json{{"pid", record.pid},
+              {"program", base::jsonText(record.program)},
+              {"ended", record.ended == 1},
+              {"cards", std::move(cards)},
+              {"launches", record.launches},
+              {"allocations", record.allocations},
+              {"copies", std::move(copies)},
+              {"collectives", std::move(collectives)},
+              {"waits", record.synchronizations},
+              {"waited_seconds", double(record.waited) * 1e-9},
+              {"places", std::move(places)},
+              {"grows", growsSteadily(record)}};
   if (record.rank >= 0) json["rank"] = record.rank;
   return json;
 }
@@ -348,8 +347,7 @@ llvm::json::Object processJson(const nullgpu_record& record) {
 std::string jsonOf(const std::vector<nullgpu_record>& records, int code) {
   llvm::json::Array processes;
   for (const nullgpu_record& record : records) processes.push_back(processJson(record));
-  return base::prettyJson(
-      llvm::json::Object{{"schema", "expc.null/1"}, {"exit_code", code}, {"processes", std::move(processes)}});
+  return base::prettyJson(Object{{"schema", "expc.null/1"}, {"exit_code", code}, {"processes", std::move(processes)}});
 }
 
 /// The variables under which a program finds the cards and leaves its records in `folder`.

@@ -139,8 +139,8 @@ class Explainer {
   std::string origin(unsigned parameter, expand::Levels point, const check::Use& use) const {
     const expand::Selected& selected = prepared_.selected;
     const int factor = study_.factor_of[parameter];
-    if (factor >= 0 && point[static_cast<size_t>(factor)] != expand::kAbsent)
-      return fmt::format("factor, {}", place(study_.factors[static_cast<size_t>(factor)].range));
+    if (factor >= 0 && point[factor] != expand::kAbsent)
+      return fmt::format("factor, {}", place(study_.factors[factor].range));
     if (factor < 0 && !selected.given_by[parameter].empty()) {
       const std::string& name = selected.given_by[parameter];
       const bool preset = study_.findPreset(name) != nullptr;
@@ -148,7 +148,7 @@ class Explainer {
     }
     if (factor < 0 && use.argument_ranges[parameter].isValid())
       return fmt::format("argument, {}", place(use.argument_ranges[parameter]));
-    const check::Parameter& real = use.workload->parameters[static_cast<size_t>(use.parameter_of[parameter])];
+    const check::Parameter& real = use.workload->parameters[use.parameter_of[parameter]];
     return fmt::format("default of {}, {}", use.workload->name, place(real.range));
   }
 

@@ -33,6 +33,8 @@
 #include "runtime/export/formats.h"
 
 namespace expc::cli {
+
+using llvm::json::Object;
 namespace {
 
 namespace fs = std::filesystem;
@@ -186,7 +188,7 @@ class TabRows {
  public:
   TabRows(llvm::StringRef bytes, std::string name) : rest_(bytes), name_(std::move(name)) {}
 
-  llvm::Expected<bool> next(llvm::json::Object& row) {
+  llvm::Expected<bool> next(Object& row) {
     while (!rest_.empty()) {
       auto [line, rest] = rest_.split('\n');
       rest_ = rest;
@@ -198,7 +200,7 @@ class TabRows {
       if (!line.contains('\t') || output.contains('\t'))
         return failure("{}: line {}: not two texts with a tab between them", name_, number_);
       if (!llvm::json::isUTF8(line)) return failure("{}: line {}: not UTF-8", name_, number_);
-      row = llvm::json::Object{{"input", input}, {"output", output}};
+      row = Object{{"input", input}, {"output", output}};
       return true;
     }
     return false;
@@ -212,8 +214,8 @@ class TabRows {
 };
 
 /// Returns the row under the names of columns that the studies read.
-llvm::Expected<llvm::json::Object> renamed(const RowSet& set, const llvm::json::Object& row, const std::string& place) {
-  llvm::json::Object result;
+llvm::Expected<Object> renamed(const RowSet& set, const Object& row, const std::string& place) {
+  Object result;
   for (const Column& column : set.columns) {
     const llvm::json::Value* value = nullptr;
     // The first name that the row has, in the order of the list.
@@ -229,7 +231,7 @@ llvm::Expected<llvm::json::Object> renamed(const RowSet& set, const llvm::json::
 /// Passes each row, renamed, to `take`, up to as many as the set wants. Returns their number.
 template <typename Rows, typename Take>
 llvm::Expected<int64_t> eachRow(const RowSet& set, Rows& rows, Take take) {
-  llvm::json::Object row;
+  Object row;
   int64_t count = 0;
   while (set.most == 0 || count < set.most) {
     auto more = rows.next(row);
@@ -259,7 +261,7 @@ llvm::Expected<int64_t> writeRows(const RowSet& set, const std::string& from, co
     }
     const int file = files::openLog(temporary);
     if (file < 0) return files::systemError(temporary, errno);
-    const auto take = [&](llvm::json::Object row) -> llvm::Error {
+    const auto take = [&](Object row) -> llvm::Error {
       const int code = files::writeAll(file, base::canonicalJson(std::move(row)) + "\n");
       return code ? files::systemError(to, code) : llvm::Error::success();
     };

@@ -10,6 +10,7 @@
 #include "cli/commands.h"
 #include "cli/compilation.h"
 #include "cli/lock.h"
+#include "runtime/base/failure.h"
 #include "runtime/base/files/files.h"
 #include "runtime/cluster/slurm.h"
 #include "runtime/engine/engine.h"
@@ -22,6 +23,8 @@
 namespace expc::cli {
 
 namespace {
+
+using base::failure;
 
 /// Lines of each kind of change that a stale lock shows before a run; `expc plan --diff` shows more.
 constexpr size_t kShownBeforeRun = 10;
@@ -43,9 +46,9 @@ llvm::Expected<std::optional<llvm::json::Value>> openLock(const RunOptions& opti
   for (const std::string& line : compareLocks(*found, *now, kShownBeforeRun, options.study.study))
     changes += "\n  " + line;
   if (changes.empty()) return std::move(*found);
-  return llvm::createStringError(fmt::format(
+  return failure(
       "the study differs from its lock ({}). If you meant to change it, run `expc plan {} --lock`. Changes:{}", path,
-      options.study.file, changes));
+      options.study.file, changes);
 }
 
 /// Returns the nodes that the command line or an allocation names; nothing if trials run on this machine only. In that
@@ -65,12 +68,11 @@ llvm::Expected<std::optional<engine::nodes::NodesAsked>> nodesAsked(const RunOpt
   }
   if (!*allocation) {
     if (count == 1) return std::nullopt;
-    return llvm::createStringError("--nodes needs an allocation of Slurm (salloc, or --on slurm), or --agents-by");
+    return failure("--nodes needs an allocation of Slurm (salloc, or --on slurm), or --agents-by");
   }
   const cluster::Allocation& own = **allocation;
   if (count > own.nodes.size())
-    return llvm::createStringError(
-        fmt::format("--nodes {}: allocation {} has only {}", count, own.job, own.nodes.size()));
+    return failure("--nodes {}: allocation {} has only {}", count, own.job, own.nodes.size());
   // One node that is this one needs no agent.
   if (count == 1 && own.is_here) return std::nullopt;
   if (!own.is_here)
@@ -192,8 +194,7 @@ int codeOf(const plan::Plan& plan, const engine::RehearsalOutcome& outcome) {
 llvm::Expected<std::string> nullGpusAs(const check::System& system) {
   for (const char* property : {"gpus", "gpu.memory"}) {
     if (system[property]) continue;
-    return llvm::createStringError(
-        fmt::format("system '{}' declares no {}: add it, or use --null-gpus 4x94GB", system.name, property));
+    return failure("system '{}' declares no {}: add it, or use --null-gpus 4x94GB", system.name, property);
   }
   const auto number = [&](const char* property) {
     return static_cast<uint64_t>(system[property]->asNumber()->toDouble());

@@ -9,6 +9,7 @@
 #include <cstdlib>
 
 #include "cli/compilation.h"
+#include "runtime/base/failure.h"
 #include "runtime/base/process.h"
 #include "runtime/machine/gpus.h"
 #include "runtime/machine/probe.h"
@@ -16,6 +17,8 @@
 
 namespace expc::cli {
 namespace {
+
+using base::failure;
 
 /// Values of the language for counts and for sizes.
 check::Value count(uint64_t number) { return check::Value::number(static_cast<int64_t>(number)); }
@@ -125,8 +128,7 @@ llvm::Expected<check::System> findSystem(const check::Program& program, const st
   }
   // Devices are slots of this machine and mean nothing on another.
   if (!options.devices.empty())
-    return llvm::createStringError(
-        fmt::format("--devices selects devices of this machine, but --system {} is another machine", name));
+    return failure("--devices selects devices of this machine, but --system {} is another machine", name);
   std::vector<std::string> names = {"local"};
   for (const auto& system : program.systems) {
     if (system->name == name) return *system;
@@ -138,9 +140,8 @@ llvm::Expected<check::System> findSystem(const check::Program& program, const st
     names.push_back(system.name);
   }
   const auto best = diag::closest(name, names);
-  return llvm::createStringError(fmt::format("unknown system '{}'{} (there are {})", name,
-                                             best ? fmt::format("; did you mean '{}'?", *best) : "",
-                                             fmt::join(names, ", ")));
+  return failure("unknown system '{}'{} (there are {})", name, best ? fmt::format("; did you mean '{}'?", *best) : "",
+                 fmt::join(names, ", "));
 }
 
 std::vector<std::string> builtInSystems() {

@@ -13,6 +13,7 @@
 
 #include "cli/compilation.h"
 #include "cli/version.h"
+#include "runtime/base/failure.h"
 #include "runtime/base/json.h"
 #include "runtime/base/printable.h"
 #include "runtime/base/text.h"
@@ -30,6 +31,8 @@
 namespace expc::cli {
 
 namespace {
+
+using base::failure;
 
 /// Prints the breakdown of time for every pair of points with this change, and counts the pairs that lack profile
 /// trials.
@@ -80,11 +83,11 @@ llvm::Expected<const report::Chart*> chosen(const std::vector<report::Chart>& ch
     if (charts[i].name.starts_with(wanted)) begins.push_back(&charts[i]);
   }
   if (begins.size() == 1) return begins[0];
-  if (charts.empty()) return llvm::createStringError("the report has no chart: nothing to draw was measured yet");
+  if (charts.empty()) return failure("the report has no chart: nothing to draw was measured yet");
   const std::string why = wanted.empty()   ? "the report has several charts. Choose one with --chart"
                           : begins.empty() ? fmt::format("the report has no chart '{}'", base::printable(wanted))
                                            : fmt::format("several charts begin with '{}'", base::printable(wanted));
-  return llvm::createStringError(fmt::format("{} with a name or a number of these:{}", why, names));
+  return failure("{} with a name or a number of these:{}", why, names);
 }
 
 /// Draws the chart that the options choose into a file and prints that file's name.

@@ -164,12 +164,12 @@ struct CommandChecker {
     if (!list.consume_back(plan::kFirst)) list.consume_back(plan::kLast);
     const int inside = workload.findParameter(list.str());
     if (inside >= 0 && workload.parameters[inside].inside) {
-      passed[static_cast<size_t>(inside)] = true;
+      passed[inside] = true;
       if (!measured)
         errors::badInside(context.emitter, range, list.str(),
                           "stands in 'prepare' or 'before', which run for all of its levels at once");
     } else if (int index = workload.findParameter(name); index >= 0)
-      passed[static_cast<size_t>(index)] = true;
+      passed[index] = true;
     else if (place.lets->contains(name))  // before the trial's own values, as a parameter of such a name is
       compute(range, name);
     else if (const size_t dot = name.find('.'); dot != std::string::npos)
@@ -285,7 +285,7 @@ struct CommandChecker {
       const std::string& name = workload.parameters[i].name;
       // `gpus` and `nodes` determine the resources of a trial, whether or not the program is told.
       if (read[i] || name == "gpus" || name == "nodes" ||
-          declaration.params[static_cast<size_t>(findNamed(declaration.params, name))].inside)
+          declaration.params[findNamed(declaration.params, name)].inside)
         continue;
       context.emitter.build(workload.parameters[i].range, UnusedParameter, name)
           .note(declaration.command->range,

@@ -45,7 +45,7 @@ FormulaPtr constantOf(Value value, Type type, source::Range range) {
 
 /// A copy of a `let`'s formula that claims the place of its use, so that all ranges of one expression lie in
 /// one file.
-static FormulaPtr at(FormulaPtr formula, source::Range range) {
+static FormulaPtr movedTo(FormulaPtr formula, source::Range range) {
   Formula copy = *formula;
   copy.range = range;
   return std::make_shared<const Formula>(std::move(copy));
@@ -90,19 +90,18 @@ FormulaPtr Expressions::build(const ast::Expr& expr, const ExpressionScope& plac
     there.module = written;
     return build(expr, there, expected);
   }
-  if (auto* node = std::get_if<ast::NumberLiteral>(&expr.node)) return literal(*node, expr.range, place);
-  if (auto* node = std::get_if<ast::StringLiteral>(&expr.node)) return text(*node, expr.range, place, expected);
+  const Site at{expr.range, place, expected};
+  if (auto* node = std::get_if<ast::NumberLiteral>(&expr.node)) return literal(*node, at);
+  if (auto* node = std::get_if<ast::StringLiteral>(&expr.node)) return text(*node, at);
   if (auto* node = std::get_if<ast::BoolLiteral>(&expr.node))
     return constantOf(Value::boolean(node->value), Type::boolean(), expr.range);
-  if (auto* node = std::get_if<ast::NameExpr>(&expr.node)) return name(*node, expr.range, place, expected);
-  if (auto* node = std::get_if<ast::CallExpr>(&expr.node)) return variant(*node, expr.range, place, expected);
-  if (auto* node = std::get_if<ast::UnaryExpr>(&expr.node)) return unary(*node, expr.range, place);
-  if (auto* node = std::get_if<ast::BinaryExpr>(&expr.node)) return binary(*node, expr.range, place);
-  if (auto* node = std::get_if<ast::ListExpr>(&expr.node))
-    return sequence(node->elements, expr.range, place, expected, false);
-  if (auto* node = std::get_if<ast::TupleExpr>(&expr.node))
-    return sequence(node->elements, expr.range, place, expected, true);
-  if (auto* node = std::get_if<ast::RecordExpr>(&expr.node)) return record(node->fields, expr.range, place, expected);
+  if (auto* node = std::get_if<ast::NameExpr>(&expr.node)) return name(*node, at);
+  if (auto* node = std::get_if<ast::CallExpr>(&expr.node)) return variant(*node, at);
+  if (auto* node = std::get_if<ast::UnaryExpr>(&expr.node)) return unary(*node, at);
+  if (auto* node = std::get_if<ast::BinaryExpr>(&expr.node)) return binary(*node, at);
+  if (auto* node = std::get_if<ast::ListExpr>(&expr.node)) return sequence(node->elements, at, false);
+  if (auto* node = std::get_if<ast::TupleExpr>(&expr.node)) return sequence(node->elements, at, true);
+  if (auto* node = std::get_if<ast::RecordExpr>(&expr.node)) return record(node->fields, at);
   // These are no values here, but a name inside still has a meaning.
   if (auto* node = std::get_if<ast::IndexExpr>(&expr.node)) lookUp(*node->base, place);
   std::string_view what = std::holds_alternative<ast::SetExpr>(expr.node)     ? "a set"
@@ -138,16 +137,16 @@ FormulaPtr Expressions::unitBelow(const ast::Expr& expr, const ExpressionScope& 
              : nullptr;
 }
 
-FormulaPtr Expressions::literal(const ast::NumberLiteral& literal, source::Range range, const ExpressionScope& place) {
+FormulaPtr Expressions::literal(const ast::NumberLiteral& literal, const Site& at) {
   bool refused = false;
-  auto unit = this->unit(literal.unit, *place.module, &refused);
+  auto unit = this->unit(literal.unit, *at.place.module, &refused);
   if (refused) return error();
   if (!unit) {
     // The unit is the end of the literal's token.
-    const source::Range written{range.file, range.end - static_cast<uint32_t>(literal.unit.size()), range.end};
+    const source::Range written{at.range.file, at.range.end - static_cast<uint32_t>(literal.unit.size()), at.range.end};
     auto builder = emitter_.build(written, UnknownUnit, literal.unit);
     builder.suggest(
-        written, literal.unit, [&] { return namesOf(language::unitNames(), place.module->units)(); },
+        written, literal.unit, [&] { return namesOf(language::unitNames(), at.place.module->units)(); },
         [](const auto& names) { return "the units are " + diag::list(names); });
     return error(builder.refuse());
   }
@@ -155,18 +154,18 @@ FormulaPtr Expressions::literal(const ast::NumberLiteral& literal, source::Range
   // Values are held in base units from here on.
   if (value) value = *value * unit->scale;
   if (!value)
-    return error(emitter_.build(range, errors::NumberTooLarge, literal.digits + literal.unit)
+    return error(emitter_.build(at.range, errors::NumberTooLarge, literal.digits + literal.unit)
                      .note({}, "numbers are exact fractions of 64-bit whole numbers, in base units")
                      .refuse());
-  return constantOf(Value::number(*value, unit->dimension), Type::number(unit->dimension), range);
+  return constantOf(Value::number(*value, unit->dimension), Type::number(unit->dimension), at.range);
 }
 
-FormulaPtr Expressions::text(const ast::StringLiteral& literal, source::Range range, const ExpressionScope& place,
-                             const Type* expected) {
+FormulaPtr Expressions::text(const ast::StringLiteral& literal, const Site& at) {
   // A path is relative to the file that writes it; make it relative to the root file's folder.
-  if (!expected || expected->kind != Type::Kind::Path)
-    return constantOf(Value::text(literal.value), Type::string(), range);
-  return constantOf(Value::text(load::relativeTo(place.module->file->directory, literal.value)), Type::path(), range);
+  if (!at.expected || at.expected->kind != Type::Kind::Path)
+    return constantOf(Value::text(literal.value), Type::string(), at.range);
+  return constantOf(Value::text(load::relativeTo(at.place.module->file->directory, literal.value)), Type::path(),
+                    at.range);
 }
 
 /// The index of a parameter in scope, or -1.
@@ -191,44 +190,43 @@ bool Expressions::namesValue(const ast::Expr& expr, const ExpressionScope& place
          (place.lets && place.lets->contains(word->name)) || place.module->lets.contains(word->name);
 }
 
-FormulaPtr Expressions::name(const ast::NameExpr& name, source::Range range, const ExpressionScope& place,
-                             const Type* expected) {
-  if (name.name.parts.size() > 1) return qualified(name, range, place);
+FormulaPtr Expressions::name(const ast::NameExpr& name, const Site& at) {
+  if (name.name.parts.size() > 1) return qualified(name, at);
   const ast::Identifier& word = name.name.parts.at(0);
   // `feasible` is not evaluated here: it counts as true, and the criterion remembers that it was asked.
-  if (place.feasible && word.name == "feasible") {
-    ++*place.feasible;
-    return constantOf(Value::boolean(true), Type::boolean(), range);
+  if (at.place.feasible && word.name == "feasible") {
+    ++*at.place.feasible;
+    return constantOf(Value::boolean(true), Type::boolean(), at.range);
   }
-  if (expected && expected->kind == Type::Kind::Enum) return level(word, *expected->enumeration);
-  if (place.metrics)
-    if (FormulaPtr read = metric(word, place, false)) return at(std::move(read), range);
-  if (int index = findParameter(place, word.name); index >= 0) {
-    note(word.range, declarationOf(place, static_cast<unsigned>(index)));
-    return make(Formula::Op::Parameter, (*place.parameters)[index].type, range, {}, static_cast<unsigned>(index));
+  if (at.expected && at.expected->kind == Type::Kind::Enum) return level(word, *at.expected->enumeration);
+  if (at.place.metrics)
+    if (FormulaPtr read = metric(word, at.place, false)) return movedTo(std::move(read), at.range);
+  if (int index = findParameter(at.place, word.name); index >= 0) {
+    note(word.range, declarationOf(at.place, static_cast<unsigned>(index)));
+    return make(Formula::Op::Parameter, (*at.place.parameters)[index].type, at.range, {}, static_cast<unsigned>(index));
   }
-  if (place.lets)
-    if (FormulaPtr named = letOf(*place.lets, word, range, place)) return named;
-  if (FormulaPtr named = letOf(place.module->lets, word, range, {place.module})) return named;
+  if (at.place.lets)
+    if (FormulaPtr named = letOf(*at.place.lets, word, at)) return named;
+  if (FormulaPtr named = letOf(at.place.module->lets, word, {at.range, {at.place.module}, nullptr})) return named;
   // The commonest mistake where a string is expected.
-  if (expected && (expected->kind == Type::Kind::String || expected->kind == Type::Kind::Path))
+  if (at.expected && (at.expected->kind == Type::Kind::String || at.expected->kind == Type::Kind::Path))
     return error(emitter_.build(word.range, diag::UnknownName, "name", word.name, "")
                      .note({}, "put a string in quotes")
                      .guess(word.range, fmt::format("\"{}\"", word.name))
                      .refuse());
   // An expected Error means that the type is unknown, so the word may well be a level (lookUp).
-  if (!expected || !expected->isError()) unknown(word, place);
+  if (!at.expected || !at.expected->isError()) unknown(word, at.place);
   return error();
 }
 
-FormulaPtr Expressions::qualified(const ast::NameExpr& name, source::Range range, const ExpressionScope& place) {
+FormulaPtr Expressions::qualified(const ast::NameExpr& name, const Site& at) {
   const auto& parts = name.name.parts;
   // `system.gpus`, `record.field` or `module.let`.
-  if (parts[0].name == "system") return systemProperty(name.name, range, place);
-  if (findParameter(place, parts[0].name) >= 0) return field(name, range, place);
-  ModuleScope* module = scopeOf(name.name, *place.module);
+  if (parts[0].name == "system") return systemProperty(name.name, at);
+  if (findParameter(at.place, parts[0].name) >= 0) return field(name, at);
+  ModuleScope* module = scopeOf(name.name, *at.place.module);
   if (!module) return error();
-  FormulaPtr named = parts.size() == 2 ? letOf(module->lets, parts[1], range, {module}) : nullptr;
+  FormulaPtr named = parts.size() == 2 ? letOf(module->lets, parts[1], {at.range, {module}, nullptr}) : nullptr;
   if (named) return named;
   if (module->enums.contains(parts[1].name))
     return error(emitter_.build(parts[1].range, diag::UnknownName, "value", parts[1].name, "")
@@ -237,20 +235,19 @@ FormulaPtr Expressions::qualified(const ast::NameExpr& name, source::Range range
   return error(unknownName(emitter_, "value", parts[1], namesOf(module->lets)));
 }
 
-FormulaPtr Expressions::systemProperty(const ast::QualifiedName& name, source::Range range,
-                                       const ExpressionScope& place) {
+FormulaPtr Expressions::systemProperty(const ast::QualifiedName& name, const Site& at) {
   std::string property = joined(name, 1);
   int index = findSystemProperty(property);
   if (index < 0)
     return error(diag::unknownName(emitter_, source::join(name.parts[1].range, name.parts.back().range),
                                    "property of the system", property, language::texts(language::Role::Property)));
-  if (!place.system)
+  if (!at.place.system)
     return error(
-        emitter_.build(range, MisplacedSystem)
+        emitter_.build(at.range, MisplacedSystem)
             .note({},
                   "such a rule marks points that a machine cannot run; everything else must not depend on the machine")
             .refuse());
-  return make(Formula::Op::System, systemProperties()[index].type, range, {}, static_cast<unsigned>(index));
+  return make(Formula::Op::System, systemProperties()[index].type, at.range, {}, static_cast<unsigned>(index));
 }
 
 ModuleScope* Expressions::module(const ast::Identifier& word, ModuleScope& scope) {
@@ -357,64 +354,61 @@ FormulaPtr Expressions::level(const ast::Identifier& word, const EnumType& type)
   return constantOf(Value::level(type, static_cast<unsigned>(index)), Type::of(type), word.range);
 }
 
-FormulaPtr Expressions::variant(const ast::CallExpr& call, source::Range range, const ExpressionScope& place,
-                                const Type* expected) {
+FormulaPtr Expressions::variant(const ast::CallExpr& call, const Site& at) {
   // A call is a level with a payload if an enum is expected, or else a function. `choose`, `max` and `min` may
   // yield an enum too, so they are tried first, unless the enum has a level of that name.
-  const bool wants_level = expected && expected->kind == Type::Kind::Enum;
+  const bool wants_level = at.expected && at.expected->kind == Type::Kind::Enum;
   const std::string& callee = call.callee.parts[0].name;
   const bool bare = call.callee.parts.size() == 1;
-  if (place.metrics && bare && !wants_level)
-    if (FormulaPtr reduced = reduce(call, range, place)) return reduced;
+  if (at.place.metrics && bare && !wants_level)
+    if (FormulaPtr reduced = reduce(call, at)) return reduced;
   const bool choice = bare && language::find(language::Role::Choice, callee);
-  if (choice && !(wants_level && expected->enumeration->find(callee) >= 0))
-    return callee == "choose"  ? choose(call, range, place, expected)
-           : callee == "count" ? count(call, range, place)
-                               : extreme(call, range, place);
-  if (bare && place.columns && callee == "column") return column(call, range, place, expected);
-  if (bare && !wants_level && findLookup(callee) >= 0) return lookup(call, range, place);
-  if (place.metrics && callee == "epochs_to") return epochsTo(call, range, place);
-  if (place.metrics && !wants_level)
-    return refused(call, place,
+  if (choice && !(wants_level && at.expected->enumeration->find(callee) >= 0))
+    return callee == "choose" ? choose(call, at) : callee == "count" ? count(call, at) : extreme(call, at);
+  if (bare && at.place.columns && callee == "column") return column(call, at);
+  if (bare && !wants_level && findLookup(callee) >= 0) return lookup(call, at);
+  if (at.place.metrics && callee == "epochs_to") return epochsTo(call, at);
+  if (at.place.metrics && !wants_level)
+    return refused(call, at,
                    diag::unknownName(emitter_, call.callee.range, "function of metrics", joined(call.callee),
                                      {"epochs_to", "max", "min", "median", "mean", "sum", "last", "count", "p99"}));
   if (!wants_level || !bare) {
     const std::string& function = call.callee.parts.back().name;
-    if (!expected || !expected->isError())
-      emitter_.build(range, errors::NotAValue, fmt::format("the call '{}(…)'", function))
+    if (!at.expected || !at.expected->isError())
+      emitter_.build(at.range, errors::NotAValue, fmt::format("the call '{}(…)'", function))
           .note({}, "the functions of expressions are {}", diag::list(language::texts(language::Role::Choice)))
           .emit();
-    return refused(call, place);
+    return refused(call, at);
   }
   // Here it must be a level; refusals below look up the names in its arguments.
-  const EnumType& type = *expected->enumeration;
+  const EnumType& type = *at.expected->enumeration;
   const ast::Identifier& word = call.callee.parts[0];
   int index = type.find(word.name);
   if (index < 0) {
     level(word, type);
-    return refused(call, place);
+    return refused(call, at);
   }
   const EnumType::Level& declared = type.levels[index];
   note(word.range, declared.range);
   if (declared.fields.size() != call.arguments.size())
-    return refused(call, place,
+    return refused(call, at,
                    emitter_
-                       .build(range, errors::WrongArguments, word.name, errors::arguments(declared.fields.size()),
+                       .build(at.range, errors::WrongArguments, word.name, errors::arguments(declared.fields.size()),
                               errors::arguments(call.arguments.size()))
                        .note(declared.range, "'{}' is declared here", word.name)
                        .refuse());
   // Each argument of the payload must be constant and of the field's declared type.
-  Formula formula = formulaOf(Formula::Op::Variant, *expected, range);
+  Formula formula = formulaOf(Formula::Op::Variant, *at.expected, at.range);
   formula.constant = Value::level(type, static_cast<unsigned>(index));
   for (size_t i = 0; i < declared.fields.size(); ++i) {
     const EnumType::Field& field = declared.fields[i];
     const ast::CallArgument& argument = call.arguments[i];
     if (argument.name && argument.name->name != field.name)
       return refused(
-          call, place,
+          call, at,
           unknownName(emitter_, "argument", *argument.name,
                       field.name.empty() ? std::vector<std::string>{} : std::vector<std::string>{field.name}));
-    auto value = constant(*argument.value, place, field.type, fmt::format("argument {} of '{}'", i + 1, word.name));
+    auto value = constant(*argument.value, at.place, field.type, fmt::format("argument {} of '{}'", i + 1, word.name));
     formula.operands.push_back(value ? constantOf(std::move(*value), field.type, argument.value->range) : error());
   }
   return make(std::move(formula));
@@ -456,7 +450,7 @@ FormulaPtr Expressions::metric(const ast::Identifier& word, const ExpressionScop
   return make(std::move(formula));
 }
 
-FormulaPtr Expressions::reduce(const ast::CallExpr& call, source::Range range, const ExpressionScope& place) {
+FormulaPtr Expressions::reduce(const ast::CallExpr& call, const Site& at) {
   if (!isReduction(joined(call.callee))) return nullptr;
   const auto positional = [](const ast::CallArgument& argument) { return !argument.name; };
   const auto given = std::ranges::find_if(call.arguments, positional);
@@ -464,55 +458,55 @@ FormulaPtr Expressions::reduce(const ast::CallExpr& call, source::Range range, c
   const bool choice = language::find(language::Role::Choice, joined(call.callee));
   const ast::Identifier* word = one ? wordOf(*given->value) : nullptr;
   // `max(a, b)` chooses among values of one trial. No series is derived, so that all are known here.
-  const int known = word ? base::findNamed(place.metrics->metrics, word->name) : -1;
-  if (choice && (known < 0 || !place.metrics->metrics[known].series)) return nullptr;
-  const auto made = reduction(call, range, place);
-  if (!made) return refused(call, place);
+  const int known = word ? base::findNamed(at.place.metrics->metrics, word->name) : -1;
+  if (choice && (known < 0 || !at.place.metrics->metrics[known].series)) return nullptr;
+  const auto made = reduction(call, at.range, at.place);
+  if (!made) return refused(call, at);
   if (!word)
     return refused(
-        call, place,
-        emitter_.refuse(range, errors::TypeMismatch, fmt::format("the argument of '{}'", joined(call.callee)),
-                        "one series", written(range)));
-  FormulaPtr series = metric(*word, place, true);
-  if (!series) unknownName(emitter_, "metric", *word, namesOf(place.metrics->metrics));
+        call, at,
+        emitter_.refuse(at.range, errors::TypeMismatch, fmt::format("the argument of '{}'", joined(call.callee)),
+                        "one series", written(at.range)));
+  FormulaPtr series = metric(*word, at.place, true);
+  if (!series) unknownName(emitter_, "metric", *word, namesOf(at.place.metrics->metrics));
   if (!series || series->type.isError()) return error();
   const auto number = [&](double value) {
-    return constantOf(Value::number(*Rational::parse(fmt::format("{}", value))), Type::number(), range);
+    return constantOf(Value::number(*Rational::parse(fmt::format("{}", value))), Type::number(), at.range);
   };
-  if (place.metrics->metrics[series->parameter].distribution &&
+  if (at.place.metrics->metrics[series->parameter].distribution &&
       (made->take == plan::Reduction::Take::Last || made->skip + made->first + made->last > 0))
-    return error(emitter_.build(range, errors::NotASeries, word->name)
-                     .note(place.metrics->metrics[series->parameter].range,
+    return error(emitter_.build(at.range, errors::NotASeries, word->name)
+                     .note(at.place.metrics->metrics[series->parameter].range,
                            "a distribution has no first and no last values: leave some out where they are read, as in "
                            "'from csv(\"out.csv\", skip = 100)'")
                      .refuse());
   const Type type = made->take == plan::Reduction::Take::Count ? Type::number() : series->type;
-  return make(Formula::Op::Reduce, type, range,
+  return make(Formula::Op::Reduce, type, at.range,
               {series, number(double(made->take)), number(made->percentile), number(double(made->skip)),
                number(double(made->first)), number(double(made->last))});
 }
 
-FormulaPtr Expressions::epochsTo(const ast::CallExpr& call, source::Range range, const ExpressionScope& place) {
+FormulaPtr Expressions::epochsTo(const ast::CallExpr& call, const Site& at) {
   // The argument must be `series RELATION constant`.
   auto* condition = call.arguments.size() == 1 ? std::get_if<ast::BinaryExpr>(&call.arguments[0].value->node) : nullptr;
   const ast::Identifier* word = condition && relationOf(opOf(condition->op)) ? wordOf(*condition->left) : nullptr;
   if (!word)
-    return error(emitter_.refuse(range, errors::TypeMismatch, "the argument of 'epochs_to'",
-                                 "a series and a bound, as in 'accuracy >= 97%'", written(range)));
-  FormulaPtr series = metric(*word, place, true);
-  if (!series) unknownName(emitter_, "metric", *word, namesOf(place.metrics->metrics));
+    return error(emitter_.refuse(at.range, errors::TypeMismatch, "the argument of 'epochs_to'",
+                                 "a series and a bound, as in 'accuracy >= 97%'", written(at.range)));
+  FormulaPtr series = metric(*word, at.place, true);
+  if (!series) unknownName(emitter_, "metric", *word, namesOf(at.place.metrics->metrics));
   if (!series || series->type.isError()) return error();
-  auto limit = constant(*condition->right, place, series->type, "the bound");
+  auto limit = constant(*condition->right, at.place, series->type, "the bound");
   if (!limit) return error();
-  if (const Metric& read = place.metrics->metrics[series->parameter]; read.distribution)
+  if (const Metric& read = at.place.metrics->metrics[series->parameter]; read.distribution)
     return error(errors::seriesValue(emitter_, word->range, read));
   FormulaPtr bound = make(opOf(condition->op), Type::boolean(), call.arguments[0].value->range,
                           {series, constantOf(std::move(*limit), series->type, condition->right->range)});
-  return make(Formula::Op::EpochsTo, Type::number(), range, {std::move(bound)});
+  return make(Formula::Op::EpochsTo, Type::number(), at.range, {std::move(bound)});
 }
 
-FormulaPtr Expressions::refused(const ast::CallExpr& call, const ExpressionScope& place, diag::Refusal refusal) {
-  for (const ast::CallArgument& argument : call.arguments) lookUp(*argument.value, place);
+FormulaPtr Expressions::refused(const ast::CallExpr& call, const Site& at, diag::Refusal refusal) {
+  for (const ast::CallArgument& argument : call.arguments) lookUp(*argument.value, at.place);
   return error(refusal);
 }
 
@@ -521,13 +515,12 @@ void Expressions::lookUp(const ast::Expr& expr, const ExpressionScope& place) {
   build(expr, place, &unknown);
 }
 
-FormulaPtr Expressions::letOf(NameMap<LetEntry>& lets, const ast::Identifier& word, source::Range range,
-                              const ExpressionScope& place) {
+FormulaPtr Expressions::letOf(NameMap<LetEntry>& lets, const ast::Identifier& word, const Site& at) {
   const auto found = lets.find(word.name);
   if (found == lets.end()) return nullptr;
   note(word.range, found->second.declaration->name.range);
-  const FormulaPtr named = let(found->second, place);
-  return named->looks_up && !place.lookups ? misplacedLookup(word.name, range) : at(named, range);
+  const FormulaPtr named = let(found->second, at.place);
+  return named->looks_up && !at.place.lookups ? misplacedLookup(word.name, at.range) : movedTo(named, at.range);
 }
 
 FormulaPtr Expressions::let(LetEntry& entry, const ExpressionScope& place) {

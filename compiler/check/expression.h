@@ -167,51 +167,53 @@ class Expressions {
               std::string_view what);
 
  private:
+  /// Where an expression stands, and the type that is expected there; null if none is.
+  struct Site {
+    source::Range range;
+    const ExpressionScope& place;
+    const Type* expected;
+  };
+
   // One function for each kind of expression, in literals, names, calls, operators and composites.
-  FormulaPtr literal(const ast::NumberLiteral& literal, source::Range range, const ExpressionScope& place);
-  FormulaPtr text(const ast::StringLiteral& literal, source::Range range, const ExpressionScope& place,
-                  const Type* expected);
-  FormulaPtr name(const ast::NameExpr& name, source::Range range, const ExpressionScope& place, const Type* expected);
-  FormulaPtr qualified(const ast::NameExpr& name, source::Range range, const ExpressionScope& place);
+  FormulaPtr literal(const ast::NumberLiteral& literal, const Site& at);
+  FormulaPtr text(const ast::StringLiteral& literal, const Site& at);
+  FormulaPtr name(const ast::NameExpr& name, const Site& at);
+  FormulaPtr qualified(const ast::NameExpr& name, const Site& at);
   FormulaPtr level(const ast::Identifier& word, const EnumType& type);
   /// A call: a level with a payload, or one of the functions below.
-  FormulaPtr variant(const ast::CallExpr& call, source::Range range, const ExpressionScope& place,
-                     const Type* expected);
-  FormulaPtr choose(const ast::CallExpr& call, source::Range range, const ExpressionScope& place, const Type* expected);
-  FormulaPtr count(const ast::CallExpr& call, source::Range range, const ExpressionScope& place);
-  FormulaPtr extreme(const ast::CallExpr& call, source::Range range, const ExpressionScope& place);
-  FormulaPtr lookup(const ast::CallExpr& call, source::Range range, const ExpressionScope& place);
+  FormulaPtr variant(const ast::CallExpr& call, const Site& at);
+  FormulaPtr choose(const ast::CallExpr& call, const Site& at);
+  FormulaPtr count(const ast::CallExpr& call, const Site& at);
+  FormulaPtr extreme(const ast::CallExpr& call, const Site& at);
+  FormulaPtr lookup(const ast::CallExpr& call, const Site& at);
   /// Whether a function is called with positional arguments of the right number (`fits`). Otherwise reports
   /// what the call should have (`number`), or what each argument should be (`each`).
-  bool takes(const ast::CallExpr& call, source::Range range, bool fits, std::string_view number, std::string_view each);
+  bool takes(const ast::CallExpr& call, const Site& at, bool fits, std::string_view number, std::string_view each);
   /// Whether a value of the function `word` agrees with the first one, `first`; `type` becomes the type of all.
   bool alike(const Formula& value, const Formula*& first, Type& type, std::string_view word);
-  FormulaPtr column(const ast::CallExpr& call, source::Range range, const ExpressionScope& place, const Type* expected);
+  FormulaPtr column(const ast::CallExpr& call, const Site& at);
   /// A metric read by a derived metric; null if no metric has the name. `series`: a series is wanted.
   FormulaPtr metric(const ast::Identifier& word, const ExpressionScope& place, bool series);
   /// A number that a reduction makes of a series; null for a call that is none, such as `max(a, b)`.
-  FormulaPtr reduce(const ast::CallExpr& call, source::Range range, const ExpressionScope& place);
-  FormulaPtr epochsTo(const ast::CallExpr& call, source::Range range, const ExpressionScope& place);
+  FormulaPtr reduce(const ast::CallExpr& call, const Site& at);
+  FormulaPtr epochsTo(const ast::CallExpr& call, const Site& at);
   /// Refuses a function of files outside of estimates.
   FormulaPtr misplacedLookup(std::string_view name, source::Range range);
   /// The value of the `let` of this name among `lets`, at the place of its use; null if there is none.
-  FormulaPtr letOf(NameMap<LetEntry>& lets, const ast::Identifier& word, source::Range range,
-                   const ExpressionScope& place);
+  FormulaPtr letOf(NameMap<LetEntry>& lets, const ast::Identifier& word, const Site& at);
   /// Whether names are defined by each other in too long a chain; reports it.
   bool tooDeep(source::Range range);
-  FormulaPtr unary(const ast::UnaryExpr& unary, source::Range range, const ExpressionScope& place);
-  FormulaPtr binary(const ast::BinaryExpr& binary, source::Range range, const ExpressionScope& place);
-  FormulaPtr coalesce(const ast::BinaryExpr& binary, source::Range range, const ExpressionScope& place);
-  FormulaPtr sequence(const std::vector<ast::ExprPtr>& elements, source::Range range, const ExpressionScope& place,
-                      const Type* expected, bool tuple);
-  FormulaPtr record(const std::vector<ast::CallArgument>& fields, source::Range range, const ExpressionScope& place,
-                    const Type* expected);
-  FormulaPtr field(const ast::NameExpr& name, source::Range range, const ExpressionScope& place);
-  FormulaPtr systemProperty(const ast::QualifiedName& name, source::Range range, const ExpressionScope& place);
-  FormulaPtr equality(const ast::BinaryExpr& binary, source::Range range, const ExpressionScope& place);
-  FormulaPtr membership(const ast::BinaryExpr& binary, source::Range range, const ExpressionScope& place);
-  FormulaPtr range(FormulaPtr value, const ast::RangeExpr& range, source::Range where, const ExpressionScope& place);
-  FormulaPtr arithmetic(const ast::BinaryExpr& binary, source::Range range, const ExpressionScope& place);
+  FormulaPtr unary(const ast::UnaryExpr& unary, const Site& at);
+  FormulaPtr binary(const ast::BinaryExpr& binary, const Site& at);
+  FormulaPtr coalesce(const ast::BinaryExpr& binary, const Site& at);
+  FormulaPtr sequence(const std::vector<ast::ExprPtr>& elements, const Site& at, bool tuple);
+  FormulaPtr record(const std::vector<ast::CallArgument>& fields, const Site& at);
+  FormulaPtr field(const ast::NameExpr& name, const Site& at);
+  FormulaPtr systemProperty(const ast::QualifiedName& name, const Site& at);
+  FormulaPtr equality(const ast::BinaryExpr& binary, const Site& at);
+  FormulaPtr membership(const ast::BinaryExpr& binary, const Site& at);
+  FormulaPtr range(FormulaPtr value, const ast::RangeExpr& range, const Site& at);
+  FormulaPtr arithmetic(const ast::BinaryExpr& binary, const Site& at);
 
   /// `row` as a divisor, if it names no value: one of the unit. Null if there is no such unit.
   FormulaPtr unitBelow(const ast::Expr& expr, const ExpressionScope& place);
@@ -221,7 +223,7 @@ class Expressions {
   /// Reports an unknown name, with a note on what it is instead.
   void unknown(const ast::Identifier& word, const ExpressionScope& place);
   /// Looks up the names in the arguments of a refused call.
-  FormulaPtr refused(const ast::CallExpr& call, const ExpressionScope& place, diag::Refusal refusal = {});
+  FormulaPtr refused(const ast::CallExpr& call, const Site& at, diag::Refusal refusal = {});
   /// Whether a formula has this kind of type; reports one that has not. Type Error passes.
   bool want(const Formula& formula, Type::Kind kind, std::string_view what);
   /// The value of a formula that must be constant.

@@ -83,34 +83,34 @@ FormulaPtr Expressions::condition(const ast::Expr& expr, const ExpressionScope& 
   return formula;
 }
 
-FormulaPtr Expressions::unary(const ast::UnaryExpr& unary, source::Range range, const ExpressionScope& place) {
+FormulaPtr Expressions::unary(const ast::UnaryExpr& unary, const Site& at) {
   bool negate = unary.op == ast::UnaryOp::Negate;
-  FormulaPtr operand = build(*unary.operand, place);
+  FormulaPtr operand = build(*unary.operand, at.place);
   if (!want(*operand, negate ? Type::Kind::Number : Type::Kind::Bool,
             negate ? "the operand of '-'" : "the operand of 'not'"))
     return error();
-  return make(negate ? Op::Negate : Op::Not, operand->type, range, {operand});
+  return make(negate ? Op::Negate : Op::Not, operand->type, at.range, {operand});
 }
 
-FormulaPtr Expressions::binary(const ast::BinaryExpr& binary, source::Range range, const ExpressionScope& place) {
+FormulaPtr Expressions::binary(const ast::BinaryExpr& binary, const Site& at) {
   using enum ast::BinaryOp;
   const ast::BinaryOp op = binary.op;
-  if (op == In || op == NotIn) return membership(binary, range, place);
-  if (op == Coalesce) return coalesce(binary, range, place);
-  if (op == Add || op == Subtract || op == Multiply || op == Divide) return arithmetic(binary, range, place);
-  if (op != Or && op != And) return equality(binary, range, place);
+  if (op == In || op == NotIn) return membership(binary, at);
+  if (op == Coalesce) return coalesce(binary, at);
+  if (op == Add || op == Subtract || op == Multiply || op == Divide) return arithmetic(binary, at);
+  if (op != Or && op != And) return equality(binary, at);
   const std::string_view what = op == Or ? "a side of 'or'" : "a side of 'and'";
   // Build both sides before judging either, so that both are reported.
-  FormulaPtr left = build(*binary.left, place), right = build(*binary.right, place);
+  FormulaPtr left = build(*binary.left, at.place), right = build(*binary.right, at.place);
   bool good = want(*left, Type::Kind::Bool, what);
   good &= want(*right, Type::Kind::Bool, what);
-  return good ? make(opOf(op), Type::boolean(), range, {left, right}) : error();
+  return good ? make(opOf(op), Type::boolean(), at.range, {left, right}) : error();
 }
 
-FormulaPtr Expressions::coalesce(const ast::BinaryExpr& binary, source::Range range, const ExpressionScope& place) {
-  FormulaPtr left = build(*binary.left, place);
+FormulaPtr Expressions::coalesce(const ast::BinaryExpr& binary, const Site& at) {
+  FormulaPtr left = build(*binary.left, at.place);
   // The right side may be a bare level of the left side's enum.
-  FormulaPtr right = build(*binary.right, place, &left->type);
+  FormulaPtr right = build(*binary.right, at.place, &left->type);
   if (left->type.isError() || right->type.isError() || !agree(left, right)) return error();
   // A constant is always there, so the alternative is dead.
   if (left->isConstant()) {
@@ -122,19 +122,19 @@ FormulaPtr Expressions::coalesce(const ast::BinaryExpr& binary, source::Range ra
   // The result is whole only if both sides are.
   Type type = left->type;
   type.whole = left->type.whole && right->type.whole;
-  return make(Op::Coalesce, type, range, {left, right});
+  return make(Op::Coalesce, type, at.range, {left, right});
 }
 
-FormulaPtr Expressions::equality(const ast::BinaryExpr& binary, source::Range range, const ExpressionScope& place) {
+FormulaPtr Expressions::equality(const ast::BinaryExpr& binary, const Site& at) {
   const Op op = opOf(binary.op);
   FormulaPtr left, right;
   // A bare level gets its meaning from the other side's type, so build the side that names a value first.
-  if (namesValue(*binary.left, place) || !namesValue(*binary.right, place)) {
-    left = build(*binary.left, place);
-    right = build(*binary.right, place, &left->type);
+  if (namesValue(*binary.left, at.place) || !namesValue(*binary.right, at.place)) {
+    left = build(*binary.left, at.place);
+    right = build(*binary.right, at.place, &left->type);
   } else {
-    right = build(*binary.right, place);
-    left = build(*binary.left, place, &right->type);
+    right = build(*binary.right, at.place);
+    left = build(*binary.left, at.place, &right->type);
   }
   if (left->type.isError() || right->type.isError()) return error();
   if (!agree(left, right)) return error();
@@ -143,20 +143,20 @@ FormulaPtr Expressions::equality(const ast::BinaryExpr& binary, source::Range ra
     const Type& type = left->type;
     bool ordered = type.kind == Type::Kind::Number || (type.kind == Type::Kind::Enum && type.enumeration->ordered);
     if (!ordered)
-      return error(emitter_.refuse(range, errors::TypeMismatch, "an operand of an ordering",
+      return error(emitter_.refuse(at.range, errors::TypeMismatch, "an operand of an ordering",
                                    "a number or a level of an ordered enum", describe(type)));
   }
-  return make(op, Type::boolean(), range, {left, right});
+  return make(op, Type::boolean(), at.range, {left, right});
 }
 
-FormulaPtr Expressions::membership(const ast::BinaryExpr& binary, source::Range range, const ExpressionScope& place) {
+FormulaPtr Expressions::membership(const ast::BinaryExpr& binary, const Site& at) {
   // A written range or set belongs to `in`; anything else must be a list value.
   const auto* members = membersOf(*binary.right);
   const bool written = std::holds_alternative<ast::RangeExpr>(binary.right->node) || members;
   // Build a list first, since its element type gives a bare level on the left its meaning.
-  FormulaPtr list = written ? nullptr : build(*binary.right, place);
+  FormulaPtr list = written ? nullptr : build(*binary.right, at.place);
   bool is_list = list && list->type.kind == Type::Kind::List;
-  FormulaPtr value = build(*binary.left, place, is_list ? &list->type.composite->parts[0] : nullptr);
+  FormulaPtr value = build(*binary.left, at.place, is_list ? &list->type.composite->parts[0] : nullptr);
   if (list && list->type.isError()) return error();
   FormulaPtr result;
   if (is_list) {
@@ -164,35 +164,34 @@ FormulaPtr Expressions::membership(const ast::BinaryExpr& binary, source::Range 
       mismatch(binary.left->range, "the left side of 'in'", list->type.composite->parts[0], value->type);
       return error();
     }
-    result = make(Op::InList, Type::boolean(), range, {value, list});
+    result = make(Op::InList, Type::boolean(), at.range, {value, list});
   } else if (auto* bounds = std::get_if<ast::RangeExpr>(&binary.right->node)) {
-    result = this->range(std::move(value), *bounds, range, place);
+    result = this->range(std::move(value), *bounds, at);
   } else if (members) {
     std::vector<FormulaPtr> operands = {value};
     bool good = true;
     for (const ast::ExprPtr& element : *members) {
-      FormulaPtr built = build(*element, place, &value->type);
+      FormulaPtr built = build(*element, at.place, &value->type);
       // Judge all elements, so that each mistake is reported.
       good &= agree(value, built);
       operands.push_back(std::move(built));
     }
-    result = good ? make(Op::InSet, Type::boolean(), range, std::move(operands)) : error();
+    result = good ? make(Op::InSet, Type::boolean(), at.range, std::move(operands)) : error();
   } else {
     return error(emitter_.refuse(binary.right->range, errors::TypeMismatch, "the right side of 'in'",
                                  "a set { … }, a range or a list", describe(list->type)));
   }
   // `not in` negates the same formula.
   if (binary.op == ast::BinaryOp::In || result->type.isError()) return result;
-  return make(Op::Not, Type::boolean(), range, {result});
+  return make(Op::Not, Type::boolean(), at.range, {result});
 }
 
-FormulaPtr Expressions::range(FormulaPtr value, const ast::RangeExpr& bounds, source::Range where,
-                              const ExpressionScope& place) {
-  Formula formula = formulaOf(Op::InRange, Type::boolean(), where, {value});
+FormulaPtr Expressions::range(FormulaPtr value, const ast::RangeExpr& bounds, const Site& at) {
+  Formula formula = formulaOf(Op::InRange, Type::boolean(), at.range, {value});
   formula.geometric = bounds.geometric;
   bool good = want(*value, Type::Kind::Number, "the left side of 'in'");
   for (const ast::ExprPtr* part : {&bounds.lower, &bounds.upper, &bounds.step}) {
-    FormulaPtr built = *part ? build(**part, place) : nullptr;
+    FormulaPtr built = *part ? build(**part, at.place) : nullptr;
     // A geometric step is a plain factor; all other parts have the value's unit.
     bool factor = part == &bounds.step && bounds.geometric;
     if (built && good) good = factor ? want(*built, Type::Kind::Number, "a factor") : agree(value, built);
@@ -201,35 +200,36 @@ FormulaPtr Expressions::range(FormulaPtr value, const ast::RangeExpr& bounds, so
   return good ? make(std::move(formula)) : error();
 }
 
-FormulaPtr Expressions::arithmetic(const ast::BinaryExpr& binary, source::Range range, const ExpressionScope& place) {
+FormulaPtr Expressions::arithmetic(const ast::BinaryExpr& binary, const Site& at) {
   const Op op = opOf(binary.op);
   // `300 / row`: a unit without a number may be a divisor.
-  FormulaPtr left = build(*binary.left, place), right = op == Op::Divide ? unitBelow(*binary.right, place) : nullptr;
-  if (!right) right = build(*binary.right, place);
+  FormulaPtr left = build(*binary.left, at.place),
+             right = op == Op::Divide ? unitBelow(*binary.right, at.place) : nullptr;
+  if (!right) right = build(*binary.right, at.place);
   if (left->type.isError() || right->type.isError()) return error();
   if (!want(*left, Type::Kind::Number, "the left side") || !want(*right, Type::Kind::Number, "the right side"))
     return error();
   // Sums need one dimension; products and quotients make a new one.
   if (op == Op::Add || op == Op::Subtract)
-    return agree(left, right) ? make(op, Type::number(left->type.dimension), range, {left, right}) : error();
+    return agree(left, right) ? make(op, Type::number(left->type.dimension), at.range, {left, right}) : error();
   auto dimension = op == Op::Multiply ? left->type.dimension.times(right->type.dimension)
                                       : left->type.dimension.over(right->type.dimension);
   if (!dimension)
-    return error(emitter_.refuse(range, errors::UnitMismatch, "the left side", describe(left->type), "the right side",
-                                 describe(right->type)));
+    return error(emitter_.refuse(at.range, errors::UnitMismatch, "the left side", describe(left->type),
+                                 "the right side", describe(right->type)));
   // Constant division by zero is reported at once, even if the left side is not constant.
   if (const Rational* divisor = right->constant.asNumber();
       op == Op::Divide && right->isConstant() && divisor->sign() == 0) {
-    reportFailure({Failure::Kind::DivisionByZero, range}, "", "", emitter_);
+    reportFailure({Failure::Kind::DivisionByZero, at.range}, "", "", emitter_);
     return error();
   }
-  return make(op, Type::number(*dimension), range, {left, right});
+  return make(op, Type::number(*dimension), at.range, {left, right});
 }
 
-bool Expressions::takes(const ast::CallExpr& call, source::Range range, bool fits, std::string_view number,
+bool Expressions::takes(const ast::CallExpr& call, const Site& at, bool fits, std::string_view number,
                         std::string_view each) {
   const std::string& word = call.callee.parts[0].name;
-  if (!fits) emitter_.emit(range, errors::WrongArguments, word, number, errors::arguments(call.arguments.size()));
+  if (!fits) emitter_.emit(at.range, errors::WrongArguments, word, number, errors::arguments(call.arguments.size()));
   for (const ast::CallArgument& argument : call.arguments)
     if (fits && argument.name) {
       const std::string found = fmt::format("'{} = …'", argument.name->name);
@@ -253,11 +253,10 @@ bool Expressions::alike(const Formula& value, const Formula*& first, Type& type,
   return true;
 }
 
-FormulaPtr Expressions::choose(const ast::CallExpr& call, source::Range range, const ExpressionScope& place,
-                               const Type* expected) {
+FormulaPtr Expressions::choose(const ast::CallExpr& call, const Site& at) {
   const size_t count = call.arguments.size();
-  if (!takes(call, range, count >= 3 && count % 2 == 1,
-             "a condition and a value, more of these, and a value at the end", "conditions and values in their order"))
+  if (!takes(call, at, count >= 3 && count % 2 == 1, "a condition and a value, more of these, and a value at the end",
+             "conditions and values in their order"))
     return error();
   std::vector<FormulaPtr> parts;
   const Formula* first = nullptr;
@@ -267,40 +266,42 @@ FormulaPtr Expressions::choose(const ast::CallExpr& call, source::Range range, c
     const ast::Expr& part = *call.arguments[i].value;
     // Even positions are conditions, except the last, which is the value otherwise.
     const bool test = i % 2 == 0 && i + 1 < count;
-    parts.push_back(test ? condition(part, place, "a condition of 'choose'")
-                         : build(part, place, first ? &type : expected));
+    parts.push_back(test ? condition(part, at.place, "a condition of 'choose'")
+                         : build(part, at.place, first ? &type : at.expected));
     good &= test ? parts.back() != nullptr : alike(*parts.back(), first, type, "choose");
   }
-  return good ? make(Formula::Op::Choose, type, range, std::move(parts)) : error();
+  return good ? make(Formula::Op::Choose, type, at.range, std::move(parts)) : error();
 }
 
-FormulaPtr Expressions::count(const ast::CallExpr& call, source::Range range, const ExpressionScope& place) {
-  if (!takes(call, range, !call.arguments.empty(), "one condition or more", "conditions")) return error();
-  const auto whole = [&](int64_t value) { return constantOf(Value::number(Rational(value)), Type::integer(), range); };
+FormulaPtr Expressions::count(const ast::CallExpr& call, const Site& at) {
+  if (!takes(call, at, !call.arguments.empty(), "one condition or more", "conditions")) return error();
+  const auto whole = [&](int64_t value) {
+    return constantOf(Value::number(Rational(value)), Type::integer(), at.range);
+  };
   FormulaPtr sum;
   bool good = true;
   for (const ast::CallArgument& argument : call.arguments) {
-    const FormulaPtr holds = condition(*argument.value, place, "a condition of 'count'");
+    const FormulaPtr holds = condition(*argument.value, at.place, "a condition of 'count'");
     good &= holds != nullptr;
     if (!good) continue;
-    const FormulaPtr one = make(Formula::Op::Choose, Type::integer(), range, {holds, whole(1), whole(0)});
-    sum = sum ? make(Formula::Op::Add, Type::integer(), range, {sum, one}) : one;
+    const FormulaPtr one = make(Formula::Op::Choose, Type::integer(), at.range, {holds, whole(1), whole(0)});
+    sum = sum ? make(Formula::Op::Add, Type::integer(), at.range, {sum, one}) : one;
   }
   return good ? sum : error();
 }
 
-FormulaPtr Expressions::extreme(const ast::CallExpr& call, source::Range range, const ExpressionScope& place) {
+FormulaPtr Expressions::extreme(const ast::CallExpr& call, const Site& at) {
   const std::string& word = call.callee.parts[0].name;
-  if (!takes(call, range, call.arguments.size() > 1, "two numbers or more", "numbers")) return error();
+  if (!takes(call, at, call.arguments.size() > 1, "two numbers or more", "numbers")) return error();
   std::vector<FormulaPtr> values;
   const Formula* first = nullptr;
   Type type;
   for (const ast::CallArgument& argument : call.arguments) {
-    const Formula& value = *values.emplace_back(build(*argument.value, place));
+    const Formula& value = *values.emplace_back(build(*argument.value, at.place));
     if (!want(value, Type::Kind::Number, fmt::format("an argument of '{}'", word)) || !alike(value, first, type, word))
       return error();
   }
-  return make(word == "max" ? Formula::Op::Max : Formula::Op::Min, type, range, std::move(values));
+  return make(word == "max" ? Formula::Op::Max : Formula::Op::Min, type, at.range, std::move(values));
 }
 
 FormulaPtr Expressions::misplacedLookup(std::string_view name, source::Range range) {
@@ -309,28 +310,28 @@ FormulaPtr Expressions::misplacedLookup(std::string_view name, source::Range ran
                    .refuse());
 }
 
-FormulaPtr Expressions::lookup(const ast::CallExpr& call, source::Range range, const ExpressionScope& place) {
+FormulaPtr Expressions::lookup(const ast::CallExpr& call, const Site& at) {
   const auto index = static_cast<unsigned>(findLookup(call.callee.parts[0].name));
   const LookupFunction& function = lookupFunctions()[index];
-  if (!place.lookups) return misplacedLookup(function.name, range);
+  if (!at.place.lookups) return misplacedLookup(function.name, at.range);
   const size_t count = function.arguments.size();
-  if (!takes(call, range, call.arguments.size() == count, function.takes, function.takes)) return error();
+  if (!takes(call, at, call.arguments.size() == count, function.takes, function.takes)) return error();
   std::vector<FormulaPtr> arguments;
   for (size_t i = 0; i < count; ++i) {
     const Type::Kind kind = function.arguments[i];
-    const Formula& value = *arguments.emplace_back(build(*call.arguments[i].value, place));
+    const Formula& value = *arguments.emplace_back(build(*call.arguments[i].value, at.place));
     if (kind != Type::Kind::Error && !want(value, kind, fmt::format("argument {} of '{}'", i + 1, function.name)))
       return error();
   }
-  return make(Formula::Op::Lookup, function.type, range, std::move(arguments), index);
+  return make(Formula::Op::Lookup, function.type, at.range, std::move(arguments), index);
 }
 
 /// `lora.rank`, a part of a record.
-FormulaPtr Expressions::field(const ast::NameExpr& name, source::Range range, const ExpressionScope& place) {
+FormulaPtr Expressions::field(const ast::NameExpr& name, const Site& at) {
   const auto& parts = name.name.parts;
   ast::NameExpr first{{{parts[0]}, parts[0].range}};
   // Resolve the first part as a name, then descend one field for each further part.
-  FormulaPtr record = this->name(first, parts[0].range, place, nullptr);
+  FormulaPtr record = this->name(first, {parts[0].range, at.place, nullptr});
   for (size_t i = 1; i < parts.size(); ++i) {
     if (record->type.isError()) return error();
     if (record->type.kind != Type::Kind::Record)
@@ -340,26 +341,25 @@ FormulaPtr Expressions::field(const ast::NameExpr& name, source::Range range, co
     const int found = findNamed(type.fields, parts[i].name);
     if (found < 0) return error(unknownName(emitter_, "field", parts[i], namesOf(type.fields)));
     const auto part = static_cast<unsigned>(found);
-    record = make(Formula::Op::Field, type.parts[part], range, {record}, part);
+    record = make(Formula::Op::Field, type.parts[part], at.range, {record}, part);
   }
   return record;
 }
 
 /// A list or a tuple. Without an expected type the first element determines that of a list.
-FormulaPtr Expressions::sequence(const std::vector<ast::ExprPtr>& elements, source::Range range,
-                                 const ExpressionScope& place, const Type* expected, bool tuple) {
-  bool fits = expected && expected->kind == (tuple ? Type::Kind::Tuple : Type::Kind::List);
-  Formula formula = formulaOf(Formula::Op::Sequence, Type::error(), range);
+FormulaPtr Expressions::sequence(const std::vector<ast::ExprPtr>& elements, const Site& at, bool tuple) {
+  bool fits = at.expected && at.expected->kind == (tuple ? Type::Kind::Tuple : Type::Kind::List);
+  Formula formula = formulaOf(Formula::Op::Sequence, Type::error(), at.range);
   // The value without its parts; evaluation fills them in from the operands.
   formula.constant = {CompositeValue{tuple ? Type::Kind::Tuple : Type::Kind::List, {}, {}}};
   std::vector<Type> types;
   for (size_t i = 0; i < elements.size(); ++i) {
     // The expected type of this element: of the list, of this part of the tuple, or of the first element.
     const Type* wanted = nullptr;
-    if (fits && !tuple) wanted = &expected->composite->parts[0];
-    if (fits && tuple && i < expected->composite->parts.size()) wanted = &expected->composite->parts[i];
+    if (fits && !tuple) wanted = &at.expected->composite->parts[0];
+    if (fits && tuple && i < at.expected->composite->parts.size()) wanted = &at.expected->composite->parts[i];
     if (!fits && !tuple && !types.empty()) wanted = &types[0];
-    FormulaPtr element = build(*elements[i], place, wanted);
+    FormulaPtr element = build(*elements[i], at.place, wanted);
     std::string_view what = tuple ? "this part of the tuple" : "an element of the list";
     if (element->type.isError() || (wanted && !this->fits(*element, *wanted, what))) return error();
     types.push_back(wanted ? *wanted : element->type);
@@ -367,32 +367,32 @@ FormulaPtr Expressions::sequence(const std::vector<ast::ExprPtr>& elements, sour
   }
   // `[]` has a type only from its context.
   if (!tuple && types.empty() && !fits)
-    return error(emitter_.refuse(range, errors::NotAValue, "an empty list of unknown type"));
-  formula.type = tuple ? Type::tuple(std::move(types)) : fits ? *expected : Type::list(types[0]);
+    return error(emitter_.refuse(at.range, errors::NotAValue, "an empty list of unknown type"));
+  formula.type = tuple ? Type::tuple(std::move(types)) : fits ? *at.expected : Type::list(types[0]);
   return make(std::move(formula));
 }
 
-FormulaPtr Expressions::record(const std::vector<ast::CallArgument>& fields, source::Range range,
-                               const ExpressionScope& place, const Type* expected) {
-  if (!expected || expected->kind != Type::Kind::Record)
-    return error(emitter_.refuse(range, errors::NotAValue, "a record"));
-  const CompositeType& type = *expected->composite;
-  Formula formula = formulaOf(Formula::Op::Sequence, *expected, range, std::vector<FormulaPtr>(type.fields.size()));
+FormulaPtr Expressions::record(const std::vector<ast::CallArgument>& fields, const Site& at) {
+  if (!at.expected || at.expected->kind != Type::Kind::Record)
+    return error(emitter_.refuse(at.range, errors::NotAValue, "a record"));
+  const CompositeType& type = *at.expected->composite;
+  Formula formula =
+      formulaOf(Formula::Op::Sequence, *at.expected, at.range, std::vector<FormulaPtr>(type.fields.size()));
   formula.constant = {CompositeValue{Type::Kind::Record, type.fields, {}}};
   // Fields may come in any order; each exactly once.
   for (const ast::CallArgument& field : fields) {
     const int found = findNamed(type.fields, field.name->name);
     if (found < 0) return error(unknownName(emitter_, "field", *field.name, namesOf(type.fields)));
-    const auto index = static_cast<size_t>(found);
+    const size_t index = found;
     if (formula.operands[index])
       return error(duplicateName(emitter_, "field", *field.name, formula.operands[index]->range));
-    FormulaPtr value = build(*field.value, place, &type.parts[index]);
+    FormulaPtr value = build(*field.value, at.place, &type.parts[index]);
     if (value->type.isError() || !fits(*value, type.parts[index], fmt::format("'{}'", field.name->name)))
       return error();
     formula.operands[index] = std::move(value);
   }
   for (size_t i = 0; i < formula.operands.size(); ++i)
-    if (!formula.operands[i]) return error(emitter_.refuse(range, WrongArguments, type.fields[i]));
+    if (!formula.operands[i]) return error(emitter_.refuse(at.range, WrongArguments, type.fields[i]));
   return make(std::move(formula));
 }
 

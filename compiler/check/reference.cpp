@@ -279,20 +279,19 @@ void importReference(StudyContext& context, const std::string& written, const as
 
 }  // namespace
 
-FormulaPtr Expressions::column(const ast::CallExpr& call, source::Range range, const ExpressionScope& place,
-                               const Type* expected) {
+FormulaPtr Expressions::column(const ast::CallExpr& call, const Site& at) {
   const bool one = call.arguments.size() == 1 && !call.arguments[0].name;
   const ast::Expr* argument = call.arguments.empty() ? nullptr : call.arguments[0].value.get();
   auto* text = one ? std::get_if<ast::StringLiteral>(&argument->node) : nullptr;
   const ast::Identifier* word = one ? wordOf(*argument) : nullptr;
   if (!text && !word)
-    return error(emitter_.refuse(range, errors::WrongArguments, "column", "the name of one column",
+    return error(emitter_.refuse(at.range, errors::WrongArguments, "column", "the name of one column",
                                  argument ? written(argument->range) : "none"));
   // Cells are plain numbers unless another type is wanted: strings, levels and bools have no arithmetic.
-  const bool number = !expected || expected->isError() || expected->kind == Type::Kind::Number;
-  const Type type = number ? Type::number() : *expected;
-  if (word) return cell(word->name, argument->range, false, place, type);
-  return cell(text->value, parse::writtenRange(sources_, argument->range, 0, text->value.size()), true, place, type);
+  const bool number = !at.expected || at.expected->isError() || at.expected->kind == Type::Kind::Number;
+  const Type type = number ? Type::number() : *at.expected;
+  if (word) return cell(word->name, argument->range, false, at.place, type);
+  return cell(text->value, parse::writtenRange(sources_, argument->range, 0, text->value.size()), true, at.place, type);
 }
 
 FormulaPtr Expressions::cell(const std::string& column, source::Range range, bool in_quotes,

@@ -102,7 +102,7 @@ void checkArguments(StudyContext& context, const ast::WorkloadUse& declaration, 
     context.note(name, real.parameters[index].range);
     // The index in the union differs from the one in the real workload, which has the type and the allowed
     // values.
-    size_t at = static_cast<size_t>(workload.findParameter(name.name));
+    size_t at = workload.findParameter(name.name);
     if (use.argument_ranges[at].isValid()) {
       duplicateName(context.emitter, "argument", name, use.argument_ranges[at]);
       continue;
@@ -181,7 +181,7 @@ void checkNoArgumentMissing(StudyContext& context) {
         missing.push_back(fmt::format("'{}'", parameter.name));
     }
     if (missing.empty()) continue;
-    source::Range range = context.declaration->workloads[static_cast<size_t>(&use - study.uses.data())].name.range;
+    source::Range range = context.declaration->workloads[&use - study.uses.data()].name.range;
     context.emitter.build(range, MissingArgument, use.workload->name, diag::list(missing))
         .note(use.workload->range, "the workload is declared here; what has no default must be an argument or a factor")
         .emit();

@@ -47,11 +47,11 @@ System System::unknown(std::string name) {
 }
 
 const std::optional<Value>& System::operator[](std::string_view property) const {
-  return values[static_cast<size_t>(findSystemProperty(property))];
+  return values[findSystemProperty(property)];
 }
 
 void System::set(std::string_view property, Value value) {
-  values[static_cast<size_t>(findSystemProperty(property))] = std::move(value);
+  values[findSystemProperty(property)] = std::move(value);
 }
 
 llvm::json::Object toJson(const System& system) {

@@ -290,11 +290,11 @@ void checkSystem(Context& context, ModuleScope& scope, const ast::SystemDecl& de
       continue;
     }
     if (!seen.add(context.emitter, "property", name, assignment.target.range)) continue;
-    const SystemProperty& property = systemProperties()[static_cast<size_t>(index)];
+    const SystemProperty& property = systemProperties()[index];
     const std::string what = fmt::format("'{}'", property.name);
     auto value = context.expressions.constant(*assignment.value, {&scope}, property.type, what);
     if (value && context.expressions.positive(*value, assignment.value->range, what))
-      system.values[static_cast<size_t>(index)] = std::move(value);
+      system.values[index] = std::move(value);
   }
   // A description of a GPU implies that there is one.
   if (!system["gpu.present"] && describesGpu(system)) system.set("gpu.present", Value::boolean(true));

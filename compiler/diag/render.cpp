@@ -13,6 +13,8 @@
 
 namespace expc::diag {
 
+using llvm::json::Object;
+
 namespace {
 
 constexpr uint32_t kTab = 4;
@@ -125,14 +127,14 @@ std::string fixText(const source::SourceManager& sources, const FixIt& fix) {
 
 llvm::json::Value positionJson(const source::SourceManager& sources, source::FileId file, uint32_t offset) {
   source::Position where = sources.position(file, offset);
-  return llvm::json::Object{{"line", where.line}, {"column", where.column}, {"offset", offset}};
+  return Object{{"line", where.line}, {"column", where.column}, {"offset", offset}};
 }
 
-void addRange(llvm::json::Object& object, const source::SourceManager& sources, source::Range range) {
+void addRange(Object& object, const source::SourceManager& sources, source::Range range) {
   if (!range.isValid()) return;
   object["file"] = jsonText(sources.name(range.file));
-  object["range"] = llvm::json::Object{{"begin", positionJson(sources, range.file, range.begin)},
-                                       {"end", positionJson(sources, range.file, range.end)}};
+  object["range"] = Object{{"begin", positionJson(sources, range.file, range.begin)},
+                           {"end", positionJson(sources, range.file, range.end)}};
 }
 
 }  // namespace
@@ -186,20 +188,20 @@ std::string renderText(const source::SourceManager& sources, const Diagnostic& d
 }
 
 llvm::json::Value renderJson(const source::SourceManager& sources, const Diagnostic& diagnostic) {
-  llvm::json::Object out{{"code", jsonText(code(diagnostic.kind))},
-                         {"slug", jsonText(slug(diagnostic.kind))},
-                         {"severity", jsonText(word(diagnostic.severity))},
-                         {"message", jsonText(diagnostic.message)}};
+  Object out{{"code", jsonText(code(diagnostic.kind))},
+             {"slug", jsonText(slug(diagnostic.kind))},
+             {"severity", jsonText(word(diagnostic.severity))},
+             {"message", jsonText(diagnostic.message)}};
   addRange(out, sources, diagnostic.range);
   llvm::json::Array notes, fixes;
   for (const Note& note : diagnostic.notes) {
-    llvm::json::Object object{{"message", jsonText(note.message)}};
+    Object object{{"message", jsonText(note.message)}};
     addRange(object, sources, note.range);
     notes.push_back(std::move(object));
   }
   for (const FixIt& fix : diagnostic.fixes) {
-    llvm::json::Object object{{"replacement", jsonText(fix.replacement)},
-                              {"applicability", fix.applicability == Applicability::Certain ? "certain" : "guess"}};
+    Object object{{"replacement", jsonText(fix.replacement)},
+                  {"applicability", fix.applicability == Applicability::Certain ? "certain" : "guess"}};
     addRange(object, sources, fix.range);
     fixes.push_back(std::move(object));
   }

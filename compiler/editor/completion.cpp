@@ -203,8 +203,8 @@ class Completion : Places {
   /// Proposes arguments of `workload NAME(PARAMETER = VALUE, …)`: parameters that have no value yet, or values of one.
   void arguments() {
     // The first bracket of the statement is the one behind the workload's name.
-    const size_t open = static_cast<size_t>(
-        std::ranges::find(context_.statement, Token::LeftParen, &parse::LexedToken::kind) - context_.statement.begin());
+    const size_t open = 
+        std::ranges::find(context_.statement, Token::LeftParen, &parse::LexedToken::kind) - context_.statement.begin();
     const bool dotted = kindAt(open - 2) == Token::Dot;
     const auto found =
         symbols().find(SymbolKind::Workload, textAt(open - 1), dotted ? importedAs(textAt(open - 3)) : file_);

@@ -13,6 +13,10 @@
 #include "compiler/format/format.h"
 
 namespace expc::editor {
+
+using llvm::json::Array;
+using llvm::json::Object;
+using llvm::json::Value;
 namespace {
 
 constexpr int kUnnecessary = 1;  // the protocol's tag for what could be left out
@@ -51,29 +55,29 @@ source::Range importOf(const Query& query, source::FileId file) {
 
 /// A diagnostic as it is published at `range`. Notes with a place become related information, others lines of the
 /// message.
-llvm::json::Value published(const Query& query, const diag::Diagnostic& diagnostic, source::Range range,
-                            std::string message, const std::vector<diag::Note>& notes) {
-  llvm::json::Array related;
+Value published(const Query& query, const diag::Diagnostic& diagnostic, source::Range range, std::string message,
+                const std::vector<diag::Note>& notes) {
+  Array related;
   for (const diag::Note& note : notes)
     if (!note.range.isValid())
       message += "\n" + note.message;
-    else if (llvm::json::Value location = locationJson(query, note.range); location.getAsObject())
-      related.push_back(llvm::json::Object{{"location", std::move(location)}, {"message", jsonText(note.message)}});
+    else if (Value location = locationJson(query, note.range); location.getAsObject())
+      related.push_back(Object{{"location", std::move(location)}, {"message", jsonText(note.message)}});
   // A diagnostic without a place is about the whole file; the protocol wants one, so the beginning stands for it.
   if (!range.isValid()) range = {query.analysis.root, 0, 0};
-  llvm::json::Object result = diagnosticJson(query, diagnostic, range, message);
+  Object result = diagnosticJson(query, diagnostic, range, message);
   if (const auto page = query.workspace.explanation(diagnostic.kind))
-    result["codeDescription"] = llvm::json::Object{{"href", *page}};
-  if (isUnnecessary(diagnostic.kind)) result["tags"] = llvm::json::Array{kUnnecessary};
+    result["codeDescription"] = Object{{"href", *page}};
+  if (isUnnecessary(diagnostic.kind)) result["tags"] = Array{kUnnecessary};
   if (!related.empty()) result["relatedInformation"] = std::move(related);
   return result;
 }
 
 }  // namespace
 
-llvm::json::Array diagnostics(const Query& query) {
+Array diagnostics(const Query& query) {
   diag::sortByPlace(query.analysis.said.diagnostics);
-  llvm::json::Array result;
+  Array result;
   std::set<uint32_t> files;
   for (const diag::Diagnostic& diagnostic : query.analysis.said.diagnostics) {
     const source::FileId file = diagnostic.range.file;
@@ -113,8 +117,8 @@ std::string title(const Query& query, const diag::Diagnostic& diagnostic) {
   return fmt::format("Replace '{}' by '{}'", shortened(old), shortened(fix.replacement));
 }
 
-llvm::json::Array edits(const Query& query, const std::vector<diag::FixIt>& fixes) {
-  llvm::json::Array result;
+Array edits(const Query& query, const std::vector<diag::FixIt>& fixes) {
+  Array result;
   for (const diag::FixIt& fix : fixes) result.push_back(editJson(query, fix.range, fix.replacement));
   return result;
 }
@@ -126,22 +130,22 @@ bool allHere(const Query& query, const diag::Diagnostic& diagnostic) {
   return !diagnostic.fixes.empty() && diagnostic.range.file == query.analysis.root;
 }
 
-llvm::json::Object action(const Query& query, std::string title, std::string_view kind, llvm::json::Array edits) {
-  return llvm::json::Object{
+Object action(const Query& query, std::string title, std::string_view kind, Array edits) {
+  return Object{
       {"title", jsonText(title)}, {"kind", llvm::StringRef(kind)}, {"edit", changesJson(query, std::move(edits))}};
 }
 
 }  // namespace
 
-llvm::json::Value actions(const Query& query, uint32_t end) {
-  llvm::json::Array result;
+Value actions(const Query& query, uint32_t end) {
+  Array result;
   for (const diag::Diagnostic& diagnostic : query.analysis.said.diagnostics) {
     if (!allHere(query, diagnostic)) continue;
     if (diagnostic.range.end < query.offset || diagnostic.range.begin > end) continue;
-    llvm::json::Object mend = action(query, title(query, diagnostic), "quickfix", edits(query, diagnostic.fixes));
+    Object mend = action(query, title(query, diagnostic), "quickfix", edits(query, diagnostic.fixes));
     // Editors carry out a preferred action without asking, so only certain mends are preferred.
     if (diagnostic.fixes[0].applicability == diag::Applicability::Certain) mend["isPreferred"] = true;
-    mend["diagnostics"] = llvm::json::Array{diagnosticJson(query, diagnostic, diagnostic.range, diagnostic.message)};
+    mend["diagnostics"] = Array{diagnosticJson(query, diagnostic, diagnostic.range, diagnostic.message)};
     result.push_back(std::move(mend));
   }
   // Edits that overlap cannot be carried out together; chooseFixes() leaves out a mend that overlaps an earlier one.
@@ -153,7 +157,7 @@ llvm::json::Value actions(const Query& query, uint32_t end) {
 
 // ---- formatting
 
-llvm::json::Value formatting(const Query& query) {
+Value formatting(const Query& query) {
   if (!query.analysis.loaded) return nullptr;
   diag::Collector ignored;
   diag::Emitter emitter(ignored);
@@ -162,7 +166,7 @@ llvm::json::Value formatting(const Query& query) {
   // One edit from the first line that changes to the last: a whole text would move the cursor and all marks of the
   // editor.
   const std::string& old = query.document.text;
-  if (*formatted == old) return llvm::json::Array{};
+  if (*formatted == old) return Array{};
   size_t front = 0;
   const size_t shorter = std::min(old.size(), formatted->size());
   while (front < shorter && old[front] == (*formatted)[front]) ++front;
@@ -173,41 +177,40 @@ llvm::json::Value formatting(const Query& query) {
   while (back > 0 && old[old.size() - back - 1] != '\n') --back;
   const source::Range range{query.analysis.root, static_cast<uint32_t>(front),
                             static_cast<uint32_t>(old.size() - back)};
-  return llvm::json::Array{editJson(query, range, formatted->substr(front, formatted->size() - back - front))};
+  return Array{editJson(query, range, formatted->substr(front, formatted->size() - back - front))};
 }
 
 // ---- the protocol's shapes
 
-llvm::json::Value rangeJson(const Query& query, source::Range range) {
+Value rangeJson(const Query& query, source::Range range) {
   const auto at = [&](uint32_t offset) {
     const Position position = query.analysis.lines(range.file).position(offset, query.workspace.encoding);
-    return llvm::json::Object{{"line", position.line}, {"character", position.character}};
+    return Object{{"line", position.line}, {"character", position.character}};
   };
-  return llvm::json::Object{{"start", at(range.begin)}, {"end", at(range.end)}};
+  return Object{{"start", at(range.begin)}, {"end", at(range.end)}};
 }
 
-llvm::json::Value editJson(const Query& query, source::Range range, std::string_view text) {
-  return llvm::json::Object{{"range", rangeJson(query, range)}, {"newText", jsonText(text)}};
+Value editJson(const Query& query, source::Range range, std::string_view text) {
+  return Object{{"range", rangeJson(query, range)}, {"newText", jsonText(text)}};
 }
 
-llvm::json::Value changesJson(const Query& query, llvm::json::Array edits) {
-  return llvm::json::Object{
-      {"changes", llvm::json::Object{{llvm::json::ObjectKey(jsonText(query.document.uri)), std::move(edits)}}}};
+Value changesJson(const Query& query, Array edits) {
+  return Object{{"changes", Object{{llvm::json::ObjectKey(jsonText(query.document.uri)), std::move(edits)}}}};
 }
 
-llvm::json::Object diagnosticJson(const Query& query, const diag::Diagnostic& diagnostic, source::Range range,
-                                  std::string_view message) {
-  return llvm::json::Object{{"range", rangeJson(query, range)},
-                            {"severity", diagnostic.severity == diag::Severity::Error ? 1 : 2},
-                            {"code", llvm::StringRef(diag::code(diagnostic.kind))},
-                            {"source", "expc"},
-                            {"message", jsonText(message)}};
+Object diagnosticJson(const Query& query, const diag::Diagnostic& diagnostic, source::Range range,
+                      std::string_view message) {
+  return Object{{"range", rangeJson(query, range)},
+                {"severity", diagnostic.severity == diag::Severity::Error ? 1 : 2},
+                {"code", llvm::StringRef(diag::code(diagnostic.kind))},
+                {"source", "expc"},
+                {"message", jsonText(message)}};
 }
 
-llvm::json::Value locationJson(const Query& query, source::Range range) {
+Value locationJson(const Query& query, source::Range range) {
   const std::optional<std::string> uri = query.workspace.uri(query.analysis, range.file);
   if (!uri) return nullptr;
-  return llvm::json::Object{{"uri", jsonText(*uri)}, {"range", rangeJson(query, range)}};
+  return Object{{"uri", jsonText(*uri)}, {"range", rangeJson(query, range)}};
 }
 
 }  // namespace expc::editor

@@ -13,6 +13,10 @@
 
 namespace expc::editor {
 
+using llvm::json::Array;
+using llvm::json::Object;
+using llvm::json::Value;
+
 using check::Names;
 using check::Occurrence;
 using check::Symbol;
@@ -132,7 +136,7 @@ std::string writtenShort(const Analysis& analysis, source::Range range) {
   return std::string(written);
 }
 
-llvm::json::Value definition(const Query& query) {
+Value definition(const Query& query) {
   const Occurrence* name = query.name();
   if (!name) return nullptr;
   const std::vector<Symbol>& symbols = query.analysis.names().symbols();
@@ -142,12 +146,12 @@ llvm::json::Value definition(const Query& query) {
   return locationJson(query, symbol->range);
 }
 
-llvm::json::Value references(const Query& query, bool with_declaration) {
+Value references(const Query& query, bool with_declaration) {
   const Symbol* symbol = query.symbol();
   if (!symbol) return nullptr;
   const Location place = locationOf(query, *symbol);
   std::set<std::tuple<std::string, uint32_t, uint32_t>> seen;
-  llvm::json::Array result;
+  Array result;
   // Adds the references in one compilation.
   const auto collect = [&](const Query& in) {
     const std::set<unsigned> wanted = matching(in, place);
@@ -159,8 +163,7 @@ llvm::json::Value references(const Query& query, bool with_declaration) {
         continue;
       // A module that several documents import is a part of each of their compilations.
       if (!seen.emplace(fileOf(in, found.range.file), found.range.begin, found.range.end).second) continue;
-      if (llvm::json::Value location = locationJson(in, found.range); location.getAsObject())
-        result.push_back(std::move(location));
+      if (Value location = locationJson(in, found.range); location.getAsObject()) result.push_back(std::move(location));
     }
   };
   collect(query);
@@ -169,27 +172,27 @@ llvm::json::Value references(const Query& query, bool with_declaration) {
   return result;
 }
 
-llvm::json::Value highlights(const Query& query) {
+Value highlights(const Query& query) {
   const Occurrence* name = query.name();
   if (!name) return nullptr;
-  llvm::json::Array result;
+  Array result;
   for (const Occurrence& other : query.analysis.names().occurrences())
     if (other.symbol == name->symbol && other.range.file == query.analysis.root)
-      result.push_back(llvm::json::Object{{"range", rangeJson(query, other.range)},
-                                          {"kind", other.declares ? 3 : 2}});  // DocumentHighlightKind: Write, Read
+      result.push_back(Object{{"range", rangeJson(query, other.range)},
+                              {"kind", other.declares ? 3 : 2}});  // DocumentHighlightKind: Write, Read
   return result;
 }
 
-llvm::json::Value prepareRename(const Query& query) {
+Value prepareRename(const Query& query) {
   const Symbol* symbol = query.symbol();
   if (!symbol || !canRename(query.analysis.names(), *symbol)) return nullptr;
-  return llvm::json::Object{
+  return Object{
       {"range", rangeJson(query, query.name()->range)},
       {"placeholder", jsonText(symbol->name)},
   };
 }
 
-llvm::Expected<llvm::json::Value> rename(const Query& query, const std::string& name) {
+llvm::Expected<Value> rename(const Query& query, const std::string& name) {
   const Symbol* symbol = query.symbol();
   if (!symbol) return llvm::createStringError("no name here");
   const Names& names = query.analysis.names();
@@ -205,14 +208,14 @@ llvm::Expected<llvm::json::Value> rename(const Query& query, const std::string& 
   if (!query.analysis.parsed)
     return llvm::createStringError("the file has syntax errors, so expc does not know every use of the name");
   // A name of a part also stands in the studies that use it, which may be other documents.
-  std::map<std::string, llvm::json::Array> edits;
-  const llvm::json::Value found = references(query, true);
-  for (const llvm::json::Value& one : *found.getAsArray())
+  std::map<std::string, Array> edits;
+  const Value found = references(query, true);
+  for (const Value& one : *found.getAsArray())
     edits[one.getAsObject()->getString("uri")->str()].push_back(
-        llvm::json::Object{{"range", *one.getAsObject()->get("range")}, {"newText", jsonText(name)}});
-  llvm::json::Object changes;
+        Object{{"range", *one.getAsObject()->get("range")}, {"newText", jsonText(name)}});
+  Object changes;
   for (auto& [uri, some] : edits) changes[llvm::json::ObjectKey(uri)] = std::move(some);
-  return llvm::json::Object{{"changes", std::move(changes)}};
+  return Object{{"changes", std::move(changes)}};
 }
 
 // ---- the symbols of a document, as a tree
@@ -235,13 +238,13 @@ int kindOf(SymbolKind kind) {
 using Parts = std::map<unsigned, std::vector<unsigned>>;
 
 /// An entry of the outline. `range` is what it covers, `name` what is selected when it is chosen.
-llvm::json::Value shape(const Query& query, const ast::Identifier& name, source::Range range, int kind,
-                        std::string detail, llvm::json::Array children = {}) {
+Value shape(const Query& query, const ast::Identifier& name, source::Range range, int kind, std::string detail,
+            Array children = {}) {
   // The protocol demands that the name's range lies inside the whole one, whatever was written.
-  llvm::json::Object result{{"name", jsonText(name.name.empty() ? "?" : name.name)},
-                            {"kind", kind},
-                            {"range", rangeJson(query, source::join(range, name.range))},
-                            {"selectionRange", rangeJson(query, name.range)}};
+  Object result{{"name", jsonText(name.name.empty() ? "?" : name.name)},
+                {"kind", kind},
+                {"range", rangeJson(query, source::join(range, name.range))},
+                {"selectionRange", rangeJson(query, name.range)}};
   if (!detail.empty()) result["detail"] = jsonText(detail);
   if (!children.empty()) result["children"] = std::move(children);
   return result;
@@ -249,9 +252,9 @@ llvm::json::Value shape(const Query& query, const ast::Identifier& name, source:
 
 /// The entry of a symbol with its parts. Workloads that a study uses without a label declare no symbol, so they are
 /// added by hand.
-llvm::json::Value entry(const Query& query, const Parts& parts, unsigned id) {
+Value entry(const Query& query, const Parts& parts, unsigned id) {
   const Symbol& symbol = query.analysis.names().symbols()[id];
-  llvm::json::Array children;
+  Array children;
   if (const auto* study = std::get_if<const ast::StudyDecl*>(&symbol.declaration))
     for (const ast::WorkloadUse& use : (*study)->workloads)
       if (!use.label)
@@ -266,12 +269,12 @@ llvm::json::Value entry(const Query& query, const Parts& parts, unsigned id) {
 
 }  // namespace
 
-llvm::json::Value outline(const Query& query) {
+Value outline(const Query& query) {
   const std::vector<Symbol>& symbols = query.analysis.names().symbols();
   Parts parts;
   for (unsigned id = 0; id < symbols.size(); ++id)
     if (symbols[id].parent) parts[*symbols[id].parent].push_back(id);
-  llvm::json::Array result;
+  Array result;
   if (const auto file = query.analysis.names().declaredAt({query.analysis.root, 0, 0}))
     for (const unsigned part : parts[*file]) result.push_back(entry(query, parts, part));
   return result;

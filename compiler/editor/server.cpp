@@ -20,32 +20,33 @@
 #include "runtime/base/json.h"
 
 namespace expc::editor {
+
+using llvm::json::Object;
+using llvm::json::Value;
 namespace {
 
-bool isId(const llvm::json::Value& value) {
-  return value.kind() == llvm::json::Value::String || value.kind() == llvm::json::Value::Number;
-}
+bool isId(const Value& value) { return value.kind() == Value::String || value.kind() == Value::Number; }
 
 /// The value as an object; an empty one if it is none, so that members are simply missing.
-const llvm::json::Object& asObject(const llvm::json::Value& value) {
-  static const llvm::json::Object kNone;
-  const llvm::json::Object* object = value.getAsObject();
+const Object& asObject(const Value& value) {
+  static const Object kNone;
+  const Object* object = value.getAsObject();
   return object ? *object : kNone;
 }
 
 /// Whether a setting of the client's capabilities, at a path of nested objects, is true.
-bool offers(const llvm::json::Object& capabilities, std::initializer_list<llvm::StringRef> path) {
-  const llvm::json::Object* at = &capabilities;
+bool offers(const Object& capabilities, std::initializer_list<llvm::StringRef> path) {
+  const Object* at = &capabilities;
   for (const llvm::StringRef* step = path.begin(); step + 1 != path.end(); ++step)
     if (!(at = at->getObject(*step))) return false;
   return at->getBoolean(*(path.end() - 1)).value_or(false);
 }
 
-bool offersUtf8(const llvm::json::Object& capabilities) {
-  const llvm::json::Object* general = capabilities.getObject("general");
+bool offersUtf8(const Object& capabilities) {
+  const Object* general = capabilities.getObject("general");
   const llvm::json::Array* offered = general ? general->getArray("positionEncodings") : nullptr;
   if (!offered) return false;
-  for (const llvm::json::Value& encoding : *offered)
+  for (const Value& encoding : *offered)
     if (encoding.getAsString() == llvm::StringRef("utf-8")) return true;
   return false;
 }
@@ -64,30 +65,30 @@ Server::Server(load::FileSystem disk, std::string library, std::string version, 
 
 void Server::enqueue(const Deframer::Item& item) {
   if (!item.error.empty()) return fail(nullptr, kParseError, "skipped " + item.error);
-  llvm::Expected<llvm::json::Value> value = base::parseJson(item.body);
+  llvm::Expected<Value> value = base::parseJson(item.body);
   if (!value) return fail(nullptr, kParseError, jsonText(llvm::toString(value.takeError())));
   take(std::move(*value));
 }
 
-void Server::take(llvm::json::Value value) {
-  llvm::json::Object* object = value.getAsObject();
+void Server::take(Value value) {
+  Object* object = value.getAsObject();
   if (!object) return fail(nullptr, kInvalidRequest, "a message is an object; there are no batches here");
   // Checked from the outside in, so that each error is sent with the id if there is a valid one.
-  const llvm::json::Value* id = object->get("id");
+  const Value* id = object->get("id");
   if (id && !isId(*id)) return fail(nullptr, kInvalidRequest, "an id is a number or a string");
   if (object->getString("jsonrpc") != llvm::StringRef("2.0"))
     return fail(id ? *id : nullptr, kInvalidRequest, "a message says \"jsonrpc\": \"2.0\"");
-  const llvm::json::Value* method = object->get("method");
+  const Value* method = object->get("method");
   // The client's answer to a request of ours; none is awaited.
   if (!method && id && (object->get("result") || object->get("error"))) return;
   if (!method || !method->getAsString()) return fail(id ? *id : nullptr, kInvalidRequest, "a message names its method");
   Message message;
   if (id) message.id = *id;
   message.method = method->getAsString()->str();
-  if (llvm::json::Value* params = object->get("params")) message.params = std::move(*params);
+  if (Value* params = object->get("params")) message.params = std::move(*params);
   // A cancellation is handled at once: in the queue it would come behind the request that it means.
   if (message.method == "$/cancelRequest" && !message.id) {
-    const llvm::json::Value* wanted = asObject(message.params).get("id");
+    const Value* wanted = asObject(message.params).get("id");
     for (Message& waiting : queue_)
       if (wanted && waiting.id && *waiting.id == *wanted) waiting.cancelled = true;
     return;
@@ -108,7 +109,7 @@ bool Server::step() {
 }
 
 void Server::request(const Message& message) {
-  const llvm::json::Value& id = *message.id;
+  const Value& id = *message.id;
   if (message.cancelled) return fail(id, kRequestCancelled, "cancelled");
   if (message.method == "initialize") {
     if (state_ != State::New) return fail(id, kInvalidRequest, "initialize comes once");
@@ -131,7 +132,7 @@ void Server::notification(const Message& message) {
     return;
   }
   if (state_ != State::Running) return;
-  const llvm::json::Object& params = asObject(message.params);
+  const Object& params = asObject(message.params);
   if (message.method == "initialized") return initialized();
   if (message.method == "textDocument/didOpen") return didOpen(params);
   if (message.method == "textDocument/didChange") return didChange(params);
@@ -145,8 +146,8 @@ void Server::notification(const Message& message) {
   }
 }
 
-void Server::answer(const llvm::json::Value& id, Result result) {
-  if (result) return send_(llvm::json::Object{{"jsonrpc", "2.0"}, {"id", id}, {"result", std::move(*result)}});
+void Server::answer(const Value& id, Result result) {
+  if (result) return send_(Object{{"jsonrpc", "2.0"}, {"id", id}, {"result", std::move(*result)}});
   int code = kRequestFailed;
   std::string text;
   llvm::handleAllErrors(result.takeError(), [&](const llvm::ErrorInfoBase& error) {
@@ -157,58 +158,52 @@ void Server::answer(const llvm::json::Value& id, Result result) {
   fail(id, code, jsonText(text));
 }
 
-void Server::fail(const llvm::json::Value& id, int code, const std::string& text) {
-  send_(llvm::json::Object{
-      {"jsonrpc", "2.0"}, {"id", id}, {"error", llvm::json::Object{{"code", code}, {"message", text}}}});
+void Server::fail(const Value& id, int code, const std::string& text) {
+  send_(Object{{"jsonrpc", "2.0"}, {"id", id}, {"error", Object{{"code", code}, {"message", text}}}});
 }
 
-void Server::notify(llvm::StringRef method, llvm::json::Value params) {
-  send_(llvm::json::Object{{"jsonrpc", "2.0"}, {"method", method}, {"params", std::move(params)}});
+void Server::notify(llvm::StringRef method, Value params) {
+  send_(Object{{"jsonrpc", "2.0"}, {"method", method}, {"params", std::move(params)}});
 }
 
 // ---- the life of a server
 
-Server::Result Server::initialize(const llvm::json::Object& params) {
+Server::Result Server::initialize(const Object& params) {
   state_ = State::Running;
-  if (const llvm::json::Object* capabilities = params.getObject("capabilities")) {
+  if (const Object* capabilities = params.getObject("capabilities")) {
     // UTF-8 is preferred, since columns are then bytes and need no counting.
     if (offersUtf8(*capabilities)) workspace_.encoding = Encoding::Utf8;
     workspace_.snippets = offers(*capabilities, {"textDocument", "completion", "completionItem", "snippetSupport"});
     watch_files_ = offers(*capabilities, {"workspace", "didChangeWatchedFiles", "dynamicRegistration"});
   }
   // "change": 2 asks for changes instead of whole texts; "includeText": the text is known when it is saved.
-  llvm::json::Object server{
+  Object server{
       {"positionEncoding", workspace_.encoding == Encoding::Utf8 ? "utf-8" : "utf-16"},
-      {"textDocumentSync",
-       llvm::json::Object{{"openClose", true}, {"change", 2}, {"save", llvm::json::Object{{"includeText", false}}}}},
+      {"textDocumentSync", Object{{"openClose", true}, {"change", 2}, {"save", Object{{"includeText", false}}}}},
       {"hoverProvider", true},
-      {"completionProvider", llvm::json::Object{{"triggerCharacters", {".", "{", "(", "[", ",", "="}}}},
+      {"completionProvider", Object{{"triggerCharacters", {".", "{", "(", "[", ",", "="}}}},
       {"definitionProvider", true},
       {"referencesProvider", true},
       {"documentHighlightProvider", true},
       {"documentSymbolProvider", true},
-      {"codeActionProvider", llvm::json::Object{{"codeActionKinds", {"quickfix", "source.fixAll"}}}},
+      {"codeActionProvider", Object{{"codeActionKinds", {"quickfix", "source.fixAll"}}}},
       {"documentFormattingProvider", true},
-      {"renameProvider", llvm::json::Object{{"prepareProvider", true}}},
+      {"renameProvider", Object{{"prepareProvider", true}}},
   };
-  return llvm::json::Object{{"capabilities", std::move(server)},
-                            {"serverInfo", llvm::json::Object{{"name", "expc"}, {"version", version_}}}};
+  return Object{{"capabilities", std::move(server)}, {"serverInfo", Object{{"name", "expc"}, {"version", version_}}}};
 }
 
 void Server::initialized() {
   if (!watch_files_) return;
   // An imported file may change without being open, by an editor or a checkout, so the client watches the disk.
-  const llvm::json::Object watcher{{"globPattern", "**/*.exp"}};
-  send_(llvm::json::Object{
-      {"jsonrpc", "2.0"},
-      {"id", "expc/watch"},
-      {"method", "client/registerCapability"},
-      {"params",
-       llvm::json::Object{{"registrations",
-                           {llvm::json::Object{{"id", "expc/watch"},
-                                               {"method", "workspace/didChangeWatchedFiles"},
-                                               {"registerOptions",
-                                                llvm::json::Object{{"watchers", {llvm::json::Object(watcher)}}}}}}}}}});
+  const Object watcher{{"globPattern", "**/*.exp"}};
+  send_(Object{{"jsonrpc", "2.0"},
+               {"id", "expc/watch"},
+               {"method", "client/registerCapability"},
+               {"params", Object{{"registrations",
+                                  {Object{{"id", "expc/watch"},
+                                          {"method", "workspace/didChangeWatchedFiles"},
+                                          {"registerOptions", Object{{"watchers", {Object(watcher)}}}}}}}}}});
 }
 
 // ---- how messages travel
@@ -314,7 +309,7 @@ std::optional<Deframer::Item> Deframer::next() {
   return item;
 }
 
-std::string frame(const llvm::json::Value& message) {
+std::string frame(const Value& message) {
   std::string body;
   llvm::raw_string_ostream out(body);
   out << message;
@@ -325,7 +320,7 @@ int serve(int input, int output, const std::string& version) {
   // Whether the client no longer reads; the loop ends then, since answers would go nowhere.
   bool gone = false;
   Server server(load::FileSystem::real(), libraryFolder(), version,
-                [&](llvm::json::Value message) { gone = gone || files::writeAll(output, frame(message)) != 0; });
+                [&](Value message) { gone = gone || files::writeAll(output, frame(message)) != 0; });
   Deframer deframer;
   std::string buffer(1 << 16, '\0');
   for (;;) {

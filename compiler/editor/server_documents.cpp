@@ -10,19 +10,22 @@
 #include "compiler/editor/server.h"
 
 namespace expc::editor {
+
+using llvm::json::Object;
+using llvm::json::Value;
 namespace {
 
 /// The URI of the document that a message names.
-std::optional<std::string> uriFrom(const llvm::json::Object& params) {
-  const llvm::json::Object* document = params.getObject("textDocument");
+std::optional<std::string> uriFrom(const Object& params) {
+  const Object* document = params.getObject("textDocument");
   const auto uri = document ? document->getString("uri") : std::nullopt;
   return uri ? std::optional(uri->str()) : std::nullopt;
 }
 
 /// Reads a position; nothing if the value is none. Numbers beyond any text are cut to INT32_MAX, which the line index
 /// takes for the end.
-std::optional<Position> positionFrom(const llvm::json::Value* value) {
-  const llvm::json::Object* object = value ? value->getAsObject() : nullptr;
+std::optional<Position> positionFrom(const Value* value) {
+  const Object* object = value ? value->getAsObject() : nullptr;
   if (!object) return std::nullopt;
   const auto line = object->getInteger("line"), character = object->getInteger("character");
   if (!line || !character || *line < 0 || *character < 0) return std::nullopt;
@@ -31,8 +34,8 @@ std::optional<Position> positionFrom(const llvm::json::Value* value) {
 }
 
 /// Reads a range: its two ends.
-std::optional<std::pair<Position, Position>> rangeFrom(const llvm::json::Value* value) {
-  const llvm::json::Object* ends = value ? value->getAsObject() : nullptr;
+std::optional<std::pair<Position, Position>> rangeFrom(const Value* value) {
+  const Object* ends = value ? value->getAsObject() : nullptr;
   const auto begin = ends ? positionFrom(ends->get("start")) : std::nullopt;
   const auto end = ends ? positionFrom(ends->get("end")) : std::nullopt;
   return begin && end ? std::optional(std::pair(*begin, *end)) : std::nullopt;
@@ -40,10 +43,10 @@ std::optional<std::pair<Position, Position>> rangeFrom(const llvm::json::Value* 
 
 }  // namespace
 
-void Server::didOpen(const llvm::json::Object& params) {
+void Server::didOpen(const Object& params) {
   const std::optional<std::string> uri = uriFrom(params);
   if (!uri) return;
-  const llvm::json::Object& document = *params.getObject("textDocument");
+  const Object& document = *params.getObject("textDocument");
   const auto text = document.getString("text");
   if (!text) return;
   const Document& opened = workspace_.open(*uri, document.getInteger("version").value_or(0), text->str());
@@ -53,12 +56,12 @@ void Server::didOpen(const llvm::json::Object& params) {
 }
 
 /// The open document that a message is about; null if it names none.
-Document* Server::named(const llvm::json::Object& params) {
+Document* Server::named(const Object& params) {
   const std::optional<std::string> uri = uriFrom(params);
   return uri ? workspace_.find(*uri) : nullptr;
 }
 
-void Server::didChange(const llvm::json::Object& params) {
+void Server::didChange(const Object& params) {
   Document* document = named(params);
   const llvm::json::Array* changes = params.getArray("contentChanges");
   if (!document || !changes) return;
@@ -66,8 +69,8 @@ void Server::didChange(const llvm::json::Object& params) {
   document->version = params.getObject("textDocument")->getInteger("version").value_or(document->version);
   // Changes build on each other: each is relative to the text after the one before. One without a range is a whole
   // text.
-  for (const llvm::json::Value& value : *changes) {
-    const llvm::json::Object* change = value.getAsObject();
+  for (const Value& value : *changes) {
+    const Object* change = value.getAsObject();
     const auto text = change ? change->getString("text") : std::nullopt;
     if (!text) continue;
     if (!change->get("range"))
@@ -79,7 +82,7 @@ void Server::didChange(const llvm::json::Object& params) {
   markStale(document->path);
 }
 
-void Server::didSave(const llvm::json::Object& params) {
+void Server::didSave(const Object& params) {
   Document* document = named(params);
   if (!document) return;
   workspace_.changed();
@@ -87,7 +90,7 @@ void Server::didSave(const llvm::json::Object& params) {
   stale_[document->uri] = true;
 }
 
-void Server::didClose(const llvm::json::Object& params) {
+void Server::didClose(const Object& params) {
   Document* document = named(params);
   if (!document) return;
   const std::string uri = document->uri;
@@ -95,8 +98,7 @@ void Server::didClose(const llvm::json::Object& params) {
   stale_.erase(uri);
   workspace_.close(uri);
   // An empty list clears the problems that the editor shows.
-  notify("textDocument/publishDiagnostics",
-         llvm::json::Object{{"uri", jsonText(uri)}, {"diagnostics", llvm::json::Array{}}});
+  notify("textDocument/publishDiagnostics", Object{{"uri", jsonText(uri)}, {"diagnostics", llvm::json::Array{}}});
 }
 
 /// Marks the document at `path`, and the open ones that import it, for publishing. The subscript adds an entry and
@@ -115,10 +117,9 @@ bool Server::publishNext() {
   // Grids are walked up to the size that fits the occasion; a larger one has no lints until the document is saved.
   Analysis& analysis = workspace_.analyse(*document);
   workspace_.verify(analysis, saved ? workspace_.limits.saved : workspace_.limits.typing);
-  notify("textDocument/publishDiagnostics",
-         llvm::json::Object{{"uri", jsonText(uri)},
-                            {"version", document->version},
-                            {"diagnostics", diagnostics({workspace_, *document, analysis})}});
+  notify("textDocument/publishDiagnostics", Object{{"uri", jsonText(uri)},
+                                                   {"version", document->version},
+                                                   {"diagnostics", diagnostics({workspace_, *document, analysis})}});
   return true;
 }
 
@@ -126,17 +127,17 @@ bool Server::publishNext() {
 
 namespace {
 
-using Result = llvm::Expected<llvm::json::Value>;
-using Params = llvm::json::Object;
+using Result = llvm::Expected<Value>;
+using Params = Object;
 
 /// The actions of the kinds that the client asks for; a kind covers those below it (`source` covers `source.fixAll`).
-llvm::json::Value wanted(llvm::json::Value actions, const llvm::json::Object* context) {
+Value wanted(Value actions, const Object* context) {
   const llvm::json::Array* kinds = context ? context->getArray("only") : nullptr;
   if (!kinds) return actions;
   llvm::json::Array kept;
-  for (llvm::json::Value& action : *actions.getAsArray()) {
+  for (Value& action : *actions.getAsArray()) {
     const llvm::StringRef kind = action.getAsObject()->getString("kind").value_or("");
-    for (const llvm::json::Value& value : *kinds) {
+    for (const Value& value : *kinds) {
       const auto asked = value.getAsString();
       // "source" asks for everything below it, but "sour" for nothing: a prefix must end at a dot.
       if (!asked || !(kind == *asked || (kind.starts_with(*asked) && kind[asked->size()] == '.'))) continue;
@@ -160,7 +161,7 @@ Result actionsIn(const Query& query, const Params& params) {
 }
 
 Result referencesTo(const Query& query, const Params& params) {
-  const llvm::json::Object* context = params.getObject("context");
+  const Object* context = params.getObject("context");
   return references(query, context && context->getBoolean("includeDeclaration").value_or(false));
 }
 
@@ -171,7 +172,7 @@ Result renameTo(const Query& query, const Params& params) {
 }
 
 /// A question that needs nothing but the document and the place.
-template <llvm::json::Value (*Answer)(const Query&)>
+template <Value (*Answer)(const Query&)>
 Result plain(const Query& query, const Params&) {
   return Answer(query);
 }
@@ -191,7 +192,7 @@ const Questions kOfPlace = {{"textDocument/completion", plain<completion>},
 
 }  // namespace
 
-Server::Result Server::ask(const std::string& method, const llvm::json::Object& params) {
+Server::Result Server::ask(const std::string& method, const Object& params) {
   // Checks in this order give the most useful error: the method first, then the document, then the position.
   const auto whole = kOfDocument.find(method), placed = kOfPlace.find(method);
   if (whole == kOfDocument.end() && placed == kOfPlace.end())

@@ -205,7 +205,7 @@ class Space {
   const Condition* when(unsigned parameter) const { return when_[parameter].get(); }
   /// The condition under which a comparison of the study has values; null: everywhere.
   const Condition* where(const check::Comparison& comparison) const {
-    return where_[static_cast<size_t>(&comparison - study().comparisons.data())].get();
+    return where_[&comparison - study().comparisons.data()].get();
   }
   /// The workload that runs there, as an index into Study::uses. A study with several workloads has them as
   /// factor 0.

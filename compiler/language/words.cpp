@@ -399,7 +399,7 @@ std::vector<std::string> texts(Role role, uint8_t blocks) {
 
 const Word* find(Role role, std::string_view text) {
   const int index = indexOf(role, text);
-  return index < 0 ? nullptr : &words(role)[static_cast<size_t>(index)];
+  return index < 0 ? nullptr : &words(role)[index];
 }
 
 const Word* find(std::string_view text) {

@@ -22,7 +22,7 @@ static constexpr std::string_view kSpellings[] = {"",
 #undef X
 };
 
-std::string_view spelling(Token token) { return kSpellings[static_cast<size_t>(token)]; }
+std::string_view spelling(Token token) { return kSpellings[token]; }
 
 Token tokenOf(std::string_view text) {
   const auto* found = std::ranges::find(kSpellings, text);
@@ -97,7 +97,7 @@ const std::vector<Token>& headsOf(Rule block) {
     std::ranges::transform(kBlocks, out.begin(), heads);
     return out;
   }();
-  return all[static_cast<size_t>(&blockOf(block) - kBlocks)];
+  return all[&blockOf(block) - kBlocks];
 }
 
 bool isHead(Rule block, Token token) { return llvm::is_contained(headsOf(block), token); }

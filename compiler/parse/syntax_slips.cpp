@@ -21,7 +21,7 @@ bool followsFactorName(std::string_view file, const Situation& situation) {
   if (situation.earlier.token == Token::Factor) return true;
   const std::string_view head = headOfLine(file, situation);
   if (head != "factor") return false;
-  const size_t begin = static_cast<size_t>(head.data() - file.data());
+  const size_t begin = head.data() - file.data();
   return file.substr(begin, situation.found.begin - begin).find(" in ") == std::string_view::npos;
 }
 
@@ -81,7 +81,7 @@ std::optional<Slip> ruleWithWhen(std::string_view file, const Situation& situati
   const std::string_view head = headOfLine(file, situation);
   if (situation.found.token != Token::When || (head != "require" && head != "exclude")) return std::nullopt;
   const llvm::StringRef line = file.substr(static_cast<size_t>(head.data() - file.data()) + head.size());
-  const size_t begin = static_cast<size_t>(line.data() - file.data());
+  const size_t begin = line.data() - file.data();
   const llvm::StringRef before = line.take_front(situation.found.begin - begin);
   const llvm::StringRef asked = before.drop_front(before.contains(':') ? before.find(':') + 1 : 0).trim();
   const llvm::StringRef when = llvm::StringRef(restOfLine(file, situation.found.end)).split(" because ").first.trim();

@@ -138,8 +138,8 @@ std::optional<plan::Claim> JoinedClaim::parts(const check::Claim& declared, size
   // Parts have assertions in the order of the text, so that each cell finds its part at once.
   std::vector<Cells> own(declared.parts.size());
   for (const unsigned cell : cells)
-    own[static_cast<size_t>(std::ranges::upper_bound(declared.parts, cells_[cell].assertion, {}, &check::Claim::first) -
-                            declared.parts.begin() - 1)]
+    own[std::ranges::upper_bound(declared.parts, cells_[cell].assertion, {}, &check::Claim::first) -
+                            declared.parts.begin() - 1]
         .push_back(cell);
   for (size_t i = 0; i < own.size(); ++i) {
     const check::Claim& part = declared.parts[i];

@@ -202,10 +202,10 @@ void lintNothingLearned(const expand::Space& space, bool whole, diag::Emitter& e
     if (!kScales.contains(name) || std::ranges::none_of(study.uses, trains)) continue;
     // A factor is looked at in the whole study only, level by level.
     if (const int factor = study.factor_of[parameter]; factor >= 0) {
-      const check::Factor& varied = study.factors[static_cast<size_t>(factor)];
+      const check::Factor& varied = study.factors[factor];
       const auto at = std::ranges::find(varied.parameters, parameter) - varied.parameters.begin();
       for (const check::Level& level : varied.levels)
-        if (whole) report(level.range, name, level.values[static_cast<size_t>(at)]);
+        if (whole) report(level.range, name, level.values[at]);
       continue;
     }
     // A change reaches all uses, so report it once.

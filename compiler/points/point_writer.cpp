@@ -13,20 +13,23 @@
 #include "runtime/plan/plan.h"
 
 namespace expc::points {
+
+using llvm::json::Array;
+using llvm::json::Object;
 namespace {
 
 /// Values as an array.
-llvm::json::Array writeAll(const std::vector<check::Value>& values, bool exact) {
-  llvm::json::Array array;
+Array writeAll(const std::vector<check::Value>& values, bool exact) {
+  Array array;
   for (const check::Value& value : values) array.push_back(toJson(value, exact));
   return array;
 }
 
 /// The part of a point's document that identifies its workload.
-llvm::json::Object identity(const check::Workload& workload) {
+Object identity(const check::Workload& workload) {
   if (workload.command) {
-    llvm::json::Object identity{{"command", argumentsJson(workload.command->written)}, {"version", workload.version}};
-    llvm::json::Array inside, services;
+    Object identity{{"command", argumentsJson(workload.command->written)}, {"version", workload.version}};
+    Array inside, services;
     for (const plan::CommandMetric& key : workload.command->inside) inside.push_back(base::jsonText(key.name));
     for (const auto& written : workload.command->written_services) services.push_back(argumentsJson(written));
     // A process that goes through levels measures something else than one with a single level. Points of other
@@ -35,7 +38,7 @@ llvm::json::Object identity(const check::Workload& workload) {
     if (!services.empty()) identity["services"] = std::move(services);
     return identity;
   }
-  return llvm::json::Object{{"workload", workload.name}, {"version", workload.version}};
+  return Object{{"workload", workload.name}, {"version", workload.version}};
 }
 
 /// Whether a value equals the workload's own default. Such parameters are left out of ids, so that a new
@@ -82,7 +85,7 @@ llvm::json::Value toJson(const check::Value& value, bool exact) {
   if (auto* composite = std::get_if<check::CompositeValue>(&value.node)) {
     // Records are objects, whose canonical text sorts the fields.
     if (composite->kind != check::Type::Kind::Record) return writeAll(composite->parts, exact);
-    llvm::json::Object object;
+    Object object;
     for (size_t i = 0; i < composite->parts.size(); ++i)
       object[composite->fields[i]] = toJson(composite->parts[i], exact);
     return object;
@@ -90,13 +93,13 @@ llvm::json::Value toJson(const check::Value& value, bool exact) {
   const check::EnumValue& level = std::get<check::EnumValue>(value.node);
   const std::string& name = level.type->levels[level.level].name;
   if (level.payload.empty()) return name;
-  return llvm::json::Object{{name, writeAll(level.payload, exact)}};
+  return Object{{name, writeAll(level.payload, exact)}};
 }
 
-llvm::json::Array argumentsJson(const std::vector<check::CommandArgument>& written) {
-  llvm::json::Array arguments;
+Array argumentsJson(const std::vector<check::CommandArgument>& written) {
+  Array arguments;
   for (const check::CommandArgument& argument : written) {
-    llvm::json::Array texts = base::jsonTexts(argument.texts);
+    Array texts = base::jsonTexts(argument.texts);
     if (argument.options)
       arguments.push_back(std::move(texts));
     else
@@ -121,9 +124,9 @@ void collectPaths(const check::Value& value, const check::Type& type, std::vecto
   }
 }
 
-llvm::json::Object parametersOf(const expand::Selected& selected, const expand::Assignment& resolved) {
+Object parametersOf(const expand::Selected& selected, const expand::Assignment& resolved) {
   const check::Use& use = selected.study->uses[resolved.use()];
-  llvm::json::Object parameters;
+  Object parameters;
   for (unsigned i = 0; i < use.parameter_of.size(); ++i)
     if (const check::Value* value = use.parameter_of[i] >= 0 ? resolved.value(i) : nullptr)
       parameters[selected.study->workload->parameters[i].name] = toJson(*value);
@@ -156,8 +159,8 @@ PointWriter::Use PointWriter::compile(const expand::Space& space, unsigned index
   result.inside = study.goesInside(use);
   // Split the document's canonical text inside the empty "parameters" object, which sorts between the other
   // keys.
-  llvm::json::Object document = identity(*use.workload);
-  document["parameters"] = llvm::json::Object{};
+  Object document = identity(*use.workload);
+  document["parameters"] = Object{};
   std::string text = base::canonicalJson(std::move(document));
   const std::string marker = "\"parameters\":{";
   size_t at = text.find(marker + "}") + marker.size();

@@ -13,6 +13,8 @@
 #include <iterator>
 
 namespace expc::base {
+
+using llvm::json::Value;
 namespace {
 
 /// Position of the first bracket that opens deeper than allowed; brackets inside strings do not count.
@@ -38,7 +40,7 @@ std::optional<size_t> tooDeep(std::string_view text) {
 }
 
 /// The text of a number. Whole numbers print as integers however they are stored, so that 2 and 2.0 give one text.
-std::string canonicalNumber(const llvm::json::Value& value) {
+std::string canonicalNumber(const Value& value) {
   if (const auto unsigned_value = value.getAsUINT64()) return std::to_string(*unsigned_value);
   const double number = *value.getAsNumber();
   if (number >= -0x1p63 && number < 0x1p63)
@@ -54,8 +56,8 @@ std::string canonicalNumber(const llvm::json::Value& value) {
 
 /// Prints like LLVM's printer, but sorts members by name, writes numbers in one form and, with an indent, puts flat
 /// arrays on one line.
-void print(llvm::json::OStream& out, const llvm::json::Value& value, bool pretty) {
-  const auto nests = [](const llvm::json::Value& element) { return element.getAsArray() || element.getAsObject(); };
+void print(llvm::json::OStream& out, const Value& value, bool pretty) {
+  const auto nests = [](const Value& element) { return element.getAsArray() || element.getAsObject(); };
   if (const llvm::json::Object* object = value.getAsObject()) {
     // LLVM's objects are hash tables: sort the names, so that equal values give equal text.
     std::vector<llvm::StringRef> keys;
@@ -67,11 +69,11 @@ void print(llvm::json::OStream& out, const llvm::json::Value& value, bool pretty
     });
   } else if (const llvm::json::Array* array = value.getAsArray(); array && pretty && llvm::none_of(*array, nests)) {
     std::string line;
-    for (const llvm::json::Value& element : *array) line += (line.empty() ? "" : ", ") + canonicalJson(element);
+    for (const Value& element : *array) line += (line.empty() ? "" : ", ") + canonicalJson(element);
     out.rawValue("[" + line + "]");
   } else if (array) {
     out.array([&] {
-      for (const llvm::json::Value& element : *array) print(out, element, pretty);
+      for (const Value& element : *array) print(out, element, pretty);
     });
   } else if (value.getAsNumber()) {
     out.rawValue(canonicalNumber(value));
@@ -80,7 +82,7 @@ void print(llvm::json::OStream& out, const llvm::json::Value& value, bool pretty
   }
 }
 
-std::string printed(const llvm::json::Value& value, bool pretty) {
+std::string printed(const Value& value, bool pretty) {
   std::string text;
   llvm::raw_string_ostream stream(text);
   llvm::json::OStream out(stream, pretty ? 2 : 0);
@@ -123,7 +125,7 @@ std::optional<std::string> withoutHighPairs(std::string_view text) {
 }  // namespace
 
 /// LLVM's parser recurses for each level, so depth is checked before it starts.
-llvm::Expected<llvm::json::Value> parseJson(std::string_view text) {
+llvm::Expected<Value> parseJson(std::string_view text) {
   if (const auto at = tooDeep(text))
     return llvm::createStringError(llvm::inconvertibleErrorCode(), "nested deeper than %u levels at byte %zu",
                                    kMaxJsonDepth, *at);
@@ -131,10 +133,10 @@ llvm::Expected<llvm::json::Value> parseJson(std::string_view text) {
   return llvm::json::parse(rewritten ? *rewritten : text);
 }
 
-std::string canonicalJson(const llvm::json::Value& value) { return printed(value, false); }
+std::string canonicalJson(const Value& value) { return printed(value, false); }
 
 /// A terminal may take U+007F to U+009F for escape sequences, so these are escaped in text for people.
-std::string prettyJson(const llvm::json::Value& value) {
+std::string prettyJson(const Value& value) {
   const std::string text = printed(value, true);
   std::string out;
   for (size_t i = 0; i < text.size(); ++i) {
@@ -149,27 +151,27 @@ std::string prettyJson(const llvm::json::Value& value) {
   return out;
 }
 
-llvm::json::Value jsonText(llvm::StringRef bytes) {
-  if (llvm::json::isUTF8(bytes)) return llvm::json::Value(bytes.str());
-  return llvm::json::Value(llvm::json::fixUTF8(bytes));
+Value jsonText(llvm::StringRef bytes) {
+  if (llvm::json::isUTF8(bytes)) return Value(bytes.str());
+  return Value(llvm::json::fixUTF8(bytes));
 }
 
-llvm::json::Value jsonNumber(double number) {
+Value jsonNumber(double number) {
   if (std::isfinite(number)) return number;
   return std::isnan(number) ? "nan" : number > 0 ? "inf" : "-inf";
 }
 
 /// The three words that jsonNumber writes, or a plain number.
-std::optional<double> measuredNumber(const llvm::json::Value& value) {
+std::optional<double> measuredNumber(const Value& value) {
   for (const double number : {double(NAN), double(INFINITY), -double(INFINITY)})
     if (value.getAsString() && jsonNumber(number) == value) return number;
   return value.getAsNumber();
 }
 
-std::vector<double> measuredNumbers(const llvm::json::Value& array) {
+std::vector<double> measuredNumbers(const Value& array) {
   std::vector<double> numbers;
   if (const llvm::json::Array* elements = array.getAsArray())
-    for (const llvm::json::Value& element : *elements) numbers.push_back(measuredNumber(element).value_or(NAN));
+    for (const Value& element : *elements) numbers.push_back(measuredNumber(element).value_or(NAN));
   return numbers;
 }
 

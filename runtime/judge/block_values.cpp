@@ -64,7 +64,7 @@ class Members {
 
   Reading read(const plan::MetricTerm& term) const {
     const auto member = std::ranges::find(cell_.points, term.place);
-    const auto named = static_cast<size_t>(member - cell_.points.begin()), i = swapped_ ? 1 - named : named;
+    const size_t named = member - cell_.points.begin(), i = swapped_ ? 1 - named : named;
     if (member == cell_.points.end() || !at_[i])
       return {std::nullopt, {}, because(about(index_, term.place, Reason::NoTrial))};
     Reading found = readMetric(index_, term.metric, *places_[i], *at_[i]);

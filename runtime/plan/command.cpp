@@ -17,10 +17,12 @@
 #include "runtime/base/text.h"
 
 namespace expc::plan {
+
+using llvm::json::Value;
 namespace {
 
 using base::JsonRecord, base::canonicalJson, base::kDescribed;
-std::string numberText(const llvm::json::Value& value) {
+std::string numberText(const Value& value) {
   const double number = *value.getAsNumber();
   // Whole numbers are exact, also beyond 2^53.
   if (value.getAsUINT64() || (number == std::trunc(number) && std::abs(number) < 0x1p63)) return canonicalJson(value);
@@ -34,7 +36,7 @@ constexpr Outside kSeen[] = {{"wall", "Time", false},      {"cpu_time", "Time", 
                              {kHostMemory, "Bytes", true}, {kDeviceMemory, "Bytes", true},
                              {kDeviceBusy, "Share", true}};
 
-bool isSimple(const llvm::json::Value& value) { return !value.getAsObject() && !value.getAsArray(); }
+bool isSimple(const Value& value) { return !value.getAsObject() && !value.getAsArray(); }
 
 /// Calls `literal` and `name` for the pieces of `text`, in order. The only place that knows the syntax of `${name}`
 /// and `$$`.
@@ -173,7 +175,7 @@ void describe(JsonRecord& io, Command& command) {
 std::string instanceOf(const Service& service, const Point& point) {
   llvm::json::Object values;
   for (const std::string& name : service.parameters)
-    if (const llvm::json::Value* value = point.parameters.get(name)) values[name] = *value;
+    if (const Value* value = point.parameters.get(name)) values[name] = *value;
   return canonicalJson(llvm::json::Array{base::written(service.command), std::move(values)});
 }
 
@@ -184,14 +186,14 @@ std::string instancesOf(const Plan& plan, const Point& point) {
   return text;
 }
 
-std::string argumentText(const llvm::json::Value& value) {
+std::string argumentText(const Value& value) {
   if (const auto text = value.getAsString()) return text->str();
   if (const auto flag = value.getAsBoolean()) return *flag ? "true" : "false";
   if (value.getAsNumber()) return numberText(value);
   const llvm::json::Array* array = value.getAsArray();
   if (!array || !std::all_of(array->begin(), array->end(), isSimple)) return canonicalJson(value);
   std::string joined;
-  for (const llvm::json::Value& element : *array) {
+  for (const Value& element : *array) {
     if (&element != &array->front()) joined += ',';
     joined += argumentText(element);
   }
@@ -202,7 +204,7 @@ llvm::json::Object toJson(const CommandMetric& read) {
   return JsonRecord::written(read, [](JsonRecord& io, CommandMetric& one) { describe(io, one); });
 }
 
-void addArgument(std::map<std::string, std::string>& values, llvm::StringRef name, const llvm::json::Value& value) {
+void addArgument(std::map<std::string, std::string>& values, llvm::StringRef name, const Value& value) {
   values[name.str()] = argumentText(value);
   const llvm::json::Array* list = value.getAsArray();
   if (!list || list->empty()) return;
@@ -226,7 +228,7 @@ std::string rowPart(const CommandMetric& key, double number) { return fmt::forma
 std::string rowKey(const Command& command, const llvm::json::Object& parameters) {
   std::vector<std::string> parts;
   for (const CommandMetric& key : command.inside) {
-    const llvm::json::Value* level = parameters.get(key.name);
+    const Value* level = parameters.get(key.name);
     const auto number = level && !key.text ? level->getAsNumber() : std::nullopt;
     CommandMetric base = key;
     base.scale = 1;  // parameters are in base units
@@ -304,7 +306,7 @@ Command readAt(Command command, const llvm::json::Object& parameters) {
   const auto at = [&](CommandMetric& read) {
     const auto fill = [&](std::string& text, bool pattern) {
       text = filledIn(text, [&](const std::string& name) {
-        const llvm::json::Value* value = parameters.get(name);
+        const Value* value = parameters.get(name);
         const std::string shown = value ? argumentText(*value) : "";
         return pattern ? llvm::Regex::escape(shown) : shown;
       });

@@ -181,7 +181,7 @@ FactorAxis factorAxis(const plan::Plan& plan, const std::string& factor, const s
 const char* colourOf(size_t level) { return kPalette[level % std::size(kPalette)]; }
 
 Object seriesOf(const plan::Plan& plan, const std::string& factor, const std::set<unsigned>& shown) {
-  const auto index = static_cast<size_t>(base::findNamed(plan.factors, factor));
+  const size_t index = base::findNamed(plan.factors, factor);
   Array levels, colours, shapes;
   for (const unsigned one : shown) {
     levels.push_back(base::jsonText(plan.levelLabel(index, one)));

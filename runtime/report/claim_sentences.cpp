@@ -413,7 +413,7 @@ class Clause {
     for (size_t i = 0; i < criterion().factors.size() && !all_.empty(); ++i) {
       const int found = base::findNamed(of_.plan.factors, criterion().factors[i]);
       if (found < 0) continue;
-      const auto of = static_cast<size_t>(found);
+      const size_t of = found;
       const plan::Factor& factor = of_.plan.factors[of];
       std::set<unsigned> used;
       bool compared = false;

@@ -88,7 +88,7 @@ void addRow(const std::vector<const TextColumn*>& columns, size_t row, unsigned 
 /// Renders a table. If it is too wide, it is cut into several that repeat the label columns; a last column of prose is
 /// wrapped first, down to kMinProse.
 std::string tableText(std::vector<TextColumn> columns, unsigned width, unsigned indent, const Paint& paint) {
-  const auto labels = static_cast<size_t>(std::ranges::count(columns, Column::Kind::Label, &TextColumn::kind));
+  const size_t labels = std::ranges::count(columns, Column::Kind::Label, &TextColumn::kind);
   const unsigned label_width = naturalWidth(std::span(columns).first(labels), indent) + kGap;
   TextColumn& last = columns.back();
   const unsigned uncut = last.width, others = naturalWidth(columns, indent) - uncut;

@@ -117,7 +117,7 @@ std::vector<size_t> layoutFactors(const std::vector<std::string>& factors, const
   for (const std::string& name : by) {
     const auto found = std::ranges::find(factors, name);
     if (found == factors.end()) continue;
-    const size_t index = static_cast<size_t>(found - factors.begin());
+    const size_t index = found - factors.begin();
     if (!std::ranges::count(order, index)) order.push_back(index);
   }
   return order;

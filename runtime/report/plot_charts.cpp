@@ -120,7 +120,7 @@ void add(const judge::Summary& summary, const plan::Metric& metric, ValueAxis& a
 /// Returns the levels of a factor that something drawn has.
 template <typename Drawn>
 std::set<unsigned> levelsAmong(const plan::Plan& plan, const std::vector<Drawn>& all, const std::string& factor) {
-  const auto index = static_cast<size_t>(base::findNamed(plan.factors, factor));
+  const size_t index = base::findNamed(plan.factors, factor);
   std::set<unsigned> levels;
   for (const Drawn& one : all) levels.insert(one.point->levels[index]);
   return levels;

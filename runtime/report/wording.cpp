@@ -19,6 +19,9 @@
 #include "runtime/stats/procedures.h"
 
 namespace expc::report {
+
+using llvm::json::Array;
+using llvm::json::Object;
 namespace {
 
 /// Limits of lists; what is beyond is counted.
@@ -41,13 +44,13 @@ std::string parameterText(const llvm::json::Value& value) {
 }
 
 /// Describes the slots of a session: "4 x NVIDIA H100", "2 x simulated GPU", "2 x 1 core".
-std::string slotsText(const llvm::json::Array& slots) {
+std::string slotsText(const Array& slots) {
   InOrder<std::string, unsigned> kinds;
   for (const llvm::json::Value& value : slots) {
     // Slots of one kind are counted; the order of kinds is that of the slots.
-    const llvm::json::Object* slot = value.getAsObject();
+    const Object* slot = value.getAsObject();
     if (!slot) continue;
-    const llvm::json::Array* cores = slot->getArray("cores");
+    const Array* cores = slot->getArray("cores");
     std::string kind = slot->getString("name").value_or("GPU").str();
     if (slot->getBoolean("null").value_or(false)) kind = "simulated GPU";
     if (slot->getString("device") == "cpu") kind = counted(cores ? cores->size() : 0, "core");
@@ -57,14 +60,14 @@ std::string slotsText(const llvm::json::Array& slots) {
 }
 
 /// Returns the slots that trials had in a session; empty if it did not record them.
-llvm::json::Array slotsOf(const llvm::json::Object& environment) {
-  const llvm::json::Array* slots = environment.getArray("slots");
-  return slots ? *slots : llvm::json::Array();
+Array slotsOf(const Object& environment) {
+  const Array* slots = environment.getArray("slots");
+  return slots ? *slots : Array();
 }
 
 /// Whether the slots are groups of cores rather than GPUs; all slots of a session are of one kind.
-bool areCores(const llvm::json::Array& slots) {
-  const llvm::json::Object* first = slots.empty() ? nullptr : slots.front().getAsObject();
+bool areCores(const Array& slots) {
+  const Object* first = slots.empty() ? nullptr : slots.front().getAsObject();
   return first && first->getString("device") == "cpu";
 }
 
@@ -72,21 +75,21 @@ bool areCores(const llvm::json::Array& slots) {
 bool countsGpus(const plan::Plan& plan) { return !plan.points.empty() && plan.points[0].parameters.get("gpus"); }
 
 /// Returns the environment that a session recorded; empty if it cannot be read.
-llvm::json::Object environmentOf(const store::Session& session) {
+Object environmentOf(const store::Session& session) {
   auto environment = base::parseJson(session.environment_json);
-  if (!environment) return llvm::consumeError(environment.takeError()), llvm::json::Object();
-  llvm::json::Object* about = environment->getAsObject();
-  return about ? std::move(*about) : llvm::json::Object();
+  if (!environment) return llvm::consumeError(environment.takeError()), Object();
+  Object* about = environment->getAsObject();
+  return about ? std::move(*about) : Object();
 }
 
 /// Describes the devices of a session: for a CPU its model, and that it stands in for GPUs.
 std::string sessionDevicesText(const plan::Plan& plan, const store::Session& session) {
-  const llvm::json::Object about = environmentOf(session);
-  const llvm::json::Array slots = slotsOf(about);
+  const Object about = environmentOf(session);
+  const Array slots = slotsOf(about);
   if (slots.empty()) return "";
   std::string text = slotsText(slots);
   if (!areCores(slots)) return text;
-  if (const llvm::json::Object* machine = about.getObject("machine"))
+  if (const Object* machine = about.getObject("machine"))
     if (const auto model = machine->getString("cpu_model"); model && !model->empty()) text += " of " + model->str();
   return countsGpus(plan) ? text + " (not GPUs)" : text;
 }

@@ -39,7 +39,7 @@ plan::Reading centreOf(const plan::Plan& plan, const Model& model, const plan::M
         [&](const plan::MetricTerm& part) { return centreOf(plan, model, {part.metric, term.place}); },
         point ? &point->parameters : nullptr);
   if (const MetricModel* metric = base::named(model.metrics, term.metric); point && metric)
-    return {metric->centres[static_cast<size_t>(point - plan.points.data())]};
+    return {metric->centres[point - plan.points.data()]};
   return {std::nullopt, {}, plan::because({.code = plan::Reason::NotInTrials, .name = term.metric})};
 }
 
@@ -71,7 +71,7 @@ bool isMeasured(const plan::Plan& plan, const Model& model, const plan::Term& te
   return !read.empty() && std::ranges::all_of(read, [&](const plan::MetricTerm& part) {
     const plan::Point* point = plan.findPoint(part.place.point);
     const MetricModel* metric = base::named(model.metrics, part.metric);
-    return point && metric && metric->known[static_cast<size_t>(point - plan.points.data())];
+    return point && metric && metric->known[point - plan.points.data()];
   });
 }
 
@@ -153,7 +153,7 @@ std::vector<Drawn> drawAll(const Study& study, const std::vector<Scenario>& scen
                            const base::Tick& tick = nullptr) {
   std::vector<Drawn> drawn(studies);
   const auto one = [&](int64_t i) {
-    drawn[static_cast<size_t>(i)] = draw(study, scenarios, seed * 1'000'003 + static_cast<uint64_t>(i));
+    drawn[i] = draw(study, scenarios, seed * 1'000'003 + static_cast<uint64_t>(i));
     return llvm::Error::success();
   };
   llvm::cantFail(base::forEach(studies, base::allCores(), one, tick));
@@ -208,7 +208,7 @@ struct Designer {
     for (const plan::Cell& cell : criterion.cells)
       for (const plan::Place& place : cell.points)
         if (const plan::Point* point = plan.findPoint(place.point); point && model.ends.contains(cell.kind))
-          most = std::max(most, model.ends.at(cell.kind)[static_cast<size_t>(point - plan.points.data())].timeouts);
+          most = std::max(most, model.ends.at(cell.kind)[point - plan.points.data()].timeouts);
     return most;
   }
 

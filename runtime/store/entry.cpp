@@ -257,7 +257,7 @@ Object written(const Entry& entry) {
 Entry readEntry(JsonRecord& io) {
   std::string name;
   io.field("entry", name);
-  const auto index = static_cast<size_t>(std::find(kNames.begin(), kNames.end(), name) - kNames.begin());
+  const size_t index = std::find(kNames.begin(), kNames.end(), name) - kNames.begin();
   Entry entry = emptyEntry(index, std::make_index_sequence<kNames.size()>());
   if (index == kNames.size())
     io.fail("entry", fmt::format("'{}' is unknown to this expc", name));

@@ -23,6 +23,9 @@
 #include "runtime/plan/trial_report.h"
 
 namespace expc::store {
+
+using llvm::json::Object;
+using llvm::json::Value;
 namespace {
 
 /// The differences between two runs in the parts of aggregate `of`, behind a colon; "" if one of the runs did not
@@ -112,12 +115,12 @@ std::vector<std::string> argumentsAt(const plan::Point& point, const plan::Comma
 
 }  // namespace
 
-void replaceTexts(llvm::json::Value& value, const std::function<std::string(const std::string&)>& replacement) {
+void replaceTexts(Value& value, const std::function<std::string(const std::string&)>& replacement) {
   if (const auto text = value.getAsString()) {
     if (std::string other = replacement(text->str()); !other.empty()) value = std::move(other);
   } else if (llvm::json::Array* array = value.getAsArray()) {
-    for (llvm::json::Value& element : *array) replaceTexts(element, replacement);
-  } else if (llvm::json::Object* object = value.getAsObject()) {
+    for (Value& element : *array) replaceTexts(element, replacement);
+  } else if (Object* object = value.getAsObject()) {
     for (auto& member : *object) replaceTexts(member.second, replacement);
   }
 }
@@ -126,7 +129,7 @@ void replaceTexts(llvm::json::Value& value, const std::function<std::string(cons
 std::set<std::string> dataPathsOf(const plan::Point& point, const std::vector<std::string>& paths) {
   std::set<std::string> found;
   if (paths.empty()) return found;
-  llvm::json::Value parameters = llvm::json::Object(point.parameters);
+  Value parameters = Object(point.parameters);
   replaceTexts(parameters, [&](const std::string& text) {
     if (std::ranges::find(paths, text) != paths.end()) found.insert(text);
     return std::string();
@@ -152,16 +155,16 @@ std::string preparedFolder(const plan::Plan& plan, const plan::Point& point,
     auto names = plan::namesIn(argument);
     if (!names) return llvm::consumeError(names.takeError()), "";
     for (const std::string& name : *names)
-      if (const llvm::json::Value* value = point.parameters.get(name)) told.parameters[name] = *value;
+      if (const Value* value = point.parameters.get(name)) told.parameters[name] = *value;
   }
-  llvm::json::Object data;
+  Object data;
   for (const std::string& path : dataPathsOf(told, plan.data_paths))
     if (const auto digest = digests.find(path); digest != digests.end()) data[path] = digest->second;
   const auto command = digests.find(commandKey(workload));
-  llvm::json::Object key{{"workload", base::jsonText(workload.name)},
-                         {"command", command == digests.end() ? "" : command->second},
-                         {"parameters", llvm::json::Object(told.parameters)},
-                         {"data", std::move(data)}};
+  Object key{{"workload", base::jsonText(workload.name)},
+             {"command", command == digests.end() ? "" : command->second},
+             {"parameters", Object(told.parameters)},
+             {"data", std::move(data)}};
   return "prepared/" + base::shortHash(base::canonicalJson(std::move(key)));
 }
 
@@ -189,7 +192,7 @@ std::set<std::string> preparedFilesOf(const plan::Plan& plan, const plan::Point&
 std::vector<std::string> startedWith(const plan::Plan& plan, const plan::Point& point) {
   const plan::Workload& workload = plan.workloads[point.workload];
   std::vector<std::string> texts;
-  const auto say = [&](const std::string& name, const llvm::json::Value& value) {
+  const auto say = [&](const std::string& name, const Value& value) {
     texts.push_back(fmt::format("{}={}", name, plan::argumentText(value)));
   };
   if (!workload.command) {
@@ -216,7 +219,7 @@ std::vector<std::string> startedWith(const plan::Plan& plan, const plan::Point& 
     for (const auto& [name, value] : point.parameters) say("trial " + name.str(), value);
   std::sort(texts.begin() + first, texts.end());
   for (const char* devices : {"gpus", "nodes"})
-    if (const llvm::json::Value* value = point.parameters.get(devices)) say(devices, *value);
+    if (const Value* value = point.parameters.get(devices)) say(devices, *value);
   return texts;
 }
 
@@ -239,7 +242,7 @@ std::string changes(const std::map<std::string, std::string>& then, const std::m
 
 std::string settingsText(const plan::Plan& plan, plan::TrialKind kind) {
   const plan::KindDesign* design = plan::designOf(plan, kind);
-  return design ? base::canonicalJson(llvm::json::Value(llvm::json::Object(design->settings))) : "{}";
+  return design ? base::canonicalJson(Value(Object(design->settings))) : "{}";
 }
 
 TrialKey keyOf(const plan::Plan& plan, const plan::Place& place, plan::TrialKind kind, const Match& match) {
