@@ -98,27 +98,35 @@ std::string refusedBy(const std::filesystem::path& smi, const std::vector<std::s
   return files::lastWords(log);
 }
 
-/// Says which torch the interpreter of a program finds, and for which CUDA it was built: that of a Python, or of a
-/// script whose first line names one. "" if there is none.
-std::string torchOf(const std::string& program, const std::string& log) {
+/// A torch that an interpreter finds; both are "" if there is none.
+struct Torch {
+  std::string cuda;  // the version that it was built for, as "12.4"; "" if for none
+  std::string sentence;
+};
+
+/// Reads the torch that the interpreter of a program finds, without importing it: that of a Python, or of a script
+/// whose first line names one.
+Torch torchOf(const std::string& program, const std::string& log) {
   std::string python = program;
   const auto script = llvm::expectedToOptional(files::read(program));
   const llvm::StringRef text = script ? (*script)->getBuffer() : "";
   if (text.starts_with("#!")) python = text.substr(2, text.find('\n') - 2).trim().str();
-  if (!llvm::StringRef(python).substr(python.rfind('/') + 1).starts_with("python")) return "";
+  if (!llvm::StringRef(python).substr(python.rfind('/') + 1).starts_with("python")) return {};
   constexpr const char* kAsk =
       "import importlib.util, pathlib, sys\n"
       "found, told = importlib.util.find_spec('torch'), {}\n"
       "if found and found.origin:\n"
       "  exec(pathlib.Path(found.origin).with_name('version.py').read_text(), {'__name__': 'version'}, told)\n"
       "  cuda = told.get('cuda')\n"
-      "  print('', sys.executable, 'has torch', told['__version__'], 'for CUDA ' + cuda if cuda else 'without CUDA', "
+      "  print(cuda or '')\n"
+      "  print(sys.executable, 'has torch', told['__version__'], 'for CUDA ' + cuda if cuda else 'without CUDA', "
       "end='.')";
   const llvm::StringRef words[] = {python, "-c", kAsk};
   const std::optional<llvm::StringRef> streams[] = {"", llvm::StringRef(log), ""};
-  if (llvm::sys::ExecuteAndWait(python, words, std::nullopt, streams, /*SecondsToWait=*/60) != 0) return "";
+  if (llvm::sys::ExecuteAndWait(python, words, std::nullopt, streams, /*SecondsToWait=*/60) != 0) return {};
   const auto said = llvm::expectedToOptional(files::read(log));
-  return said ? (*said)->getBuffer().str() : "";
+  const auto [cuda, sentence] = (said ? (*said)->getBuffer() : "").split('\n');
+  return {cuda.str(), sentence.str()};
 }
 
 std::string bytesText(uint64_t bytes) { return base::formatQuantity(double(bytes), "B"); }
@@ -389,13 +397,19 @@ int null(const NullOptions& options, const Console& console) {
   const std::filesystem::path smi = std::filesystem::path(cards.library).parent_path() / "bin/nvidia-smi";
   if (const std::string refused = refusedBy(smi, variables, folder.path() + "/log"); !refused.empty())
     return console.error("null: " + refused), kNotStarted;
+  const Torch torch = torchOf(*program, folder.path() + "/torch");
+  if (!torch.cuda.empty() && !torch.cuda.starts_with("12.") && !torch.cuda.starts_with("13."))
+    return console.error(fmt::format("null: {} Simulated GPUs stand in for CUDA 12 and 13: install a torch for one of "
+                                     "them, such as PyPI's since 2.6",
+                                     torch.sentence)),
+           kNotStarted;
   const bool json = options.format == Format::Json;
   const int code = runToEnd(*program, options.command, variables, json);
   const std::vector<nullgpu_record> records = rehearsal::recordsIn(folder.path() + "/records");
   if (records.empty())
-    console.message(
-        fmt::format("expc: null: the command ended with exit code {}, and no process of it used a simulated GPU. {}.{}",
-                    code, rehearsal::kStandFor, torchOf(*program, folder.path() + "/torch")));
+    console.message(fmt::format(
+        "expc: null: the command ended with exit code {}, and no process of it used a simulated GPU. {}.{}{}", code,
+        rehearsal::kStandFor, torch.sentence.empty() ? "" : " ", torch.sentence));
   if (json) return console.finish(jsonOf(records, code) + "\n", code);
   if (!records.empty()) console.rendered(textOf(records, cards.cards, console.width(), console.colourErr()));
   return code;

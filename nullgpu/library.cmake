@@ -1,9 +1,11 @@
 # Builds the libraries of the null GPU, one per folder: `nullgpu_library(NAME ...)` in a folder's CMakeLists.txt takes every .cpp beside it, and
 # *_test.cpp for a doctest program nullgpu_NAME_test that links the library.
 #
-#   nullgpu_library(NAME FILE libcudart.so.13 EXPORTS cuda* __cuda* [SUCCEED function...] [ANSWER header...] [DEPS target...])
+#   nullgpu_library(NAME FILE libcudart.so.13 [CUDA12 libcudart.so.12] EXPORTS cuda* __cuda* [SUCCEED function...] [ANSWER header...] [DEPS target...])
 #     Replaces one of NVIDIA's libraries. FILE is its name and soname; EXPORTS are the only names visible from outside. A symbol that torch needs
 #     and no source here defines becomes a stub that ends the process (nullgpu/stubs). Symbols get the version that torch asks for.
+#     CUDA12 is its name in CUDA 12, if that is another one. The functions are then in libnullgpu_NAME.so, without versions, which the
+#     loader accepts for any version; libraries without code have the two names.
 #     SUCCEED lists functions that do nothing and return 0, which means success in all of these interfaces.
 #     ANSWER lists headers of CUDA whose functions need no stub: core/answer.h answers them by the types of their parameters.
 #   nullgpu_library(NAME FILE libnullgpu.so [DEPS target...])
@@ -16,6 +18,8 @@ set(NULLGPU_OUT "${CMAKE_BINARY_DIR}/lib/nullgpu")
 set(NULLGPU_STUBS_TOOL "${NULLGPU_ROOT}/stubs/stubs.py")
 # The symbols that torch needs, written by nullgpu/stubs.
 set(NULLGPU_DEMAND "${CMAKE_BINARY_DIR}/nullgpu/demand.json")
+# Those that the torches for CUDA 12 need. The target nullgpu_cuda12_demand writes the file again.
+set(NULLGPU_DEMAND_CUDA12 "${NULLGPU_ROOT}/stubs/cuda12.json")
 
 if(EXPC_TESTS)
   file(CONFIGURE OUTPUT "${CMAKE_BINARY_DIR}/nullgpu/doctest_main.cpp" CONTENT "#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN\n#include <doctest/doctest.h>\n")
@@ -29,27 +33,45 @@ function(nullgpu_place target file)
   target_link_options(${target} PRIVATE "LINKER:--enable-new-dtags" "LINKER:--no-undefined")
 endfunction()
 
+# Makes the library `file` without code, which has the symbol version of that name and leads to the functions of `target`.
+function(nullgpu_facade target file)
+  set(_script "${CMAKE_CURRENT_BINARY_DIR}/${file}.map")
+  file(CONFIGURE OUTPUT "${_script}" CONTENT "${file} { };\n")
+  add_library(nullgpu_${file} SHARED "${NULLGPU_ROOT}/preload/preload.cpp")
+  nullgpu_place(nullgpu_${file} ${file})
+  target_link_options(nullgpu_${file} PRIVATE "LINKER:--version-script=${_script}")
+  target_link_libraries(nullgpu_${file} PRIVATE -Wl,--no-as-needed ${target})
+  set_property(GLOBAL APPEND PROPERTY NULLGPU_STANDINS nullgpu_${file})
+endfunction()
+
 # Generates the stubs (a .cpp) and the version script of `file`, from the symbols that torch needs and those that the objects define.
-function(nullgpu_stubs target name file exports objects succeed headers)
+function(nullgpu_stubs target name file cuda12 exports objects succeed headers)
   set(_stubs "${CMAKE_CURRENT_BINARY_DIR}/${name}_stubs.cpp")
   set(_script "${CMAKE_CURRENT_BINARY_DIR}/${name}.map")
   add_custom_command(
     OUTPUT "${_stubs}" "${_script}"
-    COMMAND ${NULLGPU_PYTHON} "${NULLGPU_STUBS_TOOL}" stubs --demand "${NULLGPU_DEMAND}" --library "${file}" --folder "nullgpu/${name}"
-            --exports ${exports} --source "${_stubs}" --script "${_script}" --objects ${objects} --succeed ${succeed}
+    COMMAND ${NULLGPU_PYTHON} "${NULLGPU_STUBS_TOOL}" stubs --demand "${NULLGPU_DEMAND}" "${NULLGPU_DEMAND_CUDA12}" --library ${file} ${cuda12}
+            --folder "nullgpu/${name}" --exports ${exports} --source "${_stubs}" --script "${_script}" --objects ${objects} --succeed ${succeed}
             --headers ${headers}
-    DEPENDS "${NULLGPU_DEMAND}" "${NULLGPU_STUBS_TOOL}" ${objects}
+    DEPENDS "${NULLGPU_DEMAND}" "${NULLGPU_DEMAND_CUDA12}" "${NULLGPU_STUBS_TOOL}" ${objects}
     COMMENT "Stubs of ${file}" COMMAND_EXPAND_LISTS VERBATIM)
   target_sources(${target} PRIVATE "${_stubs}" "${_script}")
   target_link_options(${target} PRIVATE "LINKER:--version-script=${_script}")
   set_target_properties(${target} PROPERTIES LINK_DEPENDS "${_script}")
   add_dependencies(${target} nullgpu_demand)
-  set_property(GLOBAL APPEND PROPERTY NULLGPU_STANDINS nullgpu_${name})
   set_property(GLOBAL APPEND PROPERTY NULLGPU_FAMILIES "${file}:${exports}")
+  if(cuda12)
+    set_property(GLOBAL APPEND PROPERTY NULLGPU_FAMILIES_CUDA12 "${cuda12}:${exports}")
+    nullgpu_facade(${target} ${file})
+    nullgpu_facade(${target} ${cuda12})
+  else()
+    set_property(GLOBAL APPEND PROPERTY NULLGPU_FAMILIES_CUDA12 "${file}:${exports}")
+    set_property(GLOBAL APPEND PROPERTY NULLGPU_STANDINS ${target})
+  endif()
 endfunction()
 
 function(nullgpu_library name)
-  cmake_parse_arguments(ARG "" "FILE" "EXPORTS;SUCCEED;ANSWER;DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "" "FILE;CUDA12" "EXPORTS;SUCCEED;ANSWER;DEPS" ${ARGN})
   set(_target nullgpu_${name})
   file(GLOB _sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.cpp")
   set(_tests ${_sources})
@@ -76,7 +98,7 @@ function(nullgpu_library name)
       find_file(NULLGPU_${_header} ${_header} PATHS ${EXPC_CUDA_INCLUDE} NO_DEFAULT_PATH REQUIRED)
       list(APPEND _headers "${NULLGPU_${_header}}")
     endforeach()
-    nullgpu_stubs(${_target} ${name} ${ARG_FILE} "${_exports}" "${_objects}" "${ARG_SUCCEED}" "${_headers}")
+    nullgpu_stubs(${_target} ${name} ${ARG_FILE} "${ARG_CUDA12}" "${_exports}" "${_objects}" "${ARG_SUCCEED}" "${_headers}")
   endif()
   # Join sources as expc's build does for its own libraries.
   set_target_properties(${_compiled} PROPERTIES UNITY_BUILD "${EXPC_UNITY}" UNITY_BUILD_BATCH_SIZE 12)
@@ -85,6 +107,9 @@ function(nullgpu_library name)
     target_include_directories(${_each} SYSTEM PUBLIC ${EXPC_CUDA_INCLUDE})
   endforeach()
   target_link_libraries(${_target} PUBLIC ${ARG_DEPS})
+  if(ARG_CUDA12)
+    set(ARG_FILE libnullgpu_${name}.so)
+  endif()
   nullgpu_place(${_target} ${ARG_FILE})
   if(EXPC_TESTS AND _tests)
     add_executable(${_target}_test ${_tests})

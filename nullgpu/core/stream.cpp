@@ -12,6 +12,7 @@
 #include "nullgpu/core/health.h"
 #include "nullgpu/core/host_guard.h"
 #include "nullgpu/core/queues.h"
+#include "nullgpu/core/record.h"
 
 namespace nullgpu {
 

@@ -79,7 +79,11 @@ Record begun(const Activity& activity, CUpti_ActivityKind kind) {
   return record;
 }
 
-// The conversions below fill the fields that a null card can fill; the rest stays zero.
+// The conversions below fill the fields that a null card can fill; the rest stays zero. A profiler for CUDA 12 reads
+// an older form of these records, which CUDA 13 only extends: in padding, or behind its end.
+static_assert(offsetof(CUpti_ActivityKernel10, isDeviceLaunched) == sizeof(CUpti_ActivityKernel9));
+static_assert(offsetof(CUpti_ActivityMemcpy6, isDeviceLaunched) == offsetof(CUpti_ActivityMemcpy5, pad2));
+static_assert(sizeof(CUpti_ActivityMemcpyPtoP4) == 96 && sizeof(CUpti_ActivityMemset4) == 88);
 
 CUpti_ActivityKernel10 kernelRecord(const Activity& activity, CUpti_ActivityKind kind) {
   auto record = begun<CUpti_ActivityKernel10>(activity, kind);

@@ -6,7 +6,7 @@ import sys
 import tempfile
 import unittest
 
-from stubs import Binary, Mismatch, Wish, answer_text, declarations, demand_of, family_of, looked_up_names, missing_in, script_text, strings_in, stubs_text
+from stubs import Binary, Mismatch, Wish, answer_text, declarations, demand_of, family_of, looked_up_names, merged, missing_in, script_text, strings_in, stubs_text, symbols_of
 
 FAMILIES = {"libcudart.so.13": ["cuda*", "__cuda*"], "libcuda.so.1": ["cu[A-Z]*"], "libcufile.so.0": ["cuFile*"],
             "libnccl.so.2": ["nccl*"], "libnvidia-ml.so.1": ["nvml*"]}
@@ -70,6 +70,27 @@ class Libraries(unittest.TestCase):
         self.assertIn("libc10_cuda.so asks for cudaMalloc@@V1", line)
         [line] = missing_in({"version": None, "symbols": {"ncclSend": "libtorch_cuda.so"}}, set())
         self.assertIn("ncclSend", line)
+
+    def test_the_demands_of_several_torches_are_one(self):
+        older = {"version": "libcudart.so.12", "symbols": {"cudaFree": "libc10_cuda.so", "cudaGetDeviceProperties_v2": "libc10_cuda.so"}}
+        newer = {"version": "libcudart.so.13", "symbols": {"cudaFree": "libtorch_cuda.so"}}
+        self.assertEqual(merged([newer, older]), {"version": None, "symbols": {"cudaFree": "libtorch_cuda.so", "cudaGetDeviceProperties_v2": "libc10_cuda.so"}})
+        same = {"version": None, "symbols": {"cudaMalloc": "libtorch_cuda.so"}}
+        self.assertEqual(merged([older, same])["version"], "libcudart.so.12")
+
+    @unittest.skipUnless(shutil.which("g++"), "no g++")
+    def test_a_library_that_is_only_a_name_has_the_symbols_behind_it_in_its_version(self):
+        with tempfile.TemporaryDirectory() as folder:
+            def link(name, source, *options):
+                (pathlib.Path(folder) / "source.cpp").write_text(source)
+                subprocess.run(["g++", "-shared", "-fPIC", "-o", name, "source.cpp", f"-Wl,-soname,{name}", *options], cwd=folder, check=True)
+            link("libnullgpu_cudart.so", 'extern "C" int cudaFree() { return 0; }')
+            (pathlib.Path(folder) / "script").write_text("libcudart.so.12 { };")
+            link("libcudart.so.12", "", "-Wl,--version-script=script", "-Wl,--no-as-needed", "libnullgpu_cudart.so")
+            built = symbols_of(pathlib.Path(folder) / "libcudart.so.12")
+        entry = {"version": "libcudart.so.12", "symbols": {"cudaFree": "libtorch_cuda.so"}}
+        self.assertEqual(missing_in(entry, built), [])
+        self.assertEqual(len(missing_in({**entry, "version": "libcudart.so.13"}, built)), 1)
 
     def test_a_script_has_one_version_and_only_the_exports(self):
         self.assertEqual(script_text("V1", ["cuda*", "__cuda*"]), "V1 { global: cuda*; __cuda*; local: *; };\n")

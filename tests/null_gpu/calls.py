@@ -6,6 +6,7 @@ usage: calls.py EXPC NULL_GPU_FOLDER PROGRAMS [--update] [NAME...]
 PROGRAMS is a folder with what `import torch` needs besides torch. --update writes the table of docs/null-gpu.md. Ends with 1 if a call
 fails that is not in KNOWN, or if one works that is, or if the table in the docs is another one."""
 import argparse
+import json
 import os
 import pathlib
 import re
@@ -211,13 +212,12 @@ def variables(programs):
     return kept | {"PYTHONPATH": str(programs), "OMP_NUM_THREADS": "1", "CUDA_HOME": str(programs)}
 
 
-def try_all(arguments):
+def try_all(expc, folder, programs, names=(), python=sys.executable):
     """{call: error, or ""} in the order of CALLS."""
-    import json
-    calls = {name: textwrap.dedent(code) for group in CALLS.values() for name, code in group.items() if not arguments.names or name in arguments.names}
-    command = [arguments.expc, "null", "2x8GiB", "--", sys.executable, "-c", DRIVER.replace("WITHIN_S", str(WITHIN_S))]
-    done = subprocess.run(command, input=json.dumps(calls), env=variables(arguments.programs) | {"EXPC_NULLGPU_FOLDER": str(arguments.folder)},
-                          stdout=subprocess.PIPE, stderr=None if arguments.names else subprocess.PIPE, text=True)
+    calls = {name: textwrap.dedent(code) for group in CALLS.values() for name, code in group.items() if not names or name in names}
+    command = [expc, "null", "2x8GiB", "--", python, "-c", DRIVER.replace("WITHIN_S", str(WITHIN_S))]
+    done = subprocess.run(command, input=json.dumps(calls), env=variables(programs) | {"EXPC_NULLGPU_FOLDER": str(folder)},
+                          stdout=subprocess.PIPE, stderr=None if names else subprocess.PIPE, text=True)
     found = dict(json.loads(line) for line in done.stdout.splitlines() if line.startswith("["))
     if len(found) != len(calls):
         sys.exit(f"only {len(found)} of {len(calls)} calls ended: {done.stdout[-2000:]}{(done.stderr or '')[-2000:]}")
@@ -243,7 +243,7 @@ def main():
     arguments = parser.parse_args()
     if not arguments.programs.is_dir():
         parser.error(f"{arguments.programs} is missing: run tools/setup --tests")
-    found = try_all(arguments)
+    found = try_all(arguments.expc, arguments.folder, arguments.programs, arguments.names)
     faults = [f"{name}: {error}" for name, error in found.items() if error and name not in KNOWN]
     faults += [f"{name} works now: take it out of KNOWN" for name in KNOWN if found.get(name) == ""]
     for fault in faults:

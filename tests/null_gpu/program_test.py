@@ -116,20 +116,37 @@ class Null(unittest.TestCase):
     def test_a_program_without_cuda_is_told_so(self):
         done = self.null("1", "--", "sh", "-c", "exit 5", code=5)
         self.assertIn("exit code 5, and no process of it used a simulated GPU", done.stderr)
-        self.assertIn("CUDA 13", done.stderr)
+        self.assertIn("CUDA 12 and 13", done.stderr)
 
-    def test_torch_of_another_cuda_is_named(self):
+    def test_a_program_for_cuda_12(self):
+        said = self.null("2x1GiB", "--", *self.program(TRAINS.replace("libcudart.so.13", "libcudart.so.12"))).stderr
+        for word in ("1.00 MiB", "3 (2.93 KiB)", "train.py:16"):
+            self.assertIn(word, said)
+
+    def torch(self, version, cuda):
+        """Writes a package that says which torch it is, and commands whose interpreter finds it."""
         package = self.folder / "torch"
-        package.mkdir()
+        package.mkdir(exist_ok=True)
         (package / "__init__.py").write_text("raise ImportError('not here')")
-        (package / "version.py").write_text("__version__ = '2.6.0+cu124'\ncuda: str = '12.4'\n")
+        (package / "version.py").write_text(f"__version__ = {version!r}\ncuda: str = {cuda!r}\n")
         script = self.folder / "torchrun"
-        script.write_text(f"#!{sys.executable}\n")
+        script.write_text(f"#!{sys.executable}\nprint('ran')\n")
         script.chmod(0o755)
-        for command in ([sys.executable, "-c", "pass"], [str(script)]):
-            said = self.null("1", "--", *command, PYTHONPATH=str(self.folder)).stderr
-            self.assertIn("does not see them. /", said)
-            self.assertIn("has torch 2.6.0+cu124 for CUDA 12.4.", said)
+        return [sys.executable, "-c", "print('ran')"], [str(script)]
+
+    def test_torch_of_another_cuda_is_refused(self):
+        for command in self.torch("2.5.1+cu118", "11.8"):
+            done = self.null("1", "--", *command, code=125, PYTHONPATH=str(self.folder))
+            self.assertEqual(done.stdout, "")
+            self.assertIn("has torch 2.5.1+cu118 for CUDA 11.8. Simulated GPUs stand in for CUDA 12 and 13", done.stderr)
+            self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+
+    def test_the_torch_of_a_program_without_cuda_is_named(self):
+        for version, cuda, named in (("2.6.0+cu124", "12.4", "for CUDA 12.4."), ("2.6.0+cpu", None, "without CUDA.")):
+            for command in self.torch(version, cuda):
+                said = self.null("1", "--", *command, PYTHONPATH=str(self.folder)).stderr
+                self.assertIn("does not see them. /", said)
+                self.assertIn(f"has torch {version} {named}", said)
 
     def test_what_does_not_run_has_a_code_of_its_own(self):
         (self.folder / "plain").write_text("no program")
