@@ -60,12 +60,13 @@ const Python& python() {
 }
 
 /// Stores the peaks of torch's allocator when the interpreter ends, and who owns its tensors when it
-/// is out of memory. Objects that Python's collector knows are asked for their type only, since some
+/// is out of memory. Lets the objects arrive that ranks send each other: torch adds and compares their sizes on the
+/// card, and here the host does. Objects that Python's collector knows are asked for their type only, since some
 /// do something when asked for more. Sizes are those of storages, each counted once, first match.
 /// describe() passes over a file whose name begins like this one's. A tensor with a graph counts as an
 /// activation: Python's object of it lives as long as the graph.
 constexpr const char* kHook = R"(exec(compile(r'''
-import atexit, ctypes, gc, sys
+import atexit, ctypes, gc, sys, types
 def initialized():
     torch = sys.modules.get("torch")
     return torch if torch is not None and torch.cuda.is_initialized() else None
@@ -108,7 +109,22 @@ def told(*given):
         owners(*given)
     except Exception:
         pass
+def objects():
+    torch, c10d = sys.modules.get("torch"), sys.modules.get("torch.distributed.distributed_c10d")
+    if torch is None or c10d is None:
+        return
+    class Host(types.ModuleType):
+        cat = staticmethod(lambda parts: torch.cat([each.cpu() for each in parts]).to(parts[0].device))
+        sum = staticmethod(lambda sizes: sizes.cpu().sum())
+        def __getattr__(self, name):
+            return getattr(torch, name)
+    def on_host(each):
+        return each.cpu() if isinstance(each, torch.Tensor) else each
+    c10d.torch = Host("torch")
+    c10d.enumerate = lambda sizes: enumerate(on_host(sizes))
+    c10d.max = lambda *given: max(*given, key=on_host)
 atexit.register(peaks)
+objects()
 if initialized():
     initialized()._C._cuda_attach_out_of_memory_observer(told)
 ''', "<frozen expc>", "exec"))
@@ -126,6 +142,8 @@ void hookPython() {
 /// Waits that have no place yet.
 std::atomic<uint64_t> waits{0}, waited{0};
 std::atomic<bool> asked{false};
+/// Whether the hook was run; it is, once, also where nobody asks for a record.
+std::atomic<bool> prepared{false};
 
 /// Whether a file belongs to installed packages or to Python itself, and not to the user's program.
 bool isInstalled(std::string_view file) {
@@ -163,11 +181,10 @@ void describe(char (&at)[sizeof(nullgpu_place::at)]) {
 
 /// Runs on Python's main thread.
 int look(void*) {
-  static bool prepared = false;
-  if (!std::exchange(prepared, true)) hookPython();
+  if (!prepared.exchange(true)) hookPython();
   asked = false;
   const uint64_t number = waits.exchange(0), nanoseconds = waited.exchange(0);
-  if (number == 0) return 0;
+  if (number == 0 || !isRecorded()) return 0;
   char at[sizeof(nullgpu_place::at)] = {};
   describe(at);
   if (at[0] == '\0') return 0;
@@ -184,7 +201,7 @@ int look(void*) {
 }  // namespace
 
 void askPython() {
-  if (!isRecorded() || !python().found) return;
+  if (!python().found || (prepared && !isRecorded())) return;
   // The interpreter's queue is short, so one request stands for all waits until it is met.
   if (!asked.exchange(true) && python().add_pending_call(look, nullptr) != 0) asked = false;
 }

@@ -65,6 +65,7 @@ class Trial:
         self._count, self._passes = settings.get("steps"), settings.get("epochs")
         self._warmup = settings.get("warmup", 0)
         self._taken = 0  # steps that have begun
+        self._wanted = None  # by step(), which cannot make its loop go on
         self._by_epoch = self._done = False
         self._first = []  # when the first two steps began
         self._clock = None
@@ -90,12 +91,13 @@ class Trial:
 
     def step(self):
         """Marks the end of a step, for loops that a framework owns. True once the trial has its steps: end the loop. The
-        first step is always a warm-up, since nothing marks its beginning."""
+        first step is always a warm-up, since nothing marks its beginning. A loop that ends before has no times."""
         if self.kind is None:
             return False
         if not self._done:
             self._taken += 1
             warmup = max(self._warmup, 1)
+            self._wanted = self._count and warmup + self._count
             self._mark(self._taken >= warmup)
             self._done = self._count is not None and self._taken >= warmup + self._count
             if self._done:
@@ -205,6 +207,10 @@ class Trial:
             return
         self._stop()
         own = self._clock.metrics() if self._clock is not None else {}
+        if self._wanted and not self._done:
+            own = {}
+            print(f"expc: the loop ended after {self._taken} steps, and the trial asks for {self._wanted}, {self._wanted - self._count} of them "
+                  "to warm up: raise the program's own limit of steps or epochs", file=sys.stderr)
         if len(self._first) > 1:
             own["first_step_time"] = (self._first[1] - self._first[0]) * 1e-9
         if self._tensors:

@@ -203,6 +203,16 @@ class Ranks(Command):
         self.assertEqual(len(set(series["core_by_rank"])), 2)
         self.assertGreaterEqual(len(series["host_memory_sampled"]), 2)
 
+    def test_time_and_memory_are_those_of_all_ranks(self):
+        """Rank 0 ends at once, and rank 1 works on."""
+        text = RANKED.replace("  metric step_time  ", "  metric wall : Time lower\n  metric cpu_time : Time lower\n  metric host_memory_peak : Bytes lower\n  metric step_time  ")
+        body = "if rank == 1:\n    block = bytearray(1 << 26)\n    while time.process_time() < 0.7: pass"
+        self.run_study(body, code=None, text=text.replace("measure step_time,", "measure wall, cpu_time, host_memory_peak, step_time,"))
+        values = {row["metric"]: float(row["value"]) for row in csv.DictReader(self.expc("export", "s.exp", "--devices", "cpu:2").stdout.splitlines())}
+        self.assertGreaterEqual(values["wall"], 0.7)
+        self.assertGreaterEqual(values["cpu_time"], 0.7)
+        self.assertGreaterEqual(values["host_memory_peak"], 1 << 26)
+
     def test_one_rank_has_the_same_metrics(self):
         self.run_study("time.sleep(1.2)", "--timeout", "20", code=3, text=RANKED.replace("gpus : int in 1.. = 2", "gpus : int in 1.. = 1"))
         values = {row["metric"]: float(row["value"]) for row in csv.DictReader(self.expc("export", "s.exp", "--devices", "cpu:2").stdout.splitlines())}

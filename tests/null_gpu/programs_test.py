@@ -2,19 +2,25 @@
 """`expc null` on programs with torch: what it says of faults that need no GPU to be found (programs/), and whether it counts the memory of
 clients as torch does (clients/).
 
-usage: programs_test.py EXPC NULL_GPU_FOLDER PYTHON PROGRAMS_FOLDER [TEST...]
+usage: programs_test.py EXPC NULL_GPU_FOLDER PYTHON PROGRAMS_FOLDER TORCHTUNE_FOLDER [TEST...]
 
-PYTHON has torch, and the folder what torch, transformers, peft, accelerate and Lightning need (tools/setup --tests).
+PYTHON has torch, and the folders what torch, transformers, peft, accelerate and Lightning need, and what torchtune needs besides
+(tools/setup --tests).
 """
+import collections
+import csv
 import json
 import os
 import pathlib
+import re
+import shutil
 import subprocess
 import sys
 import tempfile
 import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
 RANKS = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
 
 
@@ -74,13 +80,21 @@ class Faults(Programs):
         self.assertGreater(told["activations_bytes"], 0)
 
 
-class Clients(Programs):
-    """Programs of users over unmodified libraries; each prints torch's own peaks of its card as its last line."""
+class Ranks(Programs):
+    def test_objects_that_ranks_send_each_other_arrive(self):
+        self.null("2x4GiB", *RANKS, HERE / "programs/objects.py")
 
-    def peaks(self, client, cards=1):
-        ranks = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(cards)] if cards > 1 else []
+
+class Clients(Programs):
+    """Programs of users over unmodified libraries; each rank prints torch's own peaks of its card.
+
+    DDP and FSDP2 run on four cards. The others run on two, or on CLIENT_CARDS, since each rank imports for seconds."""
+
+    def peaks(self, client, cards=int(os.environ.get("CLIENT_CARDS", 2)), **variables):
+        ranks = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", cards]
+        words = [HERE / "clients/tuned.py", cards] if client == "tuned.py" else [*ranks, HERE / "clients" / client]
         with tempfile.TemporaryDirectory() as folder:
-            told = self.null(f"{cards}x80GiB", *ranks, HERE / "clients" / client, json_=True, TMPDIR=folder)
+            told = self.null(f"{cards}x80GiB", *words, json_=True, TMPDIR=folder, **variables)
         said = {tuple(map(int, line.split()[1:])) for line in told["said"].splitlines() if line.startswith("peaks ")}
         found = {(each["card"], each["torch"]["allocated_bytes"], each["torch"]["reserved_bytes"])
                  for process in told["processes"] for each in process["cards"] if "torch" in each and each["torch"]["allocated_bytes"]}
@@ -88,10 +102,10 @@ class Clients(Programs):
         self.assertEqual(said, found)
 
     def test_ddp(self):
-        self.peaks("ddp.py", 2)
+        self.peaks("ddp.py", 4)
 
     def test_fsdp2(self):
-        self.peaks("fsdp2.py", 2)
+        self.peaks("fsdp2.py", 4)
 
     def test_trainer_with_peft(self):
         self.peaks("trainer.py")
@@ -102,19 +116,57 @@ class Clients(Programs):
     def test_lightning(self):
         self.peaks("lit.py")
 
-    def test_a_study_measures_them_on_the_cpu(self):
-        """The wheel of torch is that for CUDA, whose libraries it needs to be imported, hence LD_LIBRARY_PATH."""
+    def test_torchtune(self):
+        self.peaks("tuned.py", PYTHONPATH=f"{TORCHTUNE}:{PROGRAMS}")
+
+    def measure(self, study, where, packages, *files):
+        """Measures points of a study on this machine's processors. Returns the rows of its series.
+
+        The wheel of torch is that for CUDA, whose libraries it needs to be imported, hence LD_LIBRARY_PATH."""
         with tempfile.TemporaryDirectory() as folder:
-            variables = environment(LD_LIBRARY_PATH=FOLDER, PATH=f"{pathlib.Path(PYTHON).parent}:{os.environ['PATH']}", EXPC_DEVICE_LOCKS="none")
-            done = subprocess.run([EXPC, "run", HERE / "clients/clients.exp", "--devices", "cpu:1", "--heat-up", "0", "--quiet", "--results", folder + "/results",
-                                   "--pass-env", "PYTHONPATH", "--pass-env", "LD_LIBRARY_PATH"],
-                                  env=variables, capture_output=True, text=True, timeout=1500)
+            for file in [*(HERE / "clients").iterdir(), *files]:
+                if file.is_file():
+                    shutil.copy(file, folder)
+            variables = environment(PYTHONPATH=packages, LD_LIBRARY_PATH=FOLDER, PATH=f"{pathlib.Path(PYTHON).parent}:{os.environ['PATH']}",
+                                    EXPC_DEVICE_LOCKS="none", TMPDIR=folder)
+            run = lambda verb, *words: subprocess.run([EXPC, verb, study, "--devices", "cpu:1", *words], env=variables, cwd=folder,
+                                                      capture_output=True, text=True, timeout=1500)
+            done = run("run", "--heat-up", "0", "--quiet", "--where", where, "--pass-env", "PYTHONPATH", "--pass-env", "LD_LIBRARY_PATH")
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
             self.assertNotIn("failed", done.stdout)
+            return list(csv.DictReader(run("export", "--table", "series").stdout.splitlines()))
+
+    def test_a_study_measures_them_on_the_cpu(self):
+        self.measure("clients.exp", "client != tuned", PROGRAMS)
+        self.measure("clients.exp", "client == tuned", f"{TORCHTUNE}:{PROGRAMS}")
+
+    def test_the_lines_that_the_docs_show(self):
+        page = ROOT / "docs/your-own-program.md"
+        rows = [*self.measure("shown.exp", "client != torchtune", PROGRAMS, page),
+                *self.measure("shown.exp", "client == torchtune", f"{TORCHTUNE}:{PROGRAMS}", page)]
+        counts = collections.Counter((row["client"], row["series"]) for row in rows)
+        for client in re.findall(r"^```python steps_(\w+)\.py$", page.read_text(), re.M):
+            self.assertEqual((counts[client, "loss"], counts[client, "step_times"]), (6, 4), counts)  # two steps of six warm up
+
+    def test_two_torchruns_at_once_do_not_meet(self):
+        """Each waits for the other one before its ranks do, so both have their store up."""
+        with tempfile.TemporaryDirectory() as folder:
+            for file in ("pair.exp", "pair.py"):
+                shutil.copy(HERE / "clients" / file, folder)
+            variables = environment(LD_LIBRARY_PATH=FOLDER, PATH=f"{pathlib.Path(PYTHON).parent}:{os.environ['PATH']}", EXPC_DEVICE_LOCKS="none",
+                                    MEET=folder)
+            done = subprocess.run([EXPC, "run", "pair.exp", "--devices", "cpu:2", "--jobs", "2", "--heat-up", "0", "--quiet", "--fail-fast",
+                                   *(word for name in ("PYTHONPATH", "LD_LIBRARY_PATH", "MEET") for word in ("--pass-env", name))],
+                                  env=variables, cwd=folder, capture_output=True, text=True, timeout=600)
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+            ports = pathlib.Path(folder, "ports").read_text().split()
+            self.assertGreaterEqual(len(ports), 2)  # more if a trial was disturbed
+            self.assertEqual(len(ports), len(set(ports)))
 
 
 if __name__ == "__main__":
-    EXPC, FOLDER, PYTHON, PROGRAMS = (str(pathlib.Path(sys.argv.pop(1)).absolute()) for _ in range(4))
-    if not pathlib.Path(PROGRAMS).is_dir():
-        sys.exit(f"{PROGRAMS} is missing: run tools/setup --tests")
+    EXPC, FOLDER, PYTHON, PROGRAMS, TORCHTUNE = (str(pathlib.Path(sys.argv.pop(1)).absolute()) for _ in range(5))
+    for needed in (PROGRAMS, TORCHTUNE):
+        if not pathlib.Path(needed).is_dir():
+            sys.exit(f"{needed} is missing: run tools/setup --tests")
     unittest.main()

@@ -3,6 +3,8 @@
 
 usage: trial_test.py [TEST...]
 """
+import contextlib
+import io
 import json
 import os
 import pathlib
@@ -147,6 +149,15 @@ class Trial(unittest.TestCase):
         trial = self.trial(steps=3, warmup=0)
         self.assertEqual([trial.step() for _ in range(6)], [False, False, False, True, True, True])
         self.assertEqual(len(self.rows(trial)[-1]["step_times"]), 3)
+
+    def test_a_loop_of_others_that_ends_early_has_no_times(self):
+        trial, said = self.trial(steps=3, warmup=2), io.StringIO()
+        for _ in range(4):
+            self.assertFalse(trial.step())
+        trial.metric(loss=1)
+        with contextlib.redirect_stderr(said):
+            self.assertEqual(self.rows(trial)[-1], {"expc": ["loss"]})
+        self.assertIn("the loop ended after 4 steps, and the trial asks for 5, 2 of them to warm up", said.getvalue())
 
     def test_values_are_reported_in_the_order_of_their_calls(self):
         trial = self.trial()

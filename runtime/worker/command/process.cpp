@@ -182,6 +182,7 @@ llvm::Expected<ProgramEnd> run(const Program& program, const std::string& file, 
   end.file = file;
   end.least_peak = leastPeak();
   const auto start = Clock::now();
+  end.began_seconds = std::chrono::duration<double>(start.time_since_epoch()).count();
   const pid_t pid = startChild(program, out, err, file.c_str(), argv.data(), self, refusal);
   if (pid < 0) return failure("no process for the program: {}", std::strerror(errno));
   while (!reap(pid, start, end)) {

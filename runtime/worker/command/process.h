@@ -37,8 +37,9 @@ struct ProgramEnd {
   std::string file;  // the file that was run
   int status = 0;    // as from waitpid
   int pid = 0;
-  double wall_seconds = 0;  // from just before the start to the end
-  double cpu_seconds = 0;   // user and system time, including processes that it waited for
+  double began_seconds = 0;  // when it was started, by a clock that all processes of the machine share
+  double wall_seconds = 0;   // from just before the start to the end
+  double cpu_seconds = 0;    // user and system time, including processes that it waited for
   /// The largest resident set among these processes, but never less than `least_peak`.
   uint64_t peak_bytes = 0;
   /// The resolution of `peak_bytes`: our own size at the start, which the kernel counts as the

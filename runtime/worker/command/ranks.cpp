@@ -2,6 +2,7 @@
 
 #include <llvm/ADT/StringRef.h>
 #include <llvm/Support/JSON.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <map>
@@ -10,12 +11,26 @@
 
 #include "runtime/base/files/files.h"
 #include "runtime/base/json.h"
+#include "runtime/base/json_record.h"
+#include "runtime/plan/command.h"
 #include "runtime/plan/trial_report.h"
 
 namespace expc::command {
 namespace {
 
 using llvm::json::Object;
+
+constexpr useconds_t kLook = 5000;  // microseconds between two looks for the end of a rank
+
+constexpr auto kMeasurements = [](base::JsonRecord& io, auto& end) {
+  io.field("began", end.began_seconds);
+  io.field("wall", end.wall_seconds);
+  io.field("cpu_time", end.cpu_seconds);
+  io.field("peak", end.peak_bytes);
+  io.field("least_peak", end.least_peak);
+};
+
+std::string endOf(const std::string& folder, unsigned rank) { return plan::outputOf(folder, "ended.txt", rank); }
 
 /// The JSON object in the last line of a file; nothing if there is none.
 std::optional<Object> lastObject(const std::string& path) {
@@ -69,6 +84,36 @@ llvm::Error joinRanks(const std::string& folder) {
   for (const auto& [name, values] : numbers) names.push_back(name + "_by_rank");
   joined["expc"] = std::move(names);
   return files::write(path, text + base::canonicalJson(std::move(joined)) + '\n', files::Links::Refused);
+}
+
+llvm::Error leaveEnd(const std::string& folder, unsigned rank, const ProgramEnd& end) {
+  return files::write(endOf(folder, rank), base::canonicalJson(base::JsonRecord::written(end, kMeasurements)),
+                      files::Links::Refused);
+}
+
+llvm::Error joinEnds(const std::string& folder, unsigned ranks, unsigned each, ProgramEnd& end) {
+  double longest = 0, first = end.began_seconds, last = first + end.wall_seconds;
+  for (unsigned rank = 1; rank < ranks; ++rank) {
+    const std::string path = endOf(folder, rank);
+    while (access(path.c_str(), F_OK) != 0) usleep(kLook);  // a rank that never ends is ended with the trial
+    auto text = files::read(path);
+    auto value = text ? base::parseJson((*text)->getBuffer()) : text.takeError();
+    if (!value) return value.takeError();
+    auto other = base::readRecord<ProgramEnd>(*value, path, kMeasurements);
+    if (!other) return other.takeError();
+    if (rank % std::max(each, 1u) == 0) {  // the first of a node
+      longest = std::max(longest, last - first);
+      first = last = other->began_seconds;
+    }
+    first = std::min(first, other->began_seconds);
+    last = std::max(last, other->began_seconds + other->wall_seconds);
+    end.cpu_seconds += other->cpu_seconds;
+    if (other->peak_bytes <= end.peak_bytes) continue;
+    end.peak_bytes = other->peak_bytes;
+    end.least_peak = other->least_peak;
+  }
+  end.wall_seconds = std::max(longest, last - first);
+  return llvm::Error::success();
 }
 
 }  // namespace expc::command

@@ -1,11 +1,14 @@
 #pragma once
 
 // Joins what the ranks of a program reported with `import expc`: rank 0 into kTrialFile, each other one its last values
-// into a file of its own (python/expc).
+// into a file of its own (python/expc). And joins the measurements of their processes: each rank but rank 0 leaves
+// those in a file when it has ended.
 
 #include <llvm/Support/Error.h>
 
 #include <string>
+
+#include "runtime/worker/command/process.h"
 
 namespace expc::command {
 
@@ -14,5 +17,14 @@ namespace expc::command {
 /// and the largest peak of device memory in place of rank 0's. A program without ranks is left alone. Error: the report
 /// cannot be written.
 llvm::Error joinRanks(const std::string& folder);
+
+/// Leaves the measurements of a rank other than 0 in the folder of outputs. Error: they cannot be written.
+llvm::Error leaveEnd(const std::string& folder, unsigned rank, const ProgramEnd& end);
+
+/// Waits until all ranks have left theirs, and makes `end`, which is rank 0's, that of all `ranks`: the time from the
+/// first start to the last end, the sum of the processor times, and the largest resident set. Clocks of nodes are not
+/// compared: where ranks are on several, the node with the longest time counts.
+/// @param each number of ranks on a node, which are numbered from node to node
+llvm::Error joinEnds(const std::string& folder, unsigned ranks, unsigned each, ProgramEnd& end);
 
 }  // namespace expc::command

@@ -23,7 +23,6 @@
 #include <optional>
 #include <utility>
 
-#include "runtime/base/descriptor.h"
 #include "runtime/base/files/files.h"
 #include "runtime/base/files/words.h"
 #include "runtime/base/json.h"
@@ -46,8 +45,7 @@ namespace {
 
 /// The time for reading all metrics of a trial, in seconds.
 constexpr unsigned kReadSeconds = 120;
-constexpr useconds_t kRankLook = 5000;  // microseconds between two looks for the end of other ranks
-constexpr size_t kTail = 64 << 10;      // bytes at the end of an output, where a program says why it failed
+constexpr size_t kTail = 64 << 10;  // bytes at the end of an output, where a program says why it failed
 
 /// The identity of a file and its last modification, to tell whether a program wrote it.
 using Written = std::pair<llvm::sys::fs::UniqueID, llvm::sys::TimePoint<>>;
@@ -254,16 +252,14 @@ int Trial::judge(const ProgramEnd& end) {
   }
   if (!endedWell(end.status)) return fail(howItEnded(end), end);
   if (spec_.rehearsal) return rehearsed(end);
-  const bool joins = spec_.world_size > 1 && plan::asksTrial(*spec_.command);
-  const auto ended = [&](unsigned rank) { return plan::outputOf(spec_.folder, "ended.txt", rank); };
-  if (rank_ != 0) {
-    if (joins) base::Descriptor(files::openLog(ended(rank_)));
-    return 0;  // rank 0 speaks for the trial
-  }
-  // A rank that never ends is ended with the trial.
-  for (unsigned rank = 1; joins && rank < spec_.world_size; ++rank)
-    while (access(ended(rank).c_str(), F_OK) != 0) usleep(kRankLook);
-  return readMetrics(end);
+  // A start that is not measured has no metrics, and leaves nothing for one in the same folder.
+  if (spec_.world_size == 1 || spec_.metrics.empty()) return rank_ == 0 ? readMetrics(end) : 0;
+  const char* each = std::getenv("LOCAL_WORLD_SIZE");
+  ProgramEnd all = end;
+  auto error = rank_ == 0 ? joinEnds(spec_.folder, spec_.world_size, each ? unsigned(std::atoi(each)) : 1, all)
+                          : leaveEnd(spec_.folder, rank_, end);
+  if (error) return fail(llvm::toString(std::move(error)), end);
+  return rank_ == 0 ? readMetrics(all) : 0;  // rank 0 speaks for the trial
 }
 
 int Trial::rehearsed(const ProgramEnd& end) {

@@ -1,9 +1,10 @@
 """A loop with DistributedDataParallel, started by torchrun."""
 import os
-import sys
 
 import torch
 import torch.distributed as dist
+
+import peaks
 
 card = int(os.environ["LOCAL_RANK"])
 device = torch.device("cuda", card) if torch.cuda.is_available() else torch.device("cpu")
@@ -16,6 +17,5 @@ for step in range(3):
     torch.nn.functional.cross_entropy(net(torch.randn(32, 256).to(device)), torch.zeros(32, dtype=torch.long).to(device)).backward()
     optimizer.step()
     optimizer.zero_grad()
-if device.type == "cuda":
-    sys.stdout.write(f"peaks {card} {torch.cuda.max_memory_allocated()} {torch.cuda.max_memory_reserved()}\n")  # one write, of several ranks
+peaks.tell()
 dist.destroy_process_group()

@@ -1,10 +1,11 @@
 """A transformer that is sharded by fully_shard, started by torchrun."""
 import os
-import sys
 
 import torch
 import torch.distributed as dist
 from torch.distributed.fsdp import fully_shard
+
+import peaks
 
 card = int(os.environ["LOCAL_RANK"])
 device = torch.device("cuda", card) if torch.cuda.is_available() else torch.device("cpu")
@@ -20,6 +21,5 @@ for step in range(3):
     net(torch.randn(4, 16, 64).to(device)).sum().backward()
     optimizer.step()
     optimizer.zero_grad()
-if device.type == "cuda":
-    sys.stdout.write(f"peaks {card} {torch.cuda.max_memory_allocated()} {torch.cuda.max_memory_reserved()}\n")  # one write, of several ranks
+peaks.tell()
 dist.destroy_process_group()

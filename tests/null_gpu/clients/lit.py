@@ -1,8 +1,10 @@
 """A module of Lightning and its Trainer."""
-import sys
+import os
 
 import lightning
 import torch
+
+import peaks
 
 
 class Module(lightning.LightningModule):
@@ -17,8 +19,10 @@ class Module(lightning.LightningModule):
         return torch.optim.AdamW(self.parameters())
 
 
-data = torch.utils.data.TensorDataset(torch.randn(64, 32), torch.zeros(64, dtype=torch.long))
-trainer = lightning.Trainer(max_steps=3, accelerator="auto", devices=1, logger=False, enable_checkpointing=False, enable_progress_bar=False)
-trainer.fit(Module(), torch.utils.data.DataLoader(data, batch_size=16))
-if torch.cuda.is_available():
-    sys.stdout.write(f"peaks {0} {torch.cuda.max_memory_allocated()} {torch.cuda.max_memory_reserved()}\n")  # one write, of several ranks
+data = torch.utils.data.TensorDataset(torch.randn(256, 32), torch.zeros(256, dtype=torch.long))
+loader = torch.utils.data.DataLoader(data, batch_size=16)
+if __name__ == "__main__":
+    trainer = lightning.Trainer(max_steps=3, devices=int(os.environ.get("WORLD_SIZE", 1)), logger=False, enable_checkpointing=False,
+                                enable_progress_bar=False)
+    trainer.fit(Module(), loader)
+    peaks.tell()

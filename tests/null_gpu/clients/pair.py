@@ -1,0 +1,21 @@
+"""Two ranks that add a number, while those of the other trial do: both note their port in MEET/ports and wait for the other's."""
+import os
+import pathlib
+import time
+
+import torch
+import torch.distributed as dist
+
+dist.init_process_group("gloo")
+ports = pathlib.Path(os.environ["MEET"], "ports")
+if dist.get_rank() == 0:
+    with ports.open("a") as file:
+        file.write(os.environ["MASTER_PORT"] + "\n")
+    limit = time.monotonic() + 120
+    while len(ports.read_text().split()) < 2:
+        assert time.monotonic() < limit, "the other trial does not run"
+        time.sleep(0.05)
+added = torch.ones(1)
+dist.all_reduce(added)
+assert added.item() == 2
+dist.destroy_process_group()
