@@ -21,6 +21,7 @@
 #include "cli/commands.h"
 #include "cli/compilation.h"
 #include "cli/data_sets.h"
+#include "cli/study_rows.h"
 #include "compiler/lower/lower.h"
 #include "compiler/points/prepared.h"
 #include "runtime/base/failure.h"
@@ -31,7 +32,6 @@
 #include "runtime/base/text.h"
 #include "runtime/data/dataset/inspect_images.h"
 #include "runtime/data/dataset/inspect_rows.h"
-#include "runtime/data/llama/config.h"
 
 namespace expc::cli {
 
@@ -59,39 +59,6 @@ struct Subject {
 
 // ---- the sets of a study
 
-/// Returns the path in a level with one text, `file("rows.jsonl")`, relative to `root`; "" if the parameter has none.
-std::string pathIn(const Object& parameters, llvm::StringRef name, const fs::path& root) {
-  const auto* level = parameters.getObject(name);
-  if (level == nullptr || level->size() != 1) return "";
-  const auto* payload = level->begin()->second.getAsArray();
-  const auto path = payload && payload->size() == 1 ? (*payload)[0].getAsString() : std::nullopt;
-  return path ? (root / path->str()).string() : "";
-}
-
-/// Returns the rows that a point of llm.finetune reads; nothing if they are made up.
-std::optional<Subject> rowsOf(const Object& parameters, const fs::path& root) {
-  dataset::RowsSource source;
-  text::TokenRowsOptions& rows = source.rows;
-  rows.data.path = pathIn(parameters, "data", root);
-  const auto kind = text::templateNamed(parameters.getString("template").value_or(""));
-  if (rows.data.path.empty() || !kind) return std::nullopt;
-  rows.data.kind = *kind;
-  rows.data.pairs = parameters.getString("method") == llvm::StringRef("dpo");
-  rows.data.row_limit = parameters.getInteger("row_limit").value_or(0);
-  rows.max_length = parameters.getInteger("max_length").value_or(0);
-  rows.tokenizer = pathIn(parameters, "tokenizer", root);
-  rows.model_folder = pathIn(parameters, "model", root);
-  source.validation = pathIn(parameters, "validation", root);
-  if (const auto name = parameters.getString("model"))
-    if (const auto config = llama::namedConfig(*name)) rows.vocabulary = config->vocabulary;
-  if (!rows.model_folder.empty())
-    if (auto config = llama::readConfig(rows.model_folder))
-      rows.vocabulary = config->vocabulary;
-    else
-      llvm::consumeError(config.takeError());  // the plan has a note about it
-  return Subject{std::move(source), std::nullopt};
-}
-
 /// Returns the images that a point of image.mobilenet_v2 reads; nothing if they are made up.
 std::optional<Subject> imagesOf(const Object& parameters, const fs::path& root) {
   using Kind = data::Source::Kind;
@@ -102,15 +69,6 @@ std::optional<Subject> imagesOf(const Object& parameters, const fs::path& root) 
     if (llvm::StringRef(level->begin()->first) == dataset::toString(kind))
       return Subject{data::Source{kind, path, 0}, {}};
   return std::nullopt;
-}
-
-/// Returns the key by which points share a set: all that decides what is read.
-std::string keyOf(const Object& parameters) {
-  Object key;
-  for (const char* name : {"data", "template", "row_limit", "max_length", "tokenizer", "model", "validation"})
-    if (const auto* value = parameters.get(name)) key[name] = *value;
-  key["pairs"] = parameters.getString("method") == llvm::StringRef("dpo");
-  return base::canonicalJson(llvm::json::Value(std::move(key)));
 }
 
 /// Returns the levels of a point, "method=lora, rank=8"; "" if nothing varies.
@@ -159,9 +117,10 @@ std::optional<std::vector<Subject>> subjectsOf(const StudyOptions& options, cons
       const std::string key = keyOf(point.parameters);
       if (!found.contains(key)) {
         const std::string& workload = one.plan.workloads[point.workload].name;
-        auto subject = workload == "llm.finetune"         ? rowsOf(point.parameters, root)
-                       : workload == "image.mobilenet_v2" ? imagesOf(point.parameters, root)
-                                                          : std::nullopt;
+        std::optional<Subject> subject;
+        if (workload == "image.mobilenet_v2") subject = imagesOf(point.parameters, root);
+        if (workload == "llm.finetune")
+          if (auto rows = rowsOf(point.parameters, root)) subject = Subject{std::move(*rows), {}};
         if (!subject) continue;
         found.insert({key, std::move(*subject)});
       }
@@ -294,6 +253,8 @@ std::string rowsText(const dataset::RowsReport& report, const dataset::RowsSourc
       "\n";
   if (!source.validation.empty())
     text += base::printable(fmt::format("  held out  {} rows of {}", report.held_out, report.validation)) + "\n";
+  if (!source.questions.empty())
+    text += base::printable(fmt::format("  asked     {} questions of {}", report.asked, report.questions)) + "\n";
   if (!report.lengths.empty()) {
     const size_t longest = report.longest();
     text += fmt::format("  tokens    {}, of which {} ({}) are learnt\n", report.tokens, report.learnt,
@@ -355,6 +316,8 @@ Object rowsJson(const dataset::RowsReport& report, const dataset::RowsSource& so
              {"problems", problemsJson(report.problems)}};
   if (!source.validation.empty())
     out["validation"] = Object{{"path", llvm::json::fixUTF8(report.validation)}, {"rows", report.held_out}};
+  if (!source.questions.empty())
+    out["questions"] = Object{{"path", llvm::json::fixUTF8(report.questions)}, {"rows", report.asked}};
   Object roles;
   for (const auto& [role, share] : report.roles)
     roles[nameOf(role)] = Object{{"messages", share.messages}, {"tokens", share.tokens}};

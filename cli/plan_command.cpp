@@ -9,6 +9,7 @@
 #include "cli/commands.h"
 #include "cli/compilation.h"
 #include "cli/lock.h"
+#include "cli/study_rows.h"
 #include "compiler/check/expression.h"
 #include "compiler/diag/render.h"
 #include "compiler/expand/space.h"
@@ -334,6 +335,8 @@ bool showText(const plan::Plan& plan, const PlanOptions& options, const Console&
     extras.counted = std::move(*here);
   else
     extras.refused = llvm::toString(here.takeError());
+  if (extras.system == "local" && extras.refused.empty())
+    extras.refused = llvm::toString(checkRows(plan, std::nullopt));
   // Estimates use the results that a run would continue, else the newest ones. A store that cannot be read is ignored
   // here: `run` and `report` say what is wrong with it.
   std::optional<store::Results> last;

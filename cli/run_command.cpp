@@ -10,6 +10,7 @@
 #include "cli/commands.h"
 #include "cli/compilation.h"
 #include "cli/lock.h"
+#include "cli/study_rows.h"
 #include "runtime/base/failure.h"
 #include "runtime/base/files/files.h"
 #include "runtime/cluster/slurm.h"
@@ -111,6 +112,7 @@ int runOne(const ChosenPlan& chosen, const RunOptions& options, const std::optio
   else if (*left)
     engine_options.ends_at = engine_options.clock->boot() + **left;
 
+  if (auto error = checkRows(plan, chosen.chosen)) return console.error(std::move(error));
   const std::unique_ptr<engine::ProgressListener> progress = engine::makeProgress(options.quiet);
   llvm::Expected<engine::RunOutcome> outcome =
       engine::run(options.pilot ? simulate::pilotOf(plan) : plan, engine_options, *progress);

@@ -278,13 +278,16 @@ FormulaPtr Expressions::count(const ast::CallExpr& call, const Site& at) {
   const auto whole = [&](int64_t value) {
     return constantOf(Value::number(Rational(value)), Type::integer(), at.range);
   };
+  const Type boolean = Type::boolean();
   FormulaPtr sum;
   bool good = true;
   for (const ast::CallArgument& argument : call.arguments) {
-    const FormulaPtr holds = condition(*argument.value, at.place, "a condition of 'count'");
-    good &= holds != nullptr;
+    const FormulaPtr value = build(*argument.value, at.place, &boolean);
+    const bool list = value->type.kind == Type::Kind::List;
+    good &= list || (!value->type.isError() && want(*value, Type::Kind::Bool, "a condition of 'count'"));
     if (!good) continue;
-    const FormulaPtr one = make(Formula::Op::Choose, Type::integer(), at.range, {holds, whole(1), whole(0)});
+    const FormulaPtr one = list ? make(Formula::Op::Size, Type::integer(), at.range, {value})
+                                : make(Formula::Op::Choose, Type::integer(), at.range, {value, whole(1), whole(0)});
     sum = sum ? make(Formula::Op::Add, Type::integer(), at.range, {sum, one}) : one;
   }
   return good ? sum : error();
@@ -293,14 +296,24 @@ FormulaPtr Expressions::count(const ast::CallExpr& call, const Site& at) {
 FormulaPtr Expressions::extreme(const ast::CallExpr& call, const Site& at) {
   const std::string& word = call.callee.parts[0].name;
   if (!takes(call, at, call.arguments.size() > 1, "two numbers or more", "numbers")) return error();
-  std::vector<FormulaPtr> values;
+  std::vector<FormulaPtr> values, elements;
   const Formula* first = nullptr;
   Type type;
   for (const ast::CallArgument& argument : call.arguments) {
-    const Formula& value = *values.emplace_back(build(*argument.value, at.place));
+    elements.push_back(values.emplace_back(build(*argument.value, at.place)));
+    // A list stands for its elements.
+    if (const Type& of = values.back()->type; of.kind == Type::Kind::List) {
+      Formula element = *values.back();
+      element.type = of.composite->parts[0];
+      elements.back() = std::make_shared<Formula>(std::move(element));
+    }
+    const Formula& value = *elements.back();
     if (!want(value, Type::Kind::Number, fmt::format("an argument of '{}'", word)) || !alike(value, first, type, word))
       return error();
   }
+  if (std::ranges::all_of(values, [](const FormulaPtr& value) { return value->type.kind == Type::Kind::List; }))
+    return error(emitter_.refuse(at.range, errors::WrongArguments, word, "a number beside lists, which may be empty",
+                                 "lists only"));
   return make(word == "max" ? Formula::Op::Max : Formula::Op::Min, type, at.range, std::move(values));
 }
 

@@ -179,9 +179,10 @@ constexpr Word kWords[] = {
     {"choose", Choice,
      "`choose(condition, value, …, otherwise)`: the value after the first condition that holds, else the last one.",
      "choose($1, $2, $0)"},
-    {"count", Choice, "`count(a, b, …)`: how many of the conditions hold.", "count($0)"},
-    {"max", Choice, "`max(a, b, …)`: the largest of two or more numbers of one unit.", "max($0)"},
-    {"min", Choice, "`min(a, b, …)`: the smallest of two or more numbers of one unit.", "min($0)"},
+    {"count", Choice, "`count(a, b, …)`: how many of the conditions hold, or how many elements a list has.",
+     "count($0)"},
+    {"max", Choice, "`max(a, b, …)`: the largest of numbers of one unit; a list stands for its elements.", "max($0)"},
+    {"min", Choice, "`min(a, b, …)`: the smallest of numbers of one unit; a list stands for its elements.", "min($0)"},
     // Functions of one place.
     {"epochs_to", Function, "`epochs_to(series >= 97%)`: the number of epochs until a series reaches the bound.",
      "epochs_to($0)"},

@@ -73,6 +73,29 @@ class Inspect(Command):
         self.write("u.exp", "study {")
         self.expc("data", "inspect", "u.exp", code=1)
 
+    def test_rows_that_a_quality_trial_would_refuse_are_refused_before_the_first_trial(self):
+        self.rows("rows.jsonl", [row("q" * i, "a", split="train") for i in range(1, 90)])
+        self.rows("held.jsonl", [row("x", "y"), row("x", "y", weight=0.5)])
+        self.rows("cut.jsonl", [row("x" * 90, "y")])
+        self.rows("exam.jsonl", [row("q", "a", choices=["b", "c"]), row("x", "a")])
+        quality = STUDY.replace("iteration_time", "iteration_time, evaluation_loss").replace("warmup 0 }", "warmup 0 } quality { repeat 1  epochs 1 }")
+        said = lambda text: " ".join(text.replace(f"{self.folder}/", "").split())  # noqa: E731
+        for argument, why in (('validation = file("held.jsonl")', "validation: held.jsonl: row 2: 'weight' is 0.5"),
+                              ('validation = file("cut.jsonl")', "validation: none of the 1 rows of cut.jsonl has an answer within max_length = 64"),
+                              ('validation = column("split")', "validation: column 'split' of rows.jsonl leaves no row to evaluate"),
+                              ('questions = file("exam.jsonl")', "questions: exam.jsonl: row 1: its answer is not one of 'choices'")):
+            with self.subTest(argument):
+                self.write("s.exp", quality.replace("max_length = 64tok", "max_length = 64tok, " + argument))
+                self.assertIn(why, said(self.expc("run", "s.exp", "--devices", "cpu:1", code=1).stderr))
+                self.assertIn("Cannot run yet: " + why, said(self.expc("plan", "s.exp", "--devices", "cpu:1").stdout))
+                # Timed trials read none of these.
+                self.write("s.exp", STUDY.replace("max_length = 64tok", "max_length = 64tok, " + argument))
+                self.assertNotIn("Cannot run yet", self.expc("plan", "s.exp", "--devices", "cpu:1").stdout)
+        self.write("s.exp", STUDY.replace("max_length = 64tok", 'max_length = 64tok, questions = file("exam.jsonl")'))
+        (of,) = self.inspect("s.exp", code=1)
+        self.assertEqual((of["questions"]["rows"], self.found(of["problems"])[0]), (2, ("error", "exam.jsonl", [1])))
+        self.assertIn(("warning", "exam.jsonl", [1]), self.found(of["problems"]))  # trained on as well
+
     def test_rows_with_tools_are_chats_and_rows_switched_off_are_noted(self):
         call = {"role": "assistant", "content": None, "tool_calls": [{"function": {"name": "f", "arguments": {"b": 1, "a": 2}}}]}
         messages = [{"role": "user", "content": "q"}, call, {"role": "tool", "content": "7"}, {"role": "assistant", "content": "seven"}]

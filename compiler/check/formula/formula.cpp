@@ -62,13 +62,15 @@ struct Evaluator {
                   : fail(Failure::Kind::Overflow, formula.range);
   }
 
-  /// Not, Negate, Field.
+  /// Not, Negate, Size, Field.
   std::optional<Value> unary(const Formula& formula) {
     auto value = run(*formula.operands[0]);
     if (!value) return value;
     if (formula.op == Op::Not) return Value::boolean(!value->asBool());
     if (formula.op == Op::Negate) return number(-*value->asNumber(), formula);
-    return std::get<CompositeValue>(value->node).parts[formula.parameter];
+    const std::vector<Value>& parts = std::get<CompositeValue>(value->node).parts;
+    return formula.op == Op::Size ? Value::number(Rational(static_cast<int64_t>(parts.size())))
+                                  : parts[formula.parameter];
   }
 
   /// Comparisons, membership in a list, and arithmetic.
@@ -153,11 +155,16 @@ struct Evaluator {
   /// Max, Min.
   std::optional<Value> extreme(const Formula& formula) {
     std::optional<Value> best;
+    const auto take = [&](const Value& value) {
+      if (!best || (formula.op == Op::Max ? order(value, *best) > 0 : order(value, *best) < 0)) best = value;
+    };
     for (const FormulaPtr& operand : formula.operands) {
-      auto value = run(*operand);
+      const auto value = run(*operand);
       if (!value) return value;
-      if (!best || (formula.op == Op::Max ? order(*value, *best) > 0 : order(*value, *best) < 0))
-        best = std::move(value);
+      if (const auto* list = std::get_if<CompositeValue>(&value->node))
+        std::ranges::for_each(list->parts, take);
+      else
+        take(*value);
     }
     return best;
   }
@@ -197,10 +204,10 @@ struct Evaluator {
     using E = Evaluator;
     // In the order of Formula::Op.
     static constexpr std::optional<Value> (E::* kBy[])(const Formula&) = {
-        &E::constant, &E::parameter, &E::metric,   &E::metric, &E::metric,    &E::system, &E::lookup,   &E::choose,
-        &E::extreme,  &E::extreme,   &E::coalesce, &E::unary,  &E::unary,     &E::logic,  &E::logic,    &E::binary,
-        &E::binary,   &E::binary,    &E::binary,   &E::binary, &E::binary,    &E::inSet,  &E::binary,   &E::inRange,
-        &E::binary,   &E::binary,    &E::binary,   &E::binary, &E::composite, &E::unary,  &E::composite};
+        &E::constant, &E::parameter, &E::metric,   &E::metric, &E::metric, &E::system,    &E::lookup, &E::choose,
+        &E::extreme,  &E::extreme,   &E::coalesce, &E::unary,  &E::unary,  &E::unary,     &E::logic,  &E::logic,
+        &E::binary,   &E::binary,    &E::binary,   &E::binary, &E::binary, &E::binary,    &E::inSet,  &E::binary,
+        &E::inRange,  &E::binary,    &E::binary,   &E::binary, &E::binary, &E::composite, &E::unary,  &E::composite};
     static_assert(std::size(kBy) == static_cast<size_t>(Op::Sequence) + 1);
     // Recursion is bounded by kMaxFormulaSize.
     return (this->*kBy[static_cast<size_t>(formula.op)])(formula);

@@ -44,13 +44,15 @@ struct Formula {
     Lookup,
     /// Operands: a condition, its value, …, and at the end the value if none holds.
     Choose,
-    /// The largest of the operands; likewise the smallest.
+    /// The largest of the operands, of which a list stands for its elements; likewise the smallest.
     Max,
     Min,
     /// The second operand if the first reads an inactive parameter, or a number that no file states.
     Coalesce,
     Not,
     Negate,
+    /// The number of elements of the operand, a list.
+    Size,
     Or,
     And,
     Equal,

@@ -17,6 +17,7 @@
 
 #include "runtime/base/text.h"
 #include "runtime/data/text/characters.h"
+#include "runtime/data/text/questions.h"
 
 namespace expc::dataset {
 namespace {
@@ -109,11 +110,13 @@ class RowsInspection {
 
  private:
   /// Reads and encodes a file or folder; nothing after a problem. The error is one of `tick`.
-  llvm::Expected<std::optional<Part>> read(const std::string& path);
+  llvm::Expected<std::optional<Part>> read(const text::DatasetOptions& options);
+  /// Adds the problems of questions beyond those of rows, of which the file has none.
+  void judgeQuestions(const text::TokenRowsOptions& options, const Part& part);
   /// Adds the problems that single rows of a file have.
   void judgeRows(const Part& part, bool held_out);
-  /// Adds the problem that rows of the validation file are trained on.
-  void judgeLeaks(const Part& train, const Part& held_out);
+  /// Adds the problem that rows of another file, held out or asked, are trained on.
+  void judgeLeaks(const Part& train, const Part& apart, const char* what);
   /// Adds the problem that rows repeat earlier ones.
   void judgeCopies(const Part& train);
   /// Adds notes on the set as a whole.
@@ -129,11 +132,16 @@ class RowsInspection {
   RowsReport report_;
 };
 
-llvm::Expected<std::optional<Part>> RowsInspection::read(const std::string& path) {
-  text::DatasetOptions options = source_.rows.data;
-  options.path = path;
+/// The options with which other rows than those of the data are read.
+text::TokenRowsOptions apartFrom(text::TokenRowsOptions options, const std::string& path, bool questions) {
+  options.data = {
+      .path = path, .kind = options.data.kind, .pairs = options.data.pairs && !questions, .choices = questions};
+  return options;
+}
+
+llvm::Expected<std::optional<Part>> RowsInspection::read(const text::DatasetOptions& options) {
   const auto refuse = [&](llvm::Error error) {
-    add(Severity::Error, llvm::toString(std::move(error)), path);
+    add(Severity::Error, llvm::toString(std::move(error)), options.path);
     return std::optional<Part>();
   };
   auto reader = text::openRows(options);
@@ -208,7 +216,15 @@ void RowsInspection::judgeRows(const Part& part, bool held_out) {
          Severity::Note);
 }
 
-void RowsInspection::judgeLeaks(const Part& train, const Part& held_out) {
+void RowsInspection::judgeQuestions(const text::TokenRowsOptions& options, const Part& part) {
+  std::vector<text::RowFault> faults;
+  auto questions = text::readQuestions(options, *tokenizer_, &faults);
+  if (!questions) return llvm::consumeError(questions.takeError());  // rows that are listed already
+  for (const text::RowFault& fault : faults)
+    add(Severity::Error, "not a question: " + fault.why, part.origin, {fault.row});
+}
+
+void RowsInspection::judgeLeaks(const Part& train, const Part& held_out, const char* what) {
   std::unordered_map<uint64_t, int64_t> exact, normal;  // digest to the first training row that has it
   for (size_t i = 0; i < train.facts.size(); ++i) {
     exact.try_emplace(train.facts[i].exact, train.numbers[i]);
@@ -226,7 +242,7 @@ void RowsInspection::judgeLeaks(const Part& train, const Part& held_out) {
     }
   }
   const auto told = [&](const char* how, int64_t row) {
-    return fmt::format("held out and {}trained on (the first as row {} of {}): evaluation there measures memorisation",
+    return fmt::format("{} and {}trained on (the first as row {} of {}): evaluation there measures memorisation", what,
                        how, row, train.origin);
   };
   if (first) add(Severity::Warning, told("", *first), held_out.origin, std::move(same));
@@ -285,13 +301,22 @@ llvm::Expected<RowsReport> RowsInspection::run() {
   tokenizer_ = std::make_shared<const text::Tokenizer>(tokenizer ? std::move(*tokenizer) : text::Tokenizer::bytes());
   report_.tokenizer = tokenizer_->origin();
   report_.pairs = source_.rows.data.pairs;
-  auto train = read(source_.rows.data.path);
+  text::DatasetOptions all = source_.rows.data;
+  all.part_column.clear();  // rows of every part are inspected
+  auto train = read(all);
   if (!train) return train.takeError();
   report_.origin = *train ? (*train)->origin : source_.rows.data.path;
-  std::optional<Part> held_out;
+  std::optional<Part> held_out, asked;
   if (!source_.validation.empty()) {
-    if (auto error = read(source_.validation).moveInto(held_out)) return error;
+    if (auto error = read(apartFrom(source_.rows, source_.validation, false).data).moveInto(held_out)) return error;
     report_.validation = held_out ? held_out->origin : source_.validation;
+  }
+  if (!source_.questions.empty()) {
+    const text::TokenRowsOptions options = apartFrom(source_.rows, source_.questions, true);
+    if (auto error = read(options.data).moveInto(asked)) return error;
+    report_.questions = asked ? asked->origin : source_.questions;
+    if (asked) judgeQuestions(options, *asked);
+    if (asked && *train) judgeLeaks(**train, *asked, "asked");
   }
   if (*train) {
     for (const RowFacts& row : (*train)->facts) {
@@ -304,7 +329,7 @@ llvm::Expected<RowsReport> RowsInspection::run() {
       }
     }
     report_.numbers = (*train)->numbers;
-    if (held_out) judgeLeaks(**train, *held_out);
+    if (held_out) judgeLeaks(**train, *held_out, "held out");
     judgeRows(**train, false);
     judgeCopies(**train);
     note(**train);
@@ -313,6 +338,7 @@ llvm::Expected<RowsReport> RowsInspection::run() {
     report_.held_out = static_cast<int64_t>(held_out->facts.size());
     judgeRows(*held_out, true);
   }
+  if (asked) report_.asked = static_cast<int64_t>(asked->facts.size());
   sortWorstFirst(report_.problems);
   return std::move(report_);
 }
@@ -328,6 +354,30 @@ size_t RowsReport::longest() const { return static_cast<size_t>(std::ranges::max
 
 llvm::Expected<RowsReport> inspectRows(const RowsSource& source, unsigned threads, const base::Tick& tick) {
   return RowsInspection(source, threads, tick).run();
+}
+
+llvm::Error checkRows(const RowsSource& source, bool evaluates, unsigned threads) {
+  auto rows = text::TokenRows::open(source.rows);
+  if (!rows) return rows.takeError();
+  if (!evaluates) return llvm::Error::success();
+  if (const std::string& column = source.rows.data.part_column; !column.empty()) {
+    int64_t apart = 0;
+    for (int64_t number = 0; number < rows->count(); ++number) apart += rows->isHeldOut(number);
+    if (auto error = text::checkParts(column, rows->origin(), rows->count() - apart, apart)) return error;
+  }
+  if (!source.validation.empty()) {
+    auto held_out = text::TokenRows::open(apartFrom(source.rows, source.validation, false), "validation");
+    if (!held_out) return held_out.takeError();
+    auto lengths = text::rowLengths(*held_out, threads);
+    if (!lengths) return lengths.takeError();
+    if (lengths->count() == 0)
+      return text::nothingToLearn("validation", held_out->count(), held_out->origin(), source.rows.max_length);
+  }
+  if (source.questions.empty()) return llvm::Error::success();
+  std::vector<std::string> notes;
+  auto tokenizer = text::openTokenizer(source.rows, notes);
+  if (!tokenizer) return tokenizer.takeError();
+  return text::readQuestions(apartFrom(source.rows, source.questions, true), *tokenizer).takeError();
 }
 
 std::vector<LengthBin> binsOf(const std::vector<int64_t>& lengths) {

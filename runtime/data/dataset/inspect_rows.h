@@ -21,7 +21,12 @@ namespace expc::dataset {
 struct RowsSource {
   text::TokenRowsOptions rows;
   std::string validation;  // a file or folder of held-out rows; "": none
+  std::string questions;   // a file of questions to the tuned model; "": none
 };
+
+/// Refuses rows from which no trial could be made, as the worker would: training rows, and for trials that evaluate
+/// held-out rows and questions. Only the latter two are encoded.
+llvm::Error checkRows(const RowsSource& source, bool evaluates, unsigned threads);
 
 /// Messages of one role, and their tokens with header and end of turn.
 struct RoleShare {
@@ -30,12 +35,12 @@ struct RoleShare {
 
 /// A description of the rows that were read.
 struct RowsReport {
-  std::string origin, validation;  // files; the second may be ""
+  std::string origin, validation, questions;  // files; the latter two may be ""
   std::string tokenizer;
   bool pairs = false;
-  int64_t held_out = 0;          // rows of the validation file that were read
-  std::vector<int64_t> numbers;  // of the rows that were read, counted from 1 in the file
-  std::vector<int64_t> lengths;  // their tokens before cutting; of a pair those of the longer text
+  int64_t held_out = 0, asked = 0;  // rows of the validation file, and questions, that were read
+  std::vector<int64_t> numbers;     // of the rows that were read, counted from 1 in the file
+  std::vector<int64_t> lengths;     // their tokens before cutting; of a pair those of the longer text
   std::map<text::Role, RoleShare> roles;
   int64_t tokens = 0, learnt = 0;  // of all texts, after cutting
   std::vector<Problem> problems;   // worst first

@@ -53,16 +53,21 @@ llvm::Expected<Question> questionOf(const Tokenizer& tokenizer, const Example& e
 
 }  // namespace
 
-llvm::Expected<std::vector<Question>> readQuestions(const TokenRowsOptions& options, const Tokenizer& tokenizer) {
+llvm::Expected<std::vector<Question>> readQuestions(const TokenRowsOptions& options, const Tokenizer& tokenizer,
+                                                    std::vector<RowFault>* faults) {
   auto dataset = readDataset(options.data);
   if (!dataset) return failure("questions: {}", llvm::toString(dataset.takeError()));
   std::vector<Question> questions;
-  for (const Example& example : dataset->examples) {
-    auto question = questionOf(tokenizer, example, static_cast<size_t>(options.max_length));
-    if (!question)
-      return failure("questions: {}: row {}: {}", dataset->origin, questions.size() + 1,
-                     llvm::toString(question.takeError()));
-    questions.push_back(std::move(*question));
+  const auto most = options.max_length > 0 ? static_cast<size_t>(options.max_length) : SIZE_MAX;
+  for (int64_t row = 1; const Example& example : dataset->examples) {
+    auto question = questionOf(tokenizer, example, most);
+    if (question)
+      questions.push_back(std::move(*question));
+    else if (faults)
+      faults->push_back({row, llvm::toString(question.takeError())});
+    else
+      return failure("questions: {}: row {}: {}", dataset->origin, row, llvm::toString(question.takeError()));
+    ++row;
   }
   return questions;
 }

@@ -22,7 +22,9 @@ struct Question {
 
 /// Reads every row of a file as a question about its last answer. A row may have a column `choices`, a list of texts
 /// with the answer among them. Errors name file and row: a last message that is not the assistant's, an answer that is
-/// not among the choices, a text of more than max_length tokens.
-llvm::Expected<std::vector<Question>> readQuestions(const TokenRowsOptions& options, const Tokenizer& tokenizer);
+/// not among the choices, a text of more than max_length tokens. With `faults`, such rows are listed there and left
+/// out.
+llvm::Expected<std::vector<Question>> readQuestions(const TokenRowsOptions& options, const Tokenizer& tokenizer,
+                                                    std::vector<RowFault>* faults = nullptr);
 
 }  // namespace expc::text

@@ -83,14 +83,20 @@ struct SyntheticRows {
   bool areShort() const;
 };
 
+/// The error that no row of the parameter `what` has anything to learn.
+llvm::Error nothingToLearn(const char* what, int64_t rows, const std::string& origin, int64_t max_length);
+
+/// Refuses a column of parts that leaves no row to train on or to evaluate.
+llvm::Error checkParts(const std::string& column, const std::string& origin, int64_t trained, int64_t held_out);
+
 /// The rows of a study, by number. Several threads may ask at once.
 class TokenRows {
  public:
   /// Rows of a data set that was read by the caller.
   TokenRows(std::shared_ptr<const Tokenizer> tokenizer, Dataset dataset, int64_t max_length);
-  /// Reads all rows and the tokenizer. Errors begin with `data: ` or `tokenizer: ` and name the file, and the row if
-  /// one is at fault.
-  static llvm::Expected<TokenRows> open(const TokenRowsOptions& options);
+  /// Reads all rows and the tokenizer. Errors begin with `tokenizer: ` or the name of the parameter, `what`, and name
+  /// the file, and the row if one is at fault.
+  static llvm::Expected<TokenRows> open(const TokenRowsOptions& options, const char* what = "data");
 
   /// The number of rows.
   int64_t count() const;
@@ -131,6 +137,7 @@ class TokenRows {
   bool isShort(const Conversation& conversation) const;
 
   int64_t max_length_ = 0;
+  const char* what_ = "data";
   std::shared_ptr<const Tokenizer> tokenizer_;
   Dataset dataset_;
   SyntheticRows made_up_;  // used if there is no data set

@@ -97,9 +97,7 @@ llvm::Error describe(const char* what, const text::TokenRows& rows, const Survey
         "{}: in all {} pairs of {} the two answers are equal within max_length = {} tokens, so there is nothing to "
         "prefer: use other pairs, or raise max_length if they differ later",
         what, all, rows.origin(), max_length);
-  if (kept == 0)
-    return failure("{}: none of the {} rows of {} has an answer within max_length = {} tokens: raise max_length", what,
-                   all, rows.origin(), max_length);
+  if (kept == 0) return text::nothingToLearn(what, all, rows.origin(), max_length);
   if (survey.cut > 0)
     notes.push_back(fmt::format("{} of {} texts were truncated to max_length = {} tokens", survey.cut,
                                 rows.pairs() ? 2 * all : all, max_length));
@@ -121,12 +119,8 @@ struct Source {
 /// Opens and surveys the rows that the parameter `what` names. A collective.
 llvm::Expected<Source> openSource(const char* what, const text::TokenRowsOptions& options, bool packing,
                                   const Ranks& ranks, std::vector<std::string>& notes) {
-  auto opened = text::TokenRows::open(options);
-  if (!opened) {
-    const std::string why = llvm::toString(opened.takeError());
-    llvm::StringRef text = why;
-    return text.consume_front("data: ") ? failure("{}: {}", what, text.str()) : failure("{}", why);
-  }
+  auto opened = text::TokenRows::open(options, what);
+  if (!opened) return opened.takeError();
   const auto rows = std::make_shared<MadeRows>(std::move(*opened));
   std::vector<std::string> own = rows->source().notes();
   auto survey = surveyed(*rows, packing, ranks);
@@ -292,9 +286,9 @@ llvm::Expected<Split> split(const Source& source, const ValidationChoice& valida
       const bool apart = source.rows->source().isHeldOut(source.survey.learning[static_cast<size_t>(place)]);
       (apart ? result.held_out : result.train).push_back(place);
     }
-    if (result.train.empty() || (hold_out && result.held_out.empty()))
-      return failure("validation: column '{}' of {} leaves no row to {}", validation.column, origin,
-                     result.train.empty() ? "train on" : "evaluate");
+    const auto held_out = hold_out ? static_cast<int64_t>(result.held_out.size()) : 1;
+    if (auto error = text::checkParts(validation.column, origin, static_cast<int64_t>(result.train.size()), held_out))
+      return error;
     return result;
   }
   result.train.resize(static_cast<size_t>(count));

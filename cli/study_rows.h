@@ -1,0 +1,30 @@
+#pragma once
+
+// The rows that points of `llm.finetune` read: as `expc data inspect` looks at them, and as they are checked before a
+// run, so that a bad row of a validation file does not end a study after all of its timed trials.
+
+#include <llvm/Support/Error.h>
+#include <llvm/Support/JSON.h>
+
+#include <filesystem>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "runtime/data/dataset/inspect_rows.h"
+#include "runtime/plan/plan.h"
+
+namespace expc::cli {
+
+/// Returns the path in a level with one text, `file("rows.jsonl")`, relative to `root`; "" if the parameter has none.
+std::string pathIn(const llvm::json::Object& parameters, llvm::StringRef name, const std::filesystem::path& root);
+/// Returns the rows that a point of llm.finetune reads; nothing if they are made up.
+std::optional<dataset::RowsSource> rowsOf(const llvm::json::Object& parameters, const std::filesystem::path& root);
+/// Returns the key by which points share a set: all that decides what is read.
+std::string keyOf(const llvm::json::Object& parameters);
+
+/// Reads the rows of all points that are started (of those in `chosen`), and refuses what their trials would refuse.
+/// Missing files are left to the engine.
+llvm::Error checkRows(const plan::Plan& plan, const std::optional<std::set<std::string>>& chosen);
+
+}  // namespace expc::cli
