@@ -5,6 +5,8 @@
 
 #include "runtime/simulate/forecast.h"
 
+#include <llvm/ADT/STLFunctionalExtras.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -41,8 +43,17 @@ using Reach = NextStep::Reach;
 constexpr size_t kStudies = 200;          // a share of 80 % then has a standard error of 3 points
 constexpr unsigned kMostTimes = 100;      // the most that are tried, in multiples of the stored blocks
 constexpr double kClear = 2.0 / 3;        // share of decided studies from which on a verdict is named
-constexpr size_t kMostWork = 20'000'000;  // of one judgement, in units of Forecast::work: about a second
+constexpr size_t kMostWork = 20'000'000;  // of one judgement, in units of workOf(): about a second
 constexpr uint64_t kSeed = 1;
+
+/// Cost of a forecast: about how many values resampling draws and sorts. An estimate of few values takes time with
+/// their square (all pairs).
+size_t workOf(const std::vector<CellEstimate>& cells) {
+  size_t work = 0;
+  for (const CellEstimate& cell : cells)
+    work += kStudies * cell.values.size() * std::min<size_t>(cell.values.size(), 50);
+  return work;
+}
 
 /// Whether further blocks may change the cell's verdict.
 bool isOpen(const CellEstimate& cell) {
@@ -102,17 +113,6 @@ class Forecast {
       }
   }
 
-  /// Cost of the forecast: about how many values resampling draws and sorts. An estimate of few values takes time
-  /// with their square (all pairs).
-  size_t work() const {
-    size_t work = 0;
-    for (const MeasuredCell& cell : measured_.cells) {
-      const size_t values = cell.estimate.values.size();
-      work += kStudies * values * std::min<size_t>(values, 50);
-    }
-    return work;
-  }
-
   /// The advice, or nothing if blocks cannot help. Tried in this order: intervals at all, the end of the current
   /// design, further blocks.
   std::optional<NextStep> next() {
@@ -131,10 +131,10 @@ class Forecast {
   }
 
  private:
-  /// Shares of simulated studies that would pass and fail. The others stay open.
+  /// Numbers of simulated studies that would pass and fail. The others stay open.
   struct Share {
-    double pass = 0, fail = 0;
-    double decided() const { return pass + fail; }
+    size_t pass = 0, fail = 0;
+    double decided() const { return double(pass + fail) / double(kStudies); }
   };
 
   bool unfinished() const {
@@ -207,8 +207,8 @@ class Forecast {
     std::vector<unsigned> ladder;
     for (unsigned n = std::max(3u, sessions_ + 1); n <= stats::kMostSessions; n += std::max(1u, n / 10))
       ladder.push_back(n);
-    const auto first = std::ranges::partition_point(
-        ladder, [&](unsigned n) { return shareAt(there_ * n / sessions_).decided() < kPower; });
+    const auto first =
+        std::ranges::partition_point(ladder, [&](unsigned n) { return !decidesEnough(there_ * n / sessions_); });
     NextStep next{.reach = Reach::Sessions};
     if (first != ladder.end()) next.sessions = *first;
     return next;
@@ -304,9 +304,27 @@ class Forecast {
     return isRatio(cell) ? intervals.mapped([](double log) { return std::exp(log); }) : intervals;
   }
 
-  /// Shares of verdicts if the study goes on to `values` values. The levels are those of the look that this would
-  /// be.
+  /// Shares of verdicts if the study goes on to `values` values.
   Share shareAt(unsigned values) const {
+    Share share;
+    eachStudy(values, [&](const Share& so_far, size_t) { return share = so_far, true; });
+    return share;
+  }
+
+  /// Whether `values` values decide kPower of the studies. Ends with the study that settles the question.
+  bool decidesEnough(unsigned values) const {
+    bool enough = false;
+    eachStudy(values, [&](const Share& share, size_t studies) {
+      enough = share.decided() >= kPower;
+      const size_t left = kStudies - studies;
+      return !enough && double(share.pass + share.fail + left) / double(kStudies) >= kPower;
+    });
+    return enough;
+  }
+
+  /// Simulates studies of `values` values, and tells `goes_on` after each what became of these and how many they are,
+  /// until it returns false. The levels are those of the look that this would be.
+  void eachStudy(unsigned values, llvm::function_ref<bool(const Share&, size_t studies)> goes_on) const {
     MeasuredCriterion future = measured_;
     if (measured_.standing.history.planned > 0) {
       const bool further = measured_.standing.history.ended || !unfinished();
@@ -320,10 +338,10 @@ class Forecast {
     for (size_t study = 0; study < kStudies; ++study) {
       for (size_t i = 0; i < cells_.size(); ++i) future.cells[i].intervals = intervalsAt(i, study, values);
       const Verdict verdict = judge::decideCriterion(criterion_, future).verdict;
-      share.pass += double(verdict == Verdict::Pass) / double(kStudies);
-      share.fail += double(verdict == Verdict::Fail || verdict == Verdict::Infeasible) / double(kStudies);
+      share.pass += verdict == Verdict::Pass;
+      share.fail += verdict == Verdict::Fail || verdict == Verdict::Infeasible;
+      if (!goes_on(share, study + 1)) return;
     }
-    return share;
   }
 
   /// The fewest blocks that decide kPower of the studies, from a ladder of numbers that grow by a tenth: finer
@@ -339,15 +357,16 @@ class Forecast {
     const Share most = shareAt(ladder.back());
     if (most.decided() < kPower) return outOfReach(most, ladder.back());
     const auto first = std::ranges::partition_point(
-        ladder, [&](unsigned values) { return values < ladder.back() && shareAt(values).decided() < kPower; });
+        ladder, [&](unsigned values) { return values < ladder.back() && !decidesEnough(values); });
     return stepTo(*first, shareAt(*first), true);
   }
 
   /// A step that reaches `values` values, with the verdict that it probably leads to.
   NextStep stepTo(unsigned values, const Share& share, bool further) const {
     NextStep next = step(Reach::Decides, values - there_, further);
-    if (share.pass >= kClear * share.decided()) next.towards = Verdict::Pass;
-    if (share.fail >= kClear * share.decided()) next.towards = Verdict::Fail;
+    const double decided = double(share.pass + share.fail);
+    if (double(share.pass) >= kClear * decided) next.towards = Verdict::Pass;
+    if (double(share.fail) >= kClear * decided) next.towards = Verdict::Fail;
     return next;
   }
 
@@ -402,6 +421,12 @@ void advise(const plan::Plan& plan, const store::Results& results, describe::Con
       result.next = NextStep{.reach = Reach::Trend};
       continue;
     }
+    // Measuring the cells again costs as much as judging them, so it is left out where nothing follows from it.
+    work += workOf(result.cells);
+    if (work > kMostWork) {
+      result.next = NextStep{.reach = Reach::NotSimulated};
+      continue;
+    }
     // Most reports have no open criterion: the index is made for the first one only.
     if (!index) evidence.emplace(judge::gather(index.emplace(plan, results)));
     MeasuredCriterion measured = judge::measureCriterion(*evidence, criterion);
@@ -410,8 +435,7 @@ void advise(const plan::Plan& plan, const store::Results& results, describe::Con
     // Further blocks of which kind decide it is not told apart.
     const bool kinds = !measured.others.empty();
     Forecast forecast(plan, criterion, std::move(measured));
-    work += forecast.work();
-    result.next = kinds || work > kMostWork ? NextStep{.reach = Reach::NotSimulated} : forecast.next();
+    result.next = kinds ? NextStep{.reach = Reach::NotSimulated} : forecast.next();
     if (!result.next || !result.next->helps()) continue;
     if (const auto seconds = secondsOf(*index, criterion.cells.front().kind))
       result.next->seconds = *seconds * result.next->blocks;

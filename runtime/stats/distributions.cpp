@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <boost/math/distributions/binomial.hpp>
 #include <boost/math/distributions/fisher_f.hpp>
 #include <boost/math/distributions/normal.hpp>
@@ -23,10 +24,21 @@ double normalCdf(double z) { return boost::math::cdf(boost::math::normal_distrib
 
 double normalQuantile(double p) { return boost::math::quantile(boost::math::normal_distribution<double>(), p); }
 
+/// A quantile takes microseconds, and judges ask for the same few of them for thousands of cells and simulated
+/// studies. So the last results are kept, each in the one place that its arguments have.
 double studentQuantile(double alpha, double freedoms) {
   constexpr double kLeast = 1e-300;  // the least tail for which the quantile is still a finite number
-  return boost::math::quantile(
-      boost::math::complement(boost::math::students_t(freedoms), std::clamp(alpha, kLeast, 1.0) / 2));
+  struct Known {
+    double level = 0, freedoms = 0, quantile = 0;
+  };
+  thread_local std::array<Known, 1024> all;
+  const double level = std::clamp(alpha, kLeast, 1.0);
+  uint64_t state = std::bit_cast<uint64_t>(level) + 31 * std::bit_cast<uint64_t>(freedoms);
+  Known& known = all[base::splitMix(state) % all.size()];
+  if (known.level != level || known.freedoms != freedoms)
+    known = {level, freedoms,
+             boost::math::quantile(boost::math::complement(boost::math::students_t(freedoms), level / 2))};
+  return known.quantile;
 }
 
 double fisherTail(double ratio, double freedoms, double freedoms_below) {
