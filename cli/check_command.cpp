@@ -17,6 +17,7 @@
 #include "compiler/diag/render.h"
 #include "compiler/editor/explain.h"
 #include "compiler/format/format.h"
+#include "runtime/base/entry.h"
 #include "runtime/base/failure.h"
 #include "runtime/base/printable.h"
 #include "runtime/base/text.h"
@@ -40,7 +41,7 @@ using Texts = std::map<std::string, Text>;  // by path
 /// Returns a file system that shows the changed texts, and adds each file that is read to `texts`.
 load::FileSystem overlaid(Texts& texts) {
   return {[&texts](const std::string& path) -> llvm::Expected<std::string> {
-    if (const auto at = texts.find(path); at != texts.end()) return at->second.now;
+    if (const auto* at = base::entryOf(texts, path)) return at->now;
     llvm::Expected<std::string> text = load::FileSystem::real().read(path);
     if (text) texts[path] = {*text, *text};
     return text;

@@ -524,7 +524,7 @@ std::string unknownCommand(const CLI::App& app, const std::vector<std::string>& 
 
 /// Returns what `bench` has in place of an option of hyperfine; "" if the command line has none.
 std::string hyperfinesOption(const std::vector<std::string>& words) {
-  if (std::ranges::find(words, "bench") == words.end()) return "";
+  if (std::ranges::count(words, "bench") == 0) return "";
   static constexpr std::pair<std::string_view, std::string_view> kOptions[] = {
       {"-i", "an `exit` in the study that bench writes"},
       {"--ignore-failure", "an `exit` in the study that bench writes"},
@@ -596,7 +596,7 @@ int commandLine(int argc, char** argv, const std::string& built) {
   std::vector<std::string> words(argv + 1, argv + argc);
   // The words of a command are its own. Only `null` has them, and it is not the value of an option before it.
   std::vector<std::string> behind;
-  if (const auto dashes = std::find(words.begin(), words.end(), "--");
+  if (const auto dashes = std::ranges::find(words, "--");
       dashes != words.end() && std::find(words.begin(), dashes, "null") != dashes) {
     behind.assign(dashes + 1, words.end());
     words.erase(dashes, words.end());

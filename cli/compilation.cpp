@@ -145,7 +145,7 @@ bool showDiagnostics(Compilation& compilation, const Console& console) {
   std::vector<diag::Kind> kinds;
   for (const diag::Severity severity : {diag::Severity::Error, diag::Severity::Warning})
     for (const diag::Diagnostic& diagnostic : compilation.diagnostics.diagnostics)
-      if (diagnostic.severity == severity && std::find(kinds.begin(), kinds.end(), diagnostic.kind) == kinds.end())
+      if (diagnostic.severity == severity && std::ranges::count(kinds, diagnostic.kind) == 0)
         kinds.push_back(diagnostic.kind);
   for (const diag::Diagnostic& diagnostic : compilation.diagnostics.diagnostics) {
     console.rendered(diag::renderText(compilation.sources, diagnostic, console.colourErr()));

@@ -40,7 +40,7 @@ struct StudyWords {
 
 /// Adds a name unless it is there: presets of several studies may share names.
 void addOnce(std::vector<std::string>& to, const std::string& name) {
-  if (std::find(to.begin(), to.end(), name) == to.end()) to.push_back(name);
+  if (std::ranges::count(to, name) == 0) to.push_back(name);
 }
 
 /// Returns the setting of that name, added if it is new; a factor that is also a parameter keeps its first meaning.
@@ -152,7 +152,7 @@ Line readLine(CLI::App& app, const std::vector<std::string>& words) {
       }
     } else if (CLI::App* owner = out.command ? out.command : &app; !owner->get_subcommands(nullptr).empty()) {
       const auto all = owner->get_subcommands(nullptr);
-      const auto found = std::find_if(all.begin(), all.end(), [&](CLI::App* one) { return one->get_name() == word; });
+      const auto found = std::ranges::find_if(all, [&](CLI::App* one) { return one->get_name() == word; });
       out.unknown = found == all.end();
       if (out.unknown) return out;
       out.command = *found;

@@ -6,15 +6,14 @@
 #include <fmt/ranges.h>
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/ADT/StringRef.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <set>
 #include <utility>
 
 #include "cli/commands.h"
 #include "cli/compilation.h"
+#include "cli/progress_line.h"
 #include "compiler/language/words.h"
 #include "runtime/base/find.h"
 #include "runtime/base/json.h"
@@ -125,29 +124,6 @@ void assume(const ChosenPlan& one, simulate::Assumptions& assumptions, std::map<
   }
 }
 
-/// Counts simulated studies on a terminal, and clears its line before results are printed; silent otherwise.
-class Progress {
- public:
-  base::Tick tick() {
-    return [this](int64_t done, int64_t total) {
-      const auto now = std::chrono::steady_clock::now();
-      if (draws_ && now - drawn_ > std::chrono::milliseconds(200)) {
-        base::tell(stderr, fmt::format("\rsimulating study {} of {}\x1b[K", done, total));
-        shown_ = true;
-        drawn_ = now;
-      }
-      return llvm::Error::success();
-    };
-  }
-  void clear() {
-    if (std::exchange(shown_, false)) base::tell(stderr, "\r\x1b[K");
-  }
-
- private:
-  bool draws_ = isatty(STDERR_FILENO) == 1, shown_ = false;
-  std::chrono::steady_clock::time_point drawn_ = std::chrono::steady_clock::now();
-};
-
 size_t cellsOf(const plan::Plan& plan) {
   size_t cells = 0;
   for (const plan::Criterion& criterion : plan.criteria) cells += criterion.cells.size();
@@ -179,9 +155,12 @@ int showDiagnosis(const plan::Plan& plan, const std::string& results, bool null_
     how.studies = static_cast<unsigned>(kMostWork / each);
     console.message(fmt::format("only {} studies are simulated, because each of them is large", how.studies));
   }
-  Progress progress;
+  ProgressLine progress("simulating study");
   // Simulating may take half a minute, so a terminal shows how far it is.
-  how.tick = progress.tick();
+  how.tick = [&progress](int64_t done, int64_t total) {
+    progress.draw(done, total);
+    return llvm::Error::success();
+  };
   // Stored trials give noise, lost starts and sessions, unless the command line states these.
   auto stored = storedOf(plan, results, null_cards);
   if (!stored) return console.error(stored.takeError());

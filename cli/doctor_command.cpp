@@ -60,8 +60,8 @@ int doctor(const MeasuredOptions& options, const Console& console) {
   add(validity::examineFolder(options.results));
   const bool printed =
       console.print(options.format == Format::Json ? jsonOf(machine, findings) + "\n" : textOf(findings));
-  const bool spoilt = std::any_of(findings.begin(), findings.end(),
-                                  [](const Finding& one) { return one.weight == Finding::Weight::Spoils; });
+  const bool spoilt =
+      std::ranges::any_of(findings, [](const Finding& one) { return one.weight == Finding::Weight::Spoils; });
   return printed && !spoilt ? kSuccess : kError;
 }
 

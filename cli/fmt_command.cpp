@@ -43,7 +43,7 @@ llvm::Error addFolder(const std::string& folder, std::vector<std::string>& files
        at.increment(code))
     entries.push_back(at->path());
   if (code) return cannot("read the folder", folder, code);
-  std::sort(entries.begin(), entries.end());
+  std::ranges::sort(entries);
   for (const std::string& entry : entries) {
     if (path::filename(entry).starts_with(".")) continue;
     sys::fs::file_status status;

@@ -24,6 +24,7 @@
 #include "cli/study_rows.h"
 #include "compiler/lower/lower.h"
 #include "compiler/points/prepared.h"
+#include "runtime/base/entry.h"
 #include "runtime/base/failure.h"
 #include "runtime/base/json.h"
 #include "runtime/base/numbers.h"
@@ -96,7 +97,7 @@ std::map<std::string, double> medianMemory(Compilation& compilation, const Study
   for (const auto& prepared : points::Prepared::all(*compilation.program, options, &system, quiet))
     if (const auto plan = lower::planOf(*prepared, quiet))
       for (const plan::Point& point : plan->points)
-        if (const auto at = point.estimates.find(kMemory); at != point.estimates.end()) bytes[point.id] = at->second;
+        if (const auto* at = base::entryOf(point.estimates, kMemory)) bytes[point.id] = *at;
   return bytes;
 }
 

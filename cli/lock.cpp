@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <llvm/ADT/STLExtras.h>
 
 #include <algorithm>
 #include <map>
@@ -91,8 +92,7 @@ Object expectedOf(const check::Study& study) {
 Object argumentsOf(const check::Study& study, bool defaults) {
   Object arguments;
   for (const check::Use& use : study.uses)
-    for (size_t i = 0; i < use.arguments.size(); ++i) {
-      const auto& value = use.arguments[i];
+    for (const auto& [i, value] : llvm::enumerate(use.arguments)) {
       const int factor = study.factor_of[i];
       // A default that a factor replaces everywhere does not count.
       const bool varies = factor >= 0 && !study.factors[factor].active;
@@ -127,8 +127,7 @@ llvm::Error noTick() { return llvm::Error::success(); }
 /// Returns the digests of files that commands read, by workload; null if something is missing on this machine.
 Object inputsOf(const plan::Plan& head) {
   Object inputs;
-  for (unsigned i = 0; i < head.workloads.size(); ++i) {
-    const plan::Workload& workload = head.workloads[i];
+  for (const auto& [i, workload] : llvm::enumerate(head.workloads)) {
     if (!workload.command || (workload.command->inputs.empty() && workload.command->copied.empty())) continue;
     const auto digest = llvm::expectedToOptional(engine::inputs::digestInputs(head, i, noTick));
     inputs[workload.name] = digest ? Value(*digest) : Value(nullptr);
@@ -353,7 +352,7 @@ std::vector<std::string> compareLocks(const Value& before, const Value& after, s
   for (const auto& [name, study] : left) names.push_back(name.str());
   for (const auto& [name, study] : right)
     if (!left.get(name)) names.push_back(name.str());
-  std::sort(names.begin(), names.end());
+  std::ranges::sort(names);
   for (const std::string& name : names) {
     if (only && name != *only) continue;
     const Object *old = left.getObject(name), *now = right.getObject(name);

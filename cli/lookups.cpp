@@ -5,7 +5,7 @@
 // plan without the estimate is still a plan, and a note says what is missing.
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
+#include <llvm/ADT/StringExtras.h>
 #include <llvm/ADT/StringMap.h>
 #include <llvm/Support/FileSystem.h>
 #include <llvm/Support/Path.h>
@@ -132,7 +132,7 @@ class Files {
     for (const Value& argument : arguments) key.push_back(argument.toString());
     // The entry stays empty on every return below: what could not be read once is not read again, and its note stands
     // once.
-    const auto [at, fresh] = lengths_.try_emplace(fmt::format("{}", fmt::join(key, "\n")));
+    const auto [at, fresh] = lengths_.try_emplace(llvm::join(key, "\n"));
     if (!fresh) return at->second;
     const auto* data = std::get_if<EnumValue>(&arguments[1].node);
     const auto* kind = std::get_if<EnumValue>(&arguments[2].node);
@@ -188,7 +188,7 @@ class Files {
 
   /// Adds a note once: rows of several templates may lie in one folder and fail for the same reason.
   void note(std::string text) {
-    if (std::find(notes_.begin(), notes_.end(), text) == notes_.end()) notes_.push_back(std::move(text));
+    if (std::ranges::count(notes_, text) == 0) notes_.push_back(std::move(text));
   }
 
   std::string root_;

@@ -247,7 +247,7 @@ std::vector<std::string> habitsOf(const std::vector<nullgpu_record>& records) {
   for (size_t card = 0; card < NULLGPU_RECORD_CARDS; ++card) {
     std::vector<std::string> names;
     for (const nullgpu_record& record : records)
-      if (record.rank >= 0 && record.cards[card].peak > 0 && std::ranges::find(names, nameOf(record)) == names.end())
+      if (record.rank >= 0 && record.cards[card].peak > 0 && std::ranges::count(names, nameOf(record)) == 0)
         names.push_back(nameOf(record));
     if (names.size() > 1)
       habits.push_back(

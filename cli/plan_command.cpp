@@ -3,6 +3,7 @@
 // summary of a large study walk through the points and keep none in memory, since there may be millions.
 
 #include <fmt/format.h>
+#include <llvm/ADT/STLExtras.h>
 
 #include <algorithm>
 
@@ -27,7 +28,7 @@ namespace {
 
 // ---- --explain
 
-EXPC_DIAGNOSTIC(BadPoint, Error, "'{0}' is not a point of the study: {1}");
+EXPC_DIAGNOSTIC(BadPoint, "'{0}' is not a point of the study: {1}");
 
 /// Whether a text can be the beginning of a point's id: up to 16 hexadecimal digits.
 bool looksLikeId(const std::string& text) {
@@ -83,8 +84,7 @@ class Explainer {
     at.resolve();
     const check::Use& use = study_.uses[at.use()];
     std::vector<std::pair<std::string, std::string>> rows;
-    for (unsigned i = 0; i < study_.workload->parameters.size(); ++i) {
-      const check::Parameter& parameter = study_.workload->parameters[i];
+    for (const auto& [i, parameter] : llvm::enumerate(study_.workload->parameters)) {
       if (study_.hasWorkloadFactor() && i > 0 && use.parameter_of[i] < 0) continue;
       const check::Value* value = at.value(i);
       rows.emplace_back(value ? parameter.name + " = " + value->toString() : parameter.name,

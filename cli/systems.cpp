@@ -49,7 +49,7 @@ std::optional<check::System> measuredSystem(const store::Store& store) {
   for (const auto& [id, session] : store.contents().sessions) sessions.push_back(&session);
   // Sessions on null cards go first and the order of time stays, so the last one is the newest on real devices, if
   // there is any.
-  std::stable_partition(sessions.begin(), sessions.end(), [](const auto* session) { return session->onNullCards(); });
+  std::ranges::stable_partition(sessions, [](const auto* session) { return session->onNullCards(); });
   for (const store::Session* session : llvm::reverse(sessions)) {
     const auto environment = llvm::expectedToOptional(base::parseJson(session->environment_json));
     const llvm::json::Object* object = environment ? environment->getAsObject() : nullptr;

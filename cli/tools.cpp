@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <llvm/ADT/StringExtras.h>
 #include <llvm/Support/Path.h>
 #include <unistd.h>
 
@@ -141,8 +142,8 @@ int doc(const DocOptions& options, const Console& console) {
     if (!page) return kError;
     if (options.workload) {
       const std::vector<std::string>& names = page->workloads;
-      if (std::ranges::find(names, *options.workload) == names.end()) {
-        const std::string all = names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "));
+      if (std::ranges::count(names, *options.workload) == 0) {
+        const std::string all = names.empty() ? "none" : llvm::join(names, ", ");
         return console.error(fmt::format("{} has no workload '{}'; {}", page->title, *options.workload,
                                          diag::didYouMean(*options.workload, names, fmt::format("it has {}", all))));
       }

@@ -174,7 +174,7 @@ int worse(int first, int second) {
   // Every exit code of this program is in the list, so both are found.
   static constexpr std::array<int, 8> kOrder = {kInterrupted, kError,         kUsage,      kBroken,
                                                 kSomeFail,    kSomeUndecided, kNothingRan, kSuccess};
-  return *std::min(std::find(kOrder.begin(), kOrder.end(), first), std::find(kOrder.begin(), kOrder.end(), second));
+  return *std::min(std::ranges::find(kOrder, first), std::ranges::find(kOrder, second));
 }
 
 int report(const ReportOptions& options, const Console& console) {

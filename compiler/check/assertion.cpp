@@ -4,7 +4,7 @@
 
 #include "compiler/check/assertion.h"
 
-#include <fmt/ranges.h>
+#include <llvm/ADT/StringExtras.h>
 
 #include <algorithm>
 
@@ -13,14 +13,13 @@
 namespace expc::check {
 namespace {
 
-EXPC_DIAGNOSTIC(CriterionSilent, Error, "the criterion '{0}' does not say what it means for {1}");
-EXPC_DIAGNOSTIC(SelectsBaseline, Error, "'{0}' compares with {1}, so it has no value there");
-EXPC_DIAGNOSTIC(EmptyBand, Error, "the band {0}..{1} holds nothing");
-EXPC_DIAGNOSTIC(EqualityWithConfidence, Error,
-                "'{0}' varies from trial to trial, so no interval ever equals one value");
-EXPC_DIAGNOSTIC(UnreachableBound, Error, "{0} can never be {1}");
-EXPC_DIAGNOSTIC(NotPublished, Error, "the reference '{0}' publishes no '{1}'");
-EXPC_DIAGNOSTIC(FeasibleWithoutEstimate, Warning, "'feasible' leaves out nothing: no memory of '{0}' is estimated");
+EXPC_DIAGNOSTIC(CriterionSilent, "the criterion '{0}' does not say what it means for {1}");
+EXPC_DIAGNOSTIC(SelectsBaseline, "'{0}' compares with {1}, so it has no value there");
+EXPC_DIAGNOSTIC(EmptyBand, "the band {0}..{1} holds nothing");
+EXPC_DIAGNOSTIC(EqualityWithConfidence, "'{0}' varies from trial to trial, so no interval ever equals one value");
+EXPC_DIAGNOSTIC(UnreachableBound, "{0} can never be {1}");
+EXPC_DIAGNOSTIC(NotPublished, "the reference '{0}' publishes no '{1}'");
+EXPC_DIAGNOSTIC(FeasibleWithoutEstimate, "'feasible' leaves out nothing: no memory of '{0}' is estimated");
 
 /// Checks one assertion; each step reads what the earlier ones have set in `assertion`.
 struct AssertionChecker {
@@ -68,11 +67,9 @@ struct AssertionChecker {
     return std::move(assertion);
   }
 
-  const Comparison* comparison() const {
-    return assertion.comparison ? &study.comparisons[*assertion.comparison] : nullptr;
-  }
+  const Comparison* comparison() const { return study.comparison(assertion.comparison); }
   const Metric& metric() const { return study.metrics[*assertion.metric]; }
-  const std::string& subjectName() const { return comparison() ? comparison()->name : metric().name; }
+  const std::string& subjectName() const { return study.nameOf(assertion.comparison, assertion.metric); }
 
   /// Resolves the subject and its selectors; false after a report.
   bool subject() {
@@ -139,7 +136,7 @@ struct AssertionChecker {
     if (!level) return;
     assertion.pins.push_back({factor, *level});
     // `previous` has no partner at the first level.
-    for (const Comparison* at = comparison(); at; at = at->inner ? &study.comparisons[*at->inner] : nullptr) {
+    for (const Comparison* at = comparison(); at; at = study.comparison(at->inner)) {
       if (at->over != factor || *level != (at->previous ? 0 : at->against)) continue;
       emitter.build(value.range, SelectsBaseline, at->name, study.factors[factor].levels[*level].label)
           .note(at->range, "the comparison is declared here")
@@ -191,7 +188,7 @@ struct AssertionChecker {
     for (const unsigned factor : quantifier.factors) {
       size_t levels = study.factors[factor].levels.size();
       // A comparison has no value at the level that it compares with.
-      for (const Comparison* at = comparison(); at; at = at->inner ? &study.comparisons[*at->inner] : nullptr)
+      for (const Comparison* at = comparison(); at; at = study.comparison(at->inner))
         if (at->over == factor) levels -= levels > 0;
       most = (most * Rational(static_cast<int64_t>(levels))).value_or(quantifier.least);
     }
@@ -331,7 +328,7 @@ struct AssertionChecker {
       if (bound_at[factor].isValid()) continue;
       const size_t levels = study.factors[factor].levels.size();
       std::optional<unsigned> without;
-      for (const Comparison* at = comparison(); at; at = at->inner ? &study.comparisons[*at->inner] : nullptr)
+      for (const Comparison* at = comparison(); at; at = study.comparison(at->inner))
         if (at->over == factor) without = at->previous ? 0 : at->against;
       if (levels != (without ? 2 : 1)) continue;
       bound_at[factor] = named;
@@ -372,7 +369,7 @@ struct AssertionChecker {
   /// what a comparison is narrowed to.
   bool isRuled(unsigned factor) const {
     const auto reads = [&](unsigned parameter) { return study.factor_of[parameter] == static_cast<int>(factor); };
-    for (const Comparison* at = comparison(); at; at = at->inner ? &study.comparisons[*at->inner] : nullptr)
+    for (const Comparison* at = comparison(); at; at = study.comparison(at->inner))
       if (at->where && std::ranges::any_of(parametersOf(*at->where), reads)) return true;
     return study.factors[factor].active || std::ranges::any_of(study.rules, [&](const Rule& rule) {
              return !rule.usesSystem() && std::ranges::any_of(rule.parameters, reads);
@@ -393,7 +390,7 @@ struct AssertionChecker {
         .emit();
   }
 
-  Dimension dimension() const { return comparison() ? comparison()->dimension : metric().dimension; }
+  Dimension dimension() const { return study.dimensionOf(assertion.comparison, assertion.metric); }
 
   /// Checks agreement with published values: `gain like table2 within 5%`.
   void like() {
@@ -494,7 +491,7 @@ struct AssertionChecker {
     };
     if (!move(low, -1, *declaration.band_low) || !move(high, 1, *declaration.band_high))
       return emitter.emit(declaration.give->range, errors::NumberTooLarge, text);
-    const std::string band = fmt::format("{}", fmt::join(ends, ".."));
+    const std::string band = llvm::join(ends, "..");
     auto old = emitter.build(declaration.give->range, diag::DeprecatedSpelling, "'give'",
                              fmt::format("write 'within {}'", band));
     const source::Range whole = source::join(declaration.band_low->range, declaration.give->range);
@@ -529,23 +526,20 @@ void reportSilent(diag::Emitter& emitter, const Study& study, const std::string&
   auto builder = emitter.build(range, CriterionSilent, criterion, diag::list(names));
   if (!assertion.metric || first.levels.empty())
     return builder.note({}, "quantify it, as in 'forall {}:'", quantified).emit();
-  const Metric& metric = study.metrics[*assertion.metric];
-  const Comparison* comparison = assertion.comparison ? &study.comparisons[*assertion.comparison] : nullptr;
+  const std::string& subject = study.nameOf(assertion.comparison, assertion.metric);
+  const bool ratio = study.dimensionOf(assertion.comparison, assertion.metric) == Dimension::ratio();
   // Propose a level at which the comparison has a value: not its baseline.
   const size_t last = first.levels.size() - 1;
   const size_t proposed = levels.empty() ? first.levels.size() : levels[factors.front()];
   const size_t level = proposed <= last ? proposed : first.baseline == last && last > 0 ? last - 1 : last;
   // Levels of a comparison that the claim states are selected behind the call.
-  std::string selected = comparison ? comparison->name : metric.name;
+  std::string selected = subject;
   const size_t over = selected.find(" over ");
   selected.insert(std::min(over, selected.size()),
                   fmt::format("[{}{} = {}]", assertion.selected, first.name, first.levels[level].label));
   std::string aggregated;
   if (over == std::string::npos)
-    aggregated =
-        fmt::format(", or aggregate it: '{}({}) over {}'",
-                    (comparison ? comparison->dimension : metric.dimension) == Dimension::ratio() ? "geomean" : "mean",
-                    comparison ? comparison->name : metric.name, first.name);
+    aggregated = fmt::format(", or aggregate it: '{}({}) over {}'", ratio ? "geomean" : "mean", subject, first.name);
   builder
       .note(assertion.subject_range, "quantify it, as in 'forall {}:', {}select a level, as in '{}'{}", quantified,
             over == std::string::npos ? "" : "or ", selected, aggregated)
@@ -565,8 +559,8 @@ bool refuseUnreachable(StudyScope& context, const Subject& subject, const Bound&
   using enum plan::Relation;
   using Function = Comparison::Function;
   const Metric& metric = context.study.metrics[subject.metric];
-  const Comparison* comparison = subject.comparison ? &context.study.comparisons[*subject.comparison] : nullptr;
-  const Dimension dimension = comparison ? comparison->dimension : metric.dimension;
+  const Comparison* comparison = context.study.comparison(subject.comparison);
+  const Dimension& dimension = context.study.dimensionOf(subject.comparison, subject.metric);
   if (comparison && comparison->values == Function::Difference) return false;
   const bool of_metric = !comparison || !comparison->values;
   if ((of_metric && metric.derived) || dimension.isPlain()) return false;
@@ -580,7 +574,8 @@ bool refuseUnreachable(StudyScope& context, const Subject& subject, const Bound&
                         (Rational(1) < low || (bound.relation == Greater && low == Rational(1)));
   if (!too_low && !too_high) return false;
   context.emitter
-      .build(range, UnreachableBound, fmt::format("'{}'", comparison ? comparison->name : metric.name), bound.text)
+      .build(range, UnreachableBound, fmt::format("'{}'", context.study.nameOf(subject.comparison, subject.metric)),
+             bound.text)
       .note({}, "{}",
             share      ? "a Share lies between 0% and 100%"
             : quotient ? "a ratio of two measurements is above zero"
@@ -601,13 +596,11 @@ void refuseEquality(Claiming& claiming, const ast::Assertion& declaration, const
   if (assertion.seen() || assertion.like || assertion.bound.relation != Relation::Equal ||
       study.metrics[*assertion.metric].exact)
     return;
-  const Comparison* comparison = assertion.comparison ? &study.comparisons[*assertion.comparison] : nullptr;
-  const Metric& metric = study.metrics[*assertion.metric];
   claiming.context.emitter
       .build(declaration.bound ? declaration.bound->range : confidence, EqualityWithConfidence,
-             comparison ? comparison->name : metric.name)
+             study.nameOf(assertion.comparison, assertion.metric))
       .note({}, "{}",
-            (comparison ? comparison->dimension : metric.dimension) == Dimension::ratio()
+            study.dimensionOf(assertion.comparison, assertion.metric) == Dimension::ratio()
                 ? "write a band: 'within 0.98x..1.02x'"
                 : fmt::format("write a band around {}: 'within LOW..HIGH'",
                               claiming.context.expressions().written(declaration.bound->range)))

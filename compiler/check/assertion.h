@@ -12,8 +12,8 @@
 
 namespace expc::check {
 
-EXPC_DIAGNOSTIC(QuantifiedTwice, Error, "the factor '{0}' is bound twice");
-EXPC_DIAGNOSTIC(CriterionShape, Error, "the criterion '{0}' {1}");
+EXPC_DIAGNOSTIC(QuantifiedTwice, "the factor '{0}' is bound twice");
+EXPC_DIAGNOSTIC(CriterionShape, "the criterion '{0}' {1}");
 
 /// A quantifier as all assertions behind it share it: names and conditions are checked, and their mistakes reported,
 /// once.

@@ -16,7 +16,7 @@ namespace expc::check {
 
 namespace errors {
 
-EXPC_DIAGNOSTIC(BadService, Error, "the service '{0}' {1}");
+EXPC_DIAGNOSTIC(BadService, "the service '{0}' {1}");
 
 }  // namespace errors
 

@@ -17,10 +17,10 @@
 namespace expc::check {
 namespace {
 
-EXPC_DIAGNOSTIC(BadCommand, Error, "the command of '{0}' {1}");
-EXPC_DIAGNOSTIC(UnusedParameter, Warning, "the parameter '{0}' is never passed to the command");
+EXPC_DIAGNOSTIC(BadCommand, "the command of '{0}' {1}");
+EXPC_DIAGNOSTIC(UnusedParameter, "the parameter '{0}' is never passed to the command");
 
-EXPC_DIAGNOSTIC(ShellWord, Warning, "'{0}' is passed to the program unchanged: commands run without a shell");
+EXPC_DIAGNOSTIC(ShellWord, "'{0}' is passed to the program unchanged: commands run without a shell");
 
 /// Whether an argument looks like shell syntax (`<`, `>out.txt`, `2>&1`, `|`), which no shell will interpret.
 /// Words such as `<pad>` and `>=` do not.
@@ -36,7 +36,7 @@ const std::vector<std::string> kOfService = {"host", "port"},
 /// The form of `options` for one parameter: `{name}`, `{dashed}` and `{value}` replaced.
 std::string filledIn(std::string text, const std::string& name) {
   std::string dashed = name;
-  std::replace(dashed.begin(), dashed.end(), '_', '-');
+  std::ranges::replace(dashed, '_', '-');
   replaceAll(text, "{name}", name);
   replaceAll(text, "{dashed}", dashed);
   replaceAll(text, "{value}", "${" + name + "}");
@@ -118,6 +118,11 @@ struct CommandChecker {
     return std::move(command);
   }
 
+  /// Starts the report of what is wrong with the command.
+  diag::Builder bad(source::Range range, std::string_view why) {
+    return context.emitter.build(range, BadCommand, declaration.name.name, why);
+  }
+
   /// Checks the arguments of one program and takes them over.
   std::vector<CommandArgument> program(const ast::Command& written) {
     std::vector<CommandArgument> arguments;
@@ -135,8 +140,7 @@ struct CommandChecker {
       if (argument.options) checkOptions(written, argument, made);
     }
     const bool none = arguments.empty() || arguments[0].options;
-    if (none || arguments[0].texts[0].empty())
-      context.emitter.emit(written.range, BadCommand, declaration.name.name, "has no program");
+    if (none || arguments[0].texts[0].empty()) bad(written.range, "has no program").emit();
     return arguments;
   }
 
@@ -150,7 +154,7 @@ struct CommandChecker {
       }
       size_t end = value.compare(at, 2, "${") == 0 ? value.find('}', at) : std::string::npos;
       if (end == std::string::npos)
-        return context.emitter.build(text.range, BadCommand, declaration.name.name, "has a '$' without a parameter")
+        return bad(text.range, "has a '$' without a parameter")
             .note({}, "write '${{gpus}}', or '$$' for a dollar sign")
             .emit();
       placeholder(parse::writtenRange(context.sources, text.range, at + 2, end), value.substr(at + 2, end - at - 2));
@@ -222,8 +226,7 @@ struct CommandChecker {
     if (findNamed(command.computed, name) >= 0) return;
     // They determine the resources of a trial, which the planner knows from parameters.
     if (name == "gpus" || name == "nodes")
-      return context.emitter.emit(range, BadCommand, declaration.name.name,
-                                  fmt::format("computes '{}', which only a parameter can set", name));
+      return bad(range, fmt::format("computes '{}', which only a parameter can set", name)).emit();
     const ast::Expr written{range, ast::NameExpr{{{{name, range}}, range}}};
     const FormulaPtr value = context.expressions.build(written, place);
     for (const unsigned read : parametersOf(*value))
@@ -237,10 +240,10 @@ struct CommandChecker {
   /// have it, once.
   void checkOptions(const ast::Command& written, const ast::CommandArgument& argument, CommandArgument& made) {
     if (&written != &*declaration.command || told_all)
-      return context.emitter.emit(
-          argument.range, BadCommand, declaration.name.name,
-          told_all ? "has 'options' twice, but it already stands for all parameters"
-                   : "has 'options' in 'prepare' or 'before', which must name their parameters one by one");
+      return bad(argument.range,
+                 told_all ? "has 'options' twice, but it already stands for all parameters"
+                          : "has 'options' in 'prepare' or 'before', which must name their parameters one by one")
+          .emit();
     told_all = true;
     if (made.texts.empty()) made.texts = {"--{name}", "{value}"};
     const std::string &first = made.texts.front(), &last = made.texts.back();
@@ -250,9 +253,7 @@ struct CommandChecker {
     const bool pair =
         made.texts.size() == 2 && first.find("{value}") == std::string::npos && last.starts_with("{value}");
     if (!named || (!alone && !pair))
-      context.emitter
-          .build(argument.range, BadCommand, declaration.name.name,
-                 "has 'options' in a form that no program understands")
+      bad(argument.range, "has 'options' in a form that no program understands")
           .note({},
                 "write 'options \"--{{name}}\" \"{{value}}\"' or 'options \"--{{name}}={{value}}\"'; {{dashed}} is "
                 "the name with dashes")
@@ -299,10 +300,8 @@ struct CommandChecker {
   void ranks(const ast::Identifier& name) {
     command.ranks = name.name == "gpus";
     if (command.ranks && workload.findParameter("gpus") >= 0) return;
-    context.emitter
-        .build(
-            name.range, BadCommand, declaration.name.name,
-            command.ranks ? "has ranks, but no parameter 'gpus' that counts them" : "counts its ranks by 'gpus' only")
+    bad(name.range,
+        command.ranks ? "has ranks, but no parameter 'gpus' that counts them" : "counts its ranks by 'gpus' only")
         .note({}, "write 'ranks gpus' and 'param gpus : int in 1.. = 1': one process is started for each device")
         .emit();
   }
@@ -311,8 +310,7 @@ struct CommandChecker {
   void inputs() {
     const auto add = [&](const std::vector<ast::Text>& from, std::vector<std::string>& to) {
       for (const ast::Text& input : from) {
-        if (input.value.empty())
-          context.emitter.emit(input.range, BadCommand, declaration.name.name, "has an input without a path");
+        if (input.value.empty()) bad(input.range, "has an input without a path").emit();
         to.push_back(load::relativeTo(scope.file->directory, input.value));
       }
     };

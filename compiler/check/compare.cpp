@@ -11,15 +11,15 @@
 namespace expc::check {
 namespace {
 
-EXPC_DIAGNOSTIC(CompareWithoutBaseline, Error, "'{0}' compares over '{1}', which has no baseline");
-EXPC_DIAGNOSTIC(EfficiencyOfNonRate, Error, "efficiency takes a rate, but '{0}' is of type {1}");
-EXPC_DIAGNOSTIC(EfficiencyOverNonNumber, Error, "efficiency needs levels that count something, but {0}");
-EXPC_DIAGNOSTIC(ComparedTwice, Error, "'{0}' compares over '{1}' already");
-EXPC_DIAGNOSTIC(RatioOfNonPositive, Error, "'{0}' can be zero or negative, so a ratio of it has no meaning");
-EXPC_DIAGNOSTIC(AggregatedAway, Error, "'{0}' no longer has '{1}'");
-EXPC_DIAGNOSTIC(OfProcess, Error, "'{0}' is one value of a whole process, and has no '{1}'");
-EXPC_DIAGNOSTIC(NoAggregate, Error, "'{0}' of '{1}' has no meaning: {2}");
-EXPC_DIAGNOSTIC(ScalingMismatch, Warning, "'{0}' is named {1} scaling, but {2}");
+EXPC_DIAGNOSTIC(CompareWithoutBaseline, "'{0}' compares over '{1}', which has no baseline");
+EXPC_DIAGNOSTIC(EfficiencyOfNonRate, "efficiency takes a rate, but '{0}' is of type {1}");
+EXPC_DIAGNOSTIC(EfficiencyOverNonNumber, "efficiency needs levels that count something, but {0}");
+EXPC_DIAGNOSTIC(ComparedTwice, "'{0}' compares over '{1}' already");
+EXPC_DIAGNOSTIC(RatioOfNonPositive, "'{0}' can be zero or negative, so a ratio of it has no meaning");
+EXPC_DIAGNOSTIC(AggregatedAway, "'{0}' no longer has '{1}'");
+EXPC_DIAGNOSTIC(OfProcess, "'{0}' is one value of a whole process, and has no '{1}'");
+EXPC_DIAGNOSTIC(NoAggregate, "'{0}' of '{1}' has no meaning: {2}");
+EXPC_DIAGNOSTIC(ScalingMismatch, "'{0}' is named {1} scaling, but {2}");
 
 using Function = Comparison::Function;
 
@@ -118,7 +118,7 @@ struct Comparisons {
     if (subject) {
       comparison.inner = subject->comparison;
       comparison.metric = subject->metric;
-      if (const Comparison* inner = innerOf(comparison)) comparison.gone = inner->gone;
+      if (const Comparison* inner = study.comparison(comparison.inner)) comparison.gone = inner->gone;
     }
     if (!over) return;
     if (function && comparison.aggregates()) {
@@ -140,7 +140,7 @@ struct Comparisons {
     // Differences and gaps keep the subject's unit; quotients are ratios.
     bool keeps = *function == Function::Difference || *function == Function::MaxGap;
     comparison.values = function;
-    comparison.dimension = keeps ? dimensionOf(comparison) : Dimension::ratio();
+    comparison.dimension = keeps ? study.dimensionOf(comparison.inner, comparison.metric) : Dimension::ratio();
     std::string level = comparison.previous ? "previous" : factor.levels[comparison.against].label;
     if (*function == Function::Efficiency) namesScaling(declaration, factor);
     const bool time = *function == Function::Efficiency && !study.metrics[comparison.metric].dimension.isRate();
@@ -159,19 +159,9 @@ struct Comparisons {
     return fmt::format("{} over {}", context.expressions().written(declaration.call_range), over);
   }
 
-  /// The comparison or aggregate that another one reads; null if that reads a metric.
-  const Comparison* innerOf(const Comparison& comparison) const {
-    return comparison.inner ? &study.comparisons[*comparison.inner] : nullptr;
-  }
-  /// The dimension of what a comparison reads.
-  Dimension dimensionOf(const Comparison& comparison) const {
-    const Comparison* inner = innerOf(comparison);
-    return inner ? inner->dimension : study.metrics[comparison.metric].dimension;
-  }
-
   /// Whether what a comparison reads has a level of the factor; reports otherwise.
   bool isThere(const Comparison& comparison, unsigned factor, source::Range range) {
-    const Comparison* inner = innerOf(comparison);
+    const Comparison* inner = study.comparison(comparison.inner);
     return !inner || !inner->lacks(factor) || goneFactor(context, *inner, factor, range);
   }
 
@@ -199,7 +189,7 @@ struct Comparisons {
   void aggregate(const ast::CompareDecl& declaration, std::vector<unsigned> over, bool narrowed,
                  Comparison& comparison) {
     const std::string& name = declaration.call.callee.parts.back().name;
-    const Comparison* inner = innerOf(comparison);
+    const Comparison* inner = study.comparison(comparison.inner);
     if (declaration.against)
       return emitter.emit(declaration.against->range, errors::WrongArguments, name, "no level to compare with",
                           "'against'");
@@ -209,7 +199,7 @@ struct Comparisons {
       if (!isThere(comparison, over[i], declaration.over_range)) return;
     comparison.over = Comparison::kNoFactor;
     comparison.values = inner ? inner->values : std::nullopt;
-    comparison.dimension = dimensionOf(comparison);
+    comparison.dimension = study.dimensionOf(comparison.inner, comparison.metric);
     if (!suitsAggregate(declaration, comparison) || !weigh(declaration, comparison) || !narrowed) return;
     if (comparison.where && !readsThere(*comparison.where, comparison)) return;
     std::ranges::sort(over);
@@ -225,7 +215,7 @@ struct Comparisons {
   bool suitsAggregate(const ast::CompareDecl& declaration, const Comparison& comparison) {
     const ast::Identifier& word = *argument(declaration);
     const std::string& function = declaration.call.callee.parts.back().name;
-    const Comparison* inner = innerOf(comparison);
+    const Comparison* inner = study.comparison(comparison.inner);
     const Metric& metric = study.metrics[comparison.metric];
     if (!inner && metric.series) return errors::seriesValue(emitter, word.range, metric);
     const bool signs = comparison.values
@@ -350,7 +340,7 @@ struct Comparisons {
   bool suits(const ast::CompareDecl& declaration, const Factor& factor, const Comparison& comparison) {
     source::Range range = declaration.call.arguments[0].value->range;
     const Metric& metric = study.metrics[comparison.metric];
-    if (comparison.inner && study.comparisons[*comparison.inner].values)
+    if (const Comparison* inner = study.comparison(comparison.inner); inner && inner->values)
       return suitsComparison(range, factor, comparison);
     if (metric.distribution || metric.series != (comparison.function == Function::MaxGap)) {
       if (metric.series)

@@ -8,8 +8,8 @@
 namespace expc::check {
 namespace {
 
-EXPC_DIAGNOSTIC(RangeEndMissed, Warning, "the range ends at {0}: no step reaches {1}");
-EXPC_DIAGNOSTIC(NotConstant, Error, "{0} must be constant");
+EXPC_DIAGNOSTIC(RangeEndMissed, "the range ends at {0}: no step reaches {1}");
+EXPC_DIAGNOSTIC(NotConstant, "{0} must be constant");
 
 // Limit on the levels of one factor.
 constexpr size_t kMaxLevels = 10000;

@@ -14,8 +14,8 @@
 namespace expc::check {
 namespace {
 
-EXPC_DIAGNOSTIC(Contradicting, Warning, "the criteria '{0}' and '{1}' cannot both pass");
-EXPC_DIAGNOSTIC(Settled, Warning, "'{0} {1} {2}' {3} holds");
+EXPC_DIAGNOSTIC(Contradicting, "the criteria '{0}' and '{1}' cannot both pass");
+EXPC_DIAGNOSTIC(Settled, "'{0} {1} {2}' {3} holds");
 
 /// The values that a bound admits; without infinities where it has one side only.
 std::pair<double, double> admitted(const Bound& bound) {

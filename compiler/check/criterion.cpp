@@ -9,8 +9,8 @@
 namespace expc::check {
 namespace {
 
-EXPC_DIAGNOSTIC(ConfidenceRange, Error, "a confidence lies between 50% and 100%, both excluded, not at {0}");
-EXPC_DIAGNOSTIC(EveryTrial, Warning, "without a confidence '{0}' must hold in every pair of trials");
+EXPC_DIAGNOSTIC(ConfidenceRange, "a confidence lies between 50% and 100%, both excluded, not at {0}");
+EXPC_DIAGNOSTIC(EveryTrial, "without a confidence '{0}' must hold in every pair of trials");
 
 /// Checks one criterion: its assertions one by one, then what concerns all of them.
 struct CriterionChecker {

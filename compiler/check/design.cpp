@@ -9,19 +9,20 @@
 
 #include "compiler/check/checker.h"
 #include "compiler/check/named.h"
+#include "runtime/base/entry.h"
 #include "runtime/plan/trial_report.h"
 #include "runtime/plan/validity.h"
 
 namespace expc::check {
 namespace {
 
-EXPC_DIAGNOSTIC(MissingDesign, Error, "the study '{0}' has no design");
-EXPC_DIAGNOSTIC(MissingSetting, Error, "{0} trials need the setting '{1}'");
-EXPC_DIAGNOSTIC(KindWithoutDesign, Error, "'{0}' is measured by {1} trials, but the design has none");
-EXPC_DIAGNOSTIC(BadLooks, Error, "the looks at {0} trials {1}");
-EXPC_DIAGNOSTIC(BadUntil, Error, "the {0} repetitions {1}");
-EXPC_DIAGNOSTIC(UnusedDesign, Warning, "the design has {0} trials, but the study measures nothing with them");
-EXPC_DIAGNOSTIC(UnusedSetting, Warning, "the '{0}' of {1} trials is never passed to a command of the study");
+EXPC_DIAGNOSTIC(MissingDesign, "the study '{0}' has no design");
+EXPC_DIAGNOSTIC(MissingSetting, "{0} trials need the setting '{1}'");
+EXPC_DIAGNOSTIC(KindWithoutDesign, "'{0}' is measured by {1} trials, but the design has none");
+EXPC_DIAGNOSTIC(BadLooks, "the looks at {0} trials {1}");
+EXPC_DIAGNOSTIC(BadUntil, "the {0} repetitions {1}");
+EXPC_DIAGNOSTIC(UnusedDesign, "the design has {0} trials, but the study measures nothing with them");
+EXPC_DIAGNOSTIC(UnusedSetting, "the '{0}' of {1} trials is never passed to a command of the study");
 
 /// A whole-number setting: its name, its range, and whether a design must have it. Plans accept the same
 /// ranges.
@@ -76,9 +77,8 @@ struct DesignChecker {
     }
     const Settings& settings = at->second.settings;
     // Either steps or epochs give the length.
-    if (auto steps = settings.find("steps"), epochs = settings.find("epochs");
-        steps != settings.end() && epochs != settings.end())
-      diag::duplicateName(emitter, epochs->second.range, "length of trials", "epochs", steps->second.range);
+    const Setting *steps = base::entryOf(settings, "steps"), *epochs = base::entryOf(settings, "epochs");
+    if (steps && epochs) diag::duplicateName(emitter, epochs->range, "length of trials", "epochs", steps->range);
   }
 
   /// Checks a setting outside of blocks; one of timed trials may stand there too.
@@ -166,8 +166,8 @@ struct DesignChecker {
                           "go after `repeat`, as in `repeat 20 looks at 8, 14`");
     // The setting itself was added before, or refused.
     const Design::Kind& block = design.kinds[kind];
-    const auto repeat = block.settings.find("repeat");
-    if (repeat == block.settings.end()) return;
+    const Setting* repeat = base::entryOf(block.settings, "repeat");
+    if (!repeat) return;
     std::vector<Look>& planned = design.kinds[kind].looks;
     for (const auto& expr : setting.looks) {
       const auto value = whole(kLook, *expr);
@@ -175,9 +175,9 @@ struct DesignChecker {
       const auto repetitions = static_cast<unsigned>(value->numerator());
       if (!planned.empty() && repetitions <= planned.back().repetitions)
         emitter.emit(expr->range, BadLooks, toString(kind), "must rise");
-      else if (repeat->second.value <= Rational(repetitions))
+      else if (repeat->value <= Rational(repetitions))
         emitter.emit(expr->range, BadLooks, toString(kind),
-                     fmt::format("must come before the last repetition, {}", repeat->second.value.toString()));
+                     fmt::format("must come before the last repetition, {}", repeat->value.toString()));
       else
         planned.push_back({repetitions, expr->range});
     }
@@ -239,8 +239,7 @@ struct DesignChecker {
   bool limit(const ast::Expr& expr, Until& until) {
     auto value = expressions().number(expr, context.place(), "the half-width");
     if (!value) return false;
-    const Dimension of =
-        until.comparison ? study.comparisons[*until.comparison].dimension : study.metrics[*until.metric].dimension;
+    const Dimension& of = study.dimensionOf(until.comparison, until.metric);
     const Dimension written = std::get<Value::Number>(value->node).dimension;
     until.half_width = *value->asNumber();
     until.relative = written == Dimension::share() && of != Dimension::share();

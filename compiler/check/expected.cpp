@@ -8,7 +8,7 @@
 namespace expc::check {
 namespace {
 
-EXPC_DIAGNOSTIC(NothingExpected, Error, "the criterion '{0}' has no value that could be expected");
+EXPC_DIAGNOSTIC(NothingExpected, "the criterion '{0}' has no value that could be expected");
 
 /// The measured metrics that a metric is computed from; the metric itself if it is measured.
 void measured(const Study& study, unsigned metric, std::vector<std::string>& names) {
@@ -57,8 +57,7 @@ std::optional<Expected> expectedOf(StudyContext& context, const ast::ExpectedDec
         expected.criteria.push_back(one.name);
   }
   measured(study, subject->metric, expected.metrics);
-  const Dimension of = subject->comparison ? study.comparisons[*subject->comparison].dimension
-                                           : study.metrics[subject->metric].dimension;
+  const Dimension& of = study.dimensionOf(subject->comparison, subject->metric);
   const std::string what = fmt::format("what is expected of '{}'", expected.name);
   const auto value = context.expressions().constant(*declaration.value, context.place(), Type::number(of), what);
   if (!value) return std::nullopt;

@@ -4,20 +4,22 @@
 
 #include "compiler/check/expression.h"
 
+#include <llvm/ADT/STLExtras.h>
 #include <llvm/ADT/StringRef.h>
 
 #include <algorithm>
 
 #include "compiler/check/named.h"
+#include "runtime/base/entry.h"
 #include "stdlib/stdlib.h"
 
 namespace expc::check {
 namespace {
 
-EXPC_DIAGNOSTIC(UnknownUnit, Error, "unknown unit '{0}'");
-EXPC_DIAGNOSTIC(UnknownLevel, Error, "'{0}' is not a level of {1}");
-EXPC_DIAGNOSTIC(ExpressionTooLarge, Error, "this expression is too large");
-EXPC_DIAGNOSTIC(MisplacedSystem, Error, "only rules may use 'system'");
+EXPC_DIAGNOSTIC(UnknownUnit, "unknown unit '{0}'");
+EXPC_DIAGNOSTIC(UnknownLevel, "'{0}' is not a level of {1}");
+EXPC_DIAGNOSTIC(ExpressionTooLarge, "this expression is too large");
+EXPC_DIAGNOSTIC(MisplacedSystem, "only rules may use 'system'");
 
 // Limit on lets and metrics that are defined by each other: each level recurses.
 constexpr unsigned kMaxLetDepth = 100;
@@ -251,10 +253,10 @@ FormulaPtr Expressions::systemProperty(const ast::QualifiedName& name, const Sit
 }
 
 ModuleScope* Expressions::module(const ast::Identifier& word, ModuleScope& scope) {
-  if (auto found = scope.imports.find(word.name); found != scope.imports.end()) {
-    if (found->second) note(word.range, {found->second->ast->file, 0, 0});
+  if (const auto* found = base::entryOf(scope.imports, word.name)) {
+    if (*found) note(word.range, {(*found)->ast->file, 0, 0});
     // Null if the import failed, which was reported.
-    return found->second;
+    return *found;
   }
   // If some import failed, the name is most likely that module's, and the failure was reported.
   const bool failed = std::ranges::any_of(scope.imports, [](const auto& import) { return !import.second; });
@@ -400,8 +402,7 @@ FormulaPtr Expressions::variant(const ast::CallExpr& call, const Site& at) {
   // Each argument of the payload must be constant and of the field's declared type.
   Formula formula = formulaOf(Formula::Op::Variant, *at.expected, at.range);
   formula.constant = Value::level(type, static_cast<unsigned>(index));
-  for (size_t i = 0; i < declared.fields.size(); ++i) {
-    const EnumType::Field& field = declared.fields[i];
+  for (const auto& [i, field] : llvm::enumerate(declared.fields)) {
     const ast::CallArgument& argument = call.arguments[i];
     if (argument.name && argument.name->name != field.name)
       return refused(

@@ -48,20 +48,20 @@ void replaceAll(std::string& text, std::string_view what, std::string_view with)
 /// Diagnostics that several files of check emit; all others stand beside their emit.
 namespace errors {
 
-EXPC_DIAGNOSTIC(TypeMismatch, Error, "{0} must be {1}, not {2}");
-EXPC_DIAGNOSTIC(UnitMismatch, Error, "{0} is {1}, but {2} is {3}");
-EXPC_DIAGNOSTIC(NumberTooLarge, Error, "the number {0} cannot be represented exactly");
-EXPC_DIAGNOSTIC(NotSupported, Error, "{0} is not supported");
-EXPC_DIAGNOSTIC(WhenCycle, Error, "whether '{0}' is active depends on itself");
-EXPC_DIAGNOSTIC(NotAValue, Error, "{0} is not a value here");
-EXPC_DIAGNOSTIC(NotASeries, Error, "'{0}' is not a series");
-EXPC_DIAGNOSTIC(SeriesValue, Error, "'{0}' is a {1}, not one value");
-EXPC_DIAGNOSTIC(OutOfRange, Error, "{0} is {1}, but must be {2}");
-EXPC_DIAGNOSTIC(NoDirection, Error, "'{0}' does not declare whether lower or higher is better");
-EXPC_DIAGNOSTIC(LetCycle, Error, "the {0} '{1}' depends on itself");
-EXPC_DIAGNOSTIC(WrongArguments, Error, "'{0}' needs {1}, but has {2}");
+EXPC_DIAGNOSTIC(TypeMismatch, "{0} must be {1}, not {2}");
+EXPC_DIAGNOSTIC(UnitMismatch, "{0} is {1}, but {2} is {3}");
+EXPC_DIAGNOSTIC(NumberTooLarge, "the number {0} cannot be represented exactly");
+EXPC_DIAGNOSTIC(NotSupported, "{0} is not supported");
+EXPC_DIAGNOSTIC(WhenCycle, "whether '{0}' is active depends on itself");
+EXPC_DIAGNOSTIC(NotAValue, "{0} is not a value here");
+EXPC_DIAGNOSTIC(NotASeries, "'{0}' is not a series");
+EXPC_DIAGNOSTIC(SeriesValue, "'{0}' is a {1}, not one value");
+EXPC_DIAGNOSTIC(OutOfRange, "{0} is {1}, but must be {2}");
+EXPC_DIAGNOSTIC(NoDirection, "'{0}' does not declare whether lower or higher is better");
+EXPC_DIAGNOSTIC(LetCycle, "the {0} '{1}' depends on itself");
+EXPC_DIAGNOSTIC(WrongArguments, "'{0}' needs {1}, but has {2}");
 
-EXPC_DIAGNOSTIC(BadInside, Error, "the inside parameter '{0}' {1}");
+EXPC_DIAGNOSTIC(BadInside, "the inside parameter '{0}' {1}");
 
 inline void badInside(diag::Emitter& emitter, source::Range range, const std::string& name, std::string_view why) {
   emitter.build(range, BadInside, name, why)

@@ -2,6 +2,7 @@
 // (StudyScope). The factor of several workloads comes first.
 
 #include <fmt/ranges.h>
+#include <llvm/ADT/STLExtras.h>
 
 #include <algorithm>
 #include <unordered_map>
@@ -12,13 +13,13 @@
 namespace expc::check {
 namespace {
 
-EXPC_DIAGNOSTIC(FactorIsArgument, Error, "'{0}' is both an argument and a factor");
-EXPC_DIAGNOSTIC(NoLevels, Error, "the factor '{0}' has no levels");
-EXPC_DIAGNOSTIC(DuplicateLevel, Error, "the level {0} of '{1}' is given twice");
-EXPC_DIAGNOSTIC(BaselineNotLevel, Error, "the baseline {0} is not a level of '{1}'");
-EXPC_DIAGNOSTIC(InsideUntold, Warning, "nothing tells the command which levels of '{0}' are asked");
-EXPC_DIAGNOSTIC(InsideLockstep, Error, "'{0}' cannot vary in lockstep with '{1}'");
-EXPC_DIAGNOSTIC(LockstepShape, Error, "{0} must be a tuple of {1} values, as in {2}");
+EXPC_DIAGNOSTIC(FactorIsArgument, "'{0}' is both an argument and a factor");
+EXPC_DIAGNOSTIC(NoLevels, "the factor '{0}' has no levels");
+EXPC_DIAGNOSTIC(DuplicateLevel, "the level {0} of '{1}' is given twice");
+EXPC_DIAGNOSTIC(BaselineNotLevel, "the baseline {0} is not a level of '{1}'");
+EXPC_DIAGNOSTIC(InsideUntold, "nothing tells the command which levels of '{0}' are asked");
+EXPC_DIAGNOSTIC(InsideLockstep, "'{0}' cannot vary in lockstep with '{1}'");
+EXPC_DIAGNOSTIC(LockstepShape, "{0} must be a tuple of {1} values, as in {2}");
 
 // Limit on factors of one study.
 constexpr size_t kMaxFactors = 256;
@@ -252,8 +253,7 @@ void addWorkloadFactor(Study& study) {
   factor.parameters = {0};
   factor.range = study.range;
   const EnumType& type = *study.workload->parameters[0].type.enumeration;
-  for (unsigned i = 0; i < study.uses.size(); ++i) {
-    const Use& use = study.uses[i];
+  for (const auto& [i, use] : llvm::enumerate(study.uses)) {
     factor.levels.push_back({{Value::level(type, i)}, use.label, use.range});
     factor.declared.push_back(use.label);
   }
@@ -324,7 +324,7 @@ std::optional<unsigned> StudyScope::levelOf(const std::vector<Value>& values, co
                                             const std::string& label) {
   const auto found = std::ranges::find(factor.levels, values, &Level::values);
   if (found != factor.levels.end()) return static_cast<unsigned>(found - factor.levels.begin());
-  EXPC_DIAGNOSTIC(UnknownLevel, Error, "{0} is not a level of the factor '{1}'");
+  EXPC_DIAGNOSTIC(UnknownLevel, "{0} is not a level of the factor '{1}'");
   return emitter.build(range, UnknownLevel, label, factor.name)
       .note(factor.range, "its levels are {}", diag::list(factor.declared))
       .refuse();
@@ -388,7 +388,7 @@ std::optional<std::vector<unsigned>> StudyScope::levelsByPart(const ast::Identif
     if (found) kept.push_back(*found);
   }
   std::ranges::sort(kept);
-  kept.erase(std::unique(kept.begin(), kept.end()), kept.end());
+  kept.erase(llvm::unique(kept), kept.end());
   return good ? std::optional(std::move(kept)) : std::nullopt;
 }
 

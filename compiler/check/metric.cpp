@@ -11,8 +11,8 @@
 namespace expc::check {
 namespace {
 
-EXPC_DIAGNOSTIC(IncompleteMetric, Error, "the metric '{0}' {1}");
-EXPC_DIAGNOSTIC(MixedKinds, Error, "'{0}' reads metrics of {1} and of {2} trials, but no trial is both");
+EXPC_DIAGNOSTIC(IncompleteMetric, "the metric '{0}' {1}");
+EXPC_DIAGNOSTIC(MixedKinds, "'{0}' reads metrics of {1} and of {2} trials, but no trial is both");
 
 /// Whether an operation reads a series as it goes; its operands say which, and are nothing by themselves.
 bool readsSeries(Formula::Op op) { return op == Formula::Op::EpochsTo || op == Formula::Op::Reduce; }

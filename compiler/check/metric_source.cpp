@@ -17,8 +17,8 @@
 namespace expc::check {
 namespace {
 
-EXPC_DIAGNOSTIC(MetricSourceShape, Error, "cannot read a number this way: {0}");
-EXPC_DIAGNOSTIC(MissingSource, Error, "the command's metric '{0}' has no source to read it from");
+EXPC_DIAGNOSTIC(MetricSourceShape, "cannot read a number this way: {0}");
+EXPC_DIAGNOSTIC(MissingSource, "the command's metric '{0}' has no source to read it from");
 
 using From = plan::CommandMetric::From;
 using Source = std::optional<plan::CommandMetric>;

@@ -534,6 +534,16 @@ struct Study {
   int findMetric(std::string_view wanted) const { return base::findNamed(metrics, wanted); }
   int findComparison(std::string_view wanted) const { return base::findNamed(comparisons, wanted); }
   const Change* findPreset(std::string_view wanted) const { return base::named(presets, wanted); }
+  /// The comparison of an index, where there is one: of what a comparison, an assertion or an `until` reads. Null: it
+  /// reads a metric.
+  const Comparison* comparison(std::optional<unsigned> index) const { return index ? &comparisons[*index] : nullptr; }
+  /// The name and the dimension of what is read: of a comparison, else of a metric.
+  const std::string& nameOf(std::optional<unsigned> comparison, std::optional<unsigned> metric) const {
+    return comparison ? comparisons[*comparison].name : metrics[*metric].name;
+  }
+  const Dimension& dimensionOf(std::optional<unsigned> comparison, std::optional<unsigned> metric) const {
+    return comparison ? comparisons[*comparison].dimension : metrics[*metric].dimension;
+  }
   /// Whether no assertion of the criterion has values at single levels of the factor: all judge aggregates over it.
   bool lacks(const Criterion& criterion, unsigned factor) const;
   /// Whether processes of a use go through levels by themselves.

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <tuple>
 
+#include "runtime/base/entry.h"
+
 namespace expc::check {
 namespace {
 
@@ -41,6 +43,11 @@ unsigned Names::add(SymbolKind kind, const Declared& declared, unsigned parent) 
   return add({kind, declared.name.name, declared.name.range, whole, &declared, parent});
 }
 
+template <typename Declared>
+void Names::addAll(SymbolKind kind, const std::vector<Declared>& all, unsigned parent) {
+  for (const Declared& declared : all) add(kind, declared, parent);
+}
+
 void Names::declare(const load::Module& module) {
   const ast::Module& file = module.ast;
   // A file has no name of its own in its text: its beginning stands for it.
@@ -48,15 +55,15 @@ void Names::declare(const load::Module& module) {
   const unsigned own = add({SymbolKind::Module, module.path, beginning, beginning, &module});
   for (const ast::EnumDecl& declared : file.enums) {
     const unsigned parent = add(SymbolKind::Enum, declared, own);
-    for (const ast::EnumLevel& level : declared.levels) add(SymbolKind::Level, level, parent);
+    addAll(SymbolKind::Level, declared.levels, parent);
   }
-  for (const ast::LetDecl& declared : file.units) add(SymbolKind::Unit, declared, own);
-  for (const ast::LetDecl& declared : file.lets) add(SymbolKind::Let, declared, own);
-  for (const ast::MetricDecl& declared : file.metrics) add(SymbolKind::Metric, declared, own);
+  addAll(SymbolKind::Unit, file.units, own);
+  addAll(SymbolKind::Let, file.lets, own);
+  addAll(SymbolKind::Metric, file.metrics, own);
   for (const ast::WorkloadDecl& declared : file.workloads) declareWorkload(SymbolKind::Workload, declared, own);
   for (const ast::WorkloadDecl& declared : file.services) declareWorkload(SymbolKind::Service, declared, own);
-  for (const ast::SystemDecl& declared : file.systems) add(SymbolKind::System, declared, own);
-  for (const ast::ReferenceDecl& declared : file.references) add(SymbolKind::Reference, declared, own);
+  addAll(SymbolKind::System, file.systems, own);
+  addAll(SymbolKind::Reference, file.references, own);
   for (const ast::PartDecl& declared : file.parts) declareStudy(declared, add(SymbolKind::Part, declared, own));
   for (const ast::StudyDecl& declared : file.studies) declareStudy(declared, add(SymbolKind::Study, declared, own));
   for (const ast::PresetDecl& declared : file.presets) declarePreset(declared, own);
@@ -64,35 +71,37 @@ void Names::declare(const load::Module& module) {
 
 void Names::declareWorkload(SymbolKind kind, const ast::WorkloadDecl& workload, unsigned file) {
   const unsigned parent = add(kind, workload, file);
-  for (const ast::ParamDecl& declared : workload.params) add(SymbolKind::Parameter, declared, parent);
-  for (const ast::LetDecl& declared : workload.lets) add(SymbolKind::Let, declared, parent);
+  addAll(SymbolKind::Parameter, workload.params, parent);
+  addAll(SymbolKind::Let, workload.lets, parent);
   for (const ast::MetricDecl& declared : workload.metrics)
     if (!declared.all) add(SymbolKind::Metric, declared, parent);
-  for (const ast::RuleDecl& declared : workload.rules)
-    if (declared.name)
-      add({SymbolKind::Rule, declared.name->name, declared.name->range, declared.range, &declared, parent});
+  declareRules(workload.rules, parent);
 }
 
 void Names::declareStudy(const ast::StudyDecl& study, unsigned parent) {
-  for (const ast::ParamDecl& declared : study.params) add(SymbolKind::Parameter, declared, parent);
+  addAll(SymbolKind::Parameter, study.params, parent);
   for (const ast::WorkloadUse& use : study.workloads)
     if (use.label) add({SymbolKind::Label, use.label->name, use.label->range, use.range, &use, parent});
-  for (const ast::FactorDecl& declared : study.factors) add(SymbolKind::Factor, declared, parent);
-  for (const ast::LetDecl& declared : study.lets) add(SymbolKind::Let, declared, parent);
-  for (const ast::RuleDecl& declared : study.rules)
-    if (declared.name)
-      add({SymbolKind::Rule, declared.name->name, declared.name->range, declared.range, &declared, parent});
-  for (const ast::MetricDecl& declared : study.metrics) add(SymbolKind::Metric, declared, parent);
+  addAll(SymbolKind::Factor, study.factors, parent);
+  addAll(SymbolKind::Let, study.lets, parent);
+  declareRules(study.rules, parent);
+  addAll(SymbolKind::Metric, study.metrics, parent);
   for (const ast::CompareDecl& declared : study.compares)
     if (!declared.stated) add(SymbolKind::Comparison, declared, parent);
-  for (const ast::ControlDecl& declared : study.controls) add(SymbolKind::Control, declared, parent);
-  for (const ast::CriterionDecl& declared : study.criteria) add(SymbolKind::Criterion, declared, parent);
+  addAll(SymbolKind::Control, study.controls, parent);
+  addAll(SymbolKind::Criterion, study.criteria, parent);
   for (const ast::PresetDecl& declared : study.presets) declarePreset(declared, parent);
+}
+
+void Names::declareRules(const std::vector<ast::RuleDecl>& rules, unsigned parent) {
+  for (const ast::RuleDecl& declared : rules)
+    if (declared.name)
+      add({SymbolKind::Rule, declared.name->name, declared.name->range, declared.range, &declared, parent});
 }
 
 void Names::declarePreset(const ast::PresetDecl& preset, unsigned parent) {
   const unsigned own = add(SymbolKind::Preset, preset, parent);
-  for (const ast::CriterionDecl& declared : preset.criteria) add(SymbolKind::Criterion, declared, own);
+  addAll(SymbolKind::Criterion, preset.criteria, own);
 }
 
 void Names::note(source::Range range, source::Range declared) {
@@ -115,14 +124,10 @@ void Names::sort() {
   occurrences_.erase(again.begin(), again.end());
 }
 
-std::optional<unsigned> Names::declaredAt(source::Range range) const {
-  const auto found = declared_.find(keyOf(range));
-  return found == declared_.end() ? std::nullopt : std::optional(found->second);
-}
+std::optional<unsigned> Names::declaredAt(source::Range range) const { return base::valueIn(declared_, keyOf(range)); }
 
 std::optional<unsigned> Names::find(SymbolKind kind, std::string_view name, std::optional<unsigned> parent) const {
-  const auto found = parent ? named_.find({*parent, kind, std::string(name)}) : named_.end();
-  return found == named_.end() ? std::nullopt : std::optional(found->second);
+  return parent ? base::valueIn(named_, std::tuple(*parent, kind, std::string(name))) : std::nullopt;
 }
 
 const Occurrence* Names::at(source::FileId file, uint32_t offset) const {

@@ -107,6 +107,9 @@ class Names {
   template <typename Declared>
   unsigned add(SymbolKind kind, const Declared& declared, unsigned parent);
   unsigned add(Symbol symbol);
+  template <typename Declared>
+  void addAll(SymbolKind kind, const std::vector<Declared>& all, unsigned parent);
+  void declareRules(const std::vector<ast::RuleDecl>& rules, unsigned parent);
   /// Adds a workload or a service.
   void declareWorkload(SymbolKind kind, const ast::WorkloadDecl& workload, unsigned file);
   /// Adds the contents of a study or a part.

@@ -8,9 +8,9 @@
 namespace expc::check {
 namespace {
 
-EXPC_DIAGNOSTIC(UselessCoalesce, Warning, "'{0}' always has a value");
-EXPC_DIAGNOSTIC(MisplacedLookup, Error, "'{0}' reads files, which only an estimate may do");
-EXPC_DIAGNOSTIC(WrongArguments, Error, "the record has no value for '{0}'");
+EXPC_DIAGNOSTIC(UselessCoalesce, "'{0}' always has a value");
+EXPC_DIAGNOSTIC(MisplacedLookup, "'{0}' reads files, which only an estimate may do");
+EXPC_DIAGNOSTIC(WrongArguments, "the record has no value for '{0}'");
 
 using Op = Formula::Op;
 

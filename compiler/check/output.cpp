@@ -8,8 +8,8 @@
 namespace expc::check {
 namespace {
 
-EXPC_DIAGNOSTIC(NothingMeasured, Error, "the study '{0}' measures nothing");
-EXPC_DIAGNOSTIC(MeasuredTwice, Warning, "'{0}' is measured twice");
+EXPC_DIAGNOSTIC(NothingMeasured, "the study '{0}' measures nothing");
+EXPC_DIAGNOSTIC(MeasuredTwice, "'{0}' is measured twice");
 
 /// Appends a metric unless it is there.
 void measure(Study& study, unsigned metric) {

@@ -9,7 +9,7 @@
 namespace expc::check {
 namespace {
 
-EXPC_DIAGNOSTIC(AssignsFactor, Error, "'{0}' is a factor of this study, so it takes levels");
+EXPC_DIAGNOSTIC(AssignsFactor, "'{0}' is a factor of this study, so it takes levels");
 
 /// The declared levels of a factor, or of the part of one that `name` is, that `expr` selects; nothing after a report.
 std::optional<Only> pick(StudyScope& context, const ast::Identifier& name, unsigned index, const ast::Expr& expr) {

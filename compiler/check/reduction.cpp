@@ -10,9 +10,8 @@
 namespace expc::check {
 namespace {
 
-EXPC_DIAGNOSTIC(BadReduction, Error, "'{0}' {1}");
-EXPC_DIAGNOSTIC(FewValues, Warning,
-                "{0} of at most {1} values is unreliable: fewer than one value is expected beyond it");
+EXPC_DIAGNOSTIC(BadReduction, "'{0}' {1}");
+EXPC_DIAGNOSTIC(FewValues, "{0} of at most {1} values is unreliable: fewer than one value is expected beyond it");
 
 /// The number of `p99.9`; nothing for another word.
 std::optional<double> percentileOf(std::string_view word) {

@@ -17,8 +17,8 @@
 namespace expc::check {
 namespace {
 
-EXPC_DIAGNOSTIC(BadReference, Error, "the reference '{0}' {1}");
-EXPC_DIAGNOSTIC(UnusedReference, Warning, "the reference '{0}' fits no study of this file");
+EXPC_DIAGNOSTIC(BadReference, "the reference '{0}' {1}");
+EXPC_DIAGNOSTIC(UnusedReference, "the reference '{0}' fits no study of this file");
 
 // Limit on the size of a file, in bytes.
 constexpr size_t kMaxReference = 1 << 20;

@@ -10,7 +10,7 @@
 namespace expc::check {
 namespace {
 
-EXPC_DIAGNOSTIC(MetricOfService, Error,
+EXPC_DIAGNOSTIC(MetricOfService,
                 "a service yields no '{0}', only the time until it is ready, its processor time and its memory");
 
 using Op = Formula::Op;

@@ -7,15 +7,16 @@
 
 #include "compiler/check/checker.h"
 #include "compiler/check/named.h"
+#include "runtime/base/entry.h"
 #include "runtime/plan/evaluate.h"
 #include "stdlib/stdlib.h"
 
 namespace expc::check {
 namespace {
 
-EXPC_DIAGNOSTIC(NoWorkload, Error, "the study '{0}' has no workload");
-EXPC_DIAGNOSTIC(MissingArgument, Error, "'{0}' needs a value for {1}");
-EXPC_DIAGNOSTIC(MissingLabel, Error, "of several workloads each needs a name");
+EXPC_DIAGNOSTIC(NoWorkload, "the study '{0}' has no workload");
+EXPC_DIAGNOSTIC(MissingArgument, "'{0}' needs a value for {1}");
+EXPC_DIAGNOSTIC(MissingLabel, "of several workloads each needs a name");
 
 /// The workload of a name; null after a report, which names the import that is missing if a standard module has
 /// it.
@@ -23,9 +24,9 @@ const Workload* findWorkload(Context& context, ModuleScope& scope, const ast::Qu
   const ast::Identifier& last = name.parts.back();
   const ModuleScope* where = context.expressions.scopeOf(name, scope);
   if (!where) return nullptr;
-  if (auto found = where->workloads.find(last.name); found != where->workloads.end() && name.parts.size() <= 2) {
-    context.expressions.note(last.range, found->second->range);
-    return found->second;
+  if (const auto* found = base::entryOf(where->workloads, last.name); found && name.parts.size() <= 2) {
+    context.expressions.note(last.range, (*found)->range);
+    return *found;
   }
   // A standard module that is not imported may have it: search the embedded text for its declaration.
   for (std::string_view module : stdlib::names())
@@ -324,8 +325,7 @@ static void checkParts(StudyContext& context, size_t before) {
   // Resolve each let once, so that mistakes in unused ones are reported. They may read parameters; where a
   // constant is wanted, such a let is reported as not constant.
   for (const ast::LetDecl& let : context.declaration->lets)
-    if (const auto entry = context.lets.find(let.name.name); entry != context.lets.end())
-      context.expressions().let(entry->second, context.place());
+    if (auto* entry = base::entryOf(context.lets, let.name.name)) context.expressions().let(*entry, context.place());
   checkAllArguments(context);
   checkFactors(context);
   checkNoArgumentMissing(context);

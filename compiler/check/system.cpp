@@ -50,9 +50,7 @@ const std::optional<Value>& System::operator[](std::string_view property) const 
   return values[findSystemProperty(property)];
 }
 
-void System::set(std::string_view property, Value value) {
-  values[findSystemProperty(property)] = std::move(value);
-}
+void System::set(std::string_view property, Value value) { values[findSystemProperty(property)] = std::move(value); }
 
 llvm::json::Object toJson(const System& system) {
   llvm::json::Object object;

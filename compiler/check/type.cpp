@@ -3,6 +3,7 @@
 
 #include "compiler/check/checker.h"
 #include "compiler/check/named.h"
+#include "runtime/base/entry.h"
 
 namespace expc::check {
 namespace {
@@ -23,8 +24,8 @@ std::optional<Type> countedIn(Context& context, const ast::Identifier& name, Mod
   const auto unit = context.expressions.unit(name.name, scope);
   // A derived unit (`unit krow = 1000row`) names no type of its own.
   if (!unit || unit->dimension != Dimension::ofOwn(name.name)) return std::nullopt;
-  if (const auto declared = scope.units.find(name.name); declared != scope.units.end())
-    context.expressions.note(name.range, declared->second.declaration->name.range);
+  if (const auto* declared = base::entryOf(scope.units, name.name))
+    context.expressions.note(name.range, declared->declaration->name.range);
   return Type::number(unit->dimension);
 }
 
@@ -43,9 +44,9 @@ Type namedType(Context& context, const ast::QualifiedName& name, ModuleScope& sc
   if (auto simple = simpleType(last.name); simple && name.parts.size() == 1) return *simple;
   ModuleScope* where = context.expressions.scopeOf(name, scope);
   if (!where) return Type::error();
-  if (auto found = where->enums.find(last.name); found != where->enums.end() && name.parts.size() <= 2) {
-    context.expressions.note(last.range, found->second->range);
-    return Type::of(*found->second);
+  if (const auto* found = base::entryOf(where->enums, last.name); found && name.parts.size() <= 2) {
+    context.expressions.note(last.range, (*found)->range);
+    return Type::of(**found);
   }
   if (name.parts.size() <= 2)
     if (auto counted = countedIn(context, last, *where)) return *counted;

@@ -3,6 +3,8 @@
 // chosen; rules and estimates hold where theirs is. Only metrics that all workloads declare alike are kept,
 // since others could not be compared.
 
+#include <llvm/ADT/STLExtras.h>
+
 #include <algorithm>
 
 #include "compiler/check/checker.h"
@@ -11,7 +13,7 @@
 namespace expc::check {
 namespace {
 
-EXPC_DIAGNOSTIC(WorkloadsDiffer, Error, "'{0}' differs between '{1}' and '{2}'");
+EXPC_DIAGNOSTIC(WorkloadsDiffer, "'{0}' differs between '{1}' and '{2}'");
 
 using Op = Formula::Op;
 
@@ -159,8 +161,7 @@ struct Uniter {
   void metrics() {
     const Workload& first = *study.uses[0].workload;
     std::vector<int> kept(first.metrics.size(), -1);
-    for (unsigned i = 0; i < first.metrics.size(); ++i) {
-      const Metric& metric = first.metrics[i];
+    for (const auto& [i, metric] : llvm::enumerate(first.metrics)) {
       Metric copy = metric;
       bool common = std::all_of(study.uses.begin() + 1, study.uses.end(), [&](const Use& use) {
         int found = use.workload->findMetric(metric.name);

@@ -8,8 +8,8 @@
 namespace expc::check {
 namespace {
 
-EXPC_DIAGNOSTIC(BadEstimate, Error, "an estimate is of memory (type Bytes), but '{0}' is of type {1}");
-EXPC_DIAGNOSTIC(BadVersion, Error, "a workload's version is a whole number from 1, not {0}");
+EXPC_DIAGNOSTIC(BadEstimate, "an estimate is of memory (type Bytes), but '{0}' is of type {1}");
+EXPC_DIAGNOSTIC(BadVersion, "a workload's version is a whole number from 1, not {0}");
 
 /// Declares the module's own units and resolves them.
 void declareUnits(Context& context, ModuleScope& scope) {

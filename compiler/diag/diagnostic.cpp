@@ -52,6 +52,7 @@ bool overlap(const FixIt& left, const FixIt& right) {
 std::string_view name(Kind kind) { return entry(kind).name; }
 std::string_view code(Kind kind) { return entry(kind).code; }
 std::string_view slug(Kind kind) { return entry(kind).slug; }
+Severity severityOf(Kind kind) { return code(kind)[0] == 'W' ? Severity::Warning : Severity::Error; }
 
 const std::vector<Kind>& allKinds() {
   static const std::vector<Kind> kinds = {
@@ -179,19 +180,17 @@ FixSet chooseFixes(const std::vector<Diagnostic>& diagnostics, const std::functi
     return fix.applicability == Applicability::Certain && fix.range.isValid() && may_change(fix.range.file);
   };
   const auto clashes = [](const FixIt& fix, const std::vector<FixIt>& others) {
-    return std::any_of(others.begin(), others.end(),
-                       [&](const FixIt& other) { return overlap(fix, other) && !(fix == other); });
+    return std::ranges::any_of(others, [&](const FixIt& other) { return overlap(fix, other) && !(fix == other); });
   };
   for (size_t index = 0; index < diagnostics.size(); ++index) {
     const std::vector<FixIt>& fixes = diagnostics[index].fixes;
     // A fix that overlaps an earlier one waits until the caller checks and fixes again.
-    const bool good = std::all_of(fixes.begin(), fixes.end(), [&](const FixIt& fix) {
-      return allowed(fix) && !clashes(fix, out.edits) && !clashes(fix, fixes);
-    });
+    const bool good = std::ranges::all_of(
+        fixes, [&](const FixIt& fix) { return allowed(fix) && !clashes(fix, out.edits) && !clashes(fix, fixes); });
     if (fixes.empty() || !good) continue;
     out.mended.push_back(index);
     for (const FixIt& fix : fixes)
-      if (std::find(out.edits.begin(), out.edits.end(), fix) == out.edits.end()) out.edits.push_back(fix);
+      if (std::ranges::count(out.edits, fix) == 0) out.edits.push_back(fix);
   }
   std::ranges::stable_sort(out.edits, {}, placeOf);
   return out;

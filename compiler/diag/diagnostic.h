@@ -41,16 +41,18 @@ const std::vector<Kind>& allKinds();
 
 enum class Severity { Error, Warning, Note };
 
-/// Defines a diagnostic's kind, severity and fmt format string. The types and number of its arguments are
-/// checked at compile time. Declare it beside the code that emits it:
-///   EXPC_DIAGNOSTIC(UnknownName, Error, "unknown {0} '{1}'");
+/// The severity that the letter of a kind's code says.
+Severity severityOf(Kind kind);
+
+/// Defines a diagnostic's kind and fmt format string. The types and number of its arguments are checked at compile
+/// time. Declare it beside the code that emits it:
+///   EXPC_DIAGNOSTIC(UnknownName, "unknown {0} '{1}'");
 ///   emitter.build(range, UnknownName, "factor", name).note(other, "did you mean '{0}'?", best).emit();
-#define EXPC_DIAGNOSTIC(Name, SeverityName, Format)                                                     \
-  static constexpr struct {                                                                             \
-    static constexpr ::expc::diag::Kind kind() { return ::expc::diag::Kind::Name; }                     \
-    static constexpr ::expc::diag::Severity severity() { return ::expc::diag::Severity::SeverityName; } \
-    static constexpr std::string_view format() { return Format; }                                       \
-  } Name {                                                                                              \
+#define EXPC_DIAGNOSTIC(Name, Format)                                               \
+  static constexpr struct {                                                         \
+    static constexpr ::expc::diag::Kind kind() { return ::expc::diag::Kind::Name; } \
+    static constexpr std::string_view format() { return Format; }                   \
+  } Name {                                                                          \
   }
 
 /// A remark about a second place, or a general remark.
@@ -191,11 +193,10 @@ class Emitter {
   /// Starts a diagnostic; the caller must end the chain with `emit` or `refuse`. The error is counted at once.
   template <typename Definition, typename... Args>
   Builder build(source::Range range, Definition definition, const Args&... args) {
-    if (definition.severity() == Severity::Error) ++errors_;
+    const Severity severity = severityOf(definition.kind());
+    if (severity == Severity::Error) ++errors_;
     constexpr fmt::format_string<const Args&...> format(Definition::format());
-    return {collector_,
-            {definition.kind(), definition.severity(), range, fmt::format(format, args...), {}, {}},
-            inclusions_};
+    return {collector_, {definition.kind(), severity, range, fmt::format(format, args...), {}, {}}, inclusions_};
   }
   template <typename Definition, typename... Args>
   void emit(source::Range range, Definition definition, const Args&... args) {
@@ -228,12 +229,12 @@ class Emitter {
 };
 
 /// A spelling of an earlier version, which still means what it did: what is written, and what is written now.
-EXPC_DIAGNOSTIC(DeprecatedSpelling, Warning, "{0} is an old spelling: {1}");
+EXPC_DIAGNOSTIC(DeprecatedSpelling, "{0} is an old spelling: {1}");
 
 // ---- names: unknown, declared twice, misspelt, and lists of them; shared so that every phase words them alike
 
-EXPC_DIAGNOSTIC(UnknownName, Error, "unknown {0} '{1}'{2}");
-EXPC_DIAGNOSTIC(DuplicateName, Error, "the {0} '{1}' is declared twice");
+EXPC_DIAGNOSTIC(UnknownName, "unknown {0} '{1}'{2}");
+EXPC_DIAGNOSTIC(DuplicateName, "the {0} '{1}' is declared twice");
 
 /// The candidate that `name` most likely misspells: the least Levenshtein distance, ignoring case, where two
 /// swapped neighbours count as one edit. The distance is at most a third of the name's length; the first

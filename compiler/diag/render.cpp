@@ -75,8 +75,8 @@ void clip(std::string& text, uint32_t& first, uint32_t& last, const DisplayLine&
   // Positions in the shown text need a layout of their own, since it holds replacements of other lengths than
   // the source.
   DisplayLine shown = displayLine(line.text);
-  size_t begin = std::lower_bound(shown.columns.begin(), shown.columns.end(), from) - shown.columns.begin();
-  size_t end = std::lower_bound(shown.columns.begin(), shown.columns.end(), to) - shown.columns.begin();
+  size_t begin = std::ranges::lower_bound(shown.columns, from) - shown.columns.begin();
+  size_t end = std::ranges::lower_bound(shown.columns, to) - shown.columns.begin();
   uint32_t start = shown.columns[begin];
   bool cut_left = begin > 0, cut_right = end + 1 < shown.columns.size();
   end = std::min(end, line.text.size());

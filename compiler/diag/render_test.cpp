@@ -140,8 +140,8 @@ TEST_CASE("of many mistakes the first are told, and what others could have meant
 }
 
 TEST_CASE("an error is told however many warnings come before it") {
-  EXPC_DIAGNOSTIC(UselessRule, Warning, "useless");
-  EXPC_DIAGNOSTIC(SyntaxError, Error, "wrong");
+  EXPC_DIAGNOSTIC(UselessRule, "useless");
+  EXPC_DIAGNOSTIC(SyntaxError, "wrong");
   Collector said;
   Emitter emitter(said);
   for (uint32_t at = 0; at < 1000; ++at) emitter.emit({{0}, at, at + 1}, UselessRule);

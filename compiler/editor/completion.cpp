@@ -166,7 +166,7 @@ class Completion : Places {
   }
 
   /// Whether the grammar lets this token come next.
-  bool next(Token token) const { return std::ranges::find(context_.expected, token) != context_.expected.end(); }
+  bool next(Token token) const { return std::ranges::count(context_.expected, token) > 0; }
 
   /// Proposes an operand of an expression.
   void condition(bool with_metrics) {
@@ -203,7 +203,7 @@ class Completion : Places {
   /// Proposes arguments of `workload NAME(PARAMETER = VALUE, …)`: parameters that have no value yet, or values of one.
   void arguments() {
     // The first bracket of the statement is the one behind the workload's name.
-    const size_t open = 
+    const size_t open =
         std::ranges::find(context_.statement, Token::LeftParen, &parse::LexedToken::kind) - context_.statement.begin();
     const bool dotted = kindAt(open - 2) == Token::Dot;
     const auto found =

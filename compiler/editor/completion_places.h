@@ -299,7 +299,7 @@ class Places {
     const bool argument = openBracket() && kindAt(0) == Token::Workload;
     for (const check::Symbol& symbol : symbols().symbols()) {
       if (symbol.kind != SymbolKind::Parameter || !workloads_.contains(*symbol.parent)) continue;
-      if (std::find(without.begin(), without.end(), symbol.name) != without.end()) continue;
+      if (std::ranges::count(without, symbol.name) > 0) continue;
       propose(symbol.name, kProperty, detailOf(query_.analysis, symbol), docOf(symbol),
               argument ? symbol.name + " = $0" : "");
     }

@@ -19,6 +19,21 @@ using llvm::json::Object;
 using llvm::json::Value;
 namespace {
 
+/// A workspace edit of the document in question.
+Value changesJson(const Query& query, Array edits) {
+  return Object{{"changes", Object{{llvm::json::ObjectKey(jsonText(query.document.uri)), std::move(edits)}}}};
+}
+
+/// A diagnostic as the protocol has it, at `range` and with `message`.
+Object diagnosticJson(const Query& query, const diag::Diagnostic& diagnostic, source::Range range,
+                      std::string_view message) {
+  return Object{{"range", rangeJson(query, range)},
+                {"severity", diagnostic.severity == diag::Severity::Error ? 1 : 2},
+                {"code", llvm::StringRef(diag::code(diagnostic.kind))},
+                {"source", "expc"},
+                {"message", jsonText(message)}};
+}
+
 constexpr int kUnnecessary = 1;  // the protocol's tag for what could be left out
 
 /// Whether a diagnostic is about something without use, which editors show faded.
@@ -192,19 +207,6 @@ Value rangeJson(const Query& query, source::Range range) {
 
 Value editJson(const Query& query, source::Range range, std::string_view text) {
   return Object{{"range", rangeJson(query, range)}, {"newText", jsonText(text)}};
-}
-
-Value changesJson(const Query& query, Array edits) {
-  return Object{{"changes", Object{{llvm::json::ObjectKey(jsonText(query.document.uri)), std::move(edits)}}}};
-}
-
-Object diagnosticJson(const Query& query, const diag::Diagnostic& diagnostic, source::Range range,
-                      std::string_view message) {
-  return Object{{"range", rangeJson(query, range)},
-                {"severity", diagnostic.severity == diag::Severity::Error ? 1 : 2},
-                {"code", llvm::StringRef(diag::code(diagnostic.kind))},
-                {"source", "expc"},
-                {"message", jsonText(message)}};
 }
 
 Value locationJson(const Query& query, source::Range range) {

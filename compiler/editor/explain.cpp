@@ -27,7 +27,7 @@ std::string summary(diag::Kind kind) {
   if (title == std::string_view::npos) return "";
   text.remove_prefix(title + 2);
   std::string sentence(text.substr(0, text.find("\n\n")));
-  std::replace(sentence.begin(), sentence.end(), '\n', ' ');
+  std::ranges::replace(sentence, '\n', ' ');
   return sentence;
 }
 

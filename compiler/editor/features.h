@@ -72,8 +72,6 @@ const check::Workload* checkedWorkload(const check::Program& program, source::Ra
 std::string detailOf(const Analysis& analysis, const check::Symbol& symbol);
 /// A symbol's doc comment; "" if it has none.
 std::string_view docOf(const check::Symbol& symbol);
-/// The text at a range; "" if it is long or has several lines.
-std::string writtenShort(const Analysis& analysis, source::Range range);
 
 // ---- what stands around a place (context.cpp)
 
@@ -103,11 +101,6 @@ Context contextAt(const source::SourceManager& sources, const std::vector<parse:
 llvm::json::Value rangeJson(const Query& query, source::Range range);
 /// An edit that replaces a range by a text.
 llvm::json::Value editJson(const Query& query, source::Range range, std::string_view text);
-/// A workspace edit of the document in question.
-llvm::json::Value changesJson(const Query& query, llvm::json::Array edits);
-/// A diagnostic as the protocol has it, at `range` and with `message`.
-llvm::json::Object diagnosticJson(const Query& query, const diag::Diagnostic& diagnostic, source::Range range,
-                                  std::string_view message);
 /// A place in any file of the analysis; null if an editor cannot open that file.
 llvm::json::Value locationJson(const Query& query, source::Range range);
 

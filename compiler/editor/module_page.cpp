@@ -226,7 +226,7 @@ struct Writer {
 /// The text up to the first full stop that ends a sentence: one before a blank and a capital, so that "e.g. this" does
 /// not end it.
 std::string firstSentence(std::string text) {
-  std::replace(text.begin(), text.end(), '\n', ' ');
+  std::ranges::replace(text, '\n', ' ');
   for (size_t at = text.find(". "); at != std::string::npos; at = text.find(". ", at + 1))
     if (at + 2 < text.size() && text[at + 2] >= 'A' && text[at + 2] <= 'Z') return text.substr(0, at + 1);
   return text;

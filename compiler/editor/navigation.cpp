@@ -10,6 +10,7 @@
 #include <tuple>
 
 #include "compiler/editor/features.h"
+#include "runtime/base/entry.h"
 
 namespace expc::editor {
 
@@ -113,6 +114,14 @@ const check::Workload* checkedWorkload(const check::Program& program, source::Ra
   return nullptr;
 }
 
+/// The text at a range; "" if it is long or has several lines.
+static std::string writtenShort(const Analysis& analysis, source::Range range) {
+  constexpr size_t kMost = 60;
+  const std::string_view written = analysis.sources.text(range);
+  if (written.size() > kMost || written.find('\n') != std::string_view::npos) return "";
+  return std::string(written);
+}
+
 std::string detailOf(const Analysis& analysis, const check::Symbol& symbol) {
   const source::Range part =
       std::visit([](const auto* declared) { return tellingPart(*declared); }, symbol.declaration);
@@ -127,13 +136,6 @@ std::string_view docOf(const check::Symbol& symbol) {
         return "";
       },
       symbol.declaration);
-}
-
-std::string writtenShort(const Analysis& analysis, source::Range range) {
-  constexpr size_t kMost = 60;
-  const std::string_view written = analysis.sources.text(range);
-  if (written.size() > kMost || written.find('\n') != std::string_view::npos) return "";
-  return std::string(written);
 }
 
 Value definition(const Query& query) {
@@ -261,8 +263,8 @@ Value entry(const Query& query, const Parts& parts, unsigned id) {
         children.push_back(shape(query, use.name.parts.back(), use.range, kindOf(SymbolKind::Label),
                                  writtenShort(query.analysis, use.name.range)));
   // The parts of a preset are changes of the study's own and would only repeat its names.
-  if (const auto found = parts.find(id); found != parts.end() && symbol.kind != SymbolKind::Preset)
-    for (const unsigned part : found->second) children.push_back(entry(query, parts, part));
+  if (const auto* found = base::entryOf(parts, id); found && symbol.kind != SymbolKind::Preset)
+    for (const unsigned part : *found) children.push_back(entry(query, parts, part));
   return shape(query, {symbol.name, symbol.range}, symbol.whole, kindOf(symbol.kind), detailOf(query.analysis, symbol),
                std::move(children));
 }

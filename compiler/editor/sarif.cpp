@@ -3,6 +3,7 @@
 // messages (`columnKind`).
 
 #include <fmt/format.h>
+#include <llvm/ADT/STLExtras.h>
 
 #include <algorithm>
 #include <string>
@@ -119,8 +120,7 @@ Object result(const source::SourceManager& sources, const diag::Diagnostic& diag
   if (diagnostic.range.isValid()) out["locations"] = Array{location(sources, diagnostic.range)};
   if (!related.empty()) out["relatedLocations"] = std::move(related);
   // A fix that is shown in part could be applied in part.
-  const bool placed = std::all_of(diagnostic.fixes.begin(), diagnostic.fixes.end(),
-                                  [](const diag::FixIt& fix) { return fix.range.isValid(); });
+  const bool placed = std::ranges::all_of(diagnostic.fixes, [](const diag::FixIt& fix) { return fix.range.isValid(); });
   if (!diagnostic.fixes.empty() && placed) out["fixes"] = Array{fixObject(sources, diagnostic.fixes)};
   return out;
 }
@@ -132,12 +132,12 @@ Value sarifLog(const source::SourceManager& sources, const std::vector<diag::Dia
   // The kinds that occur, sorted and each once; a result refers to its rule by the index in this list.
   std::vector<diag::Kind> kinds;
   for (const diag::Diagnostic& diagnostic : diagnostics) kinds.push_back(diagnostic.kind);
-  std::sort(kinds.begin(), kinds.end());
-  kinds.erase(std::unique(kinds.begin(), kinds.end()), kinds.end());
+  std::ranges::sort(kinds);
+  kinds.erase(llvm::unique(kinds), kinds.end());
   Array rules, results;
   for (const diag::Kind kind : kinds) rules.push_back(rule(kind));
   for (const diag::Diagnostic& diagnostic : diagnostics) {
-    const auto at = std::lower_bound(kinds.begin(), kinds.end(), diagnostic.kind);
+    const auto at = std::ranges::lower_bound(kinds, diagnostic.kind);
     results.push_back(result(sources, diagnostic, static_cast<size_t>(at - kinds.begin())));
   }
   Object driver{{"name", "expc"}, {"version", jsonText(version)}, {"rules", std::move(rules)}};

@@ -91,7 +91,7 @@ std::string_view LineIndex::line(size_t index) const {
 
 Position LineIndex::position(size_t offset, Encoding encoding) const {
   offset = std::min(offset, text_.size());
-  const auto after = std::upper_bound(starts_.begin(), starts_.end(), offset);
+  const auto after = std::ranges::upper_bound(starts_, offset);
   const size_t index = static_cast<size_t>(after - starts_.begin()) - 1;
   const std::string_view all = line(index);
   // The columns of a line are counted from its beginning. Lines are short, so no table of columns is kept.

@@ -16,9 +16,9 @@
 namespace expc::expand {
 namespace {
 
-EXPC_DIAGNOSTIC(NoStudy, Error, "{0} has no study");
-EXPC_DIAGNOSTIC(BadOverride, Error, "-D {0}: {1}");
-EXPC_DIAGNOSTIC(BadPoint, Error, "'{0}' is not a point of the study: {1}");
+EXPC_DIAGNOSTIC(NoStudy, "{0} has no study");
+EXPC_DIAGNOSTIC(BadOverride, "-D {0}: {1}");
+EXPC_DIAGNOSTIC(BadPoint, "'{0}' is not a point of the study: {1}");
 
 /// The scope of a checked study: resolves names in texts that arrive after the file was checked.
 struct Names : check::Context {

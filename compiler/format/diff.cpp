@@ -41,8 +41,8 @@ std::vector<Match> longestRising(const std::vector<Match>& pairs) {
   std::vector<size_t> ends;  // for each length, the pair that ends such a sequence with the smallest `after`
   std::vector<size_t> previous(pairs.size());
   for (size_t at = 0; at < pairs.size(); ++at) {
-    const auto place = std::lower_bound(ends.begin(), ends.end(), pairs[at].after,
-                                        [&](size_t end, size_t after) { return pairs[end].after < after; });
+    const auto place = std::ranges::lower_bound(ends, pairs[at].after,
+                                                [&](size_t end, size_t after) { return pairs[end].after < after; });
     previous[at] = place == ends.begin() ? pairs.size() : *(place - 1);
     if (place == ends.end())
       ends.push_back(at);
@@ -52,7 +52,7 @@ std::vector<Match> longestRising(const std::vector<Match>& pairs) {
   std::vector<Match> out;
   for (size_t at = ends.empty() ? pairs.size() : ends.back(); at < pairs.size(); at = previous[at])
     out.push_back(pairs[at]);
-  std::reverse(out.begin(), out.end());
+  std::ranges::reverse(out);
   return out;
 }
 

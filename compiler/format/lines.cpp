@@ -5,6 +5,8 @@
 // `alike`. Column by column from the left, each cell is moved to the right until all cells of the run with the same
 // column number begin at one place. The table kShapes says where columns begin.
 
+#include <llvm/ADT/STLExtras.h>
+
 #include <algorithm>
 #include <map>
 
@@ -30,11 +32,10 @@ void alignCell(std::vector<Line*> lines, size_t cell) {
   while (lines.size() > 1) {
     const auto start = [&](const Line* line) { return endOf(*line, cell - 1) + line->cells[cell].gap; };
     // Repeat until the rest fits: align to the widest line, or leave that one out.
-    const auto widest =
-        *std::max_element(lines.begin(), lines.end(), [&](Line* a, Line* b) { return start(a) < start(b); });
+    const auto widest = *std::ranges::max_element(lines, [&](Line* a, Line* b) { return start(a) < start(b); });
     const unsigned column = start(widest);
-    const bool fits = std::all_of(lines.begin(), lines.end(),
-                                  [&](const Line* line) { return line->width() + column - start(line) <= kMaxWidth; });
+    const bool fits =
+        std::ranges::all_of(lines, [&](const Line* line) { return line->width() + column - start(line) <= kMaxWidth; });
     if (fits) {
       for (Line* line : lines) line->cells[cell].gap += column - start(line);
       return;
@@ -178,8 +179,7 @@ void alignColumns(std::vector<Line>& lines) {
 std::string print(const std::vector<Line>& lines) {
   std::string out;
   unsigned column = 0;  // where comments of the current run begin; 0 outside of one
-  for (size_t at = 0; at < lines.size(); ++at) {
-    const Line& line = lines[at];
+  for (const auto& [at, line] : llvm::enumerate(lines)) {
     if (line.blank_before && at > 0) out += '\n';
     out.append(line.indent, ' ');
     for (const Cell& cell : line.cells) out.append(cell.gap, ' ').append(cell.text);

@@ -190,7 +190,7 @@ bool File::startsLine(uint32_t piece) const {
 
 unsigned widthOf(std::string_view text) {
   return static_cast<unsigned>(
-      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
+      std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
 }
 
 File takeApart(const source::SourceManager& sources, const parse::Tree& tree) {

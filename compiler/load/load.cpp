@@ -18,10 +18,10 @@
 namespace expc::load {
 namespace {
 
-EXPC_DIAGNOSTIC(UnknownModule, Error, "unknown module '{0}'");
-EXPC_DIAGNOSTIC(ImportNotFound, Error, "cannot find '{0}'");
-EXPC_DIAGNOSTIC(ImportUnreadable, Error, "cannot read '{0}': {1}");
-EXPC_DIAGNOSTIC(ImportCycle, Error, "'{0}' imports itself");
+EXPC_DIAGNOSTIC(UnknownModule, "unknown module '{0}'");
+EXPC_DIAGNOSTIC(ImportNotFound, "cannot find '{0}'");
+EXPC_DIAGNOSTIC(ImportUnreadable, "cannot read '{0}': {1}");
+EXPC_DIAGNOSTIC(ImportCycle, "'{0}' imports itself");
 
 // Limit on nested imports; loading recurses once per level.
 constexpr size_t kMaxDepth = 64;

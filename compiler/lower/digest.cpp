@@ -159,12 +159,11 @@ struct Meaning {
   /// The parts of a comparison that the plan states only in its terms. The number of `function` is part of
   /// stored digests.
   Object comparison(const check::Comparison& comparison) {
-    const auto nameOf = [&](unsigned metric) { return study.metrics[metric].name; };
     Object object{{"function", static_cast<int>(comparison.function)},
-                  {"of", comparison.inner ? study.comparisons[*comparison.inner].name : nameOf(comparison.metric)}};
+                  {"of", study.nameOf(comparison.inner, comparison.metric)}};
     if (comparison.where) object["where"] = pointsWhere(comparison.where);
     if (comparison.weight) object["weight"] = weights(comparison);
-    if (comparison.weight_metric) object["weight"] = nameOf(*comparison.weight_metric);
+    if (comparison.weight_metric) object["weight"] = study.metrics[*comparison.weight_metric].name;
     if (comparison.aggregates()) {
       Array factors;
       for (const unsigned factor : comparison.aggregated) factors.push_back(study.factors[factor].name);
@@ -218,8 +217,7 @@ struct Meaning {
     Object object{
         {"quantifiers", std::move(quantifiers)}, {"pins", pins(assertion.pins)}, {"feasible", assertion.feasible}};
     if (assertion.infeasible) return object;
-    object["subject"] =
-        assertion.comparison ? study.comparisons[*assertion.comparison].name : study.metrics[*assertion.metric].name;
+    object["subject"] = study.nameOf(assertion.comparison, assertion.metric);
     if (assertion.absent) object["absent"] = true;
     if (assertion.like) object["like"] = Array{study.references[*assertion.like].name, assertion.agreement.toString()};
     return object;

@@ -181,7 +181,7 @@ struct PlanBuilder {
           criterion.assertions.empty() ? criterion.unit : criterion.assertions[cell.assertion].unit;
       const check::Assertion& assertion = declared.assertions[cell.assertion];
       criterion.cells.push_back(judged(assertion, cell, unit));
-      criterion.cells.back().levels = levelsInPlan(cell.levels, comparisonOf(assertion), &declared);
+      criterion.cells.back().levels = levelsInPlan(cell.levels, study.comparison(assertion.comparison), &declared);
       if (!criterion.assertions.empty()) criterion.cells.back().assertion = cell.assertion;
     }
     // The outline asked whether there are cells at all; here the machine and the references have had their say.
@@ -201,10 +201,6 @@ struct PlanBuilder {
     }
   }
 
-  const check::Comparison* comparisonOf(const check::Assertion& assertion) const {
-    return assertion.comparison ? &study.comparisons[*assertion.comparison] : nullptr;
-  }
-
   /// The cell of an assertion at a point. The claim that a point runs out of memory has the constant term 1, and its
   /// trials are of the design's first kind.
   plan::Cell judged(const check::Assertion& assertion, const points::JoinedCell& at, const std::string& unit) {
@@ -214,7 +210,7 @@ struct PlanBuilder {
       memory.kind = plan.design.kinds[0].kind;
       return memory;
     }
-    plan::Cell result = cell(comparisonOf(assertion), study.metrics[*assertion.metric], at.levels);
+    plan::Cell result = cell(study.comparison(assertion.comparison), study.metrics[*assertion.metric], at.levels);
     if (assertion.absent) {
       result.term = termOf(plan::AbsentTerm{result.term});
       result.estimator = plan::Estimator::Median;

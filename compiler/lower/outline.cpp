@@ -3,7 +3,9 @@
 // walk, except for the digest.
 
 #include <fmt/ranges.h>
+#include <llvm/ADT/STLExtras.h>
 #include <llvm/ADT/SmallString.h>
+#include <llvm/ADT/StringExtras.h>
 #include <llvm/Support/FileSystem.h>
 #include <llvm/Support/Path.h>
 
@@ -11,6 +13,7 @@
 #include <set>
 
 #include "compiler/lower/lower.h"
+#include "runtime/base/entry.h"
 #include "runtime/plan/labels.h"
 
 namespace expc::lower {
@@ -30,7 +33,7 @@ std::string rootOf(const std::string& source) {
 /// Labels in one line; many are abbreviated: "1, 2, 3, …, 10000 (10000 levels)".
 std::string shortened(const std::vector<std::string>& labels) {
   constexpr size_t kMost = 16, kFirst = 3;
-  if (labels.size() <= kMost) return fmt::format("{}", fmt::join(labels, ", "));
+  if (labels.size() <= kMost) return llvm::join(labels, ", ");
   return fmt::format("{}, …, {} ({} levels)", fmt::join(labels.begin(), labels.begin() + kFirst, ", "), labels.back(),
                      labels.size());
 }
@@ -165,8 +168,8 @@ struct Outliner {
       if (measured.contains(kind)) plan.design.kinds.push_back(kindDesign(kind, block));
     // A setting of the whole design, if it is stated; the plan's defaults stay otherwise.
     const auto set = [&](std::string_view name) -> std::optional<check::Rational> {
-      const auto found = selected.design.settings.find(std::string(name));
-      return found == selected.design.settings.end() ? std::nullopt : std::optional(found->second.value);
+      const check::Setting* found = base::entryOf(selected.design.settings, std::string(name));
+      return found ? std::optional(found->value) : std::nullopt;
     };
     if (auto seed = set("seed")) plan.design.seed = static_cast<uint64_t>(seed->numerator());
     if (auto budget = set("budget")) plan.design.budget_seconds = budget->toDouble();
@@ -184,19 +187,18 @@ struct Outliner {
     design.kind = kind;
     // A setting of this kind of trial, or its default.
     auto value = [&](const char* name, int64_t otherwise) {
-      auto found = block.settings.find(name);
-      return found == block.settings.end() ? otherwise : found->second.value.numerator();
+      const check::Setting* found = base::entryOf(block.settings, name);
+      return found ? found->value.numerator() : otherwise;
     };
     design.repeat = design.repeat_most = static_cast<unsigned>(value("repeat", 1));
-    if (auto repeat = block.settings.find("repeat"); repeat != block.settings.end() && repeat->second.most)
-      design.repeat_most = static_cast<unsigned>(repeat->second.most->numerator());
+    if (const auto* repeat = base::entryOf(block.settings, "repeat"); repeat && repeat->most)
+      design.repeat_most = static_cast<unsigned>(repeat->most->numerator());
     for (const check::Until& until : block.until)
       design.until.push_back(
-          {until.comparison ? study.comparisons[*until.comparison].name : study.metrics[*until.metric].name,
-           until.half_width.toDouble(), until.relative});
+          {study.nameOf(until.comparison, until.metric), until.half_width.toDouble(), until.relative});
     const auto seconds = [&](const char* name) {
-      const auto found = block.settings.find(name);
-      return found == block.settings.end() ? std::nullopt : std::optional(found->second.value.toDouble());
+      const check::Setting* found = base::entryOf(block.settings, name);
+      return found ? std::optional(found->value.toDouble()) : std::nullopt;
     };
     design.timeout_seconds = seconds("timeout");
     design.takes_seconds = seconds("takes");
@@ -208,10 +210,9 @@ struct Outliner {
       if (built_in || block.settings.contains(name)) design.settings[name] = value(name, otherwise);
     };
     // Trials count only together with those whose services lived as long.
-    if (const auto restart = selected.design.settings.find("restart");
-        restart != selected.design.settings.end() && restart->second.value.sign() != 0)
+    if (const auto* restart = base::entryOf(selected.design.settings, "restart"); restart && restart->value.sign() != 0)
       design.settings["restart"] =
-          base::wordOf(plan::words::kRestart, static_cast<plan::Restart>(restart->second.value.numerator()));
+          base::wordOf(plan::words::kRestart, static_cast<plan::Restart>(restart->value.numerator()));
     const bool quality = kind == plan::TrialKind::Quality;
     set(quality || block.settings.contains("epochs") ? "epochs" : "steps", 1);
     // `warmup` is a number of steps for a workload that is told it. For other commands it is the number of
@@ -286,9 +287,7 @@ struct Outliner {
       result.bound = {plan::Relation::GreaterEqual, 1, 1, "absent"};
       return result;
     }
-    result.unit = (declared.comparison ? study.comparisons[*declared.comparison].dimension
-                                       : study.metrics[*declared.metric].dimension)
-                      .baseUnit();
+    result.unit = study.dimensionOf(declared.comparison, declared.metric).baseUnit();
     if (declared.like)
       result.bound = {plan::Relation::Within, 0, 0,
                       fmt::format("like {} within {:.4g}%", study.references[*declared.like].name,
@@ -313,7 +312,7 @@ struct Outliner {
       if (const plan::Metric metric = points::toPlan(study, study.metrics[*one.metric]); metric.derived)
         add(metric.name + " = " + metric.text);
     }
-    return fmt::format("{}", fmt::join(texts, "; "));
+    return llvm::join(texts, "; ");
   }
 
   /// Whether an assertion is about values of whole processes, which have no level of inside factors.
@@ -344,8 +343,7 @@ struct Outliner {
       return false;
     };
     std::string text;
-    for (unsigned index = 0; index < study.factors.size(); ++index) {
-      const check::Factor& factor = study.factors[index];
+    for (const auto& [index, factor] : llvm::enumerate(study.factors)) {
       if (factor.inside &&
           std::ranges::all_of(criterion.assertions, [&](const auto& one) { return isOfProcesses(one); }))
         continue;

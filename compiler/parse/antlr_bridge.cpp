@@ -35,9 +35,9 @@ EXPC_PARSE_TOKENS(X)
 
 namespace bridge {
 
-EXPC_DIAGNOSTIC(UnterminatedString, Error, "this text is not closed: a '\"' is missing before the end of the line");
-EXPC_DIAGNOSTIC(TooManyTokens, Error, "this file has more than {0} words and signs");
-EXPC_DIAGNOSTIC(NestingTooDeep, Error, "brackets are nested more than {0} deep");
+EXPC_DIAGNOSTIC(UnterminatedString, "this text is not closed: a '\"' is missing before the end of the line");
+EXPC_DIAGNOSTIC(TooManyTokens, "this file has more than {0} words and signs");
+EXPC_DIAGNOSTIC(NestingTooDeep, "brackets are nested more than {0} deep");
 
 /// A file's bytes, one character each, so that every index of ANTLR is a byte offset. The text is known to be UTF-8;
 /// bytes beyond ASCII matter only in comments, in texts, and as characters that are reported.

@@ -22,7 +22,7 @@ static constexpr std::string_view kSpellings[] = {"",
 #undef X
 };
 
-std::string_view spelling(Token token) { return kSpellings[token]; }
+std::string_view spelling(Token token) { return kSpellings[static_cast<size_t>(token)]; }
 
 Token tokenOf(std::string_view text) {
   const auto* found = std::ranges::find(kSpellings, text);

@@ -21,10 +21,10 @@
 
 namespace expc::parse {
 
-EXPC_DIAGNOSTIC(FileTooLarge, Error, "this file is larger than {0} bytes, the most that is read");
-EXPC_DIAGNOSTIC(InvalidUtf8, Error, "byte {0} (0x{1:02X}) is not UTF-8; save the file as UTF-8");
-EXPC_DIAGNOSTIC(NulByte, Error, "byte {0} is zero: this is not a text file");
-EXPC_DIAGNOSTIC(QuantifierPlace, Error,
+EXPC_DIAGNOSTIC(FileTooLarge, "this file is larger than {0} bytes, the most that is read");
+EXPC_DIAGNOSTIC(InvalidUtf8, "byte {0} (0x{1:02X}) is not UTF-8; save the file as UTF-8");
+EXPC_DIAGNOSTIC(NulByte, "byte {0} is zero: this is not a text file");
+EXPC_DIAGNOSTIC(QuantifierPlace,
                 "a quantifier after '{0}' needs parentheses, because it extends to the end of its claim");
 
 std::optional<source::FileId> load(source::SourceManager& sources, std::string name, std::string text,

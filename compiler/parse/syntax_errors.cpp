@@ -14,10 +14,10 @@
 
 namespace expc::parse {
 
-EXPC_DIAGNOSTIC(SyntaxError, Error, "expected {0}, found {1}");
-EXPC_DIAGNOSTIC(TooManyErrors, Error, "more than {0} errors: the rest of this file was not read");
-EXPC_DIAGNOSTIC(UnexpectedCharacter, Error, "{0} has no meaning here{1}");
-EXPC_DIAGNOSTIC(CannotFollow, Error, "{0} cannot follow {1}{2}");
+EXPC_DIAGNOSTIC(SyntaxError, "expected {0}, found {1}");
+EXPC_DIAGNOSTIC(TooManyErrors, "more than {0} errors: the rest of this file was not read");
+EXPC_DIAGNOSTIC(UnexpectedCharacter, "{0} has no meaning here{1}");
+EXPC_DIAGNOSTIC(CannotFollow, "{0} cannot follow {1}{2}");
 
 namespace {
 

@@ -21,7 +21,7 @@
 namespace expc::parse {
 
 EXPC_DIAGNOSTIC(
-    UnknownTrait, Error,
+    UnknownTrait,
     "unknown metric property '{0}'; known: lower, higher, timed, quality, profile, exact, series, distribution, "
     "optional");
 

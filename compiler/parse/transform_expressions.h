@@ -16,8 +16,8 @@
 
 namespace expc::parse {
 
-EXPC_DIAGNOSTIC(ChainedComparison, Error, "comparisons do not chain: join two of them by 'and'");
-EXPC_DIAGNOSTIC(NestingTooDeep, Error, "this expression is nested more than {0} deep; name a part of it by 'let'");
+EXPC_DIAGNOSTIC(ChainedComparison, "comparisons do not chain: join two of them by 'and'");
+EXPC_DIAGNOSTIC(NestingTooDeep, "this expression is nested more than {0} deep; name a part of it by 'let'");
 
 /// The deepest expression that is accepted: phases after this one recurse over it.
 constexpr int kMaxExpressionDepth = 200;

@@ -20,11 +20,12 @@
 #include "compiler/ast/ast.h"
 #include "compiler/parse/cst.h"
 #include "compiler/parse/syntax_errors.h"
+#include "runtime/base/entry.h"
 
 namespace expc::parse {
 
-EXPC_DIAGNOSTIC(InvalidEscape, Error, "invalid escape '{0}'; known are \\\" \\\\ \\n \\t \\r and \\u{{1F600}}");
-EXPC_DIAGNOSTIC(DuplicateClause, Error, "{0} is given twice");
+EXPC_DIAGNOSTIC(InvalidEscape, "invalid escape '{0}'; known are \\\" \\\\ \\n \\t \\r and \\u{{1F600}}");
+EXPC_DIAGNOSTIC(DuplicateClause, "{0} is given twice");
 
 /// Access to the parts of nodes, and the reading of names and texts. Borrows everything it is built from.
 struct TreeReader {
@@ -84,10 +85,7 @@ struct TreeReader {
   }
 
   /// The doc comment in front of a node; "" if there is none.
-  std::string doc(uint32_t index) const {
-    auto found = tree.docs.find(node(index).first_token);
-    return found == tree.docs.end() ? "" : found->second;
-  }
+  std::string doc(uint32_t index) const { return base::valueIn(tree.docs, node(index).first_token).value_or(""); }
 
   /// Reports commas in a row in a list in brackets; a comma before the closing bracket is allowed. `what` is the
   /// missing item. The grammar reads both, since this message is clearer than its own.

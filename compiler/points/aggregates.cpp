@@ -48,7 +48,8 @@ Partner partAt(const expand::Space& space, const check::Comparison& aggregate, e
     const bool left_out = obstacle->kind == expand::Obstacle::Kind::LeftOut;
     return {Partner::Found::None, {}, {*obstacle, left_out ? levels[obstacle->factor] : 0}};
   }
-  if (const check::Comparison* inner = innerOf(space, aggregate)) return comparedAt(space, *inner, levels);
+  if (const check::Comparison* inner = space.study().comparison(aggregate.inner))
+    return comparedAt(space, *inner, levels);
   return {Partner::Found::One, {}};
 }
 
@@ -57,7 +58,7 @@ Partner partAt(const expand::Space& space, const check::Comparison& aggregate, e
 Parts partsAt(const expand::Space& space, const check::Comparison& aggregate, expand::Levels point) {
   Parts parts;
   // An aggregate of an aggregate walks over the levels of both, and the inner one tells what is missing of its own.
-  const check::Comparison* inner = innerOf(space, aggregate);
+  const check::Comparison* inner = space.study().comparison(aggregate.inner);
   const bool counts = !inner || inner->gone.empty();
   Group{space, aggregate, point,
         [&](expand::Levels levels) {
@@ -120,7 +121,7 @@ plan::TermPtr aggregateTerm(const expand::Space& space, const check::Comparison&
 void forEachTreated(const expand::Space& space, const check::Comparison* comparison, expand::Levels point,
                     llvm::function_ref<void(expand::Levels)> visit) {
   if (!comparison || comparison->function == check::Comparison::Function::OfProcess) return visit(point);
-  const check::Comparison* inner = innerOf(space, *comparison);
+  const check::Comparison* inner = space.study().comparison(comparison->inner);
   if (!comparison->aggregates()) return forEachTreated(space, inner, point, visit);
   for (const std::vector<unsigned>& part : partsAt(space, *comparison, point).points)
     forEachTreated(space, inner, part, visit);

@@ -3,9 +3,12 @@
 // numbers of repetitions come from runtime/stats, which the analysis uses too, so that a lint and a verdict
 // cannot disagree.
 
+#include <llvm/ADT/STLExtras.h>
+
 #include <algorithm>
 
 #include "compiler/points/lints.h"
+#include "runtime/base/entry.h"
 #include "runtime/stats/design.h"
 #include "runtime/stats/looks.h"
 #include "runtime/stats/nested_intervals.h"
@@ -14,18 +17,17 @@ namespace expc::points {
 namespace {
 
 EXPC_DIAGNOSTIC(
-    CannotPass, Error,
+    CannotPass,
     "the criterion '{0}' can never pass, whatever is measured: it needs {1} repetitions, the design has {2}");
 EXPC_DIAGNOSTIC(
-    CannotFail, Warning,
+    CannotFail,
     "the criterion '{0}' can pass or stay undecided, but never fail: a fail needs {1} repetitions, the design has {2}");
-EXPC_DIAGNOSTIC(UntilNeverHolds, Error,
+EXPC_DIAGNOSTIC(UntilNeverHolds,
                 "'until' can never stop these repetitions: an interval needs {0} of them, the design has at most {1}");
-EXPC_DIAGNOSTIC(LookDecidesNothing, Warning,
+EXPC_DIAGNOSTIC(LookDecidesNothing,
                 "the look after {0} repetitions is too early: the criterion '{1}' needs {2} to be decided");
-EXPC_DIAGNOSTIC(BudgetTooSmall, Error,
-                "a budget of {0}s is too short for {1} trials: each needs at least 1 ms to start");
-EXPC_DIAGNOSTIC(SamePoint, Error, "two points of the study '{0}' are duplicates: they run exactly the same");
+EXPC_DIAGNOSTIC(BudgetTooSmall, "a budget of {0}s is too short for {1} trials: each needs at least 1 ms to start");
+EXPC_DIAGNOSTIC(SamePoint, "two points of the study '{0}' are duplicates: they run exactly the same");
 
 /// Starting a process takes longer than this on any machine, whatever the trial then does.
 constexpr double kLeastSeconds = 0.001;
@@ -52,8 +54,7 @@ double confidenceAt(const std::vector<check::Look>& looks, size_t last, unsigned
 /// criterion, so one that cannot decide some criterion is useless.
 void lintLooks(const check::Design::Kind& kind, const check::Criterion& criterion, const Survey::OfCriterion& counts,
                unsigned of, Reported& reported, diag::Emitter& emitter) {
-  for (size_t i = 0; i < kind.looks.size(); ++i) {
-    const check::Look& look = kind.looks[i];
+  for (const auto& [i, look] : llvm::enumerate(kind.looks)) {
     const double confidence = confidenceAt(kind.looks, i, of, *criterion.confidence);
     const unsigned needed = std::min(counts.repetitionsToPass(confidence), counts.repetitionsToFail(confidence));
     if (needed <= look.repetitions || !reported.fresh(diag::Kind::LookDecidesNothing, nullptr, look.range)) continue;
@@ -84,25 +85,24 @@ void lintRepetitions(const expand::Space& space, const check::Criterion& criteri
   if (!criterion.confidence || cells == 0) return;
   const check::Design& design = space.selected().design;
   const auto read = kindOf(space.study(), criterion);
-  auto kind = read ? design.kinds.find(*read) : design.kinds.end();
-  if (kind == design.kinds.end()) return;
-  auto repeat = kind->second.settings.find("repeat");
-  if (repeat == kind->second.settings.end()) return;
-  unsigned have = mostRepetitions(repeat->second);
-  const std::vector<check::Look>& looks = kind->second.looks;
+  const check::Design::Kind* kind = read ? base::entryOf(design.kinds, *read) : nullptr;
+  const check::Setting* repeat = kind ? base::entryOf(kind->settings, "repeat") : nullptr;
+  if (!repeat) return;
+  unsigned have = mostRepetitions(*repeat);
+  const std::vector<check::Look>& looks = kind->looks;
   // Looks and adaptive repetitions both raise the confidence that each interval needs.
   const double looked = confidenceAt(looks, looks.size(), have, *criterion.confidence);
-  const double confidence = kind->second.until.empty() ? looked : stats::confidenceUnderWidthStop(looked);
+  const double confidence = kind->until.empty() ? looked : stats::confidenceUnderWidthStop(looked);
   unsigned pass = counts.repetitionsToPass(confidence);
   unsigned fail = counts.repetitionsToFail(confidence);
-  lintLooks(kind->second, criterion, counts, have, reported, emitter);
-  auto fresh = [&](diag::Kind what) { return reported.fresh(what, &criterion, repeat->second.range); };
+  lintLooks(*kind, criterion, counts, have, reported, emitter);
+  auto fresh = [&](diag::Kind what) { return reported.fresh(what, &criterion, repeat->range); };
   auto finish = [&](diag::Builder builder, unsigned needed) {
-    builder.note(repeat->second.range, "for {} {} at {:.4g}% confidence{}{}, write 'repeat {}'", cells,
+    builder.note(repeat->range, "for {} {} at {:.4g}% confidence{}{}, write 'repeat {}'", cells,
                  cells == 1 ? "configuration" : "configurations", confidence * 100,
-                 !looks.empty()               ? " after the looks before"
-                 : kind->second.until.empty() ? ""
-                                              : " with adaptive repetitions",
+                 !looks.empty()        ? " after the looks before"
+                 : kind->until.empty() ? ""
+                                       : " with adaptive repetitions",
                  selection.empty() ? "" : " with " + selection, needed);
     builder.emit();
   };
@@ -116,13 +116,12 @@ void lintRepetitions(const expand::Space& space, const check::Criterion& criteri
 /// Reports `until` rules whose interval needs more repetitions than the design allows.
 void lintUntil(const check::Design& design, Reported& reported, diag::Emitter& emitter) {
   for (const auto& [kind, block] : design.kinds) {
-    auto repeat = block.settings.find("repeat");
-    if (block.until.empty() || repeat == block.settings.end()) continue;
-    unsigned have = mostRepetitions(repeat->second),
-             needed = stats::minimumPairs(stats::confidenceUnderWidthStop(0.95));
-    if (have >= needed || !reported.fresh(diag::Kind::UntilNeverHolds, nullptr, repeat->second.range)) continue;
+    const check::Setting* repeat = base::entryOf(block.settings, "repeat");
+    if (block.until.empty() || !repeat) continue;
+    unsigned have = mostRepetitions(*repeat), needed = stats::minimumPairs(stats::confidenceUnderWidthStop(0.95));
+    if (have >= needed || !reported.fresh(diag::Kind::UntilNeverHolds, nullptr, repeat->range)) continue;
     emitter.build(block.until[0].range, UntilNeverHolds, needed, have)
-        .note(repeat->second.range, "half-widths are those of 95% intervals: end the range at {} or above", needed)
+        .note(repeat->range, "half-widths are those of 95% intervals: end the range at {} or above", needed)
         .emit();
   }
 }
@@ -130,15 +129,15 @@ void lintUntil(const check::Design& design, Reported& reported, diag::Emitter& e
 /// Reports a budget that the trials exceed even if each only started a process.
 void lintBudget(const check::Design& design, uint64_t points, const std::string& selection, Reported& reported,
                 diag::Emitter& emitter) {
-  auto budget = design.settings.find("budget");
-  if (budget == design.settings.end()) return;
+  const check::Setting* budget = base::entryOf(design.settings, "budget");
+  if (!budget) return;
   uint64_t trials = 0;
   for (const auto& [kind, block] : design.kinds)
-    if (auto repeat = block.settings.find("repeat"); repeat != block.settings.end())
-      trials += points * static_cast<uint64_t>(repeat->second.value.numerator());
-  if (budget->second.value.toDouble() >= static_cast<double>(trials) * kLeastSeconds) return;
-  if (!reported.fresh(diag::Kind::BudgetTooSmall, nullptr, budget->second.range)) return;
-  auto builder = emitter.build(budget->second.range, BudgetTooSmall, budget->second.value.toString(), trials);
+    if (const auto* repeat = base::entryOf(block.settings, "repeat"))
+      trials += points * static_cast<uint64_t>(repeat->value.numerator());
+  if (budget->value.toDouble() >= static_cast<double>(trials) * kLeastSeconds) return;
+  if (!reported.fresh(diag::Kind::BudgetTooSmall, nullptr, budget->range)) return;
+  auto builder = emitter.build(budget->range, BudgetTooSmall, budget->value.toString(), trials);
   builder.note({}, "{} points{}", points, selection.empty() ? "" : " with " + selection);
   builder.emit();
 }

@@ -5,6 +5,7 @@
 #include <map>
 #include <numeric>
 
+#include "runtime/base/entry.h"
 #include "runtime/stats/design.h"
 
 namespace expc::points {
@@ -114,8 +115,8 @@ std::optional<plan::Claim> JoinedClaim::quantified(const check::Claim& declared,
   for (const auto& levels : combinations(all, cells_[cells.front()].levels.size())) {
     Cells own;
     for (const Bound& bound : all)
-      if (const auto at = bound.cells.find(keyOf(bound.factors, levels)); at != bound.cells.end())
-        own.insert(own.end(), at->second.begin(), at->second.end());
+      if (const auto* at = base::entryOf(bound.cells, keyOf(bound.factors, levels)))
+        own.insert(own.end(), at->begin(), at->end());
     if (auto child = node(declared, depth + 1, quantifier + 1, own)) claim.children.push_back(std::move(*child));
   }
   if (claim.children.empty()) return std::nullopt;
@@ -139,7 +140,7 @@ std::optional<plan::Claim> JoinedClaim::parts(const check::Claim& declared, size
   std::vector<Cells> own(declared.parts.size());
   for (const unsigned cell : cells)
     own[std::ranges::upper_bound(declared.parts, cells_[cell].assertion, {}, &check::Claim::first) -
-                            declared.parts.begin() - 1]
+        declared.parts.begin() - 1]
         .push_back(cell);
   for (size_t i = 0; i < own.size(); ++i) {
     const check::Claim& part = declared.parts[i];

@@ -4,33 +4,34 @@
 
 #include "compiler/points/lints.h"
 
+#include <llvm/ADT/STLExtras.h>
+
 #include <algorithm>
 #include <set>
 
 namespace expc::points {
 namespace {
 
-EXPC_DIAGNOSTIC(EmptyGrid, Error, "the rules of the study '{0}' exclude every point");
-EXPC_DIAGNOSTIC(EmptySelection, Error, "{0} leaves no point in the study '{1}'");
-EXPC_DIAGNOSTIC(UselessRule, Warning, "the rule '{0}' has no effect: it removes no point");
-EXPC_DIAGNOSTIC(LevelNeverOccurs, Warning, "the {0} of '{1}' never occur{2}");
-EXPC_DIAGNOSTIC(IdleValue, Warning, "'{0}' is never active, so its value has no effect");
-EXPC_DIAGNOSTIC(NothingLearned, Warning, "with {0} = 0 nothing is learned");
-EXPC_DIAGNOSTIC(HoldsWithout, Warning, "'{0}' can pass without {1}");
-EXPC_DIAGNOSTIC(NoPartner, Error, "the comparison '{0}' has no pair of points");
-EXPC_DIAGNOSTIC(OutOfRange, Error, "{0} is {1}, but must be {2}");
-EXPC_DIAGNOSTIC(UnevenParts, Warning, "'{0}' aggregates other levels at {1} than at {2}");
-EXPC_DIAGNOSTIC(SomeWithoutPartner, Warning, "{0} of {1} points of the comparison '{2}' have no point to compare with");
-EXPC_DIAGNOSTIC(AmbiguousBaseline, Error, "the comparison '{0}' has several baseline points for one point");
-EXPC_DIAGNOSTIC(EmptyCriterion, Error, "the criterion '{0}' has no point to judge");
-EXPC_DIAGNOSTIC(ControlPoint, Error, "the control '{0}' names {1}");
-EXPC_DIAGNOSTIC(NothingPublished, Error, "'{0}' publishes no value for the points of the criterion '{1}'");
-EXPC_DIAGNOSTIC(PartlyPublished, Warning,
+EXPC_DIAGNOSTIC(EmptyGrid, "the rules of the study '{0}' exclude every point");
+EXPC_DIAGNOSTIC(EmptySelection, "{0} leaves no point in the study '{1}'");
+EXPC_DIAGNOSTIC(UselessRule, "the rule '{0}' has no effect: it removes no point");
+EXPC_DIAGNOSTIC(LevelNeverOccurs, "the {0} of '{1}' never occur{2}");
+EXPC_DIAGNOSTIC(IdleValue, "'{0}' is never active, so its value has no effect");
+EXPC_DIAGNOSTIC(NothingLearned, "with {0} = 0 nothing is learned");
+EXPC_DIAGNOSTIC(HoldsWithout, "'{0}' can pass without {1}");
+EXPC_DIAGNOSTIC(NoPartner, "the comparison '{0}' has no pair of points");
+EXPC_DIAGNOSTIC(OutOfRange, "{0} is {1}, but must be {2}");
+EXPC_DIAGNOSTIC(UnevenParts, "'{0}' aggregates other levels at {1} than at {2}");
+EXPC_DIAGNOSTIC(SomeWithoutPartner, "{0} of {1} points of the comparison '{2}' have no point to compare with");
+EXPC_DIAGNOSTIC(AmbiguousBaseline, "the comparison '{0}' has several baseline points for one point");
+EXPC_DIAGNOSTIC(EmptyCriterion, "the criterion '{0}' has no point to judge");
+EXPC_DIAGNOSTIC(ControlPoint, "the control '{0}' names {1}");
+EXPC_DIAGNOSTIC(NothingPublished, "'{0}' publishes no value for the points of the criterion '{1}'");
+EXPC_DIAGNOSTIC(PartlyPublished,
                 "'{3}' publishes no value for {0} of {1} configurations of the criterion '{2}'; they are left out");
-EXPC_DIAGNOSTIC(LevelWithoutPart, Error, "'{0}' has no value at {1}, where the claim asks for it");
-EXPC_DIAGNOSTIC(PlainQuantifier, Warning, "'at least' in '{0}' means {1}");
-EXPC_DIAGNOSTIC(ExpectedInfeasible, Error,
-                "on '{0}' every point of the criterion '{1}' is estimated not to fit in memory");
+EXPC_DIAGNOSTIC(LevelWithoutPart, "'{0}' has no value at {1}, where the claim asks for it");
+EXPC_DIAGNOSTIC(PlainQuantifier, "'at least' in '{0}' means {1}");
+EXPC_DIAGNOSTIC(ExpectedInfeasible, "on '{0}' every point of the criterion '{1}' is estimated not to fit in memory");
 
 // Levels that a message lists; the others are counted.
 constexpr size_t kShownLevels = 5;
@@ -49,7 +50,7 @@ void noteConflict(diag::Builder& builder, const expand::Space& space, const std:
   // A factor that varies only under a condition may be what a rule is really about.
   std::set<unsigned> conditional;
   for (const expand::Space::Rule& rule : space.rules()) {
-    if (std::ranges::find(rules, rule.index) == rules.end()) continue;
+    if (std::ranges::count(rules, rule.index) == 0) continue;
     const check::Rule& declared = space.study().rules[rule.index];
     std::string because = declared.because.empty() ? "" : fmt::format(" (\"{}\")", declared.because);
     builder.note(declared.range, "this rule is {}{}", rules.size() == 1 ? "the cause" : "part of the conflict",
@@ -232,8 +233,7 @@ void lintGrid(const expand::Space& whole, const Seen& seen, diag::Emitter& emitt
 void lintPairs(const expand::Space& whole, const Survey& survey, const source::SourceManager& sources,
                diag::Emitter& emitter) {
   const check::Study& study = whole.study();
-  for (size_t i = 0; i < study.comparisons.size(); ++i) {
-    const check::Comparison& comparison = study.comparisons[i];
+  for (const auto& [i, comparison] : llvm::enumerate(study.comparisons)) {
     const Survey::OfComparison& of = survey.comparisons[i];
     if (of.several > 0) {
       // Report it once, at the inner comparison whose baselines they are.
@@ -260,8 +260,7 @@ void lintSomePairs(const expand::Space& whole, const Survey& survey, const sourc
                    diag::Emitter& emitter) {
   const check::Study& study = whole.study();
   std::set<Missing> said;
-  for (size_t i = 0; i < study.comparisons.size(); ++i) {
-    const check::Comparison& comparison = study.comparisons[i];
+  for (const auto& [i, comparison] : llvm::enumerate(study.comparisons)) {
     const Survey::OfComparison& of = survey.comparisons[i];
     if (of.without == 0 || comparison.incomplete) continue;
     if (comparison.aggregates()) {

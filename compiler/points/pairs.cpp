@@ -149,17 +149,13 @@ std::string text(const Missing& missing, const check::Study& study, const source
   return fmt::format("removed by {}{}", which, because);
 }
 
-const check::Comparison* innerOf(const expand::Space& space, const check::Comparison& comparison) {
-  return comparison.inner ? &space.study().comparisons[*comparison.inner] : nullptr;
-}
-
 /// The partner at one level of the compared factor.
 static Partner partnerAt(const expand::Space& space, const check::Comparison& comparison, expand::Levels point,
                          unsigned level) {
   // Nearly always nothing else changes with the level, so try that point before searching.
   Partner answer{Partner::Found::One, {point.begin(), point.end()}};
   answer.point[comparison.over] = level;
-  const check::Comparison* inner = comparison.gone.empty() ? nullptr : innerOf(space, comparison);
+  const check::Comparison* inner = comparison.gone.empty() ? nullptr : space.study().comparison(comparison.inner);
   const bool there =
       space.contains(answer.point) && (!inner || comparedAt(space, *inner, answer.point).found == Partner::Found::One);
   if (!there) {
@@ -191,7 +187,8 @@ Partner comparedAt(const expand::Space& space, const check::Comparison& comparis
   if (const expand::Condition* where = space.where(comparison); where && !where->holds(point)) return {};
   // Most points of an aggregate's group have no value of it, so no partner is searched for them.
   if (!comparison.gone.empty())
-    if (Partner own = comparedAt(space, *innerOf(space, comparison), point); own.found != Partner::Found::One)
+    if (Partner own = comparedAt(space, *space.study().comparison(comparison.inner), point);
+        own.found != Partner::Found::One)
       return own;
   Partner outer = partnerOf(space, comparison, point);
   if (outer.found != Partner::Found::One || !comparison.inner) return outer;
@@ -205,7 +202,7 @@ Partner comparedAt(const expand::Space& space, const check::Comparison& comparis
 void forEachRead(const expand::Space& space, const check::Comparison* comparison, expand::Levels point,
                  llvm::function_ref<void(expand::Levels)> visit) {
   if (!comparison || comparison->function == check::Comparison::Function::OfProcess) return visit(point);
-  const check::Comparison* inner = innerOf(space, *comparison);
+  const check::Comparison* inner = space.study().comparison(comparison->inner);
   if (comparison->aggregates()) {
     for (const std::vector<unsigned>& part : partsAt(space, *comparison, point).points)
       forEachRead(space, inner, part, visit);

@@ -55,8 +55,6 @@ Partner partnerOf(const expand::Space& space, const check::Comparison& compariso
 /// Whether a comparison has a value at `point`, inner comparisons included: One if all partners exist.
 /// Otherwise the answer of the first search that failed; the point is that of the outermost comparison.
 Partner comparedAt(const expand::Space& space, const check::Comparison& comparison, expand::Levels point);
-/// The comparison or aggregate that another one reads; null: it reads a metric.
-const check::Comparison* innerOf(const expand::Space& space, const check::Comparison& comparison);
 /// Calls `visit` for every point that the comparison's value at `point` reads; a point may come twice. The value must
 /// exist (comparedAt). Without a comparison visits `point` alone.
 void forEachRead(const expand::Space& space, const check::Comparison* comparison, expand::Levels point,

@@ -291,7 +291,7 @@ void findPinned(const expand::Space& space, const std::vector<check::Pin>& pins,
 Question::Question(const expand::Space& space, const check::Assertion& assertion, Machine& machine)
     : assertion_(assertion), machine_(machine) {
   const check::Study& study = space.study();
-  if (assertion.comparison && !assertion.infeasible) comparison = &study.comparisons[*assertion.comparison];
+  if (!assertion.infeasible) comparison = study.comparison(assertion.comparison);
   if (assertion.like) reference_ = std::make_unique<PublishedValues>(space, study.references[*assertion.like]);
   for (const check::Quantifier& quantifier : assertion.quantifiers)
     where_.push_back(

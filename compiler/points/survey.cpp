@@ -4,6 +4,7 @@
 #include "compiler/points/survey.h"
 
 #include <fmt/format.h>
+#include <llvm/ADT/STLExtras.h>
 
 #include <algorithm>
 
@@ -14,8 +15,8 @@ namespace {
 // combinations that rules have judged until then.
 constexpr uint64_t kMaxJudged = 5'000'000;
 
-EXPC_DIAGNOSTIC(TooManyPoints, Error, "the study '{0}' has more than {1} {2}");
-EXPC_DIAGNOSTIC(MissingArgument, Error, "'{0}' needs a value for {1}");
+EXPC_DIAGNOSTIC(TooManyPoints, "the study '{0}' has more than {1} {2}");
+EXPC_DIAGNOSTIC(MissingArgument, "'{0}' needs a value for {1}");
 
 /// A parameter whose values hold paths; `read` marks the values that some point uses.
 struct PathParameter {
@@ -203,8 +204,7 @@ struct Surveyor {
     for (unsigned i = 0; i < values.size(); ++i) compare(i, point);
     static const Partner kNone;
     for (size_t i = 0; i < questions.size(); ++i)
-      for (size_t a = 0; a < questions[i].size(); ++a) {
-        Question& question = questions[i][a];
+      for (auto [a, question] : llvm::enumerate(questions[i])) {
         const auto compared = question.comparison;
         const auto answer = question.at(point, compared ? values[compared - study.comparisons.data()] : kNone);
         if (answer == Question::Answer::Failed) {

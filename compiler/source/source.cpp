@@ -42,7 +42,7 @@ Position SourceManager::position(FileId file, uint32_t offset) const {
   // A diagnostic at the end of the file points behind its last byte.
   offset = std::min<uint32_t>(offset, static_cast<uint32_t>(entry.text.size()));
   // The line is the last one that begins at or before the offset.
-  auto after = std::upper_bound(entry.line_starts.begin(), entry.line_starts.end(), offset);
+  auto after = std::ranges::upper_bound(entry.line_starts, offset);
   uint32_t line = static_cast<uint32_t>(after - entry.line_starts.begin());
   uint32_t column = 1;
   // UTF-8: every byte that does not continue a code point (10xxxxxx) begins one.

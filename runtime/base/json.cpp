@@ -62,7 +62,7 @@ void print(llvm::json::OStream& out, const Value& value, bool pretty) {
     // LLVM's objects are hash tables: sort the names, so that equal values give equal text.
     std::vector<llvm::StringRef> keys;
     for (const auto& member : *object) keys.push_back(llvm::StringRef(member.first));
-    std::sort(keys.begin(), keys.end());
+    std::ranges::sort(keys);
     out.object([&] {
       for (const llvm::StringRef key : keys)
         out.attributeBegin(key), print(out, *object->get(key), pretty), out.attributeEnd();

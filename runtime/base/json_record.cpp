@@ -89,7 +89,7 @@ void JsonRecord::refuseOthers() {
   std::erase_if(others, [&](llvm::StringRef name) { return llvm::is_contained(asked_, name); });
   if (others.empty()) return;
   // Report the first by name, so that the message does not depend on the order of a hash table.
-  fail(*std::min_element(others.begin(), others.end()), "unknown field; was this written by a newer expc?");
+  fail(*std::ranges::min_element(others), "unknown field; was this written by a newer expc?");
 }
 
 void JsonRecord::field(Key key, std::string& text) {

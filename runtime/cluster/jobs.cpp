@@ -19,6 +19,7 @@
 #include <system_error>
 #include <tuple>
 
+#include "runtime/base/entry.h"
 #include "runtime/base/failure.h"
 #include "runtime/base/files/files.h"
 #include "runtime/base/json_record.h"
@@ -211,9 +212,9 @@ llvm::Expected<std::map<std::string, JobView>> look(const std::string& folder, c
   const auto states = parseStates(*text);
   for (const JobRecord& job : jobs) {
     if (views.count(job.name)) continue;
-    const auto found = states.find(job.id);
-    views[job.name] = found == states.end() ? JobView{JobState::Unknown, std::nullopt, "Slurm has no record of it"}
-                                            : fromSlurm(found->second.first, found->second.second);
+    const auto* found = base::entryOf(states, job.id);
+    views[job.name] = found ? fromSlurm(found->first, found->second)
+                            : JobView{JobState::Unknown, std::nullopt, "Slurm has no record of it"};
   }
   return views;
 }

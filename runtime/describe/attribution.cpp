@@ -11,6 +11,7 @@
 #include <set>
 #include <string_view>
 
+#include "runtime/base/entry.h"
 #include "runtime/base/find.h"
 #include "runtime/plan/evaluate.h"
 #include "runtime/stats/estimators.h"
@@ -38,12 +39,12 @@ struct Breakdown {
 };
 
 std::optional<Breakdown> read(const store::Trial& trial) {
-  const auto total = trial.series.find("profile.total");
-  if (total == trial.series.end() || total->second.size() < 2) return std::nullopt;
-  const double steps = total->second[1];
-  if (!(steps > 0) || !(total->second[0] > 0)) return std::nullopt;
+  const std::vector<double>* total = base::entryOf(trial.series, "profile.total");
+  if (!total || total->size() < 2) return std::nullopt;
+  const double steps = (*total)[1];
+  if (!(steps > 0) || !((*total)[0] > 0)) return std::nullopt;
   Breakdown breakdown;
-  breakdown.seconds = total->second[0] / steps;
+  breakdown.seconds = (*total)[0] / steps;
   for (auto at = trial.series.lower_bound(std::string(kPrefix)); at != trial.series.end(); ++at) {
     std::string_view name = at->first;
     if (!name.starts_with(kPrefix)) break;
@@ -103,8 +104,7 @@ struct Pair {
     std::vector<CategoryShare> found;
     for (const std::string& name : names)
       found.push_back(category(name.substr(prefix.size()), [&](const Breakdown& one) {
-        const auto at = one.entries.find(name);
-        return at == one.entries.end() ? Entry{} : at->second;  // a name that one lacks counts as none there
+        return base::valueIn(one.entries, name).value_or(Entry{});  // a name that one lacks counts as none there
       }));
     return found;
   }
@@ -175,7 +175,7 @@ TimedEffect timedEffect(const plan::Comparison& comparison, unsigned cell, const
 }
 
 void addOnce(std::vector<std::string>& names, const std::string& name) {
-  if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+  if (std::ranges::count(names, name) == 0) names.push_back(name);
 }
 
 /// Attributes the difference of two points, and lists the comparisons and criteria that read them. `either_way`: also

@@ -1,5 +1,7 @@
 #include "runtime/describe/effects.h"
 
+#include <llvm/ADT/STLExtras.h>
+
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -208,7 +210,7 @@ std::optional<Effects> effectsOn(const judge::Index& index, const plan::Metric& 
   }
   for (auto& levels : all) {
     std::ranges::sort(levels);
-    levels.erase(std::unique(levels.begin(), levels.end()), levels.end());
+    levels.erase(llvm::unique(levels), levels.end());
   }
   if (there.size() < 2) return std::nullopt;
   const Grid grid = largestGrid(all, there);

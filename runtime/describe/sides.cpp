@@ -5,6 +5,7 @@
 #include <set>
 #include <variant>
 
+#include "runtime/base/numbers.h"
 #include "runtime/judge/cells.h"
 #include "runtime/judge/format.h"
 #include "runtime/stats/estimators.h"

@@ -3,6 +3,8 @@
 #include <map>
 #include <string>
 
+#include "runtime/base/entry.h"
+
 namespace expc::describe {
 namespace {
 
@@ -10,8 +12,7 @@ using Published = std::map<std::string, double>;  // by metric
 
 /// Returns the published value of a metric, if there is one.
 std::optional<double> valueOf(const Published& published, const char* metric) {
-  const auto found = published.find(metric);
-  return found == published.end() ? std::nullopt : std::optional(found->second);
+  return base::valueIn(published, metric);
 }
 
 /// Returns the published time of a step at a point, from a time or from a rate of images.

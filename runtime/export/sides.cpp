@@ -6,7 +6,7 @@
 #include "runtime/export/sides.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
+#include <llvm/ADT/StringExtras.h>
 
 #include <algorithm>
 #include <functional>
@@ -143,9 +143,7 @@ std::vector<std::string> namesOf(std::span<const Side> sides) { return base::tex
 // ---- differences between two sides
 
 /// Joins texts; "none" if there are none.
-std::string listed(const std::set<std::string>& texts) {
-  return texts.empty() ? "none" : fmt::format("{}", fmt::join(texts, ", "));
-}
+std::string listed(const std::set<std::string>& texts) { return texts.empty() ? "none" : llvm::join(texts, ", "); }
 
 /// Returns what the trials of a side have, each value once: builds, digests, days.
 std::set<std::string> ofTrials(const Side& side, const std::function<std::string(const store::Trial&)>& of) {

@@ -15,6 +15,7 @@
 #include <set>
 #include <utility>
 
+#include "runtime/base/entry.h"
 #include "runtime/base/find.h"
 #include "runtime/base/text.h"
 #include "runtime/judge/readings.h"
@@ -211,10 +212,9 @@ void metricRows(Said& of, Emit emit) {
     if (metric.kind != of.trial.key->kind) continue;
     if (metric.derived && of.trial.status != store::TrialStatus::Valid) continue;
     const auto reading = judge::readMetric(of.plan, of.point, of.trial, metric.name);
-    const auto read = of.trial.metrics.find(metric.name);
     // A diverged value is exported as the program wrote it (inf or nan); the judgement counts it as worst.
     if (reading.worst.diverged)
-      put(metric.name, read == of.trial.metrics.end() ? std::nan("") : read->second, true);
+      put(metric.name, base::valueIn(of.trial.metrics, metric.name).value_or(std::nan("")), true);
     else if (reading.value)
       put(metric.name, *reading.value, false);
   }
@@ -241,12 +241,6 @@ void valueRows(Said& of, Emit emit) {
   }
 }
 
-/// Returns the entry of a map, or null.
-const auto* entryOf(const auto& all, const auto& key) {
-  const auto found = all.find(key);
-  return found == all.end() ? nullptr : &found->second;
-}
-
 /// Returns the table with the columns of `parts` and of all factors; `rows` emits the rows of one trial. Lookups are
 /// built once for each study, since a history may have a million trials.
 Table tableOf(const char* name, std::span<const Source> sources,
@@ -265,9 +259,9 @@ Table tableOf(const char* name, std::span<const Source> sources,
       std::map<std::string_view, std::pair<const plan::Point*, std::string>> points;  // with their labels
       for (const plan::Point& point : plan.points) points[point.id] = {&point, plan.label(point)};
       const auto tell = [&](const plan::Point* measured, const store::Trial& trial) {
-        const auto* point = measured ? entryOf(points, measured->id) : nullptr;
-        const store::Session* session = entryOf(history.sessions, trial.session);
-        const store::Block* block = entryOf(history.blocks, trial.block);
+        const auto* point = measured ? base::entryOf(points, measured->id) : nullptr;
+        const store::Session* session = base::entryOf(history.sessions, trial.session);
+        const store::Block* block = base::entryOf(history.blocks, trial.block);
         Said of{plan,
                 trial,
                 point ? point->first : nullptr,

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/base/entry.h"
 #include "runtime/base/hash.h"
 #include "runtime/base/json.h"
 #include "runtime/export/formats.h"
@@ -106,13 +107,13 @@ std::string openMetrics(std::span<const Source> sources) {
   // OpenMetrics wants the lines of a family together, while medians come by point: collect them by family.
   std::map<std::string, std::string> families;
   eachMedian(sources, [&](const Median& one) {
-    const auto unit = kUnits.find(one.metric.unit);
+    const auto* unit = base::entryOf(kUnits, one.metric.unit);
     std::string name = "expc_" + withLetters(one.metric.name);
-    if (unit != kUnits.end()) name += "_" + unit->second;
+    if (unit) name += "_" + *unit;
     std::string& lines = families[name];
     if (lines.empty()) {
       lines = fmt::format("# TYPE {} gauge\n", name);
-      if (unit != kUnits.end()) lines += fmt::format("# UNIT {} {}\n", name, unit->second);
+      if (unit) lines += fmt::format("# UNIT {} {}\n", name, *unit);
       lines += fmt::format("# HELP {} median over trials, and the ends of its 95 % interval\n", name);
     }
     // Two factors whose names differ only in signs would give a label twice, which is invalid; the map keeps one.

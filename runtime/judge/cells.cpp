@@ -8,6 +8,7 @@
 #include <set>
 #include <span>
 
+#include "runtime/base/entry.h"
 #include "runtime/base/find.h"
 #include "runtime/judge/readings.h"
 #include "runtime/plan/evaluate.h"
@@ -295,9 +296,8 @@ double Evidence::correlation(const plan::Cell& cell) const {
     for (const plan::Comparison& comparison : index.plan().comparisons)
       for (const plan::Cell& one : comparison.cells)
         if (one.term) compared.try_emplace(subjectOf(one), &comparison);
-  const auto found = compared.find(subjectOf(cell));
-  const plan::Comparison* comparison = found == compared.end() ? nullptr : found->second;
-  if (const auto known = of_pairs.find(comparison); comparison && known != of_pairs.end()) return known->second;
+  const plan::Comparison* comparison = base::valueIn(compared, subjectOf(cell)).value_or(nullptr);
+  if (const auto* known = base::entryOf(of_pairs, comparison); comparison && known) return *known;
   const std::span cells = comparison ? std::span(comparison->cells) : std::span(&cell, 1);
   auto values = std::make_shared<ComparisonValues>(ComparisonValues{cells.data(), {}});
   stats::SerialCorrelation all;
@@ -318,7 +318,7 @@ double Evidence::correlation(const plan::Cell& cell) const {
 
 bool Evidence::wantsAny() const {
   return std::any_of(std::begin(wanted), std::end(wanted),
-                     [](const std::vector<bool>& places) { return std::ranges::find(places, true) != places.end(); });
+                     [](const std::vector<bool>& places) { return std::ranges::count(places, true) > 0; });
 }
 
 bool repetitionsAdapt(const plan::Plan& plan, plan::TrialKind kind) {
@@ -329,8 +329,8 @@ bool repetitionsAdapt(const plan::Plan& plan, plan::TrialKind kind) {
 bool stoppedByWidth(const Index& index, plan::TrialKind kind, const std::vector<int64_t>& runs) {
   const auto adapted = [&](const store::PastLook& look) {
     if (!look.judged) return true;
-    const auto planned = look.judged->planned.find(kind);
-    return planned != look.judged->planned.end() && planned->second.adaptive.value_or(true);
+    const auto* planned = base::entryOf(look.judged->planned, kind);
+    return planned && planned->adaptive.value_or(true);
   };
   return repetitionsAdapt(index.plan(), kind) || std::ranges::any_of(index.looks(), [&](const store::PastLook& look) {
            return adapted(look) && std::ranges::count(runs, look.run) > 0;

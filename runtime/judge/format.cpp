@@ -1,6 +1,7 @@
 #include "runtime/judge/format.h"
 
 #include "runtime/base/find.h"
+#include "runtime/base/numbers.h"
 #include "runtime/stats/procedures.h"
 
 namespace expc::judge {
@@ -26,15 +27,15 @@ std::string_view dimensionOf(const plan::Plan& plan, const plan::Cell& cell) {
   if (!declared) return "";
   const bool aggregate = std::holds_alternative<plan::AggregateTerm>(cell.term->node) && !plan::isPaired(cell);
   const bool alone = aggregate || std::holds_alternative<plan::MetricTerm>(cell.term->node);
-  return alone || declared->dimension != "share" ? std::string_view(declared->dimension) : kPoints;
+  return alone || declared->dimension != "share" ? std::string_view(declared->dimension) : base::kPoints;
 }
 
 std::string widthText(const plan::Plan& plan, const plan::Until& until, double width) {
-  if (until.relative) return formatQuantity(width, "", "share");
+  if (until.relative) return base::formatQuantity(width, "", "share");
   if (const plan::Comparison* comparison = base::named(plan.comparisons, until.subject))
-    return formatQuantity(width, comparison->unit);
+    return base::formatQuantity(width, comparison->unit);
   const plan::Metric* metric = plan.findMetric(until.subject);
-  return formatQuantity(width, metric ? metric->unit : "", metric ? metric->dimension : "");
+  return base::formatQuantity(width, metric ? metric->unit : "", metric ? metric->dimension : "");
 }
 
 }  // namespace expc::judge

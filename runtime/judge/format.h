@@ -4,14 +4,9 @@
 
 #include <string_view>
 
-#include "runtime/base/numbers.h"
 #include "runtime/plan/plan.h"
 
 namespace expc::judge {
-
-using base::Bounds, base::columnStyle, base::ColumnStyle, base::displayUnit, base::DisplayUnit, base::durationText,
-    base::EstimateText, base::formatAgainst, base::formatConfidence, base::formatEstimate, base::formatInterval,
-    base::formatParts, base::formatQuantity, base::kPoints;
 
 /// Whether `n` trials without a failure leave it open that more than half of all runs fail.
 bool showsLittle(unsigned n);

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "runtime/base/numbers.h"
 #include "tests/support/judge/study.h"
 
 namespace expc::judge {
@@ -13,7 +14,7 @@ TEST_CASE("dimensions of cells") {
   plan::Cell apart = test::metricCells(plan, "accuracy")[0];
   apart.term = std::make_shared<plan::Term>(
       plan::Term{plan::OperationTerm{plan::OperationTerm::Op::Difference, {apart.term, apart.term}}});
-  CHECK(formatQuantity(-0.25, "", dimensionOf(plan, apart)) == "-25.0 points");
+  CHECK(base::formatQuantity(-0.25, "", dimensionOf(plan, apart)) == "-25.0 points");
 }
 
 }  // namespace expc::judge

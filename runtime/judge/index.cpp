@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "runtime/base/entry.h"
 #include "runtime/base/find.h"
 #include "runtime/plan/evaluate.h"
 
@@ -215,8 +216,8 @@ const PlaceOutcomes& Index::of(plan::TrialKind kind, const plan::Place& place) c
 }
 
 const plan::Point* Index::point(const std::string& id) const {
-  const auto found = points_.find(id);
-  return found == points_.end() ? nullptr : places_[found->second].point;
+  const unsigned* found = base::entryOf(points_, id);
+  return found ? places_[*found].point : nullptr;
 }
 
 std::set<std::string> Index::nodes(const plan::Cell& cell, const std::set<int64_t>& sessions) const {
@@ -224,19 +225,15 @@ std::set<std::string> Index::nodes(const plan::Cell& cell, const std::set<int64_
   for (const plan::Place& place : cell.points) used = std::max<size_t>(used, of(cell.kind, place).nodes);
   std::set<std::string> names;
   for (const int64_t session : sessions) {
-    const auto found = nodes_.find(session);
-    if (found == nodes_.end())
-      names.insert("session " + std::to_string(session));
+    if (const auto* found = base::entryOf(nodes_, session))
+      names.insert(found->begin(), found->begin() + std::min(used, found->size()));
     else
-      names.insert(found->second.begin(), found->second.begin() + std::min(used, found->second.size()));
+      names.insert("session " + std::to_string(session));
   }
   return names;
 }
 
-std::optional<unsigned> Index::number(const plan::Place& place) const {
-  const auto found = numbers_.find(place);
-  return found == numbers_.end() ? std::nullopt : std::optional(found->second);
-}
+std::optional<unsigned> Index::number(const plan::Place& place) const { return base::valueIn(numbers_, place); }
 
 bool Index::runs(plan::TrialKind kind, unsigned number) const {
   return places_[number].place.control.empty() || hasControls(plan_, kind);
@@ -255,10 +252,7 @@ bool Index::givenUp(plan::TrialKind kind, unsigned number) const {
   return policy_ && of(kind, number).failed_in_a_row >= policy_->giveUpAfter();
 }
 
-std::optional<unsigned> Index::column(const std::string& metric) const {
-  const auto found = columns_.find(metric);
-  return found == columns_.end() ? std::nullopt : std::optional(found->second);
-}
+std::optional<unsigned> Index::column(const std::string& metric) const { return base::valueIn(columns_, metric); }
 
 bool Index::notOnDevice(const PlaceOutcomes& place, const std::string& metric) const {
   const std::optional<unsigned> wanted = column(metric);

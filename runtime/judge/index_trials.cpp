@@ -7,6 +7,7 @@
 #include <limits>
 #include <tuple>
 
+#include "runtime/base/entry.h"
 #include "runtime/base/find.h"
 #include "runtime/judge/block_values.h"
 #include "runtime/judge/index.h"
@@ -218,13 +219,13 @@ void Index::keepValues(PlaceOutcomes& place, size_t at, const Trial& trial, cons
     auto& column = place.series[number];
     if (!column.empty()) column[at] = nullptr;
     const store::Values& said = row && row->tellsOf(name) ? *row : trial;
-    if (const auto series = said.series.find(name); series != said.series.end()) {
+    if (const auto* series = base::entryOf(said.series, name)) {
       column.resize(place.outcomes.size());
-      column[at] = std::make_shared<const std::vector<double>>(series->second);
-      if (!series->second.empty()) value = orDiverged(series->second.back());
-    } else if (const auto metric = said.metrics.find(name);
-               metric != said.metrics.end() && !isUncounted(plan_, plan_.findMetric(name), metric->second)) {
-      value = orDiverged(metric->second);
+      column[at] = std::make_shared<const std::vector<double>>(*series);
+      if (!series->empty()) value = orDiverged(series->back());
+    } else if (const auto* metric = base::entryOf(said.metrics, name);
+               metric && !isUncounted(plan_, plan_.findMetric(name), *metric)) {
+      value = orDiverged(*metric);
     }
   }
 }

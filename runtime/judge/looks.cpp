@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/base/entry.h"
 #include "runtime/base/find.h"
 #include "runtime/judge/criteria.h"
 #include "runtime/plan/evaluate.h"
@@ -84,8 +85,7 @@ LookHistory historyOf(const Evidence& evidence, const plan::Criterion& criterion
   for (const Earlier& run : earlierRuns(evidence.index, criterion, cells, history.other_versions)) {
     const store::RunClaims::Planned* planned = nullptr;
     if (run.look->judged)
-      if (const auto kind = run.look->judged->planned.find(design.kind); kind != run.look->judged->planned.end())
-        planned = &kind->second;
+      if (const auto* kind = base::entryOf(run.look->judged->planned, design.kind)) planned = &*kind;
     if (planned) plan(planned->repeat, planned->looks, run.begun);
     if (run.look->said || !planned) say(run, planned);
     there = run.ended;

@@ -4,6 +4,7 @@
 #include <limits>
 #include <utility>
 
+#include "runtime/base/entry.h"
 #include "runtime/judge/rows.h"
 #include "runtime/plan/command.h"
 #include "runtime/plan/sketch.h"
@@ -105,11 +106,10 @@ Reading readMetric(const plan::Plan& plan, const plan::Point* point, const store
                               *declared->derived,
                               [&](const plan::MetricTerm& part) { return readMetric(plan, point, trial, part.metric); },
                               point ? &point->parameters : nullptr));
-  if (const auto series = trial.series.find(metric); series != trial.series.end() && !series->second.empty())
-    return readingOf(declared, metric, series->second.back(), &series->second);
-  if (const auto value = trial.metrics.find(metric);
-      value != trial.metrics.end() && !isUncounted(plan, declared, value->second))
-    return readingOf(declared, metric, value->second);
+  if (const auto* series = base::entryOf(trial.series, metric); series && !series->empty())
+    return readingOf(declared, metric, series->back(), &*series);
+  if (const auto* value = base::entryOf(trial.metrics, metric); value && !isUncounted(plan, declared, *value))
+    return readingOf(declared, metric, *value);
   return {std::nullopt, {}, because({.code = Reason::NotInTrials, .name = metric})};
 }
 

@@ -148,7 +148,7 @@ llvm::Expected<DeviceLeases> DeviceLeases::take(const std::vector<Slot>& slots, 
 void DeviceLeases::block(const Slot& slot, int pid) const {
   const std::vector<std::string> names = namesOf(slot);
   for (const Lock& lock : locks_) {
-    if (std::ranges::find(names, lock.name) == names.end()) continue;
+    if (std::ranges::count(names, lock.name) == 0) continue;
     // Appended behind the owner's line.
     const std::string line = fmt::format("stuck {} {}\n", pid, base::processOf(pid).started);
     [[maybe_unused]] const ssize_t written = pwrite(lock.fd, line.data(), line.size(), textOf(lock.fd).size());
@@ -156,7 +156,7 @@ void DeviceLeases::block(const Slot& slot, int pid) const {
 }
 
 void putFreeFirst(std::vector<Gpu>& gpus, const std::string& folder) {
-  std::stable_partition(gpus.begin(), gpus.end(), [&](const Gpu& gpu) {
+  std::ranges::stable_partition(gpus, [&](const Gpu& gpu) {
     if (folder.empty()) return true;
     // The lock is only tried: it ends with `fd`, at the end of each look.
     const base::Descriptor fd(open((folder + "/" + gpu.uuid).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));

@@ -52,7 +52,7 @@ std::vector<AlikeSets::Set> candidates(unsigned wanted, unsigned count) {
     for (unsigned first = 0; first < count; ++first) {
       for (unsigned i = 0; i < wanted; ++i) set[i] = (first * wanted + i) % count;
       std::ranges::sort(set);
-      if (std::ranges::find(all, set) == all.end()) all.push_back(set);
+      if (std::ranges::count(all, set) == 0) all.push_back(set);
     }
     return all;
   }
@@ -103,7 +103,8 @@ std::optional<Way> wayFrom(llvm::StringRef text) {
   return way;
 }
 
-Way wayBetween(const Machine& machine, const Slot& one, const Slot& other) {
+/// The path between two slots: of GPUs by NVLink and PCIe, of CPU slots by NUMA node and socket.
+static Way wayBetween(const Machine& machine, const Slot& one, const Slot& other) {
   if (const Gpu *from = gpuOf(machine, one), *to = gpuOf(machine, other); from && to) {
     const auto way = from->ways.find(to->index);
     return way == from->ways.end() ? Way{} : way->second;
@@ -123,10 +124,10 @@ std::string joinedText(const Machine& machine, const std::vector<Slot>& slots) {
       if (i != j && slots[i].gpu && slots[j].gpu) own.push_back(wayText(wayBetween(machine, slots[i], slots[j])));
     // Sorted at both levels, so that the numbering of devices does not matter.
     std::ranges::sort(own);
-    if (!own.empty()) ways.push_back(fmt::format("{}", fmt::join(own, ",")));
+    if (!own.empty()) ways.push_back(llvm::join(own, ","));
   }
   std::ranges::sort(ways);
-  const std::string text = fmt::format("{}", fmt::join(ways, ";"));
+  const std::string text = llvm::join(ways, ";");
   return text.find_first_not_of(",;") == std::string::npos ? "" : text;
 }
 
@@ -161,7 +162,7 @@ AlikeSets::Kind AlikeSets::kindOf(const Set& set) const {
   // Members are sorted, so the first equals the last only if all are equal.
   if (members.front() != members.back()) kind.distance += kUneven;
   kind.name = members.front() == members.back() ? fmt::format("{} x {}", set.size(), members.front())
-                                                : fmt::format("{}", fmt::join(members, "; "));
+                                                : llvm::join(members, "; ");
   return kind;
 }
 

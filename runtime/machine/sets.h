@@ -21,9 +21,6 @@ std::string wayText(const Way& way);
 /// Parses a text of wayText(); nothing if it is none.
 std::optional<Way> wayFrom(llvm::StringRef text);
 
-/// The path between two slots: of GPUs by NVLink and PCIe, of CPU slots by NUMA node and socket.
-Way wayBetween(const Machine& machine, const Slot& one, const Slot& other);
-
 /// A text for how the GPUs in these slots are joined, equal for machines that are joined alike; part of the environment
 /// class. "" for CPU slots, for a single GPU, and if nothing is known.
 std::string joinedText(const Machine& machine, const std::vector<Slot>& slots);

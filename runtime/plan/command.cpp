@@ -161,8 +161,7 @@ void describe(JsonRecord& io, Command& command) {
   io.list("metrics", command.metrics, [&](JsonRecord& inner, CommandMetric& metric) {
     describe(inner, metric);
     if (metric.from == From::Same) inner.fail("whether two files are equal is not a number");
-    if (std::find(names.begin(), names.end(), metric.name) != names.end())
-      inner.fail("'" + metric.name + "' is read twice");
+    if (std::ranges::count(names, metric.name) > 0) inner.fail("'" + metric.name + "' is read twice");
     names.push_back(metric.name);
   });
   if (io.has("inside", !command.inside.empty()))

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <set>
 
+#include "runtime/base/entry.h"
 #include "runtime/base/failure.h"
 #include "runtime/base/files/files.h"
 #include "runtime/base/json_record.h"
@@ -77,8 +78,8 @@ constexpr std::string_view kLimits[] = {"products", "memory", "link", "host link
 std::optional<double> productSeconds(const protocol::RehearsedRank& rank, double devices, const plan::Rates& rates) {
   std::optional<double> seconds;
   for (const auto& [type, operations] : rank.operations)
-    if (const auto rate = rates.products.find(type); rate != rates.products.end())
-      seconds = seconds.value_or(0) + operations / (rate->second * devices);
+    if (const auto* rate = base::entryOf(rates.products, type))
+      seconds = seconds.value_or(0) + operations / (*rate * devices);
   return seconds;
 }
 

@@ -13,9 +13,9 @@
 #include <utility>
 
 #include "runtime/base/find.h"
+#include "runtime/base/numbers.h"
 #include "runtime/base/word.h"
 #include "runtime/judge/cells.h"
-#include "runtime/judge/format.h"
 #include "runtime/judge/meaning.h"
 #include "runtime/plan/evaluate.h"
 #include "runtime/plan/labels.h"
@@ -99,11 +99,11 @@ std::string untrustedText(const plan::Plan& plan, const judge::Distrust& distrus
   const std::string unit = control.ratio || !metric ? "x" : metric->unit;
   const std::string dimension = control.ratio || !metric ? "" : metric->dimension;
   const std::string allowed = control.ratio || !metric
-                                  ? judge::formatQuantity(distrust.gap / 2, "", "share")
-                                  : judge::formatQuantity(distrust.gap / 2, metric->unit, metric->dimension);
+                                  ? base::formatQuantity(distrust.gap / 2, "", "share")
+                                  : base::formatQuantity(distrust.gap / 2, metric->unit, metric->dimension);
   const judge::CellEstimate& found = control.estimate;
   const std::string size = found.estimate && found.interval
-                               ? judge::formatEstimate(*found.estimate, *found.interval, unit, dimension)
+                               ? base::formatEstimate(*found.estimate, *found.interval, unit, dimension)
                                : "unknown";
   return fmt::format("Untrusted: in {} two identical runs of {} differ by {}, and this claim allows {}.",
                      control.metric, judge::placeLabel(plan, plan.findPoint(control.point)), size, allowed);
@@ -149,7 +149,7 @@ Answer bestPoint(const describe::Findings& findings) {
         best = &one;
     if (!best) continue;
     const plan::Point* point = plan.findPoint(best->point);
-    const std::string value = judge::formatQuantity(*best->median, metric->unit, metric->dimension);
+    const std::string value = base::formatQuantity(*best->median, metric->unit, metric->dimension);
     const std::string n = best->n == 1 ? "one run" : fmt::format("median of {} runs", best->n);
     const std::string text = plan.points.size() > 1 ? fmt::format("{} {}: {} at {} ({}).", lower ? "Lowest" : "Highest",
                                                                   name, value, judge::placeLabel(plan, point), n)

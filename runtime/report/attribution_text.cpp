@@ -10,7 +10,7 @@
 #include <cstdint>
 
 #include "runtime/base/find.h"
-#include "runtime/judge/format.h"
+#include "runtime/base/numbers.h"
 #include "runtime/plan/labels.h"
 #include "runtime/report/paint.h"
 #include "runtime/report/sections.h"
@@ -80,11 +80,11 @@ std::vector<LevelPair> levelPairs(const plan::Plan& plan, const describe::Attrib
 }
 
 /// The heading of intervals.
-std::string intervalHead() { return judge::formatConfidence(judge::kConfidence) + " interval"; }
+std::string intervalHead() { return base::formatConfidence(judge::kConfidence) + " interval"; }
 
 /// Formats a difference with its sign.
 std::string differenceText(double seconds) {
-  const std::string size = judge::formatQuantity(std::abs(seconds), "s");
+  const std::string size = base::formatQuantity(std::abs(seconds), "s");
   return seconds > 0 ? "+" + size : seconds < 0 ? "-" + size : size;
 }
 
@@ -133,11 +133,11 @@ std::string pairText(const plan::Plan& plan, const describe::Attribution& attrib
 /// -7.4 ms]); means of 7 profile trials each, from the same blocks".
 std::string stepText(const describe::Attribution& attribution) {
   const std::string interval =
-      attribution.interval ? fmt::format(", {} {}", intervalHead(), judge::formatInterval(*attribution.interval, "s"))
+      attribution.interval ? fmt::format(", {} {}", intervalHead(), base::formatInterval(*attribution.interval, "s"))
                            : std::string();
   std::string text = fmt::format(
       "{} per step instead of {} ({}{}); means of {} each, from the same blocks",
-      judge::formatQuantity(attribution.treated_seconds, "s"), judge::formatQuantity(attribution.baseline_seconds, "s"),
+      base::formatQuantity(attribution.treated_seconds, "s"), base::formatQuantity(attribution.baseline_seconds, "s"),
       differenceText(attribution.difference()), interval, counted(attribution.blocks, "profile trial"));
   if (!attribution.interval) text += fmt::format("; an interval needs {}", stats::minimumPairs(judge::kConfidence));
   return text;
@@ -153,7 +153,7 @@ std::vector<std::string> cautions(const plan::Plan& plan, const describe::Attrib
     const std::string unit = found ? found->unit : "";
     texts.push_back(
         fmt::format("the timed trials show no clear difference ({} {}), so this breakdown may only divide noise",
-                    none->comparison, judge::formatInterval(*none->interval, unit)));
+                    none->comparison, base::formatInterval(*none->interval, unit)));
   } else if (!attribution.timed.empty() &&
              std::ranges::none_of(attribution.timed,
                                   [](const describe::TimedEffect& one) { return one.interval.has_value(); })) {
@@ -188,10 +188,10 @@ Table viewTable(const describe::AttributionView& view, const std::pair<std::stri
   for (const describe::CategoryShare& category : categories) {
     Row row{{}, category.rest || category.beside ? "quiet" : ""};
     row.add(category.name + (category.beside ? ", beside these" : ""));
-    row.add(judge::formatQuantity(category.treated, "s"));
-    row.add(judge::formatQuantity(category.baseline, "s"));
+    row.add(base::formatQuantity(category.treated, "s"));
+    row.add(base::formatQuantity(category.baseline, "s"));
     row.add(differenceText(category.difference()));
-    if (intervals) row.add(category.interval ? judge::formatInterval(*category.interval, "s") : "", Tone::Quiet);
+    if (intervals) row.add(category.interval ? base::formatInterval(*category.interval, "s") : "", Tone::Quiet);
     row.add(category.beside ? "" : bar(category.difference(), largest));
     row.add(shareText(category));
     row.add(callsText(category), Tone::Quiet);

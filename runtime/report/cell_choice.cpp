@@ -58,7 +58,7 @@ double CellChoice::estimateMargin(size_t index) const {
 }
 
 size_t CellChoice::worst(const std::vector<size_t>& among) const {
-  return *std::min_element(among.begin(), among.end(), [&](size_t a, size_t b) { return marginOf(a) < marginOf(b); });
+  return *std::ranges::min_element(among, [&](size_t a, size_t b) { return marginOf(a) < marginOf(b); });
 }
 
 std::pair<size_t, double> CellChoice::worstValue(const std::vector<size_t>& among) const {
@@ -68,7 +68,7 @@ std::pair<size_t, double> CellChoice::worstValue(const std::vector<size_t>& amon
 }
 
 size_t CellChoice::best(const std::vector<size_t>& among) const {
-  return *std::max_element(among.begin(), among.end(), [&](size_t a, size_t b) { return marginOf(a) < marginOf(b); });
+  return *std::ranges::max_element(among, [&](size_t a, size_t b) { return marginOf(a) < marginOf(b); });
 }
 
 std::vector<size_t> CellChoice::cellsOf(const plan::Claim& claim) const {

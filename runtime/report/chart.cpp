@@ -9,8 +9,9 @@
 #include <map>
 #include <set>
 
+#include "runtime/base/entry.h"
 #include "runtime/base/json.h"
-#include "runtime/judge/format.h"
+#include "runtime/base/numbers.h"
 #include "runtime/plan/labels.h"
 #include "runtime/report/assets.h"
 #include "runtime/report/paint.h"
@@ -101,7 +102,7 @@ struct Data {
                {"n", cell.n},
                {"t", base::jsonText(valueCell(cell, frame.grid.unit, frame.grid.dimension).inText(" "))}};
     // A level with a place on an axis of numbers has that place, too.
-    if (const auto at = frame.x.places.find(x); at != frame.x.places.end()) row["xp"] = at->second;
+    if (const auto* at = base::entryOf(frame.x.places, x)) row["xp"] = *at;
     addEnds(row, "l", "h", cell.interval, frame.factor);
     if (cell.published) row["r"] = frame.factor * *cell.published;
     published = published || cell.published;
@@ -196,7 +197,7 @@ Object specification(const std::vector<Bar>& bars) {
     phase_of[kRest] = phases.size();
     phases.push_back(kRest);
   }
-  const judge::DisplayUnit unit = judge::displayUnit(longest, "s", "time");
+  const base::DisplayUnit unit = base::displayUnit(longest, "s", "time");
   for (const Bar& bar : bars) {
     std::map<size_t, double> parts;
     for (const auto& [name, seconds] : bar.seconds) parts[phase_of[name]] += seconds;

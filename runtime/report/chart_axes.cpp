@@ -10,7 +10,7 @@
 
 #include "runtime/base/find.h"
 #include "runtime/base/json.h"
-#include "runtime/judge/format.h"
+#include "runtime/base/numbers.h"
 #include "runtime/report/chart.h"
 #include "runtime/report/grid.h"
 
@@ -92,7 +92,7 @@ bool addEnds(Object& row, const std::string& low, const std::string& high,
 ValueAxis valueAxis(const std::string& subject, const std::string& unit, const std::string& dimension, Extent extent,
                     std::optional<double> neutral) {
   const double largest = std::max(std::fabs(extent.low), std::fabs(extent.high));
-  const judge::DisplayUnit shown = judge::displayUnit(largest, unit, dimension);
+  const base::DisplayUnit shown = base::displayUnit(largest, unit, dimension);
   const double factor = 1 / shown.size;
   const std::string symbol = unit == "x" ? "×" : shown.symbol;
   // Ratios are symmetric on a logarithmic axis: 0.5x is as far from 1x as 2x.

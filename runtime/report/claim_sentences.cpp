@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "runtime/base/find.h"
+#include "runtime/base/numbers.h"
 #include "runtime/base/word.h"
 #include "runtime/judge/cells.h"
 #include "runtime/judge/format.h"
@@ -338,7 +339,7 @@ class Clause {
     std::string found = plainNumbers(told_->shown);
     if (isInverted()) {
       form = form == Form::Faster ? Form::Takes : Form::Faster;
-      found = plainNumbers(judge::formatQuantity(1 / *estimate.estimate, "x"));
+      found = plainNumbers(base::formatQuantity(1 / *estimate.estimate, "x"));
     } else if (form == Form::Differs && estimate.estimate) {
       found =
           *estimate.estimate < 0 ? llvm::StringRef(told_->shown).ltrim("-").str() + " lower" : told_->shown + " higher";
@@ -402,8 +403,7 @@ class Clause {
   std::string shownText() const {
     const judge::CellEstimate& cell = of_.result.cells[told_->cell];
     if (told_->value || !cell.interval || !cell.estimate || cell.constant) return told_->shown;
-    return judge::formatParts(*cell.estimate, *cell.interval, criterion().unit, dimension(), boundsOf(bound()))
-        .estimate;
+    return base::formatParts(*cell.estimate, *cell.interval, criterion().unit, dimension(), boundsOf(bound())).estimate;
   }
 
   /// Returns " at program=a" for the factors of which the claim is about some levels only, by a selector or `where`; ""
@@ -452,8 +452,8 @@ class Clause {
       if (inverse) shown.low = 1 / cell.interval->high, shown.high = 1 / cell.interval->low;
       const base::Bounds near = inverse ? base::Bounds() : boundsOf(bound());
       const double estimate = inverse ? 1 / *cell.estimate : *cell.estimate;
-      texts.push_back(judge::formatConfidence(cell.confidence) + " interval " +
-                      fromTo(judge::formatParts(estimate, shown, criterion().unit, dimension(), near).interval));
+      texts.push_back(base::formatConfidence(cell.confidence) + " interval " +
+                      fromTo(base::formatParts(estimate, shown, criterion().unit, dimension(), near).interval));
       if (!cell.looks.empty()) texts.back() += " " + looksText(cell);
     }
     texts.push_back(counted(cell.scope.complete, runOf(*one_)));
@@ -497,8 +497,8 @@ class Clause {
 
   static std::string changeText(std::pair<double, double> arms, const std::string& unit, const std::string& dimension) {
     const double larger = std::max(std::abs(arms.first), std::abs(arms.second));
-    return judge::formatAgainst(arms.first, {}, unit, dimension, larger) + " → " +
-           judge::formatAgainst(arms.second, {}, unit, dimension, larger);
+    return base::formatAgainst(arms.first, {}, unit, dimension, larger) + " → " +
+           base::formatAgainst(arms.second, {}, unit, dimension, larger);
   }
 
   const describe::Findings& findings_;

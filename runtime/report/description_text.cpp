@@ -9,7 +9,7 @@
 #include <array>
 #include <cmath>
 
-#include "runtime/judge/format.h"
+#include "runtime/base/numbers.h"
 #include "runtime/plan/labels.h"
 #include "runtime/report/paint.h"
 #include "runtime/report/wording.h"
@@ -30,7 +30,7 @@ std::string share(double value) {
 /// Formats a value of a metric with its unit; `beside` is a value that must be told from it.
 std::string valueText(const plan::Plan& plan, const std::string& name, double value, double beside = 0) {
   const plan::Metric* metric = plan.findMetric(name);
-  return judge::formatAgainst(value, {}, metric ? metric->unit : "", metric ? metric->dimension : "", beside);
+  return base::formatAgainst(value, {}, metric ? metric->unit : "", metric ? metric->dimension : "", beside);
 }
 
 /// Names a point by its levels.
@@ -56,8 +56,8 @@ std::string levelText(const describe::FactorEffect& effect, const describe::Leve
   std::string place;
   for (size_t i = 0; i < level.labels.size(); ++i) plan::addLabel(place, effect.factors[i], level.labels[i]);
   return place + " " +
-         (level.interval ? judge::formatEstimate(level.ratio, *level.interval, "x")
-                         : judge::formatQuantity(level.ratio, "x"));
+         (level.interval ? base::formatEstimate(level.ratio, *level.interval, "x")
+                         : base::formatQuantity(level.ratio, "x"));
 }
 
 /// Describes the effects of a factor's levels; for an interaction only the strongest combinations.
@@ -164,10 +164,10 @@ std::vector<std::string> driftTexts(const describe::Drift& drift) {
   if (drift.first)
     texts.push_back(
         fmt::format("{}: the first block is {} the median of the others, apart from all of them, as a warm-up is",
-                    drift.metric, judge::formatQuantity(*drift.first, "x")));
+                    drift.metric, base::formatQuantity(*drift.first, "x")));
   if (drift.p <= describe::kTrend)
     texts.push_back(fmt::format("{}: the last of {} is {} the first by the trend (p = {:.1g})", drift.metric,
-                                counted(drift.blocks, "block"), judge::formatQuantity(drift.last, "x"), drift.p));
+                                counted(drift.blocks, "block"), base::formatQuantity(drift.last, "x"), drift.p));
   return texts;
 }
 

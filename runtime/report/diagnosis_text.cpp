@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "runtime/base/numbers.h"
 #include "runtime/judge/format.h"
 #include "runtime/plan/evaluate.h"
 #include "runtime/report/paint.h"
@@ -38,7 +39,7 @@ std::string chances(const Chances& of) {
 /// printed.
 std::string valueText(const plan::Plan& plan, const plan::Criterion& criterion, const CriterionDiagnosis& one,
                       double value) {
-  judge::Bounds others = boundsOf(criterion.bound);
+  base::Bounds others = boundsOf(criterion.bound);
   const auto beside = [&](double other) {
     constexpr double kAlike = 1e-4;  // limits are not known better
     if (std::abs(other - value) > kAlike * std::abs(value)) others.ends.push_back(other);
@@ -46,7 +47,7 @@ std::string valueText(const plan::Plan& plan, const plan::Criterion& criterion, 
   if (!one.known.empty()) beside(one.least), beside(one.most);
   for (const auto& limit : {one.passes_from, one.fails_from})
     if (limit) beside(*limit);
-  return judge::formatAgainst(value, others, criterion.unit, judge::dimensionOf(plan, criterion.cells.front()));
+  return base::formatAgainst(value, others, criterion.unit, judge::dimensionOf(plan, criterion.cells.front()));
 }
 
 /// Says under which truth a criterion was simulated: "if the true values are 1.45x to 1.52x (measured)".

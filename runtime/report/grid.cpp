@@ -12,6 +12,7 @@
 #include <set>
 
 #include "runtime/base/find.h"
+#include "runtime/base/numbers.h"
 #include "runtime/describe/description.h"
 #include "runtime/describe/ideals.h"
 #include "runtime/judge/cells.h"
@@ -40,7 +41,7 @@ std::string lacked(const plan::Plan& plan, const judge::PointStatus& status, con
       if (std::string name = lacked(plan, status, part.metric); !name.empty()) return name;
     return "";
   }
-  return std::ranges::find(status.not_on_device, metric) != status.not_on_device.end() ? metric : "";
+  return std::ranges::count(status.not_on_device, metric) > 0 ? metric : "";
 }
 
 /// Whether a trial of the point has ended, of whatever kind and however.
@@ -262,22 +263,22 @@ Grid buildGrid(const plan::Plan& plan, const judge::Judgement& judgement, const 
   return grid;
 }
 
-judge::EstimateText partsOf(const GridCell& cell, const std::string& unit, const std::string& dimension,
-                            const judge::Bounds& bounds) {
+base::EstimateText partsOf(const GridCell& cell, const std::string& unit, const std::string& dimension,
+                           const base::Bounds& bounds) {
   // An estimate that is infinite since trials timed out or values diverged is no number.
   if ((cell.timeouts || cell.diverged) && cell.estimate && std::isinf(*cell.estimate)) {
     const bool whole = cell.interval && std::isinf(cell.interval->low) && std::isinf(cell.interval->high);
     return {cell.timeouts ? "timeout" : "diverged",
-            !cell.interval || whole ? "" : judge::formatInterval(*cell.interval, unit, dimension, bounds, cell.column)};
+            !cell.interval || whole ? "" : base::formatInterval(*cell.interval, unit, dimension, bounds, cell.column)};
   }
   if (cell.estimate && cell.interval && !cell.constant)
-    return judge::formatParts(*cell.estimate, *cell.interval, unit, dimension, bounds, cell.column);
-  judge::EstimateText text;
-  if (cell.estimate) text.estimate = judge::formatAgainst(*cell.estimate, bounds, unit, dimension, cell.column);
+    return base::formatParts(*cell.estimate, *cell.interval, unit, dimension, bounds, cell.column);
+  base::EstimateText text;
+  if (cell.estimate) text.estimate = base::formatAgainst(*cell.estimate, bounds, unit, dimension, cell.column);
   if (cell.constant)
     text.interval = "constant";
   else if (cell.interval)
-    text.interval = judge::formatInterval(*cell.interval, unit, dimension, bounds, cell.column);
+    text.interval = base::formatInterval(*cell.interval, unit, dimension, bounds, cell.column);
   return text;
 }
 
@@ -291,7 +292,7 @@ static std::string withoutUnit(std::string interval, const std::string& estimate
 }
 
 Cell valueCell(const GridCell& cell, const std::string& unit, const std::string& dimension) {
-  const judge::EstimateText text = partsOf(cell, unit, dimension);
+  const base::EstimateText text = partsOf(cell, unit, dimension);
   Cell shown{text.estimate, {}, {}, Tone::Strong};
   if (cell.estimate) {
     // Either the interval stands below, and n goes to the page only, or n stands below.
@@ -313,26 +314,26 @@ Cell valueCell(const GridCell& cell, const std::string& unit, const std::string&
 }
 
 void alignCells(const std::vector<GridCell*>& cells, const std::string& unit, const std::string& dimension,
-                const judge::Bounds& bounds) {
+                const base::Bounds& bounds) {
   std::vector<base::ColumnValue> values;
   for (const GridCell* cell : cells)
     if (cell->estimate)
       values.push_back({*cell->estimate, cell->constant ? std::optional<stats::Interval>() : cell->interval});
-  const judge::ColumnStyle column = judge::columnStyle(values, unit, dimension, bounds);
+  const base::ColumnStyle column = base::columnStyle(values, unit, dimension, bounds);
   for (GridCell* cell : cells) cell->column = column;
 }
 
 std::string rangeText(const GridCell& cell, const std::string& unit, const std::string& dimension,
-                      const judge::Bounds& bounds) {
+                      const base::Bounds& bounds) {
   if (cell.constant || cell.interval || cell.values.size() < 2 || !cell.estimate || !std::isfinite(*cell.estimate))
     return "";
   const auto [least, most] = std::ranges::minmax(cell.values);
-  return fromTo(judge::formatParts(*cell.estimate, {least, most, 0}, unit, dimension, bounds, cell.column).interval);
+  return fromTo(base::formatParts(*cell.estimate, {least, most, 0}, unit, dimension, bounds, cell.column).interval);
 }
 
 std::string publishedText(const GridCell& cell, const std::string& unit, const std::string& dimension) {
   return cell.published
-             ? fmt::format("(published {})", judge::formatAgainst(*cell.published, {}, unit, dimension, cell.column))
+             ? fmt::format("(published {})", base::formatAgainst(*cell.published, {}, unit, dimension, cell.column))
              : "";
 }
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/judge/format.h"
+#include "runtime/base/numbers.h"
 #include "runtime/judge/results.h"
 #include "runtime/plan/plan.h"
 #include "runtime/report/document.h"
@@ -48,7 +48,7 @@ struct GridCell {
   /// The correlation of a value with the one before that the interval allows for.
   double correlation = 0;
   /// The unit and digits that values of one table share.
-  judge::ColumnStyle column = {};
+  base::ColumnStyle column = {};
 };
 
 /// A metric or comparison by factors.
@@ -87,8 +87,8 @@ std::vector<plan::Table> defaultTables(const plan::Plan& plan);
 
 /// Formats the estimate and its interval ("constant" if no value ever varied) in one unit with the same digits; "" for
 /// what is missing. Digits suffice to tell them from `bounds`.
-judge::EstimateText partsOf(const GridCell& cell, const std::string& unit, const std::string& dimension,
-                            const judge::Bounds& bounds = {});
+base::EstimateText partsOf(const GridCell& cell, const std::string& unit, const std::string& dimension,
+                           const base::Bounds& bounds = {});
 
 /// Formats a value with its interval or n below it, other outcomes of the point's trials, and the published value:
 /// "12.3 ms" and "[12.1 ms, 12.6 ms]", "64.0 MiB" and "constant, n=7", "97.2 %" and "n=1", "not run".
@@ -109,10 +109,10 @@ std::string publishedText(const GridCell& cell, const std::string& unit, const s
 GridCell gridCell(const plan::Plan& plan, const plan::Cell& planned, const judge::CellEstimate& estimate);
 /// Gives cells of one table one unit and one number of decimals.
 void alignCells(const std::vector<GridCell*>& cells, const std::string& unit, const std::string& dimension,
-                const judge::Bounds& bounds = {});
+                const base::Bounds& bounds = {});
 /// Returns the smallest and the largest of a few values, for which there is no interval: "1.20x to 1.31x"; "" for
 /// others.
 std::string rangeText(const GridCell& cell, const std::string& unit, const std::string& dimension,
-                      const judge::Bounds& bounds = {});
+                      const base::Bounds& bounds = {});
 
 }  // namespace expc::report

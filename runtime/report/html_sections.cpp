@@ -12,9 +12,9 @@
 #include <utility>
 
 #include "runtime/base/json.h"
+#include "runtime/base/numbers.h"
 #include "runtime/describe/attribution.h"
 #include "runtime/describe/description.h"
-#include "runtime/judge/format.h"
 #include "runtime/judge/meaning.h"
 #include "runtime/report/assets.h"
 #include "runtime/report/chart.h"
@@ -63,7 +63,7 @@ void flatten(const llvm::json::Value& value, const std::string& prefix, std::map
   if (text && text->empty()) return;
   // Sizes of memory get a unit; other numbers are shown as they were recorded.
   const auto bytes = llvm::StringRef(prefix).ends_with("memory") ? value.getAsNumber() : std::nullopt;
-  rows[prefix] = text ? text->str() : bytes ? judge::formatQuantity(*bytes, "B") : base::canonicalJson(value);
+  rows[prefix] = text ? text->str() : bytes ? base::formatQuantity(*bytes, "B") : base::canonicalJson(value);
 }
 
 /// Merges environments as JSON texts, each with its number of trials: a setting that all agree on is shown once, a

@@ -13,6 +13,7 @@
 
 #include "runtime/base/find.h"
 #include "runtime/base/json_record.h"
+#include "runtime/base/numbers.h"
 #include "runtime/describe/times.h"
 #include "runtime/judge/criteria.h"
 #include "runtime/judge/format.h"
@@ -47,7 +48,7 @@ std::string resolutionText(const plan::Plan& plan, const plan::Criterion& criter
   if (!known) return "";
   const auto& [by, n, needed, half_width] = *known;
   const std::string noun = nounOf(criterion), blocks = counted(n, "block");
-  const std::string confidence = criterion.confidence ? judge::formatConfidence(*criterion.confidence) : "";
+  const std::string confidence = criterion.confidence ? base::formatConfidence(*criterion.confidence) : "";
   switch (by) {
     case Resolution::NoTrials:
       return fmt::format("no {} trials are planned", toString(criterion.cells[0].kind));
@@ -191,7 +192,7 @@ struct PlanReport {
                           [&](const auto& one) {
                             const std::string label = plan.label(*one.second.at);
                             return fmt::format("{} estimated at up to {}{}", one.first,
-                                               judge::formatQuantity(one.second.bytes, "B", "bytes"),
+                                               base::formatQuantity(one.second.bytes, "B", "bytes"),
                                                label.empty() ? "" : " (" + label + ")");
                           }),
                   "; ");
@@ -289,7 +290,7 @@ struct PlanReport {
     if (known && known->by == judge::Resolution::HalfWidth)
       return fmt::format("±{}{}", twoDigits(known->half_width), kAssumed);
     if (known && known->by == judge::Resolution::Interval)
-      return fmt::format("a {} interval", judge::formatConfidence(*criterion.confidence));
+      return fmt::format("a {} interval", base::formatConfidence(*criterion.confidence));
     if (known && known->by == judge::Resolution::EveryTrial)
       return known->repetitions == 1 ? fmt::format("in the one {}", nounOf(criterion))
                                      : fmt::format("in all {} {}s", known->repetitions, nounOf(criterion));
@@ -384,8 +385,8 @@ struct PlanReport {
   /// Formats the half-width of a criterion's intervals: in its unit for a difference, as a share for a ratio.
   std::string resolutionOf(const plan::Criterion& criterion, double reach) const {
     if (criterion.cells.front().estimator == plan::Estimator::PairedDifference)
-      return judge::formatQuantity(reach, criterion.unit, judge::dimensionOf(plan, criterion.cells.front()));
-    return judge::formatQuantity(reach, "", "share");
+      return base::formatQuantity(reach, criterion.unit, judge::dimensionOf(plan, criterion.cells.front()));
+    return base::formatQuantity(reach, "", "share");
   }
 };
 

@@ -10,8 +10,8 @@
 
 #include "runtime/base/find.h"
 #include "runtime/base/json.h"
+#include "runtime/base/numbers.h"
 #include "runtime/describe/description.h"
-#include "runtime/judge/format.h"
 #include "runtime/plan/labels.h"
 #include "runtime/report/assets.h"
 #include "runtime/report/chart.h"
@@ -111,8 +111,8 @@ void add(const judge::Summary& summary, const plan::Metric& metric, ValueAxis& a
   const auto& interval = summary.interval;
   row[name] = axis.factor * *summary.median;
   row[name + "t"] =
-      base::jsonText(interval ? judge::formatEstimate(*summary.median, *interval, metric.unit, metric.dimension)
-                              : judge::formatQuantity(*summary.median, metric.unit, metric.dimension) +
+      base::jsonText(interval ? base::formatEstimate(*summary.median, *interval, metric.unit, metric.dimension)
+                              : base::formatQuantity(*summary.median, metric.unit, metric.dimension) +
                                     fmt::format(" n={}", summary.n));
   if (addEnds(row, name + "l", name + "h", interval, axis.factor)) axis.settings["intervals"] = true;
 }

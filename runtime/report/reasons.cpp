@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "runtime/base/find.h"
+#include "runtime/base/numbers.h"
 #include "runtime/judge/cells.h"
 #include "runtime/judge/criteria.h"
-#include "runtime/judge/format.h"
 #include "runtime/judge/index.h"
 #include "runtime/plan/evaluate.h"
 #include "runtime/report/paint.h"
@@ -120,8 +120,8 @@ std::string agreementText(const plan::Plan& plan, const judge::ControlResult& co
   const bool differs = interval.low > neutral || interval.high < neutral;
   const bool leaves = gap > 0 && !satisfies(band, interval.low, interval.high);
   const auto sizeText = [&](double size) {
-    return control.ratio ? judge::formatQuantity(size, "", "share")
-                         : judge::formatQuantity(size, metric.unit, metric.dimension);
+    return control.ratio ? base::formatQuantity(size, "", "share")
+                         : base::formatQuantity(size, metric.unit, metric.dimension);
   };
   const bool alone = control.name == plan::kAlone;
   const std::vector<double> bounds = gap > 0 ? ends(band) : std::vector{neutral};
@@ -129,8 +129,8 @@ std::string agreementText(const plan::Plan& plan, const judge::ControlResult& co
       "{} of {}, {} {} {} ({})", control.metric, judge::placeLabel(plan, plan.findPoint(control.point), control.name),
       alone ? "which ran alone," : "run twice in each block: the later run",
       leaves && differs ? "differs from" : "agrees with", alone ? "the runs in parallel" : "the earlier",
-      estimate ? judge::formatEstimate(*estimate, interval, unit, dimension, bounds)
-               : judge::formatInterval(interval, unit, dimension, bounds));
+      estimate ? base::formatEstimate(*estimate, interval, unit, dimension, bounds)
+               : base::formatInterval(interval, unit, dimension, bounds));
   if (gap == 0) return text + "; no criterion defines how much is allowed";
   const std::string half = fmt::format("{}, half of the {} that {}", sizeText(gap / 2), sizeText(gap), claimed);
   if (!leaves) return text + ", by less than " + half;
@@ -194,7 +194,7 @@ std::string stepsText(const plan::Plan& plan, const plan::Cell& cell, const judg
   return fmt::format("{}{} was read as {}, so the interval is at least {} wide to each side", steps.metric,
                      cell.points.size() > 1 ? " of one point" : "",
                      steps.readings == 1 ? "the same each time" : fmt::format("{} different values", steps.readings),
-                     judge::formatQuantity(steps.size, metric ? metric->unit : "", metric ? metric->dimension : ""));
+                     base::formatQuantity(steps.size, metric ? metric->unit : "", metric ? metric->dimension : ""));
 }
 
 std::string whyText(const plan::Plan& plan, const judge::ControlResult& control) {
@@ -226,7 +226,7 @@ std::string controlNeedText(const plan::Plan& plan, const plan::Criterion& crite
                          : fmt::format("; it needs about {} for {:.0f} %", counted(needed, "block"), 100 * kChance);
   return fmt::format(
       "control {} shows a difference of {}, half of what this claims, in {:.0f} % of studies with {} at {} noise{}",
-      plan.controls.front().name, judge::formatQuantity(*gap / 2, "", "share"),
+      plan.controls.front().name, base::formatQuantity(*gap / 2, "", "share"),
       100 * stats::chanceToFind(*gap / 2, noise, blocks, confidence), counted(blocks, "block"), twoDigits(noise), more);
 }
 

@@ -8,7 +8,7 @@
 #include <cmath>
 #include <optional>
 
-#include "runtime/judge/format.h"
+#include "runtime/base/numbers.h"
 #include "runtime/rehearsal/rehearsal.h"
 #include "runtime/report/paint.h"
 #include "runtime/report/sections.h"
@@ -23,11 +23,11 @@ using rehearsal::Outcome;
 constexpr const char* kPeakMetric = "device_memory_peak";
 
 /// Formats bytes, seconds and counts.
-std::string bytesText(double bytes) { return judge::formatQuantity(bytes, "B", "bytes"); }
+std::string bytesText(double bytes) { return base::formatQuantity(bytes, "B", "bytes"); }
 /// Formats a size of memory; 0 means that nothing was counted.
 std::string memoryText(uint64_t bytes) { return bytes == 0 ? "not counted" : bytesText(double(bytes)); }
-std::string secondsText(double seconds) { return judge::formatQuantity(seconds, "s", "time"); }
-std::string numberText(double count) { return judge::formatQuantity(count, ""); }
+std::string secondsText(double seconds) { return base::formatQuantity(seconds, "s", "time"); }
+std::string numberText(double count) { return base::formatQuantity(count, ""); }
 
 /// Returns the calls and bytes of a step: "3 (12.0 MiB)", from the totals of `steps`.
 std::string trafficText(const protocol::Traffic& traffic, double steps) {
@@ -123,7 +123,7 @@ std::string cardsText(const rehearsal::Study& study) {
     if (seen.outcome == rehearsal::Outcome::NotRehearsed) continue;
     std::string text =
         counted(seen.cards.count, "simulated GPU") + " of " + bytesText(static_cast<double>(seen.cards.memory));
-    if (std::ranges::find(texts, text) == texts.end()) texts.push_back(std::move(text));
+    if (std::ranges::count(texts, text) == 0) texts.push_back(std::move(text));
   }
   return joined(texts, "; ");
 }
@@ -199,7 +199,7 @@ std::string leastText(const plan::Plan& plan, const rehearsal::Study& study) {
   const auto seconds = rehearsal::leastDeviceSeconds(plan, study);
   if (!seconds) return "";
   return fmt::format("lower bound for the plan: {1} GPU hours (from the rates of {0}; not measured)", plan.system,
-                     judge::formatQuantity(*seconds / 3600, ""));
+                     base::formatQuantity(*seconds / 3600, ""));
 }
 
 /// Names the estimate of the peak that is farthest from what was counted.

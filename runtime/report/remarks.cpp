@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "runtime/judge/block_values.h"
+#include "runtime/judge/format.h"
 #include "runtime/judge/meaning.h"
 #include "runtime/report/paint.h"
 #include "runtime/report/sections.h"

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "runtime/base/find.h"
+#include "runtime/base/numbers.h"
 #include "runtime/judge/format.h"
 #include "runtime/judge/meaning.h"
 #include "runtime/plan/evaluate.h"
@@ -86,7 +87,7 @@ Table cellTable(const plan::Plan& plan, const Subject& of, const std::vector<jud
   for (GridCell& cell : cells) aligned.push_back(&cell);
   // Assertions have subjects of their own, which share no axis.
   const bool several = of.criterion && !of.criterion->assertions.empty();
-  if (!several) alignCells(aligned, of.unit, dimension, bound ? boundsOf(*bound) : judge::Bounds());
+  if (!several) alignCells(aligned, of.unit, dimension, bound ? boundsOf(*bound) : base::Bounds());
   const Forest drawn = several ? Forest()
                                : forest(cells, bound, neutralOf(of, first),
                                         first.estimator == plan::Estimator::PairedRatio, of.unit, dimension);
@@ -130,10 +131,10 @@ Table cellTable(const plan::Plan& plan, const Subject& of, const std::vector<jud
     // A failing part of an exists that holds is not painted as a failure.
     const bool harmless = of.one_was_enough && estimate.verdict == judge::Verdict::Fail;
     // Numbers get digits enough to tell them from the bound.
-    const judge::Bounds near = judged ? boundsOf(plan::boundOf(*of.criterion, planned)) : judge::Bounds();
+    const base::Bounds near = judged ? boundsOf(plan::boundOf(*of.criterion, planned)) : base::Bounds();
     const std::string& unit = judged ? plan::unitOf(*of.criterion, planned) : of.unit;
     const std::string measured = several ? std::string(judge::dimensionOf(plan, planned)) : dimension;
-    const judge::EstimateText text = partsOf(cell, unit, measured, near);
+    const base::EstimateText text = partsOf(cell, unit, measured, near);
     const std::string &why = reasons[i], range = rangeText(cell, unit, measured, near);
     const std::string interval = !range.empty()                                   ? "range " + range
                                  : cell.estimate && std::isfinite(*cell.estimate) ? kNoInterval

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "runtime/base/find.h"
+#include "runtime/base/numbers.h"
 #include "runtime/describe/description.h"
 #include "runtime/describe/losses.h"
 #include "runtime/judge/cells.h"
@@ -113,7 +114,7 @@ std::vector<std::string> widerNotes(const Judged& of) {
   const auto& [plan, criterion, result] = of;
   std::vector<std::string> notes;
   const auto first = [&](auto holds, auto text) {
-    const auto cell = std::find_if(result.cells.begin(), result.cells.end(), holds);
+    const auto cell = std::ranges::find_if(result.cells, holds);
     if (cell != result.cells.end()) notes.push_back(text(*cell) + whereText(plan, criterion, *cell));
   };
   first(
@@ -218,7 +219,7 @@ std::vector<std::string> trialNotes(const plan::Criterion& criterion, const desc
     for (const plan::Note& note : notesOf(findings.plan, trial)) ++counts[noteText(note)];
   }
   std::vector<std::pair<std::string, unsigned>> found(counts.begin(), counts.end());
-  std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+  std::ranges::stable_sort(found, [](const auto& a, const auto& b) { return a.second > b.second; });
   // The sort is stable on a sorted map, so equal counts keep the alphabetical order and texts do not change between
   // runs.
   found.resize(std::min(found.size(), kNamed));
@@ -236,7 +237,7 @@ std::vector<std::string> driftNotes(const plan::Criterion& criterion, const desc
   if (seen.drifts.empty() || comparesPoints(criterion)) return notes;
   const auto read = readBy(criterion);
   for (const describe::Drift& drift : seen.drifts)
-    if (std::any_of(read.begin(), read.end(), [&](const auto& one) { return one.first == drift.metric; }))
+    if (std::ranges::any_of(read, [&](const auto& one) { return one.first == drift.metric; }))
       for (std::string& text : driftTexts(drift)) notes.push_back(std::move(text));
   return notes;
 }
@@ -279,7 +280,7 @@ std::string certaintyText(const Judged& of) {
     const unsigned n = judge::singleValues(result);
     return n == 0 ? "" : singleTrialsText(of, n);
   }
-  const std::string confidence = judge::formatConfidence(*criterion.confidence) + " confidence";
+  const std::string confidence = base::formatConfidence(*criterion.confidence) + " confidence";
   if (result.look && result.look->decided_at)
     return fmt::format("the look after {} repetitions decided it and stands: all looks together keep {}{}",
                        *result.look->decided_at, confidence, conditionsText(of));
@@ -287,12 +288,12 @@ std::string certaintyText(const Judged& of) {
   // keep.
   if (result.look)
     return fmt::format("this look's intervals, of {} so that all looks keep {}{}, {} it",
-                       judge::formatConfidence(result.look->confidence), confidence, conditionsText(of),
+                       base::formatConfidence(result.look->confidence), confidence, conditionsText(of),
                        open ? "do not decide" : "decide");
   const auto isWide = [](const auto& cell) { return cell.verdict == Verdict::Inconclusive && cell.interval; };
   if (open)
     return std::ranges::any_of(result.cells, isWide)
-               ? "the " + judge::formatConfidence(*criterion.confidence) + " interval includes the bound"
+               ? "the " + base::formatConfidence(*criterion.confidence) + " interval includes the bound"
                : "";
   return fmt::format("at {}, the false {} rate is at most {}{}", confidence, passes ? "pass" : "fail",
                      twoDigits((1 - *criterion.confidence) / 2), conditionsText(of));
@@ -314,7 +315,7 @@ std::string countsText(const Judged& of) {
   const auto as_few = [&](const judge::CellEstimate& cell) {
     return cell.scope.complete == scope.complete || (criterion.infeasible && cell.verdict != result.verdict);
   };
-  const bool all = std::all_of(result.cells.begin(), result.cells.end(), as_few);
+  const bool all = std::ranges::all_of(result.cells, as_few);
   if (criterion.infeasible)
     text += all ? "" : " at the point that has the fewest";
   else if (result.cells.size() > 1)
@@ -349,12 +350,12 @@ double confidenceShown(const Judged& of) {
 
 std::string intervalTitle(const Judged& of) {
   const double own = confidenceShown(of);
-  return (own == judge::kConfidence ? "" : judge::formatConfidence(own) + " ") + "interval";
+  return (own == judge::kConfidence ? "" : base::formatConfidence(own) + " ") + "interval";
 }
 
 std::string ownConfidenceText(const plan::Criterion& criterion, const judge::CellEstimate& cell) {
   if (!cell.uncorrected || !cell.interval || cell.confidence <= criterion.confidence.value_or(1)) return "";
-  return fmt::format(" ({} interval)", judge::formatConfidence(cell.confidence));
+  return fmt::format(" ({} interval)", base::formatConfidence(cell.confidence));
 }
 
 const char* nounOf(const plan::Cell& cell) {
@@ -453,8 +454,8 @@ std::string lookText(const Judged& of) {
   if (!before.empty()) before += "; ";
   std::string text = fmt::format(
       "interim analysis {} ({}{} of {} blocks now): its intervals are {}, so that all analyses together keep {}",
-      look.before.size() + 1, before, look.now, look.of, judge::formatConfidence(look.confidence),
-      judge::formatConfidence(*of.criterion.confidence));
+      look.before.size() + 1, before, look.now, look.of, base::formatConfidence(look.confidence),
+      base::formatConfidence(*of.criterion.confidence));
   // Earlier runs whose judgement cannot be read may have looked, too, so they count against the confidence.
   if (look.decided_at) text += fmt::format("; the verdict of the look after {} stands", *look.decided_at);
   if (look.unread > 0)
@@ -525,7 +526,7 @@ std::string cellLine(const plan::Plan& plan, const plan::Criterion& criterion, c
   const std::string_view dimension = judge::dimensionOf(plan, planned);
   std::string line = cellLabel(plan, criterion, planned);
   if (!line.empty()) line += ": ";
-  const judge::EstimateText text =
+  const base::EstimateText text =
       partsOf(gridCell(plan, planned, cell), unitOf(criterion, planned), std::string(dimension), bounds);
   line += text.estimate.empty() ? "no estimate" : text.estimate;
   if (!text.interval.empty()) line += " " + text.interval + ownConfidenceText(criterion, cell);

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <llvm/ADT/StringExtras.h>
 
 #include <algorithm>
 #include <cmath>
@@ -13,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/base/numbers.h"
 #include "runtime/judge/cells.h"
 #include "runtime/judge/format.h"
 #include "runtime/plan/evaluate.h"
@@ -218,7 +220,7 @@ class Explainer : CellChoice {
     const bool exact = std::ranges::all_of(passing, [&](size_t index) { return cells_[index].constant; });
     return fmt::format("{}{}{}{}; {}{} {}{}{}", holds(), inConfigurations(passing.size(), cells_.size()),
                        passing.size() < cells_.size() ? ", which is enough," : "",
-                       exact ? "" : " at " + judge::formatConfidence(*criterion_.confidence) + " confidence",
+                       exact ? "" : " at " + base::formatConfidence(*criterion_.confidence) + " confidence",
                        extreme(bound(shown_cell)),
                        exact || bound(shown_cell).relation == Relation::Within ? "" : " estimate", shown(shown_cell),
                        at(shown_cell), ownBounds() ? ", " + meets(shown_cell) : "");
@@ -309,7 +311,7 @@ class Explainer : CellChoice {
     if (failed.size() > kNamed) texts.push_back(fmt::format("and {} more", cellCount(failed.size() - kNamed)));
     const std::string parts = heldParts();
     return (parts.empty() ? "" : fmt::format("{} hold ({} must): ", parts, criterion_.claim.least)) +
-           fmt::format("{}", fmt::join(texts, "; "));
+           llvm::join(texts, "; ");
   }
 
   /// Explains a failure by the worst cell, and by points that ran out of memory.
@@ -408,9 +410,9 @@ class Explainer : CellChoice {
   std::string withInterval(size_t index, const stats::Interval& interval) const {
     const std::optional<double>& estimate = cells_[index].estimate;
     const base::Bounds bounds = boundsOf(bound(index));
-    return estimate ? judge::formatEstimate(*estimate, interval, unitOf(criterion_, planned(index)), dimension(index),
-                                            bounds)
-                    : judge::formatInterval(interval, unitOf(criterion_, planned(index)), dimension(index), bounds);
+    return estimate
+               ? base::formatEstimate(*estimate, interval, unitOf(criterion_, planned(index)), dimension(index), bounds)
+               : base::formatInterval(interval, unitOf(criterion_, planned(index)), dimension(index), bounds);
   }
 
   /// Formats a value of a cell; an infinite one by what it stands for.
@@ -421,7 +423,7 @@ class Explainer : CellChoice {
       if (worst.timed_out) return "a timeout";
       return isFirst(plan_, *planned(index).term) ? "a series that never reached its bound" : "no finite value";
     }
-    return judge::formatAgainst(number, boundsOf(bound(index)), unitOf(criterion_, planned(index)), dimension(index));
+    return base::formatAgainst(number, boundsOf(bound(index)), unitOf(criterion_, planned(index)), dimension(index));
   }
 
   /// Returns the label of a cell: "precision=fp32 gpus=2"; "" for a single cell without labels.
@@ -463,8 +465,7 @@ class Explainer : CellChoice {
 
   /// Whether cells have bounds of their own, as in agreement with a reference.
   bool ownBounds() const {
-    return std::any_of(criterion_.cells.begin(), criterion_.cells.end(),
-                       [](const plan::Cell& cell) { return cell.bound.has_value(); });
+    return std::ranges::any_of(criterion_.cells, [](const plan::Cell& cell) { return cell.bound.has_value(); });
   }
 
   /// Returns the bound of a cell and its opposite, in words: "at least 1.2x" and "below 1.2x".
@@ -528,7 +529,7 @@ VerdictLine lineOf(const Judged& of) {
            cut != result.cells.end())
     line.text += fmt::format(" (interval {})", looksText(*cut));
   else if (!corrected && shown > *criterion.confidence + 1e-9)
-    line.text += fmt::format(" (intervals of {})", judge::formatConfidence(shown));
+    line.text += fmt::format(" (intervals of {})", base::formatConfidence(shown));
   return line;
 }
 

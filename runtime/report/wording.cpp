@@ -11,6 +11,7 @@
 #include <set>
 
 #include "runtime/base/json.h"
+#include "runtime/base/numbers.h"
 #include "runtime/judge/format.h"
 #include "runtime/plan/command.h"
 #include "runtime/plan/evaluate.h"
@@ -119,13 +120,6 @@ std::string workloadText(const plan::Plan& plan) {
   return joined(texts, "; ");
 }
 
-std::vector<Paragraph> studyHead(const plan::Plan& plan, const std::string& selected, const std::string& beside) {
-  std::vector<Paragraph> head{{.text = "", .of = "study " + plan.study + selected}};
-  if (!plan.doc.empty()) head.push_back({plan.doc});
-  head.push_back({(plan.workloads.size() > 1 ? "workloads " : "workload ") + workloadText(plan) + beside});
-  return head;
-}
-
 std::vector<std::pair<std::string, std::string>> fixedParameters(const plan::Plan& plan) {
   std::vector<std::pair<std::string, std::string>> fixed;
   if (plan.points.empty()) return fixed;
@@ -229,8 +223,8 @@ std::string fromTo(std::string interval) {
 
 std::string spreadsText(const stats::Spreads& spreads, const std::string& unit, const std::string& dimension) {
   return fmt::format("{} within a session and {} between {} sessions",
-                     judge::formatQuantity(spreads.within, unit, dimension),
-                     judge::formatQuantity(spreads.between, unit, dimension), spreads.sessions);
+                     base::formatQuantity(spreads.within, unit, dimension),
+                     base::formatQuantity(spreads.between, unit, dimension), spreads.sessions);
 }
 
 std::vector<std::string> referencesTexts(const plan::Plan& plan) {
@@ -264,7 +258,7 @@ std::string measuredOnText(const plan::Plan& plan, const store::Results& results
     // Hosts with the same devices share an entry, and a host with several sessions is named once.
     std::vector<std::string>& hosts = kinds[devices];
     std::string host = session.where.machine();
-    if (std::ranges::find(hosts, host) == hosts.end()) hosts.push_back(std::move(host));
+    if (std::ranges::count(hosts, host) == 0) hosts.push_back(std::move(host));
   }
   return joined(textsOf(kinds, [](const auto& one) { return fewOf(one.second, kNamedHosts) + ": " + one.first; }),
                 "; ");

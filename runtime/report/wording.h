@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/judge/format.h"
+#include "runtime/base/numbers.h"
 #include "runtime/judge/results.h"
 #include "runtime/plan/plan.h"
 #include "runtime/report/document.h"
@@ -16,17 +16,13 @@
 
 namespace expc::report {
 
-using judge::durationText;
+using base::durationText;
 
 /// Returns what was selected of a study: "preset quick, -D gpus=2"; "" for a whole study.
 std::string selectionText(const plan::Plan& plan);
 
 /// Returns the workload: "image.mobilenet_v2 version 1"; several with their labels: "ours = …; theirs = …".
 std::string workloadText(const plan::Plan& plan);
-
-/// Returns the head of texts about a study: its name with what is `selected`, its sentence, and its workload, followed
-/// by `beside`.
-std::vector<Paragraph> studyHead(const plan::Plan& plan, const std::string& selected, const std::string& beside);
 
 /// Returns the parameters that have one value at all points and are no factor, with that value: "batch", "64".
 std::vector<std::pair<std::string, std::string>> fixedParameters(const plan::Plan& plan);

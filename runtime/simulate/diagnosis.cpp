@@ -5,11 +5,14 @@
 
 #include "runtime/simulate/diagnosis.h"
 
+#include <llvm/ADT/STLExtras.h>
+
 #include <algorithm>
 #include <cmath>
 #include <iterator>
 #include <variant>
 
+#include "runtime/base/entry.h"
 #include "runtime/base/find.h"
 #include "runtime/base/parallel.h"
 #include "runtime/judge/criteria.h"
@@ -184,8 +187,8 @@ struct Designer {
             !isMeasured(plan, model, *cell.term))
           one.skipped = plan::because({plan::Reason::NoSize});
       for (const plan::Cell& cell : plan.criteria[c].cells)
-        if (const auto stated = options.effects.find(effectName(plan.criteria[c], cell));
-            stated != options.effects.end() && study.by_factor[c][cell.assertion] && !(stated->second > 0))
+        if (const auto* stated = base::entryOf(options.effects, effectName(plan.criteria[c], cell));
+            stated && study.by_factor[c][cell.assertion] && !(*stated > 0))
           one.skipped = plan::because({plan::Reason::StatedNotPositive});
       facts.push_back(one.skipped ? Known{} : knownOf(plan, model, c, truths[c], study.by_factor[c], options));
       diagnosis.criteria.push_back(std::move(one));
@@ -218,8 +221,7 @@ struct Designer {
     Scenario scenario;
     for (size_t c = 0; c < plan.criteria.size(); ++c) {
       scenario.emplace_back();
-      for (size_t i = 0; i < plan.criteria[c].cells.size(); ++i) {
-        const plan::Cell& cell = plan.criteria[c].cells[i];
+      for (const auto& [i, cell] : llvm::enumerate(plan.criteria[c].cells)) {
         const plan::Bound& bound = plan::boundOf(plan.criteria[c], cell);
         scenario.back().push_back(bound);
         if (diagnosis.criteria[c].skipped || plan::isSeen(plan.criteria[c], cell)) continue;
@@ -374,9 +376,9 @@ struct Designer {
     }
     double seconds = 0;
     for (const auto& [kind, trials] : diagnosis.trials) {
-      const auto known = model.seconds.find(kind);
-      if (known == model.seconds.end()) return;
-      if (kind == plan::TrialKind::Profile) seconds += trials * known->second;
+      const double* known = base::entryOf(model.seconds, kind);
+      if (!known) return;
+      if (kind == plan::TrialKind::Profile) seconds += trials * *known;
     }
     for (const Drawn& one : drawn)
       for (const auto& [kind, spent] : one.endings[0].seconds) seconds += spent / static_cast<double>(drawn.size());

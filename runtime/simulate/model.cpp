@@ -6,6 +6,7 @@
 #include "runtime/simulate/model.h"
 
 #include <fmt/format.h>
+#include <llvm/ADT/STLExtras.h>
 
 #include <algorithm>
 #include <cmath>
@@ -41,8 +42,7 @@ std::vector<Value> valuesOf(const judge::Index& index, const plan::Metric& metri
   for (size_t point = 0; column && point < index.plan().points.size(); ++point) {
     if (!index.plan().tells(metric, index.plan().points[point])) continue;
     const judge::PlaceOutcomes& place = index.of(metric.kind, index.plan().points[point].id);
-    for (size_t i = 0; i < place.outcomes.size(); ++i) {
-      const judge::Outcome& outcome = place.outcomes[i];
+    for (const auto& [i, outcome] : llvm::enumerate(place.outcomes)) {
       const double value = place.values[*column][i];
       if (outcome.valid() && std::isfinite(value))
         values.push_back({point, outcome.block, outcome.trial, outcome.session, value});

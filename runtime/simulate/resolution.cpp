@@ -1,5 +1,7 @@
 #include "runtime/simulate/resolution.h"
 
+#include <llvm/ADT/STLExtras.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -31,7 +33,7 @@ Resolution::Resolution(std::vector<double> values, bool share) {
   if (values.front() >= 0) least_ = 0;
   if (share && values.back() <= 1) most_ = 1;
   seen_ = values;
-  seen_.erase(std::unique(seen_.begin(), seen_.end()), seen_.end());
+  seen_.erase(llvm::unique(seen_), seen_.end());
   if (values.size() < 3 || seen_.size() < 2 || (seen_.size() < 4 && seen_.size() == values.size())) return;
   const double range = seen_.back() - seen_.front();
   double step = 0;

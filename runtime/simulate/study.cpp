@@ -6,6 +6,8 @@
 
 #include "runtime/simulate/study.h"
 
+#include <llvm/ADT/STLExtras.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -74,8 +76,7 @@ double stepOf(const Model& model, const plan::Cell& cell) {
 /// them need one.
 bool isMovedByFactor(const plan::Plan& plan, const Model& model, const plan::Criterion& criterion, size_t assertion,
                      const std::vector<double>& truths) {
-  for (size_t i = 0; i < criterion.cells.size(); ++i) {
-    const plan::Cell& cell = criterion.cells[i];
+  for (const auto& [i, cell] : llvm::enumerate(criterion.cells)) {
     if (cell.assertion != assertion || isSeen(criterion, cell)) continue;
     const std::vector<double> ends = plan::ends(plan::boundOf(criterion, cell));
     if (cell.estimator == plan::Estimator::PairedDifference || !(truths[i] > 0) || stepOf(model, cell) > 0 ||
@@ -138,8 +139,7 @@ class Run {
     for (int64_t block = 1;; ++block) {
       places = judge::nextBlock(index_, which);
       if (places.empty()) {
-        if (std::ranges::find(open_, true) == open_.end() || kind.design->looks.empty() || !judge::endedAtLook(index_))
-          break;
+        if (std::ranges::count(open_, true) == 0 || kind.design->looks.empty() || !judge::endedAtLook(index_)) break;
         places = last;
       }
       if (budgetIsSpent()) break;
@@ -156,7 +156,7 @@ class Run {
       last = places;
       const unsigned repetitions = judge::fewestRepetitions(index_, which);
       const auto& looks = kind.design->looks;
-      if (std::ranges::find(looks, repetitions) != looks.end()) judgeOpen(&which);
+      if (std::ranges::count(looks, repetitions) > 0) judgeOpen(&which);
     }
   }
 

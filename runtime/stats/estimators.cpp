@@ -20,7 +20,7 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 bool hasBothInfinities(std::span<const double> values) {
-  return std::ranges::find(values, kInfinity) != values.end() && std::ranges::find(values, -kInfinity) != values.end();
+  return std::ranges::count(values, kInfinity) > 0 && std::ranges::count(values, -kInfinity) > 0;
 }
 
 /// The number of two-sided intervals [lower(k), upper(m-1-k)] among m ordered statistics.

@@ -18,7 +18,7 @@ namespace {
 bool saysTwice(const Values& values) {
   const std::set<std::string> absent(values.not_on_device.begin(), values.not_on_device.end());
   return absent.size() != values.not_on_device.size() ||
-         std::any_of(absent.begin(), absent.end(), [&](const std::string& name) { return values.metrics.count(name); });
+         std::ranges::any_of(absent, [&](const std::string& name) { return values.metrics.count(name); });
 }
 bool saysTwice(const TrialValues& trial) {
   return saysTwice(static_cast<const Values&>(trial)) ||

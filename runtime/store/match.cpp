@@ -5,7 +5,7 @@
 #include "runtime/store/match.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
+#include <llvm/ADT/StringExtras.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -14,6 +14,7 @@
 #include <string_view>
 #include <utility>
 
+#include "runtime/base/entry.h"
 #include "runtime/base/find.h"
 #include "runtime/base/hash.h"
 #include "runtime/base/json.h"
@@ -49,12 +50,12 @@ std::string dataOf(const plan::Plan& plan, const plan::Point& point,
   // Digests, not paths: data that was moved still counts. A set, so that the order of parameters does not matter.
   std::set<std::string> found;
   for (const std::string& path : dataPathsOf(point, plan.data_paths))
-    if (const auto digest = digests.find(path); digest != digests.end()) found.insert(digest->second);
+    if (const auto* digest = base::entryOf(digests, path)) found.insert(*digest);
   const plan::Workload& workload = plan.workloads[point.workload];
-  const auto command = workload.command ? digests.find(commandKey(workload)) : digests.end();
-  if (command != digests.end()) found.insert(command->second);
+  if (const auto* command = workload.command ? base::entryOf(digests, commandKey(workload)) : nullptr)
+    found.insert(*command);
   for (const std::string& file : preparedFilesOf(plan, point, digests))
-    if (const auto digest = digests.find(file); digest != digests.end()) found.insert(file + " " + digest->second);
+    if (const auto* digest = base::entryOf(digests, file)) found.insert(file + " " + *digest);
   std::string joined;
   for (const std::string& digest : found) joined += digest + "\n";
   return joined.empty() ? "" : base::shortHash(joined);
@@ -131,7 +132,7 @@ std::set<std::string> dataPathsOf(const plan::Point& point, const std::vector<st
   if (paths.empty()) return found;
   Value parameters = Object(point.parameters);
   replaceTexts(parameters, [&](const std::string& text) {
-    if (std::ranges::find(paths, text) != paths.end()) found.insert(text);
+    if (std::ranges::count(paths, text) > 0) found.insert(text);
     return std::string();
   });
   return found;
@@ -159,10 +160,9 @@ std::string preparedFolder(const plan::Plan& plan, const plan::Point& point,
   }
   Object data;
   for (const std::string& path : dataPathsOf(told, plan.data_paths))
-    if (const auto digest = digests.find(path); digest != digests.end()) data[path] = digest->second;
-  const auto command = digests.find(commandKey(workload));
+    if (const auto* digest = base::entryOf(digests, path)) data[path] = *digest;
   Object key{{"workload", base::jsonText(workload.name)},
-             {"command", command == digests.end() ? "" : command->second},
+             {"command", base::valueIn(digests, commandKey(workload)).value_or("")},
              {"parameters", Object(told.parameters)},
              {"data", std::move(data)}};
   return "prepared/" + base::shortHash(base::canonicalJson(std::move(key)));
@@ -228,16 +228,16 @@ std::string changes(const std::map<std::string, std::string>& then, const std::m
   std::vector<std::string> texts;
   const auto about = [&](const std::string& value) { return values ? fmt::format(" ('{}')", value) : ""; };
   for (const auto& [name, value] : then) {
-    const auto found = now.find(name);
-    if (found == now.end())
+    const std::string* found = base::entryOf(now, name);
+    if (!found)
       texts.push_back(fmt::format("{} is gone{}", name, about(value)));
-    else if (found->second != value)
-      texts.push_back(values ? fmt::format("{} was '{}', now '{}'", name, value, found->second)
+    else if (*found != value)
+      texts.push_back(values ? fmt::format("{} was '{}', now '{}'", name, value, *found)
                              : fmt::format("{} has changed", name));
   }
   for (const auto& [name, value] : now)
     if (!then.contains(name)) texts.push_back(fmt::format("{} is new{}", name, about(value)));
-  return fmt::format("{}", fmt::join(texts, ", "));
+  return llvm::join(texts, ", ");
 }
 
 std::string settingsText(const plan::Plan& plan, plan::TrialKind kind) {
@@ -320,11 +320,11 @@ std::string Counting::objection(const TrialKey& key, const Match* then) const {
     return why;
   }
   // A plan without the control must not count its trials as the point's own.
-  const bool known = key.place.control.empty() ||
-                     std::any_of(plan_.controls.begin(), plan_.controls.end(), [&](const plan::Control& control) {
-                       const plan::Point* of = plan_.findPoint(control.point);
-                       return control.name == key.place.control && of && plan_.startedFor(*of).id == key.place.point;
-                     });
+  const bool known =
+      key.place.control.empty() || std::ranges::any_of(plan_.controls, [&](const plan::Control& control) {
+        const plan::Point* of = plan_.findPoint(control.point);
+        return control.name == key.place.control && of && plan_.startedFor(*of).id == key.place.point;
+      });
   if (!known) return fmt::format("belongs to the control {}, which the plan does not have", key.place.control);
   return "";
 }

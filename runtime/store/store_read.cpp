@@ -21,6 +21,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/base/entry.h"
 #include "runtime/base/json.h"
 #include "runtime/base/text.h"
 #include "runtime/store/store.h"
@@ -45,8 +46,8 @@ RunClaimsPtr completed(const RunClaimsPtr& judged, const RunClaimsPtr& of_plan) 
   if (!judged || !of_plan) return judged ? judged : of_plan;
   RunClaims all = *judged;
   for (auto& [kind, planned] : all.planned)
-    if (const auto found = of_plan->planned.find(kind); found != of_plan->planned.end() && !planned.adaptive)
-      planned.adaptive = found->second.adaptive;
+    if (const auto* found = base::entryOf(of_plan->planned, kind); found && !planned.adaptive)
+      planned.adaptive = found->adaptive;
   return std::make_shared<const RunClaims>(std::move(all));
 }
 
@@ -81,8 +82,7 @@ std::set<std::string> otherPrograms(const plan::Plan& now, const Match& match, c
   std::set<std::string> other;
   for (const plan::Point& point : now.points) {
     const plan::Workload& workload = now.workloads[point.workload];
-    const auto found = known.find({workload.name, now.label(point)});
-    const plan::Point* was = found == known.end() ? nullptr : found->second;
+    const plan::Point* was = base::valueIn(known, std::pair(workload.name, now.label(point))).value_or(nullptr);
     // Another study may use another version of the workload at the same time, so only a version that was raised in
     // this study counts.
     const bool raised = was && run.study == now.study && then.workloads[was->workload].version != workload.version;
@@ -126,16 +126,16 @@ class Runs {
   }
   /// The match of a run; null if the run is not known.
   const Match* match(int64_t run) const {
-    const auto found = contents_.runs.find(run);
-    return found == contents_.runs.end() ? nullptr : &found->second.match;
+    const Run* found = base::entryOf(contents_.runs, run);
+    return found ? &found->match : nullptr;
   }
 
   /// The plan of a run; null if it is not known, or cannot be read any more.
   const plan::Plan* planThen(int64_t number) {
-    const auto run = contents_.runs.find(number);
-    if (run == contents_.runs.end()) return nullptr;
-    const auto [then, unread] = plans_.try_emplace(run->second.plan_json);
-    if (unread) then->second = planOf(run->second, contents_);
+    const Run* run = base::entryOf(contents_.runs, number);
+    if (!run) return nullptr;
+    const auto [then, unread] = plans_.try_emplace(run->plan_json);
+    if (unread) then->second = planOf(*run, contents_);
     return then->second ? &*then->second : nullptr;
   }
 

@@ -22,6 +22,7 @@
 #include <thread>
 
 #include "runtime/base/control_group.h"
+#include "runtime/base/entry.h"
 #include "runtime/base/process.h"
 #include "runtime/validity/readings.h"
 
@@ -53,7 +54,7 @@ void governor(const machine::Machine& machine, const std::string& root, Findings
     if (name != "performance") others.push_back(fmt::format("{} of {} cores", name, cores));
   // One core with another governor is enough: a trial may get it.
   if (others.empty()) return findings.push_back({Weight::Fine, "governor", "performance on all cores"});
-  findings.push_back({Weight::Spoils, "governor", fmt::format("{}", fmt::join(others, ", ")),
+  findings.push_back({Weight::Spoils, "governor", llvm::join(others, ", "),
                       "cores raise their clock only after some load, so short trials look slow",
                       "sudo cpupower frequency-set -g performance"});
 }
@@ -144,7 +145,7 @@ void others(const machine::Machine& machine, const std::string& root, Findings& 
   // Cores that appeared or vanished in between are left out.
   double busy = 0;
   for (const auto& [core, seconds] : after)
-    if (const auto was = before.find(core); was != before.end()) busy += seconds - was->second;
+    if (const auto* was = base::entryOf(before, core)) busy += seconds - *was;
   const double share = after.empty() ? 0 : std::min(1.0, busy / (seconds * static_cast<double>(after.size())));
   // Names are looked up only if they will be shown, since that reads all of /proc.
   const std::vector<std::string> who =

@@ -160,7 +160,7 @@ std::vector<std::string> runningOthers(const std::vector<int>& cores, const Fami
     if (!pid || family.pids.count(static_cast<int>(*pid))) continue;
     const base::Process process = base::processOf(static_cast<int>(*pid), root + "/proc");
     // State R also means waiting for a core; the core is then the last one that it ran on.
-    if (process.state != 'R' || std::ranges::find(cores, process.core) == cores.end()) continue;
+    if (process.state != 'R' || std::ranges::count(cores, process.core) == 0) continue;
     found.push_back(processText(static_cast<int>(*pid), root));
     if (found.size() == kNamedOthers) break;
   }

@@ -9,6 +9,8 @@
 #include <set>
 #include <utility>
 
+#include "runtime/base/entry.h"
+
 namespace expc::validity {
 namespace {
 
@@ -23,7 +25,7 @@ constexpr double kNoticeable = 0.05;
 
 /// Adds a process that is not in the list yet.
 void addOnce(std::vector<int>& pids, int pid) {
-  if (std::ranges::find(pids, pid) == pids.end()) pids.push_back(pid);
+  if (std::ranges::count(pids, pid) == 0) pids.push_back(pid);
 }
 
 template <typename T>
@@ -86,7 +88,7 @@ void Monitor::look(double now) {
 }
 
 void Monitor::sample(uint64_t number, int pid) {
-  if (const auto found = trials_.find(number); found != trials_.end()) found->second.sampled.push_back(pid);
+  if (auto* found = base::entryOf(trials_, number)) found->sampled.push_back(pid);
 }
 
 void Monitor::count(double now) {

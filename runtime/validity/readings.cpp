@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <llvm/ADT/StringExtras.h>
 
 #include <algorithm>
 
@@ -201,7 +202,7 @@ std::string throttleText(uint64_t reasons) {
   for (const auto& [bit, text] : {std::pair(0x8, "hardware slowdown"), std::pair(0x20, "heat, by the driver"),
                                   std::pair(0x40, "heat, by the hardware"), std::pair(0x80, "power brake")})
     if (reasons & bit) texts.emplace_back(text);
-  return fmt::format("{}", fmt::join(texts, ", "));
+  return llvm::join(texts, ", ");
 }
 
 }  // namespace expc::validity

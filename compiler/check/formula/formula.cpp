@@ -10,10 +10,10 @@
 namespace expc::check {
 namespace {
 
-EXPC_DIAGNOSTIC(Overflow, Error, "the result of this arithmetic cannot be represented exactly");
-EXPC_DIAGNOSTIC(DivisionByZero, Error, "division by zero");
-EXPC_DIAGNOSTIC(InactiveParameter, Error, "'{0}' has no value where it is not active");
-EXPC_DIAGNOSTIC(BadRange, Error, "this range {0}");
+EXPC_DIAGNOSTIC(Overflow, "the result of this arithmetic cannot be represented exactly");
+EXPC_DIAGNOSTIC(DivisionByZero, "division by zero");
+EXPC_DIAGNOSTIC(InactiveParameter, "'{0}' has no value where it is not active");
+EXPC_DIAGNOSTIC(BadRange, "this range {0}");
 
 using Op = Formula::Op;
 
@@ -216,8 +216,7 @@ struct Evaluator {
 
 /// Appends the indices of all leaves of one kind, each once.
 void collect(const Formula& formula, Op leaf, std::vector<unsigned>& found) {
-  if (formula.op == leaf && std::ranges::find(found, formula.parameter) == found.end())
-    found.push_back(formula.parameter);
+  if (formula.op == leaf && std::ranges::count(found, formula.parameter) == 0) found.push_back(formula.parameter);
   for (const FormulaPtr& operand : formula.operands)
     if (operand) collect(*operand, leaf, found);
 }

@@ -243,7 +243,7 @@ llvm::Error eachFile(const std::string& path, llvm::function_ref<llvm::Error(con
     if (!S_ISDIR(state.st_mode)) continue;
     above.resize(static_cast<size_t>(at.depth()) + 1);
     const Identity folder{state.st_dev, state.st_ino};
-    if (std::ranges::find(above, folder) != above.end()) at.disable_recursion_pending();
+    if (std::ranges::count(above, folder) > 0) at.disable_recursion_pending();
     above.push_back(folder);
     if (at->is_symlink(failed) && ++links > kMostLinks)
       return llvm::createStringError(fmt::format("{}: has more than {} links to folders", path, kMostLinks));

@@ -4,6 +4,7 @@
 #include "runtime/base/files/glob.h"
 
 #include <fmt/format.h>
+#include <llvm/ADT/STLExtras.h>
 #include <llvm/Support/GlobPattern.h>
 
 #include <algorithm>
@@ -40,7 +41,7 @@ class Walk {
     into(base, 0);
     if (!problem_.empty()) return llvm::createStringError(problem_);
     std::ranges::sort(found_);
-    found_.erase(std::unique(found_.begin(), found_.end()), found_.end());
+    found_.erase(llvm::unique(found_), found_.end());
     return std::move(found_);
   }
 
