@@ -275,6 +275,7 @@ static llvm::Error checkChatTemplate(const std::string& folder, std::vector<std:
 llvm::Expected<TokenRows> TokenRows::open(const TokenRowsOptions& options) {
   TokenRows rows;
   rows.max_length_ = options.max_length;
+  rows.parameter_ = options.parameter;
   if (options.data.path.empty()) {
     if (auto error = rows.makeUp(options)) return error;
     return rows;
@@ -283,7 +284,7 @@ llvm::Expected<TokenRows> TokenRows::open(const TokenRowsOptions& options) {
   if (options.data.kind == Template::Chat && !options.model_folder.empty())
     if (auto error = checkChatTemplate(options.model_folder, rows.notes_)) return error;
   auto dataset = readDataset(options.data);
-  if (!dataset) return failure("data: {}", llvm::toString(dataset.takeError()));
+  if (!dataset) return failure("{}: {}", options.parameter, llvm::toString(dataset.takeError()));
   rows.take(std::move(*dataset));
   return rows;
 }
@@ -299,7 +300,7 @@ bool TokenRows::pairs() const {
 llvm::Expected<Sample> TokenRows::sample(const Conversation& conversation, int64_t number) const {
   auto made = makeSample(*tokenizer_, conversation, static_cast<size_t>(max_length_));
   if (made) return made;
-  return failure("data: {}: row {}: {}", origin_, number + 1, llvm::toString(made.takeError()));
+  return failure("{}: {}: row {}: {}", parameter_, origin_, number + 1, llvm::toString(made.takeError()));
 }
 
 llvm::Expected<TokenRow> TokenRows::row(int64_t number) const {

@@ -21,14 +21,15 @@ namespace expc::text {
 
 /// The source of rows and of tokens.
 struct TokenRowsOptions {
-  DatasetOptions data;       // without a path rows are made up
-  int64_t synthetic = 0;     // the number of made-up rows; data.row_limit counts too
-  bool longest = false;      // made-up rows have max_length tokens each, instead of lengths like the template's
-  uint64_t seed = 0;         // of made-up rows
-  std::string tokenizer;     // a file or a folder; "": the model's own
-  std::string model_folder;  // "": the model has none, and each byte of a text is a token
-  int64_t vocabulary = 0;    // of the model; tokens must be below it; 0: unknown
-  int64_t max_length = 0;    // the most tokens of a text, at least 2; 0: no limit
+  DatasetOptions data;             // without a path rows are made up
+  std::string parameter = "data";  // that names them, for messages
+  int64_t synthetic = 0;           // the number of made-up rows; data.row_limit counts too
+  bool longest = false;            // made-up rows have max_length tokens each, instead of lengths like the template's
+  uint64_t seed = 0;               // of made-up rows
+  std::string tokenizer;           // a file or a folder; "": the model's own
+  std::string model_folder;        // "": the model has none, and each byte of a text is a token
+  int64_t vocabulary = 0;          // of the model; tokens must be below it; 0: unknown
+  int64_t max_length = 0;          // the most tokens of a text, at least 2; 0: no limit
 };
 
 /// Opens the tokenizer that the options name: a file, else the model's own, else bytes, which a note tells. An error,
@@ -134,7 +135,7 @@ class TokenRows {
   std::shared_ptr<const Tokenizer> tokenizer_;
   Dataset dataset_;
   SyntheticRows made_up_;  // used if there is no data set
-  std::string origin_;
+  std::string origin_, parameter_;
   Token pad_ = 0;
   std::vector<std::string> notes_;
 };
