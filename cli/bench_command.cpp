@@ -114,15 +114,21 @@ class Bench {
     if (list.empty() || !parse::isName(name.str()))
       return fmt::format("-P {}: write a name and its values, as in -P n=1,2,4", text);
     // Numbers only if printing them gives what was typed; others ("007", "1e3") stay texts. 18 digits always fit into
-    // 64 bits.
-    const bool numbers = std::regex_match(list.str(), std::regex("(0|-?[1-9][0-9]{0,17})(,(0|-?[1-9][0-9]{0,17}))*"));
+    // 64 bits, and 15 into a double.
+    const auto are = [&](const std::string& value) {
+      return std::regex_match(list.str(), std::regex(fmt::format("({0})(,({0}))*", value)));
+    };
+    const char* type = are("0|-?[1-9][0-9]{0,17}")                                          ? "int"
+                       : are("0|-?[1-9][0-9]{0,8}|-?(0|[1-9][0-9]{0,8})\\.[0-9]{0,5}[1-9]") ? "float"
+                                                                                            : "string";
+    const bool numbers = type != std::string_view("string");
     llvm::SmallVector<llvm::StringRef> parts;
     list.split(parts, ',');
     std::vector<std::string> values;
     for (const llvm::StringRef part : parts) values.push_back(numbers ? part.str() : literal(part.str()));
     if (std::set(values.begin(), values.end()).size() < values.size())
       return fmt::format("-P {}: a value is there twice", text);
-    declared_ += fmt::format("param {} : {}\n", name.str(), numbers ? "int" : "string");
+    declared_ += fmt::format("param {} : {}\n", name.str(), type);
     parameters_.emplace_back(name.str(), std::move(values));
     return "";
   }

@@ -192,6 +192,7 @@ void addPlan(CLI::App& app, Asked& asked) {
       ->check([](const std::string& page) {
         return page.find_first_not_of("0") == std::string::npos ? "pages are numbered from 1" : std::string();
       });
+  command.add_flag("--can-run", options.can_run, "Exit with 1 if a run here could not start");
   command.add_flag("--lock", options.lock,
                    "Write FILE.lock; from then on expc run refuses a study that differs from it");
   addOption(command, "--diff", "LOCK", options.diff, "Show changes since a lock was written");
@@ -200,7 +201,7 @@ void addPlan(CLI::App& app, Asked& asked) {
       "Explain one point: where its values come from, or which rule removed it (an id, or 'precision=fp32 gpus=2')");
   // A lock is of the whole file and an explanation is of one point, so these exclude each other and whatever selects
   // points.
-  for (const char* mode : {"--lock", "--diff", "--explain"})
+  for (const char* mode : {"--lock", "--diff", "--explain", "--can-run"})
     for (const char* other : {"--lock", "--diff", "--explain", "--where", "--page"})
       if (std::string_view(mode) != other) command.get_option(mode)->excludes(command.get_option(other));
   addSystem(command, options.study, "local");
@@ -522,6 +523,32 @@ std::string unknownCommand(const CLI::App& app, const std::vector<std::string>& 
   return "";
 }
 
+/// Returns the error for an option that the command does not have, with the nearest that it has; "" if there is none.
+std::string unknownOption(const CLI::App& app, const std::vector<std::string>& words) {
+  const CLI::App* at = &app;
+  for (const std::string& word : words) {
+    if (!word.starts_with('-')) {
+      for (const CLI::App* command : at->get_subcommands(nullptr))
+        if (command->check_name(word)) at = command;
+      continue;
+    }
+    // `-r8` is a short option with its value, `-1` a number.
+    const std::string name = word.starts_with("--") ? word.substr(0, word.find('=')) : word.substr(0, 2);
+    if (name.size() < 2 || std::isdigit(static_cast<unsigned char>(name[1]))) continue;
+    std::vector<std::string> names;
+    bool known = false;
+    for (const CLI::App* own = at; own; own = own->get_parent()) {
+      known = known || own->get_option_no_throw(name);
+      for (const CLI::Option* option : own->get_options())
+        for (const std::string& one : option->get_lnames()) names.push_back("--" + one);
+    }
+    if (!known)
+      return fmt::format("unknown option '{}': {}", base::printable(name),
+                         diag::didYouMean(name, names, "--help behind the command lists its options"));
+  }
+  return "";
+}
+
 /// Returns what `bench` has in place of an option of hyperfine; "" if the command line has none.
 std::string hyperfinesOption(const std::vector<std::string>& words) {
   if (std::ranges::count(words, "bench") == 0) return "";
@@ -659,6 +686,8 @@ int commandLine(int argc, char** argv, const std::string& built) {
       return Console(colour).usage(here);
     if (const std::string here = withoutDashes(words); error.get_exit_code() != 0 && behind.empty() && !here.empty())
       return Console(colour).usage(here);
+    const bool extra = error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError);
+    if (const std::string here = unknownOption(app, words); extra && !here.empty()) return Console(colour).usage(here);
     // CLI11 prints help, version or the error here; any code of its own but 0 is a mistake in the command line.
     const int code = app.exit(error);
     return code == 0 ? kSuccess : kUsage;

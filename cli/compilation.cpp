@@ -9,6 +9,7 @@
 #include <llvm/Support/FileSystem.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <system_error>
 
 #include "compiler/check/check.h"
@@ -19,6 +20,7 @@
 #include "runtime/base/json.h"
 #include "runtime/base/text.h"
 #include "runtime/plan/plan.h"
+#include "runtime/report/document.h"
 
 namespace expc::cli {
 
@@ -38,6 +40,16 @@ llvm::Expected<plan::Plan> readPlan(const std::string& path, llvm::StringRef tex
   llvm::Expected<plan::Plan> plan = plan::planFromJson(*json);
   if (!plan) return failure("{}: {}", path, llvm::toString(plan.takeError()));
   return plan;
+}
+
+/// Returns the study files in a folder, sorted; none for what is no folder.
+std::vector<std::string> studiesIn(const std::string& folder) {
+  std::vector<std::string> studies;
+  std::error_code failed;
+  for (std::filesystem::directory_iterator at(folder, failed), end; !failed && at != end; at.increment(failed))
+    if (at->path().extension() == ".exp") studies.push_back(at->path().lexically_normal().string());
+  std::ranges::sort(studies);
+  return studies;
 }
 
 /// Returns the closing hint to `expc explain`. It names several kinds of diagnostics, since each has a page of its own.
@@ -109,7 +121,10 @@ void open(const StudyOptions& options, const load::FileSystem& files, const Cons
     return;
   }
   if (text) return compile(options.file, std::move(*text), files, compilation, options.overrides);
-  console.error(fmt::format("cannot read {}: {}", options.file, llvm::toString(text.takeError())));
+  std::string why = llvm::toString(text.takeError());
+  if (std::vector<std::string> studies = studiesIn(options.file); !studies.empty())
+    why += "; name a study in it: " + report::fewOf(std::move(studies), 3);
+  console.error(fmt::format("cannot read {}: {}", options.file, why));
   compilation.failed = true;
 }
 

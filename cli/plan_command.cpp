@@ -324,7 +324,8 @@ llvm::Expected<std::optional<store::Results>> countedHere(const plan::Plan& plan
 }
 
 /// Prints a whole plan with cost and expectations. Everything beyond the plan is optional: if a store or rehearsal
-/// cannot be read, the plan is still shown.
+/// cannot be read, the plan is still shown. False if standard output took no more, or a run that was asked for could
+/// not start.
 bool showText(const plan::Plan& plan, const PlanOptions& options, const Console& console) {
   report::PlanExtras extras;
   extras.width = console.width();
@@ -352,7 +353,7 @@ bool showText(const plan::Plan& plan, const PlanOptions& options, const Console&
     for (const std::string& line : engine::notGiven(plan, run)) console.message(line);
   const std::optional<rehearsal::Study> rehearsed = rehearsedOf(plan, options.results, console);
   extras.rehearsed = rehearsed ? &*rehearsed : nullptr;
-  return console.print(report::planText(plan, extras));
+  return console.print(report::planText(plan, extras)) && !(options.can_run && !extras.refused.empty());
 }
 
 /// Prints the summary of a plan with too many points to list.
@@ -376,7 +377,7 @@ bool showStudy(points::Prepared& prepared, const PlanOptions& options, Compilati
     if (options.where && !where) return true;
     return listPoints(prepared, where.get(), options, console);
   }
-  if (options.format == Format::Text && prepared.survey->points > kWholePlan && !options.all_points)
+  if (options.format == Format::Text && prepared.survey->points > kWholePlan && !options.all_points && !options.can_run)
     return showSummary(prepared, console);
   auto plan = lower::planOf(prepared, compilation.emitter);
   if (!plan) return true;

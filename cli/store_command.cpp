@@ -82,7 +82,9 @@ void addStoreTools(CLI::App& app, Asked& asked) {
                        const char* other, const char* other_help, const char* type) {
     auto [command, options] = addCommand(store, asked, name, help, run);
     if (other) command.add_option(other, options.other, other_help)->required()->type_name(type);
-    command.add_option("--results", options.results, "Results folder")->type_name("DIR")->capture_default_str();
+    command.add_option(other ? "--results" : "--results,folder", options.results, "Results folder")
+        ->type_name("DIR")
+        ->capture_default_str();
   };
   add("verify", "Check every line of the journals; changes nothing", verifyStore, nullptr, "", "");
   add("compact", "Merge all journals of the folder into one", compactStore, nullptr, "", "");

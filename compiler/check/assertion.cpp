@@ -433,11 +433,13 @@ struct AssertionChecker {
     const Value::Number& number = std::get<Value::Number>(value->node);
     if (number.dimension == dimension()) return number.value;
     if (dimension().isPlain() && number.dimension == Dimension::share()) return number.value;
-    auto name = [](const Dimension& unit) { return unit.isPlain() ? "a plain number" : unit.typeName(); };
+    auto name = [](const Dimension& unit) { return unit.isPlain() ? "a plain number" : "of type " + unit.typeName(); };
     auto builder = emitter.build(expr.range, errors::UnitMismatch, fmt::format("'{}'", subjectName()),
                                  name(dimension()), what, name(number.dimension));
     if (dimension() == Dimension::ratio()) builder.note({}, "a Ratio is written with 'x', as in 1.2x");
     if (dimension() == Dimension::share()) builder.note({}, "a Share is written with '%', as in 95%");
+    if (!dimension().isPure() && number.dimension.isPlain())
+      builder.note({}, "write its unit, as in {}{}", context.expressions().written(expr.range), dimension().baseUnit());
     return builder.refuse();
   }
 
@@ -534,7 +536,7 @@ void reportSilent(diag::Emitter& emitter, const Study& study, const std::string&
   const size_t level = proposed <= last ? proposed : first.baseline == last && last > 0 ? last - 1 : last;
   // Levels of a comparison that the claim states are selected behind the call.
   std::string selected = subject;
-  const size_t over = selected.find(" over ");
+  const size_t over = selected.rfind(" over ");
   selected.insert(std::min(over, selected.size()),
                   fmt::format("[{}{} = {}]", assertion.selected, first.name, first.levels[level].label));
   std::string aggregated;

@@ -4,6 +4,7 @@
 
 #include "runtime/plan/command.h"
 
+#include <llvm/ADT/StringExtras.h>
 #include <llvm/ADT/StringRef.h>
 #include <llvm/Support/Regex.h>
 
@@ -153,10 +154,18 @@ struct CommandChecker {
         continue;
       }
       size_t end = value.compare(at, 2, "${") == 0 ? value.find('}', at) : std::string::npos;
-      if (end == std::string::npos)
-        return bad(text.range, "has a '$' without a parameter")
-            .note({}, "write '${{gpus}}', or '$$' for a dollar sign")
-            .emit();
+      if (end == std::string::npos) {
+        // `$n` or `$(…)`, as a shell has it; the example names a parameter where it can.
+        const llvm::StringRef rest = llvm::StringRef(value).drop_front(at + 1);
+        const llvm::StringRef name = rest.take_while([](char c) { return llvm::isAlnum(c) || c == '_'; });
+        const bool named = workload.findParameter(name.str()) >= 0;
+        auto error =
+            context.emitter.build(text.range, BadCommand, declaration.name.name, "has a '$' without a parameter");
+        if (named)
+          error.guess(parse::writtenRange(context.sources, text.range, at, at + 1 + name.size()),
+                      fmt::format("${{{}}}", name.str()));
+        return error.note({}, "write '${{{}}}', or '$$' for a dollar sign", named ? name.str() : "gpus").emit();
+      }
       placeholder(parse::writtenRange(context.sources, text.range, at + 2, end), value.substr(at + 2, end - at - 2));
       at = end;
     }

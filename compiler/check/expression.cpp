@@ -279,7 +279,8 @@ void Expressions::unknown(const ast::Identifier& word, const ExpressionScope& pl
     const std::string_view measured = metric >= 0 ? "metric" : "comparison";
     note(word.range, metric >= 0 ? study->workload->metrics[metric].range : study->comparisons[comparison].range);
     emitter_.build(word.range, errors::NotAValue, fmt::format("the {} '{}'", measured, word.name))
-        .note({}, "metrics have no value before a run; use a criterion to judge them")
+        .note({}, "{}s have no value before a run; judge them by a criterion: criterion good: forall *: {} <= …",
+              measured, word.name)
         .emit();
     return;
   }

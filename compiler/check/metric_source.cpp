@@ -225,8 +225,10 @@ struct SourceChecker {
     std::vector<std::string> names;
     for (const Reader& reader : kReaders)
       if (wanted.expected || reader.from != From::Same) names.emplace_back(reader.word);
-    if (!wanted.expected)
+    if (!wanted.expected) {
       for (const ToolFormat& tool : toolFormats()) names.emplace_back(tool.word);
+      for (const plan::Outside& seen : plan::kSeenFromOutside) names.emplace_back(seen.name);
+    }
     std::ranges::move(language::texts(language::Role::Taken), std::back_inserter(names));
     return diag::unknownName(context.emitter, range, "way to read a number", word, names);
   }

@@ -37,6 +37,21 @@ std::vector<std::string> typeNames(Find find) {
   return names;
 }
 
+/// The type that is meant by a word of another language, in the singular or the plural, or by a unit: "Seconds" is
+/// Time. "" if none is.
+std::string typeMeantBy(llvm::StringRef name) {
+  static constexpr std::pair<llvm::StringLiteral, const char*> kMeant[] = {
+      {"second", "Time"},  {"duration", "Time"}, {"byte", "Bytes"},   {"percent", "Share"}, {"joule", "Energy"},
+      {"watt", "Power"},   {"number", "float"},  {"double", "float"}, {"real", "float"},    {"integer", "int"},
+      {"boolean", "bool"}, {"text", "string"},   {"str", "string"},   {"file", "path"}};
+  llvm::StringRef one = name;
+  one.consume_back("s");
+  for (const auto& [word, type] : kMeant)
+    if (one.equals_insensitive(word)) return type;
+  const auto unit = findUnit(name.str());
+  return unit ? unit->dimension.typeName() : "";
+}
+
 /// The type of a name, in this file or behind a module; Error after a report.
 Type namedType(Context& context, const ast::QualifiedName& name, ModuleScope& scope) {
   const ast::Identifier& last = name.parts.back();
@@ -50,8 +65,13 @@ Type namedType(Context& context, const ast::QualifiedName& name, ModuleScope& sc
   }
   if (name.parts.size() <= 2)
     if (auto counted = countedIn(context, last, *where)) return *counted;
-  unknownName(context.emitter, "type", last,
-              [&] { return namesOf(typeNames(simpleType), where->enums, where->units)(); });
+  if (std::string meant = typeMeantBy(last.name); !meant.empty())
+    context.emitter.build(last.range, diag::UnknownName, "type", last.name, "")
+        .guess(last.range, std::move(meant))
+        .emit();
+  else
+    unknownName(context.emitter, "type", last,
+                [&] { return namesOf(typeNames(simpleType), where->enums, where->units)(); });
   return Type::error();
 }
 

@@ -124,6 +124,19 @@ std::string wordHint(std::string_view word, const Situation& situation) {
   return "";
 }
 
+/// A hint for a statement of a study that begins with a word of everyday language, or with the name of what it gives;
+/// `rest` is the text behind that word.
+std::string statementHint(std::string_view word, llvm::StringRef rest) {
+  constexpr std::string_view kClaims[] = {"claim", "claims", "assert", "hypothesis", "verify"};
+  if (llvm::is_contained(kClaims, word)) return "; a claim is a criterion: criterion faster: forall *: gain >= 1.2x";
+  rest = rest.ltrim(" \t");
+  if (!rest.consume_front("=") || rest.starts_with("=")) return "";
+  return fmt::format(
+      "; write 'let {0} = …' for a value, 'compare {0} = …' for a comparison, 'expected {0} = …' for what "
+      "is assumed of one",
+      word);
+}
+
 bool isOrder(Token token) {
   return token == Token::Less || token == Token::LessEqual || token == Token::Greater || token == Token::GreaterEqual;
 }
@@ -233,7 +246,9 @@ std::string hint(std::string_view file, const Situation& situation) {
   if (std::string sign = signHint(previous.token, file.substr(found.begin)); !sign.empty()) return sign;
   if (std::string meant = constructHint(situation, before, later); !meant.empty()) return meant;
   if (std::string meant = claimHint(file, situation, before, text); !meant.empty()) return meant;
-  const std::string word = found.token == Token::Identifier ? wordHint(text, situation) : "";
+  std::string word = found.token == Token::Identifier ? wordHint(text, situation) : "";
+  if (word.empty() && later && rule == Rule::StudyBody && found.token == Token::Identifier)
+    word = statementHint(text, file.substr(found.end));
   const bool level = rule == Rule::StudyBody && earlier.token == Token::In && !later;
   return word.empty() && level ? "; several levels stand in braces: { 32, 64 }" : word;
 }

@@ -41,6 +41,14 @@ std::optional<Slip> signBetween(std::string_view file, const Situation& situatio
   const auto replacedBy = [&](std::string word) { return Slip{found.begin, found.end, std::move(word)}; };
   const bool factor = followsFactorName(file, situation);
   if (factor && found.token == Token::LeftBrace) return Slip{found.begin, found.begin, "in ", "; levels follow 'in'"};
+  if (factor && found.token == Token::LeftBracket) {
+    const std::string_view rest = file.substr(found.end);
+    const size_t end = rest.find_first_of("[]{}\n");
+    if (end != std::string_view::npos && rest[end] == ']')
+      return Slip{found.begin, static_cast<uint32_t>(found.end + end + 1),
+                  fmt::format("in {{ {} }}", llvm::StringRef(rest.substr(0, end)).trim().str()),
+                  "; levels follow 'in', in braces"};
+  }
   const bool assign = found.token == Token::Assign;
   if ((!assign && found.token != Token::Colon) || file.substr(found.end).starts_with("=")) return std::nullopt;
   const Rule inner = situation.rules.front();

@@ -327,18 +327,24 @@ llvm::Error Campaign::beginBlock(unsigned lane, const Step& step) {
 void Campaign::blockOver(plan::TrialKind kind) {
   sayWidths(kind);
   sayBudget(kind);
-  if (!index_.onlyFailed(kind)) return;
+  if (!index_.onlyLost(kind)) return;
   // The user sees the newest reason: earlier ones may have been mended meanwhile.
   const judge::PlaceOutcomes* newest = nullptr;  // the place with the newest loss, whose reason is shown
   for (unsigned number = 0; number < index_.places(); ++number)
     if (const auto& place = index_.of(kind, number); !newest || place.last_lost > newest->last_lost) newest = &place;
-  // The next block would cost as much and fail in the same way.
+  // The next block would cost as much and end in the same way.
   scheduler_.close(kind);
   all_failed_ = true;
   env_.listener.finished();
-  env_.listener.say("stopped: every {} trial {}. Fix the cause, and {}. The cause: {}", plan::toString(kind),
-                    index_.tally().failed > 0 ? "failed" : "was disturbed", wayOn(options_),
-                    newest ? newest->last_reason : "");
+  const std::string cause = newest ? newest->last_reason : "";
+  const judge::Tally& tally = index_.tally();
+  if (tally.timeouts == 0)
+    env_.listener.say("stopped: every {} trial {}. Fix the cause, and {}. The cause: {}", plan::toString(kind),
+                      tally.failed > 0 ? "failed" : "was disturbed", wayOn(options_), cause);
+  else
+    env_.listener.say("stopped: every {} trial {}. Fix the cause or raise the limit, and {}. The cause: {}",
+                      plan::toString(kind), tally.failed > 0 ? "failed or timed out" : "timed out", wayOn(options_),
+                      cause);
 }
 
 bool Campaign::stopping() const {

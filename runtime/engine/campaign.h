@@ -176,6 +176,7 @@ class Campaign {
   Services services_;
   std::map<unsigned, unsigned> alone_;  // node -> lane whose next or present trial runs alone on it
   int64_t run_ = 0;
+  unsigned done_ = 0;        // trials of this run that have a result
   unsigned known_ = 0;       // trials for which the share of cores that others took is known
   unsigned crowded_ = 0;     // trials in which others took cores while the design sets no limit on that
   double crowded_most_ = 0;  // the largest share that others took, 0 to 1

@@ -310,13 +310,17 @@ llvm::Error Campaign::finish(Flight& flight, launch::TrialEnd end) {
   if (!trial.reason.empty()) told_ = trial.reason;
   index_.add(trial);
   scheduler_.ended(flight.lane, trial);
-  // A place that is tried again is not over, so the forecast still expects a trial of it.
-  if (!scheduler_.isOpen(flight.lane, trial.position)) forecast_.placeOver(kind);
+  // A place that has no result is tried again, in this block or in another one, so the forecast still expects it.
+  if (hasResult(trial.status)) forecast_.placeOver(kind), ++done_;
   outcome_.add(trial.status);
   env_.listener.trialEnded(noteOf(flight), trial.status, trial.seconds, told);
+  const judge::PlaceOutcomes& place = index_.of(kind, trial.place());
   if (trial.status == TrialStatus::Failed && index_.givenUp(kind, *index_.number(trial.place())))
     env_.listener.say("skipping {} {} for the rest of this run: it failed {} times in a row", plan::toString(kind),
-                      flight.note.point_label, index_.of(kind, trial.place()).failed_in_a_row);
+                      flight.note.point_label, place.failed_in_a_row);
+  if (trial.status == TrialStatus::Timeout && index_.settled(kind, place))
+    env_.listener.say("skipping {} {}: it timed out in all {} blocks, which is its result under this limit",
+                      plan::toString(kind), flight.note.point_label, place.ended);
   return llvm::Error::success();
 }
 
@@ -418,8 +422,8 @@ TrialNote Campaign::noteOf(const Flight& flight) const {
   note.point_label = plan_.label(*flight.point);
   if (!trial.place().control.empty()) note.point_label += " (control " + trial.place().control + ")";
   note.kind = trial.key->kind;
-  const bool over = trial.status != TrialStatus::Running;
-  forecast_.fill(note, outcome_.trials - over, over);
+  const bool over = hasResult(trial.status);
+  forecast_.fill(note, done_ - over, over);
   return note;
 }
 

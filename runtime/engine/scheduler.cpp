@@ -101,6 +101,10 @@ std::vector<plan::Place> blockOrder(std::vector<plan::Place> places, uint64_t bl
   return places;
 }
 
+bool hasResult(TrialStatus status) {
+  return status == TrialStatus::Valid || status == TrialStatus::Timeout || status == TrialStatus::Infeasible;
+}
+
 bool needsTrials(const judge::Index& index) {
   const auto kinds = kindsInOrder(index.plan());
   return std::ranges::any_of(kinds, [&](plan::TrialKind kind) { return !judge::nextBlock(index, kind).empty(); });
@@ -114,8 +118,7 @@ void Scheduler::count(Tried& tried, const store::Trial& trial) {
   tried.attempts = std::max(tried.attempts, trial.attempt);
   tried.failed += trial.status == TrialStatus::Failed;
   tried.invalid += trial.status == TrialStatus::Invalid;
-  tried.over |= trial.status == TrialStatus::Valid || trial.status == TrialStatus::Timeout ||
-                trial.status == TrialStatus::Infeasible;
+  tried.over |= hasResult(trial.status);
 }
 
 std::vector<Scheduler::Tried> Scheduler::triedOf(const store::BlockPlan& block,
@@ -249,10 +252,7 @@ std::string endedAtLookText(const Index& index) {
 }
 
 std::string storedText(const Index& index) {
-  uint64_t ended = 0;
-  for (const plan::KindDesign& design : index.plan().design.kinds)
-    for (unsigned number = 0; number < index.places(); ++number)
-      if (index.starts(number) == number) ended += index.of(design.kind, number).ended;
+  const uint64_t ended = judge::storedTrials(index).trials;
   const uint64_t timeouts = ended - std::min(ended, index.tally().valid);
   return fmt::format("all {} trials are stored{}", ended,
                      timeouts ? fmt::format(", {} of them timed out", timeouts) : "");

@@ -86,6 +86,9 @@ class Scheduler {
   std::set<plan::TrialKind> closed_;
 };
 
+/// Whether a trial that ended so is not repeated in its block: timeouts and lack of memory are results.
+bool hasResult(store::TrialStatus status);
+
 /// Whether any kind still lacks trials.
 bool needsTrials(const judge::Index& index);
 
@@ -110,10 +113,10 @@ class Forecast {
   Forecast(const judge::Index& index, unsigned lanes) : index_(index), lanes_(lanes) {}
   /// Counts anew what the plan lacks; called at the beginning of each block, since it costs a walk over the plan.
   void renew();
-  /// A place of a block is over: one trial of the kind less.
+  /// A trial of the kind has a result: one less to come.
   void placeOver(plan::TrialKind kind);
-  /// Sets done, expected, remaining_seconds and untimed of `note`. `done`: trials that ended before this one; `over`:
-  /// this one has ended, too. The time is divided by the number of lanes.
+  /// Sets done, expected, remaining_seconds and untimed of `note`. `done`: trials with a result before this one;
+  /// `over`: this one has one, too. The time is divided by the number of lanes.
   void fill(TrialNote& note, unsigned done, bool over) const;
 
  private:

@@ -142,8 +142,9 @@ std::vector<std::string> namesOf(std::span<const Side> sides) { return base::tex
 
 // ---- differences between two sides
 
-/// Joins texts; "none" if there are none.
-std::string listed(const std::set<std::string>& texts) { return texts.empty() ? "none" : llvm::join(texts, ", "); }
+std::string orNone(const std::set<std::string>& texts) {
+  return texts.empty() ? "none" : base::joined({texts.begin(), texts.end()});
+}
 
 /// Returns what the trials of a side have, each value once: builds, digests, days.
 std::set<std::string> ofTrials(const Side& side, const std::function<std::string(const store::Trial&)>& of) {
@@ -157,13 +158,13 @@ std::set<std::string> ofTrials(const Side& side, const std::function<std::string
 std::string hostsOf(const Side& side) {
   std::set<std::string> hosts;
   for (const store::Session& session : side.results.sessions) hosts.insert(session.where.machine());
-  return listed(hosts);
+  return orNone(hosts);
 }
 
 /// Returns the day of a side's trials, or the first and the last.
 std::string daysOf(const Side& side) {
   const auto days = ofTrials(side, [](const auto& trial) { return timeText({trial.started}).substr(0, 10); });
-  return days.size() < 2 ? listed(days) : *days.begin() + " to " + *days.rbegin();
+  return days.size() < 2 ? orNone(days) : *days.begin() + " to " + *days.rbegin();
 }
 
 /// Returns the section of what differs between the sides besides their values: any of it may be why values moved.
@@ -177,7 +178,7 @@ Section differences(const Side& one, const Side& other) {
   };
   const auto of = [&](const char* what, const std::function<std::string(const store::TrialKey&)>& text) {
     add(what, [&](const Side& side) {
-      return listed(ofTrials(side, [&](const store::Trial& trial) { return text(*trial.key); }));
+      return orNone(ofTrials(side, [&](const store::Trial& trial) { return text(*trial.key); }));
     });
   };
   add("machine", hostsOf);

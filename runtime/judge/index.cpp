@@ -9,6 +9,7 @@
 #include "runtime/base/entry.h"
 #include "runtime/base/find.h"
 #include "runtime/plan/evaluate.h"
+#include "runtime/stats/design.h"
 
 namespace expc::judge {
 namespace {
@@ -52,8 +53,6 @@ bool PlaceOutcomes::endedIn(int64_t block, int64_t session) const {
   const std::optional<size_t> found = find(block, session);
   return found && outcomes[*found].ended();
 }
-
-bool PlaceOutcomes::settledInfeasible() const { return infeasible - forgiven_infeasible >= kInfeasibleBlocks; }
 
 Index::Index(const plan::Plan& plan, Keep keep) : plan_(plan) {
   addPlaces();
@@ -175,7 +174,7 @@ void Index::clear() {
     own.longest.assign(units_, 0);
     own.within.assign(units_, 0);
     own.longest_of_any = 0;
-    own.failed = own.ended_otherwise = 0;
+    own.failed = own.timeouts = own.ended_otherwise = 0;
   }
   not_on_device_.assign(columns_.size(), false);
   measured_.assign(columns_.size(), false);
@@ -239,12 +238,26 @@ bool Index::runs(plan::TrialKind kind, unsigned number) const {
   return places_[number].place.control.empty() || hasControls(plan_, kind);
 }
 
+bool Index::settled(plan::TrialKind kind, const PlaceOutcomes& place) const {
+  if (place.infeasible - place.forgiven_infeasible >= kInfeasibleBlocks) return true;
+  if (place.valid > 0 || place.ended < kTimeoutBlocks) return false;
+  const plan::KindDesign* design = plan::designOf(plan_, kind);
+  // Looks, and widths that are asked for, need more than one interval at the claim's confidence does.
+  unsigned enough = design && (!design->looks.empty() || !design->until.empty()) ? design->repeat : 0;
+  // So many that this early end adds at most an eighth to the error of a claim.
+  for (const plan::Criterion& criterion : plan_.criteria)
+    if (criterion.confidence)
+      enough = std::max(enough, stats::minimumPairs(1 - (1 - *criterion.confidence) / 8,
+                                                    static_cast<unsigned>(criterion.cells.size())));
+  return place.ended >= enough;
+}
+
 bool Index::asked(plan::TrialKind kind, unsigned number) const {
   // A process is started for any of its points.
   if (!rowsOf(number).empty())
     return std::ranges::any_of(rowsOf(number), [&](unsigned row) { return asked(kind, row); });
   const plan::Point& point = *places_[number].point;
-  if (!runs(kind, number) || !point.startable() || of(kind, number).settledInfeasible()) return false;
+  if (!runs(kind, number) || !point.startable() || settled(kind, of(kind, number))) return false;
   return !policy_ || !policy_->only || policy_->only->count(point.id) != 0;
 }
 

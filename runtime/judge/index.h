@@ -81,8 +81,6 @@ struct PlaceOutcomes : Endings {
   }
   bool triedIn(int64_t block) const { return anyIn(block, &Outcome::tried); }
   bool endedIn(int64_t block, int64_t session) const;
-  /// Out of memory in this many blocks is a result, so no more is asked for.
-  bool settledInfeasible() const;
 };
 
 /// The time that a timed-out trial had at least, also where the record does not say its limit.
@@ -90,6 +88,8 @@ inline double limitMet(const store::Trial& trial) { return trial.limit > 0 ? tri
 
 /// Out of memory in this many blocks is a result: infeasible (docs/layers/statistics.md).
 inline constexpr unsigned kInfeasibleBlocks = 2;
+/// A timeout in each of at least this many blocks is a result, once there are enough for an interval.
+inline constexpr unsigned kTimeoutBlocks = 4;
 
 inline constexpr double kDefaultTimeoutSeconds = 1800;
 inline constexpr double kLeastTimeoutSeconds = 60;
@@ -188,8 +188,10 @@ class Index {
   const std::vector<Group>& groups(plan::TrialKind kind) const { return state(kind).groups; }
   /// Whether trials of that kind are of it: those of a control are not where the kind has none beside it.
   bool runs(plan::TrialKind kind, unsigned number) const;
-  /// Whether trials of the place are asked for: it can run here, is not left out of this run, and did not run out of
-  /// memory often enough to call it infeasible.
+  /// Whether more trials of a place would say the same: it ran out of memory often enough to call it infeasible, or
+  /// only timed out, in so many blocks that the plan's claims are decided by that.
+  bool settled(plan::TrialKind kind, const PlaceOutcomes& place) const;
+  /// Whether trials of the place are asked for: it can run here, is not left out of this run, and is not settled.
   bool asked(plan::TrialKind kind, unsigned number) const;
   /// Whether the place failed so often in a row that this run starts no further trial of it.
   bool givenUp(plan::TrialKind kind, unsigned number) const;
@@ -210,8 +212,9 @@ class Index {
   const std::optional<Failure>& firstFailedForGood() const { return failed_for_good_; }
   /// Whether the place failed in this run before, last with the same reason: asked before the trial is added.
   bool failedAsBefore(const store::Trial& trial) const;
-  /// Whether trials of the kind failed, or were disturbed, and none ever ended in another way.
-  bool onlyFailed(plan::TrialKind kind) const;
+  /// Whether trials of the kind failed, were disturbed or timed out, and none ever ended in another way. Timeouts alone
+  /// count once there are kTimeoutBlocks of them, and not where a criterion reads a place alone, which they decide.
+  bool onlyLost(plan::TrialKind kind) const;
 
   // How long trials take.
   /// What all of them took, of whatever run and end.
@@ -244,8 +247,8 @@ class Index {
     std::vector<stats::RunningMedian> seconds;     // of valid trials, by unit
     std::vector<double> longest, within;           // by unit: of valid trials; no more than the limit they had
     double longest_of_any = 0;
-    bool timed_out = false;                    // some trial: where none did, no limit that moves matters
-    unsigned failed = 0, ended_otherwise = 0;  // trials; of those that failed also the disturbed ones
+    bool timed_out = false;                                  // some trial: where none did, no limit that moves matters
+    unsigned failed = 0, timeouts = 0, ended_otherwise = 0;  // trials; of those that failed also the disturbed ones
   };
 
   State& state(plan::TrialKind kind) { return states_[static_cast<size_t>(kind)]; }

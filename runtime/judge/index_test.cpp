@@ -315,9 +315,41 @@ TEST_CASE("the first place that used up its attempts is known, and a failure tha
   index.add(failed);
   REQUIRE(index.firstFailedForGood().has_value());
   CHECK(index.firstFailedForGood()->place == plan::Place("fp64-1"));
-  CHECK(index.onlyFailed(TrialKind::Timed));
+  CHECK(index.onlyLost(TrialKind::Timed));
   failed.reason = "another";
   CHECK_FALSE(index.failedAsBefore(failed));
+}
+
+TEST_CASE("a point that only times out is settled by as many blocks as decide the claims") {
+  plan::Plan plan = pairedPlan(20);
+  const auto blocksUntil = [&](const plan::Plan& asked) {
+    Index index(asked);
+    int64_t id = 0;
+    runAll(index, id, 1, 1, [&](const plan::Place& place, int64_t) {
+      return place == "fp32-1" ? TrialStatus::Timeout : TrialStatus::Valid;
+    });
+    CHECK(index.of(TrialKind::Timed, "fp64-1").ended == 20);
+    CHECK_FALSE(lacksTrials(index));
+    return index.of(TrialKind::Timed, "fp32-1").ended;
+  };
+  CHECK(blocksUntil(plan) == 4);
+  plan.criteria.push_back(criterion(gainCells(), atLeast(1.2, "1.2x"), "x", 0.95));
+  CHECK(blocksUntil(plan) == 10);  // 2 / 2^10 is below an eighth of 5 %, shared by two cells
+}
+
+TEST_CASE("trials of which none ended well are lost, timeouts once there are four and nothing is decided by them") {
+  plan::Plan plan = pairedPlan();
+  Index index(plan);
+  for (int64_t id = 1; id <= 4; ++id) {
+    CHECK_FALSE(index.onlyLost(TrialKind::Timed));
+    index.add(trialOf(id, "fp32-1", id, TrialStatus::Timeout));
+  }
+  CHECK(index.onlyLost(TrialKind::Timed));
+  plan.criteria.push_back(criterion(metricCells(plan, "step_time"), atLeast(1, "1s"), "s", 0.95));
+  CHECK_FALSE(index.onlyLost(TrialKind::Timed));
+  plan.criteria.clear();
+  index.add(trialOf(5, "fp64-1", 5, TrialStatus::Valid));
+  CHECK_FALSE(index.onlyLost(TrialKind::Timed));
 }
 
 TEST_CASE("a fresh run counts nothing that was measured before") {

@@ -84,7 +84,7 @@ bool Index::add(const Trial& trial) {
   spent_seconds_ += std::max(0.0, trial.seconds);
   null_cards_ = null_cards_ || trial.onNullCards();
   const bool lost = trial.status == TrialStatus::Failed || trial.status == TrialStatus::Invalid;
-  ++(lost ? own.failed : own.ended_otherwise);
+  ++(lost ? own.failed : trial.status == TrialStatus::Timeout ? own.timeouts : own.ended_otherwise);
   place.nodes = std::max(place.nodes, trial.nodes);
   noteDevice(place, trial, nullptr);
   noteFailure(*known, place, trial, reason);
@@ -376,8 +376,13 @@ bool Index::failedAsBefore(const store::Trial& trial) const {
   return said && withoutIds(*said) == withoutIds(trial.reason);
 }
 
-bool Index::onlyFailed(plan::TrialKind kind) const {
-  return state(kind).failed > 0 && state(kind).ended_otherwise == 0;
+bool Index::onlyLost(plan::TrialKind kind) const {
+  const State& own = state(kind);
+  if (own.ended_otherwise > 0 || own.timeouts == 0) return own.ended_otherwise == 0 && own.failed > 0;
+  return own.timeouts >= kTimeoutBlocks && std::ranges::none_of(plan_.criteria, [&](const plan::Criterion& criterion) {
+           return std::ranges::any_of(
+               criterion.cells, [&](const plan::Cell& cell) { return cell.kind == kind && cell.points.size() == 1; });
+         });
 }
 
 }  // namespace expc::judge

@@ -26,7 +26,7 @@ PointStatus statusOf(const Evidence& evidence, const plan::Point& point, const p
       outcomes.outcomes, [](const Outcome& outcome) { return outcome.status == store::TrialStatus::Failed; }));
   for (const auto& [metric, column] : evidence.index.columns())
     if (outcomes.not_on_device[column]) status.not_on_device.push_back(metric);
-  status.lacking = point.startable() && !outcomes.outcomes.empty() && !outcomes.settledInfeasible() &&
+  status.lacking = point.startable() && !outcomes.outcomes.empty() && !evidence.index.settled(design.kind, outcomes) &&
                    outcomes.ended < repetitionsAsked(evidence.index, design) && !evidence.wants(design.kind, point.id);
   return status;
 }

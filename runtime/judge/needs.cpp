@@ -268,6 +268,20 @@ Remaining remaining(const Index& index, plan::TrialKind kind) {
   return left;
 }
 
+Stored storedTrials(const Index& index) {
+  Stored stored;
+  for (const plan::KindDesign& design : index.plan().design.kinds) {
+    const Deficits wanting = wanted(index, design, progressOf(index, design.kind));
+    for (unsigned number = 0; number < wanting.size(); ++number) {
+      if (index.starts(number) != number) continue;
+      const unsigned ended = index.of(design.kind, number).ended;
+      stored.trials += ended;
+      if (!adapts(design)) stored.again += std::min(wanting[number], shortOf(ended + wanting[number], design.repeat));
+    }
+  }
+  return stored;
+}
+
 unsigned repetitionsAsked(const Index& index, const plan::KindDesign& design) {
   for (const unsigned look : design.looks) {
     const Progress progress = progressOf(index, design.kind);

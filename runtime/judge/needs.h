@@ -53,6 +53,13 @@ std::vector<plan::Place> nextBlock(const Index& index, plan::TrialKind kind,
 /// `trials` the sum over the points.
 Remaining remaining(const Index& index, plan::TrialKind kind);
 
+/// Trials of the plan that ended with a value, timeouts included.
+struct Stored {
+  uint64_t trials = 0;
+  uint64_t again = 0;  // that will be measured again, since the block was cut short before the rest of their pairs
+};
+Stored storedTrials(const Index& index);
+
 /// Whether this is a number of repetitions at which `until` is looked at: at every one up to 128, from there on at
 /// about every hundredth more. Looking costs as much as there are repetitions, so a block costs the same however many
 /// there are.

@@ -132,7 +132,7 @@ struct Look {
 /// The effect of further blocks on an undecided criterion (simulate/forecast.h).
 struct NextStep {
   /// Decides: its verdict. Intervals: cells that have too few values
-  /// get one. OutOfReach: it would take more than a hundred times as many blocks. Trend: values drift, so that blocks
+  /// get one. OutOfReach: it would take more than a thousand further blocks. Trend: values drift, so that blocks
   /// decide nothing. NotSimulated: the study is too large to be simulated in passing. Sessions: they differ, so that
   /// further ones are needed.
   enum class Reach { Decides, Intervals, OutOfReach, Trend, NotSimulated, Sessions };

@@ -31,11 +31,6 @@ std::string numberText(const Value& value) {
   return {buffer, end.ptr};
 }
 
-constexpr Outside kSeen[] = {{"wall", "Time", false},      {"cpu_time", "Time", false},
-                             {kEnergy, "Energy", false},   {"host_memory_peak", "Bytes", false},
-                             {kHostMemory, "Bytes", true}, {kDeviceMemory, "Bytes", true},
-                             {kDeviceBusy, "Share", true}};
-
 bool isSimple(const Value& value) { return !value.getAsObject() && !value.getAsArray(); }
 
 /// Calls `literal` and `name` for the pieces of `text`, in order. The only place that knows the syntax of `${name}`
@@ -325,13 +320,14 @@ std::string programPath(const std::string& name, const std::string& root) {
 }
 
 const Outside* seenFromOutside(llvm::StringRef name) {
-  const auto* found = std::ranges::find(kSeen, name, [](const Outside& one) { return llvm::StringRef(one.name); });
-  return found == std::end(kSeen) ? nullptr : found;
+  const auto* found =
+      std::ranges::find(kSeenFromOutside, name, [](const Outside& one) { return llvm::StringRef(one.name); });
+  return found == std::end(kSeenFromOutside) ? nullptr : found;
 }
 
 std::string seenFromOutsideText() {
   return base::listed(
-      base::textsOf(kSeen, [](const Outside& one) { return fmt::format("'{}' ({})", one.name, one.type); }));
+      base::textsOf(kSeenFromOutside, [](const Outside& one) { return fmt::format("'{}' ({})", one.name, one.type); }));
 }
 
 std::string outputsOf(const std::string& folder) {

@@ -35,6 +35,10 @@ struct Outside {
   const char* type;
   bool sampled;  // by the engine; it may be a series
 };
+inline constexpr Outside kSeenFromOutside[] = {{"wall", "Time", false},      {"cpu_time", "Time", false},
+                                               {kEnergy, "Energy", false},   {"host_memory_peak", "Bytes", false},
+                                               {kHostMemory, "Bytes", true}, {kDeviceMemory, "Bytes", true},
+                                               {kDeviceBusy, "Share", true}};
 /// The metric of that name, or null.
 const Outside* seenFromOutside(llvm::StringRef name);
 /// "'wall' (Time), 'cpu_time' (Time), …": all of them.

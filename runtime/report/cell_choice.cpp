@@ -4,6 +4,8 @@
 #include <cmath>
 #include <set>
 
+#include "runtime/report/verdict_text.h"
+
 namespace expc::report {
 
 using judge::CellEstimate;
@@ -52,9 +54,10 @@ double CellChoice::marginOf(size_t index) const {
   return least;
 }
 
-double CellChoice::estimateMargin(size_t index) const {
-  const std::optional<double>& estimate = cells_[index].estimate;
-  return estimate && !isAbsence(planned(index)) ? margin(bound(index), *estimate, *estimate) : marginOf(index);
+std::string_view CellChoice::extremeOf(size_t index, bool breaks) const {
+  const bool within = bound(index).relation == plan::Relation::Within;
+  if (!criterion_.confidence || cells_[index].constant || within) return extreme(bound(index), breaks);
+  return breaks ? "farthest from the bound:" : "closest to the bound:";
 }
 
 size_t CellChoice::worst(const std::vector<size_t>& among) const {

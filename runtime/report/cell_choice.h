@@ -35,9 +35,8 @@ class CellChoice {
 
   /// Returns how far a cell is from breaking its bound, at its worse end; negative if it breaks it.
   double marginOf(size_t index) const;
-  /// Returns the margin of the estimate alone: the smallest of several estimates need not have the interval that is
-  /// nearest to the bound.
-  double estimateMargin(size_t index) const;
+  /// Names the cell with the least margin: by its value where there is no interval, else by the end of that.
+  std::string_view extremeOf(size_t index, bool breaks = false) const;
   /// Returns the cell with the least margin; `among` must not be empty.
   size_t worst(const std::vector<size_t>& among) const;
   /// Returns the cell with the value that is farthest from holding, and that value.

@@ -21,6 +21,7 @@
 #include "runtime/judge/meaning.h"
 #include "runtime/plan/evaluate.h"
 #include "runtime/plan/labels.h"
+#include "runtime/report/cell_choice.h"
 #include "runtime/report/html_text.h"
 #include "runtime/report/paint.h"
 #include "runtime/report/reasons.h"
@@ -55,24 +56,26 @@ constexpr FormTexts kForms[] = {
     {Form::Memory, "{0} runs out of memory", "{0} runs out of memory"},
     {Form::Other, "{2} is {3}", "{2} is {4}"}};
 
-/// The sentences of a ratio that is held to 1, by what is compared: times, then other metrics. 2: the metric.
+/// The sentences of a ratio that is held to 1, by what is compared: times, then other metrics. 2: the metric. `asked`
+/// is the claim in short, behind what was found instead.
 struct AtOneTexts {
   Form form;
   Relation relation;
-  const char* claim;
+  const char *claim, *asked;
 };
-constexpr AtOneTexts kAtOne[] = {{Form::Faster, Relation::Greater, "{0} is faster than {1}"},
-                                 {Form::Faster, Relation::GreaterEqual, "{0} is at least as fast as {1}"},
-                                 {Form::Faster, Relation::Less, "{0} is slower than {1}"},
-                                 {Form::Faster, Relation::LessEqual, "{0} is not faster than {1}"},
-                                 {Form::Takes, Relation::Greater, "{0} is slower than {1}"},
-                                 {Form::Takes, Relation::GreaterEqual, "{0} is not faster than {1}"},
-                                 {Form::Takes, Relation::Less, "{0} is faster than {1}"},
-                                 {Form::Takes, Relation::LessEqual, "{0} is at least as fast as {1}"},
-                                 {Form::Times, Relation::Greater, "{0} has a larger {2} than {1}"},
-                                 {Form::Times, Relation::GreaterEqual, "{0} has at least the {2} of {1}"},
-                                 {Form::Times, Relation::Less, "{0} has a smaller {2} than {1}"},
-                                 {Form::Times, Relation::LessEqual, "{0} has at most the {2} of {1}"}};
+constexpr AtOneTexts kAtOne[] = {
+    {Form::Faster, Relation::Greater, "{0} is faster than {1}", "faster"},
+    {Form::Faster, Relation::GreaterEqual, "{0} is at least as fast as {1}", "at least as fast"},
+    {Form::Faster, Relation::Less, "{0} is slower than {1}", "slower"},
+    {Form::Faster, Relation::LessEqual, "{0} is not faster than {1}", "not faster"},
+    {Form::Takes, Relation::Greater, "{0} is slower than {1}", "slower"},
+    {Form::Takes, Relation::GreaterEqual, "{0} is not faster than {1}", "not faster"},
+    {Form::Takes, Relation::Less, "{0} is faster than {1}", "faster"},
+    {Form::Takes, Relation::LessEqual, "{0} is at least as fast as {1}", "at least as fast"},
+    {Form::Times, Relation::Greater, "{0} has a larger {2} than {1}", "larger"},
+    {Form::Times, Relation::GreaterEqual, "{0} has at least the {2} of {1}", "at least as large"},
+    {Form::Times, Relation::Less, "{0} has a smaller {2} than {1}", "smaller"},
+    {Form::Times, Relation::LessEqual, "{0} has at most the {2} of {1}", "at most as large"}};
 
 /// The words for a difference by the sign of its bound: below, at and above zero. 0: the bound without its sign.
 struct DifferenceTexts {
@@ -143,17 +146,16 @@ class Clause {
     const size_t failing = size_t(std::ranges::count(of_.result.cells, Verdict::Fail, &judge::CellEstimate::verdict));
     const bool exists = criterion().claim.kind == plan::Claim::Kind::Exists;
     std::string text = foundOf(*one_) + placeText() + scopeText();
-    const std::string asked =
-        form_ == Form::Agrees ? "published: " + endText(bound(), dimension()) : "claimed: " + boundOf(*one_);
-    text += isAtOne() ? "" : " (" + asked + ")";
+    text += form_ == Form::Agrees ? " (published: " + endText(bound(), dimension()) + ")"
+                                  : fmt::format(" (claimed: {})", isAtOne() ? atOne().asked : boundOf(*one_));
     if (all_.size() > 1)
       text += exists ? fmt::format(", the closest of {} configurations", all_.size())
                      : "; the claim fails" + inConfigurations(failing, all_.size());
     return text;
   }
 
-  /// Returns the numbers behind it: "Lowest at gpus=2: 1.74x (95 % interval 1.36x to 2.62x, 7 pairs, step_time 26.8 ms
-  /// → 14.6 ms)"; "" if the reason has been said.
+  /// Returns the numbers behind it: "Closest to the bound at gpus=2: 1.74x (95 % interval 1.36x to 2.62x, 7 pairs,
+  /// step_time 26.8 ms → 14.6 ms)"; "" if the reason has been said.
   std::string evidence(bool brief) const {
     // The finding has said the reason.
     if (of_.result.verdict == Verdict::Infeasible) return "";
@@ -162,15 +164,19 @@ class Clause {
     if (!told_ || told_->shown.empty() || form_ == Form::Memory) return openSentence(of_);
     const bool single = told_->value.has_value();
     const std::string details = joined(numbers(brief));
-    const std::string place = placeText();
+    // The sentence before names the arms together, where there are several.
+    const std::string place = placeText(/*arms_named=*/false);
     if (isFound() || (of_.result.verdict == Verdict::Fail && !single)) return sentence(details);
     if (of_.result.verdict == Verdict::Fail || of_.result.verdict == Verdict::Pass) {
       const bool several = all_.size() > 1 || single;
       const bool exists = criterion().claim.kind == plan::Claim::Kind::Exists;
-      const std::string what =
-          !several ? "Estimate"
-          : exists ? "Best"
-                   : llvm::StringRef(extreme(bound(), of_.result.verdict == Verdict::Fail)).rtrim(':').str();
+      const std::string what = !several ? "Estimate"
+                               : exists
+                                   ? "Best"
+                                   : llvm::StringRef(CellChoice(of_.plan, criterion(), of_.result.cells)
+                                                         .extremeOf(told_->cell, of_.result.verdict == Verdict::Fail))
+                                         .rtrim(':')
+                                         .str();
       return sentence(fmt::format("{}{}: {}{}", what, place, shownText(), details.empty() ? "" : " (" + details + ")"));
     }
     const judge::CellEstimate& cell = of_.result.cells[told_->cell];
@@ -233,6 +239,11 @@ class Clause {
   bool isAtOne() const {
     return (form_ == Form::Faster || form_ == Form::Takes || form_ == Form::Times) && criterion().bound.low == 1 &&
            criterion().bound.relation < Relation::Equal;
+  }
+
+  const AtOneTexts& atOne() const {
+    return *std::ranges::find_if(
+        kAtOne, [&](const AtOneTexts& one) { return one.form == form_ && one.relation == criterion().bound.relation; });
   }
 
   /// Names the levels in which the two points of a cell differ: "fp32", "gpus=2", and those of the baseline.
@@ -312,10 +323,7 @@ class Clause {
     if (cells.empty()) return subject() + " is " + boundText(criterion().bound);
     const size_t turned = isTurned(*cells[0]) ? 1 : 0;
     std::string treated = form_ == Form::Memory ? memoryPlaces(cells) : armsOf(cells, turned);
-    const char* text = rowOf(form_).claim;
-    if (isAtOne())
-      for (const AtOneTexts& one : kAtOne)
-        if (one.form == form_ && one.relation == criterion().bound.relation) text = one.claim;
+    const char* text = isAtOne() ? atOne().claim : rowOf(form_).claim;
     return fmt::format(fmt::runtime(text), treated, armsOf(cells, 1 - turned), metricText(), boundOf(*cells[0]), "");
   }
 
@@ -329,6 +337,9 @@ class Clause {
     const std::optional<double>& ratio = of_.result.cells[told_->cell].estimate;
     return (form_ == Form::Faster || form_ == Form::Takes) && ratio && *ratio > 0 && *ratio < 1;
   }
+
+  /// Whether the sentence says the inverse of the ratio.
+  bool isSaidInverse() const { return isInverted() && (of_.result.verdict == Verdict::Fail || isFound()); }
 
   /// Returns what was found in one cell. The ratio of two times is said so that it is above 1, of a claim that holds
   /// with the faster level first.
@@ -382,8 +393,9 @@ class Clause {
     return inConfigurations(count, count);
   }
 
-  /// Returns " at gpus=2" for the telling cell: the factors that vary between cells and that its arms do not name.
-  std::string placeText() const {
+  /// Returns " at gpus=2" for the telling cell: the factors that vary between cells, but those by which its arm is
+  /// named only where the sentence does not name it.
+  std::string placeText(bool arms_named = true) const {
     if (!one_ || all_.size() < 2) return "";
     const std::vector<std::string> labels = of_.plan.levelLabels(criterion().factors, *one_);
     const std::string arm =
@@ -393,7 +405,7 @@ class Clause {
       const auto same = [&](const plan::Cell* cell) { return cell->levels[i] == one_->levels[i]; };
       const std::string label = criterion().factors[i] + "=" + labels[i];
       // An arm of several factors names each of them.
-      if (std::ranges::all_of(all_, same) || arm == labels[i] || arm == label) continue;
+      if (std::ranges::all_of(all_, same) || (arms_named && (arm == labels[i] || arm == label))) continue;
       plan::addLabel(text, criterion().factors[i], labels[i]);
     }
     return text.empty() ? "" : " at " + text;
@@ -447,7 +459,7 @@ class Clause {
     if (cell.interval && std::isinf(cell.interval->low) && std::isinf(cell.interval->high)) return texts;
     if (cell.interval && cell.estimate) {
       // The interval of a ratio that is said the other way round is turned, too.
-      const bool inverse = isInverted() && (of_.result.verdict == Verdict::Fail || isFound());
+      const bool inverse = isSaidInverse();
       stats::Interval shown = *cell.interval;
       if (inverse) shown.low = 1 / cell.interval->high, shown.high = 1 / cell.interval->low;
       const base::Bounds near = inverse ? base::Bounds() : boundsOf(bound());
@@ -462,12 +474,23 @@ class Clause {
     return texts;
   }
 
-  /// Returns "step_time 26.8 ms → 14.6 ms": from the baseline to the treated level.
+  /// Returns "step_time 26.8 ms → 14.6 ms": from the baseline to the treated level. Where their quotient is not what
+  /// the pairs give, the text says so.
   std::string mediansText() const {
+    constexpr double kAlike = 0.01;
     const auto arms = armsValues();
     if (!arms || form_ == Form::Differs) return "";
     const plan::Metric& metric = *of_.plan.findMetric(subject());
-    return metric.name + " " + changeText(*arms, metric.unit, metric.dimension);
+    const std::string text = metric.name + " " + changeText(*arms, metric.unit, metric.dimension);
+    const std::optional<double>& estimate = of_.result.cells[told_->cell].estimate;
+    const auto* ratio = std::get_if<plan::OperationTerm>(&one_->term->node);
+    const bool treated_first = readBy(*ratio->operands[0])->place == one_->points[0];
+    const double quotient = treated_first ? arms->second / arms->first : arms->first / arms->second;
+    if (!estimate || !std::isfinite(quotient) || std::abs(quotient - *estimate) <= kAlike * std::abs(*estimate))
+      return text;
+    const bool inverse = isSaidInverse();
+    return fmt::format("{} in medians, whose quotient of {} ignores pairs", text,
+                       judge::formatQuantity(inverse ? 1 / quotient : quotient, "x"));
   }
 
   /// Returns "GPU time 36.8 h → 20.4 h" for the time of a whole training or program on more than one GPU in one of the

@@ -62,11 +62,15 @@ std::vector<NextCommand> furtherFor(const plan::Plan& plan, const judge::Judgeme
     // If nothing of a point succeeded, running again would fail again until the cause is mended.
     const bool failed = std::ranges::any_of(
         judgement.points, [](const judge::PointStatus& status) { return status.failed > 0 && status.valid == 0; });
+    const bool timed_out = std::ranges::all_of(
+        judgement.points, [](const judge::PointStatus& status) { return status.timeouts > 0 && status.valid == 0; });
     if (describe::largerBudget(plan, judgement, 0) > 0)
       return {{repeatCommand(plan, folder, {}, 2 * judgement.spent_seconds),
                fmt::format("The budget of {} is spent. Continue with twice as much",
                            durationText(*plan.design.budget_seconds))}};
-    return {{repeatCommand(plan, folder), failed ? "Fix what failed, then continue" : "Continue the study"}};
+    return {{repeatCommand(plan, folder), failed      ? "Fix what failed, then continue"
+                                          : timed_out ? "Fix what timed out or raise its limit, then continue"
+                                                      : "Continue the study"}};
   }
   struct Line {
     double seconds;

@@ -157,7 +157,10 @@ struct PlanReport {
     const judge::Index index(plan, *extras.counted, judge::Index::Keep::ForRun);
     uint64_t left = 0;
     for (const plan::KindDesign& kind : plan.design.kinds) left += judge::remaining(index, kind.kind).trials;
-    return fmt::format(": {} stored, {} to run", index.tally().valid, left);
+    const judge::Stored stored = judge::storedTrials(index);
+    const std::string again =
+        stored.again ? fmt::format(" ({} again, for whole pairs)", counted(stored.again, "trial")) : "";
+    return fmt::format(": {} stored, {} to run{}", stored.trials, left, again);
   }
 
   /// Returns the forecast with its source, and the budget.

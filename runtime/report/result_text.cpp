@@ -46,12 +46,18 @@ std::string commandText(const plan::Workload& workload) {
   return elided(text, kWidest);
 }
 
+constexpr char kCommand[] = "command";
+
 /// Returns the plan with commands in place of the names that workloads got from them.
 plan::Plan withCommands(plan::Plan plan) {
-  for (plan::Factor& factor : plan.factors)
+  for (plan::Factor& factor : plan.factors) {
+    if (factor.name != "workload") continue;
+    factor.name = kCommand;
     for (plan::Level& level : factor.levels)
       for (const plan::Workload& workload : plan.workloads)
-        if (factor.name == "workload" && level.label == workload.label) level.label = commandText(workload);
+        if (level.label == workload.label) level.label = commandText(workload);
+  }
+  for (plan::Criterion& criterion : plan.criteria) std::ranges::replace(criterion.factors, "workload", kCommand);
   return plan;
 }
 
@@ -71,10 +77,9 @@ struct ResultReport : describe::Findings {
     answer.apart = false;
     blocks.emplace_back(std::move(answer));
     Table table{.label = "Commands", .all = plan.points.size()};
-    const bool named = std::ranges::any_of(plan.factors, [](const auto& factor) { return factor.name == "workload"; });
-    if (!named) table.columns.push_back({"command", Column::Kind::Label});
-    for (const plan::Factor& factor : plan.factors)
-      table.columns.push_back({factor.name == "workload" ? "command" : factor.name, Column::Kind::Label});
+    const bool named = base::findNamed(plan.factors, kCommand) >= 0;
+    if (!named) table.columns.push_back({kCommand, Column::Kind::Label});
+    for (const plan::Factor& factor : plan.factors) table.columns.push_back({factor.name, Column::Kind::Label});
     for (const plan::Metric& metric : plan.metrics) table.columns.push_back({metric.name});
     table.columns.push_back({"runs"});
     std::vector<unsigned> n(plan.points.size());
@@ -161,7 +166,8 @@ struct ResultReport : describe::Findings {
       else
         for (const std::string& text :
              {asks ? whyText(judged) : "", result.untrusted ? worthText(judged) : "", otherLooksText(result),
-              result.verdict == judge::Verdict::Broken ? "" : unevenLossText(judgement, judged)})
+              result.verdict == judge::Verdict::Broken ? "" : unevenLossText(judgement, judged),
+              joined(driftNotes(judged.criterion, judgement.description), "; ")})
           if (!text.empty()) below.blocks.emplace_back(Paragraph{.word = text, .style = "none"});
       if (const std::string text = markText(result); !options.all && !result.untrusted && !answer.says_few)
         marks.insert(text);

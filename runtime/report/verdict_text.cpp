@@ -229,8 +229,8 @@ std::vector<std::string> trialNotes(const plan::Criterion& criterion, const desc
   return notes;
 }
 
-/// Returns drifts that matter to the criterion: a drift that all points of a block share moves claims about single
-/// points, while pairs cancel it.
+}  // namespace
+
 std::vector<std::string> driftNotes(const plan::Criterion& criterion, const describe::Description& seen) {
   std::vector<std::string> notes;
   // Pairs of one block share its drift.
@@ -238,9 +238,11 @@ std::vector<std::string> driftNotes(const plan::Criterion& criterion, const desc
   const auto read = readBy(criterion);
   for (const describe::Drift& drift : seen.drifts)
     if (std::ranges::any_of(read, [&](const auto& one) { return one.first == drift.metric; }))
-      for (std::string& text : driftTexts(drift)) notes.push_back(std::move(text));
+      for (const std::string& text : driftTexts(drift)) notes.push_back("drift of " + text);
   return notes;
 }
+
+namespace {
 
 /// Returns why a verdict does not stand as it is printed; "" if it does.
 std::string doubtText(const Judged& of) {
@@ -257,13 +259,15 @@ std::string singleTrialsText(const Judged& of, unsigned n) {
   const bool several = result.cells.size() > 1, pairs = comparesPoints(criterion);
   // The cell with the fewest values limits what all of them show.
   const bool alike = std::ranges::all_of(result.cells, [&](const auto& cell) { return cell.values.size() == n; });
-  const std::string least = alike ? "" : "at least ";
-  const std::string trials = pairs
-                                 ? fmt::format("{} held in {}{}", several ? "each comparison" : "it",
-                                               alike && n > 1 ? "all " : least, counted(n, "pair"))
-                                 : fmt::format("{} ran {}{}, without a failure", several ? "each configuration" : "it",
-                                               least, n == 1 ? "once" : fmt::format("{} times", n));
-  return trials + "; " + withoutFailureText(n, nounOf(criterion), conditionsText(of));
+  const std::string noun = nounOf(criterion);
+  const std::string values = !alike   ? "at least " + counted(n, noun)
+                             : n == 1 ? "its only " + noun
+                                      : "all " + counted(n, noun);
+  return fmt::format("{} held in {}; {}",
+                     !several ? "it"
+                     : pairs  ? "each comparison"
+                              : "each configuration",
+                     values, withoutFailureText(n, noun, conditionsText(of)));
 }
 
 /// Returns how far the numbers behind a verdict can be trusted: the error rate of a claim with a confidence, or the

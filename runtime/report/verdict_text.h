@@ -34,8 +34,8 @@ struct VerdictLine {
   /// The end of the line of an open verdict: why its first open configuration is so.
   std::string reason = "";
 };
-/// Returns the line that explains a verdict: "at least 1.2x in all 4 configurations at 95 % confidence; lowest estimate
-/// 1.52x [1.48x, 1.57x] at gpus=2".
+/// Returns the line that explains a verdict: "at least 1.2x in all 4 configurations at 95 % confidence; closest to the
+/// bound: 1.52x [1.48x, 1.57x] at gpus=2".
 VerdictLine lineOf(const Judged& of);
 /// Returns the text of that line.
 std::string whyText(const Judged& of);
@@ -133,6 +133,10 @@ std::string worthText(const Judged& of);
 /// Names trials that were lost, by point, if one point loses clearly more of them than another, which may bias the
 /// rest; else "".
 std::string unevenLossText(const judge::Judgement& judgement, const Judged& of);
+
+/// Returns drifts that matter to the criterion: a drift that all points of a block share moves claims about single
+/// points, while pairs cancel it.
+std::vector<std::string> driftNotes(const plan::Criterion& criterion, const describe::Description& seen);
 
 // ---- conditions of the numbers that are not met, or were not checked (words in conditions_text.cpp)
 

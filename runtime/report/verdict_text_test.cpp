@@ -175,30 +175,30 @@ TEST_CASE("a claim on single trials says what they leave open, however many ther
   const std::string counts = "; 7 of 7 trials per configuration, 1 session, 1 node",
                     conditions = ", if trials are independent and the 2 lost trials are like the others" + counts;
   CHECK(trials(2, 1) ==
-        "each configuration ran at least once, without a failure; 1 trial cannot exclude, at 95 % confidence, a "
-        "failure rate of up to 95 %" +
+        "each configuration held in at least 1 trial; 1 trial cannot exclude, at 95 % confidence, that up to 95 % of "
+        "such trials would fail" +
             counts);
   CHECK(marksOf(result) == std::vector<std::string>{"n=1"});
   CHECK(verdictFacts({{}, {}, {}}, {{}, claim, result})[0].style == "warns");
   CHECK(said(claim, result, "next") ==
         "final for these trials; 10 of each without a failure would exclude failure rates above 26 %");
   CHECK(trials(4, 4) ==
-        "each configuration ran 4 times, without a failure; 4 trials cannot exclude, at 95 % confidence, a failure "
-        "rate of up to 53 %" +
+        "each configuration held in all 4 trials; 4 trials cannot exclude, at 95 % confidence, that up to 53 % of such "
+        "trials would fail" +
             counts);
   // 1 - 0.05^(1/5) is below a half.
   CHECK(trials(5, 5) ==
-        "each configuration ran 5 times, without a failure; 5 passes show, at 95 % confidence, that at most 45 % of "
+        "each configuration held in all 5 trials; 5 passes show, at 95 % confidence, that at most 45 % of "
         "such trials would fail" +
             conditions);
   CHECK(marksOf(result).empty());
   CHECK(said(claim, result, "next") == "");
   CHECK(trials(6, 7) ==
-        "each configuration ran at least 6 times, without a failure; 6 passes show, at 95 % confidence, that at most "
+        "each configuration held in at least 6 trials; 6 passes show, at 95 % confidence, that at most "
         "39 % of such trials would fail" +
             conditions);
   CHECK(trials(100, 100).starts_with(
-      "each configuration ran 100 times, without a failure; 100 passes show, at 95 % confidence, that at most 3 % "));
+      "each configuration held in all 100 trials; 100 passes show, at 95 % confidence, that at most 3 % "));
   for (plan::Cell& cell : claim.cells) cell.points = {"treated", "baseline"};
   CHECK(
       trials(10, 10).starts_with("each comparison held in all 10 pairs; 10 passes show, at 95 % confidence, that at "
@@ -306,9 +306,10 @@ TEST_CASE("values that lie apart, and what blocks have in common, are noted wher
   judge::CriterionResult result = judged(Verdict::Pass);
   describe::Description seen = exampleDescription(plan);
   seen.drifts[0].p = 0.5;
-  CHECK(said(claim, result, "note", seen, plan) ==
-        "1 outlier, included in all results: step_time of trial 1 at " + plan.label(plan.points[0]) +
-            " | step_time: the first block is 1.20x the median of the others, apart from all of them, as a warm-up is");
+  CHECK(said(claim, result, "note", seen, plan) == "1 outlier, included in all results: step_time of trial 1 at " +
+                                                       plan.label(plan.points[0]) +
+                                                       " | drift of step_time: the first block is 1.20x the median of "
+                                                       "the others, apart from all of them, as a warm-up is");
   // Notes of the criterion's trials are counted, too.
   store::Results results;
   store::Trial trial;

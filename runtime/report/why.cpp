@@ -100,8 +100,7 @@ class Explainer : CellChoice {
       const std::vector<size_t> among = forall() ? passing : surestPart();
       if (among.empty()) return std::nullopt;
       if (!criterion_.confidence) return single(among);
-      return chosen(forall() ? *std::ranges::min_element(among, {}, [&](size_t i) { return estimateMargin(i); })
-                             : worst(among));
+      return chosen(worst(among));
     }
     if (verdict == Verdict::Fail && !failing.empty()) {
       if (!criterion_.confidence) return single(forall() ? failing : std::vector<size_t>{best(failing)});
@@ -121,8 +120,8 @@ class Explainer : CellChoice {
     return texts;
   }
 
-  /// Explains a verdict of the criterion: "at least 1.2x in both configurations at 95 % confidence; lowest estimate
-  /// 1.52x [1.48x, 1.57x] at gpus=1".
+  /// Explains a verdict of the criterion: "at least 1.2x in both configurations at 95 % confidence; closest to the
+  /// bound: 1.52x [1.48x, 1.57x] at gpus=1".
   VerdictLine line(Verdict verdict) {
     std::string text = criterion(verdict);
     return {std::move(text), std::move(told_), std::move(reason_)};
@@ -212,18 +211,15 @@ class Explainer : CellChoice {
     if (isComposed(criterion_)) return composedPass();
     if (!forall()) return somePass();
     if (!criterion_.confidence) return everyTrialPasses(passing);
-    const size_t shown_cell =
-        *std::ranges::min_element(passing, {}, [&](size_t index) { return estimateMargin(index); });
+    const size_t shown_cell = worst(passing);
     if (cells_.size() == 1) return shown(0) + ", " + meets(0) + placeBehind(0);
-    // The claim is stated at its confidence. The named cell has the extreme estimate, which need not be the one with
-    // the weakest interval.
+    // The claim is stated at its confidence.
     const bool exact = std::ranges::all_of(passing, [&](size_t index) { return cells_[index].constant; });
-    return fmt::format("{}{}{}{}; {}{} {}{}{}", holds(), inConfigurations(passing.size(), cells_.size()),
+    return fmt::format("{}{}{}{}; {} {}{}{}", holds(), inConfigurations(passing.size(), cells_.size()),
                        passing.size() < cells_.size() ? ", which is enough," : "",
                        exact ? "" : " at " + base::formatConfidence(*criterion_.confidence) + " confidence",
-                       extreme(bound(shown_cell)),
-                       exact || bound(shown_cell).relation == Relation::Within ? "" : " estimate", shown(shown_cell),
-                       at(shown_cell), ownBounds() ? ", " + meets(shown_cell) : "");
+                       extremeOf(shown_cell), shown(shown_cell), at(shown_cell),
+                       ownBounds() ? ", " + meets(shown_cell) : "");
   }
 
   /// Explains the pass of an exists: the parts that hold, and the one that holds most surely.
@@ -480,7 +476,7 @@ class Explainer : CellChoice {
   /// Returns the value that is closest to breaking the bound, or breaks it most: "; lowest 95.0 %", or for one that is
   /// not a number ": a timeout".
   std::string extremeText(size_t index, const std::string& shown, bool infinite, bool breaks = false) const {
-    return infinite ? ": " + shown : fmt::format("; {} {}", extreme(bound(index), breaks), shown);
+    return infinite ? ": " + shown : fmt::format("; {} {}", extremeOf(index, breaks), shown);
   }
   std::string extremeText(size_t index, double number, bool breaks = false) const {
     return extremeText(index, value(index, number), std::isinf(number), breaks) + at(index);

@@ -55,11 +55,12 @@ TEST_CASE("the line of a claim on intervals names the cell that tells most") {
     return lineOfGain(records, bound, text, kind);
   };
   const Line passes = at(1.5, 1.2, "1.2x");
-  CHECK(passes.text ==
-        "at least 1.2x in both configurations at 95 % confidence; lowest estimate 1.50x [1.49x, 1.51x] at gpus=1");
+  CHECK(
+      passes.text ==
+      "at least 1.2x in both configurations at 95 % confidence; closest to the bound: 1.50x [1.49x, 1.51x] at gpus=1");
   CHECK(passes.cells[0].empty());
   const Line fails = at(1.1, 1.2, "1.2x");
-  CHECK(fails.text.starts_with("below 1.2x in both configurations (Holm-corrected); lowest 1.1"));
+  CHECK(fails.text.starts_with("below 1.2x in both configurations (Holm-corrected); farthest from the bound: 1.1"));
   CHECK(fails.cells[1] == "below 1.2x");
   const Line open = at(1.2, 1.2, "1.2x");
   CHECK(open.text.starts_with("undecided in both configurations; gpus=1: 1."));
@@ -84,7 +85,7 @@ TEST_CASE("the cell that is called the smallest is that of the smallest estimate
     records.timed(id("fp32", 2), block, 0.1 / (1.45 + 0.07 * double(block * 3 % 7 - 3)));
   }
   const std::string text = lineOfGain(records, 1.1, "1.1x").text;
-  CHECK(text.starts_with("at least 1.1x in both configurations at 95 % confidence; lowest estimate 1.300x ["));
+  CHECK(text.starts_with("at least 1.1x in both configurations at 95 % confidence; closest to the bound: 1.300x ["));
 }
 
 TEST_CASE("a cell that Holm leaves open says what its own interval would decide") {
@@ -125,7 +126,8 @@ TEST_CASE("an exists says where it holds") {
       lineOf(study(8), claim, both).text.starts_with("holds at precision=fp32, least clearly at precision=fp32 gpus="));
   claim.claim = {Kind::ForAll, {{Kind::Exists, {leaf(0), leaf(2)}, 0}, {Kind::Exists, {leaf(1), leaf(3)}, 0}}, 0};
   CHECK(lineOf(study(8), claim, both)
-            .text.starts_with("at least 1.2x in 2 of 4 configurations, which is enough, at 95 % confidence; lowest "));
+            .text.starts_with(
+                "at least 1.2x in 2 of 4 configurations, which is enough, at 95 % confidence; closest to the bound: "));
 }
 
 TEST_CASE("what is lacking is said with what became of it") {

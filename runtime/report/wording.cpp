@@ -269,8 +269,8 @@ std::string withoutFailureText(unsigned n, const std::string& noun, const std::s
   // With few trials the bound is so high that saying "at most 95 %" would look like a result; say instead what they
   // cannot exclude.
   if (judge::showsLittle(n))
-    return fmt::format("{} cannot exclude, at 95 % confidence, a failure rate of up to {:.2g} %", counted(n, noun),
-                       percent);
+    return fmt::format("{} cannot exclude, at 95 % confidence, that up to {:.2g} % of such {}s would fail",
+                       counted(n, noun), percent, noun);
   return fmt::format("{} passes show, at 95 % confidence, that at most {:.2g} % of such {}s would fail{}", n, percent,
                      noun, conditions);
 }

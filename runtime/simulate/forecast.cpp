@@ -41,7 +41,7 @@ using judge::Verdict;
 using Reach = NextStep::Reach;
 
 constexpr size_t kStudies = 200;          // a share of 80 % then has a standard error of 3 points
-constexpr unsigned kMostTimes = 100;      // the most that are tried, in multiples of the stored blocks
+constexpr unsigned kMostBlocks = 1000;    // the most further ones that are tried
 constexpr double kClear = 2.0 / 3;        // share of decided studies from which on a verdict is named
 constexpr size_t kMostWork = 20'000'000;  // of one judgement, in units of workOf(): about a second
 constexpr uint64_t kSeed = 1;
@@ -351,7 +351,7 @@ class Forecast {
     std::vector<unsigned> ladder;
     const unsigned from =
         measured_.standing.history.ended ? std::max(there_, *measured_.standing.history.ended) : there_;
-    for (double at = from + 1; at <= double(kMostTimes) * there_; at = std::max(at + 1, at * kStep))
+    for (double at = from + 1; at <= double(kMostBlocks) + there_; at = std::max(at + 1, at * kStep))
       ladder.push_back(unsigned(at));
     if (ladder.empty()) return std::nullopt;
     const Share most = shareAt(ladder.back());

@@ -104,6 +104,22 @@ TEST_CASE("an undecided verdict says how many blocks decide it, the nearer the b
   CHECK_FALSE(judgedGain(records, 1.1).next);
 }
 
+TEST_CASE("blocks are out of reach above one number of them, however many are stored") {
+  for (const unsigned stored : {7u, 20u}) {
+    Records records;
+    records.pairs(stored, 1.2, 0.01);
+    unsigned most = 0, least = 1'000'000'000;
+    for (unsigned i = 0; i < 12; ++i) {
+      const auto next = judgedGain(records, 1.1992 - 0.0004 * i).next;
+      if (!next || next->blocks == 0) continue;
+      if (next->reach == Reach::Decides) most = std::max(most, next->blocks);
+      if (next->reach == Reach::OutOfReach) least = std::min(least, next->blocks);
+    }
+    CHECK(most <= 1000);
+    CHECK(least > 900);
+  }
+}
+
 TEST_CASE("nothing is said of what null cards measured") {
   Records records;
   records.pairs(7, 1.2, 0.01);

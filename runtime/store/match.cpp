@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <iterator>
 #include <memory>
+#include <ranges>
 #include <string_view>
 #include <utility>
 
@@ -19,6 +20,7 @@
 #include "runtime/base/hash.h"
 #include "runtime/base/json.h"
 #include "runtime/base/json_record.h"
+#include "runtime/base/text.h"
 #include "runtime/plan/command.h"
 #include "runtime/plan/evaluate.h"
 #include "runtime/plan/trial_report.h"
@@ -95,6 +97,28 @@ std::map<std::string, std::string> readingsOf(const plan::Plan& plan, const plan
 }
 
 constexpr std::string_view kPrepared = "${prepared}/";
+constexpr size_t kShownValue = 60;  // columns of a variable's or argument's value in a message
+
+/// "PATH was '…:/opt/bin', now '…:/usr/bin'": of long values only the words, or entries of a path, that differ.
+std::string changeOf(const std::string& name, llvm::StringRef was, llvm::StringRef is) {
+  const auto shown = [](llvm::StringRef value, llvm::StringRef head, llvm::StringRef tail) {
+    std::string text = value.drop_front(head.size()).drop_back(tail.size()).str();
+    std::ranges::replace(text, '\n', ' ');
+    return (head.empty() ? "" : "…") + base::elided(text, kShownValue) + (tail.empty() ? "" : "…");
+  };
+  llvm::StringRef head, tail;
+  if (std::max(was.size(), is.size()) > kShownValue) {
+    const auto is_border = [](char c) { return llvm::StringRef(": \n").contains(c); };
+    const auto same = std::ranges::mismatch(was, is);
+    head = was.take_front(same.in1 - was.begin());
+    while (!head.empty() && !is_border(head.back())) head = head.drop_back();
+    const llvm::StringRef left = was.drop_front(head.size()), now = is.drop_front(head.size());
+    const auto alike = std::ranges::mismatch(left | std::views::reverse, now | std::views::reverse);
+    tail = left.take_back(alike.in1 - (left | std::views::reverse).begin());
+    while (!tail.empty() && !is_border(tail.front())) tail = tail.drop_front();
+  }
+  return fmt::format("{} was '{}', now '{}'", name, shown(was, head, tail), shown(is, head, tail));
+}
 
 /// The arguments of the point's command, with its parameters in place. Values that differ per trial stay as
 /// `${seed}`.
@@ -226,18 +250,46 @@ std::vector<std::string> startedWith(const plan::Plan& plan, const plan::Point& 
 std::string changes(const std::map<std::string, std::string>& then, const std::map<std::string, std::string>& now,
                     bool values) {
   std::vector<std::string> texts;
-  const auto about = [&](const std::string& value) { return values ? fmt::format(" ('{}')", value) : ""; };
+  const auto about = [&](const std::string& value) {
+    return values ? fmt::format(" ('{}')", base::elided(value, kShownValue)) : "";
+  };
   for (const auto& [name, value] : then) {
     const std::string* found = base::entryOf(now, name);
     if (!found)
       texts.push_back(fmt::format("{} is gone{}", name, about(value)));
     else if (*found != value)
-      texts.push_back(values ? fmt::format("{} was '{}', now '{}'", name, value, *found)
-                             : fmt::format("{} has changed", name));
+      texts.push_back(values ? changeOf(name, value, *found) : fmt::format("{} has changed", name));
   }
   for (const auto& [name, value] : now)
     if (!then.contains(name)) texts.push_back(fmt::format("{} is new{}", name, about(value)));
   return llvm::join(texts, ", ");
+}
+
+std::string otherPoint(const plan::Plan& then, const plan::Point& was, const plan::Plan& now) {
+  using Names = std::map<std::string, std::string>;
+  const auto factors = [](const plan::Plan& plan) {
+    Names names;
+    for (const plan::Factor& factor : plan.factors) names["factor " + factor.name];
+    return names;
+  };
+  // The parts of a point and its workload that make its id.
+  const auto parts = [](const plan::Plan& plan, const plan::Point& point) {
+    const plan::Workload& workload = plan.workloads[point.workload];
+    Names of{{"version", std::to_string(workload.version)}};
+    if (!workload.command) of["workload"] = workload.name;
+    for (const auto& [name, value] : point.parameters) of[name.str()] = plan::argumentText(value);
+    if (!workload.command) return of;
+    for (size_t i = 0; i < workload.command->arguments.size(); ++i)
+      of[fmt::format("argument {}", i + 1)] = workload.command->arguments[i];
+    for (const plan::Service& service : workload.command->services)
+      of["service " + service.name] = fmt::format("{}", fmt::join(service.command.arguments, " "));
+    return of;
+  };
+  if (factors(then) != factors(now)) return changes(factors(then), factors(now), false);
+  const auto is =
+      std::ranges::find(now.points, then.label(was), [&](const plan::Point& point) { return now.label(point); });
+  if (is == now.points.end()) return "";
+  return changes(parts(then, was), parts(now, *is), true);
 }
 
 std::string settingsText(const plan::Plan& plan, plan::TrialKind kind) {

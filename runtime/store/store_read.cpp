@@ -124,6 +124,15 @@ class Runs {
     const std::string how = changes(named(*was), named(*is), false);
     return "started otherwise: " + (how.empty() ? "the block was started in another order" : how);
   }
+  /// Names what has made another point of the one that the trial is of, behind a colon; "" if that is not known.
+  std::string moved(const Trial& trial) {
+    const plan::Plan* then = planThen(trial.run);
+    const plan::Point* was = then ? then->findPoint(trial.place().point) : nullptr;
+    if (!was) return "";
+    const auto [text, fresh] = moved_.try_emplace(was);
+    if (fresh) text->second = otherPoint(*then, *was, now_);
+    return text->second.empty() ? "" : ": " + text->second;
+  }
   /// The match of a run; null if the run is not known.
   const Match* match(int64_t run) const {
     const Run* found = base::entryOf(contents_.runs, run);
@@ -154,6 +163,7 @@ class Runs {
   const Contents& contents_;
   std::unordered_map<std::string_view, std::optional<plan::Plan>> plans_;  // by their hash
   std::unordered_map<const plan::Point*, std::vector<std::string>> texts_;
+  std::unordered_map<const plan::Point*, std::string> moved_;
 };
 
 /// One line of Results::not_counted_reasons.
@@ -198,22 +208,20 @@ class Loader {
     for (const int64_t id : sessions) results_.sessions.push_back(contents_.sessions.at(id));
     results_.looks = looksIn(contents_);
     findOtherPrograms();
-    // Nothing at these points, but trials under the study's name: say so, since a renamed factor looks like lost
-    // results.
+    // Nothing at these points, but trials under the study's name: say why, since that looks like lost results.
     if (results_.trials.empty() && objections_.empty())
-      if (const uint64_t elsewhere = ofStudyElsewhere())
-        object("measured at points that the study no longer has; renaming a factor makes new points", elsewhere);
+      for (const auto& [id, trial] : contents_.trials)
+        if (isElsewhere(trial))
+          object(fmt::format("measured at points that the study no longer has{}", runs_.moved(trial)));
     for (const auto& [why, count] : objections_) results_.not_counted_reasons.push_back(notCounted(count, why));
     return std::move(results_);
   }
 
  private:
-  /// The number of ended trials of a study of this name at points that the plan does not have.
-  uint64_t ofStudyElsewhere() const {
-    return static_cast<uint64_t>(std::ranges::count_if(contents_.trials | std::views::values, [&](const Trial& trial) {
-      return isOver(trial) && contents_.blocks.at(trial.block).block.study == plan_.study &&
-             !plan_.findPoint(trial.place().point) && (!keep_ || keep_(trial));
-    }));
+  /// Whether the trial ended in a study of this name, at a point that the plan does not have.
+  bool isElsewhere(const Trial& trial) const {
+    return isOver(trial) && contents_.blocks.at(trial.block).block.study == plan_.study &&
+           !plan_.findPoint(trial.place().point) && (!keep_ || keep_(trial));
   }
 
   /// Marks looks at the plan's claims that were made with another version of the program. Runs that measured
@@ -232,7 +240,8 @@ class Loader {
       const plan::Plan* then = look.said && look.judged ? runs_.planThen(look.run) : nullptr;
       if (!then || same(run, *then)) continue;
       if (measured.empty())
-        for (const auto& [id, trial] : contents_.trials) measured.insert(trial.run);
+        for (const auto& [id, trial] : contents_.trials)
+          if (trial.status == TrialStatus::Valid || trial.status == TrialStatus::Timeout) measured.insert(trial.run);
       if (measured.contains(look.run)) look.other_programs = otherPrograms(plan_, match_, *then, run, *look.judged);
     }
   }

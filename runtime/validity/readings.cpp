@@ -10,6 +10,7 @@
 #include <algorithm>
 
 #include "runtime/base/json_record.h"
+#include "runtime/base/text.h"
 #include "runtime/plan/command.h"
 
 namespace expc::validity {
@@ -75,10 +76,8 @@ std::optional<double> ofGpu(const GpuReadings& gpu, std::string_view limit) {
   return limit == "clock_drop" ? drop(gpu.clock_least, gpu.clock_most) : std::nullopt;
 }
 
-/// ": a, b" behind a sentence; "" for no names.
-std::string listed(const std::vector<std::string>& names) {
-  return names.empty() ? "" : fmt::format(": {}", fmt::join(names, ", "));
-}
+/// ": a and b" behind a sentence; "" for no names.
+std::string colon(const std::vector<std::string>& names) { return names.empty() ? "" : ": " + base::listed(names); }
 
 std::string percent(double share) { return fmt::format("{:.3g} %", share * 100); }
 std::string mebibytes(double bytes) { return fmt::format("{:.4g} MiB", bytes / (1 << 20)); }
@@ -88,11 +87,11 @@ std::string mebibytes(double bytes) { return fmt::format("{:.4g} MiB", bytes / (
 std::string textOf(const Readings& readings, std::string_view limit, double value, double most) {
   if (limit == "other_cpu")
     return fmt::format("other processes used {} of the trial's cores (limit {}){}", percent(value), percent(most),
-                       listed(readings.busy_others));
+                       colon(readings.busy_others));
   for (const GpuReadings& gpu : readings.gpus) {
     // Exact comparison is right: `value` was taken from one of these cards.
     if (ofGpu(gpu, limit) != value) continue;
-    if (limit == "other_gpu") return fmt::format("other processes are on GPU {}{}", gpu.index, listed(gpu.others));
+    if (limit == "other_gpu") return fmt::format("other processes are on GPU {}{}", gpu.index, colon(gpu.others));
     if (limit == "throttled")
       return fmt::format("GPU {} was throttled in {} of the samples ({})", gpu.index, percent(value),
                          throttleText(gpu.reasons));

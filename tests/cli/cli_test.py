@@ -408,6 +408,20 @@ class Usage(Tiny):
         for limit in ("--memory-limit", "--log-limit"):
             self.assertIn("16: a size needs a unit, as in 16GiB", self.expc("run", self.study, limit, "16", code=2).stderr)
 
+    def test_an_option_that_is_none_gets_the_nearest(self):
+        for words, said in ((("run", self.study, "--reslts", "r"), "unknown option '--reslts': did you mean '--results'?"),
+                            (("store", "verify", "--reslts=r"), "unknown option '--reslts': did you mean '--results'?"),
+                            (("run", self.study, "-q"), "unknown option '-q': --help behind the command lists its options")):
+            self.assertIn(said, self.expc(*words, code=2).stderr)
+
+    def test_store_takes_the_folder_alone(self):
+        for verb in ("verify", "compact"):
+            self.assertIn("no results in 'nowhere'", self.expc("store", verb, "nowhere", code=1).stderr)
+
+    def test_a_folder_names_its_studies(self):
+        self.write("b.exp", "")
+        self.assertIn("cannot read .: Is a directory; name a study in it: b.exp, tiny.exp", self.expc("check", ".", code=1).stderr)
+
     def test_missing_file_is_named(self):
         for command in (["check"], ["plan"], ["rehearse", "--system", "proxima"], ["run"], ["report"]):
             self.assertIn("nowhere.exp", self.expc(*command, "nowhere.exp", code=1).stderr)

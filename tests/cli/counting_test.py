@@ -136,6 +136,7 @@ class Counting(Command):
         (self.folder / "bench.sh").unlink()
         self.assertIn("Cannot run yet: the workload bench: the program './bench.sh' does not exist",
                       " ".join(self.expc("plan").stdout.split()))
+        self.expc("plan", "--can-run", code=1)
 
     def test_variables_that_are_others_are_named(self):
         self.study()
@@ -143,6 +144,21 @@ class Counting(Command):
         said = self.run_study(LC_ALL="C.UTF-8", TZ="UTC")
         self.assertIn("LC_ALL was 'C', now 'C.UTF-8'", said)
         self.assertNotIn("TZ", said)
+
+        common = ":".join(f"/opt/number{number}/bin" for number in range(9)) + ":/usr/bin:/bin"
+        self.run_study("--results", "paths", PATH="/a:" + common)
+        self.assertIn("PATH was '/a:…', now '/b:…'", self.run_study("--results", "paths", PATH="/b:" + common))
+
+    def test_points_that_became_others_say_by_what(self):
+        self.study()
+        self.run_study()
+        moved = "Stored but ignored: 6 trials: measured at points that the study no longer has: "
+        for change, why in [({"arguments": '"./bench.sh", "-v", "${level}"'}, "argument 2 was '${level}', now '-v', argument 3 is new ('${level}')"),
+                            ({"clauses": "version 2"}, "version was '1', now '2'"),
+                            ({"parameters": "param other : int in 1..9 = 1", "factor": "factor other in { 1, 5 }",
+                              "arguments": '"./bench.sh", "${other}"'}, "factor level is gone, factor other is new")]:
+            self.study(**change)
+            self.assertIn(moved + why, " ".join(self.expc("plan").stdout.split()))
 
     def test_a_pattern_takes_nothing_of_ours(self):
         self.study(inputs='"*"', factor="")

@@ -241,6 +241,15 @@ class Timeouts(Run):
         self.assertIn("3 timeouts ignored, because the limit is longer now", " ".join(larger.stdout.split()))
         self.assertIn("nothing to run: all 9 trials are stored", self.run_study("--timeout", "50").stderr)
 
+    def test_a_study_of_which_every_trial_times_out_ends_after_four(self):
+        self.study(SERVER.replace("SERVER", "/nothing").replace("1..2", "2..3").replace("baseline 1", "baseline 2")
+                   .replace("wall <= 1h", "r <= 2x").replace("repeat 3", "repeat 9"))
+        said = self.run_study("--timeout", "0.2", code=4).stderr
+        self.assertIn("stopped: every timed trial timed out. Fix the cause or raise the limit, and the same command continues. "
+                      "The cause: not finished after 0.2 s (--timeout sets another limit)", said)
+        _, levels = self.trials()
+        self.assertEqual([levels[level]["timeouts"] for level in "23"], [2, 2])
+
 
 if __name__ == "__main__":
     main()

@@ -6,6 +6,7 @@ usage: inspect_test.py --expc PATH
 import json
 import os
 import pathlib
+import re
 import shutil
 import struct
 
@@ -106,6 +107,24 @@ class Inspect(Command):
         self.assertEqual(self.found(of["problems"]), [("error", "rows.jsonl", [3]), ("note", "rows.jsonl", [2])])
         self.assertIn("'weight' is 0.5", of["problems"][0]["text"])
 
+    def test_every_broken_line_is_listed(self):
+        good = json.dumps(row("q", "a"))
+        broken = [good[:-1], good.replace('"a"', '"a'), good.replace(":", "=", 1), "nonsense", "[1]", good.replace('"a"', '"a\nb"')]
+        lines = [good, broken[0], good, broken[1], broken[2], good, "", broken[3], broken[4], broken[5], good]
+        self.write("rows.jsonl", "\n".join(lines) + "\n")
+        (of,) = self.inspect("rows.jsonl", "--tokenizer", TOKENIZER, code=1)
+        errors = [one for one in of["problems"] if one["severity"] == "error"]
+        self.assertEqual([int(re.search(r"\(line (\d+)\)$", one["text"])[1]) for one in errors], [2, 4, 5, 8, 9, 10, 11])
+        self.assertEqual(of["rows"], 4)
+        for one, said in zip(errors, ("before its brackets are closed", "within a text", "is not JSON", "is not JSON", "expected an object", "within a text")):
+            self.assertIn(said, one["text"])
+        self.write("rows.json", "[" + ",\n".join([good, "{1}", good, '"x"', good]) + "]")
+        (of,) = self.inspect("rows.json", "--tokenizer", TOKENIZER, code=1)
+        self.assertEqual(([one["rows"] for one in of["problems"] if one["severity"] == "error"], of["rows"]), ([[2], [4]], 3))
+        self.write("rows.csv", "instruction,output\nq,a\nq\nq,a,b\nr,b\n")
+        (of,) = self.inspect("rows.csv", "--tokenizer", TOKENIZER, code=1)
+        self.assertEqual(([one["rows"] for one in of["problems"] if one["severity"] == "error"], of["rows"]), ([[2], [3]], 2))
+
     def test_hostile_files_are_errors_with_a_way_out(self):
         for name, text, why in (("a.jsonl", "", "the file is empty"), ("b.jsonl", '{"messages": [', "it may be truncated"),
                                 ("c.jsonl", "[" * 100000, "it may be truncated"), ("d.csv", "messages\nx\n", "CSV has no arrays"),
@@ -125,7 +144,7 @@ class Inspect(Command):
         self.write("h.jsonl", (self.folder / "h.jsonl").read_text() + '{"messages": [')
         (of,) = self.inspect("h.jsonl", code=1)
         self.assertEqual((of["rows"], of["problems"][0]["rows"]), (1, [2]))
-        self.assertIn("it may be truncated; no row after it was read", of["problems"][0]["text"])
+        self.assertIn("it may be truncated (line 2)", of["problems"][0]["text"])
         self.rows("g.jsonl", [row("q", "a")])
         (of,) = self.inspect("g.jsonl", "--tokenizer", "nowhere", code=1)
         self.assertIn("tokenizer: nowhere", of["problems"][0]["text"])

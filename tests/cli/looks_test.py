@@ -129,6 +129,15 @@ class Looks(Command):
             self.expc("run", code=4)  # the same again is no other version
             self.assertEqual(self.criterion(code=4)["other_looks"], other)
 
+    def test_a_version_of_which_every_trial_failed_was_no_look(self):
+        self.study("8", bound="1.485x")
+        whole = (self.folder / "s.exp").read_text(encoding="utf-8").replace("  param fast", "  inputs \"data\"\n  param fast")
+        self.write("s.exp", whole.replace("import random", "1 / len(open('data').read()); import random"))
+        for data, code in (("", 6), ("2", 4)):
+            self.write("data", data)
+            self.expc("run", code=code)
+        self.assertEqual(self.criterion(code=4)["other_looks"], 0)
+
     def test_parts_of_a_folder_pay_for_the_looks_of_earlier_runs(self):
         self.study("8", bound="1.475x")
         for more in ((), ("--fresh",), ("--fresh",)):

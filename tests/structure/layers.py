@@ -53,7 +53,7 @@ ARROWS = {
                        "runtime/judge", "runtime/describe", "runtime/simulate"},
     "runtime/export": {"runtime/base", "runtime/base/files", "runtime/plan", "runtime/stats", "runtime/store", "runtime/judge", "runtime/describe",
                        "runtime/report"},
-    "runtime/data": {"runtime/base", "runtime/base/files"},  # no torch: `expc data` and `expc plan` use it too
+    "runtime/data": {"runtime/base", "runtime/base/files", "runtime/stats"},  # no torch: `expc data` and `expc plan` use it too
     "runtime/worker": {"runtime/base", "runtime/base/files", "runtime/plan", "runtime/protocol", "runtime/data", "nullgpu/core/counters_api"},
     "stdlib": set(),
     # Stands in for NVIDIA's libraries, so it knows nothing of what is built on them.

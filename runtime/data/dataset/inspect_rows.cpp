@@ -18,6 +18,7 @@
 #include "runtime/base/text.h"
 #include "runtime/data/text/characters.h"
 #include "runtime/data/text/questions.h"
+#include "runtime/stats/estimators.h"
 
 namespace expc::dataset {
 namespace {
@@ -136,6 +137,7 @@ class RowsInspection {
 text::TokenRowsOptions apartFrom(text::TokenRowsOptions options, const std::string& path, bool questions) {
   options.data = {
       .path = path, .kind = options.data.kind, .pairs = options.data.pairs && !questions, .choices = questions};
+  options.parameter = questions ? "questions" : "validation";
   return options;
 }
 
@@ -284,8 +286,9 @@ void RowsInspection::note(const Part& train) {
         fmt::format("none of the {} rows has something to learn within {} tokens", train.facts.size(),
                     source_.rows.max_length),
         train.origin);
-  const int64_t usual = medianOf(report_.lengths), longest = report_.lengths[report_.longest()];
-  if (source_.rows.max_length == 0 && longest > 4 * usual)
+  const double usual = medianOf(report_.lengths);
+  const int64_t longest = report_.lengths[report_.longest()];
+  if (source_.rows.max_length == 0 && static_cast<double>(longest) > 4 * usual)
     add(Severity::Note,
         fmt::format("the longest row has {} tokens, the median {}: a batch with it is padded to its length", longest,
                     usual),
@@ -345,9 +348,8 @@ llvm::Expected<RowsReport> RowsInspection::run() {
 
 }  // namespace
 
-int64_t medianOf(std::vector<int64_t> values) {
-  std::ranges::nth_element(values, values.begin() + static_cast<ptrdiff_t>(values.size() / 2));
-  return values[values.size() / 2];
+double medianOf(const std::vector<int64_t>& values) {
+  return *stats::medianOf(std::vector<double>(values.begin(), values.end()));
 }
 
 size_t RowsReport::longest() const { return static_cast<size_t>(std::ranges::max_element(lengths) - lengths.begin()); }
@@ -366,7 +368,7 @@ llvm::Error checkRows(const RowsSource& source, bool evaluates, unsigned threads
     if (auto error = text::checkParts(column, rows->origin(), rows->count() - apart, apart)) return error;
   }
   if (!source.validation.empty()) {
-    auto held_out = text::TokenRows::open(apartFrom(source.rows, source.validation, false), "validation");
+    auto held_out = text::TokenRows::open(apartFrom(source.rows, source.validation, false));
     if (!held_out) return held_out.takeError();
     auto lengths = text::rowLengths(*held_out, threads);
     if (!lengths) return lengths.takeError();

@@ -53,8 +53,8 @@ struct RowsReport {
 /// returns.
 llvm::Expected<RowsReport> inspectRows(const RowsSource& source, unsigned threads, const base::Tick& tick = nullptr);
 
-/// The upper median; there must be a value.
-int64_t medianOf(std::vector<int64_t> values);
+/// The median; there must be a value.
+double medianOf(const std::vector<int64_t>& values);
 
 /// Rows whose lengths are from `first` to `last`.
 struct LengthBin {

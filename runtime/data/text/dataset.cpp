@@ -488,11 +488,16 @@ llvm::Expected<Dataset> readDataset(RowReader& rows, const DatasetOptions& optio
     if (!more && !faults) return more.takeError();
     if (!more) {
       const std::string why = llvm::toString(more.takeError()), place = rows.place() + ": ";
+      const size_t line = rows.line();
+      const bool goes_on = rows.skip();
       faults->push_back(
-          {count + 1, fmt::format("{}; no row after it was read",
-                                  llvm::StringRef(why).starts_with(place) ? why.substr(place.size()) : why)});
+          {count + 1,
+           fmt::format("{}{}{}", llvm::StringRef(why).starts_with(place) ? why.substr(place.size()) : why,
+                       line > 0 ? fmt::format(" (line {})", line) : "", goes_on ? "" : "; no row after it was read")});
+      if (goes_on) continue;
+      break;
     }
-    if (!more || !*more) break;
+    if (!*more) break;
     auto error = reader.add(row, rows.raw());
     if (!error) continue;
     std::string why = fmt::format("{} (template {})", llvm::toString(std::move(error)), nameOf(options.kind));

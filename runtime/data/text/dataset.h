@@ -87,7 +87,7 @@ struct RowFault {
 };
 
 /// Reads rows from an open reader. With `faults`, rows that are refused are listed there and left out, and the result
-/// may be empty; what cannot be told apart into rows still ends the reading, as the last fault.
+/// may be empty. The reading ends at a fault behind which nobody can tell where the next row begins.
 llvm::Expected<Dataset> readDataset(RowReader& rows, const DatasetOptions& options,
                                     std::vector<RowFault>* faults = nullptr);
 /// Opens the file of rows at a path: the file itself, or the one of the template in a folder.

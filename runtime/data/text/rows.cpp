@@ -28,11 +28,30 @@ llvm::Error notUtf8(const std::string& what) {
 /// Reads the elements of an array, or the objects on the lines of a file.
 class JsonRows : public RowReader {
  public:
-  JsonRows(llvm::StringRef bytes, const std::string& name) : RowReader(name), rest_(bytes) {}
+  JsonRows(llvm::StringRef bytes, const std::string& name) : RowReader(name), rest_(bytes), counted_(bytes.begin()) {}
+
+  size_t line() override {
+    line_ += static_cast<size_t>(std::count(counted_, start_, '\n'));
+    counted_ = start_;
+    return line_;
+  }
+
+  bool skip() override {
+    if (array_) {
+      rest_ = rest_.drop_front(cut_);
+      return std::exchange(cut_, 0) > 0;
+    }
+    // Where objects have several lines, the next one begins with a bracket.
+    do rest_ = rest_.drop_front(std::min(rest_.find('\n'), rest_.size() - 1) + 1);
+    while (spans_ && !rest_.empty() && rest_.front() != '{');
+    return true;
+  }
 
  protected:
   llvm::Expected<bool> read(llvm::json::Object& row) override {
+    cut_ = 0;
     skipSpace();
+    start_ = rest_.begin();
     if (!begun_) {
       begun_ = true;
       if (rest_.empty()) return failure("the file is empty");
@@ -44,20 +63,23 @@ class JsonRows : public RowReader {
     if (array_) {
       auto more = toElement();
       if (!more || !*more) return more;
+      start_ = rest_.begin();
     }
     if (rest_.empty()) return false;
     // Cut first, parse then: a broken row cannot make the parser read the rest of the file.
     auto length = rowLength();
     if (!length) return length.takeError();
+    cut_ = *length;
     if (!llvm::json::isUTF8(rest_.take_front(*length))) return notUtf8("it");
     auto value = base::parseJson(rest_.take_front(*length));
     if (!value) return llvm::createStringError("it is not JSON: " + llvm::toString(value.takeError()));
-    raw_ = rest_.take_front(*length);
-    rest_ = rest_.drop_front(*length);
     auto* object = value->getAsObject();
     if (object == nullptr)
       return llvm::createStringError(
           "expected an object, {\"column\": \"text\", …}; the file is an array of objects, or has one on each line");
+    raw_ = rest_.take_front(*length);
+    rest_ = rest_.drop_front(*length);
+    spans_ = spans_ || raw_.contains('\n');
     row = std::move(*object);
     return true;
   }
@@ -94,6 +116,7 @@ class JsonRows : public RowReader {
         return failure("it is longer than {} bytes; perhaps a quote or a bracket is not closed", kLargestRow);
       const char c = rest_[at];
       if (in_string) {
+        if (c == '\n') return failure("the line ends within a text; a line break in it is written as \\n");
         if (c == '\\')
           ++at;
         else if (c == '"')
@@ -106,6 +129,9 @@ class JsonRows : public RowReader {
         if (--depth == 0) return at + 1;
       } else if (depth == 0 && at > 0 && (c == '\n' || c == ',' || c == ']')) {
         return at;
+      } else if (c == '\n' && rest_.drop_front(at).ltrim().starts_with("{") &&
+                 !llvm::StringRef("{[,:").contains(rest_.take_front(at).rtrim().back())) {
+        return failure("the line ends before its brackets are closed");
       }
     }
     if (depth > 0 || in_string) return failure("the file ends within it; it may be truncated");
@@ -113,8 +139,12 @@ class JsonRows : public RowReader {
   }
 
   llvm::StringRef rest_;
-  // The state of reading: the form is known, it is an array, before its first element, behind its end.
-  bool begun_ = false, array_ = false, first_ = false, ended_ = false;
+  const char *counted_, *start_ = nullptr;  // up to where lines are counted; where the row begins
+  size_t line_ = 1;                         // at `counted_`
+  size_t cut_ = 0;                          // bytes of a row that was cut and not taken
+  // The state of reading: the form is known, it is an array, before its first element, behind its end; some object has
+  // several lines.
+  bool begun_ = false, array_ = false, first_ = false, ended_ = false, spans_ = false;
 };
 
 /// Reads rows of CSV as objects by the names of their columns.
@@ -123,12 +153,15 @@ class CsvRows : public RowReader {
   CsvRows(llvm::StringRef bytes, const std::string& name)
       : RowReader(name), rows_(bytes, files::CsvRows::Blanks::Kept) {}
 
+  bool skip() override { return cut_; }
+
  protected:
   llvm::Expected<bool> read(llvm::json::Object& row) override {
     if (columns_.empty())
       if (auto error = header()) return error;
     std::vector<std::string> cells;
     auto more = rows_.next(cells);
+    cut_ = static_cast<bool>(more);
     if (!more || !*more) return more;
     // A row with other cells than columns usually means an unescaped comma or quote above it.
     if (cells.size() != columns_.size())
@@ -158,6 +191,7 @@ class CsvRows : public RowReader {
 
   files::CsvRows rows_;
   std::vector<std::string> columns_;
+  bool cut_ = false;  // the cells of the row are known
 };
 
 }  // namespace

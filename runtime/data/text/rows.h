@@ -36,6 +36,10 @@ class RowReader {
 
   /// Reads the next row; false at the end. Cells of CSV become texts. Errors name file and row.
   llvm::Expected<bool> next(llvm::json::Object& row);
+  /// Goes behind a row that could not be read. False if nobody can tell where the next one begins.
+  virtual bool skip() = 0;
+  /// The line of the file on which the row that was read last begins, counted from 1; 0: not known.
+  virtual size_t line() { return 0; }
   /// The text of the row that was read last, valid as long as the bytes; "" if the format is not JSON.
   llvm::StringRef raw() const { return raw_; }
   /// The row that was read last, for messages: "data.jsonl: row 3".

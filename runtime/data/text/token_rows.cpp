@@ -272,10 +272,10 @@ static llvm::Error checkChatTemplate(const std::string& folder, std::vector<std:
   return llvm::Error::success();
 }
 
-llvm::Expected<TokenRows> TokenRows::open(const TokenRowsOptions& options, const char* what) {
+llvm::Expected<TokenRows> TokenRows::open(const TokenRowsOptions& options) {
   TokenRows rows;
-  rows.what_ = what;
   rows.max_length_ = options.max_length;
+  rows.parameter_ = options.parameter;
   if (options.data.path.empty()) {
     if (auto error = rows.makeUp(options)) return error;
     return rows;
@@ -284,7 +284,7 @@ llvm::Expected<TokenRows> TokenRows::open(const TokenRowsOptions& options, const
   if (options.data.kind == Template::Chat && !options.model_folder.empty())
     if (auto error = checkChatTemplate(options.model_folder, rows.notes_)) return error;
   auto dataset = readDataset(options.data);
-  if (!dataset) return failure("{}: {}", what, llvm::toString(dataset.takeError()));
+  if (!dataset) return failure("{}: {}", options.parameter, llvm::toString(dataset.takeError()));
   rows.take(std::move(*dataset));
   return rows;
 }
@@ -300,7 +300,7 @@ bool TokenRows::pairs() const {
 llvm::Expected<Sample> TokenRows::sample(const Conversation& conversation, int64_t number) const {
   auto made = makeSample(*tokenizer_, conversation, static_cast<size_t>(max_length_));
   if (made) return made;
-  return failure("{}: {}: row {}: {}", what_, origin_, number + 1, llvm::toString(made.takeError()));
+  return failure("{}: {}: row {}: {}", parameter_, origin_, number + 1, llvm::toString(made.takeError()));
 }
 
 llvm::Expected<TokenRow> TokenRows::row(int64_t number) const {
@@ -354,9 +354,9 @@ bool TokenRows::isShort(int64_t number) const {
   return isShort(chosen) && (rejected.empty() || (isShort(rejected) && saidIn(chosen) != saidIn(rejected)));
 }
 
-llvm::Error nothingToLearn(const char* what, int64_t rows, const std::string& origin, int64_t max_length) {
-  return failure("{}: none of the {} rows of {} has an answer within max_length = {} tokens: raise max_length", what,
-                 rows, origin, max_length);
+llvm::Error nothingToLearn(const std::string& parameter, int64_t rows, const std::string& origin, int64_t max_length) {
+  return failure("{}: none of the {} rows of {} has an answer within max_length = {} tokens: raise max_length",
+                 parameter, rows, origin, max_length);
 }
 
 llvm::Error checkParts(const std::string& column, const std::string& origin, int64_t trained, int64_t held_out) {

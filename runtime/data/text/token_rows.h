@@ -21,14 +21,15 @@ namespace expc::text {
 
 /// The source of rows and of tokens.
 struct TokenRowsOptions {
-  DatasetOptions data;       // without a path rows are made up
-  int64_t synthetic = 0;     // the number of made-up rows; data.row_limit counts too
-  bool longest = false;      // made-up rows have max_length tokens each, instead of lengths like the template's
-  uint64_t seed = 0;         // of made-up rows
-  std::string tokenizer;     // a file or a folder; "": the model's own
-  std::string model_folder;  // "": the model has none, and each byte of a text is a token
-  int64_t vocabulary = 0;    // of the model; tokens must be below it; 0: unknown
-  int64_t max_length = 0;    // the most tokens of a text, at least 2; 0: no limit
+  DatasetOptions data;             // without a path rows are made up
+  std::string parameter = "data";  // that names them, for messages
+  int64_t synthetic = 0;           // the number of made-up rows; data.row_limit counts too
+  bool longest = false;            // made-up rows have max_length tokens each, instead of lengths like the template's
+  uint64_t seed = 0;               // of made-up rows
+  std::string tokenizer;           // a file or a folder; "": the model's own
+  std::string model_folder;        // "": the model has none, and each byte of a text is a token
+  int64_t vocabulary = 0;          // of the model; tokens must be below it; 0: unknown
+  int64_t max_length = 0;          // the most tokens of a text, at least 2; 0: no limit
 };
 
 /// Opens the tokenizer that the options name: a file, else the model's own, else bytes, which a note tells. An error,
@@ -83,8 +84,8 @@ struct SyntheticRows {
   bool areShort() const;
 };
 
-/// The error that no row of the parameter `what` has anything to learn.
-llvm::Error nothingToLearn(const char* what, int64_t rows, const std::string& origin, int64_t max_length);
+/// The error that no row of `parameter` has anything to learn.
+llvm::Error nothingToLearn(const std::string& parameter, int64_t rows, const std::string& origin, int64_t max_length);
 
 /// Refuses a column of parts that leaves no row to train on or to evaluate.
 llvm::Error checkParts(const std::string& column, const std::string& origin, int64_t trained, int64_t held_out);
@@ -94,9 +95,9 @@ class TokenRows {
  public:
   /// Rows of a data set that was read by the caller.
   TokenRows(std::shared_ptr<const Tokenizer> tokenizer, Dataset dataset, int64_t max_length);
-  /// Reads all rows and the tokenizer. Errors begin with `tokenizer: ` or the name of the parameter, `what`, and name
+  /// Reads all rows and the tokenizer. Errors begin with `tokenizer: ` or `options.parameter`, and name
   /// the file, and the row if one is at fault.
-  static llvm::Expected<TokenRows> open(const TokenRowsOptions& options, const char* what = "data");
+  static llvm::Expected<TokenRows> open(const TokenRowsOptions& options);
 
   /// The number of rows.
   int64_t count() const;
@@ -137,11 +138,10 @@ class TokenRows {
   bool isShort(const Conversation& conversation) const;
 
   int64_t max_length_ = 0;
-  const char* what_ = "data";
   std::shared_ptr<const Tokenizer> tokenizer_;
   Dataset dataset_;
   SyntheticRows made_up_;  // used if there is no data set
-  std::string origin_;
+  std::string origin_, parameter_ = "data";
   Token pad_ = 0;
   std::vector<std::string> notes_;
 };

@@ -215,6 +215,9 @@ TEST_CASE("what is wrong with rows or tokenizer names the file and the place") {
   const std::string text = llvm::toString(rows.takeError());
   CHECK(llvm::StringRef(text).starts_with("data: "));
   CHECK(llvm::StringRef(text).contains("row 3"));
+  TokenRowsOptions held_out = file.options(100);
+  held_out.parameter = "validation";
+  CHECK(llvm::StringRef(llvm::toString(TokenRows::open(held_out).takeError())).starts_with("validation: "));
   const File good({3});
   TokenRowsOptions options = good.options(100);
   options.vocabulary = 10;

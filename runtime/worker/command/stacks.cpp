@@ -17,6 +17,7 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <set>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -43,21 +44,6 @@ std::string linkAt(pid_t pid, const char* name) {
   return fs::read_symlink(fmt::format("/proc/{}/{}", pid, name), failed).string();
 }
 
-/// The descendants of this process, parents before children.
-std::vector<pid_t> descendants() {
-  std::map<pid_t, std::vector<pid_t>> children;
-  std::error_code failed;
-  for (const fs::directory_entry& entry : fs::directory_iterator("/proc", failed))
-    if (pid_t pid = 0; !StringRef(entry.path().filename().string()).getAsInteger(10, pid))
-      children[base::processOf(pid).parent].push_back(pid);
-  std::vector<pid_t> found = children[getpid()];
-  for (size_t i = 0; i < found.size(); ++i) {
-    const std::vector<pid_t>& more = children[found[i]];
-    found.insert(found.end(), more.begin(), more.end());
-  }
-  return found;
-}
-
 /// A Python process.
 struct Python {
   pid_t pid = 0;
@@ -75,15 +61,14 @@ std::optional<std::string> rankOf(pid_t pid) {
 
 /// The Python processes among `pids` that stand for a rank: not the helpers that these started, such as loaders, and if
 /// there are ranks none of those that only launch them.
-std::vector<Python> ranksAmong(const std::vector<pid_t>& pids) {
+std::vector<Python> ranksAmong(const std::set<int>& pids) {
   std::map<pid_t, std::string> known;
+  for (const pid_t pid : pids)
+    if (auto rank = rankOf(pid)) known[pid] = std::move(*rank);
   std::vector<Python> found;
-  for (const pid_t pid : pids) {
-    const auto rank = rankOf(pid);
-    if (!rank) continue;
+  for (const auto& [pid, rank] : known) {
     const auto parent = known.find(base::processOf(pid).parent);
-    if (parent == known.end() || parent->second != *rank) found.push_back({pid, *rank});
-    known[pid] = *rank;
+    if (parent == known.end() || parent->second != rank) found.push_back({pid, rank});
   }
   if (std::ranges::any_of(found, [](const Python& one) { return !one.rank.empty(); }))
     std::erase_if(found, [](const Python& one) { return one.rank.empty(); });
@@ -152,7 +137,8 @@ double StackAttendant::look(pid_t program) {
 
 void StackAttendant::told(pid_t program) {
   if (std::exchange(told_, true)) return;
-  const std::vector<pid_t> all = descendants();
+  std::set<int> all = base::familyOf(getpid()).pids;
+  all.erase(getpid());
   for (const pid_t pid : all) kill(pid, SIGSTOP);
   const std::vector<Python> ranks = ranksAmong(all);
   for (const Python& one : ranks) {

@@ -88,7 +88,7 @@ llvm::Expected<Survey> surveyed(MadeRows& rows, bool packing, const Ranks& ranks
 }
 
 /// Notes what is left out and cut; an error if nothing is left. `what` is the parameter that names the rows.
-llvm::Error describe(const char* what, const text::TokenRows& rows, const Survey& survey, int64_t max_length,
+llvm::Error describe(const std::string& what, const text::TokenRows& rows, const Survey& survey, int64_t max_length,
                      std::vector<std::string>& notes) {
   const int64_t all = rows.count(), kept = static_cast<int64_t>(survey.learning.size());
   const int64_t without = all - kept - survey.alike;  // rows of which no part of the answer is left
@@ -116,16 +116,16 @@ struct Source {
   Survey survey;
 };
 
-/// Opens and surveys the rows that the parameter `what` names. A collective.
-llvm::Expected<Source> openSource(const char* what, const text::TokenRowsOptions& options, bool packing,
-                                  const Ranks& ranks, std::vector<std::string>& notes) {
-  auto opened = text::TokenRows::open(options, what);
+/// Opens and surveys rows. A collective.
+llvm::Expected<Source> openSource(const text::TokenRowsOptions& options, bool packing, const Ranks& ranks,
+                                  std::vector<std::string>& notes) {
+  auto opened = text::TokenRows::open(options);
   if (!opened) return opened.takeError();
   const auto rows = std::make_shared<MadeRows>(std::move(*opened));
   std::vector<std::string> own = rows->source().notes();
   auto survey = surveyed(*rows, packing, ranks);
   if (!survey) return survey.takeError();
-  if (auto error = describe(what, rows->source(), *survey, options.max_length, own)) return error;
+  if (auto error = describe(options.parameter, rows->source(), *survey, options.max_length, own)) return error;
   // The second source has some notes in common with the first, such as those about the tokenizer.
   for (std::string& note : own)
     if (!llvm::is_contained(notes, note)) notes.push_back(std::move(note));
@@ -338,7 +338,7 @@ llvm::Expected<RowSets> openRows(const Parameters& parameters, const std::string
   text::TokenRowsOptions options = rowsOptions(parameters, root, vocabulary, model_folder, seed);
   const bool made_up = options.data.path.empty();
   std::vector<std::string> notes;
-  auto data = openSource("data", options, parameters.packing, ranks, notes);
+  auto data = openSource(options, parameters.packing, ranks, notes);
   if (!data) return data.takeError();
   auto parts = split(*data, parameters.validation, seed, hold_out);
   if (!parts) return parts.takeError();
@@ -347,8 +347,9 @@ llvm::Expected<RowSets> openRows(const Parameters& parameters, const std::string
   Source apart = *data;
   if (hold_out && !parameters.validation.path.empty()) {
     options.data.path = std::filesystem::path(root) / parameters.validation.path;
+    options.parameter = "validation";
     options.data.row_limit = 0;
-    if (auto error = openSource("validation", options, /*packing=*/false, ranks, notes).moveInto(apart)) return error;
+    if (auto error = openSource(options, /*packing=*/false, ranks, notes).moveInto(apart)) return error;
     parts->held_out.resize(apart.survey.learning.size());
     std::iota(parts->held_out.begin(), parts->held_out.end(), 0);
     notes.push_back(fmt::format("{} rows of {} are evaluated", parts->held_out.size(), apart.rows->source().origin()));
