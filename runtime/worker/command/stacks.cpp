@@ -5,6 +5,7 @@
 #include "runtime/worker/command/stacks.h"
 
 #include <fmt/format.h>
+#include <llvm/ADT/STLExtras.h>
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/ADT/StringRef.h>
 #include <sys/resource.h>
@@ -53,7 +54,7 @@ std::vector<pid_t> descendants() {
   std::vector<pid_t> found = children[getpid()];
   for (size_t i = 0; i < found.size(); ++i) {
     const std::vector<pid_t>& more = children[found[i]];
-    found.insert(found.end(), more.begin(), more.end());
+    llvm::append_range(found, more);
   }
   return found;
 }
