@@ -62,8 +62,7 @@ class CallScope {
  public:
   explicit CallScope(const char* name);
   ~CallScope();
-  CallScope(const CallScope&) = delete;
-  CallScope& operator=(const CallScope&) = delete;
+  CallScope& operator=(CallScope&&) = delete;
 
  private:
   friend uint32_t currentCorrelation();
@@ -88,8 +87,7 @@ class Wait {
  public:
   Wait();
   ~Wait();
-  Wait(const Wait&) = delete;
-  Wait& operator=(const Wait&) = delete;
+  Wait& operator=(Wait&&) = delete;
 
  private:
   uint64_t begin_;

@@ -40,8 +40,6 @@ class Arena {
     munmap(shown_, span_);
     close(file_);
   }
-  Arena(const Arena&) = delete;
-  Arena& operator=(const Arena&) = delete;
 
   /// Read without the lock: these do not change after the constructor.
   unsigned card() const { return card_; }
@@ -127,8 +125,8 @@ class Arena {
 
  private:
   [[noreturn]] void fail() const {
-    refuse("card " + std::to_string(card_) + ": no " + std::to_string(span_) +
-           " bytes of addresses can be had for its memory: " + std::strerror(errno) + "; lower NULLGPU_MEMORY");
+    refuse("card ", card_, ": no ", span_, " bytes of addresses can be had for its memory: ", std::strerror(errno),
+           "; lower NULLGPU_MEMORY");
   }
   char* map(int protection) const {
     void* address = mmap(nullptr, span_, protection, MAP_SHARED | MAP_NORESERVE, file_, 0);

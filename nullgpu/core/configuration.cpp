@@ -33,11 +33,11 @@ struct Variable {
 
   /// Ends the process with a message about `part` of the value.
   [[noreturn]] void refuse(std::string_view part, const std::string& reason) const {
-    nullgpu::refuse(name + ("=\"" + std::string(part)) + "\": " + reason);
+    nullgpu::refuse(name, "=\"", part, "\": ", reason);
   }
   /// The number if there is one; otherwise ends the process with "is not `what`".
   uint64_t wanted(std::optional<uint64_t> number, const char* what) const {
-    if (!number) refuse(value, std::string("is not ") + what);
+    if (!number) refuse(value, joined("is not ", what));
     return *number;
   }
 };
@@ -96,7 +96,7 @@ constexpr std::pair<std::string_view, bool Faults::*> kFlags[] = {
 /// counts begin at 1.
 uint64_t faultNumber(const Variable& told, std::string_view item, std::string_view name, std::string_view text) {
   const std::optional<uint64_t> number = name == "memory" ? size(text) : wholeNumber(text);
-  if (name == "memory" && !number) told.refuse(item, std::string("wants ") + kSize);
+  if (name == "memory" && !number) told.refuse(item, joined("wants ", kSize));
   if (name == "rank" && (!number || *number > 1'000'000)) told.refuse(item, "wants a rank, as in \"rank=1\"");
   const uint64_t least = name == "memory" || name == "rank" ? 0 : 1;
   if (!number || *number < least) told.refuse(item, "wants a whole number from 1 on, as in \"launch=5000\"");
@@ -203,8 +203,7 @@ uint64_t throttleIn(std::string_view list, unsigned card) {
     const auto of = for_all ? std::optional<uint64_t>(card) : bitsOf(entry.substr(0, sign));
     const auto value = bitsOf(for_all ? entry : entry.substr(sign + 1));
     if (!of || !value)
-      refuse("NULLGPU_THROTTLE=" + std::string(list) + ": '" + std::string(entry) +
-             "' is neither CARD=BITS nor BITS, such as 0=0x8");
+      refuse("NULLGPU_THROTTLE=", list, ": '", entry, "' is neither CARD=BITS nor BITS, such as 0=0x8");
     if (*of == card) bits |= *value;
   }
   return bits;

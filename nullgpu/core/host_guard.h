@@ -39,8 +39,7 @@ class HostGuard {
   /// @param card the other side of the copy, for the message
   HostGuard(const void* host, size_t bytes, Side side, unsigned card);
   ~HostGuard();
-  HostGuard(const HostGuard&) = delete;
-  HostGuard& operator=(const HostGuard&) = delete;
+  HostGuard& operator=(HostGuard&&) = delete;
 
   /// Checks the buffer just before the copy uses it. Ends the process if the content differs from
   /// that at the copy's call, or if this copy would write what another waiting copy is to read.

@@ -127,7 +127,7 @@ uint64_t sharedClock() {
 void Machine::lock() {
   threads().lock();
   // The system's lock would let another thread of this process through, so the mutex comes first.
-  if (!setLock(descriptor_, F_WRLCK)) refuse(name_ + " cannot be locked: " + std::strerror(errno));
+  if (!setLock(descriptor_, F_WRLCK)) refuse(name_, " cannot be locked: ", std::strerror(errno));
 }
 
 void Machine::unlock() {
@@ -138,22 +138,21 @@ void Machine::unlock() {
 Machine::Machine(const std::string& path, const Description& description)
     : name_(path.empty() ? "the state of the cards" : "NULLGPU_MACHINE=" + path) {
   if (description.cards > kMostCards)
-    refuse("NULLGPU_CARDS=" + std::to_string(description.cards) + ": a machine has at most " +
-           std::to_string(kMostCards));
+    refuse("NULLGPU_CARDS=", description.cards, ": a machine has at most ", kMostCards);
   descriptor_ = path.empty() ? memfd_create("nullgpu-machine", MFD_CLOEXEC)
                              : open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-  if (descriptor_ < 0) refuse(name_ + ": " + std::strerror(errno) + "; name a file that can be written, or none");
+  if (descriptor_ < 0) refuse(name_, ": ", std::strerror(errno), "; name a file that can be written, or none");
   // From here on others that open the same file wait. Size and mark are looked at only under the
   // lock, so two processes cannot both find the file empty.
   const std::lock_guard held(*this);
   struct stat status{};
   fstat(descriptor_, &status);
   if (!S_ISREG(status.st_mode) || (status.st_size != 0 && status.st_size != sizeof(SharedMachine)))
-    refuse(name_ + " is no file of null cards; name another, or remove it");
+    refuse(name_, " is no file of null cards; name another, or remove it");
   if (status.st_size == 0 && ftruncate(descriptor_, sizeof(SharedMachine)) != 0)
-    refuse(name_ + ": " + std::strerror(errno));
+    refuse(name_, ": ", std::strerror(errno));
   void* memory = mmap(nullptr, sizeof(SharedMachine), PROT_READ | PROT_WRITE, MAP_SHARED, descriptor_, 0);
-  if (memory == MAP_FAILED) refuse(name_ + " cannot be mapped: " + std::strerror(errno));
+  if (memory == MAP_FAILED) refuse(name_, " cannot be mapped: ", std::strerror(errno));
   shared_ = static_cast<SharedMachine*>(memory);
   // A file without the mark is new, or its maker was killed before it finished. Write the mark
   // last.
@@ -174,9 +173,9 @@ Machine::~Machine() {
 
 void Machine::check(const Description& description) const {
   if (shared_->mark != kMark || shared_->version != kVersion || !sane(*shared_))
-    refuse(name_ + " is no file of null cards, or is damaged; name another, or remove it");
+    refuse(name_, " is no file of null cards, or is damaged; name another, or remove it");
   if (shared_->description != description) {
-    refuse(name_ + " has " + text(shared_->description) + ", and this process is told " + text(description) +
+    refuse(name_, " has ", text(shared_->description), ", and this process is told ", text(description),
            "; set NULLGPU_CARDS, NULLGPU_MEMORY and NULLGPU_CAPABILITY alike for all, or remove the file");
   }
 }
@@ -273,7 +272,7 @@ SharedProcess& Machine::enter() {
     process.pid = getpid();
     return process;
   }
-  refuse(name_ + " is shared by more than " + std::to_string(kMostProcesses) + " processes");
+  refuse(name_, " is shared by more than ", kMostProcesses, " processes");
 }
 
 /// A pid that is reused has another start time, and a zombie has none.

@@ -84,8 +84,7 @@ class Machine {
   /// describes other cards.
   Machine(const std::string& file, const Description& description);
   ~Machine();
-  Machine(const Machine&) = delete;
-  Machine& operator=(const Machine&) = delete;
+  Machine& operator=(Machine&&) = delete;
 
   /// A snapshot of the card. Entries of processes that are gone are removed first.
   CardState state(unsigned card);

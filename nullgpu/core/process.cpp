@@ -12,7 +12,7 @@
 namespace nullgpu {
 
 uint64_t startOf(int pid) {
-  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
+  std::ifstream file(joined("/proc/", pid, "/stat"));
   std::string text;
   if (!std::getline(file, text)) return 0;
   // The program's name stands in parentheses and may hold anything, parentheses too.

@@ -59,7 +59,7 @@ Queues& queues() {
 
 std::shared_ptr<Stream> Queues::find(cudaStream_t handle) {
   // These streams exist without being created. Make them when somebody names them.
-  if (handle == nullptr || handle == cudaStreamLegacy) {
+  if (!handle || handle == cudaStreamLegacy) {
     if (legacy_.size() <= currentCard()) legacy_.resize(visibleCards().size());
     auto& stream = legacy_[currentCard()];
     if (!stream) {

@@ -29,7 +29,7 @@ nullgpu_record* inFile(const std::string& folder) {
   std::string name = folder + "/XXXXXX";
   const int file = mkostemp(name.data(), O_CLOEXEC);
   const auto refuseFile = [&] {
-    refuse("NULLGPU_RECORD=" + folder + ": " + std::strerror(errno) + "; name a folder that can be written, or none");
+    refuse("NULLGPU_RECORD=", folder, ": ", std::strerror(errno), "; name a folder that can be written, or none");
   };
   if (file < 0 || ftruncate(file, sizeof(nullgpu_record)) != 0) refuseFile();
   void* memory = mmap(nullptr, sizeof(nullgpu_record), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);

@@ -30,7 +30,7 @@ std::optional<uint64_t> wholeNumber(std::string_view text) {
   return value;
 }
 
-void refuse(const std::string& line) {
+void refuseLine(const std::string& line) {
   std::fprintf(stderr, "nullgpu: %s\n", line.c_str());
   std::_Exit(2);
 }

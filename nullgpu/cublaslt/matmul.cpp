@@ -12,7 +12,7 @@ namespace {
 template <class Opaque>
 cublasStatus_t create(Opaque** made) {
   static Opaque all{};
-  if (made == nullptr) return CUBLAS_STATUS_INVALID_VALUE;
+  if (!made) return CUBLAS_STATUS_INVALID_VALUE;
   *made = &all;
   return CUBLAS_STATUS_SUCCESS;
 }
@@ -28,7 +28,7 @@ size_t cublasLtGetVersion() { return CUBLAS_VERSION; }
 
 cublasStatus_t cublasLtMatrixLayoutCreate(cublasLtMatrixLayout_t* layout, cudaDataType type, uint64_t, uint64_t,
                                           int64_t) {
-  if (layout == nullptr) return CUBLAS_STATUS_INVALID_VALUE;
+  if (!layout) return CUBLAS_STATUS_INVALID_VALUE;
   *layout = new cublasLtMatrixLayoutOpaque_t{{static_cast<uint64_t>(type)}};
   return CUBLAS_STATUS_SUCCESS;
 }
@@ -47,7 +47,7 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDe
                                               cublasLtMatmulPreference_t, int asked,
                                               cublasLtMatmulHeuristicResult_t results[], int* found) {
   // One algorithm, which needs no workspace, satisfies every caller.
-  if (asked <= 0 || results == nullptr || found == nullptr) return CUBLAS_STATUS_INVALID_VALUE;
+  if (asked <= 0 || !results || !found) return CUBLAS_STATUS_INVALID_VALUE;
   results[0] = {};
   results[0].state = CUBLAS_STATUS_SUCCESS;
   results[0].wavesCount = 1;

@@ -82,15 +82,15 @@ std::string_view kernelName(const Descriptor& plan) {
 /// Answers with one descriptor, which inherits the operations of the one asked. A caller that asks
 /// for none gets only the number.
 Status answer(const Descriptor& asked_for, int64_t asked, int64_t* found, void* array) {
-  if (found != nullptr) *found = 1;
-  if (asked > 0 && array != nullptr) static_cast<Descriptor**>(array)[0]->operations = asked_for.operations;
+  if (found) *found = 1;
+  if (asked > 0 && array) static_cast<Descriptor**>(array)[0]->operations = asked_for.operations;
   return Status::Success;
 }
 
 /// Answers with one number.
 Status answer(int64_t number, int64_t asked, int64_t* found, void* array) {
-  if (found != nullptr) *found = 1;
-  if (asked > 0 && array != nullptr) static_cast<int64_t*>(array)[0] = number;
+  if (found) *found = 1;
+  if (asked > 0 && array) static_cast<int64_t*>(array)[0] = number;
   return Status::Success;
 }
 
@@ -134,12 +134,12 @@ const char* cudnnGetErrorString(Status status) {
 }
 
 void cudnnGetLastErrorString(char* message, size_t size) {
-  if (message != nullptr && size > 0) std::snprintf(message, size, "the null GPU says no more than the status");
+  if (message && size > 0) std::snprintf(message, size, "the null GPU says no more than the status");
 }
 
 // The fault gives the status with which cuDNN 9 says that it has no memory for a handle.
 Status cudnnCreate(Handle** handle) {
-  if (handle == nullptr) return Status::NullPointer;
+  if (!handle) return Status::NullPointer;
   if (nullgpu::configuration().faults.cudnn) return Status::DeviceAllocationFailed;
   if (nullgpu::health() != cudaSuccess) return Status::ExecutionFailed;
   *handle = new Handle;
@@ -152,13 +152,13 @@ Status cudnnDestroy(Handle* handle) {
 }
 
 Status cudnnSetStream(Handle* handle, cudaStream_t stream) {
-  if (handle == nullptr) return Status::NullPointer;
+  if (!handle) return Status::NullPointer;
   handle->stream = stream;
   return Status::Success;
 }
 
 Status cudnnGetStream(Handle* handle, cudaStream_t* stream) {
-  return handle == nullptr ? Status::NullPointer : give(stream, handle->stream);
+  return handle ? give(stream, handle->stream) : Status::NullPointer;
 }
 
 // Functions that compute look only at the handle, so their other parameters are left out; the C
@@ -216,7 +216,7 @@ Status cudnnGetBatchNormalizationTrainingExReserveSpaceSize(Handle*, int, int, v
 // The backend interface: every graph has one engine, which needs no workspace.
 
 Status cudnnBackendCreateDescriptor(DescriptorType type, Descriptor** descriptor) {
-  if (descriptor == nullptr) return Status::NullPointer;
+  if (!descriptor) return Status::NullPointer;
   *descriptor = new Descriptor{type, {}};
   return Status::Success;
 }
@@ -228,13 +228,13 @@ Status cudnnBackendDestroyDescriptor(Descriptor* descriptor) {
 
 Status cudnnBackendSetAttribute(Descriptor* descriptor, Attribute attribute, AttributeType type, int64_t count,
                                 const void* array) {
-  if (descriptor == nullptr) return Status::NullPointer;
+  if (!descriptor) return Status::NullPointer;
   // Numbers and enumerations say how to compute. Only descriptors lead to operations.
   if (type != AttributeType::Descriptor) return Status::Success;
   std::vector<DescriptorType> below;
   for (int64_t i = 0; i < count; ++i) {
     const Descriptor* each = static_cast<Descriptor* const*>(array)[i];
-    if (each == nullptr) return Status::NullPointer;
+    if (!each) return Status::NullPointer;
     below.insert(below.end(), each->operations.begin(), each->operations.end());
     // The graph's own operations have nothing below them; their types are what we collect.
     if (attribute == Attribute::GraphOperations) below.push_back(each->type);
@@ -247,7 +247,7 @@ Status cudnnBackendSetAttribute(Descriptor* descriptor, Attribute attribute, Att
 
 Status cudnnBackendGetAttribute(Descriptor* descriptor, Attribute attribute, AttributeType, int64_t asked,
                                 int64_t* found, void* array) {
-  if (descriptor == nullptr) return Status::NullPointer;
+  if (!descriptor) return Status::NullPointer;
   switch (attribute) {
     case Attribute::HeuristicsResults:
     case Attribute::ConfigurationEngine:
@@ -263,7 +263,7 @@ Status cudnnBackendGetAttribute(Descriptor* descriptor, Attribute attribute, Att
     case Attribute::EngineKnobs:
     case Attribute::EngineNumericalNotes:
     case Attribute::EngineBehaviourNotes:
-      if (found != nullptr) *found = 0;
+      if (found) *found = 0;
       return Status::Success;
     default:
       unwritten(attribute);
@@ -271,7 +271,7 @@ Status cudnnBackendGetAttribute(Descriptor* descriptor, Attribute attribute, Att
 }
 
 Status cudnnBackendExecute(Handle* handle, Descriptor* plan, Descriptor* variants) {
-  if (plan == nullptr || variants == nullptr) return Status::NullPointer;
+  if (!plan || !variants) return Status::NullPointer;
   return launch(handle, kernelName(*plan));
 }
 

@@ -32,14 +32,14 @@ inline constexpr size_t kReserve = 1024;
 
 /// Launches a kernel in the handle's stream.
 inline Status launch(Handle* handle, std::string_view name) {
-  if (handle == nullptr) return Status::NullPointer;
+  if (!handle) return Status::NullPointer;
   return nullgpu::launch(handle->stream, name) == cudaSuccess ? Status::Success : Status::ExecutionFailed;
 }
 
 /// Stores an answer where the caller wants it.
 template <typename Value>
 Status give(Value* place, Value value) {
-  if (place == nullptr) return Status::NullPointer;
+  if (!place) return Status::NullPointer;
   *place = value;
   return Status::Success;
 }

@@ -30,7 +30,7 @@ bool rooted(Kind kind) { return kind == Kind::Reduce || kind == Kind::Broadcast;
 
 /// The mangled name of a kernel with NCCL's one argument.
 std::string mangled(const std::string& kernel) {
-  return "_Z" + std::to_string(kernel.size()) + kernel + "24ncclDevKernelArgsStorageILm4096EE";
+  return joined("_Z", kernel.size(), kernel, "24ncclDevKernelArgsStorageILm4096EE");
 }
 
 /// The kernel of a collective. NCCL chooses it by collective and type; the reduction travels in the
@@ -57,12 +57,12 @@ bool Description::agrees(const Description& other) const {
 
 size_t sizeOf(uint8_t type) { return kTypes[type].bytes; }
 
-std::string amount(const Description& what) { return std::to_string(what.count) + " x " + kTypes[what.type].name; }
+std::string amount(const Description& what) { return joined(what.count, " x ", kTypes[what.type].name); }
 
 std::string words(const Description& what) {
-  std::string text = std::string(kKinds[static_cast<size_t>(what.kind)]) + " of " + amount(what);
-  if (reduces(what.kind)) text += std::string(" (") + kReductions[what.reduction] + ")";
-  if (rooted(what.kind)) text += (what.kind == Kind::Reduce ? " to rank " : " from rank ") + std::to_string(what.root);
+  std::string text = joined(kKinds[static_cast<size_t>(what.kind)], " of ", amount(what));
+  if (reduces(what.kind)) text += joined(" (", kReductions[what.reduction], ")");
+  if (rooted(what.kind)) text += joined(what.kind == Kind::Reduce ? " to rank " : " from rank ", what.root);
   return text;
 }
 
@@ -85,8 +85,7 @@ uint64_t bytesOf(const Description& what, unsigned ranks) {
 }
 
 void expect(cudaError_t error) {
-  if (error != cudaSuccess)
-    throw Failure(ncclUnhandledCudaError, std::string("Cuda failure '") + cudaGetErrorString(error) + "'");
+  if (error != cudaSuccess) throw Failure(ncclUnhandledCudaError, "Cuda failure '", cudaGetErrorString(error), "'");
 }
 
 void rememberError(const std::string& text) {

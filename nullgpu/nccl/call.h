@@ -13,6 +13,8 @@
 #include <string>
 #include <string_view>
 
+#include "nullgpu/core/words.h"
+
 namespace nullgpu::nccl {
 
 /// The kinds of operations. Message is one send or receive. The values index the tables in
@@ -80,7 +82,8 @@ uint64_t bytesOf(const Description& what, unsigned ranks);
 /// A call that cannot be done: the code that it returns, and the text for ncclGetLastError.
 class Failure : public std::runtime_error {
  public:
-  Failure(ncclResult_t answer, const std::string& text) : std::runtime_error(text), answer(answer) {}
+  template <typename... Parts>
+  Failure(ncclResult_t answer, const Parts&... text) : std::runtime_error(joined(text...)), answer(answer) {}
   const ncclResult_t answer;
 };
 

@@ -63,7 +63,7 @@ std::string folder() {
 }
 
 /// Begins the files' names; the user's id keeps users apart.
-std::string prefix() { return "nullgpu-nccl-" + std::to_string(geteuid()) + "-"; }
+std::string prefix() { return joined("nullgpu-nccl-", geteuid(), "-"); }
 
 /// Removes files that were left behind. Whoever waits for others holds a shared lock on its file,
 /// so an exclusive lock is granted only on a file that nobody uses.
@@ -94,8 +94,8 @@ int openLocked(const std::string& path) {
     const int file = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     struct stat status{};
     if (file < 0 || flock(file, LOCK_SH) != 0 || fstat(file, &status) != 0)
-      throw Failure(ncclSystemError,
-                    path + ", where the ranks of a communicator meet, cannot be opened: " + strerror(errno));
+      throw Failure(ncclSystemError, path,
+                    ", where the ranks of a communicator meet, cannot be opened: ", strerror(errno));
     if (status.st_nlink > 0) return file;
     close(file);
   }
@@ -109,7 +109,7 @@ ncclUniqueId newId() {
   removeLeft(place);
   unsigned char random[16];
   if (getrandom(random, sizeof(random), 0) != static_cast<ssize_t>(sizeof(random)))
-    throw Failure(ncclSystemError, std::string("no random numbers for a unique id: ") + strerror(errno));
+    throw Failure(ncclSystemError, "no random numbers for a unique id: ", strerror(errno));
   std::string text = kMark + place + "/" + prefix();
   for (const unsigned char byte : random) {
     text += "0123456789abcdef"[byte >> 4];
@@ -117,8 +117,8 @@ ncclUniqueId newId() {
   }
   ncclUniqueId id{};
   if (text.size() >= sizeof(id.internal))
-    throw Failure(ncclSystemError,
-                  place + " is too long a name for the place where ranks meet; set TMPDIR to a shorter one");
+    throw Failure(ncclSystemError, place,
+                  " is too long a name for the place where ranks meet; set TMPDIR to a shorter one");
   memcpy(id.internal, text.data(), text.size());
   return id;
 }
@@ -130,14 +130,13 @@ Clique::Clique(const ncclUniqueId& id, unsigned ranks, unsigned rank, unsigned c
   // error.
   if (const int error = posix_fallocate(file_, 0, static_cast<off_t>(bytes_)); error != 0) {
     leave();
-    throw Failure(ncclSystemError, "no " + std::to_string(bytes_) + " bytes for " + path_ + ", the memory that " +
-                                       std::to_string(ranks) + " ranks share: " + strerror(error) +
-                                       " (a container's /dev/shm grows with its option --shm-size)");
+    throw Failure(ncclSystemError, "no ", bytes_, " bytes for ", path_, ", the memory that ", ranks,
+                  " ranks share: ", strerror(error), " (a container's /dev/shm grows with its option --shm-size)");
   }
   void* memory = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, file_, 0);
   if (memory == MAP_FAILED) {
     leave();
-    throw Failure(ncclSystemError, path_ + " cannot be mapped: " + strerror(errno));
+    throw Failure(ncclSystemError, path_, " cannot be mapped: ", strerror(errno));
   }
   memory_ = static_cast<std::byte*>(memory);
   claim(card);
@@ -177,11 +176,10 @@ void Clique::claim(unsigned card) {
 bool Clique::met() {
   if (met_) return true;
   if (const uint32_t other = header().other_ranks; other != 0)
-    throw Failure(ncclInvalidUsage, "the ranks of a communicator disagree on their number: " +
-                                        std::to_string(header().ranks) + " and " + std::to_string(other));
+    throw Failure(ncclInvalidUsage, "the ranks of a communicator disagree on their number: ", header().ranks, " and ",
+                  other);
   if (const uint32_t twice = header().twice; twice != 0)
-    throw Failure(ncclInvalidUsage, "rank " + std::to_string(twice - 1) + " of a communicator of " +
-                                        std::to_string(ranks_) + " came twice");
+    throw Failure(ncclInvalidUsage, "rank ", twice - 1, " of a communicator of ", ranks_, " came twice");
   if (header().arrived.load(std::memory_order_acquire) < ranks_) return false;
   met_ = true;
   leave();
@@ -196,9 +194,8 @@ void Clique::lookAtOthers() {
   for (unsigned second = 1; second < ranks_; ++second)
     for (unsigned first = 0; first < second; ++first)
       if (seat(first).card == seat(second).card)
-        throw Failure(ncclInvalidUsage, "rank " + std::to_string(first) + " and rank " + std::to_string(second) +
-                                            " of a communicator are both on card " + std::to_string(seat(first).card) +
-                                            "; each rank needs a card of its own");
+        throw Failure(ncclInvalidUsage, "rank ", first, " and rank ", second, " of a communicator are both on card ",
+                      seat(first).card, "; each rank needs a card of its own");
 }
 
 Clique::Header& Clique::header() const { return *reinterpret_cast<Header*>(memory_); }

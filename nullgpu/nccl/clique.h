@@ -66,8 +66,7 @@ class Clique {
   /// met().
   Clique(const ncclUniqueId& id, unsigned ranks, unsigned rank, unsigned card);
   ~Clique();
-  Clique(const Clique&) = delete;
-  Clique& operator=(const Clique&) = delete;
+  Clique& operator=(Clique&&) = delete;
 
   unsigned ranks() const { return ranks_; }
   unsigned rank() const { return rank_; }

@@ -95,9 +95,8 @@ class TurnTaker : public Operation {
     if (number_ == 0) count();
     const Faults& faults = configuration().faults;
     if (number_ == faults.communicator) {
-      communicator_->fail(ncclRemoteError, "the network of rank " + std::to_string(communicator_->rank()) +
-                                               " broke in operation " + std::to_string(number_) +
-                                               " of its process, as NULLGPU_FAULTS asks for");
+      communicator_->fail(ncclRemoteError, joined("the network of rank ", communicator_->rank(), " broke in operation ",
+                                                  number_, " of its process, as NULLGPU_FAULTS asks for"));
       return;
     }
     if (number_ == faults.collective) return;  // the fault: it never begins, however often it is tried
@@ -243,8 +242,7 @@ Factor Communicator::factor(int reduction) {
   const std::lock_guard lock(mutex_);
   const auto at = factors_.find(reduction);
   if (at == factors_.end())
-    throw Failure(ncclInvalidArgument,
-                  "reduction " + std::to_string(reduction) + " was not made for this communicator");
+    throw Failure(ncclInvalidArgument, "reduction ", reduction, " was not made for this communicator");
   return at->second;
 }
 

@@ -119,7 +119,7 @@ Communicator& the(ncclComm_t handle) {
 /// The place where the caller wants an answer; throws Failure for null.
 template <typename Value>
 Value& place(Value* where, const char* what) {
-  if (!where) throw Failure(ncclInvalidArgument, std::string("no place for ") + what);
+  if (!where) throw Failure(ncclInvalidArgument, "no place for ", what);
   return *where;
 }
 
@@ -135,8 +135,7 @@ void end(ncclComm_t comm, bool waits) {
 /// Begins a communicator. In a group it meets at the group's end, so the handle is given before.
 ncclResult_t initialize(ncclComm_t* out, int ranks, const ncclUniqueId& id, int rank, const ncclConfig_t* config) {
   expect(nullgpu::health());
-  if (!out || ranks < 1 || rank < 0 || rank >= ranks)
-    throw Failure(ncclInvalidArgument, "rank " + std::to_string(rank) + " of " + std::to_string(ranks));
+  if (!out || ranks < 1 || rank < 0 || rank >= ranks) throw Failure(ncclInvalidArgument, "rank ", rank, " of ", ranks);
   const bool blocking = !config || config->blocking != 0;
   auto communicator =
       std::make_shared<Communicator>(id, static_cast<unsigned>(ranks), static_cast<unsigned>(rank), blocking);
@@ -148,8 +147,8 @@ ncclResult_t initialize(ncclComm_t* out, int ranks, const ncclUniqueId& id, int 
 
 /// Describes a call; throws Failure for values outside NCCL's enumerations.
 Description describe(Kind kind, size_t count, ncclDataType_t type, int reduction = ncclSum, int root = 0) {
-  if (type < 0 || type >= ncclNumTypes) throw Failure(ncclInvalidArgument, "no data type " + std::to_string(type));
-  if (reduction < 0) throw Failure(ncclInvalidArgument, "no reduction " + std::to_string(reduction));
+  if (type < 0 || type >= ncclNumTypes) throw Failure(ncclInvalidArgument, "no data type ", type);
+  if (reduction < 0) throw Failure(ncclInvalidArgument, "no reduction ", reduction);
   Description what;
   what.kind = kind;
   what.type = static_cast<uint8_t>(type);
@@ -167,8 +166,8 @@ ncclResult_t call(ncclComm_t handle, cudaStream_t stream, Call call, int reducti
   const bool message = call.what.kind == Kind::Message;
   const int rank = message ? static_cast<int>(call.peer) : call.what.root;
   if (rank < 0 || static_cast<unsigned>(rank) >= communicator.ranks())
-    throw Failure(ncclInvalidArgument, (message ? "a message to or from rank " : "the root is rank ") +
-                                           std::to_string(rank) + " of " + std::to_string(communicator.ranks()));
+    throw Failure(ncclInvalidArgument, message ? "a message to or from rank " : "the root is rank ", rank, " of ",
+                  communicator.ranks());
   if (call.what.reduction == kScaledSum) call.factor = communicator.factor(reduction);
   issue(handle->self, call, stream);
   return ncclSuccess;
@@ -218,7 +217,7 @@ ncclResult_t ncclCommInitRankScalable(ncclComm_t* comm, int ranks, int rank, int
 
 ncclResult_t ncclCommInitAll(ncclComm_t* comms, int count, const int* devices) {
   return answered([&] {
-    if (!comms || count < 1) throw Failure(ncclInvalidArgument, std::to_string(count) + " communicators");
+    if (!comms || count < 1) throw Failure(ncclInvalidArgument, count, " communicators");
     // All ranks of this process begin within one group, so that they meet each other at its end.
     const ncclUniqueId id = newId();
     const auto before = static_cast<int>(nullgpu::currentCard());
@@ -227,7 +226,7 @@ ncclResult_t ncclCommInitAll(ncclComm_t* comms, int count, const int* devices) {
       const int device = devices ? devices[rank] : rank;
       if (cudaSetDevice(device) != cudaSuccess) {
         noteInGroup(ncclUnhandledCudaError);
-        rememberError("there is no card " + std::to_string(device));
+        rememberError(nullgpu::joined("there is no card ", device));
         break;
       }
       if (ncclCommInitRank(&comms[rank], count, id, rank) != ncclSuccess) break;

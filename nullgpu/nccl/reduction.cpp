@@ -8,25 +8,22 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <tuple>
 #include <type_traits>
+#include <utility>
 
 #include "nullgpu/nccl/call.h"
 
 namespace nullgpu::nccl {
 namespace {
 
-/// A format: the type in memory and the type of the accumulator. Rounded formats accumulate in
-/// float.
+/// The types of elements, in the order of ncclDataType_t.
+using Types = std::tuple<int8_t, uint8_t, int32_t, uint32_t, int64_t, uint64_t, __half, float, double, __nv_bfloat16,
+                         __nv_fp8_e4m3, __nv_fp8_e5m2>;
+
+/// The accumulator of a type: float for the formats that round.
 template <typename T>
-struct Exact {
-  using Stored = T;
-  using Sum = T;
-};
-template <typename T>
-struct Rounded {
-  using Stored = T;
-  using Sum = float;
-};
+using SumOf = std::conditional_t<std::is_arithmetic_v<T>, T, float>;
 
 /// Integers wrap around as in NCCL. Signed overflow would be undefined, so they are computed
 /// unsigned.
@@ -46,91 +43,66 @@ constexpr auto kLeast = [](auto a, auto b) { return b < a ? b : a; };
 constexpr size_t kBlock = 512;
 
 /// Combines the inputs in the order of ranks, block by block.
-template <typename Format>
+template <typename T>
 void reduceBy(auto combine, const std::vector<const std::byte*>& inputs, std::byte* out, size_t count,
-              unsigned divisor = 1) {
-  using Stored = typename Format::Stored;
-  using Sum = typename Format::Sum;
+              unsigned divisor) {
+  using Sum = SumOf<T>;
   std::array<Sum, kBlock> sums;
   for (size_t first = 0; first < count; first += kBlock) {
     const size_t block = std::min(kBlock, count - first);
-    const auto* values = reinterpret_cast<const Stored*>(inputs[0]) + first;
+    const auto* values = reinterpret_cast<const T*>(inputs[0]) + first;
     for (size_t i = 0; i < block; ++i) sums[i] = static_cast<Sum>(values[i]);
     for (size_t rank = 1; rank < inputs.size(); ++rank) {
-      values = reinterpret_cast<const Stored*>(inputs[rank]) + first;
+      values = reinterpret_cast<const T*>(inputs[rank]) + first;
       for (size_t i = 0; i < block; ++i) sums[i] = combine(sums[i], static_cast<Sum>(values[i]));
     }
-    auto* results = reinterpret_cast<Stored*>(out) + first;
+    auto* results = reinterpret_cast<T*>(out) + first;
     if (divisor != 1)
       for (size_t i = 0; i < block; ++i) sums[i] = static_cast<Sum>(sums[i] / static_cast<Sum>(divisor));
-    for (size_t i = 0; i < block; ++i) results[i] = static_cast<Stored>(sums[i]);
+    for (size_t i = 0; i < block; ++i) results[i] = static_cast<T>(sums[i]);
   }
 }
 
 /// Chooses the operation. A scaled sum is a sum: its inputs were multiplied before.
-template <typename Format>
+template <typename T>
 void reduceIn(uint8_t reduction, const std::vector<const std::byte*>& inputs, std::byte* out, size_t count) {
+  const auto by = [&](auto combine, size_t divisor = 1) {
+    reduceBy<T>(combine, inputs, out, count, static_cast<unsigned>(divisor));
+  };
   switch (reduction) {
     case ncclProd:
-      return reduceBy<Format>(kTimes, inputs, out, count);
+      return by(kTimes);
     case ncclMax:
-      return reduceBy<Format>(kMost, inputs, out, count);
+      return by(kMost);
     case ncclMin:
-      return reduceBy<Format>(kLeast, inputs, out, count);
-    case ncclAvg:
-      return reduceBy<Format>(kAdd, inputs, out, count, static_cast<unsigned>(inputs.size()));
+      return by(kLeast);
     default:
-      return reduceBy<Format>(kAdd, inputs, out, count);
+      return by(kAdd, reduction == ncclAvg ? inputs.size() : 1);
   }
 }
 
-/// Calls `body` with an object of the format of `type`.
-template <typename Body>
-void withFormat(uint8_t type, Body body) {
-  switch (type) {
-    case ncclInt8:
-      return body(Exact<int8_t>());
-    case ncclUint8:
-      return body(Exact<uint8_t>());
-    case ncclInt32:
-      return body(Exact<int32_t>());
-    case ncclUint32:
-      return body(Exact<uint32_t>());
-    case ncclInt64:
-      return body(Exact<int64_t>());
-    case ncclUint64:
-      return body(Exact<uint64_t>());
-    case ncclFloat16:
-      return body(Rounded<__half>());
-    case ncclFloat32:
-      return body(Exact<float>());
-    case ncclFloat64:
-      return body(Exact<double>());
-    case ncclBfloat16:
-      return body(Rounded<__nv_bfloat16>());
-    case ncclFloat8e4m3:
-      return body(Rounded<__nv_fp8_e4m3>());
-    default:
-      return body(Rounded<__nv_fp8_e5m2>());
-  }
+/// Calls `body` with a std::type_identity of the type of elements.
+void withType(uint8_t type, auto body) {
+  [&]<size_t... I>(std::index_sequence<I...>) {
+    ((type == I ? body(std::type_identity<std::tuple_element_t<I, Types>>()) : void()), ...);
+  }(std::make_index_sequence<std::tuple_size_v<Types>>());
 }
 
 }  // namespace
 
 void reduce(uint8_t type, uint8_t reduction, const std::vector<const std::byte*>& inputs, std::byte* out,
             size_t count) {
-  withFormat(type, [&](auto format) { reduceIn<decltype(format)>(reduction, inputs, out, count); });
+  withType(type, [&]<typename T>(std::type_identity<T>) { reduceIn<T>(reduction, inputs, out, count); });
 }
 
 void multiply(uint8_t type, const std::byte* factor, std::byte* values, size_t count) {
-  withFormat(type, [&](auto format) {
-    using Stored = typename decltype(format)::Stored;
-    using Sum = typename decltype(format)::Sum;
-    Stored by;
+  withType(type, [&]<typename T>(std::type_identity<T>) {
+    using Sum = SumOf<T>;
+    T by;
     memcpy(&by, factor, sizeof(by));
-    auto* each = reinterpret_cast<Stored*>(values);
+    auto* each = reinterpret_cast<T*>(values);
     for (size_t i = 0; i < count; ++i)
-      each[i] = static_cast<Stored>(kTimes(static_cast<Sum>(each[i]), static_cast<Sum>(by)));
+      each[i] = static_cast<T>(kTimes(static_cast<Sum>(each[i]), static_cast<Sum>(by)));
   });
 }
 

@@ -86,9 +86,9 @@ class Collective : public Transfer {
   }
 
   void complain(const Description& first, unsigned rank, const Description& other) {
-    clique_.complain("collective " + std::to_string(number_) + " of a communicator of " + std::to_string(ranks_) +
-                     " ranks: rank 0 calls " + words(first) + ", rank " + std::to_string(rank) + " calls " +
-                     words(other) + "; all ranks must call the same in the same order");
+    clique_.complain(joined("collective ", number_, " of a communicator of ", ranks_, " ranks: rank 0 calls ",
+                            words(first), ", rank ", rank, " calls ", words(other),
+                            "; all ranks must call the same in the same order"));
   }
 
   /// Moves chunks. The other ranks are usually at it too, so waiting for a moment is cheaper than
@@ -304,10 +304,9 @@ class End {
     const uint64_t number = channel_.compared.now() + 1;
     if (channel_.posted.now() < number) return false;
     if (!channel_.described.agrees(call_.what)) {
-      clique_.complain("message " + std::to_string(number) + " from rank " + std::to_string(call_.peer) + " to rank " +
-                       std::to_string(clique_.rank()) + ": rank " + std::to_string(call_.peer) + " sends " +
-                       amount(channel_.described) + ", rank " + std::to_string(clique_.rank()) + " receives " +
-                       amount(call_.what) + "; both must name the same count and type");
+      clique_.complain(joined("message ", number, " from rank ", call_.peer, " to rank ", clique_.rank(), ": rank ",
+                              call_.peer, " sends ", amount(channel_.described), ", rank ", clique_.rank(),
+                              " receives ", amount(call_.what), "; both must name the same count and type"));
       return false;
     }
     moves_ = channel_.described.moves;

@@ -68,7 +68,7 @@ template <typename Answer, typename... Outs>
 nvmlReturn_t query(nvmlDevice_t handle, Answer&& answer, const Outs*... outs) {
   if (!isInitialized()) return NVML_ERROR_UNINITIALIZED;
   const auto card = cardOf(handle);
-  if (!card || (... || (outs == nullptr))) return NVML_ERROR_INVALID_ARGUMENT;
+  if (!card || (... || !outs)) return NVML_ERROR_INVALID_ARGUMENT;
   const CardState state = machine().state(*card);
   if (state.lost) return NVML_ERROR_GPU_IS_LOST;
   return answer(*card, state);

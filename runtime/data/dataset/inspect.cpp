@@ -37,8 +37,8 @@ const data::Images& setOf(const data::ImageSets& sets, int64_t& index) {
 void countClasses(const data::ImageSets& sets, Info& info) {
   for (int64_t label = 0; label < sets.train->classes(); ++label)
     info.classes.push_back({sets.train->className(label), 0, 0});
-  for (int64_t i = 0; i < info.train; ++i) ++info.classes[static_cast<size_t>(sets.train->label(i))].train;
-  for (int64_t i = 0; i < info.test; ++i) ++info.classes[static_cast<size_t>(sets.test->label(i))].test;
+  for (int64_t i = 0; i < info.train; ++i) ++info.classes[sets.train->label(i)].train;
+  for (int64_t i = 0; i < info.test; ++i) ++info.classes[sets.test->label(i)].test;
 }
 
 /// Widens the range of sizes by one image.

@@ -36,7 +36,7 @@ constexpr int64_t kBalanced = 10;
 class ImagesInspection {
  public:
   explicit ImagesInspection(const data::ImageSets& sets)
-      : sets_(sets), train_(sets.train->count()), facts_(static_cast<size_t>(train_ + sets.test->count())) {}
+      : sets_(sets), train_(sets.train->count()), facts_(train_ + sets.test->count()) {}
 
   /// Decodes everything; the error is one of `tick`.
   llvm::Error read(unsigned threads, const base::Tick& tick);
@@ -68,7 +68,7 @@ class ImagesInspection {
 llvm::Error ImagesInspection::read(unsigned threads, const base::Tick& tick) {
   const auto work = [&](int64_t item) -> llvm::Error {
     thread_local std::vector<uint8_t> decoded;
-    ImageFacts& facts = facts_[static_cast<size_t>(item)];
+    ImageFacts& facts = facts_[item];
     const auto [set, index] = at(static_cast<size_t>(item));
     if (const std::string file = set->file(index); !file.empty())
       if (const auto mapped = llvm::expectedToOptional(files::map(file))) {

@@ -4,6 +4,7 @@
 #include "runtime/data/dataset/inspect_rows.h"
 
 #include <fmt/format.h>
+#include <llvm/ADT/STLFunctionalExtras.h>
 #include <llvm/Support/JSON.h>
 
 #include <algorithm>
@@ -119,7 +120,11 @@ class RowsInspection {
   /// Adds the problem that rows of another file, held out or asked, are trained on.
   void judgeLeaks(const Part& train, const Part& apart, const char* what);
   /// Adds the problem that rows repeat earlier ones.
-  void judgeCopies(const Part& train);
+  void judgeRepeats(const Part& train);
+  /// Adds a problem for rows that equal others of `train`, and one for those that do but for case and white space.
+  /// @param words make its text from that difference and the row that the first of them equals
+  void judgeCopies(const Part& train, const Part& judged,
+                   llvm::function_ref<std::string(const char* how, int64_t row)> words);
   /// Adds notes on the set as a whole.
   void note(const Part& train);
   void add(Severity severity, std::string text, std::string file = "", std::vector<int64_t> rows = {}) {
@@ -175,9 +180,9 @@ llvm::Expected<std::optional<Part>> RowsInspection::read(const text::DatasetOpti
   const auto work = [&](int64_t i) -> llvm::Error {
     auto facts = factsOf(rows, *tokenizer_, i, most);
     if (facts)
-      part.facts[static_cast<size_t>(i)] = std::move(*facts);
+      part.facts[i] = std::move(*facts);
     else
-      failed[static_cast<size_t>(i)] = llvm::toString(facts.takeError());
+      failed[i] = llvm::toString(facts.takeError());
     return llvm::Error::success();
   };
   if (auto error = base::forEach(count, threads_, work, tick_)) return error;
@@ -226,57 +231,46 @@ void RowsInspection::judgeQuestions(const text::TokenRowsOptions& options, const
     add(Severity::Error, "not a question: " + fault.why, part.origin, {fault.row});
 }
 
-void RowsInspection::judgeLeaks(const Part& train, const Part& held_out, const char* what) {
+void RowsInspection::judgeCopies(const Part& train, const Part& judged,
+                                 llvm::function_ref<std::string(const char*, int64_t)> words) {
   std::unordered_map<uint64_t, int64_t> exact, normal;  // digest to the first training row that has it
   for (size_t i = 0; i < train.facts.size(); ++i) {
     exact.try_emplace(train.facts[i].exact, train.numbers[i]);
     normal.try_emplace(train.facts[i].normal, train.numbers[i]);
   }
-  std::vector<int64_t> same, alike;
-  std::optional<int64_t> first, first_alike;
-  for (size_t i = 0; i < held_out.facts.size(); ++i) {
-    if (const auto at = exact.find(held_out.facts[i].exact); at != exact.end()) {
-      same.push_back(held_out.numbers[i]);
-      if (!first) first = at->second;
-    } else if (const auto near = normal.find(held_out.facts[i].normal); near != normal.end()) {
-      alike.push_back(held_out.numbers[i]);
-      if (!first_alike) first_alike = near->second;
-    }
+  struct Copies {
+    const char* how;
+    std::vector<int64_t> rows;
+    int64_t first = 0;  // the training row that the first of them equals
+  } same{""}, alike{"but for case and white space "};
+  for (size_t i = 0; i < judged.facts.size(); ++i) {
+    const auto add_if = [&](const auto& known, uint64_t digest, Copies& copies) {
+      const auto at = known.find(digest);
+      if (at == known.end() || (&judged == &train && at->second == judged.numbers[i])) return false;
+      if (copies.rows.empty()) copies.first = at->second;
+      copies.rows.push_back(judged.numbers[i]);
+      return true;
+    };
+    if (!add_if(exact, judged.facts[i].exact, same)) add_if(normal, judged.facts[i].normal, alike);
   }
-  const auto told = [&](const char* how, int64_t row) {
-    return fmt::format("{} and {}trained on (the first as row {} of {}): evaluation there measures memorisation", what,
-                       how, row, train.origin);
-  };
-  if (first) add(Severity::Warning, told("", *first), held_out.origin, std::move(same));
-  if (first_alike)
-    add(Severity::Warning, told("but for case and white space ", *first_alike), held_out.origin, std::move(alike));
+  for (Copies* copies : {&same, &alike})
+    if (!copies->rows.empty())
+      add(Severity::Warning, words(copies->how, copies->first), judged.origin, std::move(copies->rows));
 }
 
-void RowsInspection::judgeCopies(const Part& train) {
-  std::unordered_map<uint64_t, int64_t> exact, normal;
-  std::vector<int64_t> same, alike;
-  std::optional<int64_t> first, first_alike;
-  for (size_t i = 0; i < train.facts.size(); ++i) {
-    const auto [at, fresh] = exact.try_emplace(train.facts[i].exact, train.numbers[i]);
-    const auto [near, new_text] = normal.try_emplace(train.facts[i].normal, train.numbers[i]);
-    if (!fresh) {
-      same.push_back(train.numbers[i]);
-      if (!first) first = at->second;
-    } else if (!new_text) {
-      alike.push_back(train.numbers[i]);
-      if (!first_alike) first_alike = near->second;
-    }
-  }
+void RowsInspection::judgeLeaks(const Part& train, const Part& apart, const char* what) {
+  judgeCopies(train, apart, [&](const char* how, int64_t row) {
+    return fmt::format("{} and {}trained on (the first as row {} of {}): evaluation there measures memorisation", what,
+                       how, row, train.origin);
+  });
+}
+
+void RowsInspection::judgeRepeats(const Part& train) {
   const char* effect =
       source_.validation.empty() ? "; rows held out at random may then have a copy among those trained on" : "";
-  if (first)
-    add(Severity::Warning, fmt::format("repeats an earlier row (the first one row {}){}", *first, effect), train.origin,
-        std::move(same));
-  if (first_alike)
-    add(Severity::Warning,
-        fmt::format("repeats an earlier row but for case and white space (the first one row {}){}", *first_alike,
-                    effect),
-        train.origin, std::move(alike));
+  judgeCopies(train, train, [&](const char* how, int64_t row) {
+    return fmt::format("repeats an earlier row {}(the first one row {}){}", how, row, effect);
+  });
 }
 
 void RowsInspection::note(const Part& train) {
@@ -334,7 +328,7 @@ llvm::Expected<RowsReport> RowsInspection::run() {
     report_.numbers = (*train)->numbers;
     if (held_out) judgeLeaks(**train, *held_out, "held out");
     judgeRows(**train, false);
-    judgeCopies(**train);
+    judgeRepeats(**train);
     note(**train);
   }
   if (held_out) {

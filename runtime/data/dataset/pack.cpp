@@ -47,7 +47,7 @@ struct Chosen {
   int64_t train = 0;  // the number of training images, which come first
 
   int64_t count() const { return static_cast<int64_t>(items.size()); }
-  const Item& at(int64_t item) const { return items[static_cast<size_t>(item)]; }
+  const Item& at(int64_t item) const { return items[item]; }
 };
 
 /// All images of both sets.

@@ -128,7 +128,7 @@ class Ground {
  public:
   /// A lattice with a point every `cell` pixels, and one more at the far edges.
   Ground(int64_t size, int64_t cell, Random& random) : cell_(cell), across_(size / cell + 2) {
-    points_.resize(static_cast<size_t>(across_ * across_ * 3));
+    points_.resize(across_ * across_ * 3);
     for (auto& value : points_) value = static_cast<uint8_t>(random.next() >> 56);
   }
   /// The value of a channel at a pixel, 0 to 255.
@@ -173,7 +173,7 @@ llvm::Error drawAll(const fs::path& root, const ShapeOptions& options, const bas
         thread_local std::vector<uint8_t> pixels;
         const bool test = item >= options.count;
         const int64_t number = test ? item - options.count : item, label = number % options.classes;
-        pixels.resize(static_cast<size_t>(options.size * options.size * 3));
+        pixels.resize(options.size * options.size * 3);
         drawShape(label, options.size, options.seed, test, number, pixels.data());
         auto bytes = options.png ? encodePng(pixels.data(), options.size) : encodeJpeg(pixels.data(), options.size);
         if (!bytes) return bytes.takeError();
@@ -243,7 +243,7 @@ void drawShape(int64_t label, int64_t size, uint64_t seed, bool test, int64_t nu
       for (int64_t c = 0; c < 3; ++c) {
         const int64_t ground = (coarse.at(col, row, c) * 70 + fine.at(col, row, c) * 25) / 100;
         // The form keeps a little of the ground's fine pattern; two dice make the grain.
-        const int64_t own = colour[static_cast<size_t>(c)] + (fine.at(col, row, c) - 128) / 8;
+        const int64_t own = colour[c] + (fine.at(col, row, c) - 128) / 8;
         const auto grain = static_cast<int64_t>((noise >> (16 * c)) % 11 + (noise >> (16 * c + 8)) % 11) - 10;
         *out++ =
             static_cast<uint8_t>(std::clamp<int64_t>((own * covered + ground * (4 - covered)) / 4 + grain, 0, 255));

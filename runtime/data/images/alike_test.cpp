@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <utility>
+
 #include "runtime/data/images/open.h"
 
 using namespace expc::data;

@@ -250,7 +250,7 @@ void ProcessCrew::work(int jobs, pid_t parent) const {
 }
 
 ProcessCrew::~ProcessCrew() {
-  if (abandoned_ != nullptr) *abandoned_ = true;
+  if (abandoned_) *abandoned_ = true;
   for (Worker& worker : workers_) worker.jobs.close();
   // One deadline for all: a worker that is stuck in a read must not hold up the end of a trial.
   const auto deadline = std::chrono::steady_clock::now() + kPatience;
@@ -340,14 +340,14 @@ void ProcessCrew::interrupt() {
 llvm::Expected<std::unique_ptr<Crew>> startThreads(const Images& images, const LoaderOptions& options, Slots& slots) {
   auto crew = std::make_unique<ThreadCrew>(images, options, slots);
   if (auto error = crew->start()) return error;
-  return std::unique_ptr<Crew>(std::move(crew));
+  return crew;
 }
 
 llvm::Expected<std::unique_ptr<Crew>> startProcesses(const Images& images, const LoaderOptions& options, Slots& slots,
                                                      Order order) {
   auto crew = std::make_unique<ProcessCrew>(images, options, slots, std::move(order));
   if (auto error = crew->start()) return error;
-  return std::unique_ptr<Crew>(std::move(crew));
+  return crew;
 }
 
 }  // namespace expc::data

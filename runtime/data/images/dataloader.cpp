@@ -51,7 +51,7 @@ class Pinner {
   /// The next copied result; waits for it. An error of the crew comes once, as the last.
   llvm::Expected<std::optional<Done>> receive() {
     auto done = *copied_.take();
-    if (!done && !failure_.empty()) return llvm::createStringError(failure_);
+    if (!done && !failure_.empty()) return base::failure("{}", failure_);
     return done;
   }
 
@@ -131,7 +131,7 @@ llvm::Error DataLoader::open() {
 llvm::Error DataLoader::beginEpoch() {
   auto order = plan_.beginEpoch();
   if (!order) return order.takeError();
-  if (*order == nullptr || options_.workers == 0) return llvm::Error::success();
+  if (!*order || options_.workers == 0) return llvm::Error::success();
   if (auto error = (options_.processes ? startProcesses(images_, options_, *work_, *order)
                                        : startThreads(images_, options_, *work_))
                        .moveInto(crew_))
@@ -203,7 +203,7 @@ llvm::Expected<std::optional<HostBatch>> DataLoader::take() {
   auto done = turn();
   if (!done) return done.takeError();
   if (!*done) return std::nullopt;
-  if (!(*done)->error.empty()) return llvm::createStringError((*done)->error);
+  if (!(*done)->error.empty()) return base::failure("{}", (*done)->error);
   ++delivered_;
   std::optional<HostBatch> batch = handOver((*done)->job.slot, (*done)->job.batch, (*done)->skipped);
   // One batch was handed over, so one more is given out, as in PyTorch's _process_data.
@@ -218,7 +218,7 @@ llvm::Expected<std::unique_ptr<Batches>> makeDataLoader(const Images& images, Lo
   if (auto error = checkOptions(options)) return error;
   auto loader = std::make_unique<DataLoader>(images, std::move(options));
   if (auto error = loader->open()) return error;
-  return std::unique_ptr<Batches>(std::move(loader));
+  return loader;
 }
 
 }  // namespace expc::data

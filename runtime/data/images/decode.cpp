@@ -15,6 +15,8 @@
 #include <memory>
 #include <string_view>
 
+#include "runtime/base/failure.h"
+
 namespace expc::data {
 namespace {
 
@@ -47,7 +49,7 @@ Decoder& decoder() {
   return handle;
 }
 
-llvm::Error noMemory() { return llvm::createStringError("no memory for a JPEG decoder"); }
+llvm::Error noMemory() { return base::failure("no memory for a JPEG decoder"); }
 
 /// An error with TurboJPEG's message. The decoder is given up: after a header that ends too early, it would go on in
 /// the middle of that header with the next image.
@@ -199,10 +201,10 @@ llvm::Expected<Pixels> decodePng(llvm::ArrayRef<uint8_t> bytes, const Destinatio
   reading.next = bytes.data();
   reading.left = bytes.size();
   reading.png = png_create_read_struct(PNG_LIBPNG_VER_STRING, &reading, onError, onWarning);
-  if (reading.png != nullptr) reading.info = png_create_info_struct(reading.png);
-  if (reading.info == nullptr) {
+  if (reading.png) reading.info = png_create_info_struct(reading.png);
+  if (!reading.info) {
     png_destroy_read_struct(&reading.png, nullptr, nullptr);
-    return llvm::createStringError("no memory for a PNG decoder");
+    return base::failure("no memory for a PNG decoder");
   }
   auto pixels = readPng(reading, to);
   png_destroy_read_struct(&reading.png, &reading.info, nullptr);
@@ -227,7 +229,7 @@ llvm::Expected<Format> formatOf(llvm::ArrayRef<uint8_t> bytes) {
 }  // namespace
 
 uint8_t* Destination::place(int64_t rows, int64_t cols) const {
-  if (out != nullptr && wanted.rows == rows && wanted.cols == cols && wanted.channels == 3) return out;
+  if (out && wanted.rows == rows && wanted.cols == cols && wanted.channels == 3) return out;
   const auto bytes = static_cast<size_t>(rows * cols * 3);
   if (scratch->size() < bytes) scratch->resize(bytes);
   return scratch->data();

@@ -10,7 +10,6 @@
 #include <optional>
 #include <string>
 #include <system_error>
-#include <utility>
 #include <vector>
 
 namespace expc::data {
@@ -35,15 +34,11 @@ struct Shape {
 
 /// An error in an image's bytes, as opposed to one of the machine: `on_corrupt = skip` passes over these only. The
 /// message names the file.
-class CorruptImage : public llvm::ErrorInfo<CorruptImage> {
+class CorruptImage : public llvm::ErrorInfo<CorruptImage, llvm::StringError> {
  public:
   static inline char ID = 0;
-  explicit CorruptImage(std::string message) : message_(std::move(message)) {}
-  void log(llvm::raw_ostream& out) const override { out << message_; }
-  std::error_code convertToErrorCode() const override { return std::make_error_code(std::errc::illegal_byte_sequence); }
-
- private:
-  std::string message_;
+  explicit CorruptImage(const std::string& message)
+      : ErrorInfo(message, std::make_error_code(std::errc::illegal_byte_sequence)) {}
 };
 
 /// Labelled images by index. All members may be called from several threads at once.

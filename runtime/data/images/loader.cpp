@@ -48,7 +48,7 @@ llvm::Error ItemWriter::write(const std::vector<int64_t>& order, int64_t positio
   std::string first;
   // First all images of the order, beginning at the wanted one, then all images of the set.
   for (int64_t tried = 0; tried < count + images_.count(); ++tried) {
-    const int64_t index = tried < count ? order[static_cast<size_t>((position + tried) % count)] : tried - count;
+    const int64_t index = tried < count ? order[(position + tried) % count] : tried - count;
     if (index < 0 || index >= images_.count())
       return base::failure("{}: image {} asked for, expected 0 to {}", images_.origin(), index, images_.count() - 1);
     llvm::Error error = preparer_.fill(images_, index, image, scratch);
@@ -79,9 +79,9 @@ llvm::Error ItemWriter::write(const std::vector<int64_t>& order, int64_t positio
 llvm::Error checkOptions(const LoaderOptions& options) {
   const Preparation& wanted = options.preparation;
   if (options.held < 1 || (options.workers > 0 && options.prefetch < 1))
-    return llvm::createStringError("loader: prefetch and held of at least 1 are needed");
+    return base::failure("loader: prefetch and held of at least 1 are needed");
   if (!options.order || options.batch < 1)
-    return llvm::createStringError("loader: an order and a batch of at least 1 are needed");
+    return base::failure("loader: an order and a batch of at least 1 are needed");
   constexpr int64_t kMostSide = int64_t{1} << 16;
   if (wanted.rows < 1 || wanted.cols < 1 || wanted.rows > kMostSide || wanted.cols > kMostSide ||
       (wanted.channels != 1 && wanted.channels != 3))
@@ -99,7 +99,7 @@ llvm::Error checkOptions(const LoaderOptions& options) {
 }
 
 llvm::Expected<std::optional<HostBatch>> Loader::next() {
-  if (!failure_.empty()) return llvm::createStringError(failure_);
+  if (!failure_.empty()) return base::failure("{}", failure_);
   // All slots are held: waiting for one that only the caller can release would never end.
   if (out_ && out_->held() >= held_)
     return base::failure("loader: {} batches are still in use, at most {} may be; release one first", out_->held(),
@@ -111,7 +111,7 @@ llvm::Expected<std::optional<HostBatch>> Loader::next() {
   if (batch) return batch;
   failure_ = llvm::toString(batch.takeError());
   stop();
-  return llvm::createStringError(failure_);
+  return base::failure("{}", failure_);
 }
 
 HostBatch Loader::handOver(size_t slot, const PlannedBatch& planned, int64_t skipped) {

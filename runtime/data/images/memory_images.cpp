@@ -47,7 +47,7 @@ class MemoryImages : public Images {
   int64_t classes() const override { return classes_; }
   const std::string& origin() const override { return origin_; }
   std::optional<Shape> shape() const override { return Shape{rows_, cols_, 1}; }
-  int64_t label(int64_t index) const override { return labels_[static_cast<size_t>(index)]; }
+  int64_t label(int64_t index) const override { return labels_[index]; }
   llvm::Expected<Pixels> read(int64_t index, std::vector<uint8_t>&) const override {
     return Pixels{pixels_.data() + index * rows_ * cols_, rows_, cols_, 1};
   }
@@ -130,7 +130,7 @@ llvm::Expected<std::vector<uint8_t>> readLabels(const std::string& path) {
   const uint32_t count = bigEndian(*file, 4);
   if (auto error = checkLength(path, *file, 8, count, fmt::format("{} labels", count))) return error;
   std::vector<uint8_t> labels((*file)->getBufferStart() + 8, (*file)->getBufferEnd());
-  const auto bad = std::find_if(labels.begin(), labels.end(), [](uint8_t label) { return label >= kDigits; });
+  const auto bad = std::ranges::find_if(labels, [](uint8_t label) { return label >= kDigits; });
   if (bad != labels.end())
     return failure("{}: label {} at position {}, expected 0 to {}", path, *bad, bad - labels.begin(), kDigits - 1);
   return labels;
@@ -209,7 +209,7 @@ class Preloaded : public Images {
       : source_(std::move(source)),
         shape_{preparation.rows, preparation.cols, preparation.channels},
         values_of_one_(preparation.rows * preparation.cols * preparation.channels),
-        values_(new float[static_cast<size_t>(source_->count() * values_of_one_)]) {}
+        values_(new float[source_->count() * values_of_one_]) {}
 
   int64_t count() const override { return source_->count(); }
   int64_t classes() const override { return source_->classes(); }

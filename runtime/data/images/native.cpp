@@ -90,7 +90,7 @@ class Queue {
 llvm::Error Queue::open() {
   auto order = plan_.beginEpoch();
   if (!order) return order.takeError();
-  exhausted_ = *order == nullptr;
+  exhausted_ = !*order;
   return llvm::Error::success();
 }
 
@@ -100,7 +100,7 @@ bool Queue::cut() {
   if (!plan_.hasNext()) {
     auto order = plan_.beginEpoch();
     if (!order) plan_failure_ = llvm::toString(order.takeError());
-    if (!plan_failure_.empty() || *order == nullptr) {
+    if (!plan_failure_.empty() || !*order) {
       exhausted_ = true;
       batch_complete_.notify_all();
       return false;
@@ -193,7 +193,7 @@ llvm::Expected<std::optional<Assembly>> Queue::take() {
   // An empty queue means that threads are about to cut a batch, unless the plan is exhausted.
   batch_complete_.wait(lock, [&] { return assemblies_.empty() ? exhausted_ : assemblies_.front().complete(); });
   if (assemblies_.empty()) {
-    if (!plan_failure_.empty()) return llvm::createStringError(plan_failure_);
+    if (!plan_failure_.empty()) return base::failure("{}", plan_failure_);
     return std::optional<Assembly>();
   }
   std::optional<Assembly> oldest = std::move(assemblies_.front());
@@ -246,7 +246,7 @@ llvm::Expected<std::optional<HostBatch>> NativeLoader::take() {
   auto taken = queue_->take();
   if (!taken) return taken.takeError();
   if (!*taken) return std::nullopt;
-  if (!(*taken)->error.empty()) return llvm::createStringError((*taken)->error);
+  if (!(*taken)->error.empty()) return base::failure("{}", (*taken)->error);
   return handOver((*taken)->slot, (*taken)->batch, (*taken)->skipped);
 }
 
@@ -256,7 +256,7 @@ llvm::Expected<std::unique_ptr<Batches>> makeNativeLoader(const Images& images, 
   if (auto error = checkOptions(options)) return error;
   auto loader = std::make_unique<NativeLoader>(std::move(options));
   if (auto error = loader->open(images)) return error;
-  return std::unique_ptr<Batches>(std::move(loader));
+  return loader;
 }
 
 }  // namespace expc::data

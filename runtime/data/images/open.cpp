@@ -54,8 +54,8 @@ llvm::Expected<Listed> contentsOf(const std::string& path) {
   }
   // A folder that cannot be listed is an error: passing over it would train on part of the set.
   if (error) return failure("{}: {}", path, error.message());
-  std::sort(result.folders.begin(), result.folders.end());
-  std::sort(result.files.begin(), result.files.end());
+  std::ranges::sort(result.folders);
+  std::ranges::sort(result.files);
   return result;
 }
 
@@ -141,8 +141,8 @@ class FolderImages : public Images {
   int64_t classes() const override { return static_cast<int64_t>(names_.size()); }
   const std::string& origin() const override { return path_; }
   std::optional<Shape> shape() const override { return std::nullopt; }
-  int64_t label(int64_t index) const override { return labels_[static_cast<size_t>(index)]; }
-  std::string className(int64_t label) const override { return names_[static_cast<size_t>(label)]; }
+  int64_t label(int64_t index) const override { return labels_[index]; }
+  std::string className(int64_t label) const override { return names_[label]; }
   llvm::Expected<Pixels> read(int64_t index, std::vector<uint8_t>& scratch) const override {
     return decodeFile(file(index), {{}, nullptr, &scratch});
   }
@@ -172,7 +172,7 @@ llvm::Error FolderImages::addClass(const std::string& name, uint32_t label) {
   Below below;
   if (auto error = gather(path_ + "/" + name, "", 0, below)) return error;
   // Python sorts the results of os.walk by the folder's path, which has no slash at its end.
-  std::sort(below.begin(), below.end(), [](const auto& a, const auto& b) {
+  std::ranges::sort(below, [](const auto& a, const auto& b) {
     return llvm::StringRef(a.first).rtrim('/') < llvm::StringRef(b.first).rtrim('/');
   });
   // A class without an image would be a label that never occurs.
@@ -228,10 +228,10 @@ llvm::Expected<ImageSets> openFolder(const std::string& path) {
   };
   const auto wanted = namesOf(*sets.train), found = namesOf(*sets.test);
   for (const std::string& name : wanted)
-    if (!std::binary_search(found.begin(), found.end(), name))
+    if (!std::ranges::binary_search(found, name))
       return failure("{}/test: class {} is missing, which {}/train has", path, name, path);
   for (const std::string& name : found)
-    if (!std::binary_search(wanted.begin(), wanted.end(), name))
+    if (!std::ranges::binary_search(wanted, name))
       return failure("{}/test: class {} is not one of {}/train", path, name, path);
   return sets;
 }

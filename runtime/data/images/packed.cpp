@@ -60,7 +60,7 @@ class PackedImages : public Images {
   const std::string& origin() const override { return file_->path(); }
   std::optional<Shape> shape() const override { return Shape{header_.rows, header_.cols, header_.channels}; }
   int64_t label(int64_t index) const override { return file_->label(first_ + static_cast<uint64_t>(index)); }
-  std::string className(int64_t label) const override { return file_->classNames()[static_cast<size_t>(label)]; }
+  std::string className(int64_t label) const override { return file_->classNames()[label]; }
   llvm::Expected<Pixels> read(int64_t index, std::vector<uint8_t>&) const override {
     const uint64_t image = first_ + static_cast<uint64_t>(index);
     if (auto error = file_->check(image)) return error;

@@ -22,7 +22,7 @@ constexpr size_t kTablesKept = 16;  // sizes of images whose filters are kept; f
 template <typename T, int Use>
 T* kept(int64_t elements) {
   static thread_local std::vector<T> memory;
-  if (memory.size() < static_cast<size_t>(elements)) memory.resize(static_cast<size_t>(elements));
+  if (memory.size() < static_cast<size_t>(elements)) memory.resize(elements);
   return memory.data();
 }
 
@@ -68,7 +68,7 @@ class Target {
     char* first = place(y, 0);
     if (planar_ || channels_ == 1) {
       convert(values, n_, first);
-      for (int64_t c = 1; c < channels_; ++c) std::memcpy(place(y, c), first, static_cast<size_t>(n_ * bytes_));
+      for (int64_t c = 1; c < channels_; ++c) std::memcpy(place(y, c), first, n_ * bytes_);
       return;
     }
     char* narrow = kept<char, 2>(n_ * bytes_);
@@ -218,7 +218,7 @@ const uint8_t* scaledColour(const Pixels& image, const Taps& across, const Taps&
   if (!down.same()) {
     uint8_t* result = kept<uint8_t, 8>(down.outputs * width);
     // The weights of one output row, gathered because taps are stored apart.
-    std::vector<int32_t> weights(static_cast<size_t>(down.width));
+    std::vector<int32_t> weights(down.width);
     for (int64_t y = 0; y < down.outputs; ++y) {
       for (int64_t tap = 0; tap < down.width; ++tap) weights[tap] = down.fixed[tap * down.outputs + y];
       rows::scaleDown(pixels + down.first[y] * width, weights.data(), down.width, width, result + y * width);
@@ -232,7 +232,7 @@ const uint8_t* scaledColour(const Pixels& image, const Taps& across, const Taps&
 void copyColour(const Preparation& preparation, const uint8_t* pixels, uint8_t* out) {
   const int64_t plane = preparation.rows * preparation.cols;
   if (preparation.layout == Layout::Nhwc)
-    std::memcpy(out, pixels, static_cast<size_t>(3 * plane));
+    std::memcpy(out, pixels, 3 * plane);
   else
     rows::split(pixels, plane, out, out + plane, out + 2 * plane);
 }

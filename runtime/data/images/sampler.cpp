@@ -11,7 +11,7 @@ std::vector<int64_t> randomPermutation(int64_t n, uint64_t seed) {
   assert(n >= 0 && n < (int64_t{1} << 32) / 20);
   // The standard fixes MT19937 bit for bit, and torch's generator is the same.
   std::mt19937 random(static_cast<uint32_t>(seed));
-  std::vector<int64_t> order(static_cast<size_t>(n));
+  std::vector<int64_t> order(n);
   std::iota(order.begin(), order.end(), int64_t{0});
   // torch's randperm_cpu: the modulo is biased, but must be the same.
   for (int64_t i = 0; i + 1 < n; ++i)
@@ -27,10 +27,10 @@ std::vector<int64_t> DistributedSampler::indices(int64_t epoch) const {
   if (shuffle) {
     order = randomPermutation(count, seed + static_cast<uint64_t>(epoch));
   } else {
-    order.resize(static_cast<size_t>(count));
+    order.resize(count);
     std::iota(order.begin(), order.end(), int64_t{0});
   }
-  std::vector<int64_t> mine(static_cast<size_t>(perRank()));
+  std::vector<int64_t> mine(perRank());
   // The modulo repeats the order from its start.
   for (size_t i = 0; i < mine.size(); ++i) mine[i] = order[(rank + static_cast<int64_t>(i) * world) % count];
   return mine;

@@ -1,6 +1,7 @@
 #include "runtime/data/images/slots.h"
 
 #include <fmt/format.h>
+#include <llvm/ADT/STLExtras.h>
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -63,7 +64,7 @@ void Slots::give(size_t slot) {
   std::function<void()> call;
   {
     const std::lock_guard lock(mutex_);
-    assert(std::find(free_.begin(), free_.end(), slot) == free_.end());
+    assert(!llvm::is_contained(free_, slot));
     free_.push_back(slot);
     call = on_give_;
   }

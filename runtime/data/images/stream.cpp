@@ -49,8 +49,8 @@ const float* grownLines(const Pixels& image, const Taps& across) {
   constexpr int64_t kBehind = 32;  // growRow() reads that far behind the row
   static thread_local std::vector<float> line, lines;
   const int64_t width = across.outputs * kChannels;
-  line.resize(static_cast<size_t>(image.cols + kBehind));
-  if (lines.size() < static_cast<size_t>(image.rows * width)) lines.resize(static_cast<size_t>(image.rows * width));
+  line.resize(image.cols + kBehind);
+  if (lines.size() < static_cast<size_t>(image.rows * width)) lines.resize(image.rows * width);
   const rows::Affine<float> affine = rows::affineOf<float>(/*normalise=*/true);
   for (int64_t row = 0; row < image.rows; ++row) {
     stream::widen(image.data + row * image.cols, image.cols, line.data());

@@ -53,15 +53,15 @@ std::optional<uint64_t> wholeNumber(const llvm::json::Value& value) {
 std::optional<std::string> readEntry(const llvm::json::Value& value, llvm::ArrayRef<uint8_t> available,
                                      TensorInfo& info) {
   const auto* object = value.getAsObject();
-  if (object == nullptr) return "expected an object";
+  if (!object) return "expected an object";
   const auto dtype = object->getString("dtype");
   if (!dtype) return "no dtype";
-  const auto* type = std::find_if(kTypes.begin(), kTypes.end(), [&](const TypeName& t) { return *dtype == t.name; });
+  const auto* type = std::ranges::find_if(kTypes, [&](const TypeName& t) { return *dtype == t.name; });
   if (type == kTypes.end()) return fmt::format("dtype {} is not supported", dtype->take_front(32).str());
   info.dtype = static_cast<DType>(type - kTypes.begin());
 
   const auto* shape = object->getArray("shape");
-  if (shape == nullptr) return "no shape";
+  if (!shape) return "no shape";
   if (shape->size() > kMostDimensions)
     return fmt::format("{} dimensions, expected at most {}", shape->size(), kMostDimensions);
   uint64_t bytes = static_cast<uint64_t>(type->bytes);
@@ -76,7 +76,7 @@ std::optional<std::string> readEntry(const llvm::json::Value& value, llvm::Array
   }
 
   const auto* offsets = object->getArray("data_offsets");
-  if (offsets == nullptr || offsets->size() != 2) return "expected two data_offsets";
+  if (!offsets || offsets->size() != 2) return "expected two data_offsets";
   const auto begin = wholeNumber((*offsets)[0]), end = wholeNumber((*offsets)[1]);
   if (!begin || !end || *begin > *end || *end > available.size())
     return fmt::format("data_offsets outside of the {} bytes of data", available.size());
@@ -129,7 +129,7 @@ llvm::Expected<SafeTensors> SafeTensors::parse(std::unique_ptr<llvm::MemoryBuffe
   auto json = base::parseJson(header);
   if (!json) return unless("header is not JSON: " + llvm::toString(json.takeError()));
   const auto* object = json->getAsObject();
-  if (object == nullptr) return failure("{}: header is not a JSON object", name);
+  if (!object) return failure("{}: header is not a JSON object", name);
 
   SafeTensors file;
   file.path_ = name;
@@ -145,7 +145,7 @@ llvm::Expected<SafeTensors> SafeTensors::parse(std::unique_ptr<llvm::MemoryBuffe
   }
   // Sorted by place. Empty tensors come first where offsets are equal, so that ranges follow each other whatever the
   // order of the header.
-  std::sort(file.tensors_.begin(), file.tensors_.end(), [](const TensorInfo& a, const TensorInfo& b) {
+  std::ranges::sort(file.tensors_, [](const TensorInfo& a, const TensorInfo& b) {
     return std::tuple(a.bytes.data(), a.bytes.size(), llvm::StringRef(a.name)) <
            std::tuple(b.bytes.data(), b.bytes.size(), llvm::StringRef(b.name));
   });

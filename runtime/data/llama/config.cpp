@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <llvm/ADT/STLExtras.h>
 #include <llvm/Support/FileSystem.h>
 #include <llvm/Support/MemoryBuffer.h>
 
@@ -45,7 +46,7 @@ class Reader {
   /// that the checks which follow may divide by it.
   int64_t size(llvm::StringRef key, std::optional<int64_t> otherwise, int64_t most = kLargestSize) {
     const llvm::json::Value* value = find(key);
-    if (value == nullptr) {
+    if (!value) {
       if (!otherwise) wrong_.push_back(fmt::format("no {}", key.str()));
       return otherwise.value_or(1);
     }
@@ -59,7 +60,7 @@ class Reader {
   /// A number above zero; `otherwise` if it is missing.
   double positive(llvm::StringRef key, double otherwise) {
     const llvm::json::Value* value = find(key);
-    if (value == nullptr) return otherwise;
+    if (!value) return otherwise;
     const auto number = value->getAsNumber();
     if (number && std::isfinite(*number) && *number > 0) return *number;
     wrong_.push_back(fmt::format("{} must be a number above zero", key.str()));
@@ -69,7 +70,7 @@ class Reader {
   /// A switch; false if it is missing.
   bool flag(llvm::StringRef key) {
     const llvm::json::Value* value = find(key);
-    if (value == nullptr) return false;
+    if (!value) return false;
     if (const auto flag = value->getAsBoolean()) return *flag;
     wrong_.push_back(fmt::format("{} must be true or false", key.str()));
     return false;
@@ -78,7 +79,7 @@ class Reader {
   /// Checks that a text has the only value that is supported, if it is given at all.
   void only(llvm::StringRef key, llvm::StringRef wanted) {
     const llvm::json::Value* value = find(key);
-    if (value == nullptr) return;
+    if (!value) return;
     const auto text = value->getAsString();
     if (!text || *text != wanted) wrong_.push_back(fmt::format("{} must be \"{}\"", key.str(), wanted.str()));
   }
@@ -91,7 +92,7 @@ class Reader {
   /// A member; null if it is missing or null.
   const llvm::json::Value* find(llvm::StringRef key) const {
     const llvm::json::Value* value = object_.get(key);
-    return value == nullptr || value->getAsNull() ? nullptr : value;
+    return !value || value->getAsNull() ? nullptr : value;
   }
 
  private:
@@ -128,7 +129,7 @@ bool isTokenIds(const llvm::json::Value& value) {
   constexpr size_t kMost = 64;
   const auto is_id = [](const llvm::json::Value& id) { return id.getAsInteger().value_or(-1) >= 0; };
   const auto* list = value.getAsArray();
-  return list ? list->size() <= kMost && std::all_of(list->begin(), list->end(), is_id) : is_id(value);
+  return list ? list->size() <= kMost && llvm::all_of(*list, is_id) : is_id(value);
 }
 
 }  // namespace
@@ -147,7 +148,7 @@ std::optional<Config> namedConfig(llvm::StringRef name) {
 
 llvm::Expected<Config> configFromJson(const llvm::json::Value& json) {
   const auto* object = json.getAsObject();
-  if (object == nullptr) return llvm::createStringError("expected an object");
+  if (!object) return base::failure("expected an object");
   std::vector<std::string> wrong;
   Reader reader(*object, wrong);
   Config c;
@@ -169,7 +170,7 @@ llvm::Expected<Config> configFromJson(const llvm::json::Value& json) {
   c.rope_base = reader.positive("rope_theta", 10000);
   c.tied = reader.flag("tie_word_embeddings");
   // Later checks need sizes that fit together; a size that was wrong is 1 here, which divides everything.
-  if (reader.find("head_dim") == nullptr && c.width % c.heads != 0)
+  if (!reader.find("head_dim") && c.width % c.heads != 0)
     wrong.push_back("num_attention_heads must divide hidden_size where there is no head_dim");
   c.head_width = reader.size("head_dim", std::max<int64_t>(1, c.width / c.heads));
   if (c.heads % c.kv_heads != 0) wrong.push_back("num_key_value_heads must divide num_attention_heads");
@@ -177,7 +178,7 @@ llvm::Expected<Config> configFromJson(const llvm::json::Value& json) {
   // The older name first, so that rope_parameters, the newer one, wins if both are given.
   for (const char* key : {"rope_scaling", "rope_parameters"}) {
     const llvm::json::Value* value = reader.find(key);
-    if (value == nullptr) continue;
+    if (!value) continue;
     if (const auto* scaling = value->getAsObject()) {
       // rope_parameters holds the base too.
       c.rope_base = Reader(*scaling, wrong).positive("rope_theta", c.rope_base);
@@ -231,15 +232,16 @@ std::vector<TensorSpec> weightSpecs(const Config& c) {
   for (int64_t i = 0; i < c.layers; ++i) {
     // The names are torchtune's; folder.cpp maps Hugging Face's to them.
     const std::string layer = fmt::format("layers.{}.", i);
-    specs.push_back({layer + "sa_norm.scale", Role::Norm, {c.width}});
-    specs.push_back({layer + "attn.q_proj.weight", Role::Query, {c.queryWidth(), c.width}});
-    specs.push_back({layer + "attn.k_proj.weight", Role::Key, {c.kvWidth(), c.width}});
-    specs.push_back({layer + "attn.v_proj.weight", Role::Value, {c.kvWidth(), c.width}});
-    specs.push_back({layer + "attn.output_proj.weight", Role::Output, {c.width, c.queryWidth()}});
-    specs.push_back({layer + "mlp_norm.scale", Role::Norm, {c.width}});
-    specs.push_back({layer + "mlp.w1.weight", Role::Gate, {c.mlp_width, c.width}});
-    specs.push_back({layer + "mlp.w2.weight", Role::Down, {c.width, c.mlp_width}});
-    specs.push_back({layer + "mlp.w3.weight", Role::Up, {c.mlp_width, c.width}});
+    llvm::append_range(specs, std::initializer_list<TensorSpec>{
+                                  {layer + "sa_norm.scale", Role::Norm, {c.width}},
+                                  {layer + "attn.q_proj.weight", Role::Query, {c.queryWidth(), c.width}},
+                                  {layer + "attn.k_proj.weight", Role::Key, {c.kvWidth(), c.width}},
+                                  {layer + "attn.v_proj.weight", Role::Value, {c.kvWidth(), c.width}},
+                                  {layer + "attn.output_proj.weight", Role::Output, {c.width, c.queryWidth()}},
+                                  {layer + "mlp_norm.scale", Role::Norm, {c.width}},
+                                  {layer + "mlp.w1.weight", Role::Gate, {c.mlp_width, c.width}},
+                                  {layer + "mlp.w2.weight", Role::Down, {c.width, c.mlp_width}},
+                                  {layer + "mlp.w3.weight", Role::Up, {c.mlp_width, c.width}}});
   }
   specs.push_back({"norm.scale", Role::Norm, {c.width}});
   if (!c.tied) specs.push_back({"output.weight", Role::Head, {c.vocabulary, c.width}});
@@ -254,7 +256,7 @@ llvm::Expected<llvm::json::Value> readJsonFile(const std::string& path) {
   if (const auto form = files::formOf((*file)->getBuffer()); !form.empty())
     return base::failure("{}: not JSON but {}", path, form);
   auto value = base::parseJson((*file)->getBuffer());
-  if (!value) return llvm::createStringError(path + ": " + llvm::toString(value.takeError()));
+  if (!value) return base::failure("{}: {}", path, llvm::toString(value.takeError()));
   return value;
 }
 
@@ -263,7 +265,7 @@ llvm::Expected<Config> readConfig(const std::string& folder) {
   auto json = readJsonFile(path);
   if (!json) return json.takeError();
   auto config = configFromJson(*json);
-  if (!config) return llvm::createStringError(path + ": " + llvm::toString(config.takeError()));
+  if (!config) return base::failure("{}: {}", path, llvm::toString(config.takeError()));
   return config;
 }
 

@@ -3,6 +3,8 @@
 
 #include "runtime/data/text/batches.h"
 
+#include <llvm/ADT/STLExtras.h>
+
 #include <algorithm>
 #include <cassert>
 #include <iterator>
@@ -32,8 +34,8 @@ TokenBatch collate(llvm::ArrayRef<const Sample*> samples, Token pad) {
   for (size_t row = 0; row < samples.size(); ++row) {
     const Sample& sample = *samples[row];
     const auto at = static_cast<std::ptrdiff_t>(row) * batch.columns;
-    std::copy(sample.tokens.begin(), sample.tokens.end(), batch.tokens.begin() + at);
-    std::copy(sample.labels.begin(), sample.labels.end(), batch.labels.begin() + at);
+    std::ranges::copy(sample.tokens, batch.tokens.begin() + at);
+    std::ranges::copy(sample.labels, batch.labels.begin() + at);
     batch.real += static_cast<int64_t>(sample.size());
   }
   countLearnt(batch);
@@ -43,15 +45,15 @@ TokenBatch collate(llvm::ArrayRef<const Sample*> samples, Token pad) {
 TokenBatch collatePairs(llvm::ArrayRef<const Sample*> chosen, llvm::ArrayRef<const Sample*> rejected, Token pad) {
   assert(chosen.size() == rejected.size());
   std::vector<const Sample*> all(chosen.begin(), chosen.end());
-  all.insert(all.end(), rejected.begin(), rejected.end());
+  llvm::append_range(all, rejected);
   return collate(all, pad);
 }
 
 Pack packOf(llvm::ArrayRef<const Sample*> samples, size_t size) {
   Pack pack;
   for (const Sample* sample : samples) {
-    pack.tokens.insert(pack.tokens.end(), sample->tokens.begin(), sample->tokens.end());
-    pack.labels.insert(pack.labels.end(), sample->labels.begin(), sample->labels.end());
+    llvm::append_range(pack.tokens, sample->tokens);
+    llvm::append_range(pack.labels, sample->labels);
     for (size_t i = 0; i < sample->size(); ++i) pack.positions.push_back(static_cast<int32_t>(i));
     pack.lengths.push_back(static_cast<int32_t>(sample->size()));
   }
@@ -88,9 +90,9 @@ TokenBatch collatePacks(llvm::ArrayRef<const Pack*> packs) {
   for (const Pack* pack : packs) {
     assert(batch.columns == 0 || batch.columns == static_cast<int64_t>(pack->tokens.size()));
     batch.columns = static_cast<int64_t>(pack->tokens.size());
-    batch.tokens.insert(batch.tokens.end(), pack->tokens.begin(), pack->tokens.end());
-    batch.labels.insert(batch.labels.end(), pack->labels.begin(), pack->labels.end());
-    batch.positions.insert(batch.positions.end(), pack->positions.begin(), pack->positions.end());
+    llvm::append_range(batch.tokens, pack->tokens);
+    llvm::append_range(batch.labels, pack->labels);
+    llvm::append_range(batch.positions, pack->positions);
     batch.lengths.emplace_back(pack->lengths.begin(), pack->lengths.end());
     batch.real += pack->real;
   }

@@ -55,7 +55,7 @@ llvm::StringRef strip(llvm::StringRef text) {
     // Back to the first byte of the last character.
     while ((*last & 0xc0) == 0x80) --last;
     if (!isPythonSpace(characterAt(last).code_point)) break;
-    text = text.take_front(static_cast<size_t>(last - text.begin()));
+    text = text.take_front(last - text.begin());
   }
   return text;
 }

@@ -50,7 +50,7 @@ std::string columnsOf(const llvm::json::Object& row) {
 /// The text of a column; an error if it is missing or no text.
 llvm::Expected<std::string> textOf(const llvm::json::Object& row, llvm::StringRef column) {
   const auto* value = row.get(column);
-  if (value == nullptr) return failure("unknown column '{}' (columns: {})", column.str(), columnsOf(row));
+  if (!value) return failure("unknown column '{}' (columns: {})", column.str(), columnsOf(row));
   const auto text = value->getAsString();
   if (!text) return failure("'{}' is {}, expected a string", column.str(), base::kindName(*value).str());
   return text->str();
@@ -111,7 +111,7 @@ enum class RowPart { Train, HeldOut, LeftOut };
 /// The part that a row's column names.
 llvm::Expected<RowPart> partOf(const llvm::json::Object& row, llvm::StringRef column) {
   const auto* value = row.get(column);
-  if (value == nullptr) return failure("unknown column '{}' (columns: {})", column.str(), columnsOf(row));
+  if (!value) return failure("unknown column '{}' (columns: {})", column.str(), columnsOf(row));
   if (const int says = saysYes(*value); says >= 0) return says == 1 ? RowPart::HeldOut : RowPart::Train;
   const std::string name = value->getAsString().value_or("").lower();
   if (name == "train" || name == "test") return name == "train" ? RowPart::Train : RowPart::LeftOut;
@@ -130,7 +130,7 @@ std::string unwrapped(const llvm::json::Value* value, llvm::StringRef raw) {
 /// The one call of an assistant's message, as Llama 3.1's chat template writes it. `raw` is the message's text.
 llvm::Expected<std::string> callOf(const llvm::json::Object& message, llvm::StringRef raw) {
   const auto* calls = message.getArray("tool_calls");
-  if (calls == nullptr || calls->size() != 1)
+  if (!calls || calls->size() != 1)
     return failure("'tool_calls' is not an array of one call, and Llama 3.1's chat template writes one");
   if (const auto* content = message.get("content"); content && !isNothing(*content))
     return failure(
@@ -157,7 +157,7 @@ llvm::Expected<std::optional<Message>> toolMessageOf(const llvm::json::Object& o
   }
   if (role != "tool" && role != nameOf(Role::Tool)) return std::nullopt;
   const auto* content = object.get("content");
-  if (content == nullptr || content->getAsNull()) return failure("the tool's message has no content");
+  if (!content || content->getAsNull()) return failure("the tool's message has no content");
   // The template asks whether the content can be iterated over, which a text can: it is written in quotes.
   return Message{Role::Tool, {asPython(rawValue(raw, "content"))}, true, true};
 }
@@ -165,8 +165,7 @@ llvm::Expected<std::optional<Message>> toolMessageOf(const llvm::json::Object& o
 /// A message: an object with role and content. `raw` is its text; `chat` says that it may call tools.
 llvm::Expected<Message> messageOf(const llvm::json::Value& value, llvm::StringRef raw, bool chat) {
   const auto* object = value.getAsObject();
-  if (object == nullptr)
-    return failure("it is {}, expected an object with role and content", base::kindName(value).str());
+  if (!object) return failure("it is {}, expected an object with role and content", base::kindName(value).str());
   std::optional<Message> of_tool;
   if (chat)
     if (auto error = toolMessageOf(*object, raw).moveInto(of_tool)) return error;
@@ -192,7 +191,7 @@ llvm::Expected<Message> messageOf(const llvm::json::Value& value, llvm::StringRe
 /// The tools of a row, each as Llama 3.1's chat template writes it. `raw` is the row's text.
 llvm::Expected<std::vector<std::string>> toolsOf(const llvm::json::Object& row, llvm::StringRef raw) {
   const auto* tools = row.get("tools");
-  if (tools == nullptr || isNothing(*tools)) return std::vector<std::string>();
+  if (!tools || isNothing(*tools)) return std::vector<std::string>();
   const std::string text = unwrapped(tools, rawValue(raw, "tools"));
   std::vector<std::string> written;
   for (const llvm::StringRef tool : rawElements(text)) written.push_back(asPython(tool, 4));
@@ -228,9 +227,9 @@ void asChat(Conversation& conversation, const std::vector<std::string>& tools) {
 llvm::Expected<Conversation> messagesOf(const llvm::json::Object& row, llvm::StringRef raw, llvm::StringRef column,
                                         bool chat) {
   const auto* value = row.get(column);
-  if (value == nullptr) return failure("unknown column '{}' (columns: {})", column.str(), columnsOf(row));
+  if (!value) return failure("unknown column '{}' (columns: {})", column.str(), columnsOf(row));
   const auto* list = value->getAsArray();
-  if (list == nullptr)
+  if (!list)
     return failure(
         "'{}' is {}, expected an array of messages; CSV has no arrays, so write conversations as JSON or JSONL",
         column.str(), base::kindName(*value).str());
@@ -338,7 +337,7 @@ class Reader {
   /// Reads the choices of a row, if they are wanted and there are any.
   llvm::Error choose(const llvm::json::Object& row, Example& example) const {
     const auto* value = choices_ ? row.get("choices") : nullptr;
-    if (value == nullptr || isNothing(*value)) return llvm::Error::success();
+    if (!value || isNothing(*value)) return llvm::Error::success();
     const auto* list = value->getAsArray();
     for (const llvm::json::Value& choice : list ? *list : llvm::json::Array{*value}) {
       if (!list || !choice.getAsString()) return failure("'choices' is not an array of strings");
@@ -353,7 +352,7 @@ class Reader {
     auto prompt = promptOf(kind_, row);
     if (!prompt) return prompt.takeError();
     // The first row decides whether the file has pairs; the others must have the same columns.
-    if (pairs_ && !own_pairs_) own_pairs_ = row.get("chosen") != nullptr || row.get("rejected") != nullptr;
+    if (pairs_ && !own_pairs_) own_pairs_ = row.get("chosen") || row.get("rejected");
     const bool own = pairs_ && *own_pairs_;
     auto answer = textOf(row, own ? llvm::StringRef("chosen") : answerColumn(kind_));
     if (!answer) return answer.takeError();
@@ -375,7 +374,7 @@ class Reader {
       auto messages = messagesOf(row, raw_, column, isChat());
       if (!messages) return messages.takeError();
       if (messages->empty() || messages->front().role != Role::Assistant) before.clear();
-      before.insert(before.end(), messages->begin(), messages->end());
+      llvm::append_range(before, *messages);
     }
     if (const auto problem = problemOf(before)) return failure("'{}': {}", column.str(), *problem);
     return before;
@@ -465,7 +464,7 @@ llvm::Expected<Message> promptOf(Template kind, const llvm::json::Object& row) {
     return Message{Role::User, {"Summarize this dialogue:\n", *text, "\n---\nSummary:\n"}};
   // instruct: Alpaca's two prompts, with and without an input.
   const auto* input = row.get("input");
-  auto more = input == nullptr || input->getAsNull() ? llvm::Expected<std::string>("") : textOf(row, "input");
+  auto more = !input || input->getAsNull() ? llvm::Expected<std::string>("") : textOf(row, "input");
   if (!more) return more.takeError();
   return Message{Role::User,
                  {more->empty() ? fmt::format("Below is an instruction that describes a task. Write a response that "

@@ -22,7 +22,7 @@ bool isSpace(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
 /// An error for text in another encoding, usually Windows' own.
 llvm::Error notUtf8(const std::string& what) {
-  return llvm::createStringError(what + " is not UTF-8; convert the file (iconv -f WINDOWS-1252 -t UTF-8, say)");
+  return failure("{} is not UTF-8; convert the file (iconv -f WINDOWS-1252 -t UTF-8, say)", what);
 }
 
 /// Reads the elements of an array, or the objects on the lines of a file.
@@ -72,9 +72,9 @@ class JsonRows : public RowReader {
     cut_ = *length;
     if (!llvm::json::isUTF8(rest_.take_front(*length))) return notUtf8("it");
     auto value = base::parseJson(rest_.take_front(*length));
-    if (!value) return llvm::createStringError("it is not JSON: " + llvm::toString(value.takeError()));
+    if (!value) return failure("it is not JSON: {}", llvm::toString(value.takeError()));
     auto* object = value->getAsObject();
-    if (object == nullptr)
+    if (!object)
       return llvm::createStringError(
           "expected an object, {\"column\": \"text\", …}; the file is an array of objects, or has one on each line");
     raw_ = rest_.take_front(*length);

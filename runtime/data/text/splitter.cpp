@@ -121,7 +121,7 @@ class Characters {
   bool is(const char* at, CharacterClass wanted) const { return at != end_ && kind(characterAt(at)) == wanted; }
   /// The piece from the place to `end`; the place moves there.
   llvm::StringRef take(const char* end) {
-    const llvm::StringRef piece(at_, static_cast<size_t>(end - at_));
+    const llvm::StringRef piece(at_, end - at_);
     at_ = end;
     return piece;
   }

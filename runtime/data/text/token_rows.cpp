@@ -37,9 +37,9 @@ llvm::Expected<std::vector<Value>> ofRows(const TokenRows& rows, llvm::ArrayRef<
                                           Take take) {
   std::vector<Value> result(numbers.size());
   const auto work = [&](int64_t i) -> llvm::Error {
-    auto made = rows.row(numbers[static_cast<size_t>(i)]);
+    auto made = rows.row(numbers[i]);
     if (!made) return made.takeError();
-    result[static_cast<size_t>(i)] = take(std::move(*made));
+    result[i] = take(std::move(*made));
     return llvm::Error::success();
   };
   auto error = base::forEach(static_cast<int64_t>(numbers.size()), threads, work);
@@ -163,7 +163,7 @@ TokenRow SyntheticRows::row(int64_t number) const {
     return longest ? most : std::max<size_t>(4, rounded(drawn));
   };
   std::vector<Token> tokens(length());
-  std::generate(tokens.begin(), tokens.end(), [&] { return draw.token(vocabulary); });
+  std::ranges::generate(tokens, [&] { return draw.token(vocabulary); });
   const size_t prompt = rounded(shape.prompt * static_cast<double>(tokens.size()));
   TokenRow row;
   if (pairs) {
@@ -306,7 +306,7 @@ llvm::Expected<Sample> TokenRows::sample(const Conversation& conversation, int64
 llvm::Expected<TokenRow> TokenRows::row(int64_t number) const {
   if (dataset_.examples.empty()) return made_up_.row(number);
   TokenRow row;
-  const Example& example = dataset_.examples[static_cast<size_t>(number)];
+  const Example& example = dataset_.examples[number];
   if (auto error = sample(example.chosen, number).moveInto(row.chosen)) return error;
   if (example.rejected.empty()) return row;
   if (auto error = sample(example.rejected, number).moveInto(row.rejected)) return error;
@@ -335,7 +335,7 @@ bool TokenRows::isShort(const Conversation& conversation) const {
 
 uint64_t TokenRows::digest(int64_t number, bool loosely) const {
   if (dataset_.examples.empty()) return 0;
-  const Example& example = dataset_.examples[static_cast<size_t>(number)];
+  const Example& example = dataset_.examples[number];
   std::string all;
   for (const Conversation* one : {&example.chosen, &example.rejected})
     for (const Message& message : *one) {
@@ -380,7 +380,7 @@ int64_t RowLengths::mostTokens(int64_t batch) const { return most(ofEach(rows, &
 int64_t RowLengths::mostLearnt(int64_t batch) const { return most(ofEach(rows, &TextSize::learnt), batch); }
 
 llvm::Expected<RowLengths> rowLengths(const TokenRows& rows, unsigned threads) {
-  std::vector<int64_t> numbers(static_cast<size_t>(rows.count()));
+  std::vector<int64_t> numbers(rows.count());
   std::iota(numbers.begin(), numbers.end(), 0);
   auto sizes = rows.sizes(numbers, threads);
   if (!sizes) return sizes.takeError();

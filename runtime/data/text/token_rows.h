@@ -111,7 +111,7 @@ class TokenRows {
   const std::vector<std::string>& notes() const { return notes_; }
 
   /// The conversations of a row of a data set.
-  const Example& example(int64_t number) const { return dataset_.examples[static_cast<size_t>(number)]; }
+  const Example& example(int64_t number) const { return dataset_.examples[number]; }
   /// Encodes a row; numbers count from 0 in the file's order. Errors name file and row.
   llvm::Expected<TokenRow> row(int64_t number) const;
   /// Encodes several rows with so many threads. The error is the first one in the order of `numbers`.
@@ -122,9 +122,7 @@ class TokenRows {
   /// also for rows that differ only in case and white space.
   uint64_t digest(int64_t number, bool loosely = false) const;
   /// Whether the column of parts holds a row out.
-  bool isHeldOut(int64_t number) const {
-    return !dataset_.held_out.empty() && dataset_.held_out[static_cast<size_t>(number)];
-  }
+  bool isHeldOut(int64_t number) const { return !dataset_.held_out.empty() && dataset_.held_out[number]; }
   /// Whether a row is surely usable, as far as can be known without its tokens: so short that it is not cut, with
   /// something to learn, and with different texts if it is a pair.
   bool isShort(int64_t number) const;

@@ -76,7 +76,7 @@ llvm::Expected<SpecialTokens> SpecialTokens::named(std::vector<std::pair<std::st
                                                    {"<|end_header_id|>", &result.end_header},
                                                    {"<|eot_id|>", &result.end_of_turn}};
   const auto find = [&](const char* name) -> Token {
-    const auto found = std::find_if(all.begin(), all.end(), [&](const auto& token) { return token.first == name; });
+    const auto found = std::ranges::find_if(all, [&](const auto& token) { return token.first == name; });
     return found == all.end() ? -1 : found->second;
   };
   std::string missing;

@@ -56,7 +56,7 @@ std::optional<std::string> bytesOfCharacters(llvm::StringRef text) {
 /// Whether a member is absent or has no effect: null, false or "".
 bool unset(const Object& object, llvm::StringRef key) {
   const Value* value = object.get(key);
-  if (value == nullptr || value->getAsNull()) return true;
+  if (!value || value->getAsNull()) return true;
   if (const auto flag = value->getAsBoolean()) return !*flag;
   const auto text = value->getAsString();
   return text && text->empty();
@@ -78,16 +78,15 @@ using Added = std::vector<std::pair<std::string, Token>>;
 llvm::Expected<Added> readAdded(const Object& root) {
   Added added;
   const Value* value = root.get("added_tokens");
-  if (value == nullptr || value->getAsNull()) return added;
+  if (!value || value->getAsNull()) return added;
   const Array* array = value->getAsArray();
-  if (array == nullptr) return failure("added_tokens is not an array");
+  if (!array) return failure("added_tokens is not an array");
   std::vector<Token> ids;
   for (size_t i = 0; i < array->size(); ++i) {
     const Object* token = (*array)[i].getAsObject();
     const auto content = token ? token->getString("content") : std::nullopt;
     const Value* number = token ? token->get("id") : nullptr;
-    if (!content || content->empty() || number == nullptr)
-      return failure("added_tokens[{}] has no content or no id", i);
+    if (!content || content->empty() || !number) return failure("added_tokens[{}] has no content or no id", i);
     auto id = idOf(*number, fmt::format("added_tokens[{}]", i));
     if (!id) return id.takeError();
     // Tokens that are not special are matched in text before splitting, which is not implemented.
@@ -98,8 +97,8 @@ llvm::Expected<Added> readAdded(const Object& root) {
     added.emplace_back(content->str(), *id);
     ids.push_back(*id);
   }
-  std::sort(ids.begin(), ids.end());
-  if (const auto twice = std::adjacent_find(ids.begin(), ids.end()); twice != ids.end())
+  std::ranges::sort(ids);
+  if (const auto twice = std::ranges::adjacent_find(ids); twice != ids.end())
     return failure("two added tokens have the id {}", *twice);
   return added;
 }
@@ -107,7 +106,7 @@ llvm::Expected<Added> readAdded(const Object& root) {
 /// Reads model.vocab: the bytes of each token, by id; "" for ids that are not used.
 llvm::Expected<std::vector<std::string>> readVocabulary(const Object& model, const Added& added) {
   const Object* entries = model.getObject("vocab");
-  if (entries == nullptr) return failure("model.vocab is not an object");
+  if (!entries) return failure("model.vocab is not an object");
   if (entries->size() > kMostTokens)
     return failure("model.vocab has {} tokens, at most {} are allowed", entries->size(), kMostTokens);
   std::vector<std::string> texts;
@@ -139,7 +138,7 @@ std::optional<std::pair<llvm::StringRef, llvm::StringRef>> sidesOf(const Value& 
     return text->split(' ');
   }
   const Array* pair = value.getAsArray();
-  if (pair == nullptr || pair->size() != 2) return std::nullopt;
+  if (!pair || pair->size() != 2) return std::nullopt;
   const auto left = (*pair)[0].getAsString(), right = (*pair)[1].getAsString();
   if (!left || !right) return std::nullopt;
   return std::pair(*left, *right);
@@ -148,7 +147,7 @@ std::optional<std::pair<llvm::StringRef, llvm::StringRef>> sidesOf(const Value& 
 /// Reads model.merges: pairs of ids in the order of merging. Each pair and its result must be tokens.
 llvm::Expected<std::unique_ptr<PairMerges>> readMerges(const Object& model, const Vocabulary& vocabulary) {
   const Array* array = model.getArray("merges");
-  if (array == nullptr) return failure("model.merges is not an array");
+  if (!array) return failure("model.merges is not an array");
   if (array->size() > kMostTokens * 4) return failure("model.merges has {} entries", array->size());
   auto merges = std::make_unique<PairMerges>();
   merges->reserve(static_cast<unsigned>(array->size()));
@@ -182,13 +181,13 @@ llvm::Error checkModel(const Object& model) {
 /// The regular expression of a pre-tokenizer, which must be ByteLevel, alone or behind one Split.
 llvm::Expected<std::string> readPattern(const Object& root) {
   const Object* top = root.getObject("pre_tokenizer");
-  if (top == nullptr) return failure("it has no pre_tokenizer; ByteLevel is needed");
+  if (!top) return failure("it has no pre_tokenizer; ByteLevel is needed");
   llvm::SmallVector<const Object*, 4> steps;
   if (typeOf(*top) == "Sequence") {
     const Array* array = top->getArray("pretokenizers");
-    if (array == nullptr) return failure("pre_tokenizer.pretokenizers is not an array");
+    if (!array) return failure("pre_tokenizer.pretokenizers is not an array");
     for (const Value& step : *array) {
-      if (step.getAsObject() == nullptr) return failure("a step of pre_tokenizer is not an object");
+      if (!step.getAsObject()) return failure("a step of pre_tokenizer is not an object");
       steps.push_back(step.getAsObject());
     }
   } else {
@@ -221,7 +220,7 @@ llvm::Expected<Tokenizer> Tokenizer::fromObject(const Object& root, const std::s
   if (!unset(root, "normalizer"))
     return failure("it has a normalizer, which is not supported; Llama 3's tokenizer has none");
   const Object* model = root.getObject("model");
-  if (model == nullptr) return failure("it has no model");
+  if (!model) return failure("it has no model");
   if (auto error = checkModel(*model)) return error;
   if (const Object* decoder = root.getObject("decoder"); decoder && typeOf(*decoder) != "ByteLevel")
     return failure("its decoder is {}; only ByteLevel is supported", typeOf(*decoder));
@@ -235,7 +234,7 @@ llvm::Expected<Tokenizer> Tokenizer::fromObject(const Object& root, const std::s
   auto texts = readVocabulary(*model, *added);
   if (!texts) return texts.takeError();
   for (const auto& [token, id] : *added)
-    if (static_cast<size_t>(id) < texts->size() && !(*texts)[static_cast<size_t>(id)].empty())
+    if (static_cast<size_t>(id) < texts->size() && !(*texts)[id].empty())
       return failure("the added token '{}' has the id {} of another token", llvm::StringRef(token).take_front(40).str(),
                      id);
   auto vocabulary = Vocabulary::make(std::vector<llvm::StringRef>(texts->begin(), texts->end()));
@@ -261,7 +260,7 @@ llvm::Expected<Tokenizer> Tokenizer::fromJson(llvm::StringRef bytes, const std::
         "neither Hugging Face's tokenizer.json ({}) nor tiktoken's form, a token in base64 and its rank on each line",
         llvm::toString(json.takeError())));
   const Object* root = json->getAsObject();
-  if (root == nullptr) return wrong(failure("expected an object, as in Hugging Face's tokenizer.json"));
+  if (!root) return wrong(failure("expected an object, as in Hugging Face's tokenizer.json"));
   auto result = fromObject(*root, name);
   return result ? std::move(result) : wrong(result.takeError());
 }

@@ -98,7 +98,7 @@ std::string membersOf(const Value& value) {
   if (!object) return kindOf(value);
   std::vector<std::string> names;
   for (const auto& member : *object) names.push_back(excerpt(member.first, 40));
-  std::sort(names.begin(), names.end());
+  std::ranges::sort(names);
   std::string text = "an object with";
   for (size_t i = 0; i < names.size() && i < 8; ++i) text += fmt::format("{} {}", i ? "," : "", names[i]);
   return names.empty() ? "an empty object" : text + (names.size() > 8 ? ", …" : "");
@@ -156,10 +156,10 @@ llvm::Expected<std::vector<Value>> documentsIn(llvm::StringRef text) {
     if (line.trim().empty()) continue;
     auto one = parse(line);
     if (!one) llvm::consumeError(one.takeError());
-    if (!one || documents.size() == kMostValues) return llvm::createStringError(why);
+    if (!one || documents.size() == kMostValues) return failure("{}", why);
     documents.push_back(std::move(*one));
   }
-  if (documents.empty()) return llvm::createStringError(why);
+  if (documents.empty()) return failure("{}", why);
   return documents;
 }
 
@@ -245,7 +245,7 @@ llvm::Error addNumber(const Value& value, Values& values) {
   if (number && values.size() == kMostValues) return failure("more than the millionth number");
   if (number) return values.push_back(*number), llvm::Error::success();
   const std::string message = fmt::format("not a number but {}", kindOf(value));
-  return none ? llvm::make_error<NoValue>(message) : llvm::createStringError(message);
+  return none ? llvm::make_error<NoValue>(message) : failure("{}", message);
 }
 
 /// Adds the value, or the elements of an array, to the result.

@@ -5,6 +5,7 @@
 #include "runtime/worker/command/kept_output.h"
 
 #include <fmt/format.h>
+#include <llvm/ADT/STLExtras.h>
 #include <llvm/Support/Base64.h>
 #include <llvm/Support/Compression.h>
 #include <llvm/Support/MemoryBuffer.h>
@@ -33,6 +34,19 @@ constexpr char kMark[] = "expc-output 1 ";
 constexpr uint64_t kMostDocument = 2 * kMostKept;  // base64 takes a third more
 
 llvm::Error failed(const std::string& path, const std::string& why) { return failure("'{}': {}", path, why); }
+
+/// The document: what is kept besides the files, and these by name.
+struct Document {
+  KeptOutput output;
+  llvm::json::Object files;
+};
+constexpr auto kDocument = [](base::JsonRecord& io, Document& document) {
+  io.field("wall", document.output.end.wall_seconds);
+  io.field("cpu_time", document.output.end.cpu_seconds);
+  io.field("peak", document.output.end.peak_bytes);
+  io.field("left_out", document.output.left_out);
+  io.field("files", document.files);
+};
 
 /// Whether a name is a path inside the folder; a stranger's file may contain anything.
 bool staysInside(const std::string& name) {
@@ -82,7 +96,7 @@ std::vector<std::string> namedIn(const std::string& folder, const std::vector<st
     if (!found) llvm::consumeError(found.takeError());
     for (const std::string& file : found ? *found : std::vector<std::string>())
       if (const std::string inside = fs::path(file).lexically_relative(fs::path(folder).lexically_normal()).string();
-          std::ranges::find(names, inside) == names.end())
+          !llvm::is_contained(names, inside))
         names.push_back(inside);
   }
   return names;
@@ -93,7 +107,7 @@ std::vector<std::string> namedIn(const std::string& folder, const std::vector<st
 std::vector<std::string> filesRead(const plan::Command& command) {
   std::vector<std::string> files{kOutput, kErrors};
   const auto add = [&](const std::string& file) {
-    if (!file.empty() && std::find(files.begin(), files.end(), file) == files.end()) files.push_back(file);
+    if (!file.empty() && !llvm::is_contained(files, file)) files.push_back(file);
   };
   for (const auto* read : {&command.metrics, &command.inside})
     for (const plan::CommandMetric& metric : *read) add(metric.file);
@@ -103,8 +117,7 @@ std::vector<std::string> filesRead(const plan::Command& command) {
 
 llvm::Error keepOutput(const std::string& path, const std::string& folder, const std::vector<std::string>& files,
                        const ProgramEnd& end) {
-  llvm::json::Object kept;
-  llvm::json::Array left_out;
+  Document kept{{end, {}}, {}};
   uint64_t room = kMostKept;
   bool anything = false;
   for (const std::string& name : namedIn(folder, files)) {
@@ -116,7 +129,7 @@ llvm::Error keepOutput(const std::string& path, const std::string& folder, const
     if (size > 0) anything = true;
     if (size > room) {
       // Files are kept in order while they fit; a later, smaller one may still fit.
-      left_out.push_back(base::jsonText(name));
+      kept.output.left_out.push_back(name);
       continue;
     }
     std::string coded;
@@ -126,14 +139,10 @@ llvm::Error keepOutput(const std::string& path, const std::string& folder, const
       room -= size;
       coded = llvm::encodeBase64((*text)->getBuffer());
     }
-    kept[base::jsonText(name).getAsString()->str()] = std::move(coded);
+    kept.files[base::jsonText(name).getAsString()->str()] = std::move(coded);
   }
   if (!anything) return llvm::Error::success();
-  const std::string document = base::canonicalJson(llvm::json::Object{{"wall", end.wall_seconds},
-                                                                      {"cpu_time", end.cpu_seconds},
-                                                                      {"peak", end.peak_bytes},
-                                                                      {"left_out", std::move(left_out)},
-                                                                      {"files", std::move(kept)}});
+  const std::string document = base::canonicalJson(base::JsonRecord::written(kept, kDocument));
   /// Opening the file reports what is wrong.
   std::error_code ignored;
   // Only this one folder is made: if the results folder is gone, it must stay gone.
@@ -153,16 +162,9 @@ llvm::Expected<KeptOutput> unpackOutput(const std::string& path, const std::stri
   if (!document) return document.takeError();
   auto value = base::parseJson(*document);
   if (!value) return failed(path, llvm::toString(value.takeError()));
-  llvm::json::Object files;
-  auto kept = base::readRecord<KeptOutput>(*value, "the kept output", [&](base::JsonRecord& in, KeptOutput& output) {
-    in.field("wall", output.end.wall_seconds);
-    in.field("cpu_time", output.end.cpu_seconds);
-    in.field("peak", output.end.peak_bytes);
-    in.field("left_out", output.left_out);
-    in.field("files", files);
-  });
+  auto kept = base::readRecord<Document>(*value, "the kept output", kDocument);
   if (!kept) return failed(path, llvm::toString(kept.takeError()));
-  for (const auto& [name, packed] : files) {
+  for (const auto& [name, packed] : kept->files) {
     std::vector<char> text;
     // The names come from a file that may be a stranger's; none may lead outside the folder.
     const auto coded = packed.getAsString();
@@ -173,7 +175,7 @@ llvm::Expected<KeptOutput> unpackOutput(const std::string& path, const std::stri
     fs::create_directories(file.parent_path(), ignored);
     if (auto error = writeAll(file.string(), "", StringRef(text.data(), text.size()))) return error;
   }
-  return kept;
+  return std::move(kept->output);
 }
 
 }  // namespace expc::command

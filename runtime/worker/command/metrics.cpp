@@ -5,6 +5,7 @@
 #include "runtime/worker/command/metrics.h"
 
 #include <fmt/format.h>
+#include <llvm/ADT/STLExtras.h>
 #include <llvm/Support/MemoryBuffer.h>
 
 #include <algorithm>
@@ -140,8 +141,8 @@ llvm::Expected<MetricReader> MetricReader::make(const plan::Command& command, co
   reader.keys_ = command.inside;
   if (auto error = RowReader::make(command).moveInto(reader.rows_)) return error;
   for (const std::string& name : asked) {
-    const auto found = std::find_if(command.metrics.begin(), command.metrics.end(),
-                                    [&](const CommandMetric& metric) { return metric.name == name; });
+    const auto found =
+        std::ranges::find_if(command.metrics, [&](const CommandMetric& metric) { return metric.name == name; });
     if (found == command.metrics.end()) {
       const bool of_service = std::ranges::any_of(
           command.services, [&](const plan::Service& service) { return service.command.ready->yields(name); });
@@ -170,7 +171,7 @@ llvm::Expected<Values> MetricReader::columnOf(const CommandMetric& metric, llvm:
   auto rows = rows_.numbers(metric, text);
   if (!rows) return rows.takeError();
   Values values;
-  for (const Values& row : *rows) values.insert(values.end(), row.begin(), row.end());
+  for (const Values& row : *rows) llvm::append_range(values, row);
   if (values.empty()) return llvm::make_error<NoValue>("it has no value");
   if (metric.from == From::Json && values.size() > 1 && !metric.series && !metric.take)
     return failure("it has {} values; say which of them is meant, as in `from median(…)` or `last(…)`", values.size());

@@ -138,7 +138,7 @@ std::string whyNoExec(const std::string& file, int error) {
 
 /// The error of a program that was not started.
 llvm::Error refused(const Program& program, const std::string& file, const Refusal& refusal) {
-  if (refusal.step == Refusal::Exec) return llvm::createStringError(whyNoExec(file, refusal.error));
+  if (refusal.step == Refusal::Exec) return failure("{}", whyNoExec(file, refusal.error));
   return failure("cannot enter the trial's folder '{}': {}", program.folder, std::strerror(refusal.error));
 }
 

@@ -39,7 +39,7 @@ std::string listed(const std::vector<std::string>& names) {
 
 /// The place of a column among the names; the error lists what there is.
 llvm::Expected<size_t> placeOf(const std::string& column, const std::vector<std::string>& names) {
-  const auto found = std::find(names.begin(), names.end(), column);
+  const auto found = std::ranges::find(names, column);
   if (found == names.end()) return failure("it has no column '{}'; its first row has {}", column, listed(names));
   if (std::find(std::next(found), names.end(), column) != names.end())
     return failure("it has two columns '{}'", column);
@@ -149,7 +149,7 @@ char NoValue::ID = 0;
 llvm::Error within(const std::string& where, llvm::Error error) {
   const bool none = error.isA<NoValue>();
   const std::string message = where + llvm::toString(std::move(error));
-  return none ? llvm::make_error<NoValue>(message) : llvm::createStringError(message);
+  return none ? llvm::make_error<NoValue>(message) : failure("{}", message);
 }
 
 /// Whether a program writes this where it has no value: perf stat, nvidia-smi and loggers each have a word of their
@@ -169,7 +169,7 @@ llvm::Expected<double> readNumber(llvm::StringRef text) {
   const auto [end, error] = std::from_chars(digits.begin(), digits.end(), value);
   if (digits.empty() || end != digits.end() || error == std::errc::invalid_argument) {
     const std::string message = fmt::format("'{}' is not a number", excerpt(text));
-    return isNoValue(text) ? llvm::make_error<NoValue>(message) : llvm::createStringError(message);
+    return isNoValue(text) ? llvm::make_error<NoValue>(message) : failure("{}", message);
   }
   // A value beyond the range of a double is an error and not infinite: the program did not mean
   // "diverged".

@@ -7,13 +7,11 @@
 #include <llvm/ADT/StringRef.h>
 #include <llvm/Support/Error.h>
 #include <llvm/Support/MemoryBuffer.h>
-#include <llvm/Support/raw_ostream.h>
 
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -31,15 +29,10 @@ using RowTexts = std::vector<std::vector<std::string>>;
 
 /// The error that the output has no value where one is read: nothing matches, a member is absent, a cell is empty, or a
 /// word such as `<not supported>` stands there. An optional metric has no value then; every other error is a mistake.
-class NoValue : public llvm::ErrorInfo<NoValue> {
+class NoValue : public llvm::ErrorInfo<NoValue, llvm::StringError> {
  public:
   static char ID;
-  explicit NoValue(std::string message) : message_(std::move(message)) {}
-  void log(llvm::raw_ostream& out) const override { out << message_; }
-  std::error_code convertToErrorCode() const override { return llvm::inconvertibleErrorCode(); }
-
- private:
-  std::string message_;
+  explicit NoValue(const std::string& message) : ErrorInfo(message, llvm::inconvertibleErrorCode()) {}
 };
 
 /// `error` behind `where`; a NoValue stays one.

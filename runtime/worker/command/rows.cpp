@@ -1,6 +1,7 @@
 #include "runtime/worker/command/rows.h"
 
 #include <fmt/format.h>
+#include <llvm/ADT/STLExtras.h>
 
 #include <algorithm>
 #include <optional>
@@ -153,7 +154,7 @@ llvm::Expected<std::map<std::string, RowValue>> RowReader::read(const CommandMet
                      first->second + 1, row + 1, inside_.front().name, keys[row]);
     if (rows[row].size() > 1 && !isArray(metric))
       return failure("row {} has {} values; say which is meant, as in `from median(…)`", row + 1, rows[row].size());
-    values.insert(values.end(), rows[row].begin(), rows[row].end());
+    llvm::append_range(values, rows[row]);
   }
   std::map<std::string, RowValue> result;
   for (auto& [key, values] : all) {

@@ -5,6 +5,7 @@
 #include "runtime/worker/command/stacks.h"
 
 #include <fmt/format.h>
+#include <llvm/ADT/STLExtras.h>
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/ADT/StringRef.h>
 #include <sys/resource.h>

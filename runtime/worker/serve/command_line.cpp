@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "runtime/base/failure.h"
 #include "runtime/base/json.h"
 #include "runtime/base/json_record.h"
 #include "runtime/worker/serve/child.h"
@@ -21,7 +22,7 @@ namespace {
 /// Reads a trial's specification from a file, or from standard input for "-".
 llvm::Expected<protocol::TrialSpec> readSpec(const char* path) {
   auto file = llvm::MemoryBuffer::getFileOrSTDIN(path);
-  if (!file) return llvm::createStringError(file.getError().message());
+  if (!file) return base::failure("{}", file.getError().message());
   auto value = base::parseJson((*file)->getBuffer());
   if (!value) return value.takeError();
   return base::readRecord<protocol::TrialSpec>(*value, "the trial's specification");

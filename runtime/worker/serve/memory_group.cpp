@@ -6,6 +6,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <llvm/ADT/STLExtras.h>
 #include <llvm/ADT/SmallVector.h>
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/ADT/StringRef.h>
@@ -48,7 +49,7 @@ bool write(const std::string& path, const std::string& text) {
 bool hasWord(StringRef text, StringRef word, char separator) {
   llvm::SmallVector<StringRef, 16> words;
   text.trim().split(words, separator);
-  return std::find(words.begin(), words.end(), word) != words.end();
+  return llvm::is_contained(words, word);
 }
 
 /// Whether the group passes control of memory on to groups below it (version 2).
