@@ -90,3 +90,16 @@ TEST_CASE("page-locked memory has one address on host and card") {
   CHECK(cudaHostGetDevicePointer(&card, &card, 0) == cudaErrorInvalidValue);
   cudaFreeHost(host);
 }
+
+TEST_CASE("attributes of an address fit into CUDA 12's structure") {
+  void* host = nullptr;
+  REQUIRE(cudaMallocHost(&host, 64) == cudaSuccess);
+  std::array<char, sizeof(cudaPointerAttributes)> bytes;
+  bytes.fill(kUntouched);
+  auto* attributes = reinterpret_cast<cudaPointerAttributes*>(bytes.data());
+  CHECK(cudaPointerGetAttributes(attributes, host) == cudaSuccess);
+  CHECK(attributes->type == cudaMemoryTypeHost);
+  CHECK(attributes->hostPointer == host);
+  CHECK(bytes[24] == kUntouched);  // where CUDA 12's ends
+  cudaFreeHost(host);
+}

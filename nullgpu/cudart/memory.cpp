@@ -141,8 +141,15 @@ cudaError_t cudaMemGetInfo(size_t* left, size_t* total) {
   });
 }
 
-NULLGPU_CALL(cudaPointerGetAttributes, (cudaPointerAttributes * attributes, const void* address),
-             give(attributes, attributesOf(address)))
+/// Writes the fields that the structure has in CUDA 12, too. Behind them CUDA 13's has room for later ones.
+cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* address) {
+  return call("cudaPointerGetAttributes", [&] {
+    if (!attributes) return cudaErrorInvalidValue;
+    const cudaPointerAttributes found = attributesOf(address);
+    std::memcpy(attributes, &found, offsetof(cudaPointerAttributes, reserved));
+    return cudaSuccess;
+  });
+}
 
 NULLGPU_CALL(cudaHostAlloc, (void** address, size_t bytes, unsigned), takeHost(address, bytes))
 NULLGPU_CALL(cudaMallocHost, (void** address, size_t bytes), takeHost(address, bytes))
