@@ -119,7 +119,7 @@ class Clients(Programs):
     def test_torchtune(self):
         self.peaks("tuned.py", PYTHONPATH=f"{TORCHTUNE}:{PROGRAMS}")
 
-    def measure(self, study, where, packages, *files):
+    def measure(self, study, clients, packages, *files):
         """Measures points of a study on this machine's processors. Returns the rows of its series.
 
         The wheel of torch is that for CUDA, whose libraries it needs to be imported, hence LD_LIBRARY_PATH."""
@@ -129,22 +129,22 @@ class Clients(Programs):
                     shutil.copy(file, folder)
             variables = environment(PYTHONPATH=packages, LD_LIBRARY_PATH=FOLDER, PATH=f"{pathlib.Path(PYTHON).parent}:{os.environ['PATH']}",
                                     EXPC_DEVICE_LOCKS="none", TMPDIR=folder)
-            run = lambda verb, *words: subprocess.run([EXPC, verb, study, "--devices", "cpu:1", *words], env=variables, cwd=folder,
+            run = lambda verb, *words: subprocess.run([EXPC, verb, study, "--devices", "cpu:1", "-D", f"client={{{clients}}}", *words], env=variables, cwd=folder,
                                                       capture_output=True, text=True, timeout=1500)
-            done = run("run", "--heat-up", "0", "--quiet", "--where", where, "--pass-env", "PYTHONPATH", "--pass-env", "LD_LIBRARY_PATH")
+            done = run("run", "--heat-up", "0", "--quiet", "--pass-env", "PYTHONPATH", "--pass-env", "LD_LIBRARY_PATH")
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
             self.assertNotIn("failed", done.stdout)
             return list(csv.DictReader(run("export", "--table", "series").stdout.splitlines()))
 
     def test_a_study_measures_them_on_the_cpu(self):
-        self.measure("clients.exp", "client != tuned", PROGRAMS)
-        self.measure("clients.exp", "client == tuned", f"{TORCHTUNE}:{PROGRAMS}")
+        self.measure("clients.exp", "accelerated, ddp, fsdp2, lit, trainer", PROGRAMS)
+        self.measure("clients.exp", "tuned", f"{TORCHTUNE}:{PROGRAMS}")
 
     def test_the_lines_that_the_docs_show(self):
         page = ROOT / "docs/your-own-program.md"
-        rows = [*self.measure("shown.exp", "client != torchtune", PROGRAMS, page),
-                *self.measure("shown.exp", "client == torchtune", f"{TORCHTUNE}:{PROGRAMS}", page)]
-        counts = collections.Counter((row["client"], row["series"]) for row in rows)
+        rows = [*self.measure("shown.exp", "accelerate, lightning, trainer", PROGRAMS, page),
+                *self.measure("shown.exp", "torchtune", f"{TORCHTUNE}:{PROGRAMS}", page)]
+        counts = collections.Counter((row.get("client", "torchtune"), row["series"]) for row in rows)
         for client in re.findall(r"^```python steps_(\w+)\.py$", page.read_text(), re.M):
             self.assertEqual((counts[client, "loss"], counts[client, "step_times"]), (6, 4), counts)  # two steps of six warm up
 

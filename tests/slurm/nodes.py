@@ -203,6 +203,72 @@ study reads {
 """
 
 
+# Two ranks on each of two nodes, of which the last one ends last.
+RANKED = """\
+workload train command ["python3", "ranked.py"] timeout 1min {
+  inputs "ranked.py"
+  ranks gpus
+  param gpus  : int in 1..64 = 4
+  param nodes : int in 1..64 = 2
+  outputs trial
+  metric wall          : Time lower
+  metric cpu_time      : Time lower
+  metric loss          : float lower
+  metric local_by_rank : float lower series
+}
+
+study ranked {
+  workload train()
+  measure wall, cpu_time, loss, local_by_rank
+  criterion all_there: forall *: loss >= 1
+  design { timed { repeat 2 } }
+}
+"""
+RANKED_PY = MEET_PY.replace("    print(size)\n", "") + """
+import expc
+assert (os.environ["LOCAL_RANK"], os.environ["LOCAL_WORLD_SIZE"]) == (str(rank % 2), "2")
+t = expc.trial()
+t.metric(loss=size, local=rank % 2)
+"""
+
+
+def ranks_of_a_command_on_two_nodes_are_measured_together():
+    with Study() as study:
+        study.study.write_text(RANKED)
+        (study.path / "ranked.py").write_text(RANKED_PY + "if rank == 3:\n    time.sleep(0.7)\n    while time.process_time() < 0.3: pass\n")
+        done = study.on_slurm(2, "cpu:2")
+        expect(done.returncode == 0, f"the job ends well\n{done.stderr}{done.stdout}")
+        values = study.query("SELECT name, min(value), count(*) FROM metric_value WHERE name IN ('wall', 'cpu_time', 'loss') GROUP BY name ORDER BY name")
+        expect([(name, count) for name, _, count in values] == [("cpu_time", 2), ("loss", 2), ("wall", 2)], f"all values are there: {values}")
+        least = {name: value for name, value, _ in values}
+        expect(least["loss"] == 4 and least["wall"] >= 0.7 and least["cpu_time"] >= 0.3, f"the last rank counts, too: {values}")
+        expect({host for host, in study.query("SELECT DISTINCT host FROM session")} == {"n1+n2"}, "a session is on both nodes")
+        expect_no_orphans()
+
+
+def a_rank_that_dies_on_the_second_node_is_the_reason():
+    with Study() as study:
+        study.study.write_text(RANKED)
+        (study.path / "ranked.py").write_text(RANKED_PY + "if rank == 3:\n    raise ValueError('bad rows')\ntime.sleep(60)\n")
+        done = study.on_slurm(2, "cpu:2", "--fail-fast")
+        reasons = study.query("SELECT DISTINCT reason FROM trial WHERE status = 'failed'")
+        expect(done.returncode == 6, f"the run fails by {done.returncode}\n{done.stderr}{done.stdout}")
+        expect(reasons == [("rank 3: python3 exited with code 1: ValueError: bad rows",)], f"by the words of rank 3: {reasons}")
+        expect_no_orphans()
+
+
+def a_timeout_tells_the_places_of_ranks_on_both_nodes():
+    with Study() as study:
+        study.study.write_text(RANKED)
+        (study.path / "ranked.py").write_text(RANKED_PY + "def wait():\n    time.sleep(60)\nwait()\n")
+        study.on_slurm(2, "cpu:2", "--fail-fast", "--timeout", "20")
+        reasons = study.query("SELECT DISTINCT reason FROM trial WHERE status = 'timeout'")
+        expect(len(reasons) == 1, f"one time-out: {reasons}")
+        for rank in range(4):
+            expect(re.search(rf"rank {rank}: ranked.py:\d+ in wait", reasons[0][0]), f"rank {rank} in {reasons}")
+        expect_no_orphans()
+
+
 def data_are_copied_to_the_scratch_folder_of_the_site_file():
     with Study() as study:
         study.study.write_text(READER)
@@ -333,6 +399,8 @@ if __name__ == "__main__":
     with cluster.Slurm(NODES) as slurm:
         sys.exit(main([eight_blocks_on_four_nodes_take_a_quarter_of_the_time,
                        ranks_of_one_trial_run_on_two_nodes_and_the_verdicts_are_a_local_runs, processes_of_a_command_meet_over_nodes,
+                       ranks_of_a_command_on_two_nodes_are_measured_together, a_rank_that_dies_on_the_second_node_is_the_reason,
+                       a_timeout_tells_the_places_of_ranks_on_both_nodes,
                        ranks_on_two_nodes_train_together_by_gloo, data_are_copied_to_the_scratch_folder_of_the_site_file,
                        a_preempted_job_of_two_nodes_goes_on_after_the_one_that_took_its_place,
                        the_nodes_of_an_interactive_allocation_are_used,
