@@ -5,11 +5,16 @@
     … --all --model llama3_8b --gpus 1,2,3,4 --precision fp32,bf16   every combination of these
     … --markdown                                                     tables as in docs/measurements/llm_memory.md
     … --only "qat kept fp32"                                         those whose name has all these words
+    … --options                                                      the options of adapters, steps and preferences instead, as many
+                                                                     combinations as it takes for each pair of levels to meet
 """
 import argparse
 import collections
 import json
+import math
 import pathlib
+import random
+import struct
 import subprocess
 import sys
 import tempfile
@@ -17,6 +22,7 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tests" / "null_gpu"), str(ROOT / "tests" / "conformance")]
+import matrix  # noqa: E402
 import null_gpu  # noqa: E402
 import ranks  # noqa: E402
 
@@ -27,15 +33,71 @@ METHODS = {
     "dpo full": "method = dpo, dpo_base = full", "qat kept": "method = qat, qat_weights = kept",
     "qat recomputed": "method = qat, qat_weights = recomputed",
 }
+# What the options of a study change of its memory. Levels that take the same memory (schedules, alphas) are left out.
+WHERE = """  factor precision in { bf16, fp32, fp16, fp64 }
+  factor gpus in { 1, 2 }
+  factor sharding in { fsdp, ddp }
+  factor activation_checkpointing in { false, true }
+  factor optimizer in { adamw, sgd }
+  exclude gpus == 1 and sharding == ddp
+"""
+OPTIONS = {
+    "adapters": WHERE + """  factor method  in { lora, qlora, dpo }
+  factor modules in { [], [q, v, down], [k], [q, k, v, o, gate, up, down, head] }
+  factor adapted_layers  in { [], [LAST], [0, 1] }
+  factor modules_to_save in { [], [embedding, head], [embedding], [head] }
+  factor dora    in { false, true }
+  factor dropout in { 0.0, 0.1 }
+  factor rank    in { 8, 128 }
+""",
+    "steps": WHERE + """  factor method in { full, lora, qat }
+  factor loss_per     in { token, row }
+  factor accumulation in { 1, 2 }
+  factor clip_norm    in { 0.0, 1.0 }
+  factor decayed      in { all, matrices }  when method != lora
+  factor qat_weights  in { kept, recomputed }  when method == qat
+  factor packing      in { false, true }
+""",
+    "preferences": WHERE + """  factor dpo_base  in { lora, full }
+  factor dpo_loss  in { sigmoid, ipo }
+  factor by_length in { false, true }  when dpo_loss == sigmoid
+  factor reference_model in { start, folder("reference") }
+  factor accumulation    in { 1, 2 }
+""",
+}
+MOST = 600
 FACTORS = ("precision", "gpus", "sharding", "activation_checkpointing", "packing")
 
 
 def write_rows(folder, length):
-    """Rows, and pairs, of more than `length` bytes: each is cut to `length` tokens."""
-    answers = {"rows": {"output": "b" * length}, "pairs": {"chosen": "b" * length, "rejected": "c" * length}}
-    for name, answer in answers.items():
-        row = json.dumps({"instruction": "say it again", **answer}) + "\n"
-        (folder / f"{name}.jsonl").write_text(row * 64, encoding="utf-8")
+    """Rows that are pairs too, of more than `length` bytes: each is cut to `length` tokens."""
+    row = json.dumps({"instruction": "say it again", "output": "b" * length, "chosen": "b" * length, "rejected": "c" * length}) + "\n"
+    (folder / "rows.jsonl").write_text(row * 64, encoding="utf-8")
+
+
+def write_reference(folder, model):
+    """Another model with the vocabulary of a named one, as a folder whose values are a hole in its file; the named one's number of layers."""
+    layers, vocabulary = {"tiny": (4, 8192), "llama3_8b": (32, 128256)}[model]
+    width, shapes = 256, {}
+    for name in ("model.embed_tokens", "lm_head"):
+        shapes[f"{name}.weight"] = [vocabulary, width]
+    for name in [f"self_attn.{letter}_proj" for letter in "qkvo"] + ["mlp.gate_proj", "mlp.up_proj", "mlp.down_proj"]:
+        shapes[f"model.layers.0.{name}.weight"] = [width, width]
+    for name in ("layers.0.input_layernorm", "layers.0.post_attention_layernorm", "norm"):
+        shapes[f"model.{name}.weight"] = [width]
+    header, end = {}, 0
+    for name, shape in shapes.items():
+        header[name] = {"dtype": "BF16", "shape": shape, "data_offsets": [end, end := end + 2 * math.prod(shape)]}
+    text = json.dumps(header).encode()
+    (folder / "reference").mkdir()
+    with (folder / "reference" / "model.safetensors").open("wb") as file:
+        file.write(struct.pack("<Q", len(text)) + text)
+        file.truncate(8 + len(text) + end)
+    (folder / "reference" / "config.json").write_text(json.dumps({
+        "model_type": "llama", "hidden_size": width, "num_hidden_layers": 1, "num_attention_heads": 4, "num_key_value_heads": 4,
+        "intermediate_size": width, "vocab_size": vocabulary, "max_position_embeddings": 8192, "rms_norm_eps": 1e-5,
+        "rope_theta": 500000.0, "hidden_act": "silu", "tie_word_embeddings": False}))
+    return layers
 
 
 def study(method, options):
@@ -44,22 +106,42 @@ def study(method, options):
               "activation_checkpointing": ["false", "true"], "packing": ["false"] if pairs else ["false", "true"]}
     factors = "".join(f"  factor {name} in {{ {', '.join(map(str, levels[name]))} }}\n" for name in FACTORS)
     return (f"import std.llm\nsystem cards {{ gpus = {max(map(int, options.gpus))} }}\nstudy memory {{\n"
-            f"  workload llm.finetune({METHODS[method]}, model = {options.model}, data = file(\"{'pairs' if pairs else 'rows'}.jsonl\"),\n"
+            f"  workload llm.finetune({METHODS[method]}, model = {options.model}, data = file(\"rows.jsonl\"),\n"
             f"    max_length = {options.length}tok, batch = {options.batch}, optimizer = {options.optimizer})\n{factors}"
             "  exclude gpus == 1 and sharding == ddp\n  measure device_memory_allocated_peak\n"
             "  design { timed { repeat 1  steps 2 } }\n}\n")
 
 
+def planned(options, folder, text):
+    """The plan of a study."""
+    path = folder / "memory.exp"
+    path.write_text(text, encoding="utf-8")
+    plan = subprocess.run([options.expc, "plan", path, "--system", "cards", "--format", "json"], capture_output=True, text=True, check=False)
+    if plan.returncode:
+        sys.exit(f"{text}\n{plan.stdout}{plan.stderr}")
+    return json.loads(plan.stdout)
+
+
+def option_points(options, folder):
+    """(name, point of the plan) of as many combinations of options as it takes for each pair of levels to meet, or of all."""
+    layers = write_reference(folder, options.model)
+    for kind, factors in OPTIONS.items():
+        fixed = ", method = dpo" if kind == "preferences" else ""
+        plan = planned(options, folder, (
+            f"import std.llm\nsystem cards {{ gpus = 2 }}\nstudy memory {{\n  workload llm.finetune(model = {options.model}, "
+            f"data = file(\"rows.jsonl\"), max_length = {options.length}tok, batch = {options.batch}{fixed})\n"
+            f"{factors.replace('LAST', str(layers - 1))}  measure device_memory_allocated_peak\n  design {{ timed {{ repeat 1  steps 2 }} }}\n}}\n"))
+        names = [factor["name"] for factor in plan["factors"]]
+        found = matrix.points(plan, names)
+        some = random.Random(1).sample(sorted(found, key=str), min(MOST, len(found)))  # so many that each pair of levels is in them
+        for at in found if options.all else matrix.covering(some, names, []):
+            yield f"{kind} " + " ".join(f"{name}={level}" for name, level in zip(names, at) if level not in (None, "false")), found[at]
+
+
 def points(options, folder):
     """(name, point of the plan) of each combination."""
     for method in options.method:
-        path = folder / "memory.exp"
-        path.write_text(study(method, options), encoding="utf-8")
-        plan = subprocess.run([options.expc, "plan", path, "--system", "cards", "--format", "json"], capture_output=True, text=True,
-                              check=False)
-        if plan.returncode:
-            sys.exit(f"{path.read_text()}\n{plan.stdout}{plan.stderr}")
-        for point in json.loads(plan.stdout)["points"]:
+        for point in planned(options, folder, study(method, options))["points"]:
             at = point["parameters"]
             words = [method, at["precision"], f"{at['gpus']} cards" if at["gpus"] > 1 else "1 card"]
             words += [at["sharding"]] if at["gpus"] > 1 else []
@@ -75,7 +157,7 @@ def peak(server, point, folder):
     event = server.run(null_gpu.on_cards(spec))[0]
     if event.get("event") != "result":
         return None, event.get("reason", event)
-    return max(rank["device_memory_allocated"] for rank in event["rehearsed"]["ranks"]), ""
+    return max(max(rank["device_memory_allocated"], rank.get("widest_allocated", 0)) for rank in event["rehearsed"]["ranks"]), ""
 
 
 def main():
@@ -85,6 +167,8 @@ def main():
     parser.add_argument("worker")
     parser.add_argument("folder", help="of the null cards' libraries")
     parser.add_argument("--all", action="store_true")
+    parser.add_argument("--options", action="store_true")
+    parser.add_argument("--every", type=int, default=1, help="of the options, so that fewer combinations are taken")
     parser.add_argument("--markdown", action="store_true")
     parser.add_argument("--only", default="")
     parser.add_argument("--model", default="tiny")
@@ -100,8 +184,10 @@ def main():
     with tempfile.TemporaryDirectory(prefix="expc-memory-") as name:
         folder = pathlib.Path(name)
         write_rows(folder, 2 * options.length)
-        wanted = [(text, point) for text, point in points(options, folder) if all(f" {word} " in f" {text} " for word in options.only.split())]
-        if not options.all:  # each level at least once with each method
+        source = option_points if options.options else points
+        wanted = [(text, point) for text, point in source(options, folder) if all(f" {word} " in f" {text} " for word in options.only.split())]
+        wanted = wanted[::options.every]
+        if not options.all and not options.options:  # each level at least once with each method
             wanted = wanted[::11]
         sys.exit(compare(options, wanted, folder))
 

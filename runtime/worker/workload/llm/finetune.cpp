@@ -65,6 +65,7 @@ QualityResult judged(const Course& course, const Evaluation& evaluated, double t
   return {{{"final_loss", finalLoss(course.losses)},
            {"evaluation_loss", evaluated.loss},
            {"answer_accuracy", evaluated.answered},
+           {"unquantised_answer_accuracy", evaluated.unquantised},
            {"reward_margin", evaluated.margin},
            {"reward_accuracy", evaluated.accuracy},
            {"total_time", total_time}},
@@ -200,6 +201,11 @@ llvm::Expected<QualityResult> Training::judge(Course& course) {
   }
   const auto begin = std::chrono::steady_clock::now();
   if (!questions_.empty()) evaluated_->answered = answered();
+  if (parameters_.method == Method::Qat && !questions_.empty() && asked(context_.spec, "unquantised_answer_accuracy")) {
+    decoder_->setFakeQuant(false);
+    evaluated_->unquantised = answered();
+    decoder_->setFakeQuant(true);
+  }
   course.evaluation_s += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   return judged(course, *evaluated_,
                 context_.communicator.allReduce(course.training_s + course.evaluation_s, comm::Reduction::Max));

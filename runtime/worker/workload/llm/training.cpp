@@ -89,6 +89,16 @@ llvm::Error Training::build(const Settings& settings) {
              tokenizerPath(parameters_, spec.root)};
   // The weights, which take longest, come after everything that a user may have got wrong.
   feed_.emplace(context_.device, parameters_.pin_memory);
+  const int64_t asked = settings.epochs > 0 ? stepsOf(settings.epochs) : steps;
+  if (parameters_.method == Method::Dpo) {
+    // Two rows per pair. When sharding, all ranks must compute the reference if one has to.
+    const bool sharded = parameters_.sharding == Sharding::Fsdp && spec.world_size > 1;
+    references_.emplace(2 * (rows_->train.count() + rows_->held_out.count()), sharded ? &communicator : nullptr,
+                        context_.device.torchDevice());
+    // Another reference is gone before the model comes, so that both are never in memory.
+    if (!parameters_.reference.empty())
+      if (auto error = askOtherModel(model->config.vocabulary, asked)) return error;
+  }
   decoder_ = model->decoder(parameters_, context_.device.torchDevice(), spec.seed, context_.communicator,
                             /*without_values=*/spec.rehearsal);
   if (parameters_.hasAdapters() && !parameters_.adapters.empty())
@@ -103,27 +113,21 @@ llvm::Error Training::build(const Settings& settings) {
   if (spec.world_size > 1 && parameters_.sharding == Sharding::Ddp)
     reducer_.emplace(context_.communicator, decoder_->trainableTensors(), std::vector<at::Tensor>());
   buildOptimizer(settings);
-  if (parameters_.method != Method::Dpo) return llvm::Error::success();
-  // Two rows per pair. When sharding, all ranks must compute the reference if one has to.
-  references_.emplace(2 * (rows_->train.count() + rows_->held_out.count()),
-                      decoder_->options().sharding ? &context_.communicator : nullptr, context_.device.torchDevice());
   // With adapters the reference is the model without them, at any time. Otherwise the first step would destroy it.
-  const int64_t asked = settings.epochs > 0 ? stepsOf(settings.epochs) : steps;
-  if (!parameters_.reference.empty()) return askOtherModel(asked);
-  return parameters_.dpo_full || !parameters_.saved.empty() ? prepareReferences(*decoder_, asked)
-                                                            : llvm::Error::success();
+  const bool destroyed = parameters_.dpo_full || !parameters_.saved.empty();
+  return references_ && destroyed && parameters_.reference.empty() ? prepareReferences(*decoder_, asked)
+                                                                   : llvm::Error::success();
 }
 
-/// Computes the reference by another model, which is in memory only while it does.
-llvm::Error Training::askOtherModel(int64_t steps) {
+llvm::Error Training::askOtherModel(int64_t vocabulary, int64_t steps) {
   Parameters other = parameters_;
   other.model = {"", parameters_.reference};
   other.dpo_full = true;  // no adapters
   auto model = Model::open(other, context_.spec.root);
   if (!model) return failure("reference_model: {}", llvm::toString(model.takeError()));
-  if (model->config.vocabulary != decoder_->config().vocabulary)
+  if (model->config.vocabulary != vocabulary)
     return failure("reference_model: {} has {} tokens, the model has {}: both must read the same tokens", model->path,
-                   model->config.vocabulary, decoder_->config().vocabulary);
+                   model->config.vocabulary, vocabulary);
   const auto decoder = model->decoder(other, context_.device.torchDevice(), context_.spec.seed, context_.communicator,
                                       /*without_values=*/context_.spec.rehearsal);
   return prepareReferences(*decoder, steps);

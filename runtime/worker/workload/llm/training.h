@@ -77,7 +77,7 @@ struct Work {
 struct Evaluation {
   double loss = 0;  // mean over learnt tokens, or over pairs
   std::optional<double> margin, accuracy;
-  std::optional<double> answered;  // share of the questions, if there are any
+  std::optional<double> answered, unquantised;  // share of the questions, if there are any; of qat's full weights
 };
 
 /// The training of llm.finetune.
@@ -123,7 +123,8 @@ class Training : public workload::Training {
   optim::WarmupSchedule schedule(int64_t steps);
   /// Computes by a model the reference for all pairs that so many steps and the evaluation will see.
   llvm::Error prepareReferences(llama::Decoder& model, int64_t steps);
-  llvm::Error askOtherModel(int64_t steps);
+  /// Computes the reference by another model, which must have as many tokens and is in memory only while it does.
+  llvm::Error askOtherModel(int64_t vocabulary, int64_t steps);
   /// Computes and stores the reference for these pairs, each rank its part. A collective.
   llvm::Error askReference(llama::Decoder& model, const std::vector<int64_t>& pairs, bool held_out);
   /// Losses and rewards of a pass's pairs.
