@@ -2,15 +2,16 @@
 
 #include <fmt/format.h>
 #include <llvm/ADT/STLExtras.h>
+#include <llvm/ADT/SmallVector.h>
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/Support/ConvertUTF.h>
-#include <llvm/Support/raw_ostream.h>
 
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstdint>
 #include <iterator>
+#include <utility>
 
 namespace expc::base {
 
@@ -54,39 +55,59 @@ std::string canonicalNumber(const Value& value) {
   return {buffer, end.ptr};
 }
 
-/// Prints like LLVM's printer, but sorts members by name, writes numbers in one form and, with an indent, puts flat
-/// arrays on one line.
-void print(llvm::json::OStream& out, const Value& value, bool pretty) {
+/// Appends a string with LLVM's escapes.
+void appendQuoted(std::string& out, llvm::StringRef text) {
+  out += '"';
+  for (const char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    if (static_cast<unsigned char>(c) >= 0x20)
+      out += c;
+    else if (const size_t at = std::string_view("\t\n\r").find(c); at != std::string_view::npos)
+      out.append({'\\', "tnr"[at]});
+    else
+      fmt::format_to(std::back_inserter(out), "\\u{:04x}", c);
+  }
+  out += '"';
+}
+
+/// Appends a value as LLVM's printer writes it, but with members sorted by name, numbers in one form and, with an
+/// indent, flat arrays on one line. `line` begins a line inside the value's parent, "" without an indent.
+void append(std::string& out, const Value& value, const std::string& line) {
+  const bool pretty = !line.empty();
+  const std::string inside = pretty ? line + "  " : "";
   const auto nests = [](const Value& element) { return element.getAsArray() || element.getAsObject(); };
   if (const llvm::json::Object* object = value.getAsObject()) {
     // LLVM's objects are hash tables: sort the names, so that equal values give equal text.
-    std::vector<llvm::StringRef> keys;
-    for (const auto& member : *object) keys.push_back(llvm::StringRef(member.first));
-    std::ranges::sort(keys);
-    out.object([&] {
-      for (const llvm::StringRef key : keys)
-        out.attributeBegin(key), print(out, *object->get(key), pretty), out.attributeEnd();
-    });
-  } else if (const llvm::json::Array* array = value.getAsArray(); array && pretty && llvm::none_of(*array, nests)) {
-    std::string line;
-    for (const Value& element : *array) line += (line.empty() ? "" : ", ") + canonicalJson(element);
-    out.rawValue("[" + line + "]");
-  } else if (array) {
-    out.array([&] {
-      for (const Value& element : *array) print(out, element, pretty);
-    });
+    llvm::SmallVector<std::pair<llvm::StringRef, const Value*>, 16> members;
+    for (const auto& member : *object) members.emplace_back(llvm::StringRef(member.first), &member.second);
+    llvm::sort(members);
+    out += '{';
+    for (const auto& [name, member] : members) {
+      if (member != members.front().second) out += ',';
+      appendQuoted(out += inside, name);
+      append(out += pretty ? ": " : ":", *member, inside);
+    }
+    out.append(members.empty() ? "" : line).append("}");
+  } else if (const llvm::json::Array* array = value.getAsArray()) {
+    const bool flat = llvm::none_of(*array, nests);
+    out += '[';
+    for (const Value& element : *array) {
+      if (&element != &array->front()) out += pretty && flat ? ", " : ",";
+      append(flat ? out : out += inside, element, flat ? "" : inside);
+    }
+    out.append(flat ? "" : line).append("]");
   } else if (value.getAsNumber()) {
-    out.rawValue(canonicalNumber(value));
+    out += canonicalNumber(value);
+  } else if (const auto text = value.getAsString()) {
+    appendQuoted(out, *text);
   } else {
-    out.value(value);
+    out += value.getAsBoolean() ? *value.getAsBoolean() ? "true" : "false" : "null";
   }
 }
 
-std::string printed(const Value& value, bool pretty) {
+std::string printed(const Value& value, const std::string& line) {
   std::string text;
-  llvm::raw_string_ostream stream(text);
-  llvm::json::OStream out(stream, pretty ? 2 : 0);
-  print(out, value, pretty);
+  append(text, value, line);
   return text;
 }
 
@@ -133,11 +154,11 @@ llvm::Expected<Value> parseJson(std::string_view text) {
   return llvm::json::parse(rewritten ? *rewritten : text);
 }
 
-std::string canonicalJson(const Value& value) { return printed(value, false); }
+std::string canonicalJson(const Value& value) { return printed(value, ""); }
 
 /// A terminal may take U+007F to U+009F for escape sequences, so these are escaped in text for people.
 std::string prettyJson(const Value& value) {
-  const std::string text = printed(value, true);
+  const std::string text = printed(value, "\n");
   std::string out;
   for (size_t i = 0; i < text.size(); ++i) {
     const auto byte = [&](size_t at) { return unsigned(static_cast<unsigned char>(text[at])); };

@@ -1,22 +1,36 @@
 #include "runtime/base/process.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <llvm/ADT/StringRef.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <fstream>
 #include <sstream>
 #include <system_error>
 
 namespace expc::base {
 
+/// What is in an open file, without white space at its end. Files of the kernel tell no size.
+static std::string textIn(int file) {
+  std::string text;
+  char piece[8192];
+  ssize_t size = 0;
+  while ((size = pread(file, piece, sizeof piece, static_cast<off_t>(text.size()))) > 0) text.append(piece, size);
+  return llvm::StringRef(text).rtrim().str();
+}
+
 std::optional<std::string> readText(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return std::nullopt;
-  std::stringstream text;
-  text << file.rdbuf();
-  return llvm::StringRef(text.str()).rtrim().str();
+  const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  return file >= 0 ? std::optional(textIn(file)) : std::nullopt;
+}
+
+std::optional<std::string> KernelFile::text() {
+  if (file_ < 0 || owner_ != getpid()) {
+    owner_ = getpid();
+    file_ = Descriptor(open(path_.c_str(), O_RDONLY | O_CLOEXEC));
+  }
+  return file_ >= 0 ? std::optional(textIn(file_)) : std::nullopt;
 }
 
 Process processOf(int64_t pid, const std::string& proc) {
@@ -83,7 +97,7 @@ std::filesystem::path sharedPath(const char* name) {
 }
 
 void addPythonPackage(std::vector<std::string>& variables) {
-  const std::string folder = sharedPath("expc/python").string();
+  static const std::string folder = sharedPath("expc/python").string();  // found once: it is added for each trial
   if (folder.empty()) return;
   const auto given = std::ranges::find_if(variables, [](const auto& one) { return one.starts_with("PYTHONPATH="); });
   if (given == variables.end())

@@ -9,12 +9,29 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
+
+#include "runtime/base/descriptor.h"
 
 namespace expc::base {
 
 /// The text of a file without white space at its end; nothing if it cannot be read.
 std::optional<std::string> readText(const std::string& path);
+
+/// A file of the kernel that is read again and again. It stays open, since opening it takes longer than reading it. A
+/// process that was forked opens it for itself, because what is below /proc/self is about the process that opened it.
+class KernelFile {
+ public:
+  explicit KernelFile(std::string path) : path_(std::move(path)) {}
+  /// As readText.
+  std::optional<std::string> text();
+
+ private:
+  std::string path_;
+  Descriptor file_;
+  pid_t owner_ = 0;
+};
 
 /// A process, from /proc/PID/stat.
 struct Process {

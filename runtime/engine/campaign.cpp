@@ -84,7 +84,6 @@ Campaign::Campaign(const Env& env, launch::Launcher& launcher, const machine::De
       index_(index),
       outcome_(env.outcome),
       files_(env.setup.files),
-      folders_(env.options.results),
       lanes_(launcher.describe().lanes),
       scheduler_(index, lanes_.size(), env.options.attempts),
       forecast_(index, lanes_.size()),

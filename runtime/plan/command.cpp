@@ -331,8 +331,8 @@ std::string seenFromOutsideText() {
 }
 
 std::string outputsOf(const std::string& folder) {
-  const std::filesystem::path path(folder);
-  return (path.parent_path() / ("." + path.filename().string())).string();
+  const size_t name = folder.rfind('/') + 1;  // 0 if there is no slash
+  return folder.substr(0, name) + "." + folder.substr(name);
 }
 
 std::string outputOf(const std::string& folder, const std::string& output, unsigned rank) {

@@ -23,7 +23,8 @@ size_t firstWhere(size_t count, Holds holds) {
 
 NestedIntervals::NestedIntervals(std::optional<double> estimate, size_t count, Alpha alpha, Ends ends)
     : estimate_(estimate),
-      count_(firstWhere(count, [&](size_t k) { return alpha(k) >= 1; })),
+      // Most methods give no interval that says nothing, and simulations make very many objects.
+      count_(count > 0 && alpha(count - 1) < 1 ? count : firstWhere(count, [&](size_t k) { return alpha(k) >= 1; })),
       alpha_(std::move(alpha)),
       ends_(std::move(ends)) {}
 
@@ -55,7 +56,7 @@ NestedIntervals NestedIntervals::afterWidthStop() const {
 NestedIntervals NestedIntervals::reaching(std::function<std::pair<double, double>(double alpha)> other) const {
   NestedIntervals result = *this;
   if (count_ > 0)
-    result.ends_ = [alpha = alpha_, ends = ends_, other = std::move(other)](size_t k) {
+    result.ends_ = [alpha = alpha_, ends = std::move(result.ends_), other = std::move(other)](size_t k) {
       const auto [low, high] = ends(k);
       const auto [lower, higher] = other(alpha(k));
       return std::pair(std::min(low, lower), std::max(high, higher));
@@ -72,7 +73,8 @@ NestedIntervals NestedIntervals::estimateAlone() const {
 NestedIntervals NestedIntervals::stretched(std::function<double(double)> factor) const {
   NestedIntervals result = *this;
   if (count_ > 0 && estimate_ && std::isfinite(*estimate_))
-    result.ends_ = [alpha = alpha_, ends = ends_, centre = *estimate_, factor = std::move(factor)](size_t k) {
+    result.ends_ = [alpha = alpha_, ends = std::move(result.ends_), centre = *estimate_,
+                    factor = std::move(factor)](size_t k) {
       const auto [low, high] = ends(k);
       const double times = factor(alpha(k));
       return std::pair(centre - times * (centre - low), centre + times * (high - centre));
@@ -84,7 +86,7 @@ NestedIntervals NestedIntervals::mapped(std::function<double(double)> increasing
   NestedIntervals result = *this;
   if (result.estimate_) result.estimate_ = increasing(*result.estimate_);
   if (count_ > 0)
-    result.ends_ = [ends = ends_, increasing = std::move(increasing)](size_t k) {
+    result.ends_ = [ends = std::move(result.ends_), increasing = std::move(increasing)](size_t k) {
       const auto [low, high] = ends(k);
       return std::pair(increasing(low), increasing(high));
     };

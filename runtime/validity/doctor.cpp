@@ -136,11 +136,12 @@ void memoryLimit(const machine::Machine& machine, const std::string& root, Findi
 /// Watches the machine for kWatch seconds while nothing of ours runs: whatever is busy is somebody else.
 void others(const machine::Machine& machine, const std::string& root, Findings& findings) {
   const auto before = readBusy(root);
-  const MemoryCounts memory_before = readMemory(root);
+  MemoryCounters counters(root);
+  const MemoryCounts memory_before = counters.read();
   const auto began = std::chrono::steady_clock::now();
   std::this_thread::sleep_for(std::chrono::duration<double>(kWatch));
   const auto after = readBusy(root);
-  const MemoryCounts memory = readMemory(root);
+  const MemoryCounts memory = counters.read();
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   // Cores that appeared or vanished in between are left out.
   double busy = 0;

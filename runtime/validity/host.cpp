@@ -85,19 +85,23 @@ std::map<int, double> readBusy(const std::string& root) {
   return cores;
 }
 
-MemoryCounts readMemory(const std::string& root) {
+MemoryCounters::MemoryCounters(const std::string& root)
+    : pages_(root + "/proc/vmstat"), pressure_(root + "/proc/pressure/memory") {}
+
+MemoryCounts MemoryCounters::read() {
   MemoryCounts counts;
-  const std::string pages = readText(root + "/proc/vmstat").value_or("");
-  for (const StringRef line : llvm::split(pages, '\n')) {
-    const auto [name, value] = line.split(' ');
-    const std::optional<uint64_t> count = wholeIn(value);
-    if (!count) continue;
-    // Pages read from swap and written to it (proc(5), vmstat).
-    if (name == "pswpin" || name == "pswpout") counts.swapped_pages = counts.swapped_pages.value_or(0) + *count;
-    if (name == "pgmajfault") counts.page_faults = *count;
-  }
+  const std::string pages = "\n" + pages_.text().value_or("");
+  const auto count = [&](StringRef name) {
+    const size_t line = pages.find(fmt::format("\n{} ", name));
+    return line == pages.npos ? std::nullopt
+                              : wholeIn(StringRef(pages).substr(line + 2 + name.size()).split('\n').first);
+  };
+  // Pages read from swap and written to it (proc(5), vmstat).
+  for (const auto swapped : {count("pswpin"), count("pswpout")})
+    if (swapped) counts.swapped_pages = counts.swapped_pages.value_or(0) + *swapped;
+  counts.page_faults = count("pgmajfault");
   // "some avg10=0.00 avg60=0.00 avg300=0.00 total=373839527": the total is in microseconds (kernel documentation, PSI).
-  const std::string pressure = readText(root + "/proc/pressure/memory").value_or("");
+  const std::string pressure = pressure_.text().value_or("");
   const auto words = wordsOf(StringRef(pressure).split('\n').first);
   if (words.empty() || words.front() != "some") return counts;
   for (StringRef word : words)

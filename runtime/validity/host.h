@@ -25,7 +25,15 @@ struct MemoryCounts {
   std::optional<uint64_t> swapped_pages, page_faults;
   std::optional<double> pressure;  // seconds in which some task waited for memory (PSI)
 };
-MemoryCounts readMemory(const std::string& root = "");
+/// Reads them for each trial, so its files stay open.
+class MemoryCounters {
+ public:
+  explicit MemoryCounters(const std::string& root = "");
+  MemoryCounts read();
+
+ private:
+  base::KernelFile pages_, pressure_;
+};
 /// Energy of all processors in joules, by the RAPL counters. They overflow after some hours, so a smaller sum than
 /// before says nothing. Absent if there are none or they may not be read (usually only by root).
 std::optional<double> readEnergy(const std::string& root = "");

@@ -37,7 +37,7 @@ std::optional<T> grown(const std::optional<T>& before, const std::optional<T>& a
 }  // namespace
 
 Monitor::Monitor(Cards cards, int pid, std::string root)
-    : cards_(std::move(cards)), pid_(pid), root_(std::move(root)) {}
+    : cards_(std::move(cards)), pid_(pid), root_(std::move(root)), counters_(root_) {}
 
 void Monitor::begin(uint64_t number, std::vector<int> cores, const std::vector<unsigned>& cards, double now,
                     bool served) {
@@ -49,7 +49,8 @@ void Monitor::begin(uint64_t number, std::vector<int> cores, const std::vector<u
   trial.cores = std::move(cores);
   trial.began = now;
   trial.before = memory_;
-  trial.joules_before = readEnergy(root_);
+  trial.joules_before = has_energy_ ? readEnergy(root_) : std::nullopt;
+  has_energy_ = trial.joules_before.has_value();
   // The load is that before the trial, since its own processes raise it.
   trial.readings.load = load_;
   for (const unsigned index : cards) {
@@ -92,7 +93,7 @@ void Monitor::sample(uint64_t number, int pid) {
 }
 
 void Monitor::count(double now) {
-  memory_ = readMemory(root_);
+  memory_ = counters_.read();
   counted_ = now;
 }
 
@@ -128,7 +129,6 @@ void Monitor::account(const std::map<int, double>& busy, const Family& family, d
 void Monitor::lookAt(Trial& trial, const Family& family) {
   Readings& readings = trial.readings;
   const auto mhz = has_clocks_ ? readClock(trial.cores, root_) : std::nullopt;
-  // A machine without clocks of cores gets none while we run, so it is not asked again.
   has_clocks_ = has_clocks_ && (mhz || trial.cores.empty());
   if (mhz) {
     readings.mhz_most = std::max(readings.mhz_most.value_or(*mhz), *mhz);
@@ -213,7 +213,7 @@ void Monitor::settle(Trial& trial) const {
   if (const auto waited = grown(before.pressure, after.pressure); waited && readings.seconds > 0)
     readings.pressure = std::min(1.0, *waited / readings.seconds);
   // The counter is that of the whole machine; with another trial beside it nobody knows whose energy it is.
-  if (trial.alone) readings.joules = grown(trial.joules_before, readEnergy(root_));
+  if (trial.alone && trial.joules_before) readings.joules = grown(trial.joules_before, readEnergy(root_));
   for (Card& card : trial.cards) {
     if (const auto state = cards_.look(card.readings.index))
       card.readings.joules = grown(card.before.joules, state->joules);

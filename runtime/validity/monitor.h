@@ -78,11 +78,14 @@ class Monitor {
   const std::string root_;
   std::map<uint64_t, Trial> trials_;
   std::map<int, double> busy_;
+  MemoryCounters counters_;
   MemoryCounts memory_;
   std::optional<double> load_;
   Family family_;
-  bool looked_ = false, has_clocks_ = true;  // has_clocks_: false once a core told no clock
-  double at_ = 0, counted_ = -1;             // times of the last look, and of the last count of memory
+  bool looked_ = false;
+  // False once a core told no clock, or the processors no energy: a machine gets none while we run.
+  bool has_clocks_ = true, has_energy_ = true;
+  double at_ = 0, counted_ = -1;  // times of the last look, and of the last count of memory
 };
 
 }  // namespace expc::validity

@@ -62,4 +62,5 @@ def main():
                               "page_mb": round(page.stat().st_size / 1e6, 2)}), flush=True)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -257,7 +257,7 @@ int openLog(const std::string& path, Log log) {
   struct stat state{};
   // A second name (st_nlink) may lie anywhere: writing here would change that file.
   if (file >= 0 && ::fstat(file, &state) == 0 && S_ISREG(state.st_mode) && state.st_nlink == 1 &&
-      (log == Log::GoesOn || ::ftruncate(file, 0) == 0) && ::fcntl(file, F_SETFL, O_APPEND) == 0)
+      (log == Log::GoesOn || state.st_size == 0 || ::ftruncate(file, 0) == 0) && ::fcntl(file, F_SETFL, O_APPEND) == 0)
     return file;
   const int error = errno;
   if (file >= 0) ::close(file);

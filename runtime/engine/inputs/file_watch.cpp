@@ -47,7 +47,10 @@ FileWatch::FileWatch(const plan::Plan& plan, const std::vector<CommandFiles>& fi
   for (size_t i = 0; i < files.size(); ++i) {
     Stamps& stamps = watched_[store::commandKey(plan.workloads[i])];
     for (const std::string& program : files[i].programs) stamps[program] = stampOf(program);
-    for (const InputFile& input : files[i].inputs) stamps[input.path] = stampOf(input.path);
+    for (const InputFile& input : files[i].inputs) {
+      stamps[input.path] = stampOf(input.path);
+      links_ |= input.hard;
+    }
   }
 }
 
@@ -81,6 +84,7 @@ llvm::Error FileWatch::check(const plan::Plan& plan, const plan::Point& point, c
 }
 
 llvm::Error FileWatch::whileLinking(llvm::function_ref<llvm::Error()> change) {
+  if (!links_) return change();
   // Only ctime is taken over afterwards, so that a change of size or mtime in between still shows.
   std::vector<std::pair<std::string, FileStamp*>> unchanged;
   for (auto& [key, stamps] : watched_)

@@ -52,6 +52,7 @@ class FileWatch {
  private:
   using Stamps = std::map<std::string, std::optional<FileStamp>>;
   std::map<std::string, Stamps> watched_;  // key among the digests -> path -> stamp
+  bool links_ = false;                     // trials get hard links to some of them
 };
 
 }  // namespace expc::engine::inputs

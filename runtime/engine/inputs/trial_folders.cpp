@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <system_error>
+#include <utility>
 
 #include "runtime/base/failure.h"
 #include "runtime/base/files/files.h"
@@ -104,9 +105,10 @@ void leaveInputs(const std::string& folder, const CommandFiles& files) {
 llvm::Error TrialFolders::make(const std::string& folder, const CommandFiles& files) {
   const std::string outputs = plan::outputsOf(folder);
   // The spare folder is renamed. If its outputs cannot be, or `folder` exists from an earlier engine, all is made anew.
-  if (has_spare_ && access(folder.c_str(), F_OK) != 0 && std::rename(spare_.c_str(), folder.c_str()) == 0) {
-    has_spare_ = false;
-    if (std::rename(plan::outputsOf(spare_).c_str(), outputs.c_str()) == 0) return fill(folder, files);
+  const bool free = folder == spare_ || access(folder.c_str(), F_OK) != 0;
+  if (!spare_.empty() && free && std::rename(spare_.c_str(), folder.c_str()) == 0) {
+    const std::string spare_outputs = plan::outputsOf(std::exchange(spare_, ""));
+    if (std::rename(spare_outputs.c_str(), outputs.c_str()) == 0) return fill(folder, files);
   }
   if (auto error = makeTrialFolder(outputs, {})) return error;
   return makeTrialFolder(folder, files);
@@ -114,13 +116,9 @@ llvm::Error TrialFolders::make(const std::string& folder, const CommandFiles& fi
 
 std::string TrialFolders::drop(const std::string& folder) {
   // One spare is enough for a lane; the folders of other lanes are removed.
-  if (!has_spare_ && isOpenToUs(folder) && files::clearFolder(folder).empty() &&
-      std::rename(folder.c_str(), spare_.c_str()) == 0) {
-    has_spare_ = std::rename(plan::outputsOf(folder).c_str(), plan::outputsOf(spare_).c_str()) == 0;
-    if (has_spare_) return "";
-    remove(spare_);
-  }
-  return remove(folder);
+  if (!spare_.empty() || !isOpenToUs(folder) || !files::clearFolder(folder).empty()) return remove(folder);
+  spare_ = folder;
+  return "";
 }
 
 void TrialFolders::keep(const std::string& folder) {

@@ -32,8 +32,10 @@ void leaveInputs(const std::string& folder, const CommandFiles& files);
 /// of its outputs.
 class TrialFolders {
  public:
-  explicit TrialFolders(const std::string& results) : spare_(results + "/trials/.next") {}
-  ~TrialFolders() { remove(spare_); }  // the last spare folder
+  TrialFolders() = default;
+  ~TrialFolders() {
+    if (!spare_.empty()) remove(spare_);
+  }
   TrialFolders(const TrialFolders&) = delete;
   TrialFolders& operator=(const TrialFolders&) = delete;
 
@@ -48,8 +50,7 @@ class TrialFolders {
  private:
   static std::string remove(const std::string& folder);
 
-  const std::string spare_;
-  bool has_spare_ = false;
+  std::string spare_;  // keeps its name until it becomes another trial's; "": there is none
 };
 
 }  // namespace expc::engine::inputs

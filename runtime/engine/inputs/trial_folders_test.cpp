@@ -43,7 +43,7 @@ std::vector<std::string> namesIn(const std::string& folder) {
 TEST_CASE("the folder of a trial that nobody wants becomes the next one's, without what its program wrote") {
   Results results;
   {
-    TrialFolders folders(results.path);
+    TrialFolders folders;
     llvm::cantFail(folders.make(results.of(1), {}));
     const std::string outputs = results.path + "/trials/.1";
     Results::write(outputs + "/stdout.txt", "said");
@@ -52,11 +52,17 @@ TEST_CASE("the folder of a trial that nobody wants becomes the next one's, witho
     fs::create_directories(results.of(1) + "/deep/er");
     const ino_t folder = Results::inode(results.of(1)), output = Results::inode(outputs + "/stdout.txt");
     folders.drop(results.of(1));
-    CHECK(!fs::exists(results.of(1)));
     llvm::cantFail(folders.make(results.of(2), {}));
+    CHECK(!fs::exists(results.of(1)));
     CHECK(Results::inode(results.of(2)) == folder);
     CHECK(namesIn(results.of(2)).empty());
     CHECK(Results::inode(results.path + "/trials/.2/stdout.txt") == output);
+    // A second start of one trial finds its own folder.
+    Results::write(results.of(2) + "/result.json", "{}");
+    folders.drop(results.of(2));
+    llvm::cantFail(folders.make(results.of(2), {}));
+    CHECK(Results::inode(results.of(2)) == folder);
+    CHECK(namesIn(results.of(2)).empty());
     // If two folders are dropped, one stays as the spare; with the object that goes, too.
     llvm::cantFail(folders.make(results.of(3), {}));
     folders.drop(results.of(2));
@@ -68,7 +74,7 @@ TEST_CASE("the folder of a trial that nobody wants becomes the next one's, witho
 
 TEST_CASE("a folder that is kept has the outputs, where the program has no files of their names") {
   Results results;
-  TrialFolders folders(results.path);
+  TrialFolders folders;
   for (const int64_t trial : {1, 2}) {
     llvm::cantFail(folders.make(results.of(trial), {}));
     Results::write(fmt::format("{}/trials/.{}/stdout.txt", results.path, trial), "said");
@@ -84,7 +90,7 @@ TEST_CASE("a folder that is kept has the outputs, where the program has no files
 
 TEST_CASE("what a program put into its folder goes with it, and leads nobody elsewhere") {
   Results results;
-  TrialFolders folders(results.path);
+  TrialFolders folders;
   const std::string mine = results.path + "/mine.txt";
   Results::write(mine, "mine");
   llvm::cantFail(folders.make(results.of(1), {}));

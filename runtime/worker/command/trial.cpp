@@ -95,8 +95,6 @@ class Trial {
   std::string howItEnded(const ProgramEnd& end) const;
   /// ": " behind `lead`, and the line with which the program explained its end; "" if there is none.
   std::string lastWords(const char* lead = "") const;
-  /// Reads the ends of both outputs.
-  void readTails();
   /// Ends the trial: infeasible if the program said on purpose that memory ran out, or if the
   /// kernel's log names it; else failed. Kills that the kernel counts for the trial's group are
   /// reported by the launch server. @returns 1
@@ -115,7 +113,6 @@ class Trial {
   /// Files that will be read, as they were before the program ran.
   std::map<std::string, std::optional<Written>> given_;
   serve::KernelLog& kernel_log_;
-  std::string out_tail_, err_tail_;
   /// The values that the services took while the program ran, by metric; without a value: the kernel does not tell.
   std::map<std::string, std::optional<double>> of_services_;
 };
@@ -187,7 +184,6 @@ int Trial::run() {
     of_services_[ready->cpu_time] = use.cpuSeconds();
     of_services_[ready->memory] = use.peakBytes();
   }
-  readTails();
   int code = 1;
   if (end && stacks.wasTold() && !stacks.places().empty())
     events_.failed(stacks.places());
@@ -197,11 +193,6 @@ int Trial::run() {
     events_.failed(llvm::toString(end.takeError()));
   if (code != 0) log();
   return code;
-}
-
-void Trial::readTails() {
-  out_tail_ = files::tail(program_.out, kTail);
-  err_tail_ = files::tail(program_.err, kTail);
 }
 
 int Trial::serve() {
@@ -222,7 +213,6 @@ int Trial::serve() {
   program_.attendant = &*attendant;
   auto end = runProgram(program_);
   program_.attendant = nullptr;
-  readTails();
   if (!end) return give_up(llvm::toString(end.takeError()));
   int code = 1;
   if (!end->stuck.empty() || end->flooded)
@@ -287,7 +277,8 @@ std::string Trial::howItEnded(const ProgramEnd& end) const {
 
 std::string Trial::lastWords(const char* lead) const {
   // Programs explain themselves on standard error, or if that is empty on standard output.
-  const std::string words = files::errorLine(err_tail_.empty() ? out_tail_ : err_tail_);
+  const std::string errors = files::tail(program_.err, kTail);
+  const std::string words = files::errorLine(errors.empty() ? files::tail(program_.out, kTail) : errors);
   return words.empty() ? "" : lead + (": " + words);
 }
 
@@ -364,11 +355,13 @@ int Trial::readMetrics(const ProgramEnd& end) {
 void Trial::log() const {
   std::printf("%s\n(in %s)\n", base::joined(base::textsOf(program_.arguments, base::shellWord), " ").c_str(),
               program_.folder.c_str());
-  for (const auto& [tail, name] : {std::pair(&out_tail_, "standard output"), std::pair(&err_tail_, "standard error")}) {
-    if (tail->empty()) continue;
+  for (const auto& [file, name] :
+       {std::pair(&program_.out, "standard output"), std::pair(&program_.err, "standard error")}) {
+    const std::string tail = files::tail(*file, kTail);
+    if (tail.empty()) continue;
     std::printf("--- %s, its end:\n", name);
-    std::fwrite(tail->data(), 1, tail->size(), stdout);
-    if (tail->back() != '\n') std::fputc('\n', stdout);
+    std::fwrite(tail.data(), 1, tail.size(), stdout);
+    if (tail.back() != '\n') std::fputc('\n', stdout);
   }
   std::fflush(stdout);
 }

@@ -38,6 +38,8 @@
 namespace expc::serve {
 namespace {
 
+constexpr double kMoment = 0.02;  // seconds that a process may wait for its next trial without being looked at again
+
 /// The numbers in an array of a slot; empty if there is none.
 std::vector<int> numbersOf(const llvm::json::Value& slot, llvm::StringRef name) {
   std::vector<int> result;
@@ -245,11 +247,15 @@ void runChild(const protocol::LaunchRequest& request, protocol::Packet packet, p
   // the server reports that with its evidence once the process is gone; and if the trial changed
   // the process for good or left files that cannot be removed.
   while (code == 0 && clean && channel >= 0 && !memory.sawKill() && own.restore().empty()) {
+    const double restored = base::bootSeconds();
     if (!tellEnd(channel, launch, packet)) break;
     const auto next = nextLaunch(channel, packet);
     if (!next) break;
     launch = next->id;
-    code = runRank(*next, packet, own.restore(), clean, child);
+    // While it waits only strangers can change this process. After a moment it is looked at again; a change within it
+    // is no other than one during a trial, which is undone after that trial.
+    const bool waited = base::bootSeconds() - restored > kMoment;
+    code = runRank(*next, packet, waited ? own.restore() : "", clean, child);
   }
   std::fflush(nullptr);
   _exit(code);  // exit handlers of libraries that the server loaded are not for a fork

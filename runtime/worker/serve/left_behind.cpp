@@ -79,29 +79,12 @@ pid_t kept_of = 0;
 /// Time for a process that sleeps in the kernel to die.
 constexpr auto kPatience = std::chrono::seconds(5);
 
-/// The kernel's own list of children, if it is built in (CONFIG_PROC_CHILDREN); nothing otherwise.
-/// The list is per thread, and callers are single-threaded. The file stays open, since opening it
-/// takes longer than reading it.
-std::optional<std::string> childList() {
-  static pid_t owner = 0;
-  static int fd = -1;
-  if (owner != getpid()) {
-    if (fd >= 0) close(fd);  // it is about the process that this one was forked from
-    owner = getpid();
-    fd = open(("/proc/self/task/" + std::to_string(owner) + "/children").c_str(), O_RDONLY | O_CLOEXEC);
-  }
-  if (fd < 0) return std::nullopt;
-  std::string text;
-  char piece[4096];
-  ssize_t size = 0;
-  while ((size = pread(fd, piece, sizeof piece, static_cast<off_t>(text.size()))) > 0) text.append(piece, size);
-  return size == 0 ? std::optional(std::move(text)) : std::nullopt;
-}
-
-/// The children of this process, by the kernel's list or else by a search through /proc.
+/// The children of this process, by the kernel's own list if it is built in (CONFIG_PROC_CHILDREN),
+/// or else by a search through /proc. The list is per thread, and callers are single-threaded.
 std::vector<pid_t> children() {
+  static base::KernelFile list_file("/proc/thread-self/children");
   std::vector<pid_t> found;
-  if (const auto list = childList()) {
+  if (const auto list = list_file.text()) {
     std::istringstream pids(*list);
     for (pid_t pid; pids >> pid;) found.push_back(pid);
     return found;

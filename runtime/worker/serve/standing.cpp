@@ -31,8 +31,9 @@ Standing Standing::ofThisProcess() {
   now.io_ = syscall(SYS_ioprio_get, kOwnIo, 0);
   for (int which = 0; which < RLIM_NLIMITS; ++which) getrlimit(__rlimit_resource_t(which), &now.limits_[which]);
   sched_getaffinity(0, sizeof now.cores_, &now.cores_);
-  now.killer_ = base::readText(kKiller).value_or("");
-  now.groups_ = base::readText("/proc/self/cgroup").value_or("");
+  static base::KernelFile killer(kKiller), groups("/proc/self/cgroup");
+  now.killer_ = killer.text().value_or("");
+  now.groups_ = groups.text().value_or("");
   return now;
 }
 
