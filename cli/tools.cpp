@@ -12,6 +12,7 @@
 
 #include "cli/commands.h"
 #include "cli/compilation.h"
+#include "cli/starter_from.h"
 #include "cli/starters/starters.h"
 #include "cli/subcommand.h"
 #include "cli/version.h"
@@ -172,6 +173,8 @@ struct NewOptions {
   /// The name of the study and, with .exp, of its file; may stand in a folder.
   std::string name = "starter";
   std::string workload = "image.mobilenet_v2";
+  /// A file that a benchmark program wrote, which the study is to read.
+  std::optional<std::string> from;
   /// Replace a file that is there.
   bool force = false;
 };
@@ -198,11 +201,21 @@ int newStudy(const NewOptions& options, const Console& console) {
   // Every starter declares the study `starter` on a line of its own.
   constexpr std::string_view kStudy = "\nstudy starter {";
   std::string text(*starterText(starter->second));
+  if (options.from) {
+    auto output = files::read(*options.from);
+    if (!output) return console.error(llvm::toString(output.takeError()));
+    auto made = starterFrom((*output)->getBuffer(), *options.from);
+    if (!made)
+      return console.error(
+          fmt::format("{} is in no format with a reader ({}); `outputs csv(\"{}\")` and `json` read others",
+                      *options.from, readersText(), *options.from));
+    text = std::move(*made);
+  }
   text.replace(text.find(kStudy), kStudy.size(), "\nstudy " + name + " {");
   const std::string shown = path.string();
   std::vector<std::pair<std::string, std::string>> written = {{shown, std::move(text)}};
   // Some starters come with the script that they start.
-  if (const auto script = starterText(std::string(starter->second) + "_script"))
+  if (const auto script = starterText(std::string(starter->second) + "_script"); script && !options.from)
     written.emplace_back(path.replace_extension(".py").string(), *script);
   std::string said;
   for (auto& [file, content] : written) {
@@ -215,8 +228,8 @@ int newStudy(const NewOptions& options, const Console& console) {
       return console.error(fmt::format("cannot write {}", llvm::toString(std::move(error))));
     said += fmt::format("wrote {}\n", file);
   }
-  return console.finish(said +
-                        fmt::format("  expc check {0}\n  expc plan {0}\n  expc run {0} --preset quick\n", shown));
+  return console.finish(said + fmt::format("  expc check {0}\n  expc plan {0}\n  expc run {0}{1}\n", shown,
+                                           options.from ? "" : " --preset quick"));
 }
 
 void addNew(CLI::App& app, Asked& asked) {
@@ -227,6 +240,10 @@ void addNew(CLI::App& app, Asked& asked) {
             "What it runs: command (a program of your own), torch (a PyTorch script of your own, which is written "
             "beside it), image.mobilenet_v2 or llm.finetune (both need torch)")
       ->capture_default_str();
+  addOption(
+      command, "--from", "FILE", options.from,
+      "Read this output of a benchmark program (nccl-tests, google-benchmark, fio, …) instead: its rows become points")
+      ->excludes("--workload");
   command.add_flag("--force", options.force, "Replace an existing file");
 }
 

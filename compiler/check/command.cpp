@@ -69,6 +69,8 @@ struct CommandChecker {
   std::vector<std::string> names = {};
   /// Whether `options` occurred, and whether a shell word was reported.
   bool told_all = false, said = false;
+  /// Some argument names a parameter that there is not.
+  bool unknown = false;
   /// Whether the arguments are those of the measured program, which alone may be told inside levels.
   bool measured = false;
   Command command = {};
@@ -188,13 +190,16 @@ struct CommandChecker {
     else if (const size_t dot = name.find('.'); dot != std::string::npos)
       address(range, name.substr(0, dot), name.substr(dot + 1));
     else if (std::ranges::count(names, name) == 0)
-      diag::unknownName(context.emitter, range, "parameter", name, namesOf(workload.parameters, names, *place.lets));
+      unknown = !diag::unknownName(context.emitter, range, "parameter", name,
+                                   namesOf(workload.parameters, names, *place.lets));
   }
 
   /// Checks `${vllm.port}`: the address of a service of the workload.
   void address(source::Range range, const std::string& of, const std::string& part) {
     std::vector<std::string> own;
     for (const ast::NamedUse& use : declaration.services) own.push_back(use.name.parts.back().name);
+    // A service that is unknown or was refused is no second mistake.
+    if (std::ranges::count(own, of) == 0 && workload.lacks_service) return;
     if (std::ranges::count(own, of) == 0 && diag::closest(of, own))
       return void(diag::unknownName(context.emitter, range, "service", of, own));
     if (std::ranges::count(own, of) == 0)
@@ -204,7 +209,6 @@ struct CommandChecker {
           .emit();
     if (std::ranges::count(kOfService, part) == 0)
       return void(diag::unknownName(context.emitter, range, "part of a service's address", part, kOfService));
-    // A service that is unknown or was refused is no second mistake.
     const Workload* found = findService(workload, of);
     if (found && found->valid && !tellsPort(*found->command))
       context.emitter.build(range, errors::BadService, of, "is not told its port")
@@ -217,7 +221,7 @@ struct CommandChecker {
     command.ready = checkReady(context, scope, declaration, workload);
     const bool asked =
         command.ready && (command.ready->by == plan::Ready::By::Http || command.ready->by == plan::Ready::By::Tcp);
-    if (asked && !tellsPort(command))
+    if (asked && !unknown && !tellsPort(command))
       context.emitter.build(declaration.ready->range, errors::BadService, declaration.name.name, "is not told its port")
           .note(declaration.command->range, "write '${{port}}' among its arguments")
           .emit();

@@ -232,7 +232,8 @@ struct Comparisons {
     return true;
   }
 
-  /// Checks the weight of an aggregate's parts: a number that each point tells, or an exact metric.
+  /// Checks the weight of an aggregate's parts: a number that each point tells, an exact metric, or a column of a
+  /// reference.
   bool weigh(const ast::CompareDecl& declaration, Comparison& comparison) {
     if (declaration.call.arguments.size() < 2) return true;
     const ast::Expr& expr = *declaration.call.arguments[1].value;
@@ -248,8 +249,9 @@ struct Comparisons {
           .note(metric.range, "it is declared here")
           .refuse();
     }
-    comparison.weight = context.expressions().build(expr, context.place());
-    if (comparison.weight->type.isError()) return false;
+    const auto published = weightOf(context, expr);
+    comparison.weight = published ? *published : context.expressions().build(expr, context.place());
+    if (!comparison.weight || comparison.weight->type.isError()) return false;
     if (comparison.weight->type.kind != Type::Kind::Number)
       return emitter.refuse(expr.range, errors::TypeMismatch, "a weight", "a number", comparison.weight->type.name());
     return readsThere(*comparison.weight, comparison);

@@ -328,6 +328,8 @@ bool Expressions::refused(const ast::Identifier& word, const ExpressionScope& pl
         note(word.range, use.workload->metrics[metric].range);
       else
         owners.push_back(use.workload->range);
+      for (const Workload* service : use.workload->services) owners.push_back(service->range);
+      if (use.workload->lacks_service) return !refuse();
     }
   for (const source::Range& owner : owners)
     for (const SymbolKind kind : kinds)

@@ -65,6 +65,7 @@ struct FactorChecker {
       int index = study.workload->findParameter(name.name);
       if (index < 0) {
         std::optional<std::string> meant;
+        if (context.refused(name, {SymbolKind::Parameter})) return context.stray = true, false;
         unknownName(context.emitter, "parameter", name, namesOf(study.workload->parameters),
                     " of " + study.workload->name, &meant);
         // Uses of the parameter that was probably meant are no second mistake.

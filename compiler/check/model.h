@@ -150,6 +150,8 @@ struct Workload {
   std::vector<Rule> rules;
   /// Its services. What they declare is among the fields above as well, as if the workload declared it.
   std::vector<const Workload*> services;
+  /// It names a service that does not exist, which may have declared names that are unknown.
+  bool lacks_service = false;
   source::Range range;
   /// False: errors were reported inside.
   bool valid = true;

@@ -25,7 +25,11 @@ constexpr size_t kMaxReference = 1 << 20;
 
 using Cells = std::vector<std::vector<std::string>>;
 
-/// One declared column: the parameter or metric that it gives, and how its value is computed from a row.
+/// The place of a weight beside the metrics of a row.
+constexpr unsigned kWeight = ~0u;
+
+/// One declared column: the parameter or metric that it gives, and how its value is computed from a row. It gives the
+/// weight of the row if it gives neither.
 struct Column {
   int parameter = -1, metric = -1;
   Type type;
@@ -55,6 +59,8 @@ struct ReferenceReader {
   ModuleScope& scope;
   const ast::ReferenceDecl& declaration;
   const std::string& text;
+  /// The column of the file that an aggregate weighs its parts by; null: none.
+  const ast::Identifier* weight = nullptr;
   const Study& study = context.study;
   Published result = {};
   /// Published values so far, by the values of a row's parameters and the metric, with the line: two different
@@ -130,7 +136,10 @@ struct ReferenceReader {
     }
     for (size_t i = 0; i < columns.size(); ++i)
       if (!columns[i].value && !compute(declaration.columns[i], place, columns[i])) return false;
-    return true;
+    if (!weight) return true;
+    columns.push_back({.type = Type::number(), .value = nullptr});
+    columns.back().value = context.expressions().cell(weight->name, weight->range, false, place, Type::number());
+    return !columns.back().value->type.isError();
   }
 
   /// Builds a column's expression and checks its type.
@@ -184,7 +193,8 @@ struct ReferenceReader {
       const auto& [first, line_of_first] = known.try_emplace({key, metric}, value, line).first->second;
       if (first != value)
         return refuseFile(fmt::format("gives two values of '{}' for the same parameters, in lines {} and {}",
-                                      study.metrics[metric].name, line_of_first, line));
+                                      metric == kWeight ? weight->name : study.metrics[metric].name, line_of_first,
+                                      line));
     }
     result.rows.push_back(std::move(published));
     return true;
@@ -245,23 +255,52 @@ NameMap<const ast::QualifiedName*> claimed(const StudyContext& context) {
   return names;
 }
 
-/// Reads a reference if it fits the study. If not, that is a mistake only if a criterion names it (`claimed`):
-/// a file may declare references for some of its studies.
-void readReference(StudyContext& context, ModuleScope& scope, size_t index, std::string name, bool claimed) {
+/// Reads a reference if it fits the study. If not, that is a mistake only if a criterion or a weight names it
+/// (`claimed`): a file may declare references for some of its studies. With `weight`, a column of the file, rows have
+/// the weight, too.
+std::optional<Published> readReference(StudyContext& context, ModuleScope& scope, size_t index, std::string name,
+                                       bool claimed, const ast::Identifier* weight = nullptr) {
   const ast::ReferenceDecl& declaration = scope.ast->references[index];
   if (const ast::Identifier* unknown = missing(context, declaration)) {
-    if (!claimed) return;
-    unknownName(context.emitter, "parameter or metric", *unknown,
-                namesOf(context.study.workload->parameters, context.study.metrics),
-                fmt::format(" of the study '{}'", context.study.name));
-    return;
+    if (claimed)
+      unknownName(context.emitter, "parameter or metric", *unknown,
+                  namesOf(context.study.workload->parameters, context.study.metrics),
+                  fmt::format(" of the study '{}'", context.study.name));
+    return std::nullopt;
   }
   context.context.used_references.insert(name);
   // The file could not be read, which was reported.
-  if (!scope.file->references[index]) return;
-  if (auto published =
-          ReferenceReader{context, scope, declaration, *scope.file->references[index]}.run(std::move(name)))
+  if (!scope.file->references[index]) return std::nullopt;
+  return ReferenceReader{context, scope, declaration, *scope.file->references[index], weight}.run(std::move(name));
+}
+
+/// Reads a reference that belongs to the study if it fits it.
+void takeReference(StudyContext& context, ModuleScope& scope, size_t index, std::string name, bool claimed) {
+  if (auto published = readReference(context, scope, index, std::move(name), claimed))
     context.study.references.push_back(std::move(*published));
+}
+
+/// Whether the values of a row hold at a point: the row belongs to it.
+FormulaPtr belongs(const Study& study, const Published::Row& row, source::Range range) {
+  const auto make = [&](Formula::Op op, const Type& type, std::vector<FormulaPtr> operands, unsigned parameter = 0) {
+    return std::make_shared<const Formula>(Formula{.op = op,
+                                                   .parameter = parameter,
+                                                   .type = type,
+                                                   .range = range,
+                                                   .constant = {},
+                                                   .operands = std::move(operands)});
+  };
+  FormulaPtr all = constantOf(Value::boolean(true), Type::boolean(), range);
+  for (const auto& [parameter, value] : row.parameters) {
+    const Type& type = study.workload->parameters[parameter].type;
+    const FormulaPtr equal = make(Formula::Op::Equal, Type::boolean(),
+                                  {make(Formula::Op::Parameter, type, {}, parameter), constantOf(value, type, range)});
+    // A row belongs to no point at which one of its parameters is inactive.
+    const FormulaPtr active = make(Formula::Op::Coalesce, Type::boolean(),
+                                   {equal, constantOf(Value::boolean(false), Type::boolean(), range)});
+    all = make(Formula::Op::And, Type::boolean(), {all, active});
+  }
+  return all;
 }
 
 /// Reads a reference of another file (`like paper.table2`), which belongs to the studies that name it.
@@ -272,7 +311,7 @@ void importReference(StudyContext& context, const std::string& written, const as
   if (!module) return;
   const auto& declared = module->ast->references;
   const int index = findNamed(declared, name.parts[1].name);
-  if (index >= 0) return readReference(context, *module, static_cast<size_t>(index), written, true);
+  if (index >= 0) return takeReference(context, *module, static_cast<size_t>(index), written, true);
   unknownName(context.emitter, "reference", name.parts[1], namesOf(declared),
               fmt::format(" of {}", module->file->path));
 }
@@ -313,12 +352,42 @@ void checkReferences(StudyContext& context) {
     const ast::Identifier& name = context.scope.ast->references[i].name;
     auto [at, fresh] = context.declared_references.emplace(name.name, name.range);
     if (fresh)
-      readReference(context, context.scope, i, name.name, names.contains(name.name));
+      takeReference(context, context.scope, i, name.name, names.contains(name.name));
     else
       duplicateName(context.emitter, "reference", name, at->second);
   }
   for (const auto& [written, name] : names)
     if (name->parts.size() > 1) importReference(context, written, *name);
+}
+
+std::optional<FormulaPtr> weightOf(StudyContext& context, const ast::Expr& expr) {
+  constexpr size_t kMostRows = 2000;
+  const auto* dotted = std::get_if<ast::NameExpr>(&expr.node);
+  if (!dotted || dotted->name.parts.size() != 2) return std::nullopt;
+  const ast::Identifier &name = dotted->name.parts[0], &column = dotted->name.parts[1];
+  const auto& references = context.scope.ast->references;
+  const int index = findNamed(references, name.name);
+  if (index < 0 && !diag::closest(name.name, namesOf(references)())) return std::nullopt;
+  if (index < 0) return unknownName(context.emitter, "reference", name, namesOf(references)), FormulaPtr();
+  context.note(name, context.scope.ast->references[index].name.range);
+  const auto rows = readReference(context, context.scope, static_cast<size_t>(index), name.name, true, &column);
+  if (!rows) return FormulaPtr();
+  Formula choose{
+      .op = Formula::Op::Choose, .type = Type::number(), .range = expr.range, .constant = {}, .operands = {}};
+  for (const Published::Row& row : rows->rows)
+    for (const auto& [metric, value] : row.metrics)
+      if (metric == kWeight) {
+        choose.operands.push_back(belongs(context.study, row, expr.range));
+        choose.operands.push_back(constantOf(Value::number(value), Type::number(), expr.range));
+      }
+  if (choose.operands.size() > 2 * kMostRows) {
+    context.emitter.build(expr.range, BadReference, name.name, fmt::format("has more than {} weights", kMostRows))
+        .emit();
+    return FormulaPtr();
+  }
+  // No row is one without a weight, which is refused where the points are known.
+  choose.operands.push_back(constantOf(Value::number(Rational(0)), Type::number(), expr.range));
+  return std::make_shared<const Formula>(std::move(choose));
 }
 
 void checkReferencesUsed(Checking& context, const ast::Module& module) {

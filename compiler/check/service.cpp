@@ -6,6 +6,7 @@
 
 #include "compiler/check/checker.h"
 #include "compiler/check/named.h"
+#include "runtime/plan/command.h"
 
 namespace expc::check {
 namespace {
@@ -164,25 +165,41 @@ void bringCommands(Context& context, const ast::WorkloadDecl& declaration, const
   }
 }
 
-/// The word for where a metric of a service comes from: `ready` of `from ready`; without `from` the metric's name.
-static std::string sourceOf(const ast::MetricDecl& declaration) {
-  if (!declaration.source) return declaration.name.name;
-  const auto* word = std::get_if<ast::NameExpr>(&declaration.source->node);
-  return word ? joined(word->name) : "";
+/// A metric of a service by the word for where it comes from, and where plans have its name.
+struct OfService {
+  std::string_view from;
+  Dimension::Base base;
+  std::string plan::Ready::* name;
+};
+static constexpr OfService kServiceMetrics[] = {{"ready", Dimension::Time, &plan::Ready::metric},
+                                                {"cpu_time", Dimension::Time, &plan::Ready::cpu_time},
+                                                {"host_memory_peak", Dimension::Bytes, &plan::Ready::memory},
+                                                {plan::kDeviceMemory, Dimension::Bytes, &plan::Ready::device_memory}};
+
+/// `ready` of `from ready`; without `from` the metric's name. Null: a service has no such metric.
+static const OfService* sourceOf(const ast::MetricDecl& declaration) {
+  const auto* word = declaration.source ? std::get_if<ast::NameExpr>(&declaration.source->node) : nullptr;
+  const std::string from = word ? joined(word->name) : declaration.source ? "" : declaration.name.name;
+  const auto* found = std::ranges::find(kServiceMetrics, from, &OfService::from);
+  // Only `from` says `ready`: that word is a statement of its own.
+  return found == std::end(kServiceMetrics) || (!word && found == kServiceMetrics) ? nullptr : found;
 }
 
 bool checkServiceMetric(Context& context, const ast::MetricDecl& declaration, const Metric& metric) {
-  const std::string source = sourceOf(declaration);
-  const bool memory = source == "host_memory_peak",
-             time = source == "cpu_time" || (source == "ready" && declaration.source);
-  if ((memory || time) && metric.dimension == Dimension::of(memory ? Dimension::Bytes : Dimension::Time) &&
-      !metric.series && !declaration.optional)
-    return true;
+  const OfService* source = sourceOf(declaration);
+  if (source && metric.dimension == Dimension::of(source->base) && !metric.series && !declaration.optional) return true;
+  const auto* word = declaration.source ? std::get_if<ast::NameExpr>(&declaration.source->node) : nullptr;
+  if (word && !source) {
+    std::vector<std::string> words;
+    for (const OfService& one : kServiceMetrics) words.emplace_back(one.from);
+    return diag::unknownName(context.emitter, declaration.source->range, "metric of a service", joined(word->name),
+                             words);
+  }
   return context.emitter.build(metric.range, MetricOfService, metric.name)
       .note({},
-            "write 'metric {} : Time lower from ready', 'metric cpu_time : Time lower' or 'metric host_memory_peak : "
-            "Bytes lower', the last two perhaps with another name and 'from cpu_time' or 'from host_memory_peak'; what "
-            "clients see is a metric of their workload",
+            "write 'metric {} : Time lower from ready', or 'cpu_time' (Time), 'host_memory_peak' or "
+            "'device_memory_sampled' (Bytes) as the name or behind 'from'; what clients see is a metric of their "
+            "workload",
             metric.dimension == Dimension::of(Dimension::Time) ? metric.name : "start")
       .refuse();
 }
@@ -222,11 +239,11 @@ std::optional<plan::Ready> checkReady(Context& context, ModuleScope& scope, cons
   }
   for (const ast::MetricDecl& metric : declaration.metrics) {
     if (findNamed(service.metrics, metric.name.name) < 0) continue;  // refused
-    const std::string source = sourceOf(metric);
-    std::string& name = source == "ready" ? ready.metric : source == "cpu_time" ? ready.cpu_time : ready.memory;
+    const OfService& source = *sourceOf(metric);
+    std::string& name = ready.*source.name;
     if (!name.empty())
       return context.emitter.refuse(metric.name.range, errors::BadService, declaration.name.name,
-                                    fmt::format("has two metrics 'from {}'", source));
+                                    fmt::format("has two metrics 'from {}'", source.from));
     name = metric.name.name;
   }
   return ready;

@@ -81,10 +81,13 @@ ToolFormat llamaBench() {
   return format;
 }
 
-/// The results of `vllm bench serve`: one document, or with --append-result one on each line.
+/// The results of `vllm bench serve`: one document, or with --append-result one on each line. Also those of `vllm bench
+/// latency` and `throughput`.
 ToolFormat vllmBench() {
-  ToolFormat format{"vllm_bench", From::Json, "/{name}", {{"duration", "/duration", "s"}}};
-  for (const char* rate : {"output_throughput", "total_token_throughput"})
+  ToolFormat format{"vllm_bench", From::Json, "/{name}", {}};
+  for (const char* time : {"duration", "elapsed_time", "avg_latency", "std_latency", "latencies"})
+    format.columns.push_back({time, std::string("/") + time, "s"});
+  for (const char* rate : {"output_throughput", "total_token_throughput", "tokens_per_second"})
     format.columns.push_back({rate, std::string("/") + rate, "tok/s"});
   for (const char* of : {"ttft", "tpot", "itl", "e2el"})
     for (const char* which : {"mean", "median", "std", "p50", "p90", "p95", "p99"}) {
@@ -117,6 +120,7 @@ ToolFormat hyperfine() {
   ToolFormat format{"hyperfine", From::Json, row + "parameters/{name}", {{"command", row + "command"}}};
   for (const char* time : {"mean", "stddev", "median", "user", "system", "min", "max", "times"})
     format.columns.push_back({time, row + time, "s"});
+  format.columns.push_back({"memory_usage_byte", row + "memory_usage_byte", "B"});
   return format;
 }
 

@@ -230,6 +230,9 @@ void declareWorkload(Checking& context, ModuleScope& scope, const ast::WorkloadD
   if (declaration.version) workload->version = *declaration.version;
   if (workload->version < 1) context.emitter.emit(declaration.version_range, BadVersion, workload->version);
   workload->services = findServices(context, scope, declaration);
+  workload->lacks_service = std::ranges::any_of(declaration.services, [&](const ast::NamedUse& use) {
+    return !findService(*workload, use.name.parts.back().name);
+  });
   bringParameters(context, *workload);
   std::set<std::string> brought;
   for (const Parameter& parameter : workload->parameters) brought.insert(parameter.name);

@@ -286,6 +286,7 @@ llvm::Error Campaign::finish(Flight& flight, launch::TrialEnd end) {
   for (const std::string& name : flight.request.spec.metrics)
     if (const plan::Outside* seen = plan::seenFromOutside(name); command && seen && seen->sampled)
       trial.supply(*plan_.findMetric(name), samples.of(name));
+  for (const auto& [metric, bytes] : samples.served) trial.supply(metric, bytes);
   if (!command && meansLittle(placementOf(flight.point->parameters), setup_.machine))
     trial.notes.emplace_back(plan::Note::AnyPlace);
   for (const std::string& path : store::dataPathsOf(*flight.point, setup_.plan.data_paths))

@@ -131,6 +131,7 @@ void describe(JsonRecord& io, Ready& ready) {
   io.optional("metric", ready.metric);
   io.optional("cpu_time", ready.cpu_time);
   io.optional("memory", ready.memory);
+  io.optional("device_memory", ready.device_memory);
 }
 
 void describe(JsonRecord& io, Service& service) {

@@ -395,11 +395,14 @@ struct Ready {
   std::string what;                       // the path, pattern or file; "" for Tcp
   std::optional<double> timeout_seconds;  // absent: kReadySeconds
   std::string metric = {};                // the workload's metric that is the time until then; "": none
-  /// The workload's metrics that are the processor time and the largest resident set of the service during a trial.
-  std::string cpu_time = {}, memory = {};
+  /// The workload's metrics that are the processor time, the largest resident set and the largest sample of device
+  /// memory of the service during a trial.
+  std::string cpu_time = {}, memory = {}, device_memory = {};
 
   /// Whether the metric is one of the service.
-  bool yields(std::string_view name) const { return name == metric || name == cpu_time || name == memory; }
+  bool yields(std::string_view name) const {
+    return name == metric || name == cpu_time || name == memory || name == device_memory;
+  }
 };
 /// Seconds within which a service must be ready if it does not say.
 inline constexpr double kReadySeconds = 60;

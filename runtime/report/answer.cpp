@@ -121,6 +121,15 @@ std::string doubtOf(const Judged& of) {
                      counted(of.result.scope.planned, nounOf(of.criterion)));
 }
 
+/// Returns how to get an interval of values that were equal in all trials; "" if they were not.
+std::string equalText(const Judged& of) {
+  for (const judge::CellEstimate& cell : of.result.cells)
+    if (cell.steps && cell.steps->readings == 1 && cell.interval && cell.cell < of.criterion.cells.size())
+      return stepsText(of.plan, of.criterion.cells[cell.cell], *cell.steps) +
+             "; if it has no such step, declare it `exact`.";
+  return "";
+}
+
 /// Returns the sentences that follow the result of one claim: its numbers, and why it does not stand.
 std::vector<std::string> evidenceOf(const describe::Findings& findings, const Judged& of, bool brief = false) {
   std::vector<std::string> all;
@@ -129,6 +138,8 @@ std::vector<std::string> evidenceOf(const describe::Findings& findings, const Ju
   if (judged && isPlain(of.criterion)) all.push_back(evidenceSentence(findings, of, brief));
   if (outcome == Outcome::Open && !isPlain(of.criterion)) all.push_back(openSentence(of));
   all.push_back(doubtOf(of));
+  // An open claim tells it as its reason.
+  if (judged && outcome != Outcome::Open) all.push_back(equalText(of));
   std::erase(all, "");
   return all;
 }

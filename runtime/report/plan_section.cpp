@@ -153,8 +153,8 @@ Part trialsPart(const plan::Plan& plan, uint64_t points) {
   for (const plan::Factor& factor : plan.factors)
     if (factor.inside) inside.push_back(factor.name);
   if (units < points)
-    say(fmt::format("{} measure the {}: each goes through {} by itself", counted(units, "process"),
-                    counted(points, "point"), joined(inside)));
+    say(fmt::format("{} {} the {}: each goes through {} by itself", counted(units, "process"),
+                    units == 1 ? "measures" : "measure", counted(points, "point"), listed(std::move(inside))));
   say(fmt::format("each block runs every {} once, in random order (seed {})", units < points ? "process" : "point",
                   plan.design.seed));
   if (const std::string starts = startsText(plan, least, most); !starts.empty()) say(starts);

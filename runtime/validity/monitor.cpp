@@ -85,11 +85,20 @@ void Monitor::look(double now) {
   for (auto& [number, trial] : trials_) {
     lookAt(trial, family_);
     if (!trial.sampled.empty()) takeSample(trial);
+    sampleServices(trial);
   }
 }
 
 void Monitor::sample(uint64_t number, int pid) {
   if (auto* found = base::entryOf(trials_, number)) found->sampled.push_back(pid);
+}
+
+void Monitor::serve(uint64_t number, const std::string& metric, int pid) {
+  const auto found = trials_.find(number);
+  if (found == trials_.end()) return;
+  found->second.serving[metric] = pid;
+  // A trial may end before the next look.
+  sampleServices(found->second);
 }
 
 void Monitor::count(double now) {
@@ -140,6 +149,23 @@ void Monitor::lookAt(Trial& trial, const Family& family) {
   }
 }
 
+/// The memory that processes of a family hold on a card, in bytes.
+static double bytesOf(const CardState& state, const Family& family) {
+  double bytes = 0;
+  for (const auto& [pid, memory] : state.memory)
+    if (family.pids.contains(pid)) bytes += static_cast<double>(memory);
+  return bytes;
+}
+
+void Monitor::sampleServices(Trial& trial) const {
+  for (const auto& [metric, pid] : trial.serving) {
+    const Family family = base::familyOf(pid, root_ + "/proc");
+    for (const Card& card : trial.cards)
+      if (const double bytes = card.now ? bytesOf(*card.now, family) : 0; bytes > 0)
+        trial.readings.samples.served[metric] = std::max(trial.readings.samples.served[metric], bytes);
+  }
+}
+
 void Monitor::takeSample(Trial& trial) const {
   Family family;
   for (const int pid : trial.sampled) family.pids.merge(base::familyOf(pid, root_ + "/proc").pids);
@@ -151,9 +177,7 @@ void Monitor::takeSample(Trial& trial) const {
   for (const Card& card : trial.cards) {
     const std::optional<CardState>& state = card.now;
     if (!state) continue;
-    double bytes = 0;
-    for (const auto& [pid, memory] : state->memory)
-      if (family.pids.contains(pid)) bytes += static_cast<double>(memory);
+    double bytes = bytesOf(*state, family);
     // In another PID namespace NVML names none of ours. The card is the trial's alone, so the rest is its own.
     if (bytes == 0 && !card.sees_ours && state->used && card.before.used)
       bytes = std::max(0.0, static_cast<double>(*state->used) - static_cast<double>(*card.before.used));

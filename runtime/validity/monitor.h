@@ -29,6 +29,8 @@ class Monitor {
              bool served = false);
   /// From now on the descendants of the process are sampled as a part of the trial.
   void sample(uint64_t trial, int pid);
+  /// From now on the device memory of the process `pid` and its descendants is sampled as the trial's metric.
+  void serve(uint64_t trial, const std::string& metric, int pid);
   /// Looks at the machine on behalf of all trials under way; to be called about once a second.
   void look(double now);
   /// The trial is over: returns its readings; empty ones for an unknown trial.
@@ -52,7 +54,8 @@ class Monitor {
     std::vector<Card> cards;
     double began = 0;
     MemoryCounts before;
-    std::vector<int> sampled;  // processes whose families are sampled
+    std::vector<int> sampled;            // processes whose families are sampled
+    std::map<std::string, int> serving;  // processes of services by the metric of their device memory
     std::optional<double> joules_before;
     bool alone = true;  // no other trial was under way at the same time
     Readings readings;
@@ -66,6 +69,8 @@ class Monitor {
   void account(const std::map<int, double>& busy, const Family& family, double seconds);
   /// Reads clocks and cards of one trial.
   void lookAt(Trial& trial, const Family& family);
+  /// Takes a sample of its services' device memory.
+  void sampleServices(Trial& trial) const;
   /// Adds a sample of the trial's processes, unless none runs any more.
   void takeSample(Trial& trial) const;
   /// Adds one look at a GPU to its readings.

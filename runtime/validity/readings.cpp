@@ -38,6 +38,7 @@ void describeSamples(base::JsonRecord& io, Samples& samples) {
   io.optional("host", samples.host);
   io.optional("device", samples.device);
   io.optional("busy", samples.busy);
+  io.optional("served", samples.served);
 }
 
 /// Combines the samples of two machines, moment by moment.
@@ -160,6 +161,8 @@ Readings together(const Readings& one, const Readings& other) {
   both.gpus.insert(both.gpus.end(), other.gpus.begin(), other.gpus.end());
   joinSamples(both.samples.host, other.samples.host, sum);
   joinSamples(both.samples.device, other.samples.device, most);
+  for (const auto& [metric, bytes] : other.samples.served)
+    both.samples.served[metric] = std::max(both.samples.served[metric], bytes);
   const double share = double(one.gpus.size()) / std::max<double>(1, double(both.gpus.size()));
   joinSamples(both.samples.busy, other.samples.busy, [&](double a, double b) { return a * share + b * (1 - share); });
   return both;

@@ -41,6 +41,8 @@ struct Samples {
   std::vector<double> host;    // bytes of all its processes on this machine
   std::vector<double> device;  // bytes of its processes on the device where they hold most
   std::vector<double> busy;    // share of the last moments in which a device ran something, mean over devices
+  /// The largest sample of the device memory of a service, in bytes, by the trial's metric.
+  std::map<std::string, double> served;
   bool operator==(const Samples&) const = default;
   /// The samples of a metric (plan::kHostMemory, …); empty if nothing was sampled.
   const std::vector<double>& of(std::string_view metric) const;

@@ -62,6 +62,16 @@ class Aggregate(Command):
         diagnosis = self.document("diagnose", "s.exp", "--studies", "50", code=None)
         self.assertIn("on_average", json.dumps(diagnosis))
 
+    def test_a_table_weighs_the_parts(self):
+        self.write("job.py", PROGRAM)
+        self.write("traffic.csv", "program,hits\na,300\nb,100\n")
+        self.write("s.exp", STUDY.replace("study s {", 'reference traffic from "traffic.csv" { program }\nstudy s {').replace(
+            "geomean(gain)", "geomean(gain, weight = traffic.hits)"))
+        self.expc("run", "s.exp", "--heat-up", "0", "--devices", "cpu:1", code=3)
+        report = self.document("report", "s.exp", code=3)
+        cell, = next(one for one in report["criteria"] if one["name"] == "on_average")["cells"]
+        self.assertAlmostEqual(cell["estimate"], math.exp((3 * math.log(2) - math.log(1.1)) / 4), delta=0.05)
+
 
 if __name__ == "__main__":
     main()

@@ -207,6 +207,24 @@ study s {{
                     self.assertTrue(math.isclose(value, wanted, rel_tol=1e-9), (reader, found, values))
                 self.assertEqual({one["name"]: one["verdict"] for one in report["criteria"]}, {"one": "pass", "each": "pass", "all": "pass"}, reader)
 
+    def test_a_study_is_written_from_an_output(self):
+        for reader, (key, _, _, _, _, text) in FORMATS.items():
+            with self.subTest(reader):
+                self.write("given", text if isinstance(text, str) else json.dumps(text))
+                self.expc("new", reader, "--from", "given")
+                self.assertIn(f"outputs {reader}(stdout)", (self.folder / f"{reader}.exp").read_text())
+                self.expc("fmt", "--check", f"{reader}.exp")
+                self.expc("run", f"{reader}.exp", *RUN, "-D", "design.repeat=1")
+                report = self.document("report", f"{reader}.exp", "-D", "design.repeat=1")
+                self.assertEqual([all(one["n"] == 1 for one in point["metrics"].values()) for point in report["points"]], [True, True])
+        self.write("given", "nothing known")
+        self.assertIn("is in no format with a reader", self.expc("new", "other", "--from", "given", code=1).stderr)
+
+    def test_rows_of_llama_bench_may_be_lines(self):
+        key, levels, metric, values, place, rows = FORMATS["llama_bench"]
+        report = self.run_study("llama_bench", key, levels, metric, place, "\n".join(map(json.dumps, rows)), "")
+        self.assertEqual([point["metrics"]["avg_ts"]["median"] for point in report["points"]], values)
+
     def test_iperf3_has_no_rows(self):
         text = {"intervals": [{"sum": {"bits_per_second": 8e9}}], "end": {"streams": [{"sender": {"mean_rtt": 120}}], "sum_sent": {"bits_per_second": 9.6e9, "retransmits": 3},
                                                                           "sum_received": {"bits_per_second": 8e9}, "cpu_utilization_percent": {"host_total": 12.5, "remote_total": 3.0}}}

@@ -40,6 +40,27 @@ GREEDY = PROLOGUE + """
 ok(take(1 << 30)[0])
 sys.exit(take(1 << 30)[0])  # cudaErrorMemoryAllocation is 2
 """
+SERVES = PROLOGUE + """
+import http.server
+ok(take(1 << 28)[0])
+http.server.HTTPServer(("127.0.0.1", int(sys.argv[1])), http.server.SimpleHTTPRequestHandler).serve_forever()
+"""
+SERVED = """service model command ["PYTHON", "train.py", "${port}"] {
+  inputs "train.py"
+  param gpus : int in 1..1 = 1
+  ready http("/")
+  metric held : Bytes lower  from device_memory_sampled
+}
+workload ask command ["true"] {
+  service model
+  metric wall : Time lower
+}
+study s {
+  workload ask
+  measure held, wall
+  design { repeat 2 }
+}
+"""
 BOTH = """
 import os, subprocess, sys
 children = [subprocess.Popen([sys.executable, sys.argv[1]], env={**os.environ, "RANK": rank}) for rank in "01"]
@@ -92,6 +113,14 @@ class Null(unittest.TestCase):
         inner.write_text(TRAINS)
         processes = self.document("2", *self.program(BOTH), str(inner))["processes"]
         self.assertEqual([(process["rank"], process["cards"][0]["card"]) for process in processes], [(0, 0), (1, 1)])
+
+    def test_memory_of_a_service_on_its_cards(self):
+        self.program(SERVES)
+        (self.folder / "s.exp").write_text(SERVED.replace("PYTHON", sys.executable))
+        say = lambda *words: subprocess.run([EXPC, *words, "--null-gpus", "1x8GiB"], cwd=self.folder, env={**os.environ, "EXPC_NULLGPU_FOLDER": FOLDER}, capture_output=True, text=True)
+        done = say("run", "s.exp", "--heat-up", "0")
+        held = json.loads(say("report", "s.exp", "--format", "json").stdout)["points"][0]["metrics"]["held"]
+        self.assertEqual((held["n"], held["median"] >= 1 << 28, held["median"] < 8 << 30), (2, True, True), done.stdout + done.stderr)
 
     def test_a_killed_program_has_its_counts(self):
         done = self.null("1", "--", *self.program(KILLED), code=128 + 9)

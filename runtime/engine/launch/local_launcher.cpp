@@ -9,6 +9,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <llvm/ADT/StringExtras.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -77,6 +78,7 @@ class LocalLauncher final : public Launcher {
     trial.ranks.reserve(request.endRank() - request.first_rank);
     // A service is watched as a part of each trial that uses it.
     if (!request.spec.isService()) watch(id, request);
+    if (request.spec.command) watchServices(id, request);
     trial.sampled = request.spec.command && std::ranges::any_of(request.spec.metrics, [](const std::string& metric) {
                       const plan::Outside* seen = plan::seenFromOutside(metric);
                       return seen && seen->sampled;
@@ -208,6 +210,18 @@ class LocalLauncher final : public Launcher {
         cards.push_back(static_cast<unsigned>(slot->getInteger("index").value_or(0)));
     }
     monitor_.begin(id, std::move(cores), cards, clock_.boot(), !request.spec.values.empty());
+  }
+
+  /// Watches the device memory of services for metrics. They run on the node of the first rank.
+  void watchServices(uint64_t id, const TrialRequest& request) {
+    for (const plan::Service& service : request.spec.command->services) {
+      const std::string& metric = service.command.ready->device_memory;
+      const auto process = request.spec.values.find(service.name + ".pid");
+      int pid = 0;
+      if (!metric.empty() && request.first_rank == 0 && process != request.spec.values.end() &&
+          llvm::to_integer(process->second, pid))
+        monitor_.serve(id, metric, pid);
+    }
   }
 
   /// Starts one rank: opens its log and event pipe and hands both to a process. Error: no log, no descriptors, or a

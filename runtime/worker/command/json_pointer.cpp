@@ -175,7 +175,8 @@ llvm::Expected<std::vector<Value>> documentsOf(llvm::StringRef text) {
   if (json.empty()) return failure("it is not JSON: it starts with '{}'", begin);
   documents = documentsIn(json);
   if (documents) return documents;
-  return within(fmt::format("it starts with '{}', and after that ", begin), documents.takeError());
+  return failure("it starts with '{}', and after that {}; print the document alone, or to a file", begin,
+                 llvm::toString(documents.takeError()));
 }
 
 /// The tokens of a pointer.
@@ -198,6 +199,13 @@ llvm::Error visit(llvm::StringRef text, const std::string& pointer, Which which,
   llvm::SmallVector<llvm::StringRef, 8> written;
   if (!pointer.empty()) llvm::StringRef(pointer).drop_front().split(written, '/');
   Way way{tokensOf(pointer)};
+  // A `*` at the beginning takes the lines of JSON Lines as it takes the elements of an array.
+  const auto isLine = [](const Value& one) { return one.getAsObject() && !one.getAsObject()->get("*"); };
+  if (!way.tokens.empty() && way.tokens[0] == "*" && std::ranges::all_of(*documents, isLine)) {
+    llvm::json::Array lines;
+    for (Value& one : *documents) lines.push_back(std::move(one));
+    *documents = {Value(std::move(lines))};
+  }
   std::vector<std::vector<const Value*>> found;
   for (const Value& document : *documents) {
     way.end = nullptr;

@@ -37,10 +37,25 @@ std::string listed(const std::vector<std::string>& names) {
   return names.size() > 12 ? text + ", …" : text;
 }
 
-/// The place of a column among the names; the error lists what there is.
-llvm::Expected<size_t> placeOf(const std::string& column, const std::vector<std::string>& names) {
+/// Tells of a table below other lines: the first line behind the first one that has the column. "": none has.
+std::string tableBelow(llvm::StringRef text, const std::string& column) {
+  constexpr size_t kMostLines = 1000;
+  for (size_t line = 2; line <= kMostLines && text.contains('\n'); ++line) {
+    text = text.split('\n').second;
+    std::vector<std::string> cells;
+    auto more = files::CsvRows(text.split('\n').first, files::CsvRows::Blanks::Dropped).next(cells);
+    if (!more) llvm::consumeError(more.takeError());
+    if (std::ranges::count(cells, column) > 0)
+      return fmt::format("; line {} has it: print the lines above to standard error, or the table to a file", line);
+  }
+  return "";
+}
+
+/// The place of a column among the names of a table; the error lists what there is.
+llvm::Expected<size_t> placeOf(const std::string& column, const std::vector<std::string>& names, llvm::StringRef text) {
   const auto found = std::ranges::find(names, column);
-  if (found == names.end()) return failure("it has no column '{}'; its first row has {}", column, listed(names));
+  if (found == names.end())
+    return failure("it has no column '{}'; its first row has {}{}", column, listed(names), tableBelow(text, column));
   if (std::find(std::next(found), names.end(), column) != names.end())
     return failure("it has two columns '{}'", column);
   return size_t(found - names.begin());
@@ -255,7 +270,7 @@ static llvm::Expected<std::vector<std::pair<size_t, std::string>>> cellsOf(llvm:
     if (!*more && row == 1) return failure("it is empty");
     if (!*more) break;
     if (row == 1) {
-      if (auto error = placeOf(column, names).moveInto(place)) return error;
+      if (auto error = placeOf(column, names, text).moveInto(place)) return error;
       continue;
     }
     // A table whose rows have changing lengths has been written by two programs, or is no table.

@@ -241,6 +241,8 @@ TEST_CASE("what programs write is read: a byte order mark, NaN elsewhere, a docu
   CHECK(one(two, "/a").values == Values{2});
   CHECK(llvm::cantFail(readJson(two, "/a", Which::All)).values == Values{1, 2});
   CHECK(has(refusal(readJson("{\"a\": 1}\n{\"a\": 2}\n", "/b")), "nothing at /b"));
+  CHECK(llvm::cantFail(readJson(two, "/*/a")).values == Values{1, 2});
+  CHECK(one(R"({"*": {"a": 3}})", "/*/a").values == Values{3});
   const char benchmarks[] =
       R"({"benchmarks": [{"name": "BM_a/8", "t": 1}, {"name": "BM_b", "t": 2}, {"name": "BM_b"}]})";
   CHECK(one(benchmarks, "/benchmarks/name=BM_a~18/t").values == Values{1});
@@ -258,6 +260,7 @@ TEST_CASE("text before a document is passed over, and shown where there is none"
   CHECK(refusal(readJson("fio: pid=4, err=5\nmore\n", "/a")) == "it is not JSON: it starts with 'fio: pid=4, err=5'");
   CHECK(has(refusal(readJson("warning: x\n{\"a\": 2\n", "/a")),
             "it starts with 'warning: x', and after that it is not valid JSON"));
+  CHECK(has(refusal(readJson("warning: x\n{\"a\": 2}\nbye\n", "/a")), "; print the document alone, or to a file"));
 }
 
 TEST_CASE("a pointer selects by texts, numbers and truth values, in arrays and among lines, and takes all elements") {
@@ -323,6 +326,10 @@ TEST_CASE("a CSV column is found by its name") {
   CHECK(texts(readColumn(text, "loss", Which::All)) == "2.5 nan 1.5");
   CHECK(refusal(readColumn(text, "gain", Which::Last)) ==
         "it has no column 'gain'; its first row has step, loss, train, \"acc\"");
+  CHECK(
+      refusal(readColumn("INFO: up\nn=3\nstep,loss\n1,2\n", "loss", Which::Last)) ==
+      "it has no column 'loss'; its first row has INFO: up; line 3 has it: print the lines above to standard error, or "
+      "the table to a file");
   CHECK(llvm::cantFail(readColumn("a\n1\n2", "a", Which::Last)) == Values{2});  // no line end at the end
   CHECK(llvm::cantFail(readColumn("\xef\xbb\xbf\"a\",\"b\"\n\"1\",\"2\"\n", "a", Which::Last)) == Values{1});
   // Excel separates cells by semicolons where the comma is the decimal mark; no cell has one here.
