@@ -147,7 +147,7 @@ class Counting(Command):
 
         common = ":".join(f"/opt/number{number}/bin" for number in range(9)) + ":/usr/bin:/bin"
         self.run_study("--results", "paths", PATH="/a:" + common)
-        self.assertIn("PATH was '/a:…', now '/b:…'", self.run_study("--results", "paths", PATH="/b:" + common))
+        self.assertIn("PATH was '/a…', now '/b…'", self.run_study("--results", "paths", PATH="/b:" + common))
 
     def test_points_that_became_others_say_by_what(self):
         self.study()
