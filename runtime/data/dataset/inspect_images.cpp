@@ -84,7 +84,7 @@ llvm::Error ImagesInspection::read(unsigned threads, const base::Tick& tick) {
     facts.pixels = pixels->rows * pixels->cols;
     return llvm::Error::success();
   };
-  return base::forEach(static_cast<int64_t>(facts_.size()), threads, work, tick);
+  return base::forEach(std::ssize(facts_), threads, work, tick);
 }
 
 void ImagesInspection::judgeCopies(std::vector<Problem>& problems) const {
@@ -125,7 +125,7 @@ void ImagesInspection::judge(ImagesReport& report) const {
                  "mogrify -auto-orient FILE`)"};
   for (size_t item = 0; item < facts_.size(); ++item)
     if (facts_[item].orientation != 1) turned.images.push_back(nameOf(item));
-  report.turned = static_cast<int64_t>(turned.images.size());
+  report.turned = std::ssize(turned.images);
   if (report.turned > 0) report.problems.push_back(std::move(turned));
 }
 

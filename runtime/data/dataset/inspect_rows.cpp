@@ -71,7 +71,7 @@ llvm::Error addText(RowFacts& facts, const text::Tokenizer& tokenizer, const tex
     if (!alone) return alone.takeError();
     RoleShare& share = facts.roles[message.role];
     ++share.messages;
-    share.tokens += static_cast<int64_t>(alone->size()) - 2;  // without begin_of_text and end_of_text
+    share.tokens += std::ssize(*alone) - 2;  // without begin_of_text and end_of_text
     const bool says = std::ranges::any_of(
         message.parts, [](const std::string& part) { return !text::strip(llvm::json::fixUTF8(part)).empty(); });
     facts.empty |= !says && !message.masked && message.role == text::Role::Assistant;
@@ -166,8 +166,8 @@ llvm::Expected<std::optional<Part>> RowsInspection::read(const text::DatasetOpti
   if (dataset->borrowed_answers)
     add(Severity::Note, "rows have one answer: the rejected one is the next row's different answer", part.origin);
   auto fault = faults.begin();
-  const auto count = static_cast<int64_t>(dataset->examples.size());
-  for (int64_t number = 1; static_cast<int64_t>(part.numbers.size()) < count; ++number) {
+  const auto count = std::ssize(dataset->examples);
+  for (int64_t number = 1; std::ssize(part.numbers) < count; ++number) {
     fault = std::find_if(fault, faults.end(), [&](const text::RowFault& one) { return one.row >= number; });
     if (fault == faults.end() || fault->row != number) part.numbers.push_back(number);
   }
@@ -332,7 +332,7 @@ llvm::Expected<RowsReport> RowsInspection::run() {
     note(**train);
   }
   if (held_out) {
-    report_.held_out = static_cast<int64_t>(held_out->facts.size());
+    report_.held_out = std::ssize(held_out->facts);
     judgeRows(*held_out, true);
   }
   if (asked) report_.asked = static_cast<int64_t>(asked->facts.size());

@@ -46,7 +46,7 @@ struct Chosen {
   std::vector<Item> items;
   int64_t train = 0;  // the number of training images, which come first
 
-  int64_t count() const { return static_cast<int64_t>(items.size()); }
+  int64_t count() const { return std::ssize(items); }
   const Item& at(int64_t item) const { return items[item]; }
 };
 

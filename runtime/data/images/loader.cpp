@@ -23,7 +23,7 @@ llvm::Expected<Order> BatchPlan::beginEpoch() {
     } catch (const std::exception& error) {
       return base::failure("loader: cannot order the items of epoch {}: {}", epoch_, error.what());
     }
-    const auto items = static_cast<int64_t>(order_->size());
+    const auto items = std::ssize(*order_);
     number_ = 0;
     // An epoch without a batch is skipped, as a loop over an empty DataLoader would be.
     batches_ = batchesPerEpoch(items, options_.batch, options_.drop_last);
@@ -38,13 +38,13 @@ llvm::Expected<Order> BatchPlan::beginEpoch() {
 PlannedBatch BatchPlan::next() {
   assert(hasNext());
   const int64_t number = number_++, begin = number * options_.batch;
-  const int64_t count = std::min<int64_t>(options_.batch, static_cast<int64_t>(order_->size()) - begin);
+  const int64_t count = std::min<int64_t>(options_.batch, std::ssize(*order_) - begin);
   return {order_, begin, count, epoch_, number, number_ == batches_};
 }
 
 llvm::Error ItemWriter::write(const std::vector<int64_t>& order, int64_t position, void* image, int64_t* label,
                               std::vector<uint8_t>& scratch, int64_t& skipped) const try {
-  const auto count = static_cast<int64_t>(order.size());
+  const auto count = std::ssize(order);
   std::string first;
   // First all images of the order, beginning at the wanted one, then all images of the set.
   for (int64_t tried = 0; tried < count + images_.count(); ++tried) {

@@ -43,7 +43,7 @@ class MemoryImages : public Images {
         pixels_(std::move(pixels)),
         labels_(std::move(labels)) {}
 
-  int64_t count() const override { return static_cast<int64_t>(labels_.size()); }
+  int64_t count() const override { return std::ssize(labels_); }
   int64_t classes() const override { return classes_; }
   const std::string& origin() const override { return origin_; }
   std::optional<Shape> shape() const override { return Shape{rows_, cols_, 1}; }

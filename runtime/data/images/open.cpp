@@ -137,8 +137,8 @@ class FolderImages : public Images {
   /// Lists the folder; reads no image.
   llvm::Error list(const std::string& path);
 
-  int64_t count() const override { return static_cast<int64_t>(labels_.size()); }
-  int64_t classes() const override { return static_cast<int64_t>(names_.size()); }
+  int64_t count() const override { return std::ssize(labels_); }
+  int64_t classes() const override { return std::ssize(names_); }
   const std::string& origin() const override { return path_; }
   std::optional<Shape> shape() const override { return std::nullopt; }
   int64_t label(int64_t index) const override { return labels_[index]; }

@@ -91,7 +91,7 @@ std::optional<std::string> readEntry(const llvm::json::Value& value, llvm::Array
 int64_t elementBytes(DType type) { return kTypes[static_cast<size_t>(type)].bytes; }
 const char* dtypeName(DType type) { return kTypes[static_cast<size_t>(type)].name; }
 
-int64_t TensorInfo::elements() const { return static_cast<int64_t>(bytes.size()) / elementBytes(dtype); }
+int64_t TensorInfo::elements() const { return std::ssize(bytes) / elementBytes(dtype); }
 
 llvm::Expected<SafeTensors> SafeTensors::open(const std::string& path) {
   auto buffer = files::map(path);
@@ -177,7 +177,7 @@ llvm::Expected<std::string> writeSafeTensors(const std::string& path, const std:
   header["__metadata__"] = llvm::json::Object{{"format", "pt"}};
   int64_t offset = 0;
   for (const TensorInfo& info : tensors) {
-    const auto size = static_cast<int64_t>(info.bytes.size());
+    const auto size = std::ssize(info.bytes);
     const bool fresh = header
                            .try_emplace(llvm::json::ObjectKey(info.name),
                                         llvm::json::Object{{"dtype", dtypeName(info.dtype)},

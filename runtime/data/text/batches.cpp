@@ -26,8 +26,8 @@ void countLearnt(TokenBatch& batch) {
 
 TokenBatch collate(llvm::ArrayRef<const Sample*> samples, Token pad) {
   TokenBatch batch;
-  batch.rows = static_cast<int64_t>(samples.size());
-  for (const Sample* sample : samples) batch.columns = std::max(batch.columns, static_cast<int64_t>(sample->size()));
+  batch.rows = std::ssize(samples);
+  for (const Sample* sample : samples) batch.columns = std::max(batch.columns, std::ssize(*sample));
   const auto size = static_cast<size_t>(batch.rows * batch.columns);
   batch.tokens.assign(size, pad);
   batch.labels.assign(size, kMasked);
@@ -36,7 +36,7 @@ TokenBatch collate(llvm::ArrayRef<const Sample*> samples, Token pad) {
     const auto at = static_cast<std::ptrdiff_t>(row) * batch.columns;
     std::ranges::copy(sample.tokens, batch.tokens.begin() + at);
     std::ranges::copy(sample.labels, batch.labels.begin() + at);
-    batch.real += static_cast<int64_t>(sample.size());
+    batch.real += std::ssize(sample);
   }
   countLearnt(batch);
   return batch;
@@ -86,10 +86,10 @@ std::vector<size_t> packBounds(llvm::ArrayRef<int64_t> lengths, int64_t size) {
 
 TokenBatch collatePacks(llvm::ArrayRef<const Pack*> packs) {
   TokenBatch batch;
-  batch.rows = static_cast<int64_t>(packs.size());
+  batch.rows = std::ssize(packs);
   for (const Pack* pack : packs) {
-    assert(batch.columns == 0 || batch.columns == static_cast<int64_t>(pack->tokens.size()));
-    batch.columns = static_cast<int64_t>(pack->tokens.size());
+    assert(batch.columns == 0 || batch.columns == std::ssize(pack->tokens));
+    batch.columns = std::ssize(pack->tokens);
     llvm::append_range(batch.tokens, pack->tokens);
     llvm::append_range(batch.labels, pack->labels);
     llvm::append_range(batch.positions, pack->positions);

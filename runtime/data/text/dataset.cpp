@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <llvm/ADT/ArrayRef.h>
 #include <llvm/ADT/STLExtras.h>
+#include <llvm/ADT/StringExtras.h>
 #include <llvm/Support/FileSystem.h>
 #include <llvm/Support/Path.h>
 
@@ -36,21 +37,18 @@ const Traits& traitsOf(Template kind) {
   return kTraits[static_cast<size_t>(kind)];
 }
 
-/// The columns of a row for a message, twelve at most.
-std::string columnsOf(const llvm::json::Object& row) {
-  std::string names;
-  size_t shown = 0;
-  for (const auto& [key, value] : row) {
-    if (++shown > 12) return names + ", …";
-    names += fmt::format("{}{}", names.empty() ? "" : ", ", llvm::StringRef(key).take_front(40).str());
-  }
-  return names.empty() ? "none" : names;
+/// The error for a column that a row does not have. It names the row's own, twelve at most.
+llvm::Error unknown(const llvm::json::Object& row, llvm::StringRef column) {
+  std::vector<std::string> names;
+  for (const auto& [key, value] : row)
+    if (names.size() < 13) names.push_back(names.size() == 12 ? "…" : llvm::StringRef(key).take_front(40).str());
+  return failure("unknown column '{}' (columns: {})", column.str(), names.empty() ? "none" : llvm::join(names, ", "));
 }
 
 /// The text of a column; an error if it is missing or no text.
 llvm::Expected<std::string> textOf(const llvm::json::Object& row, llvm::StringRef column) {
   const auto* value = row.get(column);
-  if (!value) return failure("unknown column '{}' (columns: {})", column.str(), columnsOf(row));
+  if (!value) return unknown(row, column);
   const auto text = value->getAsString();
   if (!text) return failure("'{}' is {}, expected a string", column.str(), base::kindName(*value).str());
   return text->str();
@@ -111,7 +109,7 @@ enum class RowPart { Train, HeldOut, LeftOut };
 /// The part that a row's column names.
 llvm::Expected<RowPart> partOf(const llvm::json::Object& row, llvm::StringRef column) {
   const auto* value = row.get(column);
-  if (!value) return failure("unknown column '{}' (columns: {})", column.str(), columnsOf(row));
+  if (!value) return unknown(row, column);
   if (const int says = saysYes(*value); says >= 0) return says == 1 ? RowPart::HeldOut : RowPart::Train;
   const std::string name = value->getAsString().value_or("").lower();
   if (name == "train" || name == "test") return name == "train" ? RowPart::Train : RowPart::LeftOut;
@@ -227,7 +225,7 @@ void asChat(Conversation& conversation, const std::vector<std::string>& tools) {
 llvm::Expected<Conversation> messagesOf(const llvm::json::Object& row, llvm::StringRef raw, llvm::StringRef column,
                                         bool chat) {
   const auto* value = row.get(column);
-  if (!value) return failure("unknown column '{}' (columns: {})", column.str(), columnsOf(row));
+  if (!value) return unknown(row, column);
   const auto* list = value->getAsArray();
   if (!list)
     return failure(

@@ -42,14 +42,14 @@ llvm::Expected<std::vector<Value>> ofRows(const TokenRows& rows, llvm::ArrayRef<
     result[i] = take(std::move(*made));
     return llvm::Error::success();
   };
-  auto error = base::forEach(static_cast<int64_t>(numbers.size()), threads, work);
+  auto error = base::forEach(std::ssize(numbers), threads, work);
   if (error) return error;
   return result;
 }
 
 /// The sum of the `batch` largest values.
 int64_t most(std::vector<int64_t> values, int64_t batch) {
-  const auto taken = static_cast<ptrdiff_t>(std::min<int64_t>(batch, static_cast<int64_t>(values.size())));
+  const auto taken = std::min<ptrdiff_t>(batch, std::ssize(values));
   std::nth_element(values.begin(), values.begin() + taken, values.end(), std::greater<>());
   return std::accumulate(values.begin(), values.begin() + taken, int64_t{0});
 }
@@ -184,7 +184,7 @@ bool SyntheticRows::areShort() const {
 }
 
 TextSize sizeOf(const Sample& sample) {
-  TextSize size{static_cast<int64_t>(sample.size()), 0, sample.cut};
+  TextSize size{std::ssize(sample), 0, sample.cut};
   if (!sample.labels.empty())
     size.learnt =
         std::count_if(sample.labels.begin() + 1, sample.labels.end(), [](Token label) { return label != kMasked; });
@@ -289,9 +289,7 @@ llvm::Expected<TokenRows> TokenRows::open(const TokenRowsOptions& options) {
   return rows;
 }
 
-int64_t TokenRows::count() const {
-  return dataset_.examples.empty() ? made_up_.count : static_cast<int64_t>(dataset_.examples.size());
-}
+int64_t TokenRows::count() const { return dataset_.examples.empty() ? made_up_.count : std::ssize(dataset_.examples); }
 
 bool TokenRows::pairs() const {
   return dataset_.examples.empty() ? made_up_.pairs : !dataset_.examples.front().rejected.empty();

@@ -107,7 +107,7 @@ bool isUnset(const llvm::json::Value& value) {
 /// The texts of a list; nothing for any other value, since a text would be a pattern.
 std::optional<Names> namesIn(const llvm::json::Value& value) {
   const auto* list = value.getAsArray();
-  if (list == nullptr) return std::nullopt;
+  if (!list) return std::nullopt;
   Names names;
   for (const llvm::json::Value& one : *list) {
     const auto name = one.getAsString();
@@ -222,7 +222,7 @@ llvm::Error loadAdapter(const std::string& folder, Decoder& decoder) {
   auto json = readJsonFile(path);
   if (!json) return json.takeError();
   const auto* object = json->getAsObject();
-  if (object == nullptr) return llvm::createStringError(path + ": expected an object");
+  if (!object) return base::failure("{}: expected an object", path);
   const auto wrong = differences(*object, decoder);
   if (!wrong.empty()) return base::failure("{}: {}", path, fmt::join(wrong, "; "));
 
@@ -248,7 +248,7 @@ llvm::Error saveAdapter(const std::string& folder, const Decoder& decoder, const
   assert(decoder.options().lora && "a decoder with adapters");
   // The folder may be there already, as the one of an earlier epoch.
   if (const auto error = llvm::sys::fs::create_directories(folder, true, llvm::sys::fs::all_all))
-    return llvm::createStringError(folder + ": " + error.message());
+    return base::failure("{}: {}", folder, error.message());
   std::vector<model::NamedTensor> state;
   for (const model::NamedTensor& entry : decoder.adapters()) {
     const at::Tensor tensor = entry.tensor.detach();

@@ -117,7 +117,7 @@ AttentionKernel chosen(const at::TensorOptions& options, int64_t heads, int64_t 
 }  // namespace
 
 at::Tensor Documents::boundsOf(const std::vector<int64_t>& lengths) {
-  at::Tensor bounds = at::empty({static_cast<int64_t>(lengths.size()) + 1}, at::TensorOptions(at::kInt));
+  at::Tensor bounds = at::empty({std::ssize(lengths) + 1}, at::TensorOptions(at::kInt));
   auto* at = bounds.mutable_data_ptr<int32_t>();
   *at = 0;
   // Cumulative lengths, the form that kernels for packed rows take.
@@ -184,7 +184,7 @@ at::Tensor Attention::ofDocuments(const at::Tensor& query, const at::Tensor& key
   constexpr int64_t kFlashWidths = 8;  // the kernel takes multiples of this, and the call below does not pad
   if (kernel_ == AttentionKernel::Host)
     return OneByOne::apply(query, repeated(key), repeated(value), documents.lengths);
-  const int64_t longest = *std::max_element(documents.lengths.begin(), documents.lengths.end());
+  const int64_t longest = *std::ranges::max_element(documents.lengths);
   // Where torch chose cuDNN for rows, packed samples go to flash attention.
   const bool sixteen_bits = kernel_ == AttentionKernel::Flash || kernel_ == AttentionKernel::CuDnn;
   if (sixteen_bits && query.size(2) % kFlashWidths == 0)

@@ -117,8 +117,7 @@ llvm::Error checkOptions(const Config& config, const DecoderOptions& options) {
       }
   // A group must divide each product's input; otherwise some layers would silently stay unquantised.
   const std::set<int64_t> inputs{config.width, config.queryWidth(), config.mlp_width};
-  if (options.qat &&
-      !std::all_of(inputs.begin(), inputs.end(), [&](int64_t values) { return values % options.qat->group == 0; }))
+  if (options.qat && !std::ranges::all_of(inputs, [&](int64_t values) { return values % options.qat->group == 0; }))
     wrong.push_back(
         fmt::format("group_size is {}, but its products have {} inputs: a group_size must divide each of them, or some "
                     "would stay unquantised",
@@ -133,7 +132,7 @@ Decoder::Decoder(const Config& config, const DecoderOptions& options, uint64_t s
       seed_(seed),
       rope_(config, options.max_length > 0 ? options.max_length : config.max_positions, options.dtype, options.device),
       attention_(options.device, options.dtype, config.heads, config.kv_heads, config.head_width),
-      blocks_(static_cast<size_t>(config.layers)),
+      blocks_(config.layers),
       head_(std::make_unique<Product>()) {
   // With sharding, a unit's weights are only described (meta tensors) until its last weight is known. Then the shards
   // take the descriptions, draw or read this rank's part, and turn the tensors into views of memory that comes and

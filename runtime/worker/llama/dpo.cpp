@@ -43,21 +43,21 @@ ReferenceLogProbs::ReferenceLogProbs(int64_t rows, comm::Communicator* together,
     : together_(together),
       values_(
           at::full({rows}, std::numeric_limits<double>::quiet_NaN(), at::TensorOptions(at::kDouble).device(device))),
-      known_(static_cast<size_t>(rows)) {}
+      known_(rows) {}
 
 at::Tensor ReferenceLogProbs::of(llvm::ArrayRef<int64_t> ids, const std::function<at::Tensor()>& compute,
                                  const at::Tensor& places) {
   at::NoGradGuard no_grad;
   bool missing = llvm::any_of(ids, [&](int64_t id) { return !known_.at(static_cast<size_t>(id)); });
   // One rank without a value makes all compute: in a sharded pass everyone must take part.
-  if (together_ != nullptr) missing = together_->allReduce(missing ? 1.0 : 0.0, comm::Reduction::Max) > 0;
+  if (together_) missing = together_->allReduce(missing ? 1.0 : 0.0, comm::Reduction::Max) > 0;
   // The ids as an index on the device.
   const at::Tensor where = places.defined() ? places : at::tensor(ids, at::kLong).to(values_.device());
   if (missing) {
     const at::Tensor all = compute().to(values_.options());
-    assert(all.numel() == static_cast<int64_t>(ids.size()) && "one for each row");
+    assert(all.numel() == std::ssize(ids) && "one for each row");
     values_.index_copy_(0, where, all);
-    for (const int64_t id : ids) known_[static_cast<size_t>(id)] = true;
+    for (const int64_t id : ids) known_[id] = true;
   }
   return values_.index_select(0, where);
 }
@@ -73,6 +73,6 @@ bool ReferenceLogProbs::restore(const at::Tensor& values) {
   return true;
 }
 
-int64_t ReferenceLogProbs::known() const { return std::count(known_.begin(), known_.end(), true); }
+int64_t ReferenceLogProbs::known() const { return std::ranges::count(known_, true); }
 
 }  // namespace expc::llama

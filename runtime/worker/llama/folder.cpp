@@ -65,7 +65,7 @@ llvm::Expected<std::set<std::string>> filesOfIndex(const std::string& path) {
   if (!json) return json.takeError();
   const auto* object = json->getAsObject();
   const auto* map = object ? object->getObject("weight_map") : nullptr;
-  if (map == nullptr) return failure("{}: expected an object with a weight_map", path);
+  if (!map) return failure("{}: expected an object with a weight_map", path);
   std::set<std::string> files;
   for (const auto& [tensor, value] : *map) {
     const auto file = value.getAsString();
@@ -190,7 +190,7 @@ llvm::Error Folder::check(const std::string& path) const {
   std::set<llvm::StringRef> known;
   for (const TensorSpec& spec : weightSpecs(config_)) {
     const io::TensorInfo* info = find(spec);
-    if (info == nullptr) {
+    if (!info) {
       missing.push_back(nameOf(spec, naming_));
       continue;
     }
@@ -208,7 +208,7 @@ llvm::Error Folder::check(const std::string& path) const {
     if (known.count(entry.second->name) == 0 && !isIgnored(entry.first()) && !tied_head)
       left_over.push_back(entry.second->name);
   }
-  std::sort(left_over.begin(), left_over.end());
+  std::ranges::sort(left_over);
   const std::string wrong = model::faultsText({{"missing", missing},
                                                {"not part of the model", left_over},
                                                {"with another shape than in config.json", shapes},
@@ -230,7 +230,7 @@ WeightSource Folder::weights() const {
 
 at::Tensor Folder::read(const TensorSpec& spec, int64_t first, int64_t count) const {
   const io::TensorInfo* info = find(spec);
-  assert(info != nullptr && "open() has checked that every weight is there");
+  assert(info && "open() has checked that every weight is there");
   at::Tensor result = at::empty({count}, at::TensorOptions().dtype(type(spec)));
   const auto size = static_cast<int64_t>(result.itemsize());
   auto* to = static_cast<uint8_t*>(result.mutable_data_ptr());

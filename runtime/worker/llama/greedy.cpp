@@ -15,7 +15,7 @@ std::vector<int64_t> greedy(Decoder& decoder, llvm::ArrayRef<int64_t> prompt,
     return at::tensor(values, at::kLong).to(decoder.options().device);
   };
   while (goes_on(added())) {
-    const at::Tensor last = on_device({static_cast<int64_t>(text.size()) - 1});
+    const at::Tensor last = on_device({std::ssize(text) - 1});
     const at::Tensor hidden = decoder.hidden({on_device(text).unsqueeze(0), {}, {}}, last);
     text.push_back(agree(decoder.logits(hidden).argmax(-1).item<int64_t>()));
   }

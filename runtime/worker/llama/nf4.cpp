@@ -95,7 +95,7 @@ kernels::Stored storedAs(at::ScalarType type) {
 
 /// Expands on the device that holds the weight, in one launch.
 void expandOnDevice(const Nf4& weight, const at::Tensor& result) {
-  TORCH_CHECK(kernels::deviceLoops() != nullptr, "this program has no loops for ", result.device(), ", where NF4 lies");
+  TORCH_CHECK(kernels::deviceLoops(), "this program has no loops for ", result.device(), ", where NF4 lies");
   kernels::deviceLoops()->expand_nf4(
       {weight.packed.const_data_ptr<uint8_t>(), weight.scales.const_data_ptr<int8_t>(), weight.factors.const_data_ptr(),
        weight.mean.const_data_ptr(), weight.scales.numel()},

@@ -11,6 +11,7 @@
 
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
+#include <llvm/ADT/STLExtras.h>
 #include <malloc.h>
 #include <torch/csrc/autograd/autograd.h>
 #include <torch/csrc/autograd/custom_function.h>
@@ -76,7 +77,7 @@ struct ShardedWeights::Node : torch::autograd::Function<Node> {
     const auto capsule = ctx->saved_data["pass"].toCapsule();
     auto& pass = static_cast<Pass&>(*capsule);
     variable_list result = pass.weights->backward(pass, gradients[0]);
-    result.resize(static_cast<size_t>(ctx->saved_data["inputs"].toInt()));
+    result.resize(ctx->saved_data["inputs"].toInt());
     return result;
   }
 };
@@ -86,7 +87,7 @@ ShardedWeights::ShardedWeights(comm::Communicator& communicator, std::vector<siz
       order_(std::move(order)),
       again_(order_.size()),
       prefetch_(prefetch),
-      units_(*std::max_element(order_.begin(), order_.end()) + 1) {}
+      units_(*std::ranges::max_element(order_) + 1) {}
 
 // Copies from tensors that have values; they may be views of the unit's earlier memory, which lives until the end of
 // set().
@@ -260,7 +261,7 @@ std::vector<at::Tensor> ShardedWeights::backward(Pass& pass, const at::Tensor& g
     gradients = at::zeros({own.part.numel() * communicator_.worldSize()}, own.part.options().requires_grad(false));
     for (at::Tensor& leaf : own.leaves)
       leaf.mutable_grad() = gradients.narrow(0, leaf.storage_offset(), leaf.numel()).view(leaf.sizes());
-    wanted.insert(wanted.end(), own.leaves.begin(), own.leaves.end());
+    llvm::append_range(wanted, own.leaves);
     if (y.requires_grad()) torch::autograd::backward({y}, {gradient}, /*retain_graph=*/false, false, wanted);
     if (x.requires_grad()) found = {x.grad()};
   } else if (y.requires_grad()) {

@@ -23,8 +23,7 @@ Steps::Steps(std::unique_ptr<optim::Optimizer> optimizer, std::vector<at::Tensor
       schedule_(schedule),
       largest_norm_(largest_norm),
       together_(together),
-      scaler_(std::any_of(parameters_.begin(), parameters_.end(),
-                          [](const at::Tensor& p) { return p.scalar_type() == at::kHalf; }),
+      scaler_(std::ranges::any_of(parameters_, [](const at::Tensor& p) { return p.scalar_type() == at::kHalf; }),
               parameters_.front().device()) {}
 
 // The loss is collected without the scale and the factor, which are for gradients only.

@@ -47,7 +47,7 @@ void UnitLoader::add(const TensorSpec& spec, Nf4& weight) {
 void UnitLoader::fill(const at::Tensor* member, int64_t first, const at::Tensor& own) {
   for (Weight& weight : weights_) {
     if (member == weight.dense) return fillFrom(source_, *weight.spec, first, own);
-    if (weight.nf4 == nullptr) continue;
+    if (!weight.nf4) continue;
     if (member == &weight.nf4->packed) return pack(weight, first, own);
     // Members are filled in the order packed, scales, factors, mean: pack() makes what the others are copied from.
     for (const auto part : {&Nf4::scales, &Nf4::factors, &Nf4::mean}) {

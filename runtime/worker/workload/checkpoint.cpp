@@ -107,7 +107,7 @@ std::vector<int64_t> CheckpointFolder::present() const {
     int64_t epochs = 0;
     if (name.consume_front("epoch-") && !name.getAsInteger(10, epochs) && epochs > 0) result.push_back(epochs);
   }
-  std::sort(result.begin(), result.end());
+  std::ranges::sort(result);
   return result;
 }
 

@@ -2,6 +2,8 @@
 // uses to explain why one level is faster than another. The measured quantities and their sources are in
 // docs/layers/worker.md.
 
+#include <llvm/ADT/STLExtras.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
@@ -150,7 +152,7 @@ llvm::Expected<protocol::Event> profileTrial(TrialContext& context, Training& tr
   if (!profile) return profile.takeError();
   protocol::Event result{.type = protocol::Event::Type::Result};
   profile::reduce(context.communicator, measuredIn(*profile), result.metrics);
-  notes.insert(notes.end(), profile->findings.notes.begin(), profile->findings.notes.end());
+  llvm::append_range(notes, profile->findings.notes);
   if (auto error = traceSteps(context, training, notes)) return error;
   profile::Amounts breakdown = breakdownOf(*profile, settings.steps);
   // The breakdown becomes the means over all ranks, and the notes become those of all.

@@ -4,6 +4,7 @@
 // trial is continued.
 
 #include <fmt/format.h>
+#include <llvm/ADT/STLExtras.h>
 
 #include <algorithm>
 #include <chrono>
@@ -23,8 +24,8 @@
 namespace expc::workload {
 namespace {
 
-using llvm::json::Object;
 using Clock = std::chrono::steady_clock;
+using llvm::json::Object;
 using Checkpoint = CheckpointFolder::Checkpoint;
 
 /// A value as a fact of the trial's identity: texts without quotes.
@@ -114,8 +115,7 @@ llvm::Error resume(Training& training, Course& course, const Checkpoint& checkpo
   const int64_t steps = training.stepsOf(checkpoint.epochs), every = training.evaluatesEvery();
   // A shorter last part is evaluated too, but only where the training ends.
   const int64_t evaluations = every == 0 ? 0 : steps / every + (steps == training.stepsOf(epochs) && steps % every > 0);
-  if (!done || static_cast<int64_t>(course.evaluations.size()) != evaluations ||
-      static_cast<int64_t>(course.losses.size()) != steps)
+  if (!done || std::ssize(course.evaluations) != evaluations || std::ssize(course.losses) != steps)
     return base::failure("{} was written by another build, or with other data: remove it to start the trial over",
                          checkpoint.path);
   return training.restore(checkpoint.model, checkpoint.state, *done);
@@ -140,7 +140,7 @@ llvm::Error keep(TrialContext& context, Training& training, const CheckpointFold
 llvm::Error addLosses(Training& training, Course& course) {
   auto losses = training.takeLosses();
   if (!losses) return losses.takeError();
-  course.losses.insert(course.losses.end(), losses->begin(), losses->end());
+  llvm::append_range(course.losses, *losses);
   return llvm::Error::success();
 }
 
@@ -152,7 +152,7 @@ llvm::Error runSteps(TrialContext& context, Training& training, int64_t end, int
   context.device.synchronize();
   context.communicator.barrier();
   const auto begin = Clock::now();
-  for (auto i = static_cast<int64_t>(course.losses.size()); i < end; ++i) {
+  for (auto i = std::ssize(course.losses); i < end; ++i) {
     if (auto error = training.step().takeError()) return error;
     context.progress.report(static_cast<uint64_t>(i + 1), static_cast<uint64_t>(all), "epoch");
   }
@@ -168,7 +168,7 @@ llvm::Error runSteps(TrialContext& context, Training& training, int64_t end, int
 llvm::Error train(TrialContext& context, Training& training, const CheckpointFolder* folder, int64_t epochs,
                   Course& course) {
   const int64_t each = training.stepsPerEpoch(), all = training.stepsOf(epochs), every = training.evaluatesEvery();
-  for (auto done = static_cast<int64_t>(course.losses.size()); done < all;) {
+  for (auto done = std::ssize(course.losses); done < all;) {
     const auto next = [done](int64_t multiple) { return (done / multiple + 1) * multiple; };
     const int64_t end = std::min({all, next(each), every > 0 ? next(every) : all});
     // Evaluation has a clock of its own, and writing a checkpoint has none.
@@ -219,7 +219,7 @@ llvm::Expected<protocol::Event> qualityTrial(TrialContext& context, int64_t epoc
   if (!folder) return result;
   auto left = training.leave(*folder, epochs);
   if (!left) return left.takeError();
-  result.notes.insert(result.notes.end(), left->begin(), left->end());
+  llvm::append_range(result.notes, *left);
   return result;
 }
 

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "nullgpu/core/counters_api.h"
+#include "runtime/base/failure.h"
 #include "runtime/base/json_record.h"
 #include "runtime/worker/device/host.h"
 #include "runtime/worker/profile/breakdown.h"
@@ -151,20 +152,20 @@ llvm::Expected<protocol::Rehearsed> gather(TrialContext& context, RehearsedRank 
 
 llvm::Error checkRehearsal(const protocol::TrialSpec& spec) {
   if (spec.kind != plan::TrialKind::Timed)
-    return llvm::createStringError("a rehearsal is a timed trial, and this is a " +
-                                   std::string(plan::toString(spec.kind)) + " trial: use expc rehearse");
+    return base::failure("a rehearsal is a timed trial, and this is a {} trial: use expc rehearse",
+                         plan::toString(spec.kind));
   if (!spec.metrics.empty())
-    return llvm::createStringError("a rehearsal measures nothing, but was asked for metric " + spec.metrics.front() +
-                                   ": leave it out");
+    return base::failure("a rehearsal measures nothing, but was asked for metric {}: leave it out",
+                         spec.metrics.front());
   for (const llvm::json::Value& slot : spec.slots) {
     // The engine marks a null card's slot.
     const llvm::json::Object* object = slot.getAsObject();
     if (!object || !object->getBoolean("null").value_or(false))
-      return llvm::createStringError("a rehearsal runs on simulated GPUs, but the trial's device is " +
-                                     llvm::formatv("{0}", slot).str() + ": use expc rehearse");
+      return base::failure("a rehearsal runs on simulated GPUs, but the trial's device is {}: use expc rehearse",
+                           llvm::formatv("{0}", slot).str());
   }
   if (!nullCounters())
-    return llvm::createStringError(
+    return base::failure(
         "a rehearsal needs libnullgpu.so, which this process has not loaded: expc rehearse sets LD_PRELOAD and "
         "LD_LIBRARY_PATH for it (docs/null-gpu.md)");
   return llvm::Error::success();

@@ -6,6 +6,7 @@
 
 #include <ATen/ATen.h>
 #include <fmt/format.h>
+#include <llvm/ADT/STLExtras.h>
 
 #include <algorithm>
 #include <cmath>
@@ -27,7 +28,7 @@ double secondsBetween(Clock::time_point from, Clock::time_point to) {
 }
 
 double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
+  std::ranges::sort(values);
   const size_t half = values.size() / 2;
   return values.size() % 2 ? values[half] : (values[half - 1] + values[half]) / 2;
 }
@@ -115,11 +116,11 @@ llvm::Expected<std::vector<double>> Training::takeLosses() {
   losses_.clear();
   sums = context_.communicator.allReduce(std::move(sums), comm::Reduction::Sum);
   // The number of the step before the first loss; messages count steps from 1.
-  const int64_t first = steps_done_ - static_cast<int64_t>(sums.size());
+  const int64_t first = steps_done_ - std::ssize(sums);
   for (size_t i = 0; i < sums.size(); ++i) {
     const int64_t step = first + static_cast<int64_t>(i) + 1;
     if (!std::isfinite(sums[i]) && step == 1)
-      return llvm::createStringError(
+      return base::failure(
           "the loss of step 1, before anything is learned, is not finite: weights or data contain NaN or infinity, or "
           "overflow in this precision");
     // Only the first loss that is not finite is worth a note: those after it follow from it.
@@ -187,7 +188,7 @@ llvm::Expected<protocol::Event> timedTrial(TrialContext& context, Training& trai
   protocol::Event result{.type = protocol::Event::Type::Result};
   profile::reduce(context.communicator, metrics, result.metrics);
   result.notes.assign(training.notes().begin(), training.notes().end());
-  result.notes.insert(result.notes.end(), clocked->notes.begin(), clocked->notes.end());
+  llvm::append_range(result.notes, clocked->notes);
   result.series["step_time"] = llvm::json::Array(clocked->steps);  // rank 0's
   result.series["loss"] = llvm::json::Array(*losses);
   return result;

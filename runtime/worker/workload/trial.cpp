@@ -15,6 +15,7 @@
 
 #include <chrono>
 
+#include "runtime/base/failure.h"
 #include "runtime/worker/comm/communicator.h"
 #include "runtime/worker/comm/failure.h"
 #include "runtime/worker/device/host.h"
@@ -47,8 +48,8 @@ llvm::Error checkAsked(const protocol::TrialSpec& spec, const Workload& workload
   for (const std::string& name : spec.metrics) {
     const auto measured = [&](const Metric& metric) { return metric.name == name && metric.kind == spec.kind; };
     if (llvm::none_of(workload.metrics, measured))
-      return llvm::createStringError("metric " + name + " is not measured by " +
-                                     std::string(plan::toString(spec.kind)) + " trials of " + spec.workload);
+      return base::failure("metric {} is not measured by {} trials of {}", name, plan::toString(spec.kind),
+                           spec.workload);
   }
   return llvm::Error::success();
 }
@@ -61,7 +62,7 @@ llvm::Error keepAsked(const protocol::TrialSpec& spec, protocol::Event& event) {
   for (const std::string& name : spec.metrics) {
     const llvm::json::Value* value = event.metrics.get(name);
     if (!value && event.series.get(name)) continue;
-    if (!value) return llvm::createStringError(spec.workload + " did not return its metric " + name);
+    if (!value) return base::failure("{} did not return its metric {}", spec.workload, name);
     kept[name] = *value;
   }
   event.metrics = std::move(kept);
@@ -95,7 +96,7 @@ constexpr int kHeatQueued = 16;
 /// error says what is wrong with the setting; torch's exceptions leave it.
 llvm::Error heatUp(device::Device& device, const protocol::TrialSpec& spec) {
   const std::optional<double> seconds = spec.settings.getNumber("seconds");
-  if (!seconds || *seconds < 0) return llvm::createStringError("a heat-up needs its seconds");
+  if (!seconds || *seconds < 0) return base::failure("a heat-up needs its seconds");
   at::NoGradGuard no_grad;
   const c10::Device place = device.torchDevice();
   const int64_t size = place.is_cpu() ? kHeatSizeOnCpu : kHeatSize;
@@ -196,16 +197,15 @@ struct Rank {
     if (!rendezvous) return rendezvous.takeError();
     const bool one_process = spec.world_size == 1 && !spec.slots.empty();  // that process may drive several devices
     if (rendezvous->world_size != spec.world_size || (!one_process && spec.slots.size() != spec.world_size)) {
-      return llvm::createStringError("the trial is for " + llvm::Twine(spec.world_size) + " ranks on " +
-                                     llvm::Twine(spec.slots.size()) + " devices, but WORLD_SIZE is " +
-                                     llvm::Twine(rendezvous->world_size));
+      return base::failure("the trial is for {} ranks on {} devices, but WORLD_SIZE is {}", spec.world_size,
+                           spec.slots.size(), rendezvous->world_size);
     }
     place = "rank " + std::to_string(rendezvous->rank) + " of " + std::to_string(spec.world_size);
     writer.namesRank();
     if (spec.workload == protocol::kHeatUp) return heat(rendezvous->rank);
     std::string why;
     const Workload* workload = find(capabilities, spec, why);
-    if (!workload) return llvm::createStringError(why);
+    if (!workload) return base::failure("{}", why);
     if (auto error = checkAsked(spec, *workload)) return error;
     if (workload->deterministic && workload->deterministic(spec.parameters)) useDeterministicAlgorithms();
     const auto slots = one_process ? all() : all().slice(rendezvous->rank, 1);
@@ -242,7 +242,7 @@ struct Rank {
     serve::describePlace(result.environment);
     result.environment["ranks"] = spec.world_size;
     result.environment["seed"] = spec.seed;
-    if (!writer.write(result)) return llvm::createStringError("the engine no longer reads the result");
+    if (!writer.write(result)) return base::failure("the engine no longer reads the result");
     return llvm::Error::success();
   }
 };

@@ -3,11 +3,14 @@
 
 #include "runtime/worker/workload/declared/parameter_table.h"
 
+#include <llvm/ADT/STLExtras.h>
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/Support/FormatVariadic.h>
 
 #include <algorithm>
 #include <cmath>
+
+#include "runtime/base/failure.h"
 
 namespace expc::workload {
 
@@ -51,7 +54,7 @@ size_t ParameterTable::readWord(llvm::StringRef name, llvm::ArrayRef<llvm::Strin
   const Value* given = declare(name, name.str().c_str(), words[otherwise]);
   if (!given) return otherwise;
   const auto text = given->getAsString();
-  const auto* found = text ? std::find(words.begin(), words.end(), *text) : words.end();
+  const auto* found = text ? std::ranges::find(words, *text) : words.end();
   if (found != words.end()) return static_cast<size_t>(found - words.begin());
   fail(name, *given, "one of " + llvm::join(words, ", "));
   return otherwise;
@@ -107,7 +110,7 @@ void ParameterTable::fail(llvm::StringRef name, const Value& value, const std::s
 }
 
 llvm::Error ParameterTable::take() const {
-  return message_.empty() ? llvm::Error::success() : llvm::createStringError(message_);
+  return message_.empty() ? llvm::Error::success() : base::failure("{}", message_);
 }
 
 /// Unknown names come first: a misspelt parameter must not look like a missing one.
@@ -142,14 +145,14 @@ llvm::Expected<Settings> readSettings(const protocol::TrialSpec& spec) {
   if (auto error = table.take()) return error;
   // 0 is "not given": readers above accept 1 and more.
   if (result.steps == 0 && result.epochs == 0 && result.passes == 0) {
-    return llvm::createStringError("a " + std::string(plan::toString(spec.kind)) +
-                                   " trial needs its length: " + (epochs ? "epochs" : "steps") + " is not set");
+    return base::failure("a {} trial needs its length: {} is not set", plan::toString(spec.kind),
+                         epochs ? "epochs" : "steps");
   }
   return result;
 }
 
 bool asked(const protocol::TrialSpec& spec, std::string_view metric) {
-  return spec.metrics.empty() || std::find(spec.metrics.begin(), spec.metrics.end(), metric) != spec.metrics.end();
+  return spec.metrics.empty() || llvm::is_contained(spec.metrics, metric);
 }
 
 llvm::json::Value toJson(const Declared& workload) {

@@ -33,7 +33,7 @@ namespace {
 std::vector<int64_t> byDevice(const std::vector<int64_t>& drawn, int64_t devices, int64_t batch) {
   std::vector<int64_t> result;
   result.reserve(drawn.size());
-  const auto count = static_cast<int64_t>(drawn.size());
+  const auto count = std::ssize(drawn);
   for (int64_t begin = 0; begin < count; begin += batch * devices) {
     const int64_t end = std::min(count, begin + batch * devices);
     if ((end - begin) % devices != 0) {
@@ -41,7 +41,7 @@ std::vector<int64_t> byDevice(const std::vector<int64_t>& drawn, int64_t devices
       continue;
     }
     for (int64_t device = 0; device < devices; ++device) {
-      for (int64_t i = begin + device; i < end; i += devices) result.push_back(drawn[static_cast<size_t>(i)]);
+      for (int64_t i = begin + device; i < end; i += devices) result.push_back(drawn[i]);
     }
   }
   return result;
@@ -194,7 +194,7 @@ class Replicas final : public Parallel {
   /// Scatters the batch, copies the first replica's state, and computes. Returns each replica's logits.
   std::vector<at::Tensor> apply(const at::Tensor& images, bool training) {
     // torch.chunk may give fewer shards than replicas; only as many threads run then.
-    const auto shards = images.chunk(static_cast<int64_t>(places_.size()), 0);
+    const auto shards = images.chunk(std::ssize(places_), 0);
     at::Tensor values, counters;  // joined only if they leave the device
     if (shards.size() > 1 && !places_[0].device.is_cpu()) {
       at::NoGradGuard no_grad;

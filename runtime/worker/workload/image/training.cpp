@@ -9,6 +9,7 @@
 #include <ATen/ops/empty_like.h>
 #include <ATen/record_function.h>
 #include <fmt/format.h>
+#include <llvm/ADT/STLExtras.h>
 
 #include <algorithm>
 #include <chrono>
@@ -44,18 +45,18 @@ llvm::Error checkSupport(const TrialContext& context, const Parameters& paramete
     return failure("parameter gpus is {}, but the launcher started {} ranks", parameters.gpus, context.spec.world_size);
   const bool cpu = context.device.torchDevice().is_cpu();
   if (parameters.precision == Precision::Tf32 && cpu) {
-    return llvm::createStringError("precision tf32 needs a GPU: it is a mode of tensor cores; use fp32");
+    return failure("precision tf32 needs a GPU: it is a mode of tensor cores; use fp32");
   }
   if (parameters.precision == Precision::Fp16 && cpu) {
-    return llvm::createStringError(
+    return failure(
         "precision fp16 needs a GPU: the CPU has no fast convolutions in fp16; use bf16, or leave the level out with "
         "`exclude`");
   }
   const llvm::json::Object* slot = context.slots.front().getAsObject();
   if (parameters.loader == feed::LoaderKind::Dali && slot && slot->getBoolean("null").value_or(false)) {
-    return llvm::createStringError(
+    return failure(
         "loader dali needs a real GPU: DALI has its own CUDA runtime, which finds no driver on simulated GPUs; leave "
-        "the level out there, with -D 'loader={dataloader,native}'");
+        "the level out there, with -D 'loader={{dataloader,native}}'");
   }
   return llvm::Error::success();
 }
@@ -375,7 +376,7 @@ llvm::Expected<double> Training::accuracy(const data::Images& images, Course& co
     return failure("none of the {} images of {} could be decoded, so there is no accuracy", count, images.origin());
   const std::string note = fmt::format("{} of {} images of {} could not be decoded and are left out of the accuracy",
                                        left_out, count, images.origin());
-  if (left_out > 0 && std::find(notes_.begin(), notes_.end(), note) == notes_.end()) notes_.push_back(note);
+  if (left_out > 0 && !llvm::is_contained(notes_, note)) notes_.push_back(note);
   context_.device.synchronize();
   course.evaluation_s += seconds();
   return of_all[0] / static_cast<double>(count - left_out);

@@ -85,7 +85,7 @@ constexpr const char* kBesideVocabulary[] = {"tokenizer_config.json", "special_t
 llvm::Error write(const llvm::MemoryBuffer& content, const std::string& to) {
   const std::string folder = llvm::sys::path::parent_path(to).str();
   if (const auto error = llvm::sys::fs::create_directories(folder, true, llvm::sys::fs::all_all))
-    return llvm::createStringError(folder + ": " + error.message());
+    return failure("{}: {}", folder, error.message());
   return files::write(to, content.getBuffer());
 }
 
@@ -149,7 +149,7 @@ llvm::Error saveInt4(llama::Decoder& decoder, const Origin& origin, const std::s
   });
   return comm::whileOneWorks(communicator, 0, [&](const comm::CallOthers&) -> llvm::Error {
     if (const auto error = llvm::sys::fs::create_directories(path, true, llvm::sys::fs::all_all))
-      return llvm::createStringError(path + ": " + error.message());
+      return failure("{}: {}", path, error.message());
     if (auto error = model::saveState(path + "/model.safetensors", state).takeError()) return error;
     return copyTokenizer(origin, path);
   });

@@ -16,6 +16,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "runtime/base/failure.h"
 #include "runtime/worker/llama/random_weights.h"
 #include "runtime/worker/workload/workload.h"
 
@@ -45,7 +46,7 @@ double hostMemory() {
 unsigned localRanks() {
   unsigned count = 1;
   const char* text = std::getenv("LOCAL_WORLD_SIZE");
-  if (text == nullptr || llvm::StringRef(text).getAsInteger(10, count) || count == 0) return 1;
+  if (!text || llvm::StringRef(text).getAsInteger(10, count) || count == 0) return 1;
   return count;
 }
 
@@ -59,14 +60,14 @@ llvm::Expected<Model> Model::open(const Parameters& parameters, const std::strin
   } else {
     model.path = std::filesystem::path(root) / choice.folder;
     auto opened = llama::Folder::open(model.path);
-    if (!opened) return llvm::createStringError("model: " + llvm::toString(opened.takeError()));
+    if (!opened) return base::failure("model: {}", llvm::toString(opened.takeError()));
     model.config = opened->config();
     model.folder = std::move(*opened);
   }
   // Ask on behalf of the CPU: no reason depends on the device.
   if (auto error = llama::checkOptions(model.config, decoderOptions(parameters, c10::kCPU)))
-    return llvm::createStringError("model " + (choice.folder.empty() ? choice.name : model.path) + ": " +
-                                   llvm::toString(std::move(error)));
+    return base::failure("model {}: {}", choice.folder.empty() ? choice.name : model.path,
+                         llvm::toString(std::move(error)));
   return model;
 }
 

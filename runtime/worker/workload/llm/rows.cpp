@@ -90,7 +90,7 @@ llvm::Expected<Survey> surveyed(MadeRows& rows, bool packing, const Ranks& ranks
 /// Notes what is left out and cut; an error if nothing is left. `what` is the parameter that names the rows.
 llvm::Error describe(const std::string& what, const text::TokenRows& rows, const Survey& survey, int64_t max_length,
                      std::vector<std::string>& notes) {
-  const int64_t all = rows.count(), kept = static_cast<int64_t>(survey.learning.size());
+  const int64_t all = rows.count(), kept = std::ssize(survey.learning);
   const int64_t without = all - kept - survey.alike;  // rows of which no part of the answer is left
   if (kept == 0 && survey.alike > 0)
     return failure(
@@ -137,7 +137,7 @@ template <typename Value>
 std::vector<Value> at(const std::vector<Value>& from, const std::vector<int64_t>& places) {
   std::vector<Value> result;
   if (!from.empty())
-    for (const int64_t place : places) result.push_back(from[static_cast<size_t>(place)]);
+    for (const int64_t place : places) result.push_back(from[place]);
   return result;
 }
 
@@ -146,10 +146,10 @@ std::vector<Value> at(const std::vector<Value>& from, const std::vector<int64_t>
 llvm::Error MadeRows::make(llvm::ArrayRef<int64_t> numbers) {
   std::vector<int64_t> missing;
   for (const int64_t number : numbers)
-    if (!made_[static_cast<size_t>(number)]) missing.push_back(number);
+    if (!made_[number]) missing.push_back(number);
   auto made = rows_.rows(missing, threads());
   if (!made) return made.takeError();
-  for (size_t i = 0; i < missing.size(); ++i) made_[static_cast<size_t>(missing[i])] = std::move((*made)[i]);
+  for (size_t i = 0; i < missing.size(); ++i) made_[missing[i]] = std::move((*made)[i]);
   return llvm::Error::success();
 }
 
@@ -183,14 +183,14 @@ llvm::Error Items::make(llvm::ArrayRef<int64_t> items) {
   std::vector<int64_t> numbers;
   for (const int64_t item : items) {
     const auto rows = rowsOf(item);
-    numbers.insert(numbers.end(), rows.begin(), rows.end());
+    llvm::append_range(numbers, rows);
   }
   if (auto error = rows_->make(numbers)) return error;
   // A pack's weight is known from the sizes; rows and pairs learn theirs now.
   if (kind_ == Kind::Packs) return llvm::Error::success();
   for (const int64_t item : items) {
     const text::RowSize size = rows_->row(rowsOf(item)[0]).size();
-    learnt_[static_cast<size_t>(item)] = size.chosen.learnt + size.rejected.learnt;
+    learnt_[item] = size.chosen.learnt + size.rejected.learnt;
   }
   return llvm::Error::success();
 }
@@ -198,7 +198,7 @@ llvm::Error Items::make(llvm::ArrayRef<int64_t> items) {
 // An unknown value is 0, so the largest over the ranks is the value of the rank that knows it.
 void Items::tell(const Ranks& ranks) {
   const auto all = ranks.largestOf({learnt_.begin(), learnt_.end()});
-  std::transform(all.begin(), all.end(), learnt_.begin(), [](double count) { return static_cast<int64_t>(count); });
+  std::ranges::transform(all, learnt_.begin(), [](double count) { return static_cast<int64_t>(count); });
 }
 
 std::vector<double> Items::lengths(int64_t item) const {
@@ -278,12 +278,12 @@ struct Split {
 
 /// Splits by the column of parts, or by the seed, so that left-out rows change neither sizes nor the draw.
 llvm::Expected<Split> split(const Source& source, const ValidationChoice& validation, uint64_t seed, bool hold_out) {
-  const auto count = static_cast<int64_t>(source.survey.learning.size());
+  const auto count = std::ssize(source.survey.learning);
   const std::string& origin = source.rows->source().origin();
   Split result;
   if (!validation.column.empty()) {
     for (int64_t place = 0; place < count; ++place) {
-      const bool apart = source.rows->source().isHeldOut(source.survey.learning[static_cast<size_t>(place)]);
+      const bool apart = source.rows->source().isHeldOut(source.survey.learning[place]);
       (apart ? result.held_out : result.train).push_back(place);
     }
     const auto held_out = hold_out ? static_cast<int64_t>(result.held_out.size()) : 1;
@@ -291,7 +291,7 @@ llvm::Expected<Split> split(const Source& source, const ValidationChoice& valida
       return error;
     return result;
   }
-  result.train.resize(static_cast<size_t>(count));
+  result.train.resize(count);
   std::iota(result.train.begin(), result.train.end(), 0);
   if (!hold_out || !validation.path.empty()) return result;
   if (count < 2)
@@ -302,8 +302,8 @@ llvm::Expected<Split> split(const Source& source, const ValidationChoice& valida
   result.held_out.assign(first, result.train.end());
   result.train.erase(first, result.train.end());
   // Sorted back into the file's order, so that packs and messages do not depend on the permutation.
-  std::sort(result.train.begin(), result.train.end());
-  std::sort(result.held_out.begin(), result.held_out.end());
+  std::ranges::sort(result.train);
+  std::ranges::sort(result.held_out);
   return result;
 }
 
@@ -386,7 +386,7 @@ const int64_t* Order::ofStep(int64_t step) {
 std::vector<int64_t> Order::items(int64_t step, int64_t pass, int64_t rank) {
   const int64_t* of_pass = ofStep(step) + pass * batch_ * ranks_;
   std::vector<int64_t> result;
-  result.reserve(static_cast<size_t>(batch_));
+  result.reserve(batch_);
   for (int64_t i = 0; i < batch_; ++i) result.push_back(of_pass[i * ranks_ + rank]);
   return result;
 }

@@ -34,13 +34,13 @@ struct Ranks {
 /// Rows as tokens. Each is made once and kept.
 class MadeRows {
  public:
-  explicit MadeRows(text::TokenRows rows) : rows_(std::move(rows)), made_(static_cast<size_t>(rows_.count())) {}
+  explicit MadeRows(text::TokenRows rows) : rows_(std::move(rows)), made_(rows_.count()) {}
 
   const text::TokenRows& source() const { return rows_; }
   /// Makes the rows that are not there yet, on as many threads as torch has. An error names file and row.
   llvm::Error make(llvm::ArrayRef<int64_t> numbers);
   /// A row that was made.
-  const text::TokenRow& row(int64_t number) const { return *made_[static_cast<size_t>(number)]; }
+  const text::TokenRow& row(int64_t number) const { return *made_[number]; }
 
  private:
   text::TokenRows rows_;
@@ -60,7 +60,7 @@ class Items {
         int64_t size);
 
   Kind kind() const { return kind_; }
-  int64_t count() const { return static_cast<int64_t>(learnt_.size()); }
+  int64_t count() const { return std::ssize(learnt_); }
   /// Makes the tokens of items that have none. An error names file and row.
   llvm::Error make(llvm::ArrayRef<int64_t> items);
   /// Tells the other ranks how much is learnt of the items that this one made, and learns the same of theirs. A
@@ -69,7 +69,7 @@ class Items {
 
   /// The number of an item's tokens that are learnt, its weight in the mean of a step. Known for items that this rank
   /// made or was told of.
-  int64_t learnt(int64_t item) const { return learnt_[static_cast<size_t>(item)]; }
+  int64_t learnt(int64_t item) const { return learnt_[item]; }
   /// The number of an item's tokens without padding, and of pairs of a token and one that it sees: n (n + 1) / 2 in a
   /// row of n.
   double tokens(int64_t item) const;

@@ -2,6 +2,7 @@
 // they are done: the feed keeps them in flight and releases them as marks of the device pass.
 
 #include <ATen/ATen.h>
+#include <llvm/ADT/STLExtras.h>
 
 #include <cstring>
 #include <new>
@@ -26,7 +27,7 @@ at::Tensor wrapped(const std::shared_ptr<text::TokenBatch>& batch, std::vector<i
 /// The lengths of all samples of packs, row after row.
 std::vector<int64_t> lengthsOf(const text::TokenBatch& batch) {
   std::vector<int64_t> lengths;
-  for (const std::vector<int64_t>& row : batch.lengths) lengths.insert(lengths.end(), row.begin(), row.end());
+  for (const std::vector<int64_t>& row : batch.lengths) llvm::append_range(lengths, row);
   return lengths;
 }
 

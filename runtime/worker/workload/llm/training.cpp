@@ -7,6 +7,7 @@
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
 #include <fmt/format.h>
+#include <llvm/ADT/STLExtras.h>
 
 #include <algorithm>
 #include <chrono>
@@ -63,7 +64,7 @@ llvm::Error Training::build(const Settings& settings) {
                             /*hold_out=*/settings.epochs > 0, ranks_)
                        .moveInto(rows_))
     return error;
-  notes_.insert(notes_.end(), rows_->notes.begin(), rows_->notes.end());
+  llvm::append_range(notes_, rows_->notes);
   // Too few items for one step would make epochs empty.
   order_.emplace(rows_->train.count(), spec.world_size, parameters_.batch, parameters_.accumulation, spec.seed);
   if (order_->stepsPerEpoch() == 0)
@@ -214,10 +215,10 @@ llama::DpoResult Training::preferences(const TokenPass& pass, llvm::ArrayRef<int
 
 llvm::Error Training::prepareReferences(llama::Decoder& model, int64_t steps) {
   // A set of pairs, since later epochs repeat those of earlier ones.
-  std::vector<bool> used(static_cast<size_t>(rows_->train.count()));
+  std::vector<bool> used(rows_->train.count());
   for (int64_t step = 0; step < steps; ++step) {
     const int64_t* items = order_->ofStep(step);
-    for (int64_t i = 0; i < order_->itemsPerStep(); ++i) used[static_cast<size_t>(items[i])] = true;
+    for (int64_t i = 0; i < order_->itemsPerStep(); ++i) used[items[i]] = true;
   }
   std::vector<int64_t> train, held_out(static_cast<size_t>(rows_->held_out.count()));
   for (size_t i = 0; i < used.size(); ++i)
@@ -228,16 +229,16 @@ llvm::Error Training::prepareReferences(llama::Decoder& model, int64_t steps) {
 }
 
 llvm::Error Training::askReference(llama::Decoder& model, const std::vector<int64_t>& pairs, bool held_out) {
-  const auto count = static_cast<int64_t>(pairs.size()), ranks = int64_t{context_.communicator.worldSize()};
+  const auto count = std::ssize(pairs), ranks = int64_t{context_.communicator.worldSize()};
   const int64_t rank = context_.communicator.rank(), most = (count + ranks - 1) / ranks;
-  std::vector<double> values(static_cast<size_t>(2 * count));  // the chosen rows', then the rejected ones'
+  std::vector<double> values(2 * count);  // the chosen rows', then the rejected ones'
   // Each rank computes its part; all must pass the model equally often, so a rank without pairs repeats the first
   // one.
   for (int64_t from = 0; from < most; from += parameters_.batch) {
     std::vector<int64_t> places, chosen;
     for (int64_t i = from; i < std::min(most, from + parameters_.batch); ++i)
       if (i * ranks + rank < count) places.push_back(i * ranks + rank);
-    for (const int64_t place : places) chosen.push_back(pairs[static_cast<size_t>(place)]);
+    for (const int64_t place : places) chosen.push_back(pairs[place]);
     if (chosen.empty()) chosen.push_back(pairs.front());
     auto pass = load(held_out, chosen);
     if (!pass) return pass.takeError();
@@ -245,8 +246,8 @@ llvm::Error Training::askReference(llama::Decoder& model, const std::vector<int6
         model.referenceLogProbs(pass->input, pass->labelled).to(at::kCPU, at::kDouble).contiguous();
     const double* of = found.const_data_ptr<double>();
     for (size_t i = 0; i < places.size(); ++i) {
-      values[static_cast<size_t>(places[i])] = of[i];
-      values[static_cast<size_t>(count + places[i])] = of[places.size() + i];
+      values[places[i]] = of[i];
+      values[count + places[i]] = of[places.size() + i];
     }
   }
   // Each value is on one rank and zero on the others, so the sum is exact.
@@ -260,7 +261,7 @@ llvm::Error Training::prepareSteps(int64_t count) {
   for (int64_t step = prepared_; step < prepared_ + count; ++step)
     for (int64_t pass = 0; pass < order_->accumulation(); ++pass) {
       const std::vector<int64_t> items = order_->items(step, pass, ranks_.rank);
-      own.insert(own.end(), items.begin(), items.end());
+      llvm::append_range(own, items);
     }
   if (auto error = rows_->train.make(own)) return error;
   rows_->train.tell(ranks_);
@@ -313,13 +314,13 @@ llvm::Expected<std::vector<int64_t>> Training::widestItems() {
   // Each rank makes the tokens of its part, and learns the other lengths.
   const std::vector<int64_t> own = data::evaluationShard(items.count(), ranks_.count, ranks_.rank);
   if (auto error = items.make(own)) return error;
-  std::vector<double> longest(static_cast<size_t>(items.count()));
-  for (const int64_t item : own) longest[static_cast<size_t>(item)] = items.longest(item);
+  std::vector<double> longest(items.count());
+  for (const int64_t item : own) longest[item] = items.longest(item);
   longest = ranks_.largestOf(std::move(longest));
   std::vector<int64_t> widest(longest.size());
   std::iota(widest.begin(), widest.end(), 0);
-  std::ranges::stable_sort(widest, std::greater(), [&](int64_t item) { return longest[static_cast<size_t>(item)]; });
-  widest.resize(static_cast<size_t>(std::min(parameters_.batch, items.count())));
+  std::ranges::stable_sort(widest, std::greater(), [&](int64_t item) { return longest[item]; });
+  widest.resize(std::min(parameters_.batch, items.count()));
   if (auto error = items.make(widest)) return error;
   return widest;
 }
@@ -385,7 +386,7 @@ llvm::Expected<Evaluation> Training::evaluate(Course& course) {
   // All ranks must pass the model equally often: one that has no row left looks at the first one again, without
   // counting it.
   for (int64_t from = 0; from < most; from += batch) {
-    const int64_t left = std::clamp<int64_t>(static_cast<int64_t>(own.size()) - from, 0, batch);
+    const int64_t left = std::clamp<int64_t>(std::ssize(own) - from, 0, batch);
     const std::vector<int64_t> chosen =
         left == 0 ? std::vector<int64_t>{0} : std::vector<int64_t>(own.begin() + from, own.begin() + from + left);
     TokenPass pass;
