@@ -138,9 +138,12 @@ std::string trafficText(uint64_t calls, uint64_t bytes) {
   return calls == 0 ? "0" : fmt::format("{} ({})", countText(calls), bytesText(bytes));
 }
 
-/// "rank 0", or the command line of a process without a rank, in which paths are short: "python3 train.py".
+/// "rank 0", or the command line of a process without a rank, in which paths are short: "python3 train.py". The command
+/// lines of processes that Python's multiprocessing spawns are all alike and say nothing.
 std::string nameOf(const nullgpu_record& record) {
   if (record.rank >= 0) return fmt::format("rank {}", record.rank);
+  if (llvm::StringRef(record.program).contains("multiprocessing.spawn"))
+    return fmt::format("spawned process {}", record.pid);
   llvm::SmallVector<llvm::StringRef> words;
   llvm::StringRef(record.program).split(words, ' ');
   return base::joined(base::textsOf(words, [](llvm::StringRef word) { return word.substr(word.rfind('/') + 1).str(); }),

@@ -88,6 +88,21 @@ class Null(unittest.TestCase):
     def document(self, *words, **given):
         return json.loads(self.null(*words[:1], "--format", "json", "--", *words[1:], **given).stdout)
 
+    def test_spawned_processes_have_names(self):
+        (self.folder / "spawns.py").write_text(PROLOGUE + """
+import multiprocessing
+def work():
+    ok(take(1 << 20)[0])
+if __name__ == "__main__":
+    child = multiprocessing.get_context("spawn").Process(target=work)
+    child.start()
+    child.join()
+    print("child", child.pid)
+    sys.exit(child.exitcode)
+""")
+        done = self.null("1", "--", sys.executable, str(self.folder / "spawns.py"))
+        self.assertIn("spawned process " + done.stdout.split()[1], done.stdout + done.stderr)
+
     def test_the_command_keeps_its_output_and_its_exit_code(self):
         done = self.null("2x1GiB", "--", *self.program(TRAINS), code=7, CODE="7")
         self.assertEqual(done.stdout, "trained\n")
