@@ -58,6 +58,12 @@ struct Env {
 llvm::Error digestPrepared(Setup& setup, const std::string& results, const store::Contents& known,
                            const inputs::Tick& tick);
 
+/// Runs the preparation of one point in `folder`, with its log below `results`. Error: it failed or timed out, or the
+/// disk is full. An interrupt is success without a mark, so that the next run prepares again.
+llvm::Error prepareCommand(const Setup& setup, const std::string& results, launch::TrialRunner& runner,
+                           ProgressListener& listener, const launch::Clock& clock, const plan::Point& point,
+                           const std::string& folder);
+
 /// Runs the preparations whose folders are not filled yet. Returns true if the prepared files now differ from what
 /// digestPrepared() assumed: then other trials count, and the caller must load the results anew. Error: a preparation
 /// failed. An interrupt returns false.

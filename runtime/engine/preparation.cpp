@@ -51,11 +51,11 @@ std::string lastDigest(const store::Contents& known, const std::string& file) {
   return "";
 }
 
-/// Runs the preparation of one point in `folder`. Error: it failed or timed out, or the disk is full. An interrupt is
-/// success without a mark, so that the next run prepares again.
-llvm::Error prepareCommand(const Env& env, launch::TrialRunner& runner, const plan::Point& point,
+}  // namespace
+
+llvm::Error prepareCommand(const Setup& setup, const std::string& results, launch::TrialRunner& runner,
+                           ProgressListener& listener, const launch::Clock& clock, const plan::Point& point,
                            const std::string& folder) {
-  const Setup& setup = env.setup;
   const plan::Plan& plan = setup.plan;
   const plan::Workload& workload = setup.workloadOf(point);
   const plan::Preparation& preparation = *workload.command->preparation;
@@ -72,10 +72,10 @@ llvm::Error prepareCommand(const Env& env, launch::TrialRunner& runner, const pl
   // The command without its metrics, expectations and exit codes: only the end of the preparation counts.
   spec.command = plan::Command{preparation.arguments, preparation.timeout_seconds, {}, {}};
   spec.prepared = folder;
-  request.log_prefix = fmt::format("{}/prepare-{}", logFolder(env.options.results), name);
+  request.log_prefix = fmt::format("{}/prepare-{}", logFolder(results), name);
   request.timeout_seconds = preparation.timeout_seconds.value_or(judge::kDefaultTimeoutSeconds);
   if (auto error = inputs::makeTrialFolder(folder, setup.command_files[point.workload])) return error;
-  const double begin = env.clock.boot();
+  const double begin = clock.boot();
   auto end = runner.run(request);
   if (!end) return end.takeError();
   if (end->status == store::TrialStatus::Interrupted && launch::Interrupts::requested()) return llvm::Error::success();
@@ -85,15 +85,12 @@ llvm::Error prepareCommand(const Env& env, launch::TrialRunner& runner, const pl
                          notGivenText(end->reason, *workload.command, setup.command_environment, plan.root, folder),
                          plan::outputsOf(folder));
   // Some programs end with 0 although their last writes failed on a full disk.
-  if (const int full = inputs::noRoomBeside(folder)) return files::cannotWrite(env.options.results, full);
-  if (const std::string left = leftBehindText(*end, "the preparation"); !left.empty()) env.listener.message(left);
-  env.listener.say("prepared {} for {} in {}", workload.name, plan.label(point),
-                   durationText(env.clock.boot() - begin));
+  if (const int full = inputs::noRoomBeside(folder)) return files::cannotWrite(results, full);
+  if (const std::string left = leftBehindText(*end, "the preparation"); !left.empty()) listener.message(left);
+  listener.say("prepared {} for {} in {}", workload.name, plan.label(point), durationText(clock.boot() - begin));
   // Last, so that the mark never stands beside an incomplete folder.
   return files::write(markOf(folder), "", files::Links::Refused);
 }
-
-}  // namespace
 
 llvm::Error digestPrepared(Setup& setup, const std::string& results, const store::Contents& known,
                            const inputs::Tick& tick) {
@@ -133,7 +130,8 @@ llvm::Expected<bool> prepareCommands(const Env& env, launch::Launcher& launcher)
     if (launch::Interrupts::requested()) return false;
     const std::string folder = point.startable() ? folderOf(env.setup, point, env.options.results) : "";
     if (folder.empty() || isFilled(folder)) continue;
-    if (auto error = prepareCommand(env, runner, point, folder)) return error;
+    if (auto error = prepareCommand(env.setup, env.options.results, runner, env.listener, env.clock, point, folder))
+      return error;
     any = true;
   }
   if (!any || launch::Interrupts::requested()) return false;

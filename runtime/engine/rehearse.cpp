@@ -9,7 +9,9 @@
 #include <cassert>
 #include <cstdlib>
 #include <filesystem>
+#include <map>
 #include <memory>
+#include <set>
 
 #include "runtime/base/files/results_folder.h"
 #include "runtime/base/text.h"
@@ -19,10 +21,10 @@
 #include "runtime/engine/launch/interrupts.h"
 #include "runtime/engine/launch/local_launcher.h"
 #include "runtime/engine/launch/trial_runner.h"
+#include "runtime/engine/rehearse_command.h"
 #include "runtime/engine/scheduler.h"
 #include "runtime/engine/setup.h"
 #include "runtime/engine/trial_request.h"
-#include "runtime/rehearsal/records.h"
 #include "runtime/store/lease.h"
 
 namespace expc::engine {
@@ -34,19 +36,15 @@ using store::TrialStatus;
 /// Steps of a rehearsal. Three steps of warm-up hide what is done once: torch's c10d rebuilds its buckets after the
 /// first step and frees the old ones a step or two later. The second counted step shows what repeats.
 constexpr int kSteps = 2, kWarmup = 3;
-/// Marked steps of a command, which `import expc` ends; and seconds after which any other is ended.
-constexpr int kMarked = 2, kUnmarked = 1, kCommandSeconds = 60;
 /// Variable that makes null cards drop the contents of allocations above this size. No value matters in a rehearsal,
 /// and a model of 8 billion parameters then takes no memory of the host.
 constexpr const char* kDrop = "NULLGPU_DROP";
 constexpr const char* kDropped = "64KiB";
-/// The folder of the records, below that of a command's trial.
-constexpr const char* kRecords = "/.records";
 
 /// Rehearses the points of one plan. Lives for one call of rehearse().
 class Rehearser {
  public:
-  Rehearser(const Setup& setup, const RehearsalOptions& options, store::Lease& lease, ProgressListener& listener)
+  Rehearser(Setup& setup, const RehearsalOptions& options, store::Lease& lease, ProgressListener& listener)
       : setup_(setup),
         options_(options),
         folder_(rehearsal::folderOf(options.results)),
@@ -56,7 +54,8 @@ class Rehearser {
              folder_ + "/logs/worker-server.log"},
             [&listener](const std::string& text) { listener.message(text); }, launch::Clock::real(), 1,
             /*ready=*/false))),
-        runner_(*launcher_, launch::Clock::real(), [&lease] { return lease.heartbeat(); }) {
+        runner_(*launcher_, launch::Clock::real(), [&lease] { return lease.heartbeat(); }),
+        commands_(setup, folder_, options.timeout_seconds, runner_, listener) {
     // The smallest memory among the cards counts: a point fits if it fits on every card.
     cards_.count = static_cast<unsigned>(setup.slots.size());
     for (const machine::Gpu& gpu : setup.machine.gpus)
@@ -68,8 +67,9 @@ class Rehearser {
     if (!known) return known.takeError();
     known_ = std::move(*known);
     outcome_.study.study = setup_.plan.study;
+    std::set<std::string> started;  // a process that goes through levels by itself is launched once
     for (const plan::Point& point : setup_.plan.points) {
-      if (!whyNot(point).empty()) continue;
+      if (!whyNot(point).empty() || !started.insert(setup_.plan.startedFor(point).id).second) continue;
       ++(isKept(point) ? outcome_.kept : expected_);
     }
     if (outcome_.kept > 0) {
@@ -86,6 +86,7 @@ class Rehearser {
         if (auto error = rehearse(point)) return error;
       }
     }
+    if (auto error = commands_.end()) return error;
     // Ends the workers before the last message, so that nothing of theirs is printed behind it.
     launcher_.reset();
     listener_.finished();
@@ -109,8 +110,6 @@ class Rehearser {
       return "DALI has its own CUDA runtime, which finds no driver on simulated GPUs";
     const auto& command = setup_.workloadOf(point).command;
     if (command && !point.parameters.get("gpus")) return "a command without a parameter 'gpus' is given no GPU";
-    if (command && (command->preparation || !command->services.empty() || !command->inside.empty()))
-      return "a command with 'prepare', 'service' or 'inside' is not rehearsed: try it with expc null";
     return point.unavailable;
   }
 
@@ -125,9 +124,27 @@ class Rehearser {
     return stays ? llvm::Error::success() : write(seen);
   }
 
-  /// Launches one point and records what was seen. An interrupted one is not recorded.
+  /// Rehearses the process of a point, unless that was done for another one, and records what was seen. An interrupted
+  /// one is not recorded.
   llvm::Error rehearse(const plan::Point& point) {
-    rehearsal::Point seen = blank(point);
+    const plan::Point& started = setup_.plan.startedFor(point);
+    rehearsal::Point& seen = by_process_.try_emplace(started.id).first->second;
+    const rehearsal::Point own = blank(point);
+    if (seen.point.empty()) {
+      seen = own;
+      auto ended = launch(started, seen);
+      if (!ended) return ended.takeError();
+      if (!*ended) return by_process_.erase(started.id), llvm::Error::success();
+    }
+    seen.point = own.point;
+    seen.label = own.label;
+    seen.estimates = own.estimates;
+    outcome_.study.put(seen);
+    return write(seen);
+  }
+
+  /// Launches a point and fills in what was seen. Returns false if it was interrupted.
+  llvm::Expected<bool> launch(const plan::Point& point, rehearsal::Point& seen) {
     TrialNote shown;
     shown.rehearsal = true;
     shown.point_label = seen.label;
@@ -139,14 +156,14 @@ class Rehearser {
     // Missing data does not keep the point from being rehearsed: the worker makes data up, and the rest may show more
     // to mend.
     const std::string missing = missingData(point);
-    auto asked = request(point);
-    if (!asked) return asked.takeError();
-    auto end = runner_.run(*asked, [&](const protocol::Event& event) {
+    const auto progress = [&](const protocol::Event& event) {
       listener_.trialProgress(shown, event.phase, event.done, event.total);
-    });
+    };
+    launch::TrialRequest asked = request(point);
+    auto end = setup_.workloadOf(point).command ? commands_.run(point, std::move(asked), progress)
+                                                : runner_.run(asked, progress);
     if (!end) return end.takeError();
-    if (end->status == TrialStatus::Interrupted) return llvm::Error::success();
-    if (asked->spec.command) takeRecords(asked->spec.folder, *end);
+    if (end->status == TrialStatus::Interrupted) return false;
     seen.worker_build = setup_.workerOf(setup_.workloadOf(point)).description.build;
     const bool runs = end->status == TrialStatus::Valid, here = end->host_memory;
     seen.outcome = runs ? missing.empty() ? Outcome::Runs : Outcome::LacksData
@@ -161,8 +178,7 @@ class Rehearser {
     spent_seconds_ += seen.seconds;
     ++outcome_.rehearsed;
     listener_.trialEnded(shown, end->status, seen.seconds, end->reason);
-    outcome_.study.put(seen);
-    return write(seen);
+    return true;
   }
 
   /// Why a run would be refused for lack of data; "" if all is there. In a rehearsal the worker makes data up in its
@@ -173,64 +189,20 @@ class Rehearser {
     return "";
   }
 
-  /// Replaces the result of a command by what the records of its processes say.
-  static void takeRecords(const std::string& folder, launch::TrialEnd& end) {
-    const std::vector<nullgpu_record> records = rehearsal::recordsIn(folder + kRecords);
-    if (const std::string lack = rehearsal::lackOfMemory(records); !lack.empty() && end.status == TrialStatus::Failed) {
-      end.status = TrialStatus::Infeasible;
-      end.reason += fmt::format(" ({})", lack);
-    }
-    if (!end.rehearsed) return;
-    protocol::Rehearsed counted = rehearsal::rehearsedOf(records);
-    if (counted.ranks.empty()) {
-      end.status = TrialStatus::Failed;
-      end.reason = fmt::format("no process of the command used a simulated GPU. {}", rehearsal::kStandFor);
-      return;
-    }
-    counted.ranks.front().host_memory = end.rehearsed->ranks.front().host_memory;
-    end.rehearsed = std::move(counted);
-  }
-
-  /// A command's trial that ends after its third marked step, with its program or after a while.
-  llvm::Expected<launch::TrialRequest> commandRequest(const plan::Point& point, launch::TrialRequest request) const {
-    protocol::TrialSpec& spec = request.spec;
-    if (const plan::KindDesign* design = plan::designOf(setup_.plan, spec.kind)) spec.settings = design->settings;
-    for (const auto& [name, value] :
-         {std::pair("steps", kMarked), std::pair("warmup", kUnmarked),
-          std::pair("seconds", int(std::max(1.0, options_.timeout_seconds.value_or(kCommandSeconds))))})
-      spec.settings[name] = value;
-    if (spec.settings.get("epochs")) spec.settings["epochs"] = 1;
-    const std::string folder = folder_ + "/trials/" + point.id;
-    if (auto error = inputs::makeTrialFolder(folder, setup_.command_files[point.workload])) return error;
-    std::error_code failed;
-    std::filesystem::create_directories(folder + kRecords, failed);
-    std::vector<std::string> variables = commandVariables(setup_);
-    variables.push_back("NULLGPU_RECORD=" + folder + kRecords);
-    completeForCommand(request, setup_.plan, point, parts(point), "127.0.0.1", folder, variables,
-                       setup_.workloadOf(point).command->ranks);
-    spec.memory_limit = memoryShare(spec.world_size);
-    request.log_prefix = fmt::format("{}/logs/{}", folder_, point.id);
-    request.timeout_seconds = judge::kDefaultTimeoutSeconds;
-    return request;
-  }
-
   /// The memory of each process. Data that one holds, or makes up, must not take all of this machine's.
   uint64_t memoryShare(uint64_t processes) const { return setup_.machine.memory_bytes / 5 * 4 / processes; }
 
-  std::vector<NodePart> parts(const plan::Point& point) const {
-    return {{setup_.machine, setup_.slots, setup_.lane(0).sets.of(plan::devicesOf(point), 0), ""}};
-  }
-
   /// A timed trial of a few steps, with the seed of the first block and the first set of devices.
-  llvm::Expected<launch::TrialRequest> request(const plan::Point& point) const {
+  launch::TrialRequest request(const plan::Point& point) const {
     constexpr plan::TrialKind kind = plan::TrialKind::Timed;
     launch::TrialRequest request =
         requestFor(setup_, point, point.id, kind, blockSeed(setup_.plan.design.seed, setup_.plan.study, kind, 0));
     protocol::TrialSpec& spec = request.spec;
     spec.rehearsal = true;
-    if (setup_.workloadOf(point).command) return commandRequest(point, std::move(request));
+    spec.memory_limit = memoryShare(1);
+    if (setup_.workloadOf(point).command) return request;
     spec.settings = llvm::json::Object{{"steps", kSteps}, {"warmup", kWarmup}};
-    placeRanks(request, parts(point),
+    placeRanks(request, {{setup_.machine, setup_.slots, setup_.lane(0).sets.of(plan::devicesOf(point), 0), ""}},
                setup_.workerOf(setup_.workloadOf(point)).description.isOneProcess(spec.workload, spec.parameters));
     spec.memory_limit = memoryShare(spec.world_size);
     request.log_prefix = fmt::format("{}/logs/{}", folder_, point.id);
@@ -264,7 +236,9 @@ class Rehearser {
   RehearsalOutcome outcome_;
   std::unique_ptr<launch::Launcher> launcher_;
   launch::TrialRunner runner_;
-  unsigned expected_ = 0;  // points to launch
+  CommandRehearser commands_;
+  std::map<std::string, rehearsal::Point> by_process_;  // id of what was launched -> what was seen
+  unsigned expected_ = 0;                               // points to launch
   double spent_seconds_ = 0;
 };
 
@@ -285,6 +259,7 @@ llvm::Expected<Setup> prepare(const plan::Plan& plan, const RehearsalOptions& op
   auto files = inputs::findCommandFiles(setup.plan, options.results);
   if (files) {
     setup.command_files = std::move(*files);
+    if (!setup.plan.processes().empty()) setup.plan.indexPoints();  // of points that were marked since
     return setup;
   }
   // A program that this machine lacks keeps nothing else from being rehearsed.

@@ -25,6 +25,7 @@
 #include "runtime/machine/leases.h"
 #include "runtime/machine/probe.h"
 #include "runtime/machine/slots.h"
+#include "runtime/plan/command.h"
 
 extern char** environ;
 

@@ -175,8 +175,11 @@ Table pointsTable(const plan::Plan& plan, const rehearsal::Study& study, decltyp
   for (const size_t factor : varying) table.columns.push_back({plan.factors[factor].name, Column::Kind::Label});
   if (varying.empty()) table.columns.push_back({"point", Column::Kind::Label});
   if (outcomes) table.columns.push_back({"rehearsed", Column::Kind::Words});
-  // The names of the columns do not depend on the point, so an empty rehearsal gives them.
-  const std::vector<RehearsedValue> none = values(plan, {}, {.steps = 1, .ranks = {}});
+  // The names of the columns do not depend on the point, so an empty rehearsal gives them. Where no point ran there are
+  // none.
+  std::vector<RehearsedValue> none;
+  if (std::ranges::any_of(study.points, [](const rehearsal::Point& seen) { return seen.rehearsed.has_value(); }))
+    none = values(plan, {}, {.steps = 1, .ranks = {}});
   for (const RehearsedValue& value : none)
     table.columns.push_back({value.name, Column::Kind::Number, value.exact ? Shown::Everywhere : Shown::InText});
   for (const plan::Point& point : plan.points) {
@@ -266,7 +269,8 @@ Part rehearsalPart(const plan::Plan& plan, const rehearsal::Study& all, const Re
        {Outcome::Runs, Outcome::LacksData, Outcome::Failed, Outcome::DoesNotFit, Outcome::NotRehearsed})
     if (const size_t number = countOf(study, outcome); number > 0)
       counts.push_back(fmt::format("{} {}", number, verb(outcome, number)));
-  say(joined(counts));
+  // Reasons were counted already.
+  if (counts.size() > 1 || countOf(study, Outcome::NotRehearsed) == 0) say(joined(counts));
   say(farthestEstimate(plan, study));
   say(leastText(plan, study), Shown::InText);  // rates are of one system, and no page is
   return part;

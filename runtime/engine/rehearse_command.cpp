@@ -1,0 +1,169 @@
+#include "runtime/engine/rehearse_command.h"
+
+#include <fmt/format.h>
+#include <llvm/ADT/StringRef.h>
+
+#include <algorithm>
+#include <csignal>
+#include <filesystem>
+#include <optional>
+#include <utility>
+
+#include "runtime/base/files/files.h"
+#include "runtime/engine/inputs/trial_folders.h"
+#include "runtime/engine/launch/interrupts.h"
+#include "runtime/rehearsal/records.h"
+#include "runtime/store/match.h"
+
+namespace expc::engine {
+namespace {
+
+using store::TrialStatus;
+
+/// Marked steps, which `import expc` ends; and seconds after which any other program is ended.
+constexpr int kMarked = 2, kUnmarked = 1, kCommandSeconds = 60;
+/// The folder of the records, below that of a trial or, for services, of rehearsals.
+constexpr const char* kRecords = "/.records";
+/// The variable that names it to the null libraries.
+constexpr const char* kRecord = "NULLGPU_RECORD=";
+
+EngineOptions optionsIn(const std::string& folder) {
+  EngineOptions options;
+  options.results = folder;
+  return options;
+}
+
+launch::TrialEnd endedBy(TrialStatus status, std::string reason = "") {
+  launch::TrialEnd end;
+  end.status = status;
+  end.reason = std::move(reason);
+  return end;
+}
+
+}  // namespace
+
+CommandRehearser::CommandRehearser(Setup& setup, const std::string& folder, std::optional<double> seconds,
+                                   launch::TrialRunner& runner, ProgressListener& listener)
+    : setup_(setup),
+      folder_(folder),
+      seconds_(std::max(1.0, seconds.value_or(kCommandSeconds))),
+      runner_(runner),
+      listener_(listener),
+      options_(optionsIn(folder)),
+      folders_(folder),
+      services_(setup, options_, runner, files_, folders_, listener, 1) {
+  std::error_code failed;
+  files::removeTree(folder_ + kRecords);
+  std::filesystem::create_directories(folder_ + kRecords, failed);
+  setup.command_environment.variables.push_back(kRecord + folder_ + kRecords);
+}
+
+llvm::Expected<launch::TrialEnd> CommandRehearser::run(const plan::Point& point, launch::TrialRequest request,
+                                                       std::function<void(const protocol::Event&)> progress) {
+  auto why = prepared(point, request.spec);
+  if (!why) return why.takeError();
+  if (!why->empty()) return endedBy(TrialStatus::Failed, std::move(*why));
+  const std::vector<NodePart> parts{
+      {setup_.machine, setup_.slots, setup_.lane(0).sets.of(plan::devicesOf(point), 0), ""}};
+  if (auto error = complete(point, parts, request)) return error;
+  passOver();
+  const store::Block block;
+  const ServedTrial trial{point, block, position_++, 1, parts};
+  while (true) {
+    auto ready = services_.ready(0, trial);
+    if (!ready) return ready.takeError();
+    if (*ready || launch::Interrupts::requested()) break;
+    if (auto error = runner_.attend()) return error;
+  }
+  if (launch::Interrupts::requested()) return endedBy(TrialStatus::Interrupted);
+  if (!services_.death(0)) passOver();
+  services_.address(0, request);
+  const std::string folder = request.spec.folder;
+  auto end = runBeside(std::move(request), std::move(progress));
+  if (!end || end->status == TrialStatus::Interrupted) return end;
+  takeRecords(folder, *end);
+  services_.trialOver(0, *end);
+  return end;
+}
+
+llvm::Expected<launch::TrialEnd> CommandRehearser::runBeside(launch::TrialRequest request,
+                                                             std::function<void(const protocol::Event&)> progress) {
+  if (const launch::TrialEnd* dead = services_.death(0)) return endedBy(dead->status, dead->reason);
+  std::optional<launch::TrialEnd> end;
+  launch::TrialHooks hooks;
+  hooks.ended = [&end](launch::TrialEnd ended) { return end = std::move(ended), llvm::Error::success(); };
+  hooks.progress = std::move(progress);
+  hooks.doomed = [this] { return services_.death(0); };
+  if (auto error = runner_.start(std::move(request), std::move(hooks))) return error;
+  while (!end)
+    if (auto error = runner_.attend()) return error;
+  return std::move(*end);
+}
+
+llvm::Error CommandRehearser::end() {
+  services_.end(0);
+  while (!runner_.isIdle())
+    if (auto error = runner_.attend()) return error;
+  return llvm::Error::success();
+}
+
+llvm::Expected<std::string> CommandRehearser::prepared(const plan::Point& point, protocol::TrialSpec& spec) {
+  // The name has no digests of files, which may change, so each rehearsal prepares anew.
+  const std::string name = store::preparedFolder(setup_.plan, point, {});
+  if (name.empty()) return "";
+  spec.prepared = folder_ + "/" + name;
+  const auto [known, is_new] = prepared_.emplace(spec.prepared, "");
+  if (is_new)
+    known->second = llvm::toString(
+        prepareCommand(setup_, folder_, runner_, listener_, launch::Clock::real(), point, spec.prepared));
+  return known->second;
+}
+
+llvm::Error CommandRehearser::complete(const plan::Point& point, const std::vector<NodePart>& parts,
+                                       launch::TrialRequest& request) {
+  protocol::TrialSpec& spec = request.spec;
+  if (const plan::KindDesign* design = plan::designOf(setup_.plan, spec.kind)) spec.settings = design->settings;
+  for (const auto& [name, value] :
+       {std::pair("steps", kMarked), std::pair("warmup", kUnmarked), std::pair("seconds", int(seconds_))})
+    spec.settings[name] = value;
+  if (spec.settings.get("epochs")) spec.settings["epochs"] = 1;
+  const std::string folder = folder_ + "/trials/" + point.id;
+  if (auto error = inputs::makeTrialFolder(folder, setup_.command_files[point.workload])) return error;
+  std::error_code failed;
+  std::filesystem::create_directories(folder + kRecords, failed);
+  std::vector<std::string> variables = commandVariables(setup_);
+  std::erase_if(variables, [](llvm::StringRef variable) { return variable.starts_with(kRecord); });
+  variables.push_back(kRecord + folder + kRecords);
+  completeForCommand(request, setup_.plan, point, parts, "127.0.0.1", folder, variables,
+                     setup_.workloadOf(point).command->ranks);
+  spec.memory_limit /= spec.world_size;
+  request.log_prefix = fmt::format("{}/logs/{}", folder_, point.id);
+  request.timeout_seconds = judge::kDefaultTimeoutSeconds;
+  return llvm::Error::success();
+}
+
+void CommandRehearser::passOver() {
+  for (const nullgpu_record& record : rehearsal::recordsIn(folder_ + kRecords))
+    if (kill(pid_t(record.pid), 0) != 0) over_.insert(record.pid);
+}
+
+void CommandRehearser::takeRecords(const std::string& folder, launch::TrialEnd& end) const {
+  std::vector<nullgpu_record> records = rehearsal::recordsIn(folder + kRecords);
+  for (const nullgpu_record& record : rehearsal::recordsIn(folder_ + kRecords))
+    if (!over_.contains(record.pid)) records.push_back(record);
+  if (const std::string lack = rehearsal::lackOfMemory(records); !lack.empty() && end.status == TrialStatus::Failed) {
+    end.status = TrialStatus::Infeasible;
+    end.reason += fmt::format(" ({})", lack);
+  }
+  if (!end.rehearsed) return;
+  protocol::Rehearsed counted = rehearsal::rehearsedOf(records);
+  if (counted.ranks.empty()) {
+    end.status = TrialStatus::Failed;
+    end.reason = fmt::format("no process of the command used a simulated GPU. {}", rehearsal::kStandFor);
+    return;
+  }
+  counted.ranks.front().host_memory = end.rehearsed->ranks.front().host_memory;
+  end.rehearsed = std::move(counted);
+}
+
+}  // namespace expc::engine

@@ -1,0 +1,63 @@
+#pragma once
+
+// Rehearses points of commands: a trial on null cards whose processes leave records, of which the engine makes the
+// result. Preparations run and services start as in a run, in the folder of rehearsals: a preparation once for all
+// points that share it, a service once for each instance. Private to this directory.
+
+#include <llvm/Support/Error.h>
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "runtime/engine/campaign.h"
+#include "runtime/engine/launch/trial_runner.h"
+#include "runtime/engine/services.h"
+#include "runtime/engine/setup.h"
+
+namespace expc::engine {
+
+class CommandRehearser {
+ public:
+  /// The references must outlive it. `folder`: that of rehearsals. `seconds`: after which a program is ended.
+  CommandRehearser(Setup& setup, const std::string& folder, std::optional<double> seconds, launch::TrialRunner& runner,
+                   ProgressListener& listener);
+
+  /// Runs a few steps of the point, whose `request` has everything but what is a command's. The preparation or a
+  /// service that fails is how the point ends.
+  llvm::Expected<launch::TrialEnd> run(const plan::Point& point, launch::TrialRequest request,
+                                       std::function<void(const protocol::Event&)> progress);
+  /// Ends the services.
+  llvm::Error end();
+
+ private:
+  /// Prepares the point unless that was done for another one. Returns why it failed, or "".
+  llvm::Expected<std::string> prepared(const plan::Point& point, protocol::TrialSpec& spec);
+  /// Fills in what ends the trial after its third marked step, with its program or after a while.
+  llvm::Error complete(const plan::Point& point, const std::vector<NodePart>& parts, launch::TrialRequest& request);
+  /// Runs the trial beside its services, which are ready or dead.
+  llvm::Expected<launch::TrialEnd> runBeside(launch::TrialRequest request,
+                                             std::function<void(const protocol::Event&)> progress);
+  /// Passes over the records of preparations and services that have ended.
+  void passOver();
+  /// Replaces the result by what the records of the processes say, those of services included.
+  void takeRecords(const std::string& folder, launch::TrialEnd& end) const;
+
+  Setup& setup_;
+  const std::string folder_;
+  const double seconds_;
+  launch::TrialRunner& runner_;
+  ProgressListener& listener_;
+  const EngineOptions options_;
+  inputs::FileWatch files_;
+  inputs::TrialFolders folders_;
+  Services services_;
+  unsigned position_ = 0;
+  std::set<int64_t> over_;                       // processes to pass over
+  std::map<std::string, std::string> prepared_;  // folder -> why its preparation failed
+};
+
+}  // namespace expc::engine
