@@ -105,7 +105,9 @@ TEST_CASE("the processes of a trial are sampled at each look while they run") {
   two.samples.host = {1, 2};
   Readings other;
   other.samples.host = {3};
+  two.samples.served = {{"held", 1}}, other.samples.served = {{"held", 3}, {"kept", 2}};
   CHECK(together(two, other).samples.host == std::vector<double>{4, 2});
+  CHECK(together(two, other).samples.served == std::map<std::string, double>{{"held", 3}, {"kept", 2}});
 }
 
 TEST_CASE(
