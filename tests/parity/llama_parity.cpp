@@ -4,10 +4,14 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <cstdlib>
+#include <string>
 #include <vector>
 
+#include "runtime/base/files/files.h"
 #include "runtime/worker/llama/folder.h"
 #include "runtime/worker/llama/greedy.h"
+#include "runtime/worker/llama/head_loss.h"
 #include "runtime/worker/llama/layers.h"
 #include "runtime/worker/llama/steps.h"
 #include "tests/parity/llama_fixture.h"
@@ -177,23 +181,51 @@ TEST_CASE("llama: the rate rises and then follows a cosine") {
   check("warm0_total4", 0, 4, 2);
 }
 
-TEST_CASE("llama: greedy decoding is transformers'") {
-  for (const auto dtype : {at::kFloat, at::kDouble}) {
-    llama::DecoderOptions options;
-    options.dtype = dtype;
-    const auto decoder = tinyDecoder(options);
-    decoder->setTraining(false);
-    const llvm::json::Value json = readJson("greedy.json");
-    for (const auto& one : *json.getAsObject()->getArray("cases")) {
-      std::vector<int64_t> prompt, wanted;
-      for (const auto& token : *one.getAsObject()->getArray("prompt")) prompt.push_back(*token.getAsInteger());
-      for (const auto& token : *one.getAsObject()->getArray("added")) wanted.push_back(*token.getAsInteger());
-      const auto added = llama::greedy(
-          *decoder, prompt, [&](llvm::ArrayRef<int64_t> so_far) { return so_far.size() < wanted.size(); },
-          [](int64_t token) { return token; });
-      CHECK(added == wanted);
-    }
+/// Decodes greedily from each prompt of `json`, and compares the tokens and their log-probability.
+void checkGreedy(llama::Decoder& decoder, const llvm::json::Value& json) {
+  decoder.setTraining(false);
+  at::NoGradGuard no_grad;
+  for (const auto& one : *json.getAsObject()->getArray("cases")) {
+    const llvm::json::Object& of = *one.getAsObject();
+    const auto tokens = [&](const char* name) {
+      std::vector<int64_t> all;
+      for (const auto& token : *of.getArray(name)) all.push_back(*token.getAsInteger());
+      return all;
+    };
+    const std::vector<int64_t> prompt = tokens("prompt"), wanted = tokens("added");
+    const auto added = llama::greedy(
+        decoder, prompt, [&](llvm::ArrayRef<int64_t> so_far) { return so_far.size() < wanted.size(); },
+        [](int64_t token) { return token; });
+    CHECK(added == wanted);
+    std::vector<int64_t> all = prompt, labels(prompt.size(), -100);
+    all.insert(all.end(), wanted.begin(), wanted.end());
+    labels.insert(labels.end(), wanted.begin(), wanted.end());
+    const double found = decoder
+                             .rowLogProbs({at::tensor(all).unsqueeze(0), {}, {}},
+                                          llama::labelledPositions(at::tensor(labels).unsqueeze(0)))
+                             .item<double>();
+    CHECK(found == doctest::Approx(*of.getNumber("log_prob")).epsilon(1e-5));
   }
+}
+
+TEST_CASE("llama: greedy decoding is transformers'") {
+  for (const auto dtype : {at::kFloat, at::kDouble}) checkGreedy(*tinyDecoder(full(dtype)), readJson("greedy.json"));
+}
+
+TEST_CASE("llama: greedy decoding of a larger model is transformers'") {
+  // A folder of make_greedy.py.
+  const char* path = std::getenv("EXPC_GREEDY_MODEL");
+  if (!path) return;
+  auto folder = llama::Folder::open(path);
+  if (!folder) FAIL(llvm::toString(folder.takeError()));
+  llama::DecoderOptions options = full(at::kFloat);
+  options.max_length = 64;
+  llama::Decoder decoder(folder->config(), options, 1, folder->weights());
+  auto text = files::map(std::string(path) + "/greedy.json");
+  REQUIRE(text);
+  auto json = llvm::json::parse((*text)->getBuffer());
+  REQUIRE(json);
+  checkGreedy(decoder, *json);
 }
 
 }  // namespace
