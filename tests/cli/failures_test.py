@@ -4,6 +4,7 @@ real programs, run by `expc-worker-command`.
 
 usage: failures_test.py --expc PATH
 """
+import re
 import signal
 import subprocess
 
@@ -161,6 +162,8 @@ class Failures(Run):
         self.assertIn("n=3 has 0 of 6", said)
         self.assertEqual(said.count("no licence"), 2, f"once as it happened, and once at the end\n{said}")
         self.assertIn("again for the same reason", said)
+        totals = [int(total) for total in re.findall(r"^\[\d+/(\d+)\]", said, re.M)]
+        self.assertEqual((totals[0], max(totals) <= 19), (18, True), "another try adds nothing, a pair to be made up adds its partner")
         self.assertIn("skipping timed n=3 for the rest of this run: it failed 4 times in a row", said)
         self.assertFalse(levels["3"]["lacking"], "another run tries it again")
 
