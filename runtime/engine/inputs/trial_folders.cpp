@@ -105,8 +105,8 @@ void leaveInputs(const std::string& folder, const CommandFiles& files) {
 llvm::Error TrialFolders::make(const std::string& folder, const CommandFiles& files) {
   const std::string outputs = plan::outputsOf(folder);
   // The spare folder is renamed. If its outputs cannot be, or `folder` exists from an earlier engine, all is made anew.
-  const bool free = folder == spare_ || access(folder.c_str(), F_OK) != 0;
-  if (!spare_.empty() && free && std::rename(spare_.c_str(), folder.c_str()) == 0) {
+  const bool vacant = folder == spare_ || access(folder.c_str(), F_OK) != 0;
+  if (!spare_.empty() && vacant && std::rename(spare_.c_str(), folder.c_str()) == 0) {
     const std::string spare_outputs = plan::outputsOf(std::exchange(spare_, ""));
     if (std::rename(spare_outputs.c_str(), outputs.c_str()) == 0) return fill(folder, files);
   }

@@ -19,11 +19,9 @@
 #include <cstring>
 #include <filesystem>
 #include <memory>
-#include <optional>
 #include <sstream>
 #include <string>
 #include <system_error>
-#include <utility>
 #include <vector>
 
 #include "runtime/base/files/files.h"
