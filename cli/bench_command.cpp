@@ -3,7 +3,6 @@
 // names from commands, parameters as factors, inputs from the files that commands name. It is formatted like any other
 // study and then passed to `run`.
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <llvm/Support/Program.h>
 #include <unistd.h>
@@ -23,6 +22,7 @@
 #include "compiler/parse/parse.h"
 #include "runtime/base/files/files.h"
 #include "runtime/base/files/glob.h"
+#include "runtime/base/format.h"
 #include "runtime/base/json.h"
 
 namespace expc::cli {

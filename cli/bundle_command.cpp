@@ -5,7 +5,6 @@
 // stranger's bundle is unpacked into a folder of its own and used only after all checks.
 
 #include <fmt/chrono.h>
-#include <fmt/format.h>
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/ADT/StringRef.h>
 
@@ -23,6 +22,7 @@
 #include "compiler/language/words.h"
 #include "runtime/base/failure.h"
 #include "runtime/base/files/files.h"
+#include "runtime/base/format.h"
 #include "runtime/base/json.h"
 #include "runtime/base/numbers.h"
 #include "runtime/base/text.h"

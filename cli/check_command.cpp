@@ -2,7 +2,6 @@
 // that are certain. Fixes are applied to texts in memory, checked again, and repeated until none is left, since one fix
 // can uncover the next mistake; files are written once at the end, all or none.
 
-#include <fmt/format.h>
 #include <llvm/Support/FormatVariadic.h>
 #include <llvm/Support/JSON.h>
 #include <llvm/Support/raw_ostream.h>
@@ -19,6 +18,7 @@
 #include "compiler/format/format.h"
 #include "runtime/base/entry.h"
 #include "runtime/base/failure.h"
+#include "runtime/base/format.h"
 #include "runtime/base/printable.h"
 #include "runtime/base/text.h"
 

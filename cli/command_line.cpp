@@ -7,7 +7,6 @@
 #include "cli/command_line.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -27,6 +26,7 @@
 #include "cli/subcommand.h"
 #include "cli/version.h"
 #include "compiler/diag/diagnostic.h"
+#include "runtime/base/format.h"
 #include "runtime/base/process.h"
 #include "runtime/base/text.h"
 #include "runtime/engine/nodes/agent.h"

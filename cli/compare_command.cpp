@@ -3,7 +3,6 @@
 // which runtime/export makes. With --claims it says which conclusions hold on later sides; with --by session it shows
 // how metrics developed.
 
-#include <fmt/format.h>
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/Support/FileSystem.h>
 
@@ -18,6 +17,7 @@
 #include "cli/commands.h"
 #include "cli/compilation.h"
 #include "runtime/base/failure.h"
+#include "runtime/base/format.h"
 #include "runtime/base/json.h"
 #include "runtime/describe/course.h"
 #include "runtime/describe/description.h"

@@ -4,7 +4,6 @@
 
 #include "cli/compilation.h"
 
-#include <fmt/format.h>
 #include <llvm/ADT/SmallString.h>
 #include <llvm/Support/FileSystem.h>
 
@@ -17,6 +16,7 @@
 #include "compiler/parse/parse.h"
 #include "runtime/base/failure.h"
 #include "runtime/base/files/files.h"
+#include "runtime/base/format.h"
 #include "runtime/base/json.h"
 #include "runtime/base/text.h"
 #include "runtime/plan/plan.h"

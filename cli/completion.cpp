@@ -3,7 +3,6 @@
 // and choices come from the parser itself, names of studies, presets and factors from the study file that stands
 // earlier on the line. It must never fail loudly: a broken study or an unknown command gives fewer candidates.
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <llvm/ADT/SmallVector.h>
 #include <llvm/Support/Allocator.h>
@@ -17,6 +16,7 @@
 #include "cli/completion/scripts.h"
 #include "cli/subcommand.h"
 #include "compiler/editor/explain.h"
+#include "runtime/base/format.h"
 #include "runtime/base/printable.h"
 #include "stdlib/stdlib.h"
 

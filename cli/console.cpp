@@ -4,7 +4,6 @@
 
 #include "cli/console.h"
 
-#include <fmt/format.h>
 #include <llvm/ADT/StringRef.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -19,6 +18,7 @@
 #include <string_view>
 #include <utility>
 
+#include "runtime/base/format.h"
 #include "runtime/base/printable.h"
 #include "runtime/base/text.h"
 

@@ -2,7 +2,6 @@
 // verifying data sets is done in runtime/data/dataset, with all cores and a callback for progress. `expc data prepare`
 // has a file of its own (prepare_command.cpp).
 
-#include <fmt/format.h>
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/ADT/StringRef.h>
 #include <llvm/Support/JSON.h>
@@ -15,6 +14,7 @@
 #include "cli/data_sets.h"
 #include "cli/subcommand.h"
 #include "runtime/base/files/files.h"
+#include "runtime/base/format.h"
 #include "runtime/base/json.h"
 #include "runtime/base/parallel.h"
 #include "runtime/base/printable.h"

@@ -2,7 +2,6 @@
 // command line (noise, effects, lost starts) against the plan's metrics and criteria, and prints; the simulation itself
 // is runtime/simulate. It also bounds the work, since the user waits in front of the terminal.
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/ADT/StringRef.h>
@@ -16,6 +15,7 @@
 #include "cli/progress_line.h"
 #include "compiler/language/words.h"
 #include "runtime/base/find.h"
+#include "runtime/base/format.h"
 #include "runtime/base/json.h"
 #include "runtime/base/printable.h"
 #include "runtime/plan/evaluate.h"

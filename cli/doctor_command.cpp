@@ -2,13 +2,13 @@
 // file collects their findings on the host, the cards and the results folder, and prints them. The exit code is kError
 // if any finding would spoil a measurement.
 
-#include <fmt/format.h>
 #include <llvm/Support/JSON.h>
 
 #include <algorithm>
 
 #include "cli/commands.h"
 #include "cli/compilation.h"
+#include "runtime/base/format.h"
 #include "runtime/machine/machine.h"
 #include "runtime/machine/probe.h"
 #include "runtime/validity/doctor.h"

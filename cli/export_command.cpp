@@ -2,13 +2,13 @@
 // options go together, loads results of every study with its judgement and history, and writes to a file (whole or not
 // at all) or to standard output.
 
-#include <fmt/format.h>
 #include <llvm/Support/raw_ostream.h>
 
 #include "cli/commands.h"
 #include "cli/compilation.h"
 #include "runtime/base/failure.h"
 #include "runtime/base/files/files.h"
+#include "runtime/base/format.h"
 #include "runtime/export/formats.h"
 #include "runtime/export/table.h"
 #include "runtime/judge/results.h"

@@ -2,7 +2,6 @@
 // compiler/format; this file finds the files, and writes each whole or not at all. An error in one file does not keep
 // the others from being formatted, but decides the exit code.
 
-#include <fmt/format.h>
 #include <llvm/ADT/STLExtras.h>
 #include <llvm/Support/FileSystem.h>
 #include <llvm/Support/MemoryBuffer.h>
@@ -17,6 +16,7 @@
 #include "compiler/parse/parse.h"
 #include "runtime/base/failure.h"
 #include "runtime/base/files/files.h"
+#include "runtime/base/format.h"
 #include "runtime/base/printable.h"
 #include "runtime/base/text.h"
 

@@ -2,7 +2,6 @@
 // whose points every distinct set is inspected as they read it. Rows are encoded here, by the readers that a worker
 // uses; they need no torch.
 
-#include <fmt/format.h>
 #include <llvm/ADT/StringRef.h>
 #include <llvm/Support/FileSystem.h>
 #include <llvm/Support/JSON.h>
@@ -26,6 +25,7 @@
 #include "compiler/points/prepared.h"
 #include "runtime/base/entry.h"
 #include "runtime/base/failure.h"
+#include "runtime/base/format.h"
 #include "runtime/base/json.h"
 #include "runtime/base/numbers.h"
 #include "runtime/base/parallel.h"

@@ -6,7 +6,6 @@
 #include "runtime/cluster/jobs.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <llvm/Support/FileSystem.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -24,6 +23,7 @@
 #include "runtime/base/descriptor.h"
 #include "runtime/base/failure.h"
 #include "runtime/base/files/files.h"
+#include "runtime/base/format.h"
 #include "runtime/base/printable.h"
 #include "runtime/base/text.h"
 #include "runtime/cluster/slurm.h"

@@ -5,7 +5,6 @@
 
 #include "cli/lock.h"
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <llvm/ADT/STLExtras.h>
 
@@ -15,6 +14,7 @@
 #include "compiler/lower/lower.h"
 #include "runtime/base/failure.h"
 #include "runtime/base/files/files.h"
+#include "runtime/base/format.h"
 #include "runtime/base/hash.h"
 #include "runtime/base/json.h"
 #include "runtime/base/printable.h"

@@ -4,7 +4,6 @@
 // cached by the text of their arguments, since points in the thousands ask the same. An unknown answer is no error: a
 // plan without the estimate is still a plan, and a note says what is missing.
 
-#include <fmt/format.h>
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/ADT/StringMap.h>
 #include <llvm/Support/FileSystem.h>
@@ -17,6 +16,7 @@
 
 #include "cli/compilation.h"
 #include "compiler/check/value/value.h"
+#include "runtime/base/format.h"
 #include "runtime/data/images/open.h"
 #include "runtime/data/llama/config.h"
 #include "runtime/data/text/token_rows.h"

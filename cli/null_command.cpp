@@ -3,7 +3,6 @@
 // is killed. This file starts the program, reads the records, and prints them. Nothing here is a measurement.
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <llvm/ADT/ScopeExit.h>
 #include <llvm/Support/JSON.h>
 #include <llvm/Support/Program.h>
@@ -22,6 +21,7 @@
 #include "cli/compilation.h"
 #include "nullgpu/core/counters_api.h"
 #include "runtime/base/files/files.h"
+#include "runtime/base/format.h"
 #include "runtime/base/json.h"
 #include "runtime/base/numbers.h"
 #include "runtime/base/process.h"

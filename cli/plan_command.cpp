@@ -2,7 +2,6 @@
 // a condition; explains one point; writes and compares locks. Small plans are built whole. Listing, explaining and the
 // summary of a large study walk through the points and keep none in memory, since there may be millions.
 
-#include <fmt/format.h>
 #include <llvm/ADT/STLExtras.h>
 
 #include <algorithm>
@@ -16,6 +15,7 @@
 #include "compiler/expand/space.h"
 #include "compiler/lower/lower.h"
 #include "compiler/points/pairs.h"
+#include "runtime/base/format.h"
 #include "runtime/base/json.h"
 #include "runtime/base/printable.h"
 #include "runtime/base/text.h"

@@ -3,7 +3,6 @@
 // copies or converts them, and checks each by opening it as a worker would. A missing download is no error but listed,
 // with where to get it; only damage ends the command.
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <llvm/ADT/StringMap.h>
 #include <llvm/ADT/StringRef.h>
@@ -25,6 +24,7 @@
 #include "cli/compilation.h"
 #include "runtime/base/failure.h"
 #include "runtime/base/files/files.h"
+#include "runtime/base/format.h"
 #include "runtime/base/json.h"
 #include "runtime/data/images/open.h"
 #include "runtime/data/text/rows.h"

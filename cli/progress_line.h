@@ -2,13 +2,13 @@
 
 // A line of progress for commands that may take long.
 
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
 
+#include "runtime/base/format.h"
 #include "runtime/base/printable.h"
 
 namespace expc::cli {

@@ -2,7 +2,6 @@
 // (jobs.cpp) and detached are the same function at the end. Before it measures, it holds the study to its lock, if
 // there is one, and finds the nodes to use. Measuring itself is runtime/engine, judging runtime/judge.
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <filesystem>
@@ -13,6 +12,7 @@
 #include "cli/study_rows.h"
 #include "runtime/base/failure.h"
 #include "runtime/base/files/files.h"
+#include "runtime/base/format.h"
 #include "runtime/cluster/slurm.h"
 #include "runtime/engine/engine.h"
 #include "runtime/engine/rehearse.h"

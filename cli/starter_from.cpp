@@ -3,13 +3,14 @@
 
 #include "cli/starter_from.h"
 
-#include <fmt/format.h>
 #include <llvm/ADT/STLExtras.h>
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/Support/Regex.h>
 
 #include <algorithm>
 #include <vector>
+
+#include "runtime/base/format.h"
 
 namespace expc::cli {
 namespace {

@@ -1,11 +1,10 @@
 // `expc store` (verify, compact, merge, export) and `expc extract`: look after stored results. The work is done in
 // runtime/store and runtime/engine; this file prints what they did. None of these commands judges anything.
 
-#include <fmt/format.h>
-
 #include "cli/commands.h"
 #include "cli/compilation.h"
 #include "cli/subcommand.h"
+#include "runtime/base/format.h"
 #include "runtime/base/text.h"
 #include "runtime/engine/extract.h"
 #include "runtime/store/maintenance.h"

@@ -2,7 +2,6 @@
 // this machine, and which devices, nodes and workers trials get. What is not known stays unknown rather than guessed:
 // rules with `system` then have no value. The hardware is read by runtime/machine, the allocation by runtime/cluster.
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
@@ -10,6 +9,7 @@
 
 #include "cli/compilation.h"
 #include "runtime/base/failure.h"
+#include "runtime/base/format.h"
 #include "runtime/base/process.h"
 #include "runtime/machine/gpus.h"
 #include "runtime/machine/probe.h"

@@ -1,7 +1,6 @@
 // The subcommands that help to write studies and neither measure nor judge: explain, doc, new, fmt, lsp and completion.
 // Each prints what compiler/editor or the standard library holds; `new` writes one of the starters in cli/starters.
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/Support/Path.h>
@@ -22,6 +21,7 @@
 #include "compiler/editor/server.h"
 #include "compiler/parse/parse.h"
 #include "runtime/base/files/files.h"
+#include "runtime/base/format.h"
 #include "stdlib/stdlib.h"
 
 namespace expc::cli {

@@ -3,8 +3,6 @@
 // runtime/report. A page that nobody asked for may fail to be written without changing the exit code; the verdicts are
 // what counts.
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -14,6 +12,7 @@
 #include "cli/compilation.h"
 #include "cli/version.h"
 #include "runtime/base/failure.h"
+#include "runtime/base/format.h"
 #include "runtime/base/json.h"
 #include "runtime/base/printable.h"
 #include "runtime/base/text.h"

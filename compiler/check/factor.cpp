@@ -9,6 +9,7 @@
 
 #include "compiler/check/checker.h"
 #include "compiler/check/named.h"
+#include "runtime/base/format.h"
 
 namespace expc::check {
 namespace {

@@ -1,8 +1,8 @@
 #include "compiler/check/tool_formats.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+
+#include "runtime/base/format.h"
 
 namespace expc::check {
 namespace {

@@ -9,8 +9,6 @@
 // (EXPC_DIAGNOSTIC), so that a reader sees the condition and its message together and the compiler checks the
 // arguments.
 
-#include <fmt/format.h>
-
 #include <concepts>
 #include <cstdint>
 #include <functional>
@@ -31,6 +29,7 @@ namespace expc::diag {
 enum class Kind : uint16_t {
 #define EXPC_DIAGNOSTIC_KIND(name, code, slug) name,
 #include "compiler/diag/kinds.def"
+#include "runtime/base/format.h"
 };
 
 std::string_view code(Kind kind);  // "E0203"

@@ -23,6 +23,7 @@
 #include "compiler/check/value/dimension.h"
 #include "compiler/editor/features.h"
 #include "compiler/language/words.h"
+#include "runtime/base/format.h"
 #include "stdlib/stdlib.h"
 
 namespace expc::editor {

@@ -3,7 +3,6 @@
 // A problem in an imported file is published at the import, with the true place as related information: an editor shows
 // diagnostics per document, and the imported file may not be open.
 
-#include <fmt/format.h>
 #include <llvm/ADT/STLExtras.h>
 
 #include <algorithm>
@@ -11,6 +10,7 @@
 
 #include "compiler/editor/features.h"
 #include "compiler/format/format.h"
+#include "runtime/base/format.h"
 
 namespace expc::editor {
 

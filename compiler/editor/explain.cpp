@@ -4,7 +4,6 @@
 
 #include "compiler/editor/explain.h"
 
-#include <fmt/format.h>
 #include <llvm/ADT/StringRef.h>
 
 #include <algorithm>
@@ -12,6 +11,7 @@
 
 #include "compiler/diag/render.h"
 #include "compiler/editor/pages.h"
+#include "runtime/base/format.h"
 
 namespace expc::editor {
 

@@ -2,7 +2,6 @@
 // its doc comment, and facts that the checker knows (types, units, numbers of points). Descriptions of parameters,
 // metrics and words come from compiler/editor and compiler/language, so that the editor says the same as `expc doc`.
 
-#include <fmt/format.h>
 #include <llvm/ADT/StringExtras.h>
 
 #include <algorithm>
@@ -15,6 +14,7 @@
 #include "compiler/editor/module_page.h"
 #include "compiler/language/words.h"
 #include "compiler/points/prepared.h"
+#include "runtime/base/format.h"
 
 namespace expc::editor {
 

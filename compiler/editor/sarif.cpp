@@ -2,7 +2,6 @@
 // kinds that occur, and results refer to them by index. Columns are counted in characters, as in the terminal's
 // messages (`columnKind`).
 
-#include <fmt/format.h>
 #include <llvm/ADT/STLExtras.h>
 
 #include <algorithm>
@@ -10,6 +9,7 @@
 
 #include "compiler/diag/render.h"
 #include "compiler/editor/explain.h"
+#include "runtime/base/format.h"
 
 namespace expc::editor {
 

@@ -6,7 +6,6 @@
 
 #include "compiler/editor/server.h"
 
-#include <fmt/format.h>
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/Support/raw_ostream.h>
 #include <poll.h>
@@ -17,6 +16,7 @@
 #include <system_error>
 
 #include "runtime/base/files/files.h"
+#include "runtime/base/format.h"
 #include "runtime/base/json.h"
 
 namespace expc::editor {

@@ -2,12 +2,11 @@
 // about them, and the dispatch of questions to features.h. Parameters come from outside, so each is checked; malformed
 // notifications are dropped, malformed requests answered with kInvalidParams.
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <map>
 
 #include "compiler/editor/server.h"
+#include "runtime/base/format.h"
 
 namespace expc::editor {
 

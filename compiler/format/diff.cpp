@@ -3,13 +3,12 @@
 // lines keeps braces and empty lines of unrelated statements from being matched with each other, which makes the diff
 // of a reformatted study readable.
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <unordered_map>
 #include <vector>
 
 #include "compiler/format/format.h"
+#include "runtime/base/format.h"
 
 namespace expc::format {
 

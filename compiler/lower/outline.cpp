@@ -14,6 +14,7 @@
 
 #include "compiler/lower/lower.h"
 #include "runtime/base/entry.h"
+#include "runtime/base/format.h"
 #include "runtime/plan/labels.h"
 
 namespace expc::lower {

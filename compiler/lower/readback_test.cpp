@@ -1,13 +1,13 @@
 // Plans of random studies can be read back by the runtime's strict reader.
 
 #include <doctest/doctest.h>
-#include <fmt/format.h>
 
 #include <random>
 #include <string>
 #include <vector>
 
 #include "compiler/lower/lower.h"
+#include "runtime/base/format.h"
 #include "runtime/base/json.h"
 #include "tests/lowered.h"
 #include "tests/study_fixture.h"

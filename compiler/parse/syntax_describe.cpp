@@ -2,12 +2,11 @@
 // one of 14 tokens". The innermost rule that is neither an expression nor a name tells which construct is being read;
 // that rule and the token before decide the words. Where nothing better is known, the expected tokens are listed.
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "compiler/language/words.h"
 #include "compiler/parse/syntax_errors.h"
+#include "runtime/base/format.h"
 
 namespace expc::parse {
 

@@ -1,13 +1,13 @@
 // Slips with one reading, which `expc check --fix` and editors mend: a sign of another language between a head and what
 // follows it, a word that another statement has in this place, levels without braces.
 
-#include <fmt/format.h>
 #include <llvm/ADT/StringExtras.h>
 
 #include <algorithm>
 #include <cctype>
 
 #include "compiler/parse/syntax_errors.h"
+#include "runtime/base/format.h"
 
 namespace expc::parse {
 

@@ -4,8 +4,6 @@
 // their parts. The struct of the chain (transform_tree.h) between Expressions and Transform. A clause that the grammar
 // lets come twice is reported here.
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <charconv>
 #include <climits>
@@ -17,6 +15,7 @@
 
 #include "compiler/language/words.h"
 #include "compiler/parse/transform_expressions.h"
+#include "runtime/base/format.h"
 
 namespace expc::parse {
 

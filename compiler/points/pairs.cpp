@@ -2,9 +2,9 @@
 
 #include "compiler/points/pairs.h"
 
-#include <fmt/format.h>
-
 #include <cassert>
+
+#include "runtime/base/format.h"
 
 namespace expc::points {
 namespace {

@@ -5,9 +5,8 @@
 
 #include "compiler/points/prepared.h"
 
-#include <fmt/format.h>
-
 #include "compiler/points/lints.h"
+#include "runtime/base/format.h"
 #include "runtime/base/json.h"
 
 namespace expc::points {

@@ -3,14 +3,13 @@
 
 #include "compiler/points/question.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <set>
 
 #include "compiler/points/point_writer.h"
+#include "runtime/base/format.h"
 #include "runtime/plan/evaluate.h"
 #include "runtime/stats/design.h"
 

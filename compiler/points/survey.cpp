@@ -3,10 +3,11 @@
 
 #include "compiler/points/survey.h"
 
-#include <fmt/format.h>
 #include <llvm/ADT/STLExtras.h>
 
 #include <algorithm>
+
+#include "runtime/base/format.h"
 
 namespace expc::points {
 namespace {

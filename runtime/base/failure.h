@@ -1,9 +1,10 @@
 #pragma once
 
-#include <fmt/format.h>
 #include <llvm/Support/Error.h>
 
 #include <utility>
+
+#include "runtime/base/format.h"
 
 namespace expc::base {
 

@@ -1,9 +1,10 @@
 #include "runtime/base/hash.h"
 
-#include <fmt/format.h>
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/Support/BLAKE3.h>
 #include <llvm/Support/Endian.h>
+
+#include "runtime/base/format.h"
 
 namespace expc::base {
 

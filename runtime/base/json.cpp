@@ -1,6 +1,5 @@
 #include "runtime/base/json.h"
 
-#include <fmt/format.h>
 #include <llvm/ADT/STLExtras.h>
 #include <llvm/ADT/SmallVector.h>
 #include <llvm/ADT/StringExtras.h>
@@ -12,6 +11,8 @@
 #include <cstdint>
 #include <iterator>
 #include <utility>
+
+#include "runtime/base/format.h"
 
 namespace expc::base {
 

@@ -3,12 +3,13 @@
 
 #include "runtime/base/json_record.h"
 
-#include <fmt/format.h>
 #include <llvm/ADT/STLExtras.h>
 #include <llvm/ADT/StringExtras.h>
 
 #include <algorithm>
 #include <cmath>
+
+#include "runtime/base/format.h"
 
 namespace expc::base {
 

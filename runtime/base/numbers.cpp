@@ -4,8 +4,6 @@
 
 #include "runtime/base/numbers.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -13,6 +11,8 @@
 #include <cstdint>
 #include <initializer_list>
 #include <vector>
+
+#include "runtime/base/format.h"
 
 namespace expc::base {
 namespace {

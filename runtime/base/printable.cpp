@@ -1,11 +1,12 @@
 #include "runtime/base/printable.h"
 
-#include <fmt/format.h>
 #include <llvm/ADT/StringRef.h>
 #include <llvm/Support/JSON.h>
 
 #include <cstddef>
 #include <iterator>
+
+#include "runtime/base/format.h"
 
 namespace expc::base {
 namespace {

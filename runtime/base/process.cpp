@@ -1,13 +1,14 @@
 #include "runtime/base/process.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <llvm/ADT/StringRef.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <sstream>
 #include <system_error>
+
+#include "runtime/base/format.h"
 
 namespace expc::base {
 

@@ -1,12 +1,13 @@
 #include "runtime/base/text.h"
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/ADT/StringRef.h>
 #include <llvm/Support/Unicode.h>
 
 #include <algorithm>
+
+#include "runtime/base/format.h"
 
 namespace expc::base {
 

@@ -5,7 +5,6 @@
 #include "runtime/bundle/anonymous.h"
 
 #include <arpa/inet.h>
-#include <fmt/format.h>
 #include <llvm/ADT/STLExtras.h>
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/Support/MemoryBuffer.h>
@@ -22,6 +21,7 @@
 #include <vector>
 
 #include "runtime/base/files/files.h"
+#include "runtime/base/format.h"
 #include "runtime/base/json.h"
 #include "runtime/base/process.h"
 #include "runtime/bundle/archive.h"

@@ -1,6 +1,6 @@
 #include <doctest/doctest.h>
-#include <fmt/format.h>
 
+#include "runtime/base/format.h"
 #include "runtime/cluster/jobs.h"
 #include "runtime/cluster/slurm.h"
 

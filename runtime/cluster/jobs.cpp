@@ -5,7 +5,6 @@
 
 #include "runtime/cluster/jobs.h"
 
-#include <fmt/format.h>
 #include <llvm/ADT/StringExtras.h>
 #include <unistd.h>
 
@@ -22,6 +21,7 @@
 #include "runtime/base/entry.h"
 #include "runtime/base/failure.h"
 #include "runtime/base/files/files.h"
+#include "runtime/base/format.h"
 #include "runtime/base/json_record.h"
 #include "runtime/base/process.h"
 #include "runtime/cluster/slurm.h"

@@ -1,6 +1,5 @@
 #include "runtime/describe/attribution.h"
 
-#include <fmt/format.h>
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/ADT/StringRef.h>
 
@@ -13,6 +12,7 @@
 
 #include "runtime/base/entry.h"
 #include "runtime/base/find.h"
+#include "runtime/base/format.h"
 #include "runtime/plan/evaluate.h"
 #include "runtime/stats/estimators.h"
 

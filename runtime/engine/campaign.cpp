@@ -7,14 +7,13 @@
 
 #include "runtime/engine/campaign.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <thread>
 
 #include "runtime/base/failure.h"
+#include "runtime/base/format.h"
 #include "runtime/base/json_record.h"
 #include "runtime/base/numbers.h"
 #include "runtime/base/text.h"

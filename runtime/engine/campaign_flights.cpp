@@ -4,7 +4,6 @@
 //
 // Each lane runs one trial at a time. A Flight is that trial; it may take several launches (see Campaign::Flight).
 
-#include <fmt/format.h>
 #include <poll.h>
 #include <unistd.h>
 
@@ -15,6 +14,7 @@
 
 #include "runtime/base/failure.h"
 #include "runtime/base/files/results_folder.h"
+#include "runtime/base/format.h"
 #include "runtime/base/json_record.h"
 #include "runtime/engine/campaign.h"
 #include "runtime/engine/inputs/data.h"

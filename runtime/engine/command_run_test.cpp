@@ -1,7 +1,6 @@
 // Runs of commands: real programs and a real store, through the worker that starts commands.
 
 #include <doctest/doctest.h>
-#include <fmt/format.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -12,6 +11,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "runtime/base/format.h"
 #include "runtime/base/hash.h"
 #include "runtime/base/json_record.h"
 #include "runtime/engine/engine.h"

@@ -6,7 +6,6 @@
 
 #include "runtime/engine/engine.h"
 
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,6 +13,7 @@
 #include <set>
 
 #include "runtime/base/failure.h"
+#include "runtime/base/format.h"
 #include "runtime/base/text.h"
 #include "runtime/engine/campaign.h"
 #include "runtime/engine/inputs/data.h"

@@ -6,7 +6,6 @@
 
 #include "runtime/engine/extract.h"
 
-#include <fmt/format.h>
 #include <llvm/ADT/STLExtras.h>
 
 #include <algorithm>
@@ -16,6 +15,7 @@
 #include <set>
 
 #include "runtime/base/failure.h"
+#include "runtime/base/format.h"
 #include "runtime/base/json.h"
 #include "runtime/base/json_record.h"
 #include "runtime/engine/launch/trial_watch.h"

@@ -3,7 +3,6 @@
 
 #include "runtime/engine/not_given.h"
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/Support/Regex.h>
@@ -13,6 +12,7 @@
 #include <iterator>
 #include <set>
 
+#include "runtime/base/format.h"
 #include "runtime/base/text.h"
 
 namespace expc::engine {

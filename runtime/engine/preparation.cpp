@@ -4,8 +4,6 @@
 // parameters and data that the preparation reads; points that agree in these share it. A preparation runs like a trial,
 // through the launcher, but without a record in the store. A mark beside the folder says that it was finished.
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <ranges>
@@ -14,6 +12,7 @@
 #include "runtime/base/failure.h"
 #include "runtime/base/files/files.h"
 #include "runtime/base/files/results_folder.h"
+#include "runtime/base/format.h"
 #include "runtime/engine/campaign.h"
 #include "runtime/engine/inputs/data.h"
 #include "runtime/engine/launch/interrupts.h"

@@ -3,14 +3,13 @@
 // Progress of a run for the person who started it: the events that a listener hears, and two listeners for stderr.
 // Listeners are called from the thread of the run and must return soon, since trials are attended to in between.
 
-#include <fmt/format.h>
-
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 
+#include "runtime/base/format.h"
 #include "runtime/base/numbers.h"
 #include "runtime/plan/plan.h"
 #include "runtime/store/records.h"

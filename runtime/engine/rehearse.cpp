@@ -3,8 +3,6 @@
 
 #include "runtime/engine/rehearse.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cassert>
 #include <cstdlib>
@@ -14,6 +12,7 @@
 #include <set>
 
 #include "runtime/base/files/results_folder.h"
+#include "runtime/base/format.h"
 #include "runtime/base/text.h"
 #include "runtime/engine/campaign.h"
 #include "runtime/engine/inputs/data.h"

@@ -1,6 +1,5 @@
 #include "runtime/engine/rehearse_command.h"
 
-#include <fmt/format.h>
 #include <llvm/ADT/StringRef.h>
 
 #include <algorithm>
@@ -10,6 +9,7 @@
 #include <utility>
 
 #include "runtime/base/files/files.h"
+#include "runtime/base/format.h"
 #include "runtime/engine/inputs/trial_folders.h"
 #include "runtime/engine/launch/interrupts.h"
 #include "runtime/rehearsal/records.h"

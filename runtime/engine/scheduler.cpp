@@ -3,12 +3,11 @@
 
 #include "runtime/engine/scheduler.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <utility>
 
 #include "runtime/base/find.h"
+#include "runtime/base/format.h"
 #include "runtime/base/hash.h"
 #include "runtime/base/split_mix.h"
 #include "runtime/base/text.h"

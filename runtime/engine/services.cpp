@@ -2,12 +2,11 @@
 
 #include "runtime/engine/services.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <utility>
 
 #include "runtime/base/files/files.h"
+#include "runtime/base/format.h"
 #include "runtime/base/text.h"
 #include "runtime/plan/command.h"
 #include "runtime/protocol/port.h"

@@ -3,7 +3,6 @@
 
 #include "runtime/engine/setup.h"
 
-#include <fmt/format.h>
 #include <llvm/ADT/StringRef.h>
 #include <llvm/Support/JSON.h>
 #include <unistd.h>
@@ -16,6 +15,7 @@
 #include <map>
 
 #include "runtime/base/failure.h"
+#include "runtime/base/format.h"
 #include "runtime/base/hash.h"
 #include "runtime/base/json.h"
 #include "runtime/base/process.h"

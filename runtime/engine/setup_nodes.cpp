@@ -3,12 +3,11 @@
 // The first node is the model: slots, lanes and environment class come from it, and every other node must have the
 // same. What is compared may then be measured on any of them.
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <tuple>
 
 #include "runtime/base/failure.h"
+#include "runtime/base/format.h"
 #include "runtime/base/json.h"
 #include "runtime/base/process.h"
 #include "runtime/base/text.h"

@@ -2,7 +2,6 @@
 
 #include "runtime/engine/traces.h"
 
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,6 +13,7 @@
 
 #include "runtime/base/failure.h"
 #include "runtime/base/find.h"
+#include "runtime/base/format.h"
 #include "runtime/base/text.h"
 
 namespace expc::engine {

@@ -4,7 +4,6 @@
 
 #include "runtime/engine/trial_request.h"
 
-#include <fmt/format.h>
 #include <llvm/ADT/STLExtras.h>
 
 #include <algorithm>
@@ -15,6 +14,7 @@
 #include <utility>
 
 #include "runtime/base/find.h"
+#include "runtime/base/format.h"
 #include "runtime/engine/inputs/data.h"
 #include "runtime/engine/inputs/trial_folders.h"
 #include "runtime/engine/numa.h"

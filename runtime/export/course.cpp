@@ -3,12 +3,11 @@
 // code. A stay is one session on one machine with one build and one set of data; a course is the sequence of stays for
 // one metric at one point.
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <optional>
 #include <utility>
 
+#include "runtime/base/format.h"
 #include "runtime/base/json_record.h"
 #include "runtime/base/numbers.h"
 #include "runtime/base/text.h"

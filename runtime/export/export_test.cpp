@@ -1,8 +1,8 @@
 #include <doctest/doctest.h>
-#include <fmt/format.h>
 #include <llvm/Support/MemoryBuffer.h>
 
 #include "runtime/base/files/marks.h"
+#include "runtime/base/format.h"
 #include "runtime/base/json.h"
 #include "runtime/export/formats.h"
 #include "runtime/export/python.h"

@@ -4,7 +4,6 @@
 
 #include "runtime/export/formats.h"
 
-#include <fmt/format.h>
 #include <llvm/Support/JSON.h>
 
 #include <algorithm>
@@ -18,6 +17,7 @@
 #include "runtime/base/failure.h"
 #include "runtime/base/files/files.h"
 #include "runtime/base/files/marks.h"
+#include "runtime/base/format.h"
 #include "runtime/base/json_record.h"
 #include "runtime/export/python.h"
 #include "runtime/report/records_json.h"

@@ -2,12 +2,11 @@
 // has no word for "undecided", so that is an error: a gate then stops, and the difference from a failure stays visible.
 // Checked against the schema of Jenkins (junit-10.xsd).
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 
 #include "runtime/base/files/marks.h"
+#include "runtime/base/format.h"
 #include "runtime/export/formats.h"
 #include "runtime/judge/meaning.h"
 #include "runtime/report/html_text.h"

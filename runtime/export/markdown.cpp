@@ -2,13 +2,13 @@
 // from a stranger's study or program: it must not ping people, link, or break out of a table. Long parts are folded in
 // <details>, and tables are cut at report::kMostInMarkdown rows.
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <variant>
 #include <vector>
 
+#include "runtime/base/format.h"
 #include "runtime/base/text.h"
 #include "runtime/export/formats.h"
 #include "runtime/export/sides.h"

@@ -4,7 +4,6 @@
 
 #include "runtime/export/python.h"
 
-#include <fmt/format.h>
 #include <llvm/ADT/StringRef.h>
 #include <llvm/Support/Program.h>
 #include <sys/mman.h>
@@ -19,6 +18,7 @@
 #include "runtime/base/embedded.h"
 #include "runtime/base/failure.h"
 #include "runtime/base/files/files.h"
+#include "runtime/base/format.h"
 #include "runtime/base/json.h"
 #include "runtime/base/process.h"
 #include "runtime/report/assets.h"

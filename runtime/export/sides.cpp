@@ -5,7 +5,6 @@
 
 #include "runtime/export/sides.h"
 
-#include <fmt/format.h>
 #include <llvm/ADT/StringExtras.h>
 
 #include <algorithm>
@@ -16,6 +15,7 @@
 #include <utility>
 
 #include "runtime/base/find.h"
+#include "runtime/base/format.h"
 #include "runtime/base/json_record.h"
 #include "runtime/base/numbers.h"
 #include "runtime/base/text.h"

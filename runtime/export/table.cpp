@@ -6,7 +6,6 @@
 #include "runtime/export/table.h"
 
 #include <fmt/chrono.h>
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
@@ -17,6 +16,7 @@
 
 #include "runtime/base/entry.h"
 #include "runtime/base/find.h"
+#include "runtime/base/format.h"
 #include "runtime/base/text.h"
 #include "runtime/judge/readings.h"
 #include "runtime/judge/rows.h"

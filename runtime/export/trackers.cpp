@@ -2,7 +2,6 @@
 // the median of each metric at each point, with the ends of its interval. These services keep numbers only, so values
 // that are not finite are left out, and names must stay the same from run to run.
 
-#include <fmt/format.h>
 #include <llvm/ADT/STLFunctionalExtras.h>
 #include <llvm/ADT/StringExtras.h>
 
@@ -13,6 +12,7 @@
 #include <vector>
 
 #include "runtime/base/entry.h"
+#include "runtime/base/format.h"
 #include "runtime/base/hash.h"
 #include "runtime/base/json.h"
 #include "runtime/export/formats.h"

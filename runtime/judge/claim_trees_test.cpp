@@ -1,12 +1,12 @@
 // Claims of several assertions, and `at least k of n`: p-values worked out by hand, and verdicts from records.
 
 #include <doctest/doctest.h>
-#include <fmt/format.h>
 
 #include <cmath>
 #include <functional>
 #include <set>
 
+#include "runtime/base/format.h"
 #include "runtime/judge/criteria.h"
 #include "runtime/plan/plan.h"
 #include "runtime/stats/distributions.h"

@@ -3,7 +3,6 @@
 
 #include "runtime/machine/gpus.h"
 
-#include <fmt/format.h>
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/ADT/StringRef.h>
 #include <llvm/ADT/StringSwitch.h>
@@ -17,6 +16,7 @@
 #include <utility>
 
 #include "runtime/base/failure.h"
+#include "runtime/base/format.h"
 #include "runtime/base/nvml.h"
 #include "runtime/base/text.h"
 

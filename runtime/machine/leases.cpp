@@ -5,7 +5,6 @@
 #include "runtime/machine/leases.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -21,6 +20,7 @@
 #include <utility>
 
 #include "runtime/base/failure.h"
+#include "runtime/base/format.h"
 #include "runtime/base/printable.h"
 #include "runtime/base/process.h"
 #include "runtime/base/text.h"

@@ -1,12 +1,12 @@
 #include "runtime/machine/leases.h"
 
 #include <doctest/doctest.h>
-#include <fmt/format.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
 
+#include "runtime/base/format.h"
 #include "tests/support/folder.h"
 
 using namespace expc::machine;

@@ -3,7 +3,6 @@
 
 #include "runtime/machine/probe.h"
 
-#include <fmt/format.h>
 #include <hwloc.h>
 #include <llvm/ADT/StringExtras.h>
 #include <sys/utsname.h>
@@ -17,6 +16,7 @@
 #include <sstream>
 
 #include "runtime/base/control_group.h"
+#include "runtime/base/format.h"
 #include "runtime/base/json_record.h"
 #include "runtime/base/process.h"
 #include "runtime/machine/gpus.h"

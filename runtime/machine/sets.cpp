@@ -3,7 +3,6 @@
 
 #include "runtime/machine/sets.h"
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <llvm/ADT/StringExtras.h>
 
@@ -11,6 +10,8 @@
 #include <iterator>
 #include <numeric>
 #include <set>
+
+#include "runtime/base/format.h"
 
 namespace expc::machine {
 namespace {

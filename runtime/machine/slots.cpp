@@ -3,7 +3,6 @@
 
 #include "runtime/machine/slots.h"
 
-#include <fmt/format.h>
 #include <llvm/ADT/STLExtras.h>
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/ADT/StringRef.h>
@@ -16,6 +15,7 @@
 #include <set>
 
 #include "runtime/base/failure.h"
+#include "runtime/base/format.h"
 #include "runtime/base/text.h"
 #include "runtime/machine/sets.h"
 

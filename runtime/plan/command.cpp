@@ -3,7 +3,6 @@
 
 #include "runtime/plan/command.h"
 
-#include <fmt/format.h>
 #include <llvm/Support/Regex.h>
 
 #include <algorithm>
@@ -12,6 +11,7 @@
 #include <filesystem>
 #include <functional>
 
+#include "runtime/base/format.h"
 #include "runtime/base/json.h"
 #include "runtime/base/json_record.h"
 #include "runtime/base/text.h"

@@ -1,7 +1,5 @@
 #include "runtime/plan/evaluate.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -11,6 +9,7 @@
 #include <set>
 #include <string>
 
+#include "runtime/base/format.h"
 #include "runtime/base/hash.h"
 #include "runtime/base/json.h"
 #include "runtime/plan/sketch.h"

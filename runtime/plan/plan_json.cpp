@@ -3,13 +3,13 @@
 // fields matters when reading: what a check needs stands in the document before it (factors before points, points
 // and metrics before terms).
 
-#include <fmt/format.h>
 #include <llvm/ADT/StringMap.h>
 #include <llvm/ADT/StringSet.h>
 
 #include <set>
 
 #include "runtime/base/find.h"
+#include "runtime/base/format.h"
 #include "runtime/base/json_record.h"
 #include "runtime/plan/evaluate.h"
 #include "runtime/plan/plan.h"

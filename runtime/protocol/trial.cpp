@@ -3,10 +3,9 @@
 
 #include "runtime/protocol/trial.h"
 
-#include <fmt/format.h>
-
 #include <cmath>
 
+#include "runtime/base/format.h"
 #include "runtime/base/json_record.h"
 #include "runtime/plan/command.h"
 

@@ -1,13 +1,12 @@
 #include "runtime/rehearsal/records.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
 #include <utility>
 
 #include "runtime/base/files/files.h"
+#include "runtime/base/format.h"
 #include "runtime/base/numbers.h"
 
 namespace expc::rehearsal {

@@ -3,8 +3,6 @@
 
 #include "runtime/rehearsal/rehearsal.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -13,6 +11,7 @@
 #include "runtime/base/entry.h"
 #include "runtime/base/failure.h"
 #include "runtime/base/files/files.h"
+#include "runtime/base/format.h"
 #include "runtime/base/json_record.h"
 #include "runtime/base/printable.h"
 

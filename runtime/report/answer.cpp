@@ -3,7 +3,6 @@
 
 #include "runtime/report/answer.h"
 
-#include <fmt/format.h>
 #include <llvm/ADT/StringExtras.h>
 
 #include <algorithm>
@@ -13,6 +12,7 @@
 #include <utility>
 
 #include "runtime/base/find.h"
+#include "runtime/base/format.h"
 #include "runtime/base/numbers.h"
 #include "runtime/base/word.h"
 #include "runtime/judge/cells.h"

@@ -1,13 +1,13 @@
 #include "runtime/report/answer.h"
 
 #include <doctest/doctest.h>
-#include <fmt/format.h>
 
 #include <cstdlib>
 #include <fstream>
 #include <functional>
 #include <iterator>
 
+#include "runtime/base/format.h"
 #include "tests/source_dir.h"
 #include "tests/support/judge/study.h"
 #include "tests/support/report/example_results.h"

@@ -2,14 +2,13 @@
 // for each view of the profile (phases, device, calls, kernels, operators). It is a description, not a verdict, and is
 // preceded by warnings if the timed trials themselves do not differ: there would be nothing to explain.
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cctype>
 #include <cmath>
 #include <cstdint>
 
 #include "runtime/base/find.h"
+#include "runtime/base/format.h"
 #include "runtime/base/numbers.h"
 #include "runtime/plan/labels.h"
 #include "runtime/report/paint.h"

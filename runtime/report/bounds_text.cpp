@@ -1,6 +1,5 @@
 // Words about bounds, and about how many configurations meet one.
 
-#include <fmt/format.h>
 #include <llvm/ADT/STLExtras.h>
 #include <llvm/ADT/StringExtras.h>
 
@@ -9,6 +8,7 @@
 #include <system_error>
 #include <utility>
 
+#include "runtime/base/format.h"
 #include "runtime/plan/evaluate.h"
 #include "runtime/report/html_text.h"
 #include "runtime/report/paint.h"

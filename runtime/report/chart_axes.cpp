@@ -2,13 +2,12 @@
 // air; an axis of a factor puts numbers where they lie if they can be told apart there. These choices are made here
 // rather than by Vega, so that all charts of a grid agree.
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <map>
 
 #include "runtime/base/find.h"
+#include "runtime/base/format.h"
 #include "runtime/base/json.h"
 #include "runtime/base/numbers.h"
 #include "runtime/report/chart.h"

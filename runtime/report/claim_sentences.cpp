@@ -4,7 +4,6 @@
 
 #include "runtime/report/claim_sentences.h"
 
-#include <fmt/format.h>
 #include <llvm/ADT/StringExtras.h>
 
 #include <algorithm>
@@ -14,6 +13,7 @@
 #include <utility>
 
 #include "runtime/base/find.h"
+#include "runtime/base/format.h"
 #include "runtime/base/numbers.h"
 #include "runtime/base/word.h"
 #include "runtime/judge/cells.h"

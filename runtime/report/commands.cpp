@@ -4,7 +4,6 @@
 
 #include "runtime/report/commands.h"
 
-#include <fmt/format.h>
 #include <llvm/ADT/StringExtras.h>
 
 #include <algorithm>
@@ -14,6 +13,7 @@
 #include <vector>
 
 #include "runtime/base/find.h"
+#include "runtime/base/format.h"
 #include "runtime/describe/times.h"
 #include "runtime/judge/meaning.h"
 #include "runtime/report/paint.h"

@@ -1,13 +1,12 @@
 // Turns conditions of verdicts into words: those of an error rate that are not met or were not checked. Finding them is
 // left to judge/conditions.cpp.
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <iterator>
 #include <string_view>
 #include <vector>
 
+#include "runtime/base/format.h"
 #include "runtime/report/paint.h"
 #include "runtime/report/verdict_text.h"
 

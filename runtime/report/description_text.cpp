@@ -3,12 +3,11 @@
 
 #include "runtime/report/description_text.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
 
+#include "runtime/base/format.h"
 #include "runtime/base/numbers.h"
 #include "runtime/plan/labels.h"
 #include "runtime/report/paint.h"

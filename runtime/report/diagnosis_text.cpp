@@ -2,11 +2,10 @@
 // are as known, at the bound, and the effects from which it is decided in most studies. Shares come from a finite
 // number of simulations, so they are printed with few digits.
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 
+#include "runtime/base/format.h"
 #include "runtime/base/numbers.h"
 #include "runtime/judge/format.h"
 #include "runtime/plan/evaluate.h"

@@ -2,10 +2,9 @@
 // assets/report.css. The markup works without scripts, on narrow screens (a row becomes a card) and for screen readers
 // (labels, scopes, groups).
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
+#include "runtime/base/format.h"
 #include "runtime/report/document.h"
 #include "runtime/report/html_parts.h"
 #include "runtime/report/html_text.h"

@@ -3,7 +3,6 @@
 // repeat the labels. Only styles and titles are coloured, and all text passes through printable(), since names may hold
 // control characters.
 
-#include <fmt/format.h>
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/ADT/StringRef.h>
 
@@ -14,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/base/format.h"
 #include "runtime/report/document.h"
 #include "runtime/report/paint.h"
 

@@ -2,12 +2,11 @@
 // faint dots, and the bound shaded. All rows of a table share one scale, so they can be compared by eye. SVG without
 // script, with a text for screen readers.
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
 
+#include "runtime/base/format.h"
 #include "runtime/base/numbers.h"
 #include "runtime/plan/evaluate.h"
 #include "runtime/report/chart.h"

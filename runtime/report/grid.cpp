@@ -4,14 +4,13 @@
 
 #include "runtime/report/grid.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <map>
 #include <set>
 
 #include "runtime/base/find.h"
+#include "runtime/base/format.h"
 #include "runtime/base/numbers.h"
 #include "runtime/describe/description.h"
 #include "runtime/describe/ideals.h"

@@ -4,7 +4,6 @@
 
 #include "runtime/report/html.h"
 
-#include <fmt/format.h>
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/ADT/StringRef.h>
 #include <llvm/Support/Base64.h>
@@ -19,6 +18,7 @@
 #include <utility>
 
 #include "runtime/base/files/files.h"
+#include "runtime/base/format.h"
 #include "runtime/base/hash.h"
 #include "runtime/base/json.h"
 #include "runtime/report/assets.h"

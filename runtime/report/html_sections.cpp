@@ -2,7 +2,6 @@
 // sessions and environments. They assemble blocks from the shared sections and add the page's own markup; all text in
 // that markup passes through html().
 
-#include <fmt/format.h>
 #include <llvm/ADT/StringRef.h>
 
 #include <algorithm>
@@ -11,6 +10,7 @@
 #include <set>
 #include <utility>
 
+#include "runtime/base/format.h"
 #include "runtime/base/json.h"
 #include "runtime/base/numbers.h"
 #include "runtime/describe/attribution.h"

@@ -1,7 +1,6 @@
 #include "runtime/report/html.h"
 
 #include <doctest/doctest.h>
-#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -11,6 +10,7 @@
 #include <sstream>
 
 #include "runtime/base/files/marks.h"
+#include "runtime/base/format.h"
 #include "tests/support/folder.h"
 #include "tests/support/report/example_results.h"
 

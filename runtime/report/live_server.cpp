@@ -7,7 +7,6 @@
 
 #include <arpa/inet.h>
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -28,6 +27,7 @@
 #include <cstring>
 #include <optional>
 
+#include "runtime/base/format.h"
 #include "runtime/base/text.h"
 #include "runtime/describe/description.h"
 #include "runtime/judge/index.h"

@@ -1,11 +1,10 @@
 // The line of a verdict on a claim that memory runs out, which no number explains.
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <string>
 #include <vector>
 
+#include "runtime/base/format.h"
 #include "runtime/judge/criteria.h"
 #include "runtime/report/reasons.h"
 #include "runtime/report/verdict_text.h"

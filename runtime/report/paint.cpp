@@ -1,6 +1,6 @@
 #include "runtime/report/paint.h"
 
-#include <fmt/format.h>
+#include "runtime/base/format.h"
 
 namespace expc::report {
 

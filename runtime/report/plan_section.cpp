@@ -1,11 +1,10 @@
 // Sections about what is planned: factors, trials of each kind, and points that are left out with their reasons. The
 // terminal's plan and the page's design section both use them.
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <set>
 
+#include "runtime/base/format.h"
 #include "runtime/judge/criteria.h"
 #include "runtime/judge/index.h"
 #include "runtime/plan/command.h"

@@ -2,8 +2,6 @@
 // can be expected to show. Expectations use the best that is known: stored trials, else published times, else an
 // assumed noise, and say which. The header of a plan's JSON lines is made here, too.
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -12,6 +10,7 @@
 #include <string_view>
 
 #include "runtime/base/find.h"
+#include "runtime/base/format.h"
 #include "runtime/base/json_record.h"
 #include "runtime/base/numbers.h"
 #include "runtime/describe/times.h"

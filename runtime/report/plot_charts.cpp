@@ -2,13 +2,12 @@
 // leave out data beyond limits, since a page holds all of it as text and draws it in a browser, and count what they
 // leave out.
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <set>
 
 #include "runtime/base/find.h"
+#include "runtime/base/format.h"
 #include "runtime/base/json.h"
 #include "runtime/base/numbers.h"
 #include "runtime/describe/description.h"

@@ -1,8 +1,6 @@
 
 #include "runtime/report/reasons.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <iterator>
@@ -12,6 +10,7 @@
 #include <vector>
 
 #include "runtime/base/find.h"
+#include "runtime/base/format.h"
 #include "runtime/base/numbers.h"
 #include "runtime/judge/cells.h"
 #include "runtime/judge/criteria.h"

@@ -2,12 +2,11 @@
 // does. Counts and bytes are the same on every machine, so the page shows them; times and host memory depend on this
 // one and stay in texts. Nothing here is a measurement, and the first sentence says so.
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <optional>
 
+#include "runtime/base/format.h"
 #include "runtime/base/numbers.h"
 #include "runtime/rehearsal/rehearsal.h"
 #include "runtime/report/paint.h"

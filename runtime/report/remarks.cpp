@@ -1,14 +1,13 @@
 // Remarks about what verdicts rest on: controls, adaptive repetition, notes of trials, and everything that is missing.
 // Alike remarks are counted rather than repeated, and long lists are cut, since a study may have thousands of trials.
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <map>
 #include <set>
 #include <tuple>
 #include <utility>
 
+#include "runtime/base/format.h"
 #include "runtime/judge/block_values.h"
 #include "runtime/judge/format.h"
 #include "runtime/judge/meaning.h"

@@ -1,14 +1,13 @@
 // The text of `expc report` and of the end of `expc run`. The answer comes first, then verdicts, tables that the study
 // asks for, and what to do next. Everything else appears with --all, or on the page.
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "runtime/base/format.h"
 #include "runtime/describe/attribution.h"
 #include "runtime/judge/block_values.h"
 #include "runtime/judge/meaning.h"

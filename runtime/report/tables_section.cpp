@@ -2,7 +2,6 @@
 // metric at every point. All make the same Table, so that a terminal and the page show the same numbers; drawings and
 // some columns are for the page alone.
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
@@ -12,6 +11,7 @@
 #include <utility>
 
 #include "runtime/base/find.h"
+#include "runtime/base/format.h"
 #include "runtime/base/numbers.h"
 #include "runtime/judge/format.h"
 #include "runtime/judge/meaning.h"

@@ -4,8 +4,6 @@
 
 #include "runtime/report/verdict_text.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <iterator>
@@ -15,6 +13,7 @@
 #include <utility>
 
 #include "runtime/base/find.h"
+#include "runtime/base/format.h"
 #include "runtime/base/numbers.h"
 #include "runtime/describe/description.h"
 #include "runtime/describe/losses.h"

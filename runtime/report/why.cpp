@@ -2,7 +2,6 @@
 // the cell that matters most: the weakest that passes, the worst that fails, the first that is open. Reasons for
 // missing values are left to reasons.cpp, and conditions to conditions_text.cpp.
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <llvm/ADT/StringExtras.h>
 
@@ -14,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/base/format.h"
 #include "runtime/base/numbers.h"
 #include "runtime/judge/cells.h"
 #include "runtime/judge/format.h"

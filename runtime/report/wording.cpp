@@ -4,12 +4,11 @@
 
 #include "runtime/report/wording.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <ranges>
 #include <set>
 
+#include "runtime/base/format.h"
 #include "runtime/base/json.h"
 #include "runtime/base/numbers.h"
 #include "runtime/judge/format.h"

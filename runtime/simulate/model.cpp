@@ -5,7 +5,6 @@
 
 #include "runtime/simulate/model.h"
 
-#include <fmt/format.h>
 #include <llvm/ADT/STLExtras.h>
 
 #include <algorithm>
@@ -14,6 +13,7 @@
 #include <set>
 
 #include "runtime/base/find.h"
+#include "runtime/base/format.h"
 #include "runtime/judge/cells.h"
 #include "runtime/judge/index.h"
 #include "runtime/plan/evaluate.h"

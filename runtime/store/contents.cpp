@@ -2,13 +2,12 @@
 // checked against what is there: it must refer to known records and must not repeat what can be said once. Readers
 // may therefore look up block, session, key and run of any trial without checking.
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <set>
 #include <utility>
 #include <variant>
 
+#include "runtime/base/format.h"
 #include "runtime/store/store.h"
 
 namespace expc::store {

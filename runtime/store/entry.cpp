@@ -4,7 +4,6 @@
 
 #include "runtime/store/entry.h"
 
-#include <fmt/format.h>
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/Support/CRC.h>
 
@@ -15,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/base/format.h"
 #include "runtime/base/hash.h"
 #include "runtime/base/json_record.h"
 #include "runtime/plan/plan.h"

@@ -6,7 +6,6 @@
 #include "runtime/store/journal.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <llvm/Support/MemoryBuffer.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -22,6 +21,7 @@
 #include "runtime/base/failure.h"
 #include "runtime/base/files/files.h"
 #include "runtime/base/files/results_folder.h"
+#include "runtime/base/format.h"
 
 namespace expc::store {
 namespace {

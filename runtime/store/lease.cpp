@@ -6,7 +6,6 @@
 #include "runtime/store/lease.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <llvm/ADT/ArrayRef.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -29,6 +28,7 @@
 #include "runtime/base/clock.h"
 #include "runtime/base/failure.h"
 #include "runtime/base/files/results_folder.h"
+#include "runtime/base/format.h"
 #include "runtime/base/json.h"
 #include "runtime/base/printable.h"
 #include "runtime/base/process.h"

@@ -3,7 +3,6 @@
 
 #include "runtime/store/maintenance.h"
 
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include <map>
@@ -14,6 +13,7 @@
 
 #include "runtime/base/failure.h"
 #include "runtime/base/files/files.h"
+#include "runtime/base/format.h"
 #include "runtime/store/store.h"
 
 namespace expc::store {

@@ -4,7 +4,6 @@
 
 #include "runtime/store/match.h"
 
-#include <fmt/format.h>
 #include <llvm/ADT/StringExtras.h>
 
 #include <algorithm>
@@ -17,6 +16,7 @@
 
 #include "runtime/base/entry.h"
 #include "runtime/base/find.h"
+#include "runtime/base/format.h"
 #include "runtime/base/hash.h"
 #include "runtime/base/json.h"
 #include "runtime/base/json_record.h"
@@ -282,7 +282,7 @@ std::string otherPoint(const plan::Plan& then, const plan::Point& was, const pla
     for (size_t i = 0; i < workload.command->arguments.size(); ++i)
       of[fmt::format("argument {}", i + 1)] = workload.command->arguments[i];
     for (const plan::Service& service : workload.command->services)
-      of["service " + service.name] = fmt::format("{}", fmt::join(service.command.arguments, " "));
+      of["service " + service.name] = llvm::join(service.command.arguments, " ");
     return of;
   };
   if (factors(then) != factors(now)) return changes(factors(then), factors(now), false);

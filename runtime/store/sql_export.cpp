@@ -2,7 +2,6 @@
 // under a temporary name and renamed, so it appears whole or not at all. SQLite is only an output format here: the
 // store never reads it.
 
-#include <fmt/format.h>
 #include <sqlite3.h>
 #include <unistd.h>
 
@@ -19,6 +18,7 @@
 #include "runtime/base/failure.h"
 #include "runtime/base/files/files.h"
 #include "runtime/base/files/marks.h"
+#include "runtime/base/format.h"
 #include "runtime/base/json_record.h"
 #include "runtime/store/entry.h"
 #include "runtime/store/maintenance.h"

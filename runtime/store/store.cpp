@@ -6,7 +6,6 @@
 #include "runtime/store/store.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <llvm/ADT/StringRef.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -24,6 +23,7 @@
 #include "runtime/base/failure.h"
 #include "runtime/base/files/files.h"
 #include "runtime/base/files/results_folder.h"
+#include "runtime/base/format.h"
 #include "runtime/base/hash.h"
 #include "runtime/base/text.h"
 

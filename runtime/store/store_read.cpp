@@ -2,7 +2,6 @@
 // why others do not. match.cpp has the rule for one trial; this file adds what needs the whole store: the run that
 // started a trial, seeds that repeat, and looks. Judging the results is left to judge.
 
-#include <fmt/format.h>
 #include <llvm/ADT/StringRef.h>
 
 #include <algorithm>
@@ -22,6 +21,7 @@
 #include <vector>
 
 #include "runtime/base/entry.h"
+#include "runtime/base/format.h"
 #include "runtime/base/json.h"
 #include "runtime/base/text.h"
 #include "runtime/store/store.h"

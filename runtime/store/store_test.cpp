@@ -4,7 +4,6 @@
 #include <dlfcn.h>
 #include <doctest/doctest.h>
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/Support/CRC.h>
 #include <llvm/Support/MemoryBuffer.h>
@@ -28,6 +27,7 @@
 #include <vector>
 
 #include "runtime/base/files/results_folder.h"
+#include "runtime/base/format.h"
 #include "runtime/base/json.h"
 #include "runtime/store/maintenance.h"
 #include "tests/support/plan/example_plan.h"

@@ -5,7 +5,6 @@
 #include "runtime/validity/doctor.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/ADT/StringRef.h>
@@ -23,6 +22,7 @@
 
 #include "runtime/base/control_group.h"
 #include "runtime/base/entry.h"
+#include "runtime/base/format.h"
 #include "runtime/base/process.h"
 #include "runtime/validity/readings.h"
 

@@ -3,7 +3,6 @@
 
 #include "runtime/validity/host.h"
 
-#include <fmt/format.h>
 #include <llvm/ADT/SmallVector.h>
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/ADT/StringRef.h>
@@ -14,6 +13,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "runtime/base/format.h"
 #include "runtime/machine/gpus.h"
 
 namespace expc::validity {

@@ -3,12 +3,11 @@
 
 #include "runtime/validity/readings.h"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <llvm/ADT/StringExtras.h>
 
 #include <algorithm>
 
+#include "runtime/base/format.h"
 #include "runtime/base/json_record.h"
 #include "runtime/base/text.h"
 #include "runtime/plan/command.h"

@@ -1,12 +1,12 @@
 // What the engine asks at the end of a block, and what a report asks once, of 100 to 100,000 trials: few points with
 // many blocks and many points with few. Prints a JSON line for each size; see README.md.
 
-#include <fmt/format.h>
 #include <sys/resource.h>
 
 #include <chrono>
 #include <cmath>
 
+#include "runtime/base/format.h"
 #include "runtime/describe/description.h"
 #include "runtime/judge/needs.h"
 #include "runtime/stats/distributions.h"

@@ -4,7 +4,6 @@
 //   --workers 2 --batch 32 --size 300 --epochs 4 --prefetch 2 --images 0 (of an epoch; 0: all)
 //   --element fp32|bf16|fp16|uint8|fp64 --layout nhwc|nchw
 
-#include <fmt/format.h>
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -14,6 +13,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "runtime/base/format.h"
 #include "runtime/data/images/batches.h"
 #include "runtime/data/images/open.h"
 #include "runtime/data/images/sampler.h"

@@ -2,7 +2,6 @@
 
 // What the programs of this folder share: their options, and steps that take turns with other programs (turns.py).
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <chrono>
@@ -14,6 +13,8 @@
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "runtime/base/format.h"
 
 namespace expc::bench {
 

@@ -1,12 +1,12 @@
 // Fills a results folder as a run of PLAN.json would that went through BLOCKS blocks: expc-report-bench PLAN.json
 // FOLDER BLOCKS. Every trial is valid; its values are drawn. report.py lets `expc report` read it.
-#include <fmt/format.h>
 #include <llvm/Support/MemoryBuffer.h>
 
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 
+#include "runtime/base/format.h"
 #include "runtime/base/json.h"
 #include "runtime/plan/plan.h"
 #include "runtime/stats/distributions.h"

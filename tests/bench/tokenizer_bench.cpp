@@ -4,7 +4,6 @@
 // A file of documents has 32 bits of length (little-endian) and the bytes of each. The first answer is the seconds that
 // reading the vocabulary took.
 
-#include <fmt/format.h>
 #include <llvm/Support/Endian.h>
 #include <llvm/Support/MemoryBuffer.h>
 
@@ -15,6 +14,7 @@
 #include <iostream>
 #include <sstream>
 
+#include "runtime/base/format.h"
 #include "runtime/data/text/tokenizer.h"
 
 namespace {

@@ -1,12 +1,11 @@
 #include "tests/format/properties.h"
 
-#include <fmt/format.h>
-
 #include <random>
 
 #include "compiler/format/format.h"
 #include "compiler/parse/antlr_bridge.h"
 #include "compiler/parse/parse.h"
+#include "runtime/base/format.h"
 #include "tests/grammar/dump.h"
 
 namespace expc::format_test {

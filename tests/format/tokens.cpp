@@ -1,7 +1,6 @@
 // Prints the tokens of .exp files as JSON lines, for tests that compare another reader of the language with ours.
 // usage: format_tokens --words | --table | FILE…
 
-#include <fmt/format.h>
 #include <llvm/Support/FormatVariadic.h>
 #include <llvm/Support/JSON.h>
 
@@ -13,6 +12,7 @@
 #include "compiler/language/words.h"
 #include "compiler/parse/antlr_bridge.h"
 #include "compiler/parse/parse.h"
+#include "runtime/base/format.h"
 
 using namespace expc;
 

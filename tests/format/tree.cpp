@@ -1,8 +1,6 @@
 // Checks what the formatter promises on every .exp file in some folders, and on those files with other white space.
 // usage: format_tree [--variants N] FOLDER…
 
-#include <fmt/format.h>
-
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -10,6 +8,7 @@
 #include <sstream>
 #include <string_view>
 
+#include "runtime/base/format.h"
 #include "tests/format/properties.h"
 
 using namespace expc::format_test;

@@ -1,12 +1,11 @@
 #include "tests/fuzz/archives.h"
 
-#include <fmt/format.h>
-
 #include <cstdint>
 #include <cstring>
 #include <numeric>
 #include <utility>
 
+#include "runtime/base/format.h"
 #include "runtime/bundle/archive.h"
 #include "tests/fuzz/folder.h"
 

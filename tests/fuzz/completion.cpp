@@ -1,6 +1,5 @@
 #include "tests/fuzz/completion.h"
 
-#include <fmt/format.h>
 #include <llvm/ADT/STLExtras.h>
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/ADT/StringRef.h>
@@ -12,6 +11,7 @@
 #include <vector>
 
 #include "cli/subcommand.h"
+#include "runtime/base/format.h"
 #include "runtime/base/printable.h"
 #include "tests/fuzz/folder.h"
 

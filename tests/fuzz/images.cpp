@@ -1,6 +1,5 @@
 #include "tests/fuzz/images.h"
 
-#include <fmt/format.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -9,6 +8,7 @@
 #include <cstring>
 #include <vector>
 
+#include "runtime/base/format.h"
 #include "runtime/data/images/decode.h"
 #include "runtime/data/images/orientation.h"
 #include "runtime/data/images/packed.h"

@@ -1,7 +1,6 @@
 #include "tests/fuzz/model.h"
 
 #include <ATen/ATen.h>
-#include <fmt/format.h>
 #include <llvm/ADT/ArrayRef.h>
 #include <llvm/ADT/SmallVector.h>
 #include <llvm/ADT/StringRef.h>
@@ -14,6 +13,7 @@
 #include <fstream>
 #include <ios>
 
+#include "runtime/base/format.h"
 #include "runtime/base/json.h"
 #include "runtime/data/io/safetensors.h"
 #include "runtime/worker/llama/adapter_file.h"

@@ -1,12 +1,12 @@
 #include "tests/fuzz/records.h"
 
-#include <fmt/format.h>
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/ADT/StringRef.h>
 #include <llvm/Support/CRC.h>
 
 #include <set>
 
+#include "runtime/base/format.h"
 #include "runtime/base/json.h"
 #include "runtime/describe/description.h"
 #include "runtime/store/maintenance.h"

@@ -1,8 +1,6 @@
 // Feeds files to the functions that the fuzzers call, so that every build replays what fuzzing once found, without
 // clang.
 
-#include <fmt/format.h>
-
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -23,6 +21,7 @@
 #include "tests/fuzz/talk.h"
 #include "tests/fuzz/text.h"
 #ifdef EXPC_FUZZ_MODEL
+#include "runtime/base/format.h"
 #include "tests/fuzz/model.h"
 #endif
 

@@ -1,13 +1,12 @@
 #include "tests/fuzz/talk.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <random>
 
 #include "compiler/editor/server.h"
+#include "runtime/base/format.h"
 #include "runtime/base/json.h"
 
 namespace expc::fuzz {

@@ -1,9 +1,10 @@
 #include "tests/grammar/dump.h"
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <utility>
+
+#include "runtime/base/format.h"
 
 namespace expc::ast {
 

@@ -1,7 +1,6 @@
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
 #include <doctest/doctest.h>
-#include <fmt/format.h>
 
 #include <cmath>
 #include <cstdlib>
@@ -9,6 +8,7 @@
 #include <vector>
 
 #include "runtime/base/files/files.h"
+#include "runtime/base/format.h"
 #include "runtime/worker/llama/folder.h"
 #include "runtime/worker/llama/greedy.h"
 #include "runtime/worker/llama/head_loss.h"

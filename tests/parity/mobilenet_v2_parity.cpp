@@ -1,13 +1,13 @@
 #include <ATen/ATen.h>
 #include <ATen/autocast_mode.h>
 #include <doctest/doctest.h>
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
 
+#include "runtime/base/format.h"
 #include "runtime/worker/model/mobilenet_v2.h"
 #include "runtime/worker/model/state_file.h"
 #include "runtime/worker/optim/optimizer.h"

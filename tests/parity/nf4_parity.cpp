@@ -1,10 +1,10 @@
 #include <ATen/ATen.h>
 #include <doctest/doctest.h>
-#include <fmt/format.h>
 #include <torch/csrc/autograd/autograd.h>
 
 #include <cmath>
 
+#include "runtime/base/format.h"
 #include "runtime/worker/llama/steps.h"
 #include "tests/parity/llama_fixture.h"
 

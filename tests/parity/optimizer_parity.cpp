@@ -1,9 +1,9 @@
 #include <ATen/ATen.h>
 #include <doctest/doctest.h>
-#include <fmt/format.h>
 
 #include <functional>
 
+#include "runtime/base/format.h"
 #include "runtime/worker/optim/optimizer.h"
 #include "tests/parity/fixtures.h"
 

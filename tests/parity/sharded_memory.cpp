@@ -4,13 +4,13 @@
 #include <ATen/Parallel.h>
 #include <ATen/core/grad_mode.h>
 #include <doctest/doctest.h>
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <chrono>
 #include <functional>
 #include <thread>
 
+#include "runtime/base/format.h"
 #include "runtime/worker/llama/decoder.h"
 #include "runtime/worker/llama/random_weights.h"
 #include "runtime/worker/llama/steps.h"

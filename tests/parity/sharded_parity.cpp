@@ -5,7 +5,6 @@
 #include <ATen/Parallel.h>
 #include <ATen/core/grad_mode.h>
 #include <doctest/doctest.h>
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
@@ -13,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/base/format.h"
 #include "runtime/worker/llama/decoder.h"
 #include "runtime/worker/llama/dpo.h"
 #include "runtime/worker/llama/random_weights.h"

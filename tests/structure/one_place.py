@@ -26,6 +26,8 @@ RULES = [
     ("removes folders", r"remove_all\(|remove_directories\(|nftw\(", "files::removeTree, which leaves mounts alone", {}),
     ("reads JSON", r"json::parse\(", "base::parseJson, which knows how deep", {
         "runtime/base/json.cpp": "the reader", **dict.fromkeys(("runtime/worker/profile/breakdown.cpp", "runtime/worker/workload/rehearsal.cpp"), OWN)}),
+    ("includes fmt", r"#include <fmt/(format|core)\.h>", "runtime/base/format.h, which knows llvm::StringRef on each Debian", {
+        "runtime/base/format.h": "the teacher"}),
     ("prints", r"llvm::(outs|errs)\(\)|std::c(out|err)\b|std::(fwrite|fputs|puts|printf)\(", "Console, or base::tell of what is printable", {
         "cli/console.cpp": "the printer", "runtime/base/printable.cpp": "the printer"}),
 ]

@@ -2,9 +2,9 @@
 
 #include "compiler/check/value/value.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+
+#include "runtime/base/format.h"
 
 namespace expc::check {
 

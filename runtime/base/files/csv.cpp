@@ -1,10 +1,11 @@
 #include "runtime/base/files/csv.h"
 
 #include <csv.h>
-#include <fmt/format.h>
 
 #include <deque>
 #include <utility>
+
+#include "runtime/base/format.h"
 
 namespace expc::files {
 namespace {

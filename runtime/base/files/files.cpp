@@ -5,7 +5,6 @@
 #include "runtime/base/files/files.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <llvm/ADT/ScopeExit.h>
 #include <llvm/Support/FileSystem.h>
 #include <sys/stat.h>
@@ -25,6 +24,7 @@
 
 #include "runtime/base/descriptor.h"
 #include "runtime/base/failure.h"
+#include "runtime/base/format.h"
 #include "runtime/base/printable.h"
 #include "runtime/base/process.h"
 

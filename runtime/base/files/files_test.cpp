@@ -2,7 +2,6 @@
 
 #include <doctest/doctest.h>
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
@@ -21,6 +20,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/base/format.h"
 #include "tests/support/folder.h"
 
 namespace expc::files {

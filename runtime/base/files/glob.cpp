@@ -3,7 +3,6 @@
 
 #include "runtime/base/files/glob.h"
 
-#include <fmt/format.h>
 #include <llvm/ADT/STLExtras.h>
 #include <llvm/Support/GlobPattern.h>
 
@@ -17,6 +16,7 @@
 
 #include "runtime/base/failure.h"
 #include "runtime/base/files/files.h"
+#include "runtime/base/format.h"
 
 namespace expc::files {
 namespace {

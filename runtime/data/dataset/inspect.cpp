@@ -3,7 +3,6 @@
 
 #include "runtime/data/dataset/inspect.h"
 
-#include <fmt/format.h>
 #include <llvm/Support/MemoryBuffer.h>
 
 #include <algorithm>
@@ -14,6 +13,7 @@
 
 #include "runtime/base/failure.h"
 #include "runtime/base/files/files.h"
+#include "runtime/base/format.h"
 #include "runtime/data/images/alike.h"
 #include "runtime/data/images/decode.h"
 #include "runtime/data/images/packed.h"

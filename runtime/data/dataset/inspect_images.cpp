@@ -2,7 +2,6 @@
 
 #include "runtime/data/dataset/inspect_images.h"
 
-#include <fmt/format.h>
 #include <llvm/ADT/ArrayRef.h>
 #include <llvm/ADT/StringRef.h>
 
@@ -12,6 +11,7 @@
 #include <utility>
 
 #include "runtime/base/files/files.h"
+#include "runtime/base/format.h"
 #include "runtime/data/images/alike.h"
 #include "runtime/data/images/orientation.h"
 

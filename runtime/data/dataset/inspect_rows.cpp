@@ -3,7 +3,6 @@
 
 #include "runtime/data/dataset/inspect_rows.h"
 
-#include <fmt/format.h>
 #include <llvm/ADT/STLFunctionalExtras.h>
 #include <llvm/Support/JSON.h>
 
@@ -16,6 +15,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "runtime/base/format.h"
 #include "runtime/base/text.h"
 #include "runtime/data/text/characters.h"
 #include "runtime/data/text/questions.h"

@@ -5,7 +5,6 @@
 #include "runtime/data/dataset/shapes.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <llvm/ADT/ScopeExit.h>
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/Support/Errno.h>
@@ -29,6 +28,7 @@
 #include "runtime/base/descriptor.h"
 #include "runtime/base/failure.h"
 #include "runtime/base/files/files.h"
+#include "runtime/base/format.h"
 #include "runtime/base/split_mix.h"
 
 namespace expc::dataset {

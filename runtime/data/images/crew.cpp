@@ -8,7 +8,6 @@
 #include "runtime/data/images/crew.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <llvm/Support/Errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -33,6 +32,7 @@
 
 #include "runtime/base/descriptor.h"
 #include "runtime/base/failure.h"
+#include "runtime/base/format.h"
 
 namespace expc::data {
 

@@ -6,8 +6,6 @@
 // results between them wait in `early_`. Slots bound the memory: no more batches are under way and held than there are
 // slots.
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <atomic>
 #include <cassert>
@@ -20,6 +18,7 @@
 #include <vector>
 
 #include "runtime/base/failure.h"
+#include "runtime/base/format.h"
 #include "runtime/data/images/crew.h"
 #include "runtime/data/images/loader.h"
 

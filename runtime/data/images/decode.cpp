@@ -4,7 +4,6 @@
 
 #include "runtime/data/images/decode.h"
 
-#include <fmt/format.h>
 #include <png.h>
 #include <turbojpeg.h>
 
@@ -16,6 +15,7 @@
 #include <string_view>
 
 #include "runtime/base/failure.h"
+#include "runtime/base/format.h"
 
 namespace expc::data {
 namespace {

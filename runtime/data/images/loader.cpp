@@ -2,8 +2,6 @@
 
 #include "runtime/data/images/loader.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cassert>
 #include <chrono>
@@ -12,6 +10,7 @@
 #include <utility>
 
 #include "runtime/base/failure.h"
+#include "runtime/base/format.h"
 
 namespace expc::data {
 

@@ -3,7 +3,6 @@
 //
 // IDX files are untrusted: header, counts and length are checked against each other before any payload is copied.
 
-#include <fmt/format.h>
 #include <llvm/Support/Endian.h>
 #include <llvm/Support/FileSystem.h>
 #include <llvm/Support/MemoryBuffer.h>
@@ -19,6 +18,7 @@
 
 #include "runtime/base/failure.h"
 #include "runtime/base/files/files.h"
+#include "runtime/base/format.h"
 #include "runtime/base/parallel.h"
 #include "runtime/data/images/decode.h"
 #include "runtime/data/images/open.h"

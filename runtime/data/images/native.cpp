@@ -6,8 +6,6 @@
 // One mutex guards the queue; decoding and preparing happen outside of it. Slots are the only limit on how far the
 // threads run ahead.
 
-#include <fmt/format.h>
-
 #include <atomic>
 #include <condition_variable>
 #include <deque>
@@ -19,6 +17,7 @@
 #include <vector>
 
 #include "runtime/base/failure.h"
+#include "runtime/base/format.h"
 #include "runtime/data/images/loader.h"
 #include "runtime/data/images/stream.h"
 

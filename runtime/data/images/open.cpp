@@ -5,7 +5,6 @@
 #include "runtime/data/images/open.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <llvm/ADT/StringRef.h>
 #include <llvm/Support/Errno.h>
 #include <llvm/Support/ErrorHandling.h>
@@ -24,6 +23,7 @@
 
 #include "runtime/base/descriptor.h"
 #include "runtime/base/failure.h"
+#include "runtime/base/format.h"
 #include "runtime/data/images/decode.h"
 #include "runtime/data/images/packed.h"
 

@@ -5,7 +5,6 @@
 
 #include "runtime/data/images/packed.h"
 
-#include <fmt/format.h>
 #include <llvm/Support/xxhash.h>
 
 #include <atomic>
@@ -17,6 +16,7 @@
 
 #include "runtime/base/failure.h"
 #include "runtime/base/files/files.h"
+#include "runtime/base/format.h"
 #include "runtime/data/images/decode.h"
 #include "runtime/data/images/slots.h"
 

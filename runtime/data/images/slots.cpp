@@ -1,6 +1,5 @@
 #include "runtime/data/images/slots.h"
 
-#include <fmt/format.h>
 #include <llvm/ADT/STLExtras.h>
 #include <sys/mman.h>
 
@@ -9,6 +8,7 @@
 #include <utility>
 
 #include "runtime/base/failure.h"
+#include "runtime/base/format.h"
 
 namespace expc::data {
 namespace {

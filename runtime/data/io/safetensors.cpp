@@ -4,7 +4,6 @@
 
 #include "runtime/data/io/safetensors.h"
 
-#include <fmt/format.h>
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/Support/BLAKE3.h>
 #include <llvm/Support/Endian.h>
@@ -22,6 +21,7 @@
 
 #include "runtime/base/failure.h"
 #include "runtime/base/files/files.h"
+#include "runtime/base/format.h"
 #include "runtime/base/json.h"
 
 namespace expc::io {

@@ -4,7 +4,6 @@
 
 #include "runtime/data/llama/config.h"
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <llvm/ADT/STLExtras.h>
 #include <llvm/Support/FileSystem.h>
@@ -15,6 +14,7 @@
 
 #include "runtime/base/failure.h"
 #include "runtime/base/files/files.h"
+#include "runtime/base/format.h"
 #include "runtime/base/json.h"
 
 namespace expc::llama {

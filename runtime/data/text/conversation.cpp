@@ -3,12 +3,12 @@
 
 #include "runtime/data/text/conversation.h"
 
-#include <fmt/format.h>
 #include <llvm/Support/JSON.h>
 
 #include <algorithm>
 #include <iterator>
 
+#include "runtime/base/format.h"
 #include "runtime/base/text.h"
 #include "runtime/data/text/characters.h"
 

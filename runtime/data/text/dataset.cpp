@@ -6,7 +6,6 @@
 
 #include "runtime/data/text/dataset.h"
 
-#include <fmt/format.h>
 #include <llvm/ADT/ArrayRef.h>
 #include <llvm/ADT/STLExtras.h>
 #include <llvm/ADT/StringExtras.h>
@@ -15,6 +14,7 @@
 
 #include <optional>
 
+#include "runtime/base/format.h"
 #include "runtime/base/json.h"
 #include "runtime/data/text/characters.h"
 #include "runtime/data/text/raw_json.h"

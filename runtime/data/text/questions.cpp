@@ -1,12 +1,12 @@
 #include "runtime/data/text/questions.h"
 
-#include <fmt/format.h>
 #include <llvm/ADT/STLExtras.h>
 
 #include <algorithm>
 #include <utility>
 
 #include "runtime/base/failure.h"
+#include "runtime/base/format.h"
 #include "runtime/data/text/characters.h"
 
 namespace expc::text {

@@ -2,9 +2,9 @@
 
 #include "runtime/data/text/raw_json.h"
 
-#include <fmt/format.h>
 #include <llvm/Support/JSON.h>
 
+#include "runtime/base/format.h"
 #include "runtime/base/json.h"
 
 namespace expc::text {

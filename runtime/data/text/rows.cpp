@@ -3,7 +3,6 @@
 
 #include "runtime/data/text/rows.h"
 
-#include <fmt/format.h>
 #include <llvm/Support/Path.h>
 
 #include <algorithm>
@@ -13,6 +12,7 @@
 
 #include "runtime/base/files/csv.h"
 #include "runtime/base/files/files.h"
+#include "runtime/base/format.h"
 #include "runtime/base/json.h"
 
 namespace expc::text {

@@ -9,7 +9,6 @@
 
 #include "runtime/data/text/splitter.h"
 
-#include <fmt/format.h>
 #include <llvm/ADT/StringExtras.h>
 #include <pcre2.h>
 
@@ -18,6 +17,7 @@
 #include <string>
 
 #include "runtime/base/failure.h"
+#include "runtime/base/format.h"
 #include "runtime/data/text/characters.h"
 
 namespace expc::text {

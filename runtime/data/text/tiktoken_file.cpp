@@ -2,11 +2,11 @@
 // base64, a space and its rank. Ranks are ids, and the order of merging. Special tokens are not in the file; Llama 3's
 // follow behind the vocabulary.
 
-#include <fmt/format.h>
 #include <llvm/Support/Base64.h>
 
 #include <tuple>
 
+#include "runtime/base/format.h"
 #include "runtime/data/text/tokenizer.h"
 
 namespace expc::text {

@@ -3,7 +3,6 @@
 
 #include "runtime/data/text/token_rows.h"
 
-#include <fmt/format.h>
 #include <llvm/Support/JSON.h>
 
 #include <algorithm>
@@ -21,6 +20,7 @@
 #include <vector>
 
 #include "runtime/base/files/files.h"
+#include "runtime/base/format.h"
 #include "runtime/base/json.h"
 #include "runtime/base/parallel.h"
 #include "runtime/data/text/characters.h"

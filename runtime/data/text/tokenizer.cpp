@@ -3,7 +3,6 @@
 
 #include "runtime/data/text/tokenizer.h"
 
-#include <fmt/format.h>
 #include <llvm/Support/FileSystem.h>
 #include <llvm/Support/JSON.h>
 #include <llvm/Support/Path.h>
@@ -11,6 +10,7 @@
 #include <algorithm>
 
 #include "runtime/base/files/files.h"
+#include "runtime/base/format.h"
 #include "runtime/data/text/characters.h"
 
 namespace expc::text {

@@ -5,7 +5,6 @@
 // Its vocabulary is written in printable characters, one for each byte (GPT-2's table), which are mapped back to bytes
 // here.
 
-#include <fmt/format.h>
 #include <llvm/ADT/STLExtras.h>
 #include <llvm/Support/JSON.h>
 
@@ -13,6 +12,7 @@
 #include <array>
 #include <cstdint>
 
+#include "runtime/base/format.h"
 #include "runtime/base/json.h"
 #include "runtime/data/text/characters.h"
 #include "runtime/data/text/tokenizer.h"

@@ -4,13 +4,14 @@
 
 #include "runtime/data/text/vocabulary.h"
 
-#include <fmt/format.h>
 #include <llvm/ADT/StringExtras.h>
 
 #include <algorithm>
 #include <functional>
 #include <limits>
 #include <queue>
+
+#include "runtime/base/format.h"
 
 namespace expc::text {
 namespace {

@@ -4,7 +4,6 @@
 
 #include "runtime/engine/inputs/command_files.h"
 
-#include <fmt/format.h>
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/Support/BLAKE3.h>
 #include <llvm/Support/GlobPattern.h>
@@ -22,6 +21,7 @@
 #include "runtime/base/files/files.h"
 #include "runtime/base/files/glob.h"
 #include "runtime/base/files/marks.h"
+#include "runtime/base/format.h"
 #include "runtime/base/json.h"
 #include "runtime/plan/command.h"
 #include "runtime/protocol/trial.h"

@@ -3,7 +3,6 @@
 
 #include "runtime/engine/inputs/data.h"
 
-#include <fmt/format.h>
 #include <llvm/ADT/ScopeExit.h>
 #include <llvm/ADT/StringExtras.h>
 #include <unistd.h>
@@ -18,6 +17,7 @@
 
 #include "runtime/base/failure.h"
 #include "runtime/base/files/files.h"
+#include "runtime/base/format.h"
 #include "runtime/store/match.h"
 
 namespace expc::engine::inputs {

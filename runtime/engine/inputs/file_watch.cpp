@@ -2,7 +2,6 @@
 
 #include "runtime/engine/inputs/file_watch.h"
 
-#include <fmt/format.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -12,6 +11,7 @@
 #include <utility>
 
 #include "runtime/base/failure.h"
+#include "runtime/base/format.h"
 #include "runtime/engine/inputs/data.h"
 #include "runtime/store/match.h"
 

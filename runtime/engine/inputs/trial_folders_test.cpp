@@ -1,7 +1,6 @@
 #include "runtime/engine/inputs/trial_folders.h"
 
 #include <doctest/doctest.h>
-#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -9,6 +8,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "runtime/base/format.h"
 #include "tests/support/folder.h"
 
 using namespace expc::engine::inputs;

@@ -3,12 +3,11 @@
 
 #include "runtime/engine/launch/launcher.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <utility>
 
 #include "runtime/base/files/words.h"
+#include "runtime/base/format.h"
 #include "runtime/base/json_record.h"
 
 namespace expc::engine::launch {

@@ -8,7 +8,6 @@
 #include "runtime/engine/launch/local_launcher.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <llvm/ADT/StringExtras.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -26,6 +25,7 @@
 #include "runtime/base/descriptor.h"
 #include "runtime/base/failure.h"
 #include "runtime/base/files/files.h"
+#include "runtime/base/format.h"
 #include "runtime/base/json.h"
 #include "runtime/base/json_record.h"
 #include "runtime/engine/inputs/file_watch.h"

@@ -1,11 +1,11 @@
 #include "runtime/engine/launch/rank_process.h"
 
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <utility>
 
+#include "runtime/base/format.h"
 #include "runtime/base/process.h"
 
 namespace expc::engine::launch {

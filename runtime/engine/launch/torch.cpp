@@ -1,6 +1,5 @@
 #include "runtime/engine/launch/torch.h"
 
-#include <fmt/format.h>
 #include <llvm/ADT/StringRef.h>
 #include <llvm/Support/Process.h>
 
@@ -8,6 +7,7 @@
 
 #include "runtime/base/failure.h"
 #include "runtime/base/files/files.h"
+#include "runtime/base/format.h"
 
 namespace expc::engine::launch {
 namespace {

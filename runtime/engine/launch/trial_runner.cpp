@@ -1,6 +1,5 @@
 #include "runtime/engine/launch/trial_runner.h"
 
-#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -10,6 +9,7 @@
 #include "runtime/base/failure.h"
 #include "runtime/base/files/files.h"
 #include "runtime/base/files/words.h"
+#include "runtime/base/format.h"
 #include "runtime/engine/launch/interrupts.h"
 #include "runtime/engine/launch/rank_process.h"
 #include "runtime/plan/command.h"

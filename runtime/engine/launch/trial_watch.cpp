@@ -6,7 +6,6 @@
 
 #include "runtime/engine/launch/trial_watch.h"
 
-#include <fmt/format.h>
 #include <llvm/ADT/STLExtras.h>
 #include <sys/wait.h>
 
@@ -15,6 +14,7 @@
 #include <csignal>
 #include <utility>
 
+#include "runtime/base/format.h"
 #include "runtime/base/json.h"
 #include "runtime/engine/launch/worker_client.h"
 

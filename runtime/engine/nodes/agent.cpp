@@ -6,7 +6,6 @@
 #include "runtime/engine/nodes/agent.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <ifaddrs.h>
 #include <llvm/Support/Process.h>
 #include <net/if.h>
@@ -24,6 +23,7 @@
 
 #include "runtime/base/failure.h"
 #include "runtime/base/files/files.h"
+#include "runtime/base/format.h"
 #include "runtime/base/json.h"
 #include "runtime/engine/launch/heat_up.h"
 #include "runtime/machine/leases.h"

@@ -7,7 +7,6 @@
 #include "runtime/engine/nodes/nodes.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <llvm/ADT/STLExtras.h>
 #include <poll.h>
 #include <signal.h>
@@ -26,6 +25,7 @@
 
 #include "runtime/base/failure.h"
 #include "runtime/base/files/files.h"
+#include "runtime/base/format.h"
 #include "runtime/engine/launch/interrupts.h"
 
 namespace expc::engine::nodes {

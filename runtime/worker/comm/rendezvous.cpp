@@ -3,13 +3,13 @@
 
 #include "runtime/worker/comm/rendezvous.h"
 
-#include <fmt/format.h>
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/ADT/StringRef.h>
 
 #include <cstdlib>
 
 #include "runtime/base/failure.h"
+#include "runtime/base/format.h"
 
 namespace expc::comm {
 namespace {

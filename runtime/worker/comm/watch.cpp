@@ -2,12 +2,11 @@
 // device: the training thread takes the same mutex in every operation, and a hung device must not
 // stop it too.
 
-#include <fmt/format.h>
-
 #include <condition_variable>
 #include <stop_token>
 #include <utility>
 
+#include "runtime/base/format.h"
 #include "runtime/worker/comm/process_group.h"
 
 namespace expc::comm {

@@ -3,7 +3,6 @@
 // byte order mark, lines of a log that are about something else. The text may be a stranger's, so
 // every problem is an error of one line.
 
-#include <fmt/format.h>
 #include <llvm/ADT/ArrayRef.h>
 #include <llvm/ADT/StringExtras.h>
 
@@ -11,6 +10,7 @@
 #include <cstddef>
 #include <utility>
 
+#include "runtime/base/format.h"
 #include "runtime/base/json.h"
 #include "runtime/worker/command/readers.h"
 

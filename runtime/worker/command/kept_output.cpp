@@ -4,7 +4,6 @@
 
 #include "runtime/worker/command/kept_output.h"
 
-#include <fmt/format.h>
 #include <llvm/ADT/STLExtras.h>
 #include <llvm/Support/Base64.h>
 #include <llvm/Support/Compression.h>
@@ -20,6 +19,7 @@
 #include "runtime/base/descriptor.h"
 #include "runtime/base/files/files.h"
 #include "runtime/base/files/glob.h"
+#include "runtime/base/format.h"
 #include "runtime/base/json.h"
 #include "runtime/base/json_record.h"
 #include "runtime/worker/command/metrics.h"

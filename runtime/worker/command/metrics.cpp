@@ -4,7 +4,6 @@
 
 #include "runtime/worker/command/metrics.h"
 
-#include <fmt/format.h>
 #include <llvm/ADT/STLExtras.h>
 #include <llvm/Support/MemoryBuffer.h>
 
@@ -17,6 +16,7 @@
 #include "runtime/base/files/files.h"
 #include "runtime/base/files/glob.h"
 #include "runtime/base/files/words.h"
+#include "runtime/base/format.h"
 #include "runtime/base/json.h"
 #include "runtime/base/text.h"
 #include "runtime/plan/evaluate.h"

@@ -6,7 +6,6 @@
 #include "runtime/worker/command/process.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <llvm/Support/Program.h>
 #include <malloc.h>
 #include <sys/prctl.h>
@@ -29,6 +28,7 @@
 #include "runtime/base/descriptor.h"
 #include "runtime/base/failure.h"
 #include "runtime/base/files/files.h"
+#include "runtime/base/format.h"
 #include "runtime/worker/serve/child.h"
 
 extern char** environ;

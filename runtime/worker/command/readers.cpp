@@ -7,7 +7,6 @@
 #include "runtime/worker/command/readers.h"
 
 #define PCRE2_CODE_UNIT_WIDTH 8
-#include <fmt/format.h>
 #include <llvm/Support/FileSystem.h>
 #include <llvm/Support/JSON.h>
 #include <llvm/Support/MemoryBuffer.h>
@@ -26,6 +25,7 @@
 
 #include "runtime/base/files/csv.h"
 #include "runtime/base/files/files.h"
+#include "runtime/base/format.h"
 
 namespace expc::command {
 namespace {

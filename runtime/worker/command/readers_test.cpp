@@ -1,7 +1,6 @@
 #include "runtime/worker/command/readers.h"
 
 #include <doctest/doctest.h>
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <llvm/Support/MemoryBuffer.h>
 
@@ -14,6 +13,7 @@
 #include <string_view>
 #include <utility>
 
+#include "runtime/base/format.h"
 #include "tests/support/folder.h"
 #include "tests/support/text/has.h"
 

@@ -1,12 +1,12 @@
 #include "runtime/worker/command/rows.h"
 
-#include <fmt/format.h>
 #include <llvm/ADT/STLExtras.h>
 
 #include <algorithm>
 #include <optional>
 #include <utility>
 
+#include "runtime/base/format.h"
 #include "runtime/plan/command.h"
 #include "runtime/plan/evaluate.h"
 #include "runtime/plan/sketch.h"

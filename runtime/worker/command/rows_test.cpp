@@ -1,10 +1,10 @@
 #include "runtime/worker/command/rows.h"
 
 #include <doctest/doctest.h>
-#include <fmt/format.h>
 
 #include <string>
 
+#include "runtime/base/format.h"
 #include "runtime/plan/command.h"
 
 using namespace expc::command;

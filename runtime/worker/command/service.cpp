@@ -5,7 +5,6 @@
 #include "runtime/worker/command/service.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <llvm/ADT/StringExtras.h>
 #include <netdb.h>
 #include <poll.h>
@@ -22,6 +21,7 @@
 #include "runtime/base/descriptor.h"
 #include "runtime/base/failure.h"
 #include "runtime/base/files/files.h"
+#include "runtime/base/format.h"
 #include "runtime/protocol/port.h"
 
 namespace expc::command {

@@ -4,7 +4,6 @@
 
 #include "runtime/worker/command/stacks.h"
 
-#include <fmt/format.h>
 #include <llvm/ADT/STLExtras.h>
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/ADT/StringRef.h>
@@ -25,6 +24,7 @@
 
 #include "runtime/base/clock.h"
 #include "runtime/base/files/files.h"
+#include "runtime/base/format.h"
 #include "runtime/base/process.h"
 
 namespace expc::command {

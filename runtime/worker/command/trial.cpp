@@ -5,7 +5,6 @@
 
 #include "runtime/worker/command/trial.h"
 
-#include <fmt/format.h>
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/Support/FileSystem.h>
 #include <sys/wait.h>
@@ -25,6 +24,7 @@
 
 #include "runtime/base/files/files.h"
 #include "runtime/base/files/words.h"
+#include "runtime/base/format.h"
 #include "runtime/base/json.h"
 #include "runtime/base/text.h"
 #include "runtime/plan/command.h"

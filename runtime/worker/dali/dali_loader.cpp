@@ -1,12 +1,11 @@
 #include "runtime/worker/dali/dali_loader.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <deque>
 #include <utility>
 
 #include "runtime/base/failure.h"
+#include "runtime/base/format.h"
 #include "runtime/data/images/loader.h"
 #include "runtime/worker/dali/pipeline.h"
 

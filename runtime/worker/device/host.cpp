@@ -5,7 +5,6 @@
 
 #include "runtime/worker/device/host.h"
 
-#include <fmt/format.h>
 #include <malloc.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -18,6 +17,7 @@
 #include <string>
 
 #include "runtime/base/clock.h"
+#include "runtime/base/format.h"
 #include "runtime/base/process.h"
 
 namespace expc::device {

@@ -6,7 +6,6 @@
 
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty_like.h>
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <llvm/ADT/STLExtras.h>
 #include <llvm/ADT/StringExtras.h>
@@ -23,6 +22,7 @@
 
 #include "runtime/base/failure.h"
 #include "runtime/base/files/files.h"
+#include "runtime/base/format.h"
 #include "runtime/base/json.h"
 #include "runtime/data/llama/config.h"
 #include "runtime/worker/llama/folder.h"

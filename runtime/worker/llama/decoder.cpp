@@ -8,7 +8,6 @@
 
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <llvm/ADT/ArrayRef.h>
 #include <llvm/ADT/STLExtras.h>
@@ -21,6 +20,7 @@
 #include <set>
 
 #include "runtime/base/failure.h"
+#include "runtime/base/format.h"
 #include "runtime/worker/llama/layers.h"
 #include "runtime/worker/llama/random_weights.h"
 #include "runtime/worker/llama/weight_source.h"

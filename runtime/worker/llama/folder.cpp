@@ -5,7 +5,6 @@
 #include "runtime/worker/llama/folder.h"
 
 #include <ATen/ops/empty.h>
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/Support/FileSystem.h>
@@ -20,6 +19,7 @@
 
 #include "runtime/base/failure.h"
 #include "runtime/base/files/files.h"
+#include "runtime/base/format.h"
 #include "runtime/base/json.h"
 #include "runtime/data/llama/config.h"
 #include "runtime/worker/model/state_file.h"

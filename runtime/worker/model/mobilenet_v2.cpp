@@ -12,11 +12,11 @@
 #include <ATen/ops/linear.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/zeros.h>
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
+#include "runtime/base/format.h"
 #include "runtime/worker/kernels/batch_norm.h"
 #include "runtime/worker/kernels/depthwise.h"
 

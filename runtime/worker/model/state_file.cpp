@@ -2,7 +2,6 @@
 
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
@@ -11,6 +10,7 @@
 #include <set>
 
 #include "runtime/base/failure.h"
+#include "runtime/base/format.h"
 
 namespace expc::model {
 namespace {

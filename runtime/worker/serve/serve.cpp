@@ -6,7 +6,6 @@
 #include "runtime/worker/serve/serve.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <poll.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
@@ -23,6 +22,7 @@
 #include <utility>
 
 #include "runtime/base/clock.h"
+#include "runtime/base/format.h"
 #include "runtime/base/json.h"
 #include "runtime/base/json_record.h"
 #include "runtime/base/text.h"

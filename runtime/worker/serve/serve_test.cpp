@@ -2,7 +2,6 @@
 
 #include <doctest/doctest.h>
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <linux/capability.h>
 #include <poll.h>
 #include <sched.h>
@@ -22,6 +21,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "runtime/base/format.h"
 #include "runtime/base/json.h"
 #include "runtime/base/json_record.h"
 #include "runtime/protocol/packet.h"

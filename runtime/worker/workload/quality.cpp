@@ -3,7 +3,6 @@
 // checkpoint has everything that later steps depend on, and whatever else changes the last bits must agree before a
 // trial is continued.
 
-#include <fmt/format.h>
 #include <llvm/ADT/STLExtras.h>
 
 #include <algorithm>
@@ -14,6 +13,7 @@
 #include <utility>
 
 #include "runtime/base/failure.h"
+#include "runtime/base/format.h"
 #include "runtime/base/hash.h"
 #include "runtime/base/json.h"
 #include "runtime/base/json_record.h"

@@ -5,7 +5,6 @@
 #include "runtime/worker/workload/training.h"
 
 #include <ATen/ATen.h>
-#include <fmt/format.h>
 #include <llvm/ADT/STLExtras.h>
 
 #include <algorithm>
@@ -14,6 +13,7 @@
 #include <utility>
 
 #include "runtime/base/failure.h"
+#include "runtime/base/format.h"
 #include "runtime/worker/device/device.h"
 #include "runtime/worker/device/host.h"
 #include "runtime/worker/model/state_file.h"

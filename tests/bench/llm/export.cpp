@@ -5,12 +5,12 @@
 
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
-#include <fmt/format.h>
 #include <llvm/Support/FileSystem.h>
 
 #include <cstdio>
 #include <string>
 
+#include "runtime/base/format.h"
 #include "runtime/worker/llama/adapter_file.h"
 #include "runtime/worker/llama/decoder.h"
 #include "runtime/worker/llama/folder.h"

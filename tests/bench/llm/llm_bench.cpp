@@ -2,12 +2,12 @@
 
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
-#include <fmt/format.h>
 
 #include <map>
 #include <string>
 #include <vector>
 
+#include "runtime/base/format.h"
 #include "runtime/worker/device/host.h"
 #include "runtime/worker/llama/decoder.h"
 #include "runtime/worker/llama/dpo.h"

@@ -5,7 +5,6 @@
 //   --size 300 --batch 32 --steps 8 --rounds 3 --threads 2 --workers 2 --width 1 --precision fp32
 
 #include <ATen/Parallel.h>
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <chrono>
@@ -13,6 +12,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "runtime/base/format.h"
 #include "runtime/data/images/open.h"
 #include "runtime/data/images/sampler.h"
 #include "runtime/worker/device/device.h"

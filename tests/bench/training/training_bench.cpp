@@ -2,10 +2,10 @@
 
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
-#include <fmt/format.h>
 
 #include <string>
 
+#include "runtime/base/format.h"
 #include "runtime/worker/device/host.h"
 #include "runtime/worker/kernels/inverted_residual_loops.h"
 #include "tests/bench/program.h"

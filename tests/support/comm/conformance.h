@@ -4,7 +4,6 @@
 // (cuda/nccl_test.cpp). Expected values are worked out here from rank and world size alone.
 
 #include <ATen/ATen.h>
-#include <fmt/format.h>
 #include <sys/mman.h>
 
 #include <atomic>
@@ -14,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "runtime/base/format.h"
 #include "runtime/worker/comm/communicator.h"
 #include "tests/support/comm/ranks.h"
 

@@ -7,7 +7,6 @@
 #include "runtime/worker/comm/cuda/nccl.h"
 
 #include <c10/util/env.h>
-#include <fmt/format.h>
 #include <nccl.h>
 
 #include <torch/csrc/distributed/c10d/NCCLUtils.hpp>
@@ -15,6 +14,7 @@
 #include <torch/csrc/distributed/c10d/ProcessGroupNCCL.hpp>
 #include <utility>
 
+#include "runtime/base/format.h"
 #include "runtime/worker/comm/process_group.h"
 
 namespace expc::comm {

@@ -2,12 +2,12 @@
 // from a file, snapshots, and the way back from one. training.cpp has the steps themselves.
 
 #include <ATen/ATen.h>
-#include <fmt/format.h>
 
 #include <filesystem>
 #include <numeric>
 
 #include "runtime/base/failure.h"
+#include "runtime/base/format.h"
 #include "runtime/worker/model/state_file.h"
 #include "runtime/worker/workload/checkpoint.h"
 #include "runtime/worker/workload/declared/parameter_table.h"

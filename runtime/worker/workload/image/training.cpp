@@ -8,7 +8,6 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/record_function.h>
-#include <fmt/format.h>
 #include <llvm/ADT/STLExtras.h>
 
 #include <algorithm>
@@ -18,6 +17,7 @@
 #include <utility>
 
 #include "runtime/base/failure.h"
+#include "runtime/base/format.h"
 #include "runtime/data/images/alike.h"
 #include "runtime/data/images/loader.h"
 #include "runtime/data/images/open.h"

@@ -2,7 +2,6 @@
 // artefacts that a quality trial leaves (adapters, a model, 4-bit weights). training.cpp has the steps.
 
 #include <ATen/ATen.h>
-#include <fmt/format.h>
 #include <llvm/Support/FileSystem.h>
 #include <llvm/Support/MemoryBuffer.h>
 #include <llvm/Support/Path.h>
@@ -15,6 +14,7 @@
 
 #include "runtime/base/failure.h"
 #include "runtime/base/files/files.h"
+#include "runtime/base/format.h"
 #include "runtime/worker/comm/communicator.h"
 #include "runtime/worker/llama/adapter_file.h"
 #include "runtime/worker/model/state_file.h"

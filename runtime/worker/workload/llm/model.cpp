@@ -7,7 +7,6 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
 #include <c10/util/Exception.h>
-#include <fmt/format.h>
 #include <llvm/ADT/StringRef.h>
 #include <sys/sysinfo.h>
 
@@ -17,6 +16,7 @@
 #include <filesystem>
 
 #include "runtime/base/failure.h"
+#include "runtime/base/format.h"
 #include "runtime/worker/llama/random_weights.h"
 #include "runtime/worker/workload/workload.h"
 

@@ -4,7 +4,6 @@
 #include "runtime/worker/workload/llm/rows.h"
 
 #include <ATen/Parallel.h>
-#include <fmt/format.h>
 #include <llvm/ADT/STLExtras.h>
 
 #include <algorithm>
@@ -13,6 +12,7 @@
 #include <numeric>
 
 #include "runtime/base/failure.h"
+#include "runtime/base/format.h"
 #include "runtime/data/images/alike.h"
 #include "runtime/data/images/sampler.h"
 

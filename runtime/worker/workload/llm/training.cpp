@@ -6,7 +6,6 @@
 
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
-#include <fmt/format.h>
 #include <llvm/ADT/STLExtras.h>
 
 #include <algorithm>
@@ -16,6 +15,7 @@
 #include <numeric>
 
 #include "runtime/base/failure.h"
+#include "runtime/base/format.h"
 #include "runtime/data/images/sampler.h"
 #include "runtime/worker/llama/adapter_file.h"
 #include "runtime/worker/workload/llm/model.h"
