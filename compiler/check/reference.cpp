@@ -385,7 +385,7 @@ std::optional<FormulaPtr> weightOf(StudyContext& context, const ast::Expr& expr)
         .emit();
     return FormulaPtr();
   }
-  // No row is one without a weight, which is refused where the points are known.
+  // A point without a row weighs 0, which is refused once the points are known.
   choose.operands.push_back(constantOf(Value::number(Rational(0)), Type::number(), expr.range));
   return std::make_shared<const Formula>(std::move(choose));
 }

@@ -199,6 +199,14 @@ class Faults(Services):
         kept = [path for path in (self.folder / "results/trials").glob("web-*") if (path / "stderr.txt").exists()]
         self.assertTrue(kept, "what it wrote is kept")
 
+    def test_a_client_that_ends_well_without_its_service(self):
+        """Its last request ends the server, and it writes all that the study reads."""
+        self.study(loads="{ 1 }")
+        self.write("client.py", CLIENT.replace("if load == 99: time.sleep(600)", "import os, signal\nos.kill(int(answer[0]), signal.SIGKILL)\n"
+                                               "while os.path.exists(f'/proc/{answer[0]}'): time.sleep(0.01)"))
+        self.assertIn("the service web", self.run_study(code=6).stderr)
+        self.assertEqual(self.answered(), [])
+
     def test_a_service_that_is_never_ready(self):
         self.study(fault="silent", timeout="500ms", loads="{ 1 }")
         done = self.run_study(code=6)

@@ -26,6 +26,7 @@
 #include "runtime/base/files/words.h"
 #include "runtime/base/format.h"
 #include "runtime/base/json.h"
+#include "runtime/base/process.h"
 #include "runtime/base/text.h"
 #include "runtime/plan/command.h"
 #include "runtime/plan/trial_report.h"
@@ -88,6 +89,7 @@ class Trial {
   int rehearsed(const ProgramEnd& end);
   /// Verifies and reads; sends the result. @returns the exit code
   int readMetrics(const ProgramEnd& end);
+  int processOf(const plan::Service& service) const;
   void keep(const ProgramEnd& end) const;
   void dropUnwritten() const;
   bool endedWell(int status) const;
@@ -170,10 +172,7 @@ int Trial::run() {
   std::vector<std::pair<const plan::Ready*, ServiceUse>> uses;
   for (const plan::Service& service : spec_.command->services) {
     const plan::Ready& ready = *service.command.ready;
-    const auto process = spec_.values.find(service.name + ".pid");
-    int pid = 0;
-    if (rank_ == 0 && !(ready.cpu_time + ready.memory).empty() && process != spec_.values.end() &&
-        llvm::to_integer(process->second, pid))
+    if (const int pid = processOf(service); pid > 0 && !(ready.cpu_time + ready.memory).empty())
       uses.emplace_back(&ready, pid);
   }
   StackAttendant stacks(spec_.rehearsal ? double(spec_.settings.getInteger("seconds").value_or(0)) : INFINITY);
@@ -313,7 +312,18 @@ void Trial::dropUnwritten() const {
     if (written && written == writtenAt(path)) std::filesystem::remove(path, ignored);
 }
 
+/// The process of a service on this node; 0: it runs on another one.
+int Trial::processOf(const plan::Service& service) const {
+  const auto process = spec_.values.find(service.name + ".pid");
+  int pid = 0;
+  return rank_ == 0 && process != spec_.values.end() && llvm::to_integer(process->second, pid) ? pid : 0;
+}
+
 int Trial::readMetrics(const ProgramEnd& end) {
+  // A client may end well although its connections were lost.
+  for (const plan::Service& service : spec_.command->services)
+    if (const int pid = processOf(service); pid > 0 && !base::processOf(pid).runs())
+      return fail(fmt::format("the service {} ended while the command ran", service.name), end);
   dropUnwritten();
   if (plan::asksTrial(*spec_.command))
     if (auto error = joinRanks(spec_.folder)) return fail(llvm::toString(std::move(error)), end);
