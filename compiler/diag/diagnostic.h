@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "compiler/source/source.h"
+#include "runtime/base/format.h"
 
 namespace expc::diag {
 
@@ -29,7 +30,6 @@ namespace expc::diag {
 enum class Kind : uint16_t {
 #define EXPC_DIAGNOSTIC_KIND(name, code, slug) name,
 #include "compiler/diag/kinds.def"
-#include "runtime/base/format.h"
 };
 
 std::string_view code(Kind kind);  // "E0203"

@@ -490,7 +490,7 @@ class Clause {
       return text;
     const bool inverse = isSaidInverse();
     return fmt::format("{} in medians, whose quotient of {} ignores pairs", text,
-                       judge::formatQuantity(inverse ? 1 / quotient : quotient, "x"));
+                       base::formatQuantity(inverse ? 1 / quotient : quotient, "x"));
   }
 
   /// Returns "GPU time 36.8 h → 20.4 h" for the time of a whole training or program on more than one GPU in one of the
