@@ -1,10 +1,11 @@
 // Calls as a program that was compiled for CUDA 12 makes them. Offsets are those of its cudaDeviceProp.
 
-#include <cuda_runtime_api.h>
-#include <doctest/doctest.h>
-
 #include <array>
 #include <cstring>
+
+#include "nullgpu/tests/cuda.h"
+
+using namespace nullgpu::testing;
 
 extern "C" {
 cudaError_t cudaGetDeviceProperties_v2(void* properties, int device);
@@ -20,11 +21,20 @@ constexpr char kUntouched = 0x5a;
 }  // namespace
 
 TEST_CASE("a card's properties stand where CUDA 12 has them") {
-  std::array<char, kSize + 64> theirs;
-  theirs.fill(kUntouched);
-  REQUIRE(cudaGetDeviceProperties_v2(theirs.data(), 0) == cudaSuccess);
+  constexpr size_t kMore = 64;
+  const std::string both = said(inChild({}, [](std::FILE* out) {
+    std::array<char, kSize + kMore> theirs;
+    theirs.fill(kUntouched);
+    OK(cudaGetDeviceProperties_v2(theirs.data(), 0));
+    cudaDeviceProp ours;
+    OK(cudaGetDeviceProperties(&ours, 0));
+    std::fwrite(theirs.data(), 1, theirs.size(), out);
+    std::fwrite(&ours, 1, sizeof ours, out);
+  }));
+  REQUIRE(both.size() == kSize + kMore + sizeof(cudaDeviceProp));
+  const std::string theirs = both.substr(0, kSize + kMore);
   cudaDeviceProp ours;
-  REQUIRE(cudaGetDeviceProperties(&ours, 0) == cudaSuccess);
+  std::memcpy(&ours, both.data() + theirs.size(), sizeof ours);
   // Compares a field of ours with the bytes of theirs at an offset.
   const auto at = [&](size_t offset, const auto& field) {
     return std::memcmp(theirs.data() + offset, &field, sizeof field) == 0;
@@ -54,52 +64,54 @@ TEST_CASE("a card's properties stand where CUDA 12 has them") {
   CHECK(at(712, ours.maxBlocksPerMultiProcessor));
   CHECK(at(772, ours.clusterLaunch));
   int clock = 0;
-  REQUIRE(cudaDeviceGetAttribute(&clock, cudaDevAttrClockRate, 0) == cudaSuccess);
+  std::memcpy(&clock, theirs.data() + 348, sizeof clock);
   CHECK(clock > 0);
-  CHECK(at(348, clock));
   CHECK(theirs[kSize - 1] == 0);
   CHECK(theirs[kSize] == kUntouched);
-  CHECK(cudaGetDeviceProperties_v2(nullptr, 0) == cudaErrorInvalidValue);
-  CHECK(cudaGetDeviceProperties_v2(theirs.data(), 99) == cudaErrorInvalidDevice);
+}
+
+TEST_CASE("CUDA 12's question for properties is refused as ours is") {
+  CHECK(said(inChild({}, [](std::FILE* out) {
+          std::array<char, kSize> theirs;
+          std::fprintf(out, "%d %d", int(cudaGetDeviceProperties_v2(nullptr, 0)),
+                       int(cudaGetDeviceProperties_v2(theirs.data(), 99)));
+        })) == std::to_string(cudaErrorInvalidValue) + " " + std::to_string(cudaErrorInvalidDevice));
 }
 
 TEST_CASE("CUDA 12's question about a capture leaves edges out") {
-  cudaStream_t stream;
-  REQUIRE(cudaStreamCreate(&stream) == cudaSuccess);
-  auto status = cudaStreamCaptureStatusNone;
-  unsigned long long id = 0;
-  cudaGraph_t graph = nullptr;
-  const cudaGraphNode_t* dependencies = nullptr;
-  size_t count = 9;
-  REQUIRE(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal) == cudaSuccess);
-  CHECK(cudaStreamGetCaptureInfo_v2(stream, &status, &id, &graph, &dependencies, &count) == cudaSuccess);
-  CHECK(status == cudaStreamCaptureStatusActive);
-  CHECK(id > 0);
-  CHECK(graph);
-  CHECK(count == 0);
-  CHECK(cudaStreamEndCapture(stream, &graph) == cudaSuccess);
-  cudaGraphDestroy(graph);
-  cudaStreamDestroy(stream);
+  CHECK(said(inChild({}, [](std::FILE* out) {
+          cudaStream_t stream = newStream();
+          auto status = cudaStreamCaptureStatusNone;
+          unsigned long long id = 0;
+          cudaGraph_t graph = nullptr;
+          const cudaGraphNode_t* dependencies = nullptr;
+          size_t count = 9;
+          OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+          OK(cudaStreamGetCaptureInfo_v2(stream, &status, &id, &graph, &dependencies, &count));
+          std::fprintf(out, "%d %d %d %zu", int(status == cudaStreamCaptureStatusActive), int(id > 0),
+                       int(graph != nullptr), count);
+          OK(cudaStreamEndCapture(stream, &graph));
+        })) == "1 1 1 0");
 }
 
 TEST_CASE("page-locked memory has one address on host and card") {
-  void *host = nullptr, *card = nullptr;
-  REQUIRE(cudaMallocHost(&host, 64) == cudaSuccess);
-  CHECK(cudaHostGetDevicePointer(&card, host, 0) == cudaSuccess);
-  CHECK(card == host);
-  CHECK(cudaHostGetDevicePointer(&card, &card, 0) == cudaErrorInvalidValue);
-  cudaFreeHost(host);
+  CHECK(said(inChild({}, [](std::FILE* out) {
+          char* host = hostMemory(64);
+          void* card = nullptr;
+          OK(cudaHostGetDevicePointer(&card, host, 0));
+          std::fprintf(out, "%d %d", int(card == host), int(cudaHostGetDevicePointer(&card, &card, 0)));
+        })) == "1 " + std::to_string(cudaErrorInvalidValue));
 }
 
 TEST_CASE("attributes of an address fit into CUDA 12's structure") {
-  void* host = nullptr;
-  REQUIRE(cudaMallocHost(&host, 64) == cudaSuccess);
-  std::array<char, sizeof(cudaPointerAttributes)> bytes;
-  bytes.fill(kUntouched);
-  auto* attributes = reinterpret_cast<cudaPointerAttributes*>(bytes.data());
-  CHECK(cudaPointerGetAttributes(attributes, host) == cudaSuccess);
-  CHECK(attributes->type == cudaMemoryTypeHost);
-  CHECK(attributes->hostPointer == host);
-  CHECK(bytes[24] == kUntouched);  // where CUDA 12's ends
-  cudaFreeHost(host);
+  CHECK(said(inChild({}, [](std::FILE* out) {
+          char* host = hostMemory(64);
+          alignas(cudaPointerAttributes) std::array<char, sizeof(cudaPointerAttributes)> bytes;
+          bytes.fill(kUntouched);
+          auto* attributes = reinterpret_cast<cudaPointerAttributes*>(bytes.data());
+          OK(cudaPointerGetAttributes(attributes, host));
+          std::fprintf(out, "%d %d %d", int(attributes->type == cudaMemoryTypeHost),
+                       int(attributes->hostPointer == host),
+                       int(bytes[24] == kUntouched));  // 24 is where CUDA 12's ends
+        })) == "1 1 1");
 }
