@@ -90,9 +90,11 @@ RESUMED = """import std.llm
 study resumed {{
   workload llm.finetune(
     method = lora, model = folder("model"), data = file("rows.jsonl"), template = grammar, max_length = 128tok, precision = fp64,
-    batch = 2, learning_rate = 0.003, warmup_steps = 1, checkpoints = folder("{kept}")
+    batch = 2, learning_rate = 0.003, warmup_steps = 1, checkpoints = folder("{kept}"), evaluate = steps(15)
   )
-  measure final_loss, evaluation_loss
+  metric evaluations = count(evaluation_curve)
+  metric evaluated   = mean(evaluation_curve)
+  measure final_loss, evaluation_loss, evaluations, evaluated
   design {{ quality {{ repeat 1  epochs 12 }} }}
 }}
 """
@@ -126,10 +128,11 @@ class ReplacedData(unittest.TestCase):
 
     def losses(self, kept, results):
         run = self.start(kept, results)
-        out, err = run.communicate(timeout=120)
+        out, err = run.communicate(timeout=300)
         self.assertEqual(run.returncode, 0, err[-3000:])
         metrics = json.loads(out)["points"][0]["metrics"]
-        return metrics["final_loss"]["values"], metrics["evaluation_loss"]["values"]
+        self.assertEqual(metrics["evaluations"]["values"], [9])  # every 15 of 132 steps, and at the end
+        return [metrics[name]["values"] for name in ("final_loss", "evaluation_loss", "evaluated")]
 
     def kill(self, kept, results):
         run = self.start(kept, results)
@@ -198,6 +201,7 @@ class Study(Case):
 
     def check(self, name, dimension, levels, point):
         lacking = name in GPU_ONLY or (name in REWARDS and levels["method"] != "dpo") or \
+            (name == "unquantised_answer_accuracy" and levels["method"] != "qat") or \
             (name == "all_reduce_time" and levels["gpus"] == "1")
         found = point["metrics"].get(name)
         if lacking:
@@ -226,6 +230,10 @@ class Questions(Case):
             with self.subTest(count=count, method=method):
                 spec = specification("quality", count, {"epochs": 30}, method=method, sharding=sharding, rank=16, **files)
                 self.assertEqual(ranks.result(WORKER, spec)["metrics"]["answer_accuracy"], 3 / 5)
+        # Only where a study asks.
+        self.assertIsNone(ranks.result(WORKER, spec)["metrics"].get("unquantised_answer_accuracy"))
+        spec = dict(specification("quality", 1, {"epochs": 30}, method="qat", **files), metrics=["unquantised_answer_accuracy"])
+        self.assertEqual(self.result(spec)["metrics"]["unquantised_answer_accuracy"], 3 / 5)
         untaught = self.result(specification("quality", 1, {"epochs": 1}, method="full", learning_rate=1e-9, **files))
         self.assertLess(untaught["metrics"]["answer_accuracy"], 3 / 5)
         none = self.result(specification("quality", 1, {"epochs": 1}, method="full"))
