@@ -224,7 +224,7 @@ void Communicator::barrier() {
 }
 
 std::vector<double> Communicator::allReduce(std::vector<double> values, Reduction reduction) {
-  auto tensor = at::from_blob(values.data(), {static_cast<int64_t>(values.size())}, at::kDouble);
+  auto tensor = at::from_blob(values.data(), {std::ssize(values)}, at::kDouble);
   allReduce(tensor, reduction);
   return values;
 }

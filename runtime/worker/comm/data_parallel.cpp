@@ -4,6 +4,8 @@
 
 #include "runtime/worker/comm/data_parallel.h"
 
+#include <llvm/ADT/STLExtras.h>
+
 #include <algorithm>
 #include <limits>
 #include <torch/csrc/distributed/c10d/logger.hpp>
@@ -21,7 +23,7 @@ DataParallel::DataParallel(Communicator& communicator, std::vector<at::Tensor> p
   // Replicas start equal: rank 0's parameters and buffers go to all.
   std::vector<at::Tensor> all;
   for (const auto& parameter : parameters) all.push_back(parameter.detach());
-  all.insert(all.end(), buffers_.begin(), buffers_.end());
+  llvm::append_range(all, buffers_);
   communicator.broadcastAll(all, 0, options.broadcast_bytes);
 
   // Start with a single bucket. Only a backward pass shows in which order gradients become ready,
@@ -30,7 +32,7 @@ DataParallel::DataParallel(Communicator& communicator, std::vector<at::Tensor> p
   auto buckets =
       // The Reducer expects buckets in the order in which they become ready, last layers first.
       std::get<0>(c10d::compute_bucket_assignment_by_size(parameters, {std::numeric_limits<size_t>::max()}, sparse));
-  std::reverse(buckets.begin(), buckets.end());
+  std::ranges::reverse(buckets);
   guarded(communicator.group(), "the set-up of data parallelism", [&] {
     reducer_ = std::make_shared<c10d::Reducer>(
         std::move(parameters), std::move(buckets), communicator.group().processes, sparse, options.bucket_bytes,

@@ -143,7 +143,7 @@ llvm::Error DaliLoader::fill(Fed& fed) const {
     if (graph_.source == Source::Files) {
       fed.paths[i] = images_.file(index(fed, i));
       sample.data = fed.paths[i].data();
-      sample.shape = {static_cast<int64_t>(fed.paths[i].size()), 0, 0};
+      sample.shape = {std::ssize(fed.paths[i]), 0, 0};
       sample.name = fed.paths[i].c_str();
       continue;
     }
@@ -182,7 +182,7 @@ llvm::Expected<std::optional<data::HostBatch>> DaliLoader::take() {
   if (fed_.empty() && !exhausted_) {
     if (auto error = feedOne()) return error;
   }
-  if (fed_.empty() && !deferred_.empty()) return llvm::createStringError(deferred_);
+  if (fed_.empty() && !deferred_.empty()) return base::failure("{}", deferred_);
   if (fed_.empty()) return std::nullopt;
   auto output = takeScaled();
   if (!output) return output.takeError();
@@ -219,7 +219,7 @@ llvm::Error DaliLoader::explain(const Fed& fed, llvm::Error error) const {
     for (const std::string& path : fed.paths)
       if (said.find(path) != std::string::npos) ours = path + ": DALI cannot decode this image";
   }
-  return llvm::createStringError(ours + " (DALI says: " + said + ")");
+  return base::failure("{} (DALI says: {})", ours, said);
 }
 
 }  // namespace
@@ -230,7 +230,7 @@ llvm::Expected<std::unique_ptr<data::Batches>> makeLoader(const data::Images& im
                                                           Gpu gpu) {
   if (auto error = data::checkOptions(options)) return error;
   if (options.on_corrupt != data::OnCorrupt::Fail)
-    return llvm::createStringError(
+    return base::failure(
         "loader dali: DALI rejects a whole batch for one corrupt image; use on_corrupt = fail, or another loader");
   auto library = load();
   if (!library) return library.takeError();

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "runtime/base/failure.h"
+
 namespace expc::dali {
 namespace {
 
@@ -56,10 +58,9 @@ void addNormalise(Chain& chain, Backend backend, const data::Preparation& wanted
 llvm::Expected<Graph> makeGraph(const GraphOptions& options) {
   const data::Preparation& wanted = options.preparation;
   if (wanted.element == Element::BFloat16)
-    return llvm::createStringError(
-        "loader dali: DALI has no bfloat16; use transfer_dtype = as_input, or another loader");
+    return base::failure("loader dali: DALI has no bfloat16; use transfer_dtype = as_input, or another loader");
   if (options.source == Source::Pixels && wanted.channels == 1)
-    return llvm::createStringError("loader dali: cannot convert colour images to grey");
+    return base::failure("loader dali: cannot convert colour images to grey");
 
   const Backend backend = options.on_device ? Backend::Gpu : Backend::Cpu;
   const bool files = options.source == Source::Files;

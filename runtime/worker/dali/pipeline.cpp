@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <mutex>
 
+#include "runtime/base/failure.h"
 #include "runtime/base/process.h"
 
 namespace expc::dali {
@@ -62,7 +63,7 @@ daliArgDesc_t describe(const Argument& argument) {
   } else {
     const auto& numbers = std::get<std::vector<float>>(argument.value);
     result.dtype = DALI_FLOAT_VEC;
-    result.size = static_cast<int64_t>(numbers.size());
+    result.size = std::ssize(numbers);
     result.arr = numbers.data();
   }
   return result;
@@ -71,7 +72,7 @@ daliArgDesc_t describe(const Argument& argument) {
 }  // namespace
 
 llvm::Error Library::error(const std::string& what) const {
-  return llvm::createStringError("loader dali: " + what + ": " + plainMessage(daliGetLastErrorMessage()));
+  return base::failure("loader dali: {}: {}", what, plainMessage(daliGetLastErrorMessage()));
 }
 
 llvm::Expected<const Library*> load() {
@@ -204,7 +205,7 @@ llvm::Expected<std::unique_ptr<Output>> Pipeline::take(void* stream) {
   const daliResult_t result = graph_.output.on_device
                                   ? library_.daliPipelinePopOutputsAsync(pipeline_, &outputs, device_stream)
                                   : library_.daliPipelinePopOutputs(pipeline_, &outputs);
-  if (result != DALI_SUCCESS) return llvm::createStringError(plainMessage(library_.daliGetLastErrorMessage()));
+  if (result != DALI_SUCCESS) return base::failure("{}", plainMessage(library_.daliGetLastErrorMessage()));
   auto output = std::make_unique<Output>(library_, outputs);
   if (auto error = output->open(graph_.output.on_device ? &device_stream : nullptr)) return error;
   return output;

@@ -79,8 +79,7 @@ class Output {
  public:
   Output(const Library& library, daliPipelineOutputs_h outputs) : library_(library), outputs_(outputs) {}
   ~Output();
-  Output(const Output&) = delete;
-  Output& operator=(const Output&) = delete;
+  Output& operator=(Output&&) = delete;
 
   /// One image after the other, on the host or the device.
   const void* data() const { return data_; }
@@ -106,8 +105,7 @@ class Pipeline {
   static llvm::Expected<std::shared_ptr<Pipeline>> create(const Library& library, const Graph& graph,
                                                           const PipelineOptions& options);
   ~Pipeline();
-  Pipeline(const Pipeline&) = delete;
-  Pipeline& operator=(const Pipeline&) = delete;
+  Pipeline& operator=(Pipeline&&) = delete;
 
   /// Feeds a batch and starts work on it.
   llvm::Error run(const std::vector<Sample>& samples);

@@ -1,5 +1,6 @@
 // In place of the loader where DALI's headers were not found.
 
+#include "runtime/base/failure.h"
 #include "runtime/worker/dali/dali_loader.h"
 
 namespace expc::dali {
@@ -8,7 +9,7 @@ bool isBuilt() { return false; }
 
 llvm::Expected<std::unique_ptr<data::Batches>> makeLoader(const data::Images& /*images*/,
                                                           data::LoaderOptions /*options*/, Gpu) {
-  return llvm::createStringError(
+  return base::failure(
       "loader dali: this worker was built without NVIDIA DALI; run `tools/setup --dali` and then `make build`");
 }
 

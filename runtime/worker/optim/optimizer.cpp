@@ -23,6 +23,8 @@
 #include <numbers>
 #include <utility>
 
+#include "runtime/base/failure.h"
+
 namespace expc::optim {
 namespace {
 
@@ -196,15 +198,15 @@ llvm::Error Optimizer::restore(const State& state) {
       if (at == given.end()) break;
       of[i] = fresh(i, name);
       if (of[i].sizes() != at->second.sizes())
-        return llvm::createStringError("the optimiser's state " + at->first + " has another shape than its parameter");
+        return base::failure("the optimiser's state {} has another shape than its parameter", at->first);
       of[i].copy_(at->second);
       given.erase(at);
     }
     if (found > 0 && found < restored.size())
-      return llvm::createStringError("the optimiser's state has no " + std::to_string(i) + "." + restored[found].name);
+      return base::failure("the optimiser's state has no {}.{}", i, restored[found].name);
   }
   if (!given.empty())
-    return llvm::createStringError("the optimiser's state " + given.begin()->first + " belongs to no parameter of it");
+    return base::failure("the optimiser's state {} belongs to no parameter of it", given.begin()->first);
   memory_ = std::move(restored);
   return llvm::Error::success();
 }

@@ -32,8 +32,7 @@ Family familyOf(std::string_view kernel) {
   // Between "nccl" and "Kernel_" NCCL writes Dev, nothing, SymDev or SymkDev, depending on version
   // and memory. Any other text means that the kernel only mentions nccl.
   const std::string_view between = kernel.substr(at, end - at);
-  if (!std::all_of(between.begin(), between.end(), [](unsigned char c) { return std::isalpha(c); }))
-    return Family::Compute;
+  if (!std::ranges::all_of(between, [](unsigned char c) { return std::isalpha(c); })) return Family::Compute;
   const std::string_view rest = kernel.substr(end + kKernel.size());
   if (rest.starts_with("AllReduce")) return Family::AllReduce;
   if (rest.starts_with("AllGather")) return Family::AllGather;
@@ -80,7 +79,7 @@ void BusyTime::add(uint64_t begin, uint64_t end) {
 }
 
 void BusyTime::merge() {
-  std::sort(intervals_.begin(), intervals_.end());
+  std::ranges::sort(intervals_);
   size_t last = 0;
   for (size_t i = 1; i < intervals_.size(); ++i) {
     if (intervals_[i].first <= intervals_[last].second) {

@@ -4,6 +4,7 @@
 #include "runtime/worker/profile/breakdown.h"
 
 #include <ATen/ATen.h>
+#include <llvm/ADT/STLExtras.h>
 #include <llvm/Support/FormatVariadic.h>
 
 #include <algorithm>
@@ -19,7 +20,7 @@ void addView(Amounts& breakdown, std::string_view view, const Amounts& amounts, 
   // Negated times sort the largest first; equal times by name, so that the order does not vary.
   std::vector<std::pair<double, std::string_view>> order;
   for (const auto& [name, amount] : amounts) order.emplace_back(-amount.seconds, name);
-  std::sort(order.begin(), order.end());
+  std::ranges::sort(order);
   for (size_t i = 0; i < order.size(); ++i) {
     const bool listed = order.size() <= most || i + 1 < most;
     const std::string name = std::string(view) + "." + (listed ? std::string(order[i].second) : "others");
@@ -120,7 +121,7 @@ void gather(comm::Communicator& communicator, Amounts& breakdown, std::vector<st
   for (const std::string& text : gatherTexts(communicator, lines + ".")) {
     for (size_t at = 0, end; (end = text.find('\n', at)) != std::string::npos; at = end + 1) {
       const std::string note = text.substr(at, end - at);
-      if (std::find(notes.begin(), notes.end(), note) == notes.end()) notes.push_back(note);
+      if (!llvm::is_contained(notes, note)) notes.push_back(note);
     }
   }
 }

@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "runtime/base/descriptor.h"
+#include "runtime/base/failure.h"
 
 namespace expc::profile {
 namespace {
@@ -168,7 +169,7 @@ llvm::Error finishTrace(const std::string& path) {
   tracing = false;
   const auto result = torch::autograd::profiler::disableProfiler();
   const auto failed = [&](const std::string& what) {
-    return llvm::createStringError("the trace " + path + ": " + what + " (--trace names its folder)");
+    return base::failure("the trace {}: {} (--trace names its folder)", path, what);
   };
   // Remove an old file first, or it would be taken for the new one.
   if (access(path.c_str(), F_OK) == 0 && unlink(path.c_str()) != 0) return failed(std::strerror(errno));
