@@ -50,7 +50,6 @@ CommandRehearser::CommandRehearser(Setup& setup, const std::string& folder, std:
       runner_(runner),
       listener_(listener),
       options_(optionsIn(folder)),
-      folders_(folder),
       services_(setup, options_, runner, files_, folders_, listener, 1) {
   std::error_code failed;
   files::removeTree(folder_ + kRecords);
