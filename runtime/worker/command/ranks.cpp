@@ -22,15 +22,37 @@ using llvm::json::Object;
 
 constexpr useconds_t kLook = 5000;  // microseconds between two looks for the end of a rank
 
-constexpr auto kMeasurements = [](base::JsonRecord& io, auto& end) {
-  io.field("began", end.began_seconds);
-  io.field("wall", end.wall_seconds);
-  io.field("cpu_time", end.cpu_seconds);
-  io.field("peak", end.peak_bytes);
-  io.field("least_peak", end.least_peak);
+/// What a rank leaves: the trial, and the measurements of its process.
+struct RankEnd {
+  std::string trial;
+  ProgramEnd end;
+};
+constexpr auto kRankEnd = [](base::JsonRecord& io, RankEnd& rank) {
+  io.field("trial", rank.trial);
+  io.field("began", rank.end.began_seconds);
+  io.field("wall", rank.end.wall_seconds);
+  io.field("cpu_time", rank.end.cpu_seconds);
+  io.field("peak", rank.end.peak_bytes);
+  io.field("least_peak", rank.end.least_peak);
 };
 
 std::string endOf(const std::string& folder, unsigned rank) { return plan::outputOf(folder, "ended.txt", rank); }
+
+/// Waits for what a rank leaves of this trial. The engine gives the folder of outputs from trial to trial, so a file of
+/// an earlier one may be there. A rank that never ends is ended with the trial.
+llvm::Expected<ProgramEnd> leftBy(const std::string& folder, unsigned rank, const std::string& trial) {
+  const std::string path = endOf(folder, rank);
+  while (true) {
+    while (access(path.c_str(), F_OK) != 0) usleep(kLook);
+    auto text = files::read(path);
+    auto value = text ? base::parseJson((*text)->getBuffer()) : text.takeError();
+    if (!value) return value.takeError();
+    auto left = base::readRecord<RankEnd>(*value, path, kRankEnd);
+    if (!left) return left.takeError();
+    if (left->trial == trial) return left->end;
+    usleep(kLook);
+  }
+}
 
 /// The JSON object in the last line of a file; nothing if there is none.
 std::optional<Object> lastObject(const std::string& path) {
@@ -86,20 +108,17 @@ llvm::Error joinRanks(const std::string& folder) {
   return files::write(path, text + base::canonicalJson(std::move(joined)) + '\n', files::Links::Refused);
 }
 
-llvm::Error leaveEnd(const std::string& folder, unsigned rank, const ProgramEnd& end) {
-  return files::write(endOf(folder, rank), base::canonicalJson(base::JsonRecord::written(end, kMeasurements)),
+llvm::Error leaveEnd(const std::string& folder, unsigned rank, const std::string& trial, const ProgramEnd& end) {
+  RankEnd left{trial, end};
+  return files::write(endOf(folder, rank), base::canonicalJson(base::JsonRecord::written(left, kRankEnd)),
                       files::Links::Refused);
 }
 
-llvm::Error joinEnds(const std::string& folder, unsigned ranks, unsigned each, ProgramEnd& end) {
+llvm::Error joinEnds(const std::string& folder, unsigned ranks, unsigned each, const std::string& trial,
+                     ProgramEnd& end) {
   double longest = 0, first = end.began_seconds, last = first + end.wall_seconds;
   for (unsigned rank = 1; rank < ranks; ++rank) {
-    const std::string path = endOf(folder, rank);
-    while (access(path.c_str(), F_OK) != 0) usleep(kLook);  // a rank that never ends is ended with the trial
-    auto text = files::read(path);
-    auto value = text ? base::parseJson((*text)->getBuffer()) : text.takeError();
-    if (!value) return value.takeError();
-    auto other = base::readRecord<ProgramEnd>(*value, path, kMeasurements);
+    auto other = leftBy(folder, rank, trial);
     if (!other) return other.takeError();
     if (rank % std::max(each, 1u) == 0) {  // the first of a node
       longest = std::max(longest, last - first);

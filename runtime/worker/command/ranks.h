@@ -19,12 +19,13 @@ namespace expc::command {
 llvm::Error joinRanks(const std::string& folder);
 
 /// Leaves the measurements of a rank other than 0 in the folder of outputs. Error: they cannot be written.
-llvm::Error leaveEnd(const std::string& folder, unsigned rank, const ProgramEnd& end);
+llvm::Error leaveEnd(const std::string& folder, unsigned rank, const std::string& trial, const ProgramEnd& end);
 
-/// Waits until all ranks have left theirs, and makes `end`, which is rank 0's, that of all `ranks`: the time from the
-/// first start to the last end, the sum of the processor times, and the largest resident set. Clocks of nodes are not
-/// compared: where ranks are on several, the node with the longest time counts.
+/// Waits until all ranks have left theirs of this trial, and makes `end`, which is rank 0's, that of all `ranks`: the
+/// time from the first start to the last end, the sum of the processor times, and the largest resident set. Clocks of
+/// nodes are not compared: where ranks are on several, the node with the longest time counts.
 /// @param each number of ranks on a node, which are numbered from node to node
-llvm::Error joinEnds(const std::string& folder, unsigned ranks, unsigned each, ProgramEnd& end);
+llvm::Error joinEnds(const std::string& folder, unsigned ranks, unsigned each, const std::string& trial,
+                     ProgramEnd& end);
 
 }  // namespace expc::command
