@@ -239,11 +239,12 @@ std::optional<plan::Ready> checkReady(Context& context, ModuleScope& scope, cons
   }
   for (const ast::MetricDecl& metric : declaration.metrics) {
     if (findNamed(service.metrics, metric.name.name) < 0) continue;  // refused
-    const OfService& source = *sourceOf(metric);
-    std::string& name = ready.*source.name;
+    const OfService* source = sourceOf(metric);
+    if (!source) continue;  // refused, and named like another one
+    std::string& name = ready.*source->name;
     if (!name.empty())
       return context.emitter.refuse(metric.name.range, errors::BadService, declaration.name.name,
-                                    fmt::format("has two metrics 'from {}'", source.from));
+                                    fmt::format("has two metrics 'from {}'", source->from));
     name = metric.name.name;
   }
   return ready;
