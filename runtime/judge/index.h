@@ -213,7 +213,7 @@ class Index {
   /// Whether the place failed in this run before, last with the same reason: asked before the trial is added.
   bool failedAsBefore(const store::Trial& trial) const;
   /// Whether trials of the kind failed, were disturbed or timed out, and none ever ended in another way. Timeouts alone
-  /// count once there are kTimeoutBlocks of them, and not where a criterion reads a place alone, which they decide.
+  /// count once there are kTimeoutBlocks of them, and not where a criterion compares no points, which they decide.
   bool onlyLost(plan::TrialKind kind) const;
 
   // How long trials take.

@@ -347,6 +347,13 @@ TEST_CASE("trials of which none ended well are lost, timeouts once there are fou
   CHECK(index.onlyLost(TrialKind::Timed));
   plan.criteria.push_back(criterion(metricCells(plan, "step_time"), atLeast(1, "1s"), "s", 0.95));
   CHECK_FALSE(index.onlyLost(TrialKind::Timed));
+  // A mean over points is as bad as its parts.
+  const std::vector<plan::Cell> parts = plan.criteria[0].cells;
+  plan::Cell mean = parts[0];
+  mean.points = {parts[0].points[0], parts[1].points[0]};
+  mean.term = term(plan::AggregateTerm{plan::AggregateTerm::Function::Mean, {parts[0].term, parts[1].term}, {}});
+  plan.criteria[0].cells = {mean};
+  CHECK_FALSE(index.onlyLost(TrialKind::Timed));
   plan.criteria.clear();
   index.add(trialOf(5, "fp64-1", 5, TrialStatus::Valid));
   CHECK_FALSE(index.onlyLost(TrialKind::Timed));

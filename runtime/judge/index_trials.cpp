@@ -12,6 +12,7 @@
 #include "runtime/judge/block_values.h"
 #include "runtime/judge/index.h"
 #include "runtime/plan/command.h"
+#include "runtime/plan/evaluate.h"
 
 namespace expc::judge {
 namespace {
@@ -381,7 +382,7 @@ bool Index::onlyLost(plan::TrialKind kind) const {
   if (own.ended_otherwise > 0 || own.timeouts == 0) return own.ended_otherwise == 0 && own.failed > 0;
   return own.timeouts >= kTimeoutBlocks && std::ranges::none_of(plan_.criteria, [&](const plan::Criterion& criterion) {
            return std::ranges::any_of(
-               criterion.cells, [&](const plan::Cell& cell) { return cell.kind == kind && cell.points.size() == 1; });
+               criterion.cells, [&](const plan::Cell& cell) { return cell.kind == kind && !plan::isPaired(cell); });
          });
 }
 
