@@ -6,6 +6,7 @@
 
 #include "compiler/check/checker.h"
 #include "compiler/check/named.h"
+#include "runtime/base/text.h"
 #include "runtime/plan/command.h"
 
 namespace expc::check {
