@@ -3,9 +3,10 @@
 #include <llvm/ADT/StringRef.h>
 
 #include <algorithm>
-#include <thread>
+#include <system_error>
 
 #include "runtime/base/json.h"
+#include "runtime/base/parallel.h"
 #include "runtime/data/llama/config.h"
 
 namespace expc::cli {
@@ -68,13 +69,13 @@ llvm::Error checkRows(const plan::Plan& plan, const std::optional<std::set<std::
     const auto source = rowsOf(point.parameters, plan.root);
     if (!source) continue;
     // The engine names what is missing.
+    std::error_code unreadable;
     bool there = true;
     for (const std::string& path : {source->rows.data.path, source->rows.tokenizer, source->rows.model_folder,
                                     source->validation, source->questions})
-      there &= path.empty() || fs::exists(path);
+      there &= path.empty() || fs::exists(path, unreadable);
     if (!there) continue;
-    if (auto error = dataset::checkRows(*source, evaluates, std::max(1U, std::thread::hardware_concurrency())))
-      return error;
+    if (auto error = dataset::checkRows(*source, evaluates, base::allCores())) return error;
   }
   return llvm::Error::success();
 }
