@@ -12,11 +12,11 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
-#include <thread>
 
 #include "cli/compilation.h"
 #include "compiler/check/value/value.h"
 #include "runtime/base/format.h"
+#include "runtime/base/parallel.h"
 #include "runtime/data/images/open.h"
 #include "runtime/data/llama/config.h"
 #include "runtime/data/text/token_rows.h"
@@ -175,7 +175,7 @@ class Files {
     };
     auto rows = text::TokenRows::open(options);
     if (!rows) return drop(rows.takeError());
-    auto lengths = text::rowLengths(*rows, std::max(1U, std::thread::hardware_concurrency()));
+    auto lengths = text::rowLengths(*rows, base::allCores());
     if (!lengths) return drop(lengths.takeError());
     const int64_t longest = lengths->longest(), usual = lengths->usual();
     if (options.data.pairs && 4 * longest > 5 * usual)

@@ -16,7 +16,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -26,6 +25,7 @@
 #include "runtime/base/files/files.h"
 #include "runtime/base/format.h"
 #include "runtime/base/json.h"
+#include "runtime/base/parallel.h"
 #include "runtime/data/images/open.h"
 #include "runtime/data/text/rows.h"
 #include "runtime/data/text/token_rows.h"
@@ -300,7 +300,7 @@ std::string tokensText(const RowSet& set, const std::string& path, const std::st
   options.vocabulary = kLlama3Vocabulary;
   auto rows = text::TokenRows::open(options);
   if (!rows) return llvm::toString(rows.takeError());
-  auto lengths = text::rowLengths(*rows, std::max(1U, std::thread::hardware_concurrency()));
+  auto lengths = text::rowLengths(*rows, base::allCores());
   if (!lengths) return llvm::toString(lengths.takeError());
   return fmt::format("the first {} have {} tokens, the longest {}; the reference study's subset of {} has {}",
                      lengths->count(), lengths->sum(), lengths->longest(), kSubset, set.published);
