@@ -106,6 +106,13 @@ class JsonRows : public RowReader {
     return true;
   }
 
+  /// Whether the object at a place inside a row is the next row: it begins a line, and nothing asks for a value there.
+  bool beginsRow(size_t at) const {
+    const llvm::StringRef before = rest_.take_front(at), said = before.rtrim();
+    return !said.empty() && before.drop_front(said.size()).contains('\n') &&
+           !llvm::StringRef("{[,:").contains(said.back());
+  }
+
   /// The length of the row that begins here: up to where its first bracket is closed; for anything else, which is an
   /// error later, up to the end of the line, a comma or the array's end.
   llvm::Expected<size_t> rowLength() const {
@@ -124,14 +131,12 @@ class JsonRows : public RowReader {
       } else if (c == '"') {
         in_string = true;
       } else if (c == '{' || c == '[') {
+        if (c == '{' && beginsRow(at)) return failure("the line ends before its brackets are closed");
         ++depth;
       } else if (depth > 0 && (c == '}' || c == ']')) {
         if (--depth == 0) return at + 1;
       } else if (depth == 0 && at > 0 && (c == '\n' || c == ',' || c == ']')) {
         return at;
-      } else if (c == '\n' && rest_.drop_front(at).ltrim().starts_with("{") &&
-                 !llvm::StringRef("{[,:").contains(rest_.take_front(at).rtrim().back())) {
-        return failure("the line ends before its brackets are closed");
       }
     }
     if (depth > 0 || in_string) return failure("the file ends within it; it may be truncated");
