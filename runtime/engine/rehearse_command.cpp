@@ -59,9 +59,8 @@ CommandRehearser::CommandRehearser(Setup& setup, const std::string& folder, std:
 
 llvm::Expected<launch::TrialEnd> CommandRehearser::run(const plan::Point& point, launch::TrialRequest request,
                                                        std::function<void(const protocol::Event&)> progress) {
-  auto why = prepared(point, request.spec);
-  if (!why) return why.takeError();
-  if (!why->empty()) return endedBy(TrialStatus::Failed, std::move(*why));
+  if (std::string why = prepared(point, request.spec); !why.empty())
+    return endedBy(TrialStatus::Failed, std::move(why));
   const std::vector<NodePart> parts{
       {setup_.machine, setup_.slots, setup_.lane(0).sets.of(plan::devicesOf(point), 0), ""}};
   if (auto error = complete(point, parts, request)) return error;
@@ -106,7 +105,7 @@ llvm::Error CommandRehearser::end() {
   return llvm::Error::success();
 }
 
-llvm::Expected<std::string> CommandRehearser::prepared(const plan::Point& point, protocol::TrialSpec& spec) {
+std::string CommandRehearser::prepared(const plan::Point& point, protocol::TrialSpec& spec) {
   // The name has no digests of files, which may change, so each rehearsal prepares anew.
   const std::string name = store::preparedFolder(setup_.plan, point, {});
   if (name.empty()) return "";

@@ -35,7 +35,7 @@ class CommandRehearser {
 
  private:
   /// Prepares the point unless that was done for another one. Returns why it failed, or "".
-  llvm::Expected<std::string> prepared(const plan::Point& point, protocol::TrialSpec& spec);
+  std::string prepared(const plan::Point& point, protocol::TrialSpec& spec);
   /// Fills in what ends the trial after its third marked step, with its program or after a while.
   llvm::Error complete(const plan::Point& point, const std::vector<NodePart>& parts, launch::TrialRequest& request);
   /// Runs the trial beside its services, which are ready or dead.
