@@ -3,8 +3,11 @@
 
 #include "runtime/protocol/trial.h"
 
+#include <llvm/ADT/StringExtras.h>
+
 #include <cmath>
 
+#include "runtime/base/entry.h"
 #include "runtime/base/format.h"
 #include "runtime/base/json_record.h"
 #include "runtime/plan/command.h"
@@ -256,6 +259,12 @@ llvm::Expected<Event> eventFromLine(std::string_view line) {
   // Other members are left alone: a worker may say more than this reader knows.
   if (errors.any()) return errors.take("the event");
   return event;
+}
+
+int TrialSpec::processOf(const plan::Service& service) const {
+  const std::string* process = base::entryOf(values, service.name + ".pid");
+  int pid = 0;
+  return process && llvm::to_integer(*process, pid) ? pid : 0;
 }
 
 std::map<std::string, std::string> argumentValues(const TrialSpec& spec) {

@@ -69,6 +69,8 @@ struct TrialSpec {
 
   /// Whether it is a service, which runs until its launch is told to stop.
   bool isService() const { return command && command->ready; }
+  /// The process of one of the command's services, on the node of rank 0. 0: it is not known.
+  int processOf(const plan::Service& service) const;
 };
 
 /// The values of a command's trial: TrialSpec::values, `seed`, `trial`, `trial_folder`, `prepared`, `steps`, `warmup`,

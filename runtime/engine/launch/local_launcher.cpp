@@ -8,7 +8,6 @@
 #include "runtime/engine/launch/local_launcher.h"
 
 #include <fcntl.h>
-#include <llvm/ADT/StringExtras.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -216,11 +215,8 @@ class LocalLauncher final : public Launcher {
   void watchServices(uint64_t id, const TrialRequest& request) {
     for (const plan::Service& service : request.spec.command->services) {
       const std::string& metric = service.command.ready->device_memory;
-      const auto process = request.spec.values.find(service.name + ".pid");
-      int pid = 0;
-      if (!metric.empty() && request.first_rank == 0 && process != request.spec.values.end() &&
-          llvm::to_integer(process->second, pid))
-        monitor_.serve(id, metric, pid);
+      const int pid = request.first_rank == 0 ? request.spec.processOf(service) : 0;
+      if (!metric.empty() && pid > 0) monitor_.serve(id, metric, pid);
     }
   }
 

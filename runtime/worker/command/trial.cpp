@@ -5,7 +5,6 @@
 
 #include "runtime/worker/command/trial.h"
 
-#include <llvm/ADT/StringExtras.h>
 #include <llvm/Support/FileSystem.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -314,11 +313,7 @@ void Trial::dropUnwritten() const {
 }
 
 /// The process of a service on this node; 0: it runs on another one.
-int Trial::processOf(const plan::Service& service) const {
-  const auto process = spec_.values.find(service.name + ".pid");
-  int pid = 0;
-  return rank_ == 0 && process != spec_.values.end() && llvm::to_integer(process->second, pid) ? pid : 0;
-}
+int Trial::processOf(const plan::Service& service) const { return rank_ == 0 ? spec_.processOf(service) : 0; }
 
 int Trial::readMetrics(const ProgramEnd& end) {
   // A client may end well although its connections were lost.
