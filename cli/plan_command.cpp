@@ -394,6 +394,10 @@ int plan(const PlanOptions& options, const Console& console) {
   const bool restricted = options.study.study || !options.study.plain();
   if (restricted && (options.lock || !options.diff.empty()))
     return console.usage("a lock covers the whole file: leave out --study, --preset and -D");
+  // Nothing else looks whether a run could start, and an exit code of 0 would say that it could.
+  if (options.can_run && (options.format != Format::Text || options.study.system.value_or("local") != "local"))
+    return console.usage(
+        "--can-run is about a run on this machine, and needs the plan as text: leave out --format and --system");
   if (options.lock) return writeLockFile(options, compilation, console);
   if (!options.diff.empty()) return showChanges(options, compilation, console);
   auto system = findSystem(*compilation.program, options.study.system.value_or("local"), options.machine);
@@ -403,8 +407,11 @@ int plan(const PlanOptions& options, const Console& console) {
       options.format == Format::Json && !why.empty())
     return console.usage(why);
   const auto prepared = points::Prepared::all(*compilation.program, options.study, &*system, compilation.emitter);
-  bool good = compilation.emitter.errors() == 0;
-  for (const auto& one : prepared) good = good && showStudy(*one, options, compilation, console);
+  const bool checked = compilation.emitter.errors() == 0;
+  bool good = checked;
+  // Every study is shown, also behind one that cannot run.
+  for (const auto& one : prepared)
+    if (checked) good = showStudy(*one, options, compilation, console) && good;
   if (!showDiagnostics(compilation, console)) return compilation.code();
   return good ? kSuccess : kError;
 }

@@ -137,6 +137,8 @@ class Counting(Command):
         self.assertIn("Cannot run yet: the workload bench: the program './bench.sh' does not exist",
                       " ".join(self.expc("plan").stdout.split()))
         self.expc("plan", "--can-run", code=1)
+        self.expc("plan", "--can-run", "--format", "json", code=2)
+        self.assertIn("--can-run is about a run on this machine", super().expc("plan", "s.exp", "--can-run", "--system", "proxima", code=2).stderr)
 
     def test_variables_that_are_others_are_named(self):
         self.study()
