@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "runtime/base/format.h"
+#include "runtime/base/json.h"
 
 namespace expc::cli {
 namespace {
@@ -57,8 +58,8 @@ std::optional<std::string> starterFrom(llvm::StringRef text, const std::string& 
   const std::string key = levels.empty() ? "" : known->key.str(), metric = known->metric.str();
   std::string study = fmt::format(
       "/// Put the program that writes {0} in place of `cat`, and its files into `inputs`. docs/readers.md has the "
-      "columns.\nworkload job command [\"cat\", \"{0}\"] {{\n  inputs \"{0}\"\n  outputs {1}(stdout)\n",
-      file, known->reader.str());
+      "columns.\nworkload job command [\"cat\", {0}] {{\n  inputs {0}\n  outputs {1}(stdout)\n",
+      base::canonicalJson(base::jsonText(file)), known->reader);
   if (!key.empty()) study += fmt::format("  param {} : {} inside\n", key, known->type.str());
   study += fmt::format("  metric {} : {}\n}}\n\nstudy starter {{\n  workload job\n", metric, known->traits.str());
   if (!key.empty()) study += fmt::format("  factor {} in {{ {} }}\n", key, llvm::join(levels, ", "));
