@@ -159,8 +159,11 @@ class Rehearser {
       listener_.trialProgress(shown, event.phase, event.done, event.total);
     };
     launch::TrialRequest asked = request(point);
-    auto end = setup_.workloadOf(point).command ? commands_.run(point, std::move(asked), progress)
-                                                : runner_.run(asked, progress);
+    const bool command = setup_.workloadOf(point).command.has_value();
+    // Services of an earlier point would take memory of the cards.
+    if (!command)
+      if (auto error = commands_.end()) return error;
+    auto end = command ? commands_.run(point, std::move(asked), progress) : runner_.run(asked, progress);
     if (!end) return end.takeError();
     if (end->status == TrialStatus::Interrupted) return false;
     seen.worker_build = setup_.workerOf(setup_.workloadOf(point)).description.build;
