@@ -336,7 +336,7 @@ void Campaign::blockOver(plan::TrialKind kind) {
   env_.listener.finished();
   const std::string cause = newest ? newest->last_reason : "";
   const judge::Tally& tally = index_.tally();
-  if (tally.timeouts == 0)
+  if (index_.timeouts(kind) == 0)
     env_.listener.say("stopped: every {} trial {}. Fix the cause, and {}. The cause: {}", plan::toString(kind),
                       tally.failed > 0 ? "failed" : "was disturbed", wayOn(options_), cause);
   else

@@ -215,6 +215,7 @@ class Index {
   /// Whether trials of the kind failed, were disturbed or timed out, and none ever ended in another way. Timeouts alone
   /// count once there are kTimeoutBlocks of them, and not where a criterion compares no points, which they decide.
   bool onlyLost(plan::TrialKind kind) const;
+  unsigned timeouts(plan::TrialKind kind) const { return state(kind).timeouts; }
 
   // How long trials take.
   /// What all of them took, of whatever run and end.
