@@ -29,7 +29,8 @@ void leaveInputs(const std::string& folder, const CommandFiles& files);
 
 /// Recycles trial folders. Making a folder and its output files can cost a file system more time than a short program
 /// takes. So the folder of a trial that nobody wants is emptied and becomes the next trial's, together with the folder
-/// of its outputs.
+/// of its outputs. That one is not emptied: whoever writes a file there begins it anew, and whoever reads one must know
+/// that it is of this trial.
 class TrialFolders {
  public:
   TrialFolders() = default;
