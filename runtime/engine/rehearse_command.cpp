@@ -20,7 +20,7 @@ namespace {
 
 using store::TrialStatus;
 
-/// Marked steps, which `import expc` ends; and seconds after which any other program is ended.
+/// The steps after which `import expc` ends a program that marks them, and the seconds after which any other is ended.
 constexpr int kMarked = 2, kUnmarked = 1, kCommandSeconds = 60;
 /// The folder of the records, below that of a trial or, for services, of rehearsals.
 constexpr const char* kRecords = "/.records";

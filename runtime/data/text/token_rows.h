@@ -22,7 +22,7 @@ namespace expc::text {
 /// The source of rows and of tokens.
 struct TokenRowsOptions {
   DatasetOptions data;             // without a path rows are made up
-  std::string parameter = "data";  // that names them, for messages
+  std::string parameter = "data";  // the parameter that names the rows
   int64_t synthetic = 0;           // the number of made-up rows; data.row_limit counts too
   bool longest = false;            // made-up rows have max_length tokens each, instead of lengths like the template's
   uint64_t seed = 0;               // of made-up rows
