@@ -168,7 +168,7 @@ def main():
     parser.add_argument("folder", help="of the null cards' libraries")
     parser.add_argument("--all", action="store_true")
     parser.add_argument("--options", action="store_true")
-    parser.add_argument("--every", type=int, default=1, help="of the options, so that fewer combinations are taken")
+    parser.add_argument("--every", type=int, default=1, help="take every N-th combination of the options")
     parser.add_argument("--markdown", action="store_true")
     parser.add_argument("--only", default="")
     parser.add_argument("--model", default="tiny")
