@@ -43,7 +43,7 @@ using Reach = NextStep::Reach;
 constexpr size_t kStudies = 200;          // a share of 80 % then has a standard error of 3 points
 constexpr unsigned kMostBlocks = 1000;    // the most further ones that are tried
 constexpr double kClear = 2.0 / 3;        // share of decided studies from which on a verdict is named
-constexpr size_t kMostWork = 20'000'000;  // of one judgement, in units of workOf(): about a second
+constexpr size_t kMostWork = 20'000'000;  // the most of one judgement, in units of workOf(): about a second
 constexpr uint64_t kSeed = 1;
 
 /// Cost of a forecast: about how many values resampling draws and sorts. An estimate of few values takes time with

@@ -208,7 +208,7 @@ class Loader {
     for (const int64_t id : sessions) results_.sessions.push_back(contents_.sessions.at(id));
     results_.looks = looksIn(contents_);
     findOtherPrograms();
-    // Nothing at these points, but trials under the study's name: say why, since that looks like lost results.
+    // These points have no trials, but the study's name has some: say why, since that looks like lost results.
     if (results_.trials.empty() && objections_.empty())
       for (const auto& [id, trial] : contents_.trials)
         if (isElsewhere(trial))
