@@ -154,7 +154,7 @@ class Clause {
     return text;
   }
 
-  /// Returns the numbers behind it: "Closest to the bound at gpus=2: 1.74x (95 % interval 1.36x to 2.62x, 7 pairs,
+  /// Returns the numbers of the finding: "Closest to the bound at gpus=2: 1.74x (95 % interval 1.36x to 2.62x, 7 pairs,
   /// step_time 26.8 ms → 14.6 ms)"; "" if the reason has been said.
   std::string evidence(bool brief) const {
     // The finding has said the reason.
