@@ -77,7 +77,7 @@ struct PlanOptions : MeasuredOptions {
   std::optional<std::string> where;
   /// Text: which page of the listed points, counted from 1.
   std::optional<unsigned> page;
-  /// Text: fail if a run here could not start.
+  /// Exit with 1 if a run here could not start (text only).
   bool can_run = false;
   /// Write FILE.lock instead of a plan.
   bool lock = false;

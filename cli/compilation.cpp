@@ -42,7 +42,7 @@ llvm::Expected<plan::Plan> readPlan(const std::string& path, llvm::StringRef tex
   return plan;
 }
 
-/// Returns the study files in a folder, sorted; none for what is no folder.
+/// Returns the study files in a folder, sorted; none if `folder` is not a folder.
 std::vector<std::string> studiesIn(const std::string& folder) {
   std::vector<std::string> studies;
   std::error_code failed;

@@ -207,7 +207,7 @@ int newStudy(const NewOptions& options, const Console& console) {
     auto made = starterFrom((*output)->getBuffer(), *options.from);
     if (!made)
       return console.error(
-          fmt::format("{} is in no format with a reader ({}); `outputs csv(\"{}\")` and `json` read others",
+          fmt::format("{}: unknown format (known: {}); read other formats with `outputs csv(\"{}\")` or `json`",
                       *options.from, readersText(), *options.from));
     text = std::move(*made);
   }

@@ -18,7 +18,7 @@ set(NULLGPU_OUT "${CMAKE_BINARY_DIR}/lib/nullgpu")
 set(NULLGPU_STUBS_TOOL "${NULLGPU_ROOT}/stubs/stubs.py")
 # The symbols that torch needs, written by nullgpu/stubs.
 set(NULLGPU_DEMAND "${CMAKE_BINARY_DIR}/nullgpu/demand.json")
-# Those that the torches for CUDA 12 need. The target nullgpu_cuda12_demand writes the file again.
+# The symbols that torch for CUDA 12 needs. The target nullgpu_cuda12_demand writes the file again.
 set(NULLGPU_DEMAND_CUDA12 "${NULLGPU_ROOT}/stubs/cuda12.json")
 
 if(EXPC_TESTS)

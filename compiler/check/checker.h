@@ -224,8 +224,8 @@ void checkFactors(StudyContext& context);
 /// Reads the references of the file whose names this study has, and those of other files that a criterion asks
 /// for.
 void checkReferences(StudyContext& context);
-/// The weight of an aggregate's parts that a column of a reference of the file tells (`weight = traffic.hits`), 0 where
-/// no row has one; null after a report. Nothing: the expression names no reference.
+/// Returns the weight of an aggregate's parts from a column of a reference (`weight = traffic.hits`), 0 where no row
+/// has one; null after a reported error. Nothing: the expression names no reference.
 std::optional<FormulaPtr> weightOf(StudyContext& context, const ast::Expr& expr);
 /// Warns of references of the root file that no study took.
 void checkReferencesUsed(Checking& context, const ast::Module& module);

@@ -69,7 +69,7 @@ struct CommandChecker {
   std::vector<std::string> names = {};
   /// Whether `options` occurred, and whether a shell word was reported.
   bool told_all = false, said = false;
-  /// Some argument names a parameter that there is not.
+  /// An argument names an unknown parameter.
   bool unknown = false;
   /// Whether the arguments are those of the measured program, which alone may be told inside levels.
   bool measured = false;
@@ -198,7 +198,7 @@ struct CommandChecker {
   void address(source::Range range, const std::string& of, const std::string& part) {
     std::vector<std::string> own;
     for (const ast::NamedUse& use : declaration.services) own.push_back(use.name.parts.back().name);
-    // A service that is unknown or was refused is no second mistake.
+    // A service that is unknown or was refused has been reported.
     if (std::ranges::count(own, of) == 0 && workload.lacks_service) return;
     if (std::ranges::count(own, of) == 0 && diag::closest(of, own))
       return void(diag::unknownName(context.emitter, range, "service", of, own));

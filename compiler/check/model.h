@@ -150,7 +150,7 @@ struct Workload {
   std::vector<Rule> rules;
   /// Its services. What they declare is among the fields above as well, as if the workload declared it.
   std::vector<const Workload*> services;
-  /// It names a service that does not exist, which may have declared names that are unknown.
+  /// The workload names a missing service, which may have declared the names that are unknown.
   bool lacks_service = false;
   source::Range range;
   /// False: errors were reported inside.
@@ -536,10 +536,10 @@ struct Study {
   int findMetric(std::string_view wanted) const { return base::findNamed(metrics, wanted); }
   int findComparison(std::string_view wanted) const { return base::findNamed(comparisons, wanted); }
   const Change* findPreset(std::string_view wanted) const { return base::named(presets, wanted); }
-  /// The comparison of an index, where there is one: of what a comparison, an assertion or an `until` reads. Null: it
-  /// reads a metric.
+  /// Returns the comparison that another comparison, an assertion or an `until` reads, by its index. Null: it reads a
+  /// metric.
   const Comparison* comparison(std::optional<unsigned> index) const { return index ? &comparisons[*index] : nullptr; }
-  /// The name and the dimension of what is read: of a comparison, else of a metric.
+  /// The name and the dimension of the comparison that is read, or else of the metric.
   const std::string& nameOf(std::optional<unsigned> comparison, std::optional<unsigned> metric) const {
     return comparison ? comparisons[*comparison].name : metrics[*metric].name;
   }

@@ -166,7 +166,7 @@ void bringCommands(Context& context, const ast::WorkloadDecl& declaration, const
   }
 }
 
-/// A metric of a service by the word for where it comes from, and where plans have its name.
+/// A metric of a service: the word behind `from`, the dimension, and the place of its name in plans.
 struct OfService {
   std::string_view from;
   Dimension::Base base;

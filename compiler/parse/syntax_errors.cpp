@@ -124,7 +124,7 @@ std::string wordHint(std::string_view word, const Situation& situation) {
   return "";
 }
 
-/// A hint for a statement of a study that begins with a word of everyday language, or with the name of what it gives;
+/// Returns a hint for a statement of a study that begins with an everyday word, or with the name that it would declare;
 /// `rest` is the text behind that word.
 std::string statementHint(std::string_view word, llvm::StringRef rest) {
   constexpr std::string_view kClaims[] = {"claim", "claims", "assert", "hypothesis", "verify"};

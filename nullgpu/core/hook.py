@@ -1,5 +1,5 @@
-# Stores the peaks of torch's allocator when the interpreter ends, and who owns its tensors when it is out of memory. Lets the objects arrive that
-# ranks send each other: torch adds and compares their sizes on the card, and here the host does. core/python.cpp runs this in the program's
+# Stores the peaks of torch's allocator when the interpreter ends, and who owns its tensors when it is out of memory. Lets ranks send
+# each other objects: torch adds and compares their sizes on the card, and this hook does so on the host. core/python.cpp runs this in the program's
 # interpreter. Objects that Python's collector knows are asked for their type only, since some do something when asked for more. Sizes are those of
 # storages, each counted once, first match. A tensor with a graph counts as an activation: Python's object of it lives as long as the graph.
 import atexit, ctypes, gc, sys, types

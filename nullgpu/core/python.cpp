@@ -76,7 +76,7 @@ void hookPython() {
 /// Waits that have no place yet.
 std::atomic<uint64_t> waits{0}, waited{0};
 std::atomic<bool> asked{false};
-/// Whether the hook was run; it is, once, also where nobody asks for a record.
+/// Whether the hook was run. It runs once, even if nobody asks for a record.
 std::atomic<bool> prepared{false};
 
 /// Whether a file belongs to installed packages or to Python itself, and not to the user's program.

@@ -59,7 +59,7 @@ cudaError_t cudaGetDeviceProperties_v2(void* properties, int device) {
   return cudaSuccess;
 }
 
-/// Edges of graphs have no data in it.
+/// In CUDA 12, edges of graphs have no data.
 cudaError_t cudaStreamGetCaptureInfo_v2(cudaStream_t stream, cudaStreamCaptureStatus* status, unsigned long long* id,
                                         cudaGraph_t* graph, const cudaGraphNode_t** dependencies, size_t* count) {
   return cudaStreamGetCaptureInfo(stream, status, id, graph, dependencies, nullptr, count);

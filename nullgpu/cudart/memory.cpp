@@ -141,7 +141,7 @@ cudaError_t cudaMemGetInfo(size_t* left, size_t* total) {
   });
 }
 
-/// Writes the fields that the structure has in CUDA 12, too. Behind them CUDA 13's has room for later ones.
+/// Writes only the fields that CUDA 12's structure has, too. CUDA 13's has room for later ones behind them.
 cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* address) {
   return call("cudaPointerGetAttributes", [&] {
     if (!attributes) return cudaErrorInvalidValue;

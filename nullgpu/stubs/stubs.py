@@ -145,7 +145,7 @@ def demand_of(binaries, families, defined_elsewhere=frozenset()):
 
 
 def merged(entries):
-    """One entry of a demand for several of one library: of several torches, or under its names in CUDA 12 and 13."""
+    """Merges several entries of a demand for one library: those of several torches, or under its names in CUDA 12 and 13."""
     versions = {entry["version"] for entry in entries} - {None}
     # A library with two names has a version for each, and its functions have none.
     return {"version": versions.pop() if len(versions) == 1 else None,
@@ -213,7 +213,7 @@ def defined_in(paths, *options):
 
 
 def symbols_of(path):
-    """The symbols of a library, with their versions. One that is only a name has those of the library that it leads to, in its own version."""
+    """The symbols of a library, with their versions. A library without code has the symbols of the library that it leads to, in its own version."""
     found = defined_in([path], "-D")
     for needed in re.findall(r"\(NEEDED\).*\[(libnullgpu_.+)\]", run("readelf", "-dW", path)):
         for version in re.findall(r"Index: 2 .* Name: (\S+)", run("readelf", "-VW", path)):

@@ -91,7 +91,7 @@ class Trial:
 
     def step(self):
         """Marks the end of a step, for loops that a framework owns. True once the trial has its steps: end the loop. The
-        first step is always a warm-up, since nothing marks its beginning. A loop that ends before has no times."""
+        first step is always a warm-up, since nothing marks its beginning. A loop that ends earlier has no times."""
         if self.kind is None:
             return False
         if not self._done:

@@ -13,7 +13,7 @@ auto* entryOf(auto& map, const auto& key) {
   return found == std::end(map) ? nullptr : &found->second;
 }
 
-/// A copy of it, or nothing.
+/// A copy of the value, or nothing.
 auto valueIn(const auto& map, const auto& key) {
   const auto* found = entryOf(map, key);
   return found ? std::optional(*found) : std::nullopt;

@@ -12,7 +12,7 @@
 
 namespace expc::base {
 
-/// What is in an open file, without white space at its end. Files of the kernel tell no size.
+/// Reads an open file, without white space at its end. Files of the kernel have no known size.
 static std::string textIn(int file) {
   std::string text;
   char piece[8192];

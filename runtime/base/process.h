@@ -24,7 +24,7 @@ std::optional<std::string> readText(const std::string& path);
 class KernelFile {
  public:
   explicit KernelFile(std::string path) : path_(std::move(path)) {}
-  /// As readText.
+  /// Reads the file like readText.
   std::optional<std::string> text();
 
  private:

@@ -261,7 +261,7 @@ llvm::Expected<Setup> prepare(const plan::Plan& plan, const RehearsalOptions& op
   auto files = inputs::findCommandFiles(setup.plan, options.results);
   if (files) {
     setup.command_files = std::move(*files);
-    if (!setup.plan.processes().empty()) setup.plan.indexPoints();  // of points that were marked since
+    if (!setup.plan.processes().empty()) setup.plan.indexPoints();  // points were marked since the last index
     return setup;
   }
   // A program that this machine lacks keeps nothing else from being rehearsed.

@@ -20,11 +20,11 @@ namespace {
 
 using store::TrialStatus;
 
-/// Marked steps, which `import expc` ends; and seconds after which any other program is ended.
+/// The steps after which `import expc` ends a program that marks them, and the seconds after which any other is ended.
 constexpr int kMarked = 2, kUnmarked = 1, kCommandSeconds = 60;
 /// The folder of the records, below that of a trial or, for services, of rehearsals.
 constexpr const char* kRecords = "/.records";
-/// The variable that names it to the null libraries.
+/// The variable that names the folder to the null libraries.
 constexpr const char* kRecord = "NULLGPU_RECORD=";
 
 EngineOptions optionsIn(const std::string& folder) {
@@ -106,7 +106,7 @@ llvm::Error CommandRehearser::end() {
 }
 
 std::string CommandRehearser::prepared(const plan::Point& point, protocol::TrialSpec& spec) {
-  // The name has no digests of files, which may change, so each rehearsal prepares anew.
+  // The name has no digests of files, which may change, so each rehearsal prepares again.
   const std::string name = store::preparedFolder(setup_.plan, point, {});
   if (name.empty()) return "";
   spec.prepared = folder_ + "/" + name;

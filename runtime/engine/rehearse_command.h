@@ -22,12 +22,12 @@ namespace expc::engine {
 
 class CommandRehearser {
  public:
-  /// The references must outlive it. `folder`: that of rehearsals. `seconds`: after which a program is ended.
+  /// The references must outlive it. `folder` is that of rehearsals. A program is ended after `seconds`.
   CommandRehearser(Setup& setup, const std::string& folder, std::optional<double> seconds, launch::TrialRunner& runner,
                    ProgressListener& listener);
 
-  /// Runs a few steps of the point, whose `request` has everything but what is a command's. The preparation or a
-  /// service that fails is how the point ends.
+  /// Runs a few steps of the point. `request` lacks only what a command needs. If the preparation or a service fails,
+  /// the point ends with that reason.
   llvm::Expected<launch::TrialEnd> run(const plan::Point& point, launch::TrialRequest request,
                                        std::function<void(const protocol::Event&)> progress);
   /// Ends the services.

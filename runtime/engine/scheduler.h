@@ -113,10 +113,10 @@ class Forecast {
   Forecast(const judge::Index& index, unsigned lanes) : index_(index), lanes_(lanes) {}
   /// Counts anew what the plan lacks; called at the beginning of each block, since it costs a walk over the plan.
   void renew();
-  /// A trial of the kind has a result: one less to come.
+  /// Expects one trial of the kind less, since it has a result.
   void placeOver(plan::TrialKind kind);
   /// Sets done, expected, remaining_seconds and untimed of `note`. `done`: trials with a result before this one;
-  /// `over`: this one has one, too. The time is divided by the number of lanes.
+  /// `over`: this one has a result, too. The time is divided by the number of lanes.
   void fill(TrialNote& note, unsigned done, bool over) const;
 
  private:

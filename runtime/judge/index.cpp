@@ -242,9 +242,9 @@ bool Index::settled(plan::TrialKind kind, const PlaceOutcomes& place) const {
   if (place.infeasible - place.forgiven_infeasible >= kInfeasibleBlocks) return true;
   if (place.valid > 0 || place.ended < kTimeoutBlocks) return false;
   const plan::KindDesign* design = plan::designOf(plan_, kind);
-  // Looks, and widths that are asked for, need more than one interval at the claim's confidence does.
+  // Looks and `until` need more blocks than one interval at the claim's confidence.
   unsigned enough = design && (!design->looks.empty() || !design->until.empty()) ? design->repeat : 0;
-  // So many that this early end adds at most an eighth to the error of a claim.
+  // With this many timeouts the early end adds at most an eighth to the error of a claim.
   for (const plan::Criterion& criterion : plan_.criteria)
     if (criterion.confidence)
       enough = std::max(enough, stats::minimumPairs(1 - (1 - *criterion.confidence) / 8,

@@ -56,7 +56,7 @@ Remaining remaining(const Index& index, plan::TrialKind kind);
 /// Trials of the plan that ended with a value, timeouts included.
 struct Stored {
   uint64_t trials = 0;
-  uint64_t again = 0;  // that will be measured again, since the block was cut short before the rest of their pairs
+  uint64_t again = 0;  // trials to repeat: their block was cut short before the rest of their pairs
 };
 Stored storedTrials(const Index& index);
 

@@ -21,8 +21,8 @@ inline uint64_t leastCard(const nullgpu_card_record& card) { return card.held + 
 
 /// Why a program that used no simulated GPU may have found none.
 inline constexpr char kStandFor[] =
-    "They stand in for the libraries of CUDA 12 and 13, so a program built for another CUDA, or without it, does not "
-    "see them";
+    "Simulated GPUs stand in for the libraries of CUDA 12 and 13, so a program built for another CUDA, or without it, "
+    "does not see them";
 
 /// The card that a process asked for more memory than it had, and the bytes that it would need at least; "" if no
 /// process did.

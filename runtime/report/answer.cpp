@@ -138,7 +138,7 @@ std::vector<std::string> evidenceOf(const describe::Findings& findings, const Ju
   if (judged && isPlain(of.criterion)) all.push_back(evidenceSentence(findings, of, brief));
   if (outcome == Outcome::Open && !isPlain(of.criterion)) all.push_back(openSentence(of));
   all.push_back(doubtOf(of));
-  // An open claim tells it as its reason.
+  // The reason of an open claim says so already.
   if (judged && outcome != Outcome::Open) all.push_back(equalText(of));
   std::erase(all, "");
   return all;

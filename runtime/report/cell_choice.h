@@ -35,7 +35,7 @@ class CellChoice {
 
   /// Returns how far a cell is from breaking its bound, at its worse end; negative if it breaks it.
   double marginOf(size_t index) const;
-  /// Names the cell with the least margin: by its value where there is no interval, else by the end of that.
+  /// Names the cell with the least margin: by the end of its interval, or by its value if it has none.
   std::string_view extremeOf(size_t index, bool breaks = false) const;
   /// Returns the cell with the least margin; `among` must not be empty.
   size_t worst(const std::vector<size_t>& among) const;

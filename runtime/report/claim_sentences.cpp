@@ -56,8 +56,8 @@ constexpr FormTexts kForms[] = {
     {Form::Memory, "{0} runs out of memory", "{0} runs out of memory"},
     {Form::Other, "{2} is {3}", "{2} is {4}"}};
 
-/// The sentences of a ratio that is held to 1, by what is compared: times, then other metrics. 2: the metric. `asked`
-/// is the claim in short, behind what was found instead.
+/// The sentences of a ratio whose bound is 1: of times, then of other metrics. {2} is the metric. `asked` is the claim
+/// in short, which follows the finding of a claim that fails.
 struct AtOneTexts {
   Form form;
   Relation relation;
@@ -154,7 +154,7 @@ class Clause {
     return text;
   }
 
-  /// Returns the numbers behind it: "Closest to the bound at gpus=2: 1.74x (95 % interval 1.36x to 2.62x, 7 pairs,
+  /// Returns the numbers of the finding: "Closest to the bound at gpus=2: 1.74x (95 % interval 1.36x to 2.62x, 7 pairs,
   /// step_time 26.8 ms → 14.6 ms)"; "" if the reason has been said.
   std::string evidence(bool brief) const {
     // The finding has said the reason.
@@ -164,7 +164,7 @@ class Clause {
     if (!told_ || told_->shown.empty() || form_ == Form::Memory) return openSentence(of_);
     const bool single = told_->value.has_value();
     const std::string details = joined(numbers(brief));
-    // The sentence before names the arms together, where there are several.
+    // If there are several arms, the sentence before names them together.
     const std::string place = placeText(/*arms_named=*/false);
     if (isFound() || (of_.result.verdict == Verdict::Fail && !single)) return sentence(details);
     if (of_.result.verdict == Verdict::Fail || of_.result.verdict == Verdict::Pass) {

@@ -17,8 +17,8 @@ std::string claimSentence(const describe::Findings& findings, const Judged& of);
 /// least 1.2)".
 std::string findingSentence(const describe::Findings& findings, const Judged& of);
 
-/// Returns the numbers behind it as a sentence: "Closest to the bound at gpus=2: 1.74x (95 % interval 1.36x to 2.62x, 7
-/// pairs)."; "" if the finding has said them. With `brief` without the medians.
+/// Returns the numbers of the finding as a sentence: "Closest to the bound at gpus=2: 1.74x (95 % interval 1.36x
+/// to 2.62x, 7 pairs)."; "" if the finding has said them. With `brief` without the medians.
 std::string evidenceSentence(const describe::Findings& findings, const Judged& of, bool brief = false);
 
 }  // namespace expc::report

@@ -174,8 +174,8 @@ Table pointsTable(const plan::Plan& plan, const rehearsal::Study& study, decltyp
   for (const size_t factor : varying) table.columns.push_back({plan.factors[factor].name, Column::Kind::Label});
   if (varying.empty()) table.columns.push_back({"point", Column::Kind::Label});
   if (outcomes) table.columns.push_back({"rehearsed", Column::Kind::Words});
-  // The names of the columns do not depend on the point, so an empty rehearsal gives them. Where no point ran there are
-  // none.
+  // The names of the columns do not depend on the point, so an empty rehearsal gives them. If no point ran, the table
+  // has no such columns.
   std::vector<RehearsedValue> none;
   if (std::ranges::any_of(study.points, [](const rehearsal::Point& seen) { return seen.rehearsed.has_value(); }))
     none = values(plan, {}, {.steps = 1, .ranks = {}});

@@ -43,7 +43,7 @@ using Reach = NextStep::Reach;
 constexpr size_t kStudies = 200;          // a share of 80 % then has a standard error of 3 points
 constexpr unsigned kMostBlocks = 1000;    // the most further ones that are tried
 constexpr double kClear = 2.0 / 3;        // share of decided studies from which on a verdict is named
-constexpr size_t kMostWork = 20'000'000;  // of one judgement, in units of workOf(): about a second
+constexpr size_t kMostWork = 20'000'000;  // the most of one judgement, in units of workOf(): about a second
 constexpr uint64_t kSeed = 1;
 
 /// Cost of a forecast: about how many values resampling draws and sorts. An estimate of few values takes time with
@@ -304,7 +304,7 @@ class Forecast {
     return isRatio(cell) ? intervals.mapped([](double log) { return std::exp(log); }) : intervals;
   }
 
-  /// Shares of verdicts if the study goes on to `values` values.
+  /// Shares of verdicts if the study continues to `values` values.
   Share shareAt(unsigned values) const {
     Share share;
     eachStudy(values, [&](const Share& so_far, size_t) { return share = so_far, true; });
@@ -322,8 +322,8 @@ class Forecast {
     return enough;
   }
 
-  /// Simulates studies of `values` values, and tells `goes_on` after each what became of these and how many they are,
-  /// until it returns false. The levels are those of the look that this would be.
+  /// Simulates studies of `values` values until `goes_on` returns false. It gets the shares of verdicts and the number
+  /// of studies after each one. The levels are those of the look that this would be.
   void eachStudy(unsigned values, llvm::function_ref<bool(const Share&, size_t studies)> goes_on) const {
     MeasuredCriterion future = measured_;
     if (measured_.standing.history.planned > 0) {
@@ -421,7 +421,7 @@ void advise(const plan::Plan& plan, const store::Results& results, describe::Con
       result.next = NextStep{.reach = Reach::Trend};
       continue;
     }
-    // Measuring the cells again costs as much as judging them, so it is left out where nothing follows from it.
+    // Measuring the cells again costs as much as judging them, so it is left out for criteria that are too large.
     work += workOf(result.cells);
     if (work > kMostWork) {
       result.next = NextStep{.reach = Reach::NotSimulated};

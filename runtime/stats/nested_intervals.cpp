@@ -23,7 +23,7 @@ size_t firstWhere(size_t count, Holds holds) {
 
 NestedIntervals::NestedIntervals(std::optional<double> estimate, size_t count, Alpha alpha, Ends ends)
     : estimate_(estimate),
-      // Most methods give no interval that says nothing, and simulations make very many objects.
+      // The search is left out if the last interval has a confidence: simulations make very many objects.
       count_(count > 0 && alpha(count - 1) < 1 ? count : firstWhere(count, [&](size_t k) { return alpha(k) >= 1; })),
       alpha_(std::move(alpha)),
       ends_(std::move(ends)) {}

@@ -124,7 +124,7 @@ class Runs {
     const std::string how = changes(named(*was), named(*is), false);
     return "started otherwise: " + (how.empty() ? "the block was started in another order" : how);
   }
-  /// Names what has made another point of the one that the trial is of, behind a colon; "" if that is not known.
+  /// Names the differences between the trial's point and the plan's, behind a colon; "" if they are unknown.
   std::string moved(const Trial& trial) {
     const plan::Plan* then = planThen(trial.run);
     const plan::Point* was = then ? then->findPoint(trial.place().point) : nullptr;
@@ -208,7 +208,7 @@ class Loader {
     for (const int64_t id : sessions) results_.sessions.push_back(contents_.sessions.at(id));
     results_.looks = looksIn(contents_);
     findOtherPrograms();
-    // Nothing at these points, but trials under the study's name: say why, since that looks like lost results.
+    // These points have no trials, but the study's name has some: say why, since that looks like lost results.
     if (results_.trials.empty() && objections_.empty())
       for (const auto& [id, trial] : contents_.trials)
         if (isElsewhere(trial))

@@ -29,7 +29,7 @@ class Monitor {
              bool served = false);
   /// From now on the descendants of the process are sampled as a part of the trial.
   void sample(uint64_t trial, int pid);
-  /// From now on the device memory of the process `pid` and its descendants is sampled as the trial's metric.
+  /// Samples the device memory of the process `pid` and its descendants as the trial's metric from now on.
   void serve(uint64_t trial, const std::string& metric, int pid);
   /// Looks at the machine on behalf of all trials under way; to be called about once a second.
   void look(double now);
@@ -69,7 +69,7 @@ class Monitor {
   void account(const std::map<int, double>& busy, const Family& family, double seconds);
   /// Reads clocks and cards of one trial.
   void lookAt(Trial& trial, const Family& family);
-  /// Takes a sample of its services' device memory.
+  /// Takes a sample of the device memory of the trial's services.
   void sampleServices(Trial& trial) const;
   /// Adds a sample of the trial's processes, unless none runs any more.
   void takeSample(Trial& trial) const;

@@ -69,7 +69,7 @@ class Side:
 
 
 def costs(options):
-    """What is measured: a name, what the figures are divided by, and a function of a side."""
+    """The measurements: a name, the divisor of the figures, and a function of a side."""
     for count in options.trials:
         yield f"a trial of `true`, {count:,} trials", count, lambda side, count=count: side.trials(count)
     reports = f"report of {options.points * 10:,} trials"

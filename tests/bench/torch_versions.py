@@ -3,7 +3,7 @@
 
 usage: torch_versions.py [--expc EXPC] [--folder NULL_GPU_FOLDER] PYTHON[:PROGRAMS]...
 
-Each PYTHON is an interpreter with a torch of its own; PROGRAMS is a folder for PYTHONPATH. Values are not computed, so none is looked at."""
+Each PYTHON is an interpreter with a torch of its own; PROGRAMS is a folder for PYTHONPATH. Simulated GPUs compute no values, so none is compared."""
 import argparse
 import pathlib
 import subprocess

@@ -218,7 +218,7 @@ study s {{
                 report = self.document("report", f"{reader}.exp", "-D", "design.repeat=1")
                 self.assertEqual([all(one["n"] == 1 for one in point["metrics"].values()) for point in report["points"]], [True, True])
         self.write("given", "nothing known")
-        self.assertIn("is in no format with a reader", self.expc("new", "other", "--from", "given", code=1).stderr)
+        self.assertIn(": unknown format (known: nccl_tests", self.expc("new", "other", "--from", "given", code=1).stderr)
 
     def test_rows_of_llama_bench_may_be_lines(self):
         key, levels, metric, values, place, rows = FORMATS["llama_bench"]

@@ -200,7 +200,7 @@ class Faults(Services):
         self.assertTrue(kept, "what it wrote is kept")
 
     def test_a_client_that_ends_well_without_its_service(self):
-        """Its last request ends the server, and it writes all that the study reads."""
+        """The client's last request ends the server, and the client writes all that the study reads."""
         self.study(loads="{ 1 }")
         self.write("client.py", CLIENT.replace("if load == 99: time.sleep(600)", "import os, signal\nos.kill(int(answer[0]), signal.SIGKILL)\n"
                                                "while os.path.exists(f'/proc/{answer[0]}'): time.sleep(0.01)"))

@@ -230,7 +230,7 @@ class Questions(Case):
             with self.subTest(count=count, method=method):
                 spec = specification("quality", count, {"epochs": 30}, method=method, sharding=sharding, rank=16, **files)
                 self.assertEqual(ranks.result(WORKER, spec)["metrics"]["answer_accuracy"], 3 / 5)
-        # Only where a study asks.
+        # The full weights answer only if a study asks for it.
         self.assertIsNone(ranks.result(WORKER, spec)["metrics"].get("unquantised_answer_accuracy"))
         spec = dict(specification("quality", 1, {"epochs": 30}, method="qat", **files), metrics=["unquantised_answer_accuracy"])
         self.assertEqual(self.result(spec)["metrics"]["unquantised_answer_accuracy"], 3 / 5)

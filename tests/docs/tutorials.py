@@ -43,7 +43,7 @@ def first_difference(expected, said):
 
 
 def pip():
-    """What makes `pip install --target FOLDER` take a package from .deps, where tools/setup --tests puts it, and needs no network; "" without it."""
+    """A shell function by which `pip install --target FOLDER` needs no network: it copies the package that tools/setup --tests put into .deps. "" without that."""
     packages = next((ROOT / ".deps/clients/lib").glob("python3*/site-packages"), ROOT)
     return f'pip() {{ mkdir -p "$4" && cp -r {shlex.quote(str(packages / "waitress"))} "$4"; }}\n' if (packages / "waitress").is_dir() else ""
 

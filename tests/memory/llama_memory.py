@@ -33,7 +33,7 @@ METHODS = {
     "dpo full": "method = dpo, dpo_base = full", "qat kept": "method = qat, qat_weights = kept",
     "qat recomputed": "method = qat, qat_weights = recomputed",
 }
-# What the options of a study change of its memory. Levels that take the same memory (schedules, alphas) are left out.
+# Options that change the memory of a study. Levels that take the same memory (schedules, alphas) are left out.
 WHERE = """  factor precision in { bf16, fp32, fp16, fp64 }
   factor gpus in { 1, 2 }
   factor sharding in { fsdp, ddp }
@@ -123,7 +123,7 @@ def planned(options, folder, text):
 
 
 def option_points(options, folder):
-    """(name, point of the plan) of as many combinations of options as it takes for each pair of levels to meet, or of all."""
+    """(name, point of the plan) of enough combinations of options that each pair of levels meets in one, or of all."""
     layers = write_reference(folder, options.model)
     for kind, factors in OPTIONS.items():
         fixed = ", method = dpo" if kind == "preferences" else ""
@@ -168,7 +168,7 @@ def main():
     parser.add_argument("folder", help="of the null cards' libraries")
     parser.add_argument("--all", action="store_true")
     parser.add_argument("--options", action="store_true")
-    parser.add_argument("--every", type=int, default=1, help="of the options, so that fewer combinations are taken")
+    parser.add_argument("--every", type=int, default=1, help="take every N-th combination of the options")
     parser.add_argument("--markdown", action="store_true")
     parser.add_argument("--only", default="")
     parser.add_argument("--model", default="tiny")

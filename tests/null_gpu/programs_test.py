@@ -149,7 +149,7 @@ class Clients(Programs):
             self.assertEqual((counts[client, "loss"], counts[client, "step_times"]), (6, 4), counts)  # two steps of six warm up
 
     def test_two_torchruns_at_once_do_not_meet(self):
-        """Each waits for the other one before its ranks do, so both have their store up."""
+        """Each torchrun waits for the other one before its ranks start work, so both stores are up at once."""
         with tempfile.TemporaryDirectory() as folder:
             for file in ("pair.exp", "pair.py"):
                 shutil.copy(HERE / "clients" / file, folder)

@@ -62,7 +62,7 @@ struct Evaluator {
                   : fail(Failure::Kind::Overflow, formula.range);
   }
 
-  /// Not, Negate, Size, Field.
+  /// Evaluates Not, Negate, Size and Field.
   std::optional<Value> unary(const Formula& formula) {
     auto value = run(*formula.operands[0]);
     if (!value) return value;

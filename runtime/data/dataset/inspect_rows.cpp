@@ -113,7 +113,7 @@ class RowsInspection {
  private:
   /// Reads and encodes a file or folder; nothing after a problem. The error is one of `tick`.
   llvm::Expected<std::optional<Part>> read(const text::DatasetOptions& options);
-  /// Adds the problems of questions beyond those of rows, of which the file has none.
+  /// Adds the problems of questions, for a file in which all rows can be read.
   void judgeQuestions(const text::TokenRowsOptions& options, const Part& part);
   /// Adds the problems that single rows of a file have.
   void judgeRows(const Part& part, bool held_out);
@@ -121,8 +121,9 @@ class RowsInspection {
   void judgeLeaks(const Part& train, const Part& apart, const char* what);
   /// Adds the problem that rows repeat earlier ones.
   void judgeRepeats(const Part& train);
-  /// Adds a problem for rows that equal others of `train`, and one for those that do but for case and white space.
-  /// @param words make its text from that difference and the row that the first of them equals
+  /// Adds a problem for rows that equal others of `train`, and one for rows that equal others but for case and white
+  /// space.
+  /// @param words make the text from that difference and the row that the first of them equals
   void judgeCopies(const Part& train, const Part& judged,
                    llvm::function_ref<std::string(const char* how, int64_t row)> words);
   /// Adds notes on the set as a whole.

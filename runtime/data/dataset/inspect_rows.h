@@ -39,8 +39,8 @@ struct RowsReport {
   std::string tokenizer;
   bool pairs = false;
   int64_t held_out = 0, asked = 0;  // rows of the validation file, and questions, that were read
-  std::vector<int64_t> numbers;     // of the rows that were read, counted from 1 in the file
-  std::vector<int64_t> lengths;     // their tokens before cutting; of a pair those of the longer text
+  std::vector<int64_t> numbers;     // rows that were read, counted from 1 in the file
+  std::vector<int64_t> lengths;     // tokens of each row before cutting; the longer text of a pair
   std::map<text::Role, RoleShare> roles;
   int64_t tokens = 0, learnt = 0;  // of all texts, after cutting
   std::vector<Problem> problems;   // worst first

@@ -22,13 +22,13 @@ namespace expc::text {
 /// The source of rows and of tokens.
 struct TokenRowsOptions {
   DatasetOptions data;             // without a path rows are made up
-  std::string parameter = "data";  // that names them, for messages
+  std::string parameter = "data";  // the parameter that names the rows
   int64_t synthetic = 0;           // the number of made-up rows; data.row_limit counts too
   bool longest = false;            // made-up rows have max_length tokens each, instead of lengths like the template's
-  uint64_t seed = 0;               // of made-up rows
+  uint64_t seed = 0;               // the seed of made-up rows
   std::string tokenizer;           // a file or a folder; "": the model's own
   std::string model_folder;        // "": the model has none, and each byte of a text is a token
-  int64_t vocabulary = 0;          // of the model; tokens must be below it; 0: unknown
+  int64_t vocabulary = 0;          // the model's size; tokens must be below it; 0: unknown
   int64_t max_length = 0;          // the most tokens of a text, at least 2; 0: no limit
 };
 

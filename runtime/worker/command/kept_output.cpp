@@ -35,7 +35,7 @@ constexpr uint64_t kMostDocument = 2 * kMostKept;  // base64 takes a third more
 
 llvm::Error failed(const std::string& path, const std::string& why) { return failure("'{}': {}", path, why); }
 
-/// The document: what is kept besides the files, and these by name.
+/// The document: the kept output, and the files by name.
 struct Document {
   KeptOutput output;
   llvm::json::Object files;

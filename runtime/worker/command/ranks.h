@@ -1,8 +1,8 @@
 #pragma once
 
 // Joins what the ranks of a program reported with `import expc`: rank 0 into kTrialFile, each other one its last values
-// into a file of its own (python/expc). And joins the measurements of their processes: each rank but rank 0 leaves
-// those in a file when it has ended.
+// into a file of its own (python/expc). The measurements of the processes are joined, too: each rank but rank 0 leaves
+// its own in a file when it has ended.
 
 #include <llvm/Support/Error.h>
 

@@ -37,7 +37,7 @@ std::string listed(const std::vector<std::string>& names) {
   return names.size() > 12 ? text + ", …" : text;
 }
 
-/// Tells of a table below other lines: the first line behind the first one that has the column. "": none has.
+/// Names the line below the first one that has the column, for a table below other lines. "": no line has it.
 std::string tableBelow(llvm::StringRef text, const std::string& column) {
   constexpr size_t kMostLines = 1000;
   for (size_t line = 2; line <= kMostLines && text.contains('\n'); ++line) {

@@ -240,7 +240,7 @@ int Trial::judge(const ProgramEnd& end) {
   }
   if (!endedWell(end.status)) return fail(howItEnded(end), end);
   if (spec_.rehearsal) return rehearsed(end);
-  // A start that is not measured has no metrics, and leaves nothing for one in the same folder.
+  // An unmeasured start has no metrics, and leaves no file for the measured one in the same folder.
   if (spec_.world_size == 1 || spec_.metrics.empty()) return rank_ == 0 ? readMetrics(end) : 0;
   const char* each = std::getenv("LOCAL_WORLD_SIZE");
   ProgramEnd all = end;
@@ -316,7 +316,7 @@ void Trial::dropUnwritten() const {
 int Trial::processOf(const plan::Service& service) const { return rank_ == 0 ? spec_.processOf(service) : 0; }
 
 int Trial::readMetrics(const ProgramEnd& end) {
-  // A client may end well although its connections were lost.
+  // A client may succeed although its connections were lost.
   for (const plan::Service& service : spec_.command->services)
     if (const int pid = processOf(service); pid > 0 && !base::processOf(pid).runs())
       return fail(fmt::format("the service {} ended while the command ran", service.name), end);

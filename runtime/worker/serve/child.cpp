@@ -252,8 +252,8 @@ void runChild(const protocol::LaunchRequest& request, protocol::Packet packet, p
     const auto next = nextLaunch(channel, packet);
     if (!next) break;
     launch = next->id;
-    // While it waits only strangers can change this process. After a moment it is looked at again; a change within it
-    // is no other than one during a trial, which is undone after that trial.
+    // While the process waits, only strangers can change it. After a longer wait it is compared again; a change within
+    // a moment is treated like one during a trial, which is undone after that trial.
     const bool waited = base::bootSeconds() - restored > kMoment;
     code = runRank(*next, packet, waited ? own.restore() : "", clean, child);
   }

@@ -1,4 +1,4 @@
-"""Two ranks that add a number, while those of the other trial do: both note their port in MEET/ports and wait for the other's."""
+"""Two ranks add a number while the two of the other trial do so. Both trials note their port in MEET/ports and wait for the other's."""
 import os
 import pathlib
 import time

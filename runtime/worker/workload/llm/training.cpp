@@ -96,7 +96,7 @@ llvm::Error Training::build(const Settings& settings) {
     const bool sharded = parameters_.sharding == Sharding::Fsdp && spec.world_size > 1;
     references_.emplace(2 * (rows_->train.count() + rows_->held_out.count()), sharded ? &communicator : nullptr,
                         context_.device.torchDevice());
-    // Another reference is gone before the model comes, so that both are never in memory.
+    // Another reference leaves the memory before the model is made, so that memory never holds both.
     if (!parameters_.reference.empty())
       if (auto error = askOtherModel(model->config.vocabulary, asked)) return error;
   }

@@ -77,7 +77,7 @@ struct Work {
 struct Evaluation {
   double loss = 0;  // mean over learnt tokens, or over pairs
   std::optional<double> margin, accuracy;
-  std::optional<double> answered, unquantised;  // share of the questions, if there are any; of qat's full weights
+  std::optional<double> answered, unquantised;  // shares of right answers; of qat's full weights
 };
 
 /// The training of llm.finetune.
