@@ -247,7 +247,7 @@ import os, socket, sys
 assert os.path.exists(os.environ["EXPC_PREPARED"] + "/made")
 socket.create_connection(("127.0.0.1", int(sys.argv[1])))
 """
-SERVED = """service server command ["python3", "server.py", "${port}"] {
+WITH_SERVER = """service server command ["python3", "server.py", "${port}"] {
   inputs "server.py"
   ready tcp
 }
@@ -302,7 +302,7 @@ class Rehearsal(unittest.TestCase):
     def served(self, code=0, server=SERVER, made="open('made', 'w').close()", **options):
         for name, text in (("server", server), ("client", CLIENT), ("prepare", STARTS.replace("NAME", "preparations") + made)):
             (self.folder / f"{name}.py").write_text(text)
-        return self.rehearse("", code=code, study=SERVED, **options)
+        return self.rehearse("", code=code, study=WITH_SERVER, **options)
 
     def test_a_service_and_a_preparation_start_once_and_the_service_counts(self):
         points = self.served()
