@@ -100,6 +100,8 @@ function(nullgpu_library name)
     endforeach()
     nullgpu_stubs(${_target} ${name} ${ARG_FILE} "${ARG_CUDA12}" "${_exports}" "${_objects}" "${ARG_SUCCEED}" "${_headers}")
   endif()
+  # A unique symbol would keep a library loaded after dlclose, and expc opens NVML's again with other variables.
+  target_compile_options(${_compiled} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-fno-gnu-unique>)
   # Join sources as expc's build does for its own libraries.
   set_target_properties(${_compiled} PROPERTIES UNITY_BUILD "${EXPC_UNITY}" UNITY_BUILD_BATCH_SIZE 12)
   foreach(_each IN LISTS _target _compiled)
