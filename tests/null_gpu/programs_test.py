@@ -144,7 +144,7 @@ class Clients(Programs):
         page = ROOT / "docs/your-own-program.md"
         rows = [*self.measure("shown.exp", "accelerate, lightning, trainer", PROGRAMS, page),
                 *self.measure("shown.exp", "torchtune", f"{TORCHTUNE}:{PROGRAMS}", page)]
-        counts = collections.Counter((row.get("client", "torchtune"), row["series"]) for row in rows)
+        counts = collections.Counter((row["factor_client"], row["series"]) for row in rows)
         for client in re.findall(r"^```python steps_(\w+)\.py$", page.read_text(), re.M):
             self.assertEqual((counts[client, "loss"], counts[client, "step_times"]), (6, 4), counts)  # two steps of six warm up
 
