@@ -7,6 +7,7 @@
 #include "cli/command_line.h"
 
 #include <fcntl.h>
+#include <llvm/Support/Regex.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -72,9 +73,12 @@ void addWhere(CLI::App& command, std::optional<std::string>& where) {
 /// anybody means.
 CLI::Option* asSize(CLI::Option* option) {
   const auto has_unit = [](std::string& text) {
-    return !text.empty() && std::isdigit(static_cast<unsigned char>(text.back()))
-               ? fmt::format("{}: a size needs a unit, as in 16GiB", text)
-               : std::string();
+    static const llvm::Regex kSize("^[0-9.]+(e[0-9]+)? *([kmgtpe]i?)?b?$", llvm::Regex::IgnoreCase);
+    if (!text.empty() && std::isdigit(static_cast<unsigned char>(text.back())))
+      return fmt::format("{}: a size needs a unit, as in 16GiB", text);
+    return kSize.match(text)
+               ? std::string()
+               : fmt::format("'{}' is not a size: write it as 16GiB or 16GB (units: B, kB, KiB to EB, EiB)", text);
   };
   return option->transform(CLI::AsSizeValue(/*kb_is_1000=*/true))
       ->transform(CLI::Validator(has_unit, ""));  // CLI11 runs the last one first
@@ -86,11 +90,15 @@ CLI::Option* asSeconds(CLI::Option* option) {
     for (const auto& [unit, size] : {std::pair("ms", 0.001), {"min", 60.0}, {"h", 3600.0}, {"s", 1.0}}) {
       llvm::StringRef number = text;
       double value;
-      if (!number.consume_back(unit) || number.rtrim().getAsDouble(value)) continue;
+      if (!number.consume_back(unit) || number.rtrim().getAsDouble(value) || !(value >= 0)) continue;
       text = fmt::format("{}", value * size);
-      break;
+      return std::string();
     }
-    return std::string();
+    // CLI11 would name its whole range of numbers.
+    double value;
+    return llvm::StringRef(text).getAsDouble(value) || !(value >= 0)
+               ? fmt::format("'{}' is not a time: write it as 30s (units: ms, s, min, h)", text)
+               : std::string();
   };
   return option->transform(CLI::Validator(seconds, ""));
 }

@@ -65,7 +65,9 @@ std::optional<std::string> starterFrom(llvm::StringRef text, const std::string& 
   if (!key.empty()) study += fmt::format("  factor {} in {{ {} }}\n", key, llvm::join(levels, ", "));
   study += fmt::format("  measure {}\n", metric);
   if (!key.empty()) study += fmt::format("  table {} by {}\n", metric, key);
-  return study + "  design { repeat 10 }\n}\n";
+  return study +
+         "  // `cat` reads the same numbers in each trial, so that more would only pretend to repeat a measurement. "
+         "Once\n  // your program runs here, write `repeat 10`.\n  design { repeat 1 }\n}\n";
 }
 
 std::string readersText() {

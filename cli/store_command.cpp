@@ -31,11 +31,11 @@ int verifyStore(const StoreOptions& options, const Console& console) {
   if (!found) return console.error(found.takeError());
   tell(found->notes, console);
   for (const std::string& damage : found->damage) console.error(damage);
-  const std::string text =
-      fmt::format("{}: {}, {}, {}, {}, {}{}\n", options.results, base::counted(found->journals, "journal"),
-                  base::counted(found->sessions, "session"), base::counted(found->runs, "run"),
-                  base::counted(found->blocks, "block"), base::counted(found->trials, "trial"),
-                  found->damage.empty() ? "" : "; " + base::counted(found->damage.size(), "damaged place"));
+  const std::string text = fmt::format(
+      "{}: {}, {}, {}, {}, {}{}\n", options.results, base::counted(found->journals, "journal"),
+      base::counted(found->sessions, "session"), base::counted(found->runs, "run"),
+      base::counted(found->blocks, "block"), base::counted(found->trials, "trial"),
+      found->damage.empty() ? "; no problems found" : "; " + base::counted(found->damage.size(), "damaged place"));
   return console.finish(text, found->damage.empty() ? kSuccess : kError);
 }
 

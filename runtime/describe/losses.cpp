@@ -16,6 +16,12 @@ std::vector<const judge::PointStatus*> statusesOf(const judge::Judgement& judgem
   return statuses;
 }
 
+bool onlyTimesOut(const judge::Judgement& judgement, const plan::Criterion& criterion) {
+  return std::ranges::any_of(statusesOf(judgement, criterion), [](const judge::PointStatus* status) {
+    return status->timeouts > 0 && status->valid == 0;
+  });
+}
+
 std::vector<ArmLosses> unevenLosses(const judge::Judgement& judgement, const plan::Criterion& criterion) {
   constexpr double kUneven = 0.1;  // a threshold for a remark, not a test
   std::vector<ArmLosses> arms;

@@ -13,6 +13,9 @@ namespace expc::describe {
 /// Returns how trials ended at the points that a criterion reads; a point without trials is left out.
 std::vector<const judge::PointStatus*> statusesOf(const judge::Judgement& judgement, const plan::Criterion& criterion);
 
+/// Whether all trials of some point that the criterion reads timed out, apart from those that failed.
+bool onlyTimesOut(const judge::Judgement& judgement, const plan::Criterion& criterion);
+
 /// The trials of one point without a value (failed, disturbed, out of memory), of all that it had.
 struct ArmLosses {
   std::string point;

@@ -45,7 +45,10 @@ class Members {
       if (!at_[i]) return because(about(index_, place, Reason::NotTogether));
       const Outcome& outcome = places_[i]->outcomes[*at_[i]];
       if (outcome.ended()) continue;
-      if (outcome.superseded) return because(about(index_, place, Reason::Superseded, {outcome.limit}));
+      if (outcome.superseded) {
+        const bool again = outcome.limit < index_.limit(cell_.kind, place.point);
+        return because(about(index_, place, again ? Reason::Superseded : Reason::NeedsLimit, {outcome.limit}));
+      }
       const Reason::Code end = outcome.status == TrialStatus::Infeasible ? Reason::RanOut
                                : outcome.status == TrialStatus::Invalid  ? Reason::Disturbed
                                                                          : Reason::Failed;

@@ -28,6 +28,9 @@ PointStatus statusOf(const Evidence& evidence, const plan::Point& point, const p
     if (outcomes.not_on_device[column]) status.not_on_device.push_back(metric);
   status.lacking = point.startable() && !outcomes.outcomes.empty() && !evidence.index.settled(design.kind, outcomes) &&
                    outcomes.ended < repetitionsAsked(evidence.index, design) && !evidence.wants(design.kind, point.id);
+  const double limit = evidence.index.limit(design.kind, point.id);
+  status.needs_limit = std::ranges::any_of(
+      outcomes.outcomes, [&](const Outcome& outcome) { return outcome.superseded && outcome.limit >= limit; });
   return status;
 }
 

@@ -220,7 +220,7 @@ struct Endings {
   unsigned valid = 0, failed = 0, timeouts = 0, invalid = 0;
   unsigned infeasible = 0;         // blocks with an out-of-memory, even if another attempt ended well
   unsigned ended = 0;              // repetitions with a value
-  unsigned superseded = 0;         // timeouts under a limit that is larger now: no values, and to be run again
+  unsigned superseded = 0;         // timeouts under a smaller limit than another trial had: no values
   double limit = 0;                // seconds: the largest that a timeout met
   std::string last_reason = "";    // of the newest that did not end well
   std::string memory_reason = "";  // of the newest that ran out of memory
@@ -233,6 +233,7 @@ struct PointStatus : Endings {
   unsigned lost = 0;                            // repetitions in which every attempt failed
   std::vector<std::string> not_on_device = {};  // metrics that its trials found no way to measure, by name
   bool lacking = false;                         // some repetitions are not there, and none is asked for any more
+  bool needs_limit = false;  // some superseded timeouts run again only under a larger limit than the study's
 
   /// Out of memory in some blocks, and not in others.
   bool unstable() const { return infeasible > 0 && valid > 0; }

@@ -42,6 +42,7 @@ struct Reason {
     NotRun,
     NotTogether,  // not in one block and session with the others
     Superseded,   // a timeout under a smaller limit; numbers: that limit in seconds
+    NeedsLimit,   // a timeout under a smaller limit than another trial had, but the study's; numbers: that limit
     Failed,
     Disturbed,
     RanOut,             // out of memory

@@ -14,6 +14,7 @@
 
 #include "runtime/base/find.h"
 #include "runtime/base/format.h"
+#include "runtime/describe/losses.h"
 #include "runtime/describe/times.h"
 #include "runtime/judge/meaning.h"
 #include "runtime/report/paint.h"
@@ -53,6 +54,14 @@ bool lacksFailed(const judge::Judgement& judgement, const plan::Criterion& crite
   });
 }
 
+/// The command that runs again what timed out: with twice the largest limit that a timeout has met.
+NextCommand longerLimit(const plan::Plan& plan, const judge::Judgement& judgement, const std::string& folder) {
+  double limit = 0;
+  for (const judge::PointStatus& status : judgement.points) limit = std::max(limit, status.limit);
+  return {fmt::format("{} --timeout {:.6g}s", repeatCommand(plan, folder), 2 * limit),
+          "Run again what timed out, with a longer limit"};
+}
+
 /// Returns the command that brings each open criterion further, cheapest first; criteria with the same command share a
 /// line. Empty if none is known to help.
 std::vector<NextCommand> furtherFor(const plan::Plan& plan, const judge::Judgement& judgement,
@@ -68,6 +77,8 @@ std::vector<NextCommand> furtherFor(const plan::Plan& plan, const judge::Judgeme
       return {{repeatCommand(plan, folder, {}, 2 * judgement.spent_seconds),
                fmt::format("The budget of {} is spent. Continue with twice as much",
                            durationText(*plan.design.budget_seconds))}};
+    if (!failed && std::ranges::any_of(judgement.points, &judge::PointStatus::needs_limit))
+      return {longerLimit(plan, judgement, folder)};
     return {{repeatCommand(plan, folder), failed      ? "Fix what failed, then continue"
                                           : timed_out ? "Fix what timed out or raise its limit, then continue"
                                                       : "Continue the study"}};
@@ -93,6 +104,10 @@ std::vector<NextCommand> furtherFor(const plan::Plan& plan, const judge::Judgeme
     // Failed trials are the cheapest to repeat and may be all that is missing.
     if (lacksFailed(judgement, criterion)) {
       add(0, 0, repeatCommand(plan, folder) + " --retry-failed", "Fix what failed, then retry it", "");
+    } else if (!result.next && result.verdict == judge::Verdict::Inconclusive &&
+               describe::onlyTimesOut(judgement, criterion)) {
+      const auto& [command, what] = longerLimit(plan, judgement, folder);
+      add(0, 0, command, what, "");
     } else if (result.next && result.next->helps()) {
       static constexpr const char* kGains[] = {"with an 80 % chance to decide claim {}",
                                                "which give intervals to claim {}"};

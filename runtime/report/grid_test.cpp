@@ -126,7 +126,7 @@ TEST_CASE("what is not there and what is doubtful is said for each point") {
   CHECK(lines[0].find(": 3 of 7 blocks; expc has stopped retrying (--retry-failed tries again)") != std::string::npos);
   CHECK(lines[1].find(" is unstable: out of memory in 1 block, 3 valid trials beside: killed by the kernel: out of "
                       "memory") != std::string::npos);
-  CHECK(lines[2].find(": 2 timeouts ignored, because the limit is longer now") != std::string::npos);
+  CHECK(lines[2].find(": 2 timeouts ignored, because another trial had a longer limit") != std::string::npos);
 }
 
 TEST_CASE("a cell says what it rests on") {

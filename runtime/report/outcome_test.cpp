@@ -71,6 +71,27 @@ TEST_CASE("the next command is the one that brings open criteria further") {
   CHECK(nextCommands(example.plan, example.judgement, "results")[0].what_for == "Fix what failed, then continue");
 }
 
+TEST_CASE("what timed out runs again only with a longer limit") {
+  Example example = undecided();
+  judge::PointStatus& status = example.judgement.points[0];
+  status.timeouts = 4;
+  status.limit = 0.3;
+  status.needs_limit = true;
+  example.judgement.unfinished = true;
+  const auto checkLonger = [&] {
+    const auto next = nextCommands(example.plan, example.judgement, "out");
+    REQUIRE(!next.empty());
+    CHECK(next[0].command.ends_with(" --results out --timeout 0.6s"));
+    CHECK(next[0].what_for == "Run again what timed out, with a longer limit");
+  };
+  checkLonger();
+  // Timeouts have settled a point, and further blocks are not known to help.
+  status.needs_limit = example.judgement.unfinished = false;
+  status.valid = 0;
+  example.judgement.criteria[0].next.reset();
+  checkLonger();
+}
+
 TEST_CASE("a command that takes more time than the budget has says how much") {
   Example example = undecided();
   example.plan.design.budget_seconds = 300;

@@ -49,6 +49,8 @@ constexpr std::pair<Reason::Code, std::string_view> kTexts[] = {
     {Reason::NotRun, "{0} was not run"},
     {Reason::NotTogether, "{0} never ran in the same block and session, so there is no pair"},
     {Reason::Superseded, "{0} timed out at {2:.6g} s; the limit is longer now, so it will run again"},
+    {Reason::NeedsLimit,
+     "{0} timed out at {2:.6g} s, and another trial had a longer limit; only a longer --timeout runs it again"},
     {Reason::Failed, "{0} failed"},
     {Reason::Disturbed, "{0} was disturbed"},
     {Reason::RanOut, "{0} ran out of memory"},

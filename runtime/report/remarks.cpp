@@ -138,7 +138,7 @@ std::vector<std::string> shortcomings(const plan::Plan& plan, const judge::Judge
       if (status->invalid)
         lines.push_back(fmt::format("{}: {} disturbed, ignored", who, counted(status->invalid, "trial")));
       if (status->superseded)
-        lines.push_back(fmt::format("{}: {} ignored, because the limit is longer now", who,
+        lines.push_back(fmt::format("{}: {} ignored, because another trial had a longer limit", who,
                                     counted(status->superseded, "timeout")));
     }
   }
@@ -184,8 +184,11 @@ std::string trialsText(const describe::Findings& findings) {
     text += fmt::format("; {} with the note: {}", most->second, first(most->first, notes.size()));
   if (notes.empty() && bad == 0 && all > 0) text += ", none disturbed";
   std::vector<std::string> lacking = shortcomings(plan, judgement);
-  // A point that failed in every trial lacks its results for the reason above.
+  // What has no value has a line of its own, and a point that failed in every trial lacks its results for the reason
+  // above.
+  const std::vector<MissingThing> things = missingThings(plan, judgement);
   std::erase_if(lacking, [&](const std::string& one) {
+    if (std::ranges::any_of(things, [&](const MissingThing& thing) { return missingText(thing) == one; })) return true;
     return std::ranges::any_of(results.trials, [&](const store::Trial& trial) {
       return !trial.reason.empty() &&
              judge::withoutIds(one).ends_with(": " + judge::withoutIds(judge::brief(trial.reason)));

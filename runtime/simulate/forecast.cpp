@@ -17,6 +17,7 @@
 
 #include "runtime/base/find.h"
 #include "runtime/describe/description.h"
+#include "runtime/describe/losses.h"
 #include "runtime/judge/criteria.h"
 #include "runtime/judge/judge.h"
 #include "runtime/judge/needs.h"
@@ -437,6 +438,13 @@ void advise(const plan::Plan& plan, const store::Results& results, describe::Con
     Forecast forecast(plan, criterion, std::move(measured));
     result.next = kinds ? NextStep{.reach = Reach::NotSimulated} : forecast.next();
     if (!result.next || !result.next->helps()) continue;
+    // Timeouts have settled a point, so a block that the design already asks for would not run.
+    if (const plan::KindDesign* design = plan::designOf(plan, criterion.cells.front().kind);
+        design && !judgement.unfinished && result.next->repetitions <= design->most() &&
+        describe::onlyTimesOut(judgement, criterion)) {
+      result.next.reset();
+      continue;
+    }
     if (const auto seconds = secondsOf(*index, criterion.cells.front().kind))
       result.next->seconds = *seconds * result.next->blocks;
   }

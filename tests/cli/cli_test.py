@@ -73,7 +73,7 @@ class Surroundings(Tiny):
         for folder in ("a", "b"):
             for line in (self.folder / folder / "journal/000001.jsonl").read_text().splitlines():
                 self.assertTrue(line.startswith("{"), "no message stands in a journal")
-            self.expc("store", "verify", "--results", folder)
+            self.assertIn("; no problems found", self.expc("store", "verify", "--results", folder).stdout)
 
     def test_a_level_is_named_whole(self):
         done = self.run_command(stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
@@ -407,6 +407,9 @@ class Usage(Tiny):
         self.expc("plan", self.study, "--format", "xml", code=2)
         for limit in ("--memory-limit", "--log-limit"):
             self.assertIn("16: a size needs a unit, as in 16GiB", self.expc("run", self.study, limit, "16", code=2).stderr)
+            self.assertIn(f"{limit}: '5XB' is not a size: write it as 16GiB or 16GB (units: B, kB, KiB to EB, EiB)\n", self.expc("run", self.study, limit, "5XB", code=2).stderr)
+        for limit, time in (("--timeout", "5parsec"), ("--timeout", "5sec"), ("--heat-up", "x")):
+            self.assertIn(f"{limit}: '{time}' is not a time: write it as 30s (units: ms, s, min, h)\n", self.expc("run", self.study, limit, time, code=2).stderr)
 
     def test_an_option_that_is_none_gets_the_nearest(self):
         for words, said in ((("run", self.study, "--reslts", "r"), "unknown option '--reslts': did you mean '--results'?"),

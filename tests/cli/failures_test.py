@@ -241,15 +241,27 @@ class Timeouts(Run):
         self.code = 0
         _, levels = self.trials()
         self.assertEqual((levels["2"]["valid"], levels["2"]["timeouts"], levels["2"]["timeouts_superseded"]), (3, 3, 3))
-        self.assertIn("3 timeouts ignored, because the limit is longer now", " ".join(larger.stdout.split()))
+        self.assertIn("3 timeouts ignored, because another trial had a longer limit", " ".join(larger.stdout.split()))
         self.assertIn("nothing to run: all 9 trials are stored", self.run_study("--timeout", "50").stderr)
+
+    def test_timeouts_that_the_limit_of_the_study_does_not_repeat_need_a_longer_one(self):
+        self.study(SERVER.replace("sleep 60", "sleep 1.5").replace('"${n}"] {', '"${n}"] timeout 1s {').replace("SERVER", "/nothing"))
+        self.run_study("--timeout", "9", "-D", "design.timed.repeat=1")
+        for _ in range(2):
+            said = " ".join(self.run_study(code=4).stdout.split())
+            self.assertIn("2 timeouts ignored, because another trial had a longer limit", said)
+            self.assertIn("Run again what timed out, with a longer limit: expc run s.exp --study ask --timeout 2s ", said)
+        self.run_study("--timeout", "20s")
 
     def test_a_study_of_which_every_trial_times_out_ends_after_four(self):
         self.study(SERVER.replace("SERVER", "/nothing").replace("1..2", "2..3").replace("baseline 1", "baseline 2")
                    .replace("wall <= 1h", "r <= 2x").replace("repeat 3", "repeat 9"))
-        said = self.run_study("--timeout", "0.2", code=4).stderr
+        done = self.run_study("--timeout", "0.2", code=4)
+        said = done.stderr
         self.assertIn("stopped: every timed trial timed out. Fix the cause or raise the limit, and the same command continues. "
                       "The cause: not finished after 0.2 s (--timeout sets another limit)", said)
+        self.assertIn("\nINCONCLUSIVE r at n=3: both timed out, so they cannot be compared\n", done.stdout)
+        self.assertNotIn("; INCONCLUSIVE", done.stdout)
         _, levels = self.trials()
         self.assertEqual([levels[level]["timeouts"] for level in "23"], [2, 2])
 

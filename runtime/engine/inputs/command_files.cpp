@@ -162,7 +162,7 @@ class Finder {
   void add(const std::string& path, bool hard, bool copy = false) {
     const std::string name = fs::path(path).lexically_relative(fs::path(plan_.root).lexically_normal()).string();
     const bool outside = name.empty() || name == "." || name.substr(0, 2) == "..";
-    files_.inputs.push_back({outside ? "" : name, path, hard, copy});
+    files_.inputs.push_back({outside ? "" : name, path, hard, copy, false});
   }
 
   /// Adds the files of a pattern. A file that is named without wildcards is taken even if expc wrote it.
@@ -202,6 +202,7 @@ class Finder {
                     arguments[0]);
       }
       add(path.string(), false);
+      files_.inputs.back().argument_only = true;
       if (files_.inputs.back().name.empty())
         return fail(
             "the argument '{}' is a file outside the study's folder, and each trial runs in its own folder: write the "
@@ -256,9 +257,12 @@ class Finder {
       for (const InputFile& input : files_.inputs)
         if (!file.empty() && !input.copy && (input.name == file || (many && pattern->match(input.name))))
           return fail(
-              "{} is read from '{}', which is an input: remove it from `inputs`, or write `inputs copy \"{}\"` if the "
-              "program changes it",
-              what, read, read);
+              "{} is read from '{}', which is an input{}, or write `inputs copy \"{}\"` if the program changes it",
+              what, read,
+              input.argument_only
+                  ? ", since it is an argument and a file of this name exists: delete or rename the file"
+                  : ": remove it from `inputs`",
+              read);
       return llvm::Error::success();
     };
     for (const plan::CommandMetric& metric : command_.metrics)

@@ -22,6 +22,7 @@ struct InputFile {
   std::string path;   // absolute
   bool hard = true;   // a hard link if the file system allows it, else a symbolic one
   bool copy = false;  // the trial's folder gets a copy of its own
+  bool argument_only = false;  // `inputs` does not name it
 };
 
 /// The files of one workload, the same for all trials of a run.

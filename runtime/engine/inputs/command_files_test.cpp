@@ -170,7 +170,12 @@ TEST_CASE("inputs are found once, with the files that the arguments name") {
       {"launch", plan::CommandMetric::From::Json, "./out.json", "/a", 1, false});
   CHECK(refusal(plan) == "(accepted)");
   plan.workloads[0].command->inputs.push_back("*.json");
-  CHECK(has(refusal(plan), "the metric launch is read from './out.json', which is an input"));
+  CHECK(has(refusal(plan), "the metric launch is read from './out.json', which is an input: remove it from `inputs`"));
+  plan.workloads[0].command->inputs.pop_back();
+  plan.workloads[0].command->arguments.push_back("out.json");
+  CHECK(has(refusal(plan),
+            "'./out.json', which is an input, since it is an argument and a file of this name exists: "
+            "delete or rename the file, or write `inputs copy"));
 }
 
 TEST_CASE("a script that is not there is found before any trial") {
