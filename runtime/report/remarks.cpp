@@ -34,20 +34,12 @@ std::string untilResultText(const plan::Plan& plan, const judge::UntilState& sta
                                                            : "not met yet");
 }
 
-/// A note with the number of trials that have it, and whether it questions their values.
-struct CountedNote {
-  std::string text;
-  unsigned trials = 0;
-  bool questions = false;
-};
-/// Returns the notes of trials: settings without effect, profiles that lack something, other processes on the cores.
-/// Notes that question values come first, then the alphabet decides.
-std::vector<CountedNote> countNotes(const plan::Plan& plan, const store::Results& results) {
-  std::map<std::pair<bool, std::string>, unsigned> counts;
+/// Returns the notes of trials with the number of trials that have each: settings without effect, profiles that lack
+/// something, other processes on the cores.
+std::map<std::string, unsigned> countNotes(const plan::Plan& plan, const store::Results& results) {
+  std::map<std::string, unsigned> notes;
   for (const store::Trial& trial : results.trials)
-    for (const plan::Note& note : notesOf(plan, trial)) ++counts[{!questionsValues(note), noteText(note)}];
-  std::vector<CountedNote> notes;
-  for (const auto& [note, trials] : counts) notes.push_back({note.second, trials, !note.first});
+    for (const plan::Note& note : notesOf(plan, trial)) ++notes[noteText(note)];
   return notes;
 }
 
@@ -112,8 +104,8 @@ std::vector<Part> trustRemarks(const describe::Findings& findings) {
   for (const judge::ControlResult& control : judgement.controls)
     controls.push_back((control.untrusted ? "untrusted: " : "") + whyText(plan, control));
   for (const judge::UntilState& state : judgement.untils) repetitions.push_back(untilResultText(plan, state));
-  for (const CountedNote& note : countNotes(plan, results))
-    notes.push_back(fmt::format("{} ({})", note.text, counted(note.trials, "trial")));
+  for (const auto& [note, count] : countNotes(plan, results))
+    notes.push_back(fmt::format("{} ({})", note, counted(count, "trial")));
   return settled({foldedPart("Controls", "identical runs in one block", controls),
                   foldedPart("Repetitions", "blocks continue until intervals are narrow enough", repetitions),
                   foldedPart("Notes of trials", "", notes), foldedPart("Published values", "", referencesTexts(plan))});
@@ -186,10 +178,10 @@ std::string trialsText(const describe::Findings& findings) {
   std::string text = fmt::format("{} of {} valid", all - bad, all);
   if (bad > 0) text += fmt::format("; {} not: {}", bad, first(lost[0].text, lost.size()));
   if (all == 0) text = results.kept_not_counted ? "no stored trial counts" : "no trial has run yet";
-  const std::vector<CountedNote> notes = countNotes(plan, results);
-  const auto most = std::ranges::max_element(
-      notes, {}, [](const CountedNote& note) { return std::pair(note.questions, note.trials); });
-  if (most != notes.end()) text += fmt::format("; {} with the note: {}", most->trials, first(most->text, notes.size()));
+  const std::map<std::string, unsigned> notes = countNotes(plan, results);
+  const auto most = std::ranges::max_element(notes, [](const auto& a, const auto& b) { return a.second < b.second; });
+  if (most != notes.end())
+    text += fmt::format("; {} with the note: {}", most->second, first(most->first, notes.size()));
   if (notes.empty() && bad == 0 && all > 0) text += ", none disturbed";
   std::vector<std::string> lacking = shortcomings(plan, judgement);
   // A point that failed in every trial lacks its results for the reason above.

@@ -340,21 +340,6 @@ TEST_CASE("results say what else there is to see, as a description") {
     CHECK_MESSAGE(description->getArray(part)->size() == 1, part);
 }
 
-TEST_CASE("a note that questions values comes before one that more trials have") {
-  Example example = exampleResults();
-  for (store::Trial& trial : example.results.trials) trial.notes = {"a token is a byte"};
-  const std::string memory =
-      "1 of 16 rows held out for evaluation are also training rows, so evaluation_loss there measures memorisation";
-  example.results.trials[0].notes.emplace_back(memory);
-  ResultTextOptions options;
-  options.width = 400;
-  shows(resultText({example.plan, example.judgement, example.results}, options),
-        "; 1 with the note: " + memory + " (and 1 more)");
-  options.all = true;
-  shows(resultText({example.plan, example.judgement, example.results}, options),
-        "\nNotes of trials\n  " + memory + " (1 trial)\n  a token is a byte (");
-}
-
 TEST_CASE("results say where the time went, for levels with profiles") {
   ResultTextOptions options;
   options.width = 100;

@@ -208,26 +208,23 @@ std::vector<std::string> trialNotes(const plan::Criterion& criterion, const desc
     for (const plan::Place& place : cell.points)
       if (const plan::Point* point = findings.plan.findPoint(place.point))
         places.insert({findings.plan.startedFor(*point).id, place.control});
-  // By whether a note questions values, then by its text.
-  std::map<std::pair<bool, std::string>, unsigned> counts;
+  std::map<std::string, unsigned> counts;
   unsigned all = 0;
   for (const store::Trial& trial : findings.results.trials) {
     if (trial.status != store::TrialStatus::Valid || trial.key->kind != criterion.cells.front().kind ||
         !places.count(trial.place()))
       continue;
     ++all;
-    for (const plan::Note& note : notesOf(findings.plan, trial)) ++counts[{!questionsValues(note), noteText(note)}];
+    for (const plan::Note& note : notesOf(findings.plan, trial)) ++counts[noteText(note)];
   }
-  std::vector<std::pair<std::pair<bool, std::string>, unsigned>> found(counts.begin(), counts.end());
-  std::ranges::stable_sort(found, [](const auto& a, const auto& b) {
-    return a.first.first != b.first.first ? b.first.first : a.second > b.second;
-  });
+  std::vector<std::pair<std::string, unsigned>> found(counts.begin(), counts.end());
+  std::ranges::stable_sort(found, [](const auto& a, const auto& b) { return a.second > b.second; });
   // The sort is stable on a sorted map, so equal counts keep the alphabetical order and texts do not change between
   // runs.
   found.resize(std::min(found.size(), kNamed));
   std::vector<std::string> notes;
   for (const auto& [note, count] : found)
-    notes.push_back(fmt::format("{} of its {}: {}", count, counted(all, "trial"), note.second));
+    notes.push_back(fmt::format("{} of its {}: {}", count, counted(all, "trial"), note));
   return notes;
 }
 

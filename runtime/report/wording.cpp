@@ -178,24 +178,6 @@ std::vector<plan::Note> notesOf(const plan::Plan& plan, const store::Trial& tria
   return notes;
 }
 
-bool questionsValues(const plan::Note& note) {
-  using plan::Note;
-  switch (note.code) {
-    case Note::Diverged:
-    case Note::WentOn:
-    case Note::MadeUp:
-    case Note::ReadBefore:
-    case Note::FewValues:
-      return true;
-    case Note::Said:
-      // Workloads of std say with these words that an evaluation reads what it was trained on.
-      return note.said.find("measures memorisation") != std::string::npos ||
-             note.said.find("differ from a training row") != std::string::npos;
-    default:
-      return false;
-  }
-}
-
 std::string noteText(const plan::Note& note) {
   using plan::Note;
   // 0: the name. 1: the number. 2: what was said. 3: the number in per cent. 4 to 6: what follows from these.

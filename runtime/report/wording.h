@@ -58,8 +58,6 @@ std::string spreadsText(const stats::Spreads& spreads, const std::string& unit, 
 
 /// The notes of a trial, and those of what is computed from it: percentiles of too few values.
 std::vector<plan::Note> notesOf(const plan::Plan& plan, const store::Trial& trial);
-/// Whether a note questions what a value of the trial means. Lists of notes begin with such ones.
-bool questionsValues(const plan::Note& note);
 
 /// "other processes took over 10 % of its cores"; of a note that a workload said its text.
 std::string noteText(const plan::Note& note);
