@@ -156,7 +156,12 @@ std::string bracket(const Style& style, const Interval& interval) {
 
 DisplayUnit displayUnit(double magnitude, std::string_view unit, std::string_view dimension) {
   if (isShare(unit, dimension)) return {0.01, std::string(dimension == kPoints ? kPoints : "%")};
-  if (unit == "s") return magnitude == 0 ? DisplayUnit{1, "s"} : scaled(kTime, rounded(magnitude));
+  // A time per something is scaled like a time: "31.6 us/sample".
+  if (unit == "s" || unit.starts_with("s/")) {
+    DisplayUnit time = magnitude == 0 ? DisplayUnit{1, "s"} : scaled(kTime, rounded(magnitude));
+    time.symbol += unit.substr(1);
+    return time;
+  }
   if (unit != "B" && unit != "B/s") return {1, std::string(unit)};
   DisplayUnit bytes = scaled(kBytes, magnitude);
   bytes.symbol += unit.substr(1);

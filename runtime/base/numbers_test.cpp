@@ -24,6 +24,8 @@ TEST_CASE("quantities have three sensible digits and a unit people use") {
   CHECK(formatQuantity(600, "s") == "10.0 min");
   CHECK(formatQuantity(36000, "s") == "10.0 h");
   CHECK(formatQuantity(0, "s") == "0 s");
+  CHECK(formatQuantity(0.0000316, "s/sample") == "31.6 us/sample");
+  CHECK(formatQuantity(1.5, "s/sample") == "1.50 s/sample");
   CHECK(formatQuantity(1.2 * 1024 * 1024 * 1024, "B") == "1.20 GiB");
   CHECK(formatQuantity(80.0 * 1024 * 1024 * 1024, "B") == "80.0 GiB");
   CHECK(formatQuantity(512, "B") == "512 B");

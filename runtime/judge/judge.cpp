@@ -69,6 +69,7 @@ Summary summarise(const Evidence& evidence, const plan::Point& point, const plan
   const auto& [correlation, range] = evidence.of(metric.name);
   summary.trend = correlation > 0 ? stats::trendOf(ranked, sessions) : 0;
   summary.correlation = correlation;
+  summary.worth = double(ranked.size()) / stats::inflationOf(correlation, sessions);
   summary.spreads = stats::spreads(ranked, sessions, stats::Pairing::Alone);
   stats::NestedIntervals intervals = stats::widened(stats::orderStatistics(ranked), correlation, sessions);
   if (summary.trend != 0) intervals = intervals.estimateAlone();

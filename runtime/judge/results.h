@@ -51,6 +51,7 @@ struct Summary {
   std::optional<stats::Spreads> spreads = std::nullopt;  // of values from several sessions
   double trend = 0;  // Kendall's tau of values that rise or fall all the time, where that is why it has no interval
   double correlation = 0;  // of a value with the one before: as large as the interval allows for
+  double worth = 0;        // as many independent values its interval is made for
 };
 
 /// Pairs (for a cell of one point: trials) that an estimate rests on. Lost: blocks that were tried and gave no value.

@@ -369,6 +369,8 @@ TEST_CASE("curves: a colour for each level, a chart for each further factor, a b
   checkWhole(charts);
   const Object& first = charts[0].specification;
   CHECK(cellsOf(charts[0]).size() == 4);
+  const Object* across = first.getObject("encoding")->getObject("x")->getObject("axis");
+  CHECK(*across->getArray("values") == llvm::json::Array{1, 2});  // and none between them
   CHECK(first.getObject("title")->getString("text") == "line: median of 3 trials; band: lowest to highest trial");
   CHECK((*first.getArray("layer"))[0].getAsObject()->getObject("mark")->getString("type") == "area");
 

@@ -123,6 +123,32 @@ TEST_CASE("how many sessions there are is said once of a study, where they are f
   CHECK(sessionsNotice(example.plan, example.judgement).empty());
 }
 
+TEST_CASE("intervals that reach beyond their values are explained once, however many they are") {
+  Example example = exampleResults();
+  const describe::Findings findings{example.plan, example.judgement, example.results};
+  CHECK(widenedNotice(example.plan, example.judgement, {"step_time"}).empty());
+  size_t widened = 0;
+  for (judge::Summary& summary : example.judgement.summaries) {
+    if (summary.metric != "step_time" || !summary.interval || ++widened > 2) continue;
+    summary.interval = stats::Interval{0, 10 * summary.maximum, 0.95};
+    summary.correlation = 0.9, summary.worth = 1.04;
+  }
+  const std::string notice = widenedNotice(example.plan, example.judgement, {"step_time"});
+  CHECK(notice == "Wide intervals: values may be correlated (each like the one before), so 7 of step_time at " +
+                      example.plan.label(example.plan.points[0]) +
+                      " (and 1 more cell) are worth about 1.0 independent ones. More blocks or a quieter machine "
+                      "narrow them.");
+  CHECK(widenedNotice(example.plan, example.judgement, {"accuracy"}).empty());
+  ResultTextOptions wide, brief;
+  wide.width = brief.width = 400;
+  brief.brief = true;
+  for (const std::string& text : {resultText(findings, wide), resultText(findings, brief), htmlPage(findings, {})}) {
+    const size_t first = text.find(notice);
+    REQUIRE(first != std::string::npos);
+    CHECK(text.find(notice, first + 1) == std::string::npos);
+  }
+}
+
 TEST_CASE("every medium says it once, and programs read the conditions by their codes") {
   Example example = exampleResults();
   for (judge::CriterionResult& result : example.judgement.criteria) {

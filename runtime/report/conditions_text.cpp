@@ -2,7 +2,9 @@
 // left to judge/conditions.cpp.
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -64,6 +66,41 @@ std::string sessionsNotice(const plan::Plan& plan, const judge::Judgement& judge
   return sessions == 1 ? "All data come from one session; restarting the machine may change the result."
                        : "All data come from two sessions, which hardly show how much sessions differ; a third may "
                          "change the result.";
+}
+
+std::string widenedNotice(const plan::Plan& plan, const judge::Judgement& judgement,
+                          const std::vector<std::string>& metrics) {
+  // An interval without an allowance ends at values. One that is wider for its sessions or for the steps of a clock has
+  // a note of its own.
+  const auto is_widened = [](const auto& one) {
+    if (!one.interval || one.correlation <= 0 || one.values.empty() || (one.spreads && one.spreads->stretch > 1))
+      return false;
+    const auto [low, high] = std::ranges::minmax_element(one.values);
+    return std::isfinite(one.interval->low) && std::isfinite(one.interval->high) &&
+           (one.interval->low < *low || one.interval->high > *high);
+  };
+  std::string first;
+  double worth = 0;
+  size_t cells = 0;
+  const auto add = [&](const auto& one, const std::string& what, const std::string& where) {
+    if (!is_widened(one) || cells++ > 0) return;
+    first = fmt::format("{} of {}{}", one.values.size(), what, where.empty() ? "" : " at " + where);
+    worth = one.worth;
+  };
+  for (const auto& [_, criterion, result] : judgedOf(plan, judgement))
+    for (const judge::CellEstimate& cell : result.cells)
+      if (cell.cell < criterion.cells.size() && !cell.steps)
+        add(cell, result.name, cellLabel(plan, criterion, criterion.cells[cell.cell]));
+  for (const judge::Summary& summary : judgement.summaries)
+    if (std::ranges::count(metrics, summary.metric) > 0) {
+      const plan::Point* point = plan.findPoint(summary.point);
+      add(summary, summary.metric, point ? plan.label(*point) : "");
+    }
+  if (cells == 0) return "";
+  return fmt::format(
+      "Wide intervals: values may be correlated (each like the one before), so {}{} are worth about {:.1f} independent "
+      "ones. More blocks or a quieter machine narrow them.",
+      first, cells > 1 ? fmt::format(" (and {})", counted(cells - 1, "more cell")) : "", worth);
 }
 
 }  // namespace expc::report

@@ -250,6 +250,9 @@ std::vector<Block> verdictBlocks(const Page& page) {
   }
   if (std::string sessions = sessionsNotice(page.plan, page.judgement); !page.answer.says_sessions && !sessions.empty())
     cards.emplace_back(Paragraph{std::move(sessions), Tone::Plain});
+  if (std::string wide = widenedNotice(page.plan, page.judgement, textsOf(page.plan.metrics, &plan::Metric::name));
+      !wide.empty())
+    cards.emplace_back(Paragraph{std::move(wide), Tone::Plain});
   std::string next;
   // While a run goes on there is nothing to type.
   for (const NextCommand& one :

@@ -58,7 +58,7 @@ std::string resolutionText(const plan::Plan& plan, const plan::Criterion& criter
                          n == 1 ? "the one " + noun : fmt::format("all {} {}s", n, noun),
                          withoutFailureText(n, noun, fmt::format(", if {}s are independent", noun)));
     case Resolution::ExactValues:
-      return "exact metric: two equal values decide";
+      return "exact metric: if no value differs, two decide";
     case Resolution::TooFew:
       return fmt::format("{} are too few for an interval at {}: {} are needed", blocks, confidence, needed);
     case Resolution::Interval:

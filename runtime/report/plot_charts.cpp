@@ -30,6 +30,8 @@ constexpr size_t kMaxData = 6000;
 constexpr size_t kMaxCurves = 40;
 /// Above this many places no marks are drawn: the line alone shows them.
 constexpr size_t kMaxMarked = 40;
+/// So few places have a tick each.
+constexpr unsigned kFewPlaces = 5;
 
 /// A curve, with the names of its chart and its colour.
 struct DrawnCurve {
@@ -172,6 +174,12 @@ std::vector<Chart> curveCharts(const plan::Plan& plan, const std::vector<describ
                {"places", Array{first, std::max(last, first + 1)}},
                {"few", last - first < kMaxMarked},
                {"trials", least == most ? counted(most, "trial") : fmt::format("{} to {} trials", least, most)}};
+  if (last - first < kFewPlaces) {
+    // Vega puts ticks between two or three whole numbers, whatever the least step of its axis.
+    Array ticks;
+    for (unsigned place = first; place <= last; ++place) ticks.push_back(place);
+    study["ticks"] = std::move(ticks);
+  }
   if (!plot.by.empty()) study["series"] = seriesOf(plan, plot.by[0], levelsAmong(plan, all, plot.by[0]));
   if (intervals)
     study["band"] =

@@ -2,6 +2,7 @@
 // asks for, and what to do next. Everything else appears with --all, or on the page.
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 #include <string>
 #include <utility>
@@ -98,6 +99,8 @@ struct ResultReport : describe::Findings {
     blocks.emplace_back(Paragraph{});
     blocks.emplace_back(std::move(table));
     blocks.emplace_back(Paragraph{});
+    if (std::string wide = widenedNotice(plan, judgement, textsOf(plan.metrics, &plan::Metric::name)); !wide.empty())
+      blocks.emplace_back(Paragraph{.text = std::move(wide)});
     if (!missingRemarks(*this).empty())
       blocks.emplace_back(Paragraph{.text = trialsText(*this), .word = "Trials", .room = kRoom});
     blocks.emplace_back(Paragraph{.text = fmt::format("Study {} (continue: expc run {})   Page {}", plan.source,
@@ -121,6 +124,10 @@ struct ResultReport : describe::Findings {
     if (bare || options.all) append(blocks, comparisonParts(plan, judgement));
     if (options.all) rest();
     if (options.all || plan.tables.empty()) otherMetrics(tables.empty() ? plan.tables : tables);
+    std::vector<std::string> tabled = textsOf(plan.tables, &plan::Table::subject);
+    std::ranges::move(textsOf(tables, &plan::Table::subject), std::back_inserter(tabled));
+    if (std::string wide = widenedNotice(plan, judgement, tabled); !wide.empty())
+      blocks.emplace_back(Paragraph{.text = std::move(wide), .apart = true});
     blocks.emplace_back(Paragraph{.text = trialsText(*this), .word = "Trials", .room = kRoom, .apart = true});
     if (!devices.empty()) line("Machine", devices);
     if (options.all) line("Program", workloadText(plan));

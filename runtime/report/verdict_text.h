@@ -146,6 +146,10 @@ std::string conditionsText(const Judged& of);
 /// Warns of a study whose verdicts rest on one session or two: "All data come from one session; restarting the machine
 /// may change the result." Else "".
 std::string sessionsNotice(const plan::Plan& plan, const judge::Judgement& judgement);
+/// Explains intervals of criteria and of these metrics that reach beyond all of their values, since these may be
+/// correlated: one sentence, however many cells have one, and what narrows them. Else "".
+std::string widenedNotice(const plan::Plan& plan, const judge::Judgement& judgement,
+                          const std::vector<std::string>& metrics);
 
 /// Returns " (97.5 % interval)" for a cell whose interval Holm's correction made wider than those of the criterion;
 /// else "".

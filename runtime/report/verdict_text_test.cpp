@@ -292,6 +292,16 @@ TEST_CASE("losses are counted by point, and timeouts are values and no losses") 
                         "; if losses depend on what is measured, the remaining trials are biased");
 }
 
+TEST_CASE("a metric keeps its spelling where a sentence begins with it") {
+  const Example example = exampleResults();
+  const plan::Criterion claim = claimOnPairs();
+  judge::CriterionResult result = judged(Verdict::Inconclusive);
+  result.why = plan::because({.code = plan::Reason::NotInOutput, .name = "step_time"});
+  CHECK(openSentence({example.plan, claim, result}) == "The metric step_time has no value in the output.");
+  result.why = plan::because({.code = plan::Reason::NotPositive});
+  CHECK(openSentence({example.plan, claim, result}) == "A ratio needs values above 0.");
+}
+
 TEST_CASE("values that lie apart, and what blocks have in common, are noted where a claim reads them") {
   const Example example = exampleResults();
   const plan::Plan& plan = example.plan;

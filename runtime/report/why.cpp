@@ -533,7 +533,10 @@ std::string whyText(const Judged& of) { return lineOf(of).text; }
 
 std::string openSentence(const Judged& of) {
   const VerdictLine line = lineOf(of);
-  return sentence(line.reason.empty() ? line.text : line.reason);
+  const std::string& text = line.reason.empty() ? line.text : line.reason;
+  // A metric keeps its spelling, which a capital would change.
+  const bool metric = of.plan.findMetric(text.substr(0, text.find(' ')));
+  return sentence((metric ? "the metric " : "") + text);
 }
 
 std::vector<std::string> heldBy(const Judged& of) {
