@@ -49,6 +49,11 @@ std::vector<std::string> levelsIn(llvm::StringRef text, const Known& known) {
   return levels;
 }
 
+/// The end of a starter, whose command still writes the file that it was given.
+constexpr const char* kOnce =
+    "  // `cat` reads the same numbers in each trial, so that more would only pretend to repeat a measurement. Once\n"
+    "  // your program runs here, write `repeat 10`.\n  design { repeat 1 }\n}\n";
+
 }  // namespace
 
 std::optional<std::string> starterFrom(llvm::StringRef text, const std::string& file) {
@@ -65,9 +70,7 @@ std::optional<std::string> starterFrom(llvm::StringRef text, const std::string& 
   if (!key.empty()) study += fmt::format("  factor {} in {{ {} }}\n", key, llvm::join(levels, ", "));
   study += fmt::format("  measure {}\n", metric);
   if (!key.empty()) study += fmt::format("  table {} by {}\n", metric, key);
-  return study +
-         "  // `cat` reads the same numbers in each trial, so that more would only pretend to repeat a measurement. "
-         "Once\n  // your program runs here, write `repeat 10`.\n  design { repeat 1 }\n}\n";
+  return study + kOnce;
 }
 
 std::string readersText() {
