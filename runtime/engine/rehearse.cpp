@@ -108,7 +108,8 @@ class Rehearser {
     if (point.parameters.getString("loader") == "dali")
       return "DALI has its own CUDA runtime, which finds no driver on simulated GPUs";
     const auto& command = setup_.workloadOf(point).command;
-    if (command && !point.parameters.get("gpus")) return "a command without a parameter 'gpus' is given no GPU";
+    if (command && !point.parameters.get("gpus"))
+      return "a command without a parameter 'gpus' is given no GPU: declare `param gpus : int in 1..1 = 1`";
     return point.unavailable;
   }
 

@@ -173,7 +173,8 @@ TEST_CASE("commands and points that want more cards are left out, with the reaso
   const RehearsalOutcome outcome = rehearsePlan(plan, rehearsalIn(folder));
   REQUIRE(outcome.study.points.size() == 3);
   CHECK(outcome.study.points[0].reason == "needs 3 devices, there are 2");
-  CHECK(outcome.study.points[1].reason == "a command without a parameter 'gpus' is given no GPU");
+  CHECK(outcome.study.points[1].reason ==
+        "a command without a parameter 'gpus' is given no GPU: declare `param gpus : int in 1..1 = 1`");
   CHECK((outcome.study.points[1].outcome == Outcome::NotRehearsed));
   CHECK((outcome.study.points[2].outcome == Outcome::Runs));
   CHECK(outcome.rehearsed == 1);
